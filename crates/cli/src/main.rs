@@ -1,0 +1,2 @@
+//! The one binary, `airbound`.
+fn main() {}

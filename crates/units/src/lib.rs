@@ -1,0 +1,18 @@
+//! The quantities that every public function of Airbound speaks in.
+//!
+//! Time is counted in whole nanoseconds ([`Instant`], [`Span`]), data in whole bytes ([`ByteCount`]), speed in
+//! whole bits per second ([`BitRate`]). They cannot be mixed up, their arithmetic saturates instead of wrapping
+//! or panicking, and each can be read from and written as the text of a scenario file (`"20 ms"`, `"45 Mbit/s"`,
+//! `"1500 B"`, `"-70 dBm"`, `"10 m"`).
+
+mod bytes;
+mod parse;
+mod quantities;
+mod rate;
+mod time;
+
+pub use bytes::ByteCount;
+pub use parse::ParseQuantityError;
+pub use quantities::{Dbm, Decibel, Metre, MetrePerSecond};
+pub use rate::BitRate;
+pub use time::{Instant, Span};
