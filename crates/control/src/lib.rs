@@ -1,1 +1,30 @@
-//! Under construction in this commit series.
+//! What decides: the queues, rate controls and senders of Airbound, as pure state machines.
+//!
+//! # The contract of a core
+//!
+//! A controller is a plain struct. A `Config` (read by serde, unknown fields refused, every value checked when the
+//! controller is built) makes it; `on_…(now, observation)` feeds it; `next_…(now)` or a returned value is its
+//! decision; `next_deadline()` names the instant at which it wants to be called again if nothing else happens.
+//! It reads no clock, draws no random number of its own, does no I/O, and never panics, whatever the order of
+//! calls: time that runs backwards is treated as time that stands still.
+//!
+//! # How the parts fit
+//!
+//! ```text
+//!  packets ──▶ Link::enqueue ─▶ Queue ──select, dequeue──▶ Link::next ─▶ Grant ──▶ hardware, air
+//!                                 ▲                            ▲                        │
+//!                                 │ airtime, backlog           │ RateControl::series    │
+//!                                 └──────────── Link::on_report ◀───── TxReport ────────┘
+//! ```
+//!
+//! Every transmitter has one [`link::Link`]: it answers what is sent next, and how. [`link::Composed`] makes a link of any
+//! [`queue::Queue`] and any [`rate::RateControl`]. Every flow has a [`sender`].
+
+pub mod error;
+pub mod link;
+pub mod payload;
+pub mod queue;
+pub mod rate;
+pub mod sender;
+
+pub use error::ConfigError;

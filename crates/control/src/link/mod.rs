@@ -1,0 +1,162 @@
+//! What a transmitter sends next, and how.
+
+mod airtime;
+mod composed;
+mod session;
+
+pub use airtime::expected_airtime;
+pub use composed::{Composed, LinkConfig, LowerQueue};
+
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+
+use crate::payload::{DropReason, Dropped, Payload, StationId};
+use crate::queue::Backlog;
+use crate::rate::{LinkStats, Series};
+
+/// A packet on its way through the hardware.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mpdu<P> {
+    /// What it carries.
+    pub packet: P,
+    /// Its length with MAC header and FCS, without A-MPDU delimiter and padding.
+    pub size: ByteCount,
+    /// Its sequence number within station and category, counted without wrapping.
+    pub sequence: u64,
+    /// In how many grants it was before this one.
+    pub retries: u8,
+}
+
+/// What is sent next, and how: one PPDU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant<P> {
+    /// The receiver.
+    pub station: StationId,
+    /// The access category.
+    pub category: Category,
+    /// The MPDUs, by ascending sequence number; at least one.
+    pub mpdus: Vec<Mpdu<P>>,
+    /// Length of the PSDU: delimiters and padding included when it is an A-MPDU.
+    pub psdu: ByteCount,
+    /// Whether the MPDUs form an A-MPDU (answered by a block ack) or go alone (answered by an ack).
+    pub aggregated: bool,
+    /// The rates to try, in this order, while no acknowledgement comes.
+    pub series: Series,
+    /// The hardware returns the grant when it could not be sent for so long, whatever tries are left.
+    pub give_up_after: Option<Span>,
+}
+
+/// How much the hardware can take in one grant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// The category asked for.
+    pub category: Category,
+    /// Longest airtime of the PPDU itself, for example what is left of a TXOP.
+    pub max_duration: Span,
+}
+
+/// Which MPDUs of a grant were acknowledged; holds up to 256, the largest block-ack window of 802.11ax.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AckBitmap([u64; 4]);
+
+impl AckBitmap {
+    /// None acknowledged.
+    pub const NONE: Self = Self([0; 4]);
+
+    /// The first `count` acknowledged.
+    #[must_use]
+    pub fn first(count: usize) -> Self {
+        let mut bitmap = Self::NONE;
+        for (word, bits) in bitmap.0.iter_mut().enumerate() {
+            let left = count.saturating_sub(word * 64).min(64);
+            *bits = if left == 64 { u64::MAX } else { (1u64 << left) - 1 };
+        }
+        bitmap
+    }
+
+    /// Marks the MPDU at `index` as acknowledged; indices from 256 on are ignored.
+    pub fn set(&mut self, index: usize) {
+        if let Some(word) = self.0.get_mut(index / 64) {
+            *word |= 1 << (index % 64);
+        }
+    }
+
+    /// Whether the MPDU at `index` was acknowledged.
+    #[must_use]
+    pub fn get(&self, index: usize) -> bool {
+        self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
+    }
+
+    /// How many were acknowledged.
+    #[must_use]
+    pub fn count(&self) -> u16 {
+        self.0.iter().map(|word| word.count_ones() as u16).sum()
+    }
+}
+
+/// What the hardware says when it is done with a grant. What an environment cannot see is `None`.
+#[derive(Debug, Clone)]
+pub struct TxReport<P> {
+    /// The grant, given back.
+    pub grant: Grant<P>,
+    /// When it was handed to the hardware.
+    pub handed: Instant,
+    /// When its first transmission began.
+    pub started: Option<Instant>,
+    /// When its last transmission ended, acknowledgement or time-out included.
+    pub ended: Instant,
+    /// The tries that were made.
+    pub used: Series,
+    /// Air that all tries occupied, control frames included.
+    pub airtime: Option<Span>,
+    /// What was acknowledged.
+    pub acknowledged: AckBitmap,
+    /// Whether the grant is known to have been one PPDU; a firmware that aggregates by itself hides it.
+    pub boundaries_known: bool,
+}
+
+/// What a link did with the MPDUs of a report that were not acknowledged and that it did not keep.
+#[derive(Debug, Clone)]
+pub struct Returned<P> {
+    /// To be sent again at once, ahead of everything else of the category.
+    pub retry_now: Vec<Mpdu<P>>,
+    /// Given up.
+    pub dropped: Vec<(Mpdu<P>, DropReason)>,
+}
+
+impl<P> Default for Returned<P> {
+    fn default() -> Self {
+        Self { retry_now: Vec::new(), dropped: Vec::new() }
+    }
+}
+
+/// What a transmitter sends next, and how: queueing, aggregation, rate and retries together.
+pub trait Link<P: Payload> {
+    /// Takes a packet at `now`; whoever is dropped for it is appended to `dropped`.
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>);
+
+    /// The next PPDU that fits in `room`, or `None` if there is nothing to send. Packets that expired or were given up
+    /// while looking are appended to `dropped`.
+    fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<Grant<P>>;
+
+    /// Takes back a grant. MPDUs that were not acknowledged are kept by the link for a later grant, or appended to
+    /// `returned`.
+    fn on_report(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>);
+
+    /// A frame of `airtime` came in from `station`.
+    fn on_received(&mut self, _now: Instant, _station: StationId, _category: Category, _airtime: Span) {}
+
+    /// News about the link to `station`.
+    fn on_link_stats(&mut self, _now: Instant, _station: StationId, _stats: &LinkStats) {}
+
+    /// Whether [`Link::next`] may have something to send in `category`.
+    fn has_backlog(&self, category: Category) -> bool;
+
+    /// All that waits in the link, packets kept for retransmission included.
+    fn backlog(&self) -> Backlog;
+
+    /// When the link wants [`Link::next`] to be called again although nothing was enqueued or reported.
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+}

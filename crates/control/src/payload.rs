@@ -1,0 +1,93 @@
+//! What a link carries: simulated packets in the simulator, identifiers of held kernel packets in the agent.
+
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+
+/// The peer a packet is sent to, as the transmitter numbers it. Dense from 0: it indexes tables.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StationId(pub u16);
+
+impl StationId {
+    /// The number as an index.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A flow: what shares a five-tuple. Dense from 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+/// A packet as the controllers see it.
+///
+/// The time of arrival in the queue and the expected airtime are kept in the packet, as Linux keeps it in the socket buffer, so that no
+/// queue needs a copy of its own.
+pub trait Payload: Clone {
+    /// The flow it belongs to.
+    fn flow(&self) -> FlowId;
+    /// The peer it is sent to next.
+    fn station(&self) -> StationId;
+    /// The access category it travels in.
+    fn category(&self) -> Category;
+    /// Its length from the IP header on (802.11: the MSDU without LLC/SNAP).
+    fn size(&self) -> ByteCount;
+    /// When it entered the queue; the value last given to [`Payload::set_enqueued`].
+    fn enqueued(&self) -> Instant;
+    /// Notes when it entered the queue. Called once, by the queue that takes it.
+    fn set_enqueued(&mut self, now: Instant);
+    /// The airtime it was expected to take when it left the queue; the value last given to
+    /// [`Payload::set_airtime_estimate`] (kernel: `tx_time_est`).
+    fn airtime_estimate(&self) -> Span;
+    /// Notes the airtime it is expected to take.
+    fn set_airtime_estimate(&mut self, estimate: Span);
+}
+
+/// Why a packet was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// The queue was at its limit of packets.
+    QueueFull,
+    /// The queue was at its limit of bytes.
+    MemoryLimit,
+    /// Active queue management (CoDel, PIE) signalled congestion.
+    Congestion,
+    /// The packet outlived the time limit of its queue.
+    Expired,
+    /// The last permitted transmission failed.
+    RetryLimit,
+}
+
+impl DropReason {
+    /// All reasons, in the order of their [`DropReason::code`].
+    pub const ALL: [Self; 5] =
+        [Self::QueueFull, Self::MemoryLimit, Self::Congestion, Self::Expired, Self::RetryLimit];
+
+    /// The stable name used in records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue_full",
+            Self::MemoryLimit => "memory_limit",
+            Self::Congestion => "congestion",
+            Self::Expired => "expired",
+            Self::RetryLimit => "retry_limit",
+        }
+    }
+
+    /// The stable number used in records: the index in [`DropReason::ALL`].
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// A packet that was given up, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped<P> {
+    /// The packet.
+    pub packet: P,
+    /// Why it was given up.
+    pub reason: DropReason,
+}

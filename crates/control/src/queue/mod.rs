@@ -1,0 +1,119 @@
+//! Which packets wait, are dropped and go next.
+//!
+//! A queue is asked in two steps, as mac80211 asks its own: [`Queue::select`] names the station that is served next in a
+//! category, and [`Queue::dequeue`] then hands out packets of that station one by one until the aggregate is full.
+
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+
+use crate::payload::{Dropped, Payload, StationId};
+
+/// How much is waiting.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: usize,
+    /// Bytes, as [`Payload::size`] counts them.
+    pub bytes: ByteCount,
+}
+
+/// A tighter bound on the next aggregate than the standard and the hardware set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AggregateBound {
+    /// Most MPDUs, at least 1.
+    pub mpdus: u16,
+    /// Longest airtime of the PPDU.
+    pub duration: Span,
+}
+
+impl AggregateBound {
+    /// No bound of its own.
+    pub const NONE: Self = Self { mpdus: u16::MAX, duration: Span::MAX };
+}
+
+/// Which way a frame went, seen from the transmitter that owns the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// To the station.
+    Sent,
+    /// From the station.
+    Received,
+}
+
+/// What lies below the queue for one station and category.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Readiness {
+    /// Nothing waits below: the station takes part when packets wait in the queue.
+    #[default]
+    Fresh,
+    /// MPDUs wait for retransmission: the station takes part even if nothing waits in the queue.
+    Retries,
+    /// The block-ack window is full: the station cannot be served before a report.
+    Blocked,
+}
+
+/// A queueing scheme for all stations and categories of one transmitter.
+///
+/// Packets leave through [`Queue::dequeue`] or through the `dropped` lists, each exactly once. Dropped packets are appended;
+/// the caller clears the list. No method panics on any order of calls.
+pub trait Queue<P: Payload> {
+    /// Takes a packet at `now`; whoever is dropped for it (perhaps itself) is appended to `dropped`.
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>);
+
+    /// The station to be served next in `category`, or `None` if nobody has packets or nobody may send now.
+    ///
+    /// Selecting again without dequeueing gives the same answer or a later station in the rotation; it never loses one.
+    fn select(&mut self, now: Instant, category: Category) -> Option<StationId>;
+
+    /// The next packet for a selected station, or `None` if it has no more (after drops, possibly none at all).
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P>;
+
+    /// Whether packets wait in `category`, for anyone.
+    fn has_backlog(&self, category: Category) -> bool;
+
+    /// All that waits.
+    fn backlog(&self) -> Backlog;
+
+    /// A bound on the aggregate that `station` may be given now.
+    fn aggregate_bound(&self, _now: Instant, _station: StationId, _category: Category) -> AggregateBound {
+        AggregateBound::NONE
+    }
+
+    /// Tells what is known of `station` outside of the queue; [`Readiness::Fresh`] until told otherwise.
+    fn set_readiness(&mut self, now: Instant, station: StationId, category: Category, readiness: Readiness);
+
+    /// Whether the queue bounds the airtime below it and has to be told through [`Queue::on_handed`] and
+    /// [`Queue::on_returned`].
+    fn limits_airtime(&self) -> bool {
+        false
+    }
+
+    /// Packets with an `estimated` airtime went from this queue to the layers below (kernel:
+    /// `ieee80211_sta_update_pending_airtime`).
+    fn on_handed(&mut self, _now: Instant, _station: StationId, _category: Category, _estimated: Span) {}
+
+    /// Packets whose estimate at [`Queue::on_handed`] was `estimated` left the layers below, sent or given up.
+    fn on_returned(&mut self, _now: Instant, _station: StationId, _category: Category, _estimated: Span) {}
+
+    /// Airtime that `station` really used, tries that failed included.
+    fn on_airtime(
+        &mut self,
+        _now: Instant,
+        _station: StationId,
+        _category: Category,
+        _airtime: Span,
+        _direction: Direction,
+    ) {
+    }
+
+    /// When the queue wants [`Queue::select`] to be called again although nothing was enqueued or reported.
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+}

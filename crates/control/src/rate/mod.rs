@@ -1,0 +1,139 @@
+//! PHY rate and number of tries of each transmission.
+
+use airbound_units::{Decibel, Instant};
+use airbound_wifi::rate::Rate;
+
+use crate::payload::StationId;
+
+/// One step of a rate chain: up to `tries` transmissions at `rate`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt {
+    /// The PHY rate.
+    pub rate: Rate,
+    /// How often it is tried before the next step; in a report, how often it was tried.
+    pub tries: u8,
+}
+
+/// The chain of rates for one transmission: at most four steps, as mac80211 hands them to hardware
+/// (`IEEE80211_TX_MAX_RATES`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Series {
+    steps: [Attempt; Self::MAX_STEPS],
+    len: u8,
+    /// Whether the first step is a sample of a rate that is not believed to be the best.
+    pub probe: bool,
+}
+
+impl Series {
+    /// The most steps of a chain.
+    pub const MAX_STEPS: usize = 4;
+
+    /// A chain of one step. Zero tries count as one.
+    #[must_use]
+    pub const fn single(rate: Rate, tries: u8) -> Self {
+        let tries = if tries == 0 { 1 } else { tries };
+        Self { steps: [Attempt { rate, tries }; Self::MAX_STEPS], len: 1, probe: false }
+    }
+
+    /// Appends a step; ignored when the chain is full or `tries` is zero.
+    pub fn push(&mut self, rate: Rate, tries: u8) {
+        if tries > 0
+            && let Some(slot) = self.steps.get_mut(self.len as usize)
+        {
+            *slot = Attempt { rate, tries };
+            self.len += 1;
+        }
+    }
+
+    /// The steps in order, at least one.
+    #[must_use]
+    pub fn steps(&self) -> &[Attempt] {
+        self.steps.get(..self.len as usize).unwrap_or(&self.steps)
+    }
+
+    /// The rate of the first transmission.
+    #[must_use]
+    pub const fn first_rate(&self) -> Rate {
+        self.steps[0].rate
+    }
+
+    /// All tries together.
+    #[must_use]
+    pub fn total_tries(&self) -> u32 {
+        self.steps().iter().map(|step| u32::from(step.tries)).sum()
+    }
+
+    /// The rate of transmission number `attempt` (from 0), or `None` past the end of the chain.
+    #[must_use]
+    pub fn rate_of(&self, attempt: u32) -> Option<Rate> {
+        let mut left = attempt;
+        for step in self.steps() {
+            if left < u32::from(step.tries) {
+                return Some(step.rate);
+            }
+            left -= u32::from(step.tries);
+        }
+        None
+    }
+
+    /// What of the chain was used by `transmissions` transmissions.
+    #[must_use]
+    pub fn used(&self, transmissions: u32) -> Self {
+        let mut left = transmissions.max(1);
+        let mut used = *self;
+        used.len = 0;
+        for step in self.steps() {
+            let tries = left.min(u32::from(step.tries)) as u8;
+            used.push(step.rate, tries);
+            left -= u32::from(tries);
+            if left == 0 {
+                break;
+            }
+        }
+        used
+    }
+}
+
+/// What a rate control learns when the hardware reports a transmission.
+#[derive(Debug, Clone, Copy)]
+pub struct RateReport {
+    /// The steps that were used, with the tries made of each; success, if any, belongs to the last one.
+    pub used: Series,
+    /// MPDUs in the last transmission.
+    pub mpdus: u16,
+    /// MPDUs that were acknowledged.
+    pub acknowledged: u16,
+}
+
+/// What the environment can tell about the link to a station. What it cannot see is `None`.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LinkStats {
+    /// Signal-to-noise ratio at the receiver.
+    pub snr: Option<Decibel>,
+    /// Share of the last measurement interval in which the channel was busy for any reason, own frames included, 0 to 1.
+    pub busy: Option<f64>,
+    /// Share of the last measurement interval in which our own frames occupied the channel, 0 to 1.
+    pub own: Option<f64>,
+}
+
+/// Chooses the rate chain of each transmission, for all stations of one transmitter.
+pub trait RateControl {
+    /// The chain for the next aggregate to `station`.
+    ///
+    /// `mpdus` is how many MPDUs are likely to go out together (1: no aggregation expected).
+    fn series(&mut self, now: Instant, station: StationId, mpdus: u16) -> Series;
+
+    /// The outcome of a transmission made with a chain of [`RateControl::series`].
+    fn on_report(&mut self, now: Instant, station: StationId, report: &RateReport);
+
+    /// News about the link to `station`.
+    fn on_link_stats(&mut self, _now: Instant, _station: StationId, _stats: &LinkStats) {}
+
+    /// The rate at which data to `station` most probably goes out now, for estimates of airtime.
+    fn expected_rate(&self, station: StationId) -> Rate;
+
+    /// When the rate control wants to be called again although nothing was reported.
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+}
