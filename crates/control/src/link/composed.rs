@@ -331,6 +331,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             }
         }
         self.spare.push(mpdus);
+        if !returned.dropped.is_empty() {
+            returned.window_start = self.session(station, category).map(|session| session.window_start());
+        }
         if let Some(airtime) = airtime {
             self.upper.on_airtime(now, station, category, airtime, Direction::Sent);
         }

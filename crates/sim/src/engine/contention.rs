@@ -69,7 +69,7 @@ impl Simulation {
             self.parts.meters.on_attempts(now, winners.len() as u64, collided);
             let mut end = now;
             for &edcaf in &winners {
-                end = end.max(self.start_exchange(edcaf, collided, None));
+                end = end.max(self.start_exchange(edcaf, now, collided, None));
             }
             if collided {
                 // Each hears nothing of the others: the channel is free when the longest of the first frames has ended.
@@ -162,15 +162,15 @@ impl Simulation {
         }
     }
 
-    /// Puts the first PPDU of a category on the air. Returns when its exchange ends.
+    /// Puts the first PPDU of a category on the air at `now`. Returns when its exchange ends.
     pub(super) fn start_exchange(
         &mut self,
         edcaf: u32,
+        now: Instant,
         collided: bool,
         opportunity_end: Option<Instant>,
     ) -> Instant {
         let (node, category) = owner_of(edcaf);
-        let now = self.now;
         let parts = &mut self.parts;
         let owner = &mut parts.nodes[node.index()];
         let Some(first) = owner.hardware[category.index()].front_mut() else { return now };

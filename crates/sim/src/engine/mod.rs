@@ -200,7 +200,6 @@ pub(crate) struct Simulation {
     txops: u64,
     /// By station or neighbour, then downwards or upwards, then by category.
     reorder: Vec<[[Reorder<Arrival>; 4]; 2]>,
-    on_wire_up: u64,
     events: BinaryHeap<Reverse<Scheduled>>,
     turn: u64,
     processed: u64,
@@ -222,7 +221,6 @@ impl Simulation {
             on_air: Vec::new(),
             txops: 0,
             reorder: parts.nodes.iter().map(|_| Default::default()).collect(),
-            on_wire_up: 0,
             events: BinaryHeap::new(),
             turn: 0,
             processed: 0,

@@ -55,6 +55,8 @@ pub(crate) struct Connection {
     pub(crate) receiver: TcpReceiver,
     pub(crate) application: Application,
     pub(crate) in_flight: AckTable,
+    /// Bytes written by the application in all.
+    pub(crate) written: u64,
     pub(crate) segments: u64,
     pub(crate) acks: u64,
     /// When the pending timer of each side fires; `Instant::MAX` for none.
