@@ -1,1 +1,3 @@
 //! Under construction in this commit series.
+
+pub mod sender;
