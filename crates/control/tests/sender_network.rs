@@ -356,8 +356,9 @@ fn frames_of_a_stream_leave_at_once_and_arrive_in_a_round_trip() {
         assert!(network.sender.is_idle(), "{congestion:?}");
         assert_eq!(network.receiver.delivered(), ByteCount::new(120 * 60_000));
         assert_eq!(network.metrics().retransmissions, 0, "{congestion:?} {:?}", network.metrics());
-        // 42 segments a frame: the window validates what was used and grows no further than twice that.
-        assert!(network.metrics().cwnd < ByteCount::new(400_000), "{congestion:?} {:?}", network.metrics());
+        // 42 segments a frame: the window validates what was used and grows no further than twice that. BBR stays in
+        // its startup, whose window it does not use.
+        assert!(congestion == Congestion::Bbr || network.metrics().cwnd < ByteCount::new(400_000), "{congestion:?} {:?}", network.metrics());
     }
 }
 

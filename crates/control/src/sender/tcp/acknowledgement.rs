@@ -17,6 +17,9 @@ struct Heard {
     last_sent: Option<Instant>,
     /// Of the last one acknowledged selectively.
     sacked_sent: Option<Instant>,
+    /// A retransmitted segment was acknowledged cumulatively, so that even the others' round trips may include a
+    /// recovery.
+    ambiguous: bool,
     reordered: bool,
     duplicate: Option<SackBlock>,
 }
@@ -102,20 +105,23 @@ impl TcpSender {
                 rate.on_delivered(now, segment);
                 rack.on_delivered(now, segment, min_rtt);
             }
-            if !segment.is_repeated() {
+            if segment.is_repeated() {
+                heard.ambiguous = true;
+            } else if !segment.is_sacked() {
                 heard.first_sent.get_or_insert(segment.sent);
                 heard.last_sent = Some(segment.sent);
-                heard.reordered |= !segment.is_sacked() && segment.end() < highest;
+                heard.reordered |= segment.end() < highest;
             }
         })
     }
 
     /// Measures (Karn's rule: segments sent once; else, with progress, the echoed timestamp). Returns the round trip
     /// of the newest segment.
+    #[inline]
     fn take_round_trip(&mut self, heard: &Heard, ack: &Ack, advanced: bool) -> Option<Span> {
         let since = |sent: Instant| self.now.since(sent);
-        let newest = heard.last_sent.max(heard.sacked_sent).map(since);
-        let oldest = heard.first_sent.or(heard.sacked_sent).map(since);
+        let plain = |sent: Option<Instant>| sent.filter(|_| !heard.ambiguous).or(heard.sacked_sent).map(since);
+        let (newest, oldest) = (plain(heard.last_sent), plain(heard.first_sent));
         let echoed = (advanced && oldest.is_none() && ack.echoed <= self.now && ack.echoed > Instant::ZERO)
             .then(|| since(ack.echoed));
         if let Some(rtt) = newest {

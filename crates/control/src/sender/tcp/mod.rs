@@ -13,6 +13,9 @@ mod scoreboard;
 mod segment;
 
 
+#[cfg(test)]
+mod operations;
+
 pub use config::{Backlog, Congestion, ConfigError, DelayedAck, Hystart, Pacing, TcpConfig};
 pub use connection::{SenderMetrics, TcpSender};
 pub use receiver::TcpReceiver;
