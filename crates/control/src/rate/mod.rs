@@ -1,5 +1,14 @@
 //! PHY rate and number of tries of each transmission.
 
+pub mod capabilities;
+pub mod fixed;
+pub mod ideal;
+mod stations;
+
+pub use capabilities::{Capabilities, RateSet};
+pub use fixed::{Fixed, FixedConfig, StationRate};
+pub use ideal::{Ideal, IdealConfig};
+
 use airbound_units::{Decibel, Instant};
 use airbound_wifi::rate::Rate;
 
