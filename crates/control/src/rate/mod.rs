@@ -1,13 +1,17 @@
 //! PHY rate and number of tries of each transmission.
 
+pub mod any;
 pub mod capabilities;
 pub mod fixed;
 pub mod ideal;
+pub mod minstrel_ht;
 mod stations;
 
+pub use any::{AnyRate, RateConfig};
 pub use capabilities::{Capabilities, RateSet};
 pub use fixed::{Fixed, FixedConfig, StationRate};
 pub use ideal::{Ideal, IdealConfig};
+pub use minstrel_ht::{MinstrelHt, MinstrelHtConfig};
 
 use airbound_units::{Decibel, Instant};
 use airbound_wifi::rate::Rate;
