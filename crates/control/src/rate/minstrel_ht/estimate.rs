@@ -167,8 +167,7 @@ mod tests {
     fn tries_by_hand() {
         let table = ht40();
         let overheads = Overheads::new();
-        let context =
-            TryContext { table: &table, ampdu: 16, segment: Span::from_millis(6), max_tries: 7 };
+        let context = TryContext { table: &table, ampdu: 16, segment: Span::from_millis(6), max_tries: 7 };
         // MCS 15: data 515 us; two tries 67 + 139 + 2 * 623 = 1452 (with RTS 1692). Third: + 283 + 623 = 2358
         // (2718), fourth: + 571 + 623 = 3552 (4032), fifth: + 1147 + 623 = 5322 (5922), sixth: + 2299 + 623.
         assert_eq!(overheads.tries(&context, id(&table, 15), 4_096), Tries { plain: 5, protected: 5 });

@@ -37,8 +37,8 @@ use serde::{Deserialize, Serialize};
 use self::estimate::Overheads;
 use self::sampling::SampleTable;
 use self::station::{Shared, Station};
-use self::statistics::SCALE;
 pub use self::statistics::Average;
+use self::statistics::SCALE;
 use self::table::{AVERAGE_PACKET, RateTable};
 use super::stations::Stations;
 use super::{Capabilities, RateControl, RateReport, Series};
@@ -148,7 +148,11 @@ impl MinstrelHt {
     ///
     /// # Errors
     /// A value of `config` or of `capabilities` is out of range.
-    pub fn new(config: MinstrelHtConfig, capabilities: &Capabilities, seed: u64) -> Result<Self, ConfigError> {
+    pub fn new(
+        config: MinstrelHtConfig,
+        capabilities: &Capabilities,
+        seed: u64,
+    ) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
             config,

@@ -292,11 +292,8 @@ mod tests {
             let rate = Rate::vht(mcs, 1, width, GuardInterval::Ns800).expect("exists");
             table.id_of(rate).expect("in the table")
         };
-        let in_use = InUse {
-            best: id(4, Width::Mhz80),
-            second: id(3, Width::Mhz80),
-            reliable: id(3, Width::Mhz40),
-        };
+        let in_use =
+            InUse { best: id(4, Width::Mhz80), second: id(3, Width::Mhz80), reliable: id(3, Width::Mhz40) };
         let sampler = Sampler::new(table.groups.len());
         (table, sampler, in_use)
     }
@@ -307,7 +304,8 @@ mod tests {
         sampler.refill(&table, &SampleTable::new(1), in_use, |_| 0);
         let best = table.duration(in_use.best);
         let slowest = table.duration(in_use.reliable);
-        let held = |pool: &Pool| pool.rates.iter().filter(|id| **id != RateId::NONE).copied().collect::<Vec<_>>();
+        let held =
+            |pool: &Pool| pool.rates.iter().filter(|id| **id != RateId::NONE).copied().collect::<Vec<_>>();
         let increments = held(&sampler.increments);
         assert_eq!(increments.len(), POOL);
         for id in increments {
