@@ -1,0 +1,1 @@
+//! How large an aggregate may become.

@@ -1,0 +1,1 @@
+//! Saturated contention in closed form.
