@@ -74,6 +74,11 @@ impl CodelState {
         self.dropping
     }
 
+    /// Counts `drops` that were made for another reason, so that the pace of the next ones grows (kernel: `fq_codel_drop`).
+    pub(super) const fn add_drops(&mut self, drops: u32) {
+        self.count = self.count.saturating_add(drops);
+    }
+
     /// Takes the next packet from a queue and gives up those that congestion demands.
     ///
     /// `next` takes the head of the queue and tells how many bytes it leaves behind; `give_up` receives what is dropped.

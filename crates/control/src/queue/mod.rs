@@ -3,14 +3,22 @@
 //! A queue is asked in two steps, as mac80211 asks its own: [`Queue::select`] names the station that is served next in a
 //! category, and [`Queue::dequeue`] then hands out packets of that station one by one until the aggregate is full.
 
+mod any;
 mod codel;
 mod fifo;
+mod fq_codel;
 mod packets;
+mod pie;
 mod round_robin;
 mod station_lists;
 
+pub use any::{AnyQueue, QueueConfig};
 pub use codel::{Codel, CodelConfig, CodelParameters, CodelState};
 pub use fifo::{Fifo, FifoConfig};
+pub use fq_codel::{
+    AirtimeQueueLimit, FqCodel, FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, SlowStations,
+};
+pub use pie::{DelayEstimate, Pie, PieConfig};
 pub use round_robin::{RoundRobin, RoundRobinConfig};
 pub use station_lists::Limits;
 
