@@ -3,7 +3,26 @@
 //! A queue is asked in two steps, as mac80211 asks its own: [`Queue::select`] names the station that is served next in a
 //! category, and [`Queue::dequeue`] then hands out packets of that station one by one until the aggregate is full.
 
-use airbound_units::{ByteCount, Instant, Span};
+mod any;
+mod codel;
+mod fifo;
+mod fq_codel;
+mod packets;
+mod pie;
+mod round_robin;
+mod station_lists;
+
+pub use any::{AnyQueue, QueueConfig};
+pub use codel::{Codel, CodelConfig, CodelParameters, CodelState};
+pub use fifo::{Fifo, FifoConfig};
+pub use fq_codel::{
+    AirtimeQueueLimit, FqCodel, FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, SlowStations,
+};
+pub use pie::{DelayEstimate, Pie, PieConfig};
+pub use round_robin::{RoundRobin, RoundRobinConfig};
+pub use station_lists::Limits;
+
+use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use crate::payload::{Dropped, Payload, StationId};
@@ -111,6 +130,9 @@ pub trait Queue<P: Payload> {
         _direction: Direction,
     ) {
     }
+
+    /// The goodput that rate control expects of `station`, perhaps changed (kernel: `ieee80211_sta_set_expected_throughput`).
+    fn on_expected_throughput(&mut self, _now: Instant, _station: StationId, _throughput: BitRate) {}
 
     /// When the queue wants [`Queue::select`] to be called again although nothing was enqueued or reported.
     fn next_deadline(&self) -> Option<Instant> {

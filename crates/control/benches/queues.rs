@@ -1,0 +1,121 @@
+//! What a packet costs in each queue: enqueue and dequeue, in aggregates of 32, over 1, 10 and 50 flows of as many
+//! stations.
+
+use std::hint::black_box;
+
+use airbound_control::payload::{FlowId, Payload, StationId};
+use airbound_control::queue::{AnyQueue, Direction, Queue, QueueConfig};
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+/// As large as a packet of the simulator.
+#[derive(Clone)]
+struct Packet {
+    flow: FlowId,
+    station: StationId,
+    size: ByteCount,
+    enqueued: Instant,
+    estimate: Span,
+    _stamps: [u64; 4],
+}
+
+impl Payload for Packet {
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+    fn station(&self) -> StationId {
+        self.station
+    }
+    fn category(&self) -> Category {
+        Category::Be
+    }
+    fn size(&self) -> ByteCount {
+        self.size
+    }
+    fn enqueued(&self) -> Instant {
+        self.enqueued
+    }
+    fn set_enqueued(&mut self, now: Instant) {
+        self.enqueued = now;
+    }
+    fn airtime_estimate(&self) -> Span {
+        self.estimate
+    }
+    fn set_airtime_estimate(&mut self, estimate: Span) {
+        self.estimate = estimate;
+    }
+}
+
+const AGGREGATE: usize = 32;
+
+/// A queue with a standing backlog of 8 packets for each station.
+fn loaded(config: &QueueConfig, stations: u16) -> AnyQueue<Packet> {
+    let mut queue = config.build(1).expect("defaults are valid");
+    for _ in 0..8 {
+        for station in 0..stations {
+            queue.enqueue(Instant::ZERO, packet(station), &mut Vec::new());
+        }
+    }
+    queue
+}
+
+fn packet(station: u16) -> Packet {
+    Packet {
+        flow: FlowId(u32::from(station)),
+        station: StationId(station),
+        size: ByteCount::new(1500),
+        enqueued: Instant::ZERO,
+        estimate: Span::ZERO,
+        _stamps: [0; 4],
+    }
+}
+
+fn queues(criterion: &mut Criterion) {
+    let kinds = [
+        QueueConfig::Fifo(Default::default()),
+        QueueConfig::RoundRobin(Default::default()),
+        QueueConfig::Codel(Default::default()),
+        QueueConfig::Pie(Default::default()),
+        QueueConfig::FqCodel(Default::default()),
+        QueueConfig::FqCodelAirtime(Default::default()),
+    ];
+    let mut group = criterion.benchmark_group("queue");
+    group.throughput(Throughput::Elements(AGGREGATE as u64));
+    for config in &kinds {
+        for stations in [1, 10, 50] {
+            let mut queue = loaded(config, stations);
+            let mut dropped = Vec::new();
+            let mut now = Instant::ZERO;
+            let mut next = 0;
+            group.bench_function(BenchmarkId::new(config.name(), stations), |bencher| {
+                bencher.iter(|| {
+                    // As many come as go, so the backlog stands; it is younger than any target.
+                    now += Span::from_micros(1);
+                    for _ in 0..AGGREGATE {
+                        next = (next + 1) % stations;
+                        queue.enqueue(now, packet(next), &mut dropped);
+                    }
+                    let mut served = 0;
+                    while served < AGGREGATE {
+                        let Some(station) = queue.select(now, Category::Be) else { break };
+                        let before = served;
+                        while served < AGGREGATE
+                            && let Some(packet) = queue.dequeue(now, station, Category::Be, &mut dropped)
+                        {
+                            black_box(packet);
+                            served += 1;
+                        }
+                        let airtime = Span::from_micros(100) * (served - before) as u64;
+                        queue.on_airtime(now, station, Category::Be, airtime, Direction::Sent);
+                    }
+                    dropped.clear();
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, queues);
+criterion_main!(benches);

@@ -1,0 +1,252 @@
+//! Controlled delay (CoDel, RFC 8289): drops at a growing pace while packets stay longer than a target.
+
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+use serde::{Deserialize, Serialize};
+
+use super::station_lists::{ArrivalOrder, Limits, StationLists};
+use super::{Backlog, Queue, Readiness};
+use crate::error::ConfigError;
+use crate::payload::{DropReason, Dropped, Payload, StationId};
+
+/// The two times of the algorithm and its safeguard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct CodelParameters {
+    /// Acceptable standing delay (`TARGET`, RFC 8289, section 4.3): 5 ms. Above 0.
+    pub target: Span,
+    /// Time in which a sender can react (`INTERVAL`, section 4.2): 100 ms. At least the target.
+    pub interval: Span,
+    /// Nothing is dropped that leaves so little behind (`maxpacket` in section 5.5, `mtu` in the kernel): one full packet.
+    pub mtu: ByteCount,
+}
+
+impl Default for CodelParameters {
+    fn default() -> Self {
+        Self { target: Span::from_millis(5), interval: Span::from_millis(100), mtu: ByteCount::new(1500) }
+    }
+}
+
+impl CodelParameters {
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if the target is zero, or the interval below the target or above 100 s.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        ConfigError::check(!self.target.is_zero(), "target", self.target, "more than 0 ms")?;
+        ConfigError::check(
+            self.interval >= self.target && self.interval <= Span::from_secs(100),
+            "interval",
+            self.interval,
+            "the target up to 100 s",
+        )
+    }
+
+    /// The time to the next drop after `count` drops: interval / sqrt(count) (RFC 8289, section 5.2).
+    ///
+    /// The IEEE 754 square root is exact, so every machine finds the same; the kernel approaches it by Newton steps in 16
+    /// bits.
+    #[must_use]
+    pub fn spacing(&self, count: u32) -> Span {
+        let nanos = self.interval.as_nanos() as f64 / f64::from(count.max(1)).sqrt();
+        Span::from_nanos(nanos as u64)
+    }
+}
+
+/// The state of the controller for one queue (RFC 8289, section 5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CodelState {
+    /// When the delay will have been above the target for an interval; `None` while it is below.
+    first_above: Option<Instant>,
+    /// When the next packet is dropped, while dropping.
+    drop_next: Instant,
+    /// Drops since dropping began.
+    count: u32,
+    /// `count` when dropping last began.
+    last_count: u32,
+    dropping: bool,
+}
+
+impl CodelState {
+    /// Whether the state drops packets at the moment.
+    #[must_use]
+    pub const fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+
+    /// Counts `drops` that were made for another reason, so that the pace of the next ones grows (kernel: `fq_codel_drop`).
+    pub(super) const fn add_drops(&mut self, drops: u32) {
+        self.count = self.count.saturating_add(drops);
+    }
+
+    /// Takes the next packet from a queue and gives up those that congestion demands.
+    ///
+    /// `next` takes the head of the queue and tells how many bytes it leaves behind; `give_up` receives what is dropped.
+    pub fn dequeue<P: Payload>(
+        &mut self,
+        parameters: &CodelParameters,
+        now: Instant,
+        mut next: impl FnMut() -> Option<(P, ByteCount)>,
+        mut give_up: impl FnMut(P),
+    ) -> Option<P> {
+        let (mut packet, mut above) = self.judge(parameters, now, next());
+        if self.dropping {
+            if !above {
+                self.dropping = false;
+            }
+            while self.dropping && now >= self.drop_next {
+                if let Some(packet) = packet.take() {
+                    give_up(packet);
+                }
+                self.count = self.count.saturating_add(1);
+                (packet, above) = self.judge(parameters, now, next());
+                if above {
+                    self.drop_next += parameters.spacing(self.count);
+                } else {
+                    self.dropping = false;
+                }
+            }
+        } else if above {
+            if let Some(packet) = packet.take() {
+                give_up(packet);
+            }
+            (packet, _) = self.judge(parameters, now, next());
+            self.dropping = true;
+            // If the last round of dropping is not long past, its pace is a good start for this one (section 5.5).
+            let pace = self.count.saturating_sub(self.last_count);
+            let recent = now.since(self.drop_next) < parameters.interval * 16;
+            self.count = if pace > 1 && recent { pace } else { 1 };
+            self.drop_next = now + parameters.spacing(self.count);
+            self.last_count = self.count;
+        }
+        packet
+    }
+
+    /// Whether a packet that just left the queue was above the target, and the whole interval before it (`dodequeue`).
+    fn judge<P: Payload>(
+        &mut self,
+        parameters: &CodelParameters,
+        now: Instant,
+        taken: Option<(P, ByteCount)>,
+    ) -> (Option<P>, bool) {
+        let Some((packet, left)) = taken else {
+            self.first_above = None;
+            return (None, false);
+        };
+        if now.since(packet.enqueued()) < parameters.target || left <= parameters.mtu {
+            self.first_above = None;
+            return (Some(packet), false);
+        }
+        match self.first_above {
+            None => {
+                self.first_above = Some(now + parameters.interval);
+                (Some(packet), false)
+            }
+            Some(first_above) => (Some(packet), now >= first_above),
+        }
+    }
+}
+
+/// Configuration of a [`Codel`] queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct CodelConfig {
+    /// How much each category may hold (kernel `sch_codel`: 1000 packets).
+    pub limit: Limits,
+    /// See [`CodelParameters::target`].
+    pub target: Span,
+    /// See [`CodelParameters::interval`].
+    pub interval: Span,
+    /// See [`CodelParameters::mtu`].
+    pub mtu: ByteCount,
+}
+
+impl Default for CodelConfig {
+    fn default() -> Self {
+        let CodelParameters { target, interval, mtu } = CodelParameters::default();
+        Self { limit: Limits::default(), target, interval, mtu }
+    }
+}
+
+/// A first-in-first-out queue for each category, with one CoDel over it (kernel: `net/sched/sch_codel.c`).
+///
+/// The controller sees the packets in the order in which they leave, whichever station they go to.
+#[derive(Debug, Clone)]
+pub struct Codel<P> {
+    limits: Limits,
+    parameters: CodelParameters,
+    lists: StationLists<P>,
+    order: ArrivalOrder,
+    states: [CodelState; 4],
+    /// The latest time that was seen.
+    now: Instant,
+}
+
+impl<P: Payload> Codel<P> {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
+    pub fn new(config: CodelConfig) -> Result<Self, ConfigError> {
+        let CodelConfig { limit, target, interval, mtu } = config;
+        let parameters = CodelParameters { target, interval, mtu };
+        parameters.check()?;
+        Ok(Self {
+            limits: limit.check()?,
+            parameters,
+            lists: StationLists::default(),
+            order: ArrivalOrder::default(),
+            states: [CodelState::default(); 4],
+            now: Instant::ZERO,
+        })
+    }
+}
+
+impl<P: Payload> Queue<P> for Codel<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        let (station, category) = (packet.station(), packet.category());
+        if self.lists.push(now, packet, self.limits, dropped) {
+            self.order.update(&mut self.lists, station, category);
+        }
+    }
+
+    fn select(&mut self, _now: Instant, category: Category) -> Option<StationId> {
+        self.order.select(&mut self.lists, category)
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        self.now = self.now.max(now);
+        let lists = &mut self.lists;
+        self.states[category.index()].dequeue(
+            &self.parameters,
+            self.now,
+            || lists.pop(station, category).map(|packet| (packet, lists.waiting(category).bytes)),
+            |packet| dropped.push(Dropped { packet, reason: DropReason::Congestion }),
+        )
+    }
+
+    fn has_backlog(&self, category: Category) -> bool {
+        self.lists.waiting(category).packets > 0
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.lists.backlog()
+    }
+
+    fn set_readiness(
+        &mut self,
+        _now: Instant,
+        station: StationId,
+        category: Category,
+        readiness: Readiness,
+    ) {
+        self.lists.set_readiness(station, category, readiness);
+        self.order.update(&mut self.lists, station, category);
+    }
+}

@@ -1,0 +1,338 @@
+//! What mac80211 does: flow queues with CoDel for each station and category, airtime fairness, airtime queue limit.
+
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+use serde::{Deserialize, Serialize};
+
+use super::super::codel::CodelParameters;
+use super::super::{Backlog, Direction, Queue, Readiness};
+use super::flows::{DropBatch, FlowLimits, FlowTable};
+use super::plain::{check_limits, flow_key};
+use super::stations::Stations;
+use crate::error::ConfigError;
+use crate::payload::{Dropped, Payload, StationId};
+
+/// How much airtime may wait below the queue (AQL; kernel: `ieee80211_txq_airtime_check`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct AirtimeQueueLimit {
+    /// For a station's category in any case (`IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L`): 5 ms. Above 0.
+    pub low: Span,
+    /// For a station's category while the total is below the threshold (`IEEE80211_DEFAULT_AQL_TXQ_LIMIT_H`): 12 ms. At least `low`.
+    pub high: Span,
+    /// For all stations and categories together (`IEEE80211_AQL_THRESHOLD`): 24 ms.
+    pub threshold: Span,
+}
+
+impl Default for AirtimeQueueLimit {
+    fn default() -> Self {
+        Self { low: Span::from_millis(5), high: Span::from_millis(12), threshold: Span::from_millis(24) }
+    }
+}
+
+/// Which stations are slow, and their CoDel parameters (`sta_update_codel_params`).
+///
+/// The kernel had this from 4.14 to 2025, when commit 487637698808 removed it: with many associated stations it all but
+/// disabled CoDel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct SlowStations {
+    /// A station is slow whose expected throughput is below this (`STA_SLOW_THRESHOLD`): 6 Mbit/s. The paper "Ending the
+    /// Anomaly" (ATC 2017, section 3.1.1) has 12 Mbit/s, not scaled.
+    pub threshold: BitRate,
+    /// Whether the threshold is multiplied with the number of stations whose throughput is known, as in the kernel.
+    pub scaled: bool,
+    /// CoDel target: 50 ms.
+    pub target: Span,
+    /// CoDel interval: 300 ms.
+    pub interval: Span,
+}
+
+impl Default for SlowStations {
+    fn default() -> Self {
+        Self {
+            threshold: BitRate::from_mbps(6),
+            scaled: true,
+            target: Span::from_millis(50),
+            interval: Span::from_millis(300),
+        }
+    }
+}
+
+/// Configuration of an [`FqCodelAirtime`] queue. The defaults are those of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct FqCodelAirtimeConfig {
+    /// Most packets of all stations and categories together (`fq_init`): 8192. 1 to 1 000 000.
+    pub packets: usize,
+    /// Most memory, bookkeeping of the kernel included: 2304 B for a packet of 1500 B. 16 MiB (`fq_init`); drivers without
+    /// VHT have 4 MiB (`ieee80211_txq_setup_flows`), which is 1820 such packets. At least 4 kB.
+    pub memory: ByteCount,
+    /// Bytes of a flow's turn (`fq_init`): 300. 1 B to 1 MB.
+    pub quantum: ByteCount,
+    /// Idle flows whose CoDel state is remembered (kernel: 4096 buckets); 1 to 65 536.
+    pub flows: usize,
+    /// CoDel target (`ieee80211_txq_setup_flows`): 20 ms.
+    pub target: Span,
+    /// CoDel interval: 100 ms.
+    pub interval: Span,
+    /// Nothing is dropped that leaves no more bytes in its flow. mac80211 leaves the kernel's `mtu` at zero, so that only the
+    /// last packet of a flow is safe.
+    pub mtu: ByteCount,
+    /// Other CoDel parameters for slow stations.
+    pub slow: Option<SlowStations>,
+    /// Airtime of a station's turn at the default weight (`ATH_AIRTIME_QUANTUM`): 300 µs. Today's mac80211: 256 µs.
+    /// 1 µs to 1 s.
+    pub airtime_quantum: Span,
+    /// Whether airtime of received frames is charged too (`AIRTIME_USE_RX`).
+    pub charge_received: bool,
+    /// Charges what a packet was expected to take when it returns, where the environment cannot report airtime.
+    /// Without either, nobody's deficit is used up, and a station keeps its turn while it has packets.
+    pub charge_estimates: bool,
+    /// The airtime queue limit; the kernel has one since 5.5.
+    pub airtime_queue_limit: Option<AirtimeQueueLimit>,
+}
+
+impl Default for FqCodelAirtimeConfig {
+    fn default() -> Self {
+        Self {
+            packets: 8192,
+            memory: ByteCount::new(16 << 20),
+            quantum: ByteCount::new(300),
+            flows: 4096,
+            target: Span::from_millis(20),
+            interval: Span::from_millis(100),
+            mtu: ByteCount::ZERO,
+            slow: Some(SlowStations::default()),
+            airtime_quantum: Span::from_micros(300),
+            charge_received: true,
+            charge_estimates: false,
+            airtime_queue_limit: Some(AirtimeQueueLimit::default()),
+        }
+    }
+}
+
+impl FqCodelAirtimeConfig {
+    fn check(&self) -> Result<(), ConfigError> {
+        check_limits(self.packets, self.memory, self.quantum, self.flows)?;
+        CodelParameters { target: self.target, interval: self.interval, mtu: self.mtu }.check()?;
+        if let Some(slow) = &self.slow {
+            CodelParameters { target: slow.target, interval: slow.interval, mtu: self.mtu }.check()?;
+        }
+        ConfigError::check(
+            (Span::from_micros(1)..=Span::from_secs(1)).contains(&self.airtime_quantum),
+            "airtime-quantum",
+            self.airtime_quantum,
+            "1 us to 1 s",
+        )?;
+        if let Some(limit) = &self.airtime_queue_limit {
+            ConfigError::check(
+                !limit.low.is_zero(),
+                "airtime-queue-limit.low",
+                limit.low,
+                "more than 0 ms",
+            )?;
+            ConfigError::check(
+                limit.high >= limit.low,
+                "airtime-queue-limit.high",
+                limit.high,
+                "at least airtime-queue-limit.low",
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// What is known of a station's speed.
+#[derive(Debug, Clone, Copy)]
+struct Speed {
+    codel: CodelParameters,
+    known: bool,
+}
+
+/// Linux's own queueing for Wi-Fi (`net/mac80211/tx.c`, `include/net/fq_impl.h`; Høiland-Jørgensen et al., "Ending the
+/// Anomaly", ATC 2017).
+///
+/// ```text
+///  station ─▶ category ─▶ flows: new, old ─▶ CoDel of the flow ─▶ packet
+///     ▲ airtime deficit: new, old              20/100 ms, slow 50/300 ms
+///     │ airtime queue limit: 5, 12 of 24 ms
+/// ```
+///
+/// Stations are scheduled as in the paper and in ath9k from 4.11 to 4.20: a station that begins to send joins a list of
+/// new stations that go first, for one turn. Today's mac80211 has one list, at whose head a station joins, which has much the
+/// same effect; it serves each station at most once in a driver's scheduling round, and it subtracts the airtime that lies
+/// below the queue from the deficit, which is done here whenever there is an airtime queue limit. A station that is
+/// over its limit or blocked is taken out of the rotation, and given the refills that it missed when it comes back.
+#[derive(Debug, Clone)]
+pub struct FqCodelAirtime<P> {
+    config: FqCodelAirtimeConfig,
+    flows: FlowTable<P>,
+    stations: Stations,
+    speeds: Vec<Speed>,
+    /// Stations whose throughput is known.
+    known: u64,
+    waiting: [usize; 4],
+    /// The latest time that was seen.
+    now: Instant,
+}
+
+impl<P: Payload> FqCodelAirtime<P> {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
+    pub fn new(config: FqCodelAirtimeConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        let limits = FlowLimits {
+            packets: config.packets,
+            memory: config.memory.as_u64(),
+            quantum: config.quantum.as_u64(),
+            idle_flows: config.flows,
+            batch: DropBatch::HalfOfPackets,
+        };
+        Ok(Self {
+            flows: FlowTable::new(limits),
+            stations: Stations::new(config.airtime_quantum, config.airtime_queue_limit),
+            speeds: Vec::new(),
+            known: 0,
+            waiting: [0; 4],
+            now: Instant::ZERO,
+            config,
+        })
+    }
+
+    /// Sets the share of airtime that a station gets against others (`NL80211_ATTR_AIRTIME_WEIGHT`); 256 by default, 0
+    /// counts as 1.
+    pub fn set_weight(&mut self, station: StationId, weight: u16) {
+        self.stations.set_weight(station, weight);
+    }
+
+    /// How much waits for one station.
+    pub fn backlog_of(&self, station: StationId, category: Category) -> Backlog {
+        self.flows.backlog_of(owner(station, category))
+    }
+
+    const fn usual_codel(&self) -> CodelParameters {
+        CodelParameters { target: self.config.target, interval: self.config.interval, mtu: self.config.mtu }
+    }
+}
+
+/// The number under which the flows of a station's category are scheduled.
+const fn owner(station: StationId, category: Category) -> usize {
+    station.index() * 4 + category.index()
+}
+
+impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        let (station, category) = (packet.station(), packet.category());
+        let key = flow_key(&packet);
+        let before = dropped.len();
+        self.waiting[category.index()] += 1;
+        self.flows.push(now, owner(station, category), key, packet, dropped);
+        for Dropped { packet, .. } in dropped.iter().skip(before) {
+            let waiting = &mut self.waiting[packet.category().index()];
+            *waiting = waiting.saturating_sub(1);
+        }
+        self.stations.activate(station, category.index());
+    }
+
+    fn select(&mut self, _now: Instant, category: Category) -> Option<StationId> {
+        let flows = &self.flows;
+        self.stations
+            .select(category.index(), |station| flows.backlog_of(owner(station, category)).packets > 0)
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        self.now = self.now.max(now);
+        let codel = self.speeds.get(station.index()).map_or(self.usual_codel(), |speed| speed.codel);
+        let owner = owner(station, category);
+        let before = dropped.len();
+        let packet = loop {
+            let Some(head) = self.flows.head(owner, |_| false) else { break None };
+            if let Some(packet) = self.flows.pop(self.now, head, &codel, dropped) {
+                break Some(packet);
+            }
+        };
+        let left = dropped.len() - before + usize::from(packet.is_some());
+        let waiting = &mut self.waiting[category.index()];
+        *waiting = waiting.saturating_sub(left);
+        packet
+    }
+
+    fn has_backlog(&self, category: Category) -> bool {
+        self.waiting[category.index()] > 0
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.flows.backlog()
+    }
+
+    fn set_readiness(
+        &mut self,
+        _now: Instant,
+        station: StationId,
+        category: Category,
+        readiness: Readiness,
+    ) {
+        self.stations.set_readiness(station, category.index(), readiness);
+    }
+
+    fn limits_airtime(&self) -> bool {
+        self.config.airtime_queue_limit.is_some() || self.config.charge_estimates
+    }
+
+    fn on_handed(&mut self, _now: Instant, station: StationId, category: Category, estimated: Span) {
+        self.stations.on_handed(station, category.index(), estimated);
+    }
+
+    fn on_returned(&mut self, _now: Instant, station: StationId, category: Category, estimated: Span) {
+        if self.config.charge_estimates {
+            self.stations.charge(station, category.index(), estimated);
+        }
+        self.stations.on_returned(station, category.index(), estimated);
+    }
+
+    fn on_airtime(
+        &mut self,
+        _now: Instant,
+        station: StationId,
+        category: Category,
+        airtime: Span,
+        direction: Direction,
+    ) {
+        let charged = match direction {
+            Direction::Sent => !self.config.charge_estimates,
+            Direction::Received => self.config.charge_received,
+        };
+        if charged {
+            self.stations.charge(station, category.index(), airtime);
+        }
+    }
+
+    fn on_expected_throughput(&mut self, _now: Instant, station: StationId, throughput: BitRate) {
+        let Some(slow) = self.config.slow else { return };
+        let usual = self.usual_codel();
+        if station.index() >= self.speeds.len() {
+            self.speeds.resize(station.index() + 1, Speed { codel: usual, known: false });
+        }
+        let Some(speed) = self.speeds.get_mut(station.index()) else { return };
+        self.known += u64::from(!speed.known);
+        speed.known = true;
+        let stations = if slow.scaled { self.known } else { 1 };
+        let threshold = slow.threshold.as_bps().saturating_mul(stations);
+        // Zero means that nothing is known yet.
+        let is_slow = !throughput.is_zero() && throughput.as_bps() < threshold;
+        speed.codel = if is_slow {
+            CodelParameters { target: slow.target, interval: slow.interval, mtu: self.config.mtu }
+        } else {
+            usual
+        };
+    }
+}

@@ -1,0 +1,414 @@
+//! Flow queues served by deficit round robin with new and old lists (DRR++, RFC 8290, section 4; kernel:
+//! `include/net/fq_impl.h`, `net/sched/sch_fq_codel.c`).
+
+use airbound_units::{ByteCount, Instant};
+
+use super::super::Backlog;
+use super::super::codel::{CodelParameters, CodelState};
+use super::super::packets::{List, Packets};
+use crate::payload::{DropReason, Dropped, Payload};
+
+const NONE: u32 = u32::MAX;
+
+/// Bytes of a packet that the deficit counts at most: no IP packet is longer, and the rotation must end.
+const LONGEST_PACKET: u64 = 65_535;
+
+/// Memory that the kernel books for a packet (`skb->truesize`): 64 B of headroom, the packet and 320 B of
+/// `skb_shared_info` rounded up to a slab, and 256 B of `sk_buff`. 2304 B for a packet of 1500 B.
+pub(super) const fn memory_of(size: ByteCount) -> u64 {
+    let data = size.as_u64().saturating_add(64 + 320);
+    match data.checked_next_power_of_two() {
+        Some(slab) => slab.saturating_add(256),
+        None => u64::MAX,
+    }
+}
+
+/// Which of the lists of its owner holds a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// None: it has no packets, only its CoDel state is remembered.
+    Idle,
+    New,
+    Old,
+    /// Those that may not be served.
+    Parked,
+}
+
+#[derive(Debug, Clone)]
+struct Flow {
+    key: u64,
+    list: List,
+    codel: CodelState,
+    deficit: i64,
+    /// The next flow of its list.
+    next: u32,
+    /// The next flow of its bucket, or the next free one.
+    next_in_bucket: u32,
+    owner: u32,
+    place: Place,
+}
+
+/// A list of flows.
+#[derive(Debug, Clone, Copy)]
+struct Chain {
+    head: u32,
+    tail: u32,
+}
+
+impl Chain {
+    const EMPTY: Self = Self { head: NONE, tail: NONE };
+}
+
+/// What schedules a set of flows: a station's category in mac80211 (`fq_tin`), a whole queueing discipline in RFC 8290.
+#[derive(Debug, Clone)]
+struct Owner {
+    new: Chain,
+    old: Chain,
+    parked: Chain,
+    backlog: Backlog,
+}
+
+impl Default for Owner {
+    fn default() -> Self {
+        Self { new: Chain::EMPTY, old: Chain::EMPTY, parked: Chain::EMPTY, backlog: Backlog::default() }
+    }
+}
+
+/// How much is dropped from the longest flow at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DropBatch {
+    /// Half of its packets, at most 32 (`fq_flow_drop`, since 5.11; one packet before).
+    HalfOfPackets,
+    /// Half of its bytes, at most 64 packets, and CoDel counts them (`fq_codel_drop`; RFC 8290, section 5.2.2).
+    HalfOfBytes,
+}
+
+/// What a table may hold and how it serves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FlowLimits {
+    pub(super) packets: usize,
+    /// As [`memory_of`] counts.
+    pub(super) memory: u64,
+    /// Bytes of a turn.
+    pub(super) quantum: u64,
+    /// Idle flows whose CoDel state is remembered.
+    pub(super) idle_flows: usize,
+    pub(super) batch: DropBatch,
+}
+
+/// The flow that is served next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head(u32);
+
+/// All flows that share one limit.
+///
+/// A flow is found by its exact identity, where the kernel hashes it into one of 4096 (mac80211) or 1024 buckets: flows
+/// never collide. Memory is bounded: idle flows are forgotten when more than `idle_flows` of them are kept.
+#[derive(Debug, Clone)]
+pub(super) struct FlowTable<P> {
+    limits: FlowLimits,
+    packets: Packets<P>,
+    flows: Vec<Flow>,
+    free: u32,
+    buckets: Vec<u32>,
+    owners: Vec<Owner>,
+    backlog: Backlog,
+    memory: u64,
+}
+
+impl<P: Payload> FlowTable<P> {
+    pub(super) fn new(limits: FlowLimits) -> Self {
+        let buckets = (limits.idle_flows + limits.packets).next_power_of_two().clamp(64, 4096);
+        Self {
+            limits,
+            packets: Packets::default(),
+            flows: Vec::new(),
+            free: NONE,
+            buckets: vec![NONE; buckets],
+            owners: Vec::new(),
+            backlog: Backlog::default(),
+            memory: 0,
+        }
+    }
+
+    pub(super) const fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    pub(super) fn backlog_of(&self, owner: usize) -> Backlog {
+        self.owners.get(owner).map(|owner| owner.backlog).unwrap_or_default()
+    }
+
+    /// The identity that was given to the flow of [`FlowTable::push`].
+    pub(super) fn key(&self, head: Head) -> u64 {
+        self.flows.get(head.0 as usize).map_or(0, |flow| flow.key)
+    }
+
+    /// Appends a packet to the flow with the identity `key`, which `owner` schedules. What the limits demand is dropped from the
+    /// longest flow.
+    pub(super) fn push(
+        &mut self,
+        now: Instant,
+        owner: usize,
+        key: u64,
+        mut packet: P,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        let size = packet.size();
+        let at = self.find_or_make(key, owner);
+        let Some(flow) = self.flows.get_mut(at as usize) else {
+            dropped.push(Dropped { packet, reason: DropReason::QueueFull });
+            return;
+        };
+        packet.set_enqueued(now);
+        if let Err(packet) = self.packets.push(&mut flow.list, packet, size) {
+            dropped.push(Dropped { packet, reason: DropReason::QueueFull });
+            return;
+        }
+        let owner = &mut self.owners[flow.owner as usize];
+        if flow.place == Place::Idle {
+            flow.deficit = self.limits.quantum as i64;
+            flow.place = Place::New;
+            append(&mut self.flows, &mut owner.new, at);
+        }
+        for backlog in [&mut owner.backlog, &mut self.backlog] {
+            backlog.packets += 1;
+            backlog.bytes += size;
+        }
+        self.memory = self.memory.saturating_add(memory_of(size));
+        while self.backlog.packets > self.limits.packets || self.memory > self.limits.memory {
+            let reason = if self.backlog.packets > self.limits.packets {
+                DropReason::QueueFull
+            } else {
+                DropReason::MemoryLimit
+            };
+            if !self.drop_from_longest(reason, dropped) {
+                break;
+            }
+        }
+    }
+
+    /// Finds the flow that `owner` serves next, and refills deficits and sorts out empty flows on the way. `blocked` tells which
+    /// identities may not be served; those are set aside until [`FlowTable::unpark`].
+    pub(super) fn head(&mut self, owner: usize, blocked: impl Fn(u64) -> bool) -> Option<Head> {
+        let owner = self.owners.get_mut(owner)?;
+        loop {
+            let (at, is_new) = match owner.new.head {
+                NONE => (owner.old.head, false),
+                at => (at, true),
+            };
+            let flow = self.flows.get_mut(at as usize)?;
+            let has_old = owner.old.head != NONE;
+            let chain = if is_new { &mut owner.new } else { &mut owner.old };
+            if blocked(flow.key) {
+                flow.place = Place::Parked;
+                remove_first(&mut self.flows, chain);
+                append(&mut self.flows, &mut owner.parked, at);
+            } else if flow.deficit <= 0 {
+                let quantum = self.limits.quantum as i64;
+                flow.deficit += quantum;
+                if chain.head == chain.tail && !(is_new && has_old) {
+                    // Alone: the rounds in which nobody else would be served are made at once.
+                    flow.deficit += quantum * (-flow.deficit).max(0).div_euclid(quantum);
+                }
+                flow.place = Place::Old;
+                remove_first(&mut self.flows, chain);
+                append(&mut self.flows, &mut owner.old, at);
+            } else if flow.list.is_empty() {
+                // An emptied new flow passes through the old list once, so that it cannot starve the others by coming back at
+                // once (RFC 8290, section 4.2).
+                let passes = is_new && has_old;
+                flow.place = if passes { Place::Old } else { Place::Idle };
+                remove_first(&mut self.flows, chain);
+                if passes {
+                    append(&mut self.flows, &mut owner.old, at);
+                }
+            } else {
+                return Some(Head(at));
+            }
+        }
+    }
+
+    /// Takes the next packet of a flow that [`FlowTable::head`] named; `None` if CoDel dropped all that it had.
+    pub(super) fn pop(
+        &mut self,
+        now: Instant,
+        head: Head,
+        codel: &CodelParameters,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        let flow = self.flows.get_mut(head.0 as usize)?;
+        let owner = self.owners.get_mut(flow.owner as usize)?;
+        let (packets, backlog, memory) = (&mut self.packets, &mut self.backlog, &mut self.memory);
+        let list = &mut flow.list;
+        let packet = flow.codel.dequeue(
+            codel,
+            now,
+            || {
+                let packet = packets.pop(list, P::size)?;
+                let size = packet.size();
+                take_off(&mut owner.backlog, size);
+                take_off(backlog, size);
+                *memory = memory.saturating_sub(memory_of(size));
+                Some((packet, list.bytes()))
+            },
+            |packet| dropped.push(Dropped { packet, reason: DropReason::Congestion }),
+        )?;
+        flow.deficit -= packet.size().as_u64().min(LONGEST_PACKET) as i64;
+        Some(packet)
+    }
+
+    /// Lets flows that were set aside be served again.
+    pub(super) fn unpark(&mut self, owner: usize) {
+        let Some(owner) = self.owners.get_mut(owner) else { return };
+        while let Some(flow) = self.flows.get_mut(owner.parked.head as usize) {
+            let at = owner.parked.head;
+            flow.place = Place::Old;
+            remove_first(&mut self.flows, &mut owner.parked);
+            append(&mut self.flows, &mut owner.old, at);
+        }
+    }
+
+    /// Drops from the head of the flow with most bytes; false if nothing waits.
+    ///
+    /// It looks at all flows that have packets, as the kernel does; a batch makes up for it.
+    fn drop_from_longest(&mut self, reason: DropReason, dropped: &mut Vec<Dropped<P>>) -> bool {
+        let mut longest = None;
+        let mut most = ByteCount::ZERO;
+        for owner in self.owners.iter().filter(|owner| owner.backlog.packets > 0) {
+            for chain in [&owner.new, &owner.old, &owner.parked] {
+                let mut at = chain.head;
+                while let Some(flow) = self.flows.get(at as usize) {
+                    // Packets without bytes count too.
+                    if flow.list.bytes() > most || (longest.is_none() && !flow.list.is_empty()) {
+                        most = flow.list.bytes();
+                        longest = Some(at);
+                    }
+                    at = flow.next;
+                }
+            }
+        }
+        let Some(flow) = longest.and_then(|at| self.flows.get_mut(at as usize)) else { return false };
+        let owner = &mut self.owners[flow.owner as usize];
+        let (most_packets, most_bytes) = match self.limits.batch {
+            DropBatch::HalfOfPackets => ((flow.list.packets() / 2).clamp(1, 32), ByteCount::MAX),
+            DropBatch::HalfOfBytes => (64, ByteCount::new(most.as_u64() / 2)),
+        };
+        let (mut packets, mut bytes) = (0, ByteCount::ZERO);
+        while packets < most_packets
+            && (packets == 0 || bytes < most_bytes)
+            && let Some(packet) = self.packets.pop(&mut flow.list, P::size)
+        {
+            let size = packet.size();
+            take_off(&mut owner.backlog, size);
+            take_off(&mut self.backlog, size);
+            self.memory = self.memory.saturating_sub(memory_of(size));
+            packets += 1;
+            bytes += size;
+            dropped.push(Dropped { packet, reason });
+        }
+        if self.limits.batch == DropBatch::HalfOfBytes {
+            flow.codel.add_drops(packets as u32);
+        }
+        packets > 0
+    }
+
+    fn bucket(&self, key: u64) -> usize {
+        // Fibonacci hashing; the number of buckets is a power of two.
+        let bits = self.buckets.len().trailing_zeros();
+        (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits)) as usize
+    }
+
+    fn find_or_make(&mut self, key: u64, owner: usize) -> u32 {
+        let mut at = self.buckets[self.bucket(key)];
+        while let Some(flow) = self.flows.get(at as usize) {
+            if flow.key == key {
+                return at;
+            }
+            at = flow.next_in_bucket;
+        }
+        if owner >= self.owners.len() {
+            self.owners.resize_with(owner + 1, Owner::default);
+        }
+        if self.free == NONE && self.flows.len() > self.limits.idle_flows + self.limits.packets {
+            self.forget_idle();
+        }
+        let bucket = self.bucket(key);
+        let flow = Flow {
+            key,
+            list: List::default(),
+            codel: CodelState::default(),
+            deficit: 0,
+            next: NONE,
+            next_in_bucket: self.buckets[bucket],
+            owner: owner as u32,
+            place: Place::Idle,
+        };
+        let at = match self.flows.get_mut(self.free as usize) {
+            Some(free) => {
+                let at = self.free;
+                self.free = free.next_in_bucket;
+                *free = flow;
+                at
+            }
+            None => {
+                self.flows.push(flow);
+                (self.flows.len() - 1) as u32
+            }
+        };
+        self.buckets[bucket] = at;
+        at
+    }
+
+    /// Forgets all flows without packets. At most one flow in each packet's place is left, so the next call is far.
+    fn forget_idle(&mut self) {
+        for owner in &mut self.owners {
+            for chain in [&mut owner.new, &mut owner.old, &mut owner.parked] {
+                let mut at = std::mem::replace(chain, Chain::EMPTY).head;
+                while let Some(flow) = self.flows.get(at as usize) {
+                    let (next, keep) = (flow.next, !flow.list.is_empty());
+                    if keep {
+                        append(&mut self.flows, chain, at);
+                    }
+                    at = next;
+                }
+            }
+        }
+        self.buckets.fill(NONE);
+        self.free = NONE;
+        for at in (0..self.flows.len()).rev() {
+            let bucket = self.bucket(self.flows[at].key);
+            let flow = &mut self.flows[at];
+            let first = if flow.list.is_empty() { &mut self.free } else { &mut self.buckets[bucket] };
+            flow.next_in_bucket = *first;
+            *first = at as u32;
+        }
+    }
+}
+
+fn take_off(backlog: &mut Backlog, size: ByteCount) {
+    backlog.packets = backlog.packets.saturating_sub(1);
+    backlog.bytes -= size;
+}
+
+/// Appends the flow `at`, which is in no list.
+fn append(flows: &mut [Flow], chain: &mut Chain, at: u32) {
+    if let Some(flow) = flows.get_mut(at as usize) {
+        flow.next = NONE;
+    }
+    match flows.get_mut(chain.tail as usize) {
+        Some(last) => last.next = at,
+        None => chain.head = at,
+    }
+    chain.tail = at;
+}
+
+/// Takes the first flow off a list.
+fn remove_first(flows: &mut [Flow], chain: &mut Chain) {
+    if let Some(flow) = flows.get_mut(chain.head as usize) {
+        chain.head = flow.next;
+        if chain.head == NONE {
+            chain.tail = NONE;
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Flow queueing with CoDel: over everything in a category, and for each station with airtime fairness.
+
+mod airtime;
+mod flows;
+mod plain;
+mod stations;
+
+pub use airtime::{AirtimeQueueLimit, FqCodelAirtime, FqCodelAirtimeConfig, SlowStations};
+pub use plain::{FqCodel, FqCodelConfig};

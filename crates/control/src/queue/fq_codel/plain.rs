@@ -1,0 +1,192 @@
+//! FQ-CoDel over everything in a category (RFC 8290; kernel: `net/sched/sch_fq_codel.c`).
+
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+use serde::{Deserialize, Serialize};
+
+use super::super::codel::CodelParameters;
+use super::super::station_lists::check_packets;
+use super::super::{Backlog, Queue, Readiness};
+use super::flows::{DropBatch, FlowLimits, FlowTable};
+use crate::error::ConfigError;
+use crate::payload::{Dropped, Payload, StationId};
+
+/// Configuration of an [`FqCodel`] queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct FqCodelConfig {
+    /// Most packets in each category (RFC 8290, section 5.2.3): 10 240; 1 to 1 000 000.
+    pub packets: usize,
+    /// Most memory in each category, bookkeeping of the kernel included (`memory_limit`): 32 MiB. At least 4 kB.
+    pub memory: ByteCount,
+    /// Bytes of a flow's turn (section 5.2.4): 1514. 1 B to 1 MB.
+    pub quantum: ByteCount,
+    /// Idle flows whose CoDel state is remembered (kernel: 1024 buckets); 1 to 65 536.
+    pub flows: usize,
+    /// See [`CodelParameters::target`].
+    pub target: Span,
+    /// See [`CodelParameters::interval`].
+    pub interval: Span,
+    /// See [`CodelParameters::mtu`].
+    pub mtu: ByteCount,
+}
+
+impl Default for FqCodelConfig {
+    fn default() -> Self {
+        let CodelParameters { target, interval, mtu } = CodelParameters::default();
+        Self {
+            packets: 10_240,
+            memory: ByteCount::new(32 << 20),
+            quantum: ByteCount::new(1514),
+            flows: 1024,
+            target,
+            interval,
+            mtu,
+        }
+    }
+}
+
+/// Checks what both kinds of FQ-CoDel have.
+pub(super) fn check_limits(
+    packets: usize,
+    memory: ByteCount,
+    quantum: ByteCount,
+    flows: usize,
+) -> Result<(), ConfigError> {
+    check_packets("packets", packets)?;
+    ConfigError::check(memory.as_u64() >= 4000, "memory", memory, "4 kB and more")?;
+    ConfigError::check((1..=1_000_000).contains(&quantum.as_u64()), "quantum", quantum, "1 B to 1 MB")?;
+    ConfigError::check((1..=65_536).contains(&flows), "flows", flows, "1 to 65536")
+}
+
+/// The identity of a flow, which includes its station, so that all its packets go to one.
+pub(super) fn flow_key<P: Payload>(packet: &P) -> u64 {
+    u64::from(packet.station().0) << 34 | (packet.category().index() as u64) << 32 | u64::from(packet.flow().0)
+}
+
+/// The station in a [`flow_key`].
+const fn station_of(key: u64) -> StationId {
+    StationId((key >> 34) as u16)
+}
+
+/// One FQ-CoDel for each category, as Linux has one for each hardware queue under `mq`.
+///
+/// It orders packets, not aggregates: [`Queue::dequeue`] gives nothing when the flow whose turn it is goes to another station.
+/// Its place is above a driver's queue; by itself it makes short aggregates.
+#[derive(Debug, Clone)]
+pub struct FqCodel<P> {
+    codel: CodelParameters,
+    tables: [FlowTable<P>; 4],
+    /// Indexed by station.
+    readiness: Vec<[Readiness; 4]>,
+    /// Stations with retries, by category.
+    retries: [Vec<u16>; 4],
+    /// The latest time that was seen.
+    now: Instant,
+}
+
+impl<P: Payload> FqCodel<P> {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
+    pub fn new(config: FqCodelConfig) -> Result<Self, ConfigError> {
+        let FqCodelConfig { packets, memory, quantum, flows, target, interval, mtu } = config;
+        check_limits(packets, memory, quantum, flows)?;
+        let codel = CodelParameters { target, interval, mtu };
+        codel.check()?;
+        let limits = FlowLimits {
+            packets,
+            memory: memory.as_u64(),
+            quantum: quantum.as_u64(),
+            idle_flows: flows,
+            batch: DropBatch::HalfOfBytes,
+        };
+        Ok(Self {
+            codel,
+            tables: std::array::from_fn(|_| FlowTable::new(limits)),
+            readiness: Vec::new(),
+            retries: Default::default(),
+            now: Instant::ZERO,
+        })
+    }
+}
+
+/// Whether a flow with this key may not be served.
+fn is_blocked(readiness: &[[Readiness; 4]], key: u64, category: Category) -> bool {
+    readiness.get(station_of(key).index()).is_some_and(|of| of[category.index()] == Readiness::Blocked)
+}
+
+impl<P: Payload> Queue<P> for FqCodel<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        let key = flow_key(&packet);
+        self.tables[packet.category().index()].push(now, 0, key, packet, dropped);
+    }
+
+    fn select(&mut self, _now: Instant, category: Category) -> Option<StationId> {
+        if let Some(&station) = self.retries[category.index()].first() {
+            return Some(StationId(station));
+        }
+        let table = &mut self.tables[category.index()];
+        let head = table.head(0, |key| is_blocked(&self.readiness, key, category))?;
+        Some(station_of(table.key(head)))
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        self.now = self.now.max(now);
+        let table = &mut self.tables[category.index()];
+        loop {
+            let head = table.head(0, |key| is_blocked(&self.readiness, key, category))?;
+            if station_of(table.key(head)) != station {
+                return None;
+            }
+            if let Some(packet) = table.pop(self.now, head, &self.codel, dropped) {
+                return Some(packet);
+            }
+        }
+    }
+
+    fn has_backlog(&self, category: Category) -> bool {
+        self.tables[category.index()].backlog().packets > 0
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.tables.iter().map(FlowTable::backlog).fold(Backlog::default(), |sum, part| Backlog {
+            packets: sum.packets + part.packets,
+            bytes: sum.bytes + part.bytes,
+        })
+    }
+
+    fn set_readiness(
+        &mut self,
+        _now: Instant,
+        station: StationId,
+        category: Category,
+        readiness: Readiness,
+    ) {
+        let index = station.index();
+        if index >= self.readiness.len() {
+            self.readiness.resize(index + 1, [Readiness::Fresh; 4]);
+        }
+        let last = std::mem::replace(&mut self.readiness[index][category.index()], readiness);
+        if last == readiness {
+            return;
+        }
+        let retries = &mut self.retries[category.index()];
+        match (last, readiness) {
+            (_, Readiness::Retries) => retries.push(station.0),
+            (Readiness::Retries, _) => retries.retain(|&other| other != station.0),
+            _ => {}
+        }
+        if last == Readiness::Blocked {
+            // Whoever is still blocked is set aside again when its turn comes.
+            self.tables[category.index()].unpark(0);
+        }
+    }
+}

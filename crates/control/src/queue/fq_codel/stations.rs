@@ -1,0 +1,291 @@
+//! Which station is served next: deficit round robin over airtime with new and old stations, below an airtime queue limit.
+
+use std::collections::VecDeque;
+
+use airbound_units::Span;
+
+use super::super::Readiness;
+use super::airtime::AirtimeQueueLimit;
+use crate::payload::StationId;
+
+/// The weight of a station that was given none (`IEEE80211_DEFAULT_AIRTIME_WEIGHT`).
+pub(super) const DEFAULT_WEIGHT: u16 = 256;
+
+/// Which list of its category holds a station.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Idle,
+    New,
+    Old,
+    /// Over its airtime queue limit or blocked; it comes back when that ends.
+    Parked,
+}
+
+/// A station in one category.
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    /// Airtime it may still use in its turn, in nanoseconds.
+    deficit: i64,
+    /// Expected airtime of what lies below the queue (`aql_tx_pending`).
+    pending: Span,
+    readiness: Readiness,
+    place: Place,
+    /// Whether the list of parked stations holds it, perhaps out of date.
+    on_parked_list: bool,
+    /// Round of its last refill, or in which it was parked.
+    round: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Station {
+    by_category: [Entry; 4],
+    weight: u16,
+}
+
+impl Default for Station {
+    fn default() -> Self {
+        Self { by_category: [Entry::default(); 4], weight: DEFAULT_WEIGHT }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct Lists {
+    new: VecDeque<u16>,
+    old: VecDeque<u16>,
+    parked: Vec<u16>,
+    /// How often the deficits were refilled.
+    round: u64,
+}
+
+/// All stations of a transmitter.
+#[derive(Debug, Clone)]
+pub(super) struct Stations {
+    quantum: Span,
+    limit: Option<AirtimeQueueLimit>,
+    stations: Vec<Station>,
+    lists: [Lists; 4],
+    /// Expected airtime of all that lies below the queue (`aql_total_pending_airtime`).
+    total_pending: Span,
+}
+
+impl Stations {
+    pub(super) fn new(quantum: Span, limit: Option<AirtimeQueueLimit>) -> Self {
+        Self {
+            quantum,
+            limit,
+            stations: Vec::new(),
+            lists: Default::default(),
+            total_pending: Span::ZERO,
+        }
+    }
+
+    fn station(&mut self, station: StationId) -> &mut Station {
+        let index = station.index();
+        if index >= self.stations.len() {
+            self.stations.resize_with(index + 1, Station::default);
+        }
+        &mut self.stations[index]
+    }
+
+    fn entry(&self, station: u16, category: usize) -> Entry {
+        self.stations.get(usize::from(station)).map_or(Entry::default(), |station| station.by_category[category])
+    }
+
+    pub(super) fn set_weight(&mut self, station: StationId, weight: u16) {
+        self.station(station).weight = weight.max(1);
+    }
+
+    /// What a refill adds to the deficit of a station.
+    fn refill(quantum: Span, weight: u16) -> i64 {
+        let nanos = quantum.as_nanos() * u64::from(weight) / u64::from(DEFAULT_WEIGHT);
+        i64::try_from(nanos.max(1)).unwrap_or(i64::MAX)
+    }
+
+    /// The deficit that decides: what lies below the queue is as good as used (`ieee80211_sta_deficit`, since 5.13).
+    fn effective(limit: Option<&AirtimeQueueLimit>, entry: &Entry) -> i64 {
+        match limit {
+            Some(_) => entry.deficit.saturating_sub_unsigned(entry.pending.as_nanos()),
+            None => entry.deficit,
+        }
+    }
+
+    /// Whether a station may not be given more (`ieee80211_txq_airtime_check`).
+    fn is_held(&self, entry: &Entry) -> bool {
+        if entry.readiness == Readiness::Blocked {
+            return true;
+        }
+        self.limit.as_ref().is_some_and(|limit| {
+            entry.pending >= limit.low
+                && !(self.total_pending < limit.threshold && entry.pending < limit.high)
+        })
+    }
+
+    /// A station has something to send.
+    pub(super) fn activate(&mut self, station: StationId, category: usize) {
+        let entry = &mut self.station(station).by_category[category];
+        if entry.place == Place::Idle {
+            entry.place = Place::New;
+            self.lists[category].new.push_back(station.0);
+        }
+    }
+
+    /// The station to be served next; it keeps its turn until its deficit is used up. `has_packets` tells who has any.
+    ///
+    /// One call refills each deficit at most a few times: when a whole round served nobody, the rounds in which nobody would be
+    /// served are made at once.
+    pub(super) fn select(
+        &mut self,
+        category: usize,
+        has_packets: impl Fn(StationId) -> bool,
+    ) -> Option<StationId> {
+        let mut refills = 0;
+        loop {
+            let lists = &self.lists[category];
+            let (station, is_new) = match lists.new.front() {
+                Some(&station) => (station, true),
+                None => (*lists.old.front()?, false),
+            };
+            if !is_new && refills > lists.old.len() {
+                self.skip_rounds(category);
+                refills = 0;
+            }
+            let mut entry = self.entry(station, category);
+            let held = self.is_held(&entry);
+            let limit = self.limit.as_ref();
+            let weight = self.stations.get(usize::from(station)).map_or(DEFAULT_WEIGHT, |of| of.weight);
+            let lists = &mut self.lists[category];
+            let front = if is_new { &mut lists.new } else { &mut lists.old };
+            if held {
+                front.pop_front();
+                entry.place = Place::Parked;
+                entry.round = lists.round;
+                if !entry.on_parked_list {
+                    entry.on_parked_list = true;
+                    lists.parked.push(station);
+                }
+            } else if Self::effective(limit, &entry) <= 0 {
+                front.pop_front();
+                lists.old.push_back(station);
+                entry.place = Place::Old;
+                entry.deficit = entry.deficit.saturating_add(Self::refill(self.quantum, weight));
+                if entry.round >= lists.round {
+                    lists.round += 1;
+                }
+                entry.round = lists.round;
+                refills += 1;
+            } else if entry.readiness == Readiness::Retries || has_packets(StationId(station)) {
+                return Some(StationId(station));
+            } else {
+                front.pop_front();
+                // As with flows, a new station that ran empty passes through the old list once.
+                entry.place = Place::Idle;
+                if is_new && !lists.old.is_empty() {
+                    entry.place = Place::Old;
+                    lists.old.push_back(station);
+                }
+            }
+            if let Some(of) = self.stations.get_mut(usize::from(station)) {
+                of.by_category[category] = entry;
+            }
+        }
+    }
+
+    /// Makes the rounds that refill old stations without anybody reaching a positive deficit.
+    fn skip_rounds(&mut self, category: usize) {
+        let needed = |entry: &Entry, weight| {
+            let missing = Self::effective(self.limit.as_ref(), entry).saturating_neg().max(0);
+            missing / Self::refill(self.quantum, weight)
+        };
+        let listed = || self.lists[category].old.iter().filter_map(|&at| self.stations.get(usize::from(at)));
+        let rounds = listed().map(|of| needed(&of.by_category[category], of.weight)).min().unwrap_or(0);
+        if rounds <= 0 {
+            return;
+        }
+        let lists = &mut self.lists[category];
+        lists.round = lists.round.saturating_add(rounds.unsigned_abs());
+        for &at in &lists.old {
+            if let Some(of) = self.stations.get_mut(usize::from(at)) {
+                let refill = Self::refill(self.quantum, of.weight);
+                let entry = &mut of.by_category[category];
+                entry.deficit = entry.deficit.saturating_add(refill.saturating_mul(rounds));
+                entry.round = lists.round;
+            }
+        }
+    }
+
+    /// Puts a parked station back if nothing holds it any more. It is given the refills of the rounds that it missed, as far as they
+    /// only make up for airtime that it used: the kernel leaves such stations in the rotation, where they are refilled and
+    /// passed over.
+    fn unpark(&mut self, station: u16, category: usize) {
+        let entry = self.entry(station, category);
+        if entry.place != Place::Parked || self.is_held(&entry) {
+            return;
+        }
+        let lists = &mut self.lists[category];
+        let Some(of) = self.stations.get_mut(usize::from(station)) else { return };
+        let refill = Self::refill(self.quantum, of.weight);
+        let entry = &mut of.by_category[category];
+        let missing = Self::effective(self.limit.as_ref(), entry).saturating_neg();
+        if missing >= 0 {
+            let missed = i64::try_from(lists.round.saturating_sub(entry.round)).unwrap_or(i64::MAX);
+            let rounds = missed.min(missing / refill + 1);
+            entry.deficit = entry.deficit.saturating_add(refill.saturating_mul(rounds));
+        }
+        entry.round = lists.round;
+        entry.place = Place::Old;
+        lists.old.push_back(station);
+    }
+
+    pub(super) fn set_readiness(&mut self, station: StationId, category: usize, readiness: Readiness) {
+        self.station(station).by_category[category].readiness = readiness;
+        self.unpark(station.0, category);
+        if readiness == Readiness::Retries {
+            self.activate(station, category);
+        }
+    }
+
+    pub(super) fn on_handed(&mut self, station: StationId, category: usize, estimated: Span) {
+        self.station(station).by_category[category].pending += estimated;
+        self.total_pending += estimated;
+    }
+
+    pub(super) fn on_returned(&mut self, station: StationId, category: usize, estimated: Span) {
+        let entry = &mut self.station(station).by_category[category];
+        // No more than was handed down, so that a stray report cannot upset the total.
+        let estimated = estimated.min(entry.pending);
+        entry.pending -= estimated;
+        let was_over = self.limit.as_ref().is_some_and(|limit| self.total_pending >= limit.threshold);
+        self.total_pending -= estimated;
+        self.unpark(station.0, category);
+        if was_over && self.limit.as_ref().is_some_and(|limit| self.total_pending < limit.threshold) {
+            for category in 0..self.lists.len() {
+                self.unpark_all(category);
+            }
+        }
+    }
+
+    fn unpark_all(&mut self, category: usize) {
+        let mut parked = std::mem::take(&mut self.lists[category].parked);
+        parked.retain(|&station| {
+            self.unpark(station, category);
+            let Some(of) = self.stations.get_mut(usize::from(station)) else { return false };
+            let entry = &mut of.by_category[category];
+            entry.on_parked_list = entry.place == Place::Parked;
+            entry.on_parked_list
+        });
+        self.lists[category].parked = parked;
+    }
+
+    /// A station used airtime.
+    pub(super) fn charge(&mut self, station: StationId, category: usize, airtime: Span) {
+        let entry = &mut self.station(station).by_category[category];
+        entry.deficit = entry.deficit.saturating_sub_unsigned(airtime.as_nanos());
+    }
+
+    /// The deficit of a station, in nanoseconds.
+    #[cfg(test)]
+    pub(super) fn deficit(&self, station: StationId, category: usize) -> i64 {
+        self.entry(station.0, category).deficit
+    }
+}

@@ -1,0 +1,112 @@
+//! Packets in linked lists over one table, so that moving a packet between lists neither allocates nor copies it.
+
+use airbound_units::ByteCount;
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug, Clone)]
+struct Slot<P> {
+    packet: Option<P>,
+    /// When it arrived, counted in packets.
+    arrival: u64,
+    /// The next slot of its list, or the next free one.
+    next: u32,
+}
+
+/// The table. Its size follows the most packets that ever waited at once; freed slots are used again, last freed first,
+/// while they are still in the processor's cache.
+#[derive(Debug, Clone)]
+pub(super) struct Packets<P> {
+    slots: Vec<Slot<P>>,
+    free: u32,
+    arrivals: u64,
+}
+
+impl<P> Default for Packets<P> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: NONE, arrivals: 0 }
+    }
+}
+
+/// Packets of one table in the order in which they were appended. A list belongs to the table it was filled from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct List {
+    head: u32,
+    tail: u32,
+    packets: u32,
+    bytes: u64,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self { head: NONE, tail: NONE, packets: 0, bytes: 0 }
+    }
+}
+
+impl List {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
+    pub(super) const fn packets(&self) -> usize {
+        self.packets as usize
+    }
+
+    pub(super) const fn bytes(&self) -> ByteCount {
+        ByteCount::new(self.bytes)
+    }
+}
+
+impl<P> Packets<P> {
+    /// Appends a packet that counts as `size` to `list`; gives it back if the table cannot grow any more.
+    pub(super) fn push(&mut self, list: &mut List, packet: P, size: ByteCount) -> Result<(), P> {
+        let arrival = self.arrivals;
+        let index = match self.slots.get_mut(self.free as usize) {
+            Some(slot) => {
+                let index = self.free;
+                self.free = slot.next;
+                *slot = Slot { packet: Some(packet), arrival, next: NONE };
+                index
+            }
+            None => {
+                let index = u32::try_from(self.slots.len()).unwrap_or(NONE);
+                if index == NONE {
+                    return Err(packet);
+                }
+                self.slots.push(Slot { packet: Some(packet), arrival, next: NONE });
+                index
+            }
+        };
+        self.arrivals += 1;
+        match self.slots.get_mut(list.tail as usize) {
+            Some(last) => last.next = index,
+            None => list.head = index,
+        }
+        list.tail = index;
+        list.packets += 1;
+        list.bytes = list.bytes.saturating_add(size.as_u64());
+        Ok(())
+    }
+
+    /// Takes the first packet of `list`; `size` tells what it counts.
+    pub(super) fn pop(&mut self, list: &mut List, size: impl FnOnce(&P) -> ByteCount) -> Option<P> {
+        let index = list.head;
+        let slot = self.slots.get_mut(index as usize)?;
+        let packet = slot.packet.take()?;
+        list.head = slot.next;
+        if list.head == NONE {
+            list.tail = NONE;
+        }
+        slot.next = self.free;
+        self.free = index;
+        list.packets = list.packets.saturating_sub(1);
+        list.bytes = list.bytes.saturating_sub(size(&packet).as_u64());
+        Some(packet)
+    }
+
+    /// When the first packet of `list` arrived, counted in packets of this table.
+    pub(super) fn first_arrival(&self, list: &List) -> Option<u64> {
+        self.slots.get(list.head as usize).map(|slot| slot.arrival)
+    }
+}

@@ -1,0 +1,86 @@
+//! Stations in turn, one aggregate each.
+
+use airbound_units::Instant;
+use airbound_wifi::edca::Category;
+use serde::{Deserialize, Serialize};
+
+use super::station_lists::{Limits, Rotation, StationLists};
+use super::{Backlog, Queue, Readiness};
+use crate::error::ConfigError;
+use crate::payload::{Dropped, Payload, StationId};
+
+/// Configuration of a [`RoundRobin`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct RoundRobinConfig {
+    /// How much each category may hold.
+    pub limit: Limits,
+}
+
+/// A first-in-first-out queue for each station and category; [`Queue::select`] names the stations that have something to
+/// send in turn.
+///
+/// Each turn is one aggregate whatever its airtime, so slow stations take more air than fast ones (the anomaly of
+/// 802.11). Stations that only repeat take their turn like the others.
+#[derive(Debug, Clone)]
+pub struct RoundRobin<P> {
+    limits: Limits,
+    lists: StationLists<P>,
+    order: Rotation,
+}
+
+impl<P: Payload> RoundRobin<P> {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
+    pub fn new(config: RoundRobinConfig) -> Result<Self, ConfigError> {
+        Ok(Self {
+            limits: config.limit.check()?,
+            lists: StationLists::default(),
+            order: Rotation::default(),
+        })
+    }
+}
+
+impl<P: Payload> Queue<P> for RoundRobin<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        let (station, category) = (packet.station(), packet.category());
+        if self.lists.push(now, packet, self.limits, dropped) {
+            self.order.update(&mut self.lists, station, category);
+        }
+    }
+
+    fn select(&mut self, _now: Instant, category: Category) -> Option<StationId> {
+        self.order.select(&mut self.lists, category)
+    }
+
+    fn dequeue(
+        &mut self,
+        _now: Instant,
+        station: StationId,
+        category: Category,
+        _dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        self.lists.pop(station, category)
+    }
+
+    fn has_backlog(&self, category: Category) -> bool {
+        self.lists.waiting(category).packets > 0
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.lists.backlog()
+    }
+
+    fn set_readiness(
+        &mut self,
+        _now: Instant,
+        station: StationId,
+        category: Category,
+        readiness: Readiness,
+    ) {
+        self.lists.set_readiness(station, category, readiness);
+        self.order.update(&mut self.lists, station, category);
+    }
+}
