@@ -1,0 +1,294 @@
+//! Interframe spaces, and the short frames that announce and acknowledge others.
+
+use airbound_units::{ByteCount, Span};
+
+use crate::rate::{Coding, Legacy, Modulation, Rate};
+use crate::timing::PpduTiming;
+
+/// The frequency band, as far as it changes timing.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Band {
+    /// 2.4 GHz where every station speaks OFDM, so with short slots (clause 18).
+    Ghz2,
+    /// 5 GHz, and 6 GHz, which has the same times.
+    #[default]
+    Ghz5,
+}
+
+impl Band {
+    /// aSlotTime: 9 us (table 17-21; in 2.4 GHz the short slot of table 18-5).
+    #[must_use]
+    pub const fn slot(self) -> Span {
+        Span::from_micros(9)
+    }
+
+    /// aSIFSTime: 16 us in 5 GHz (table 17-21), 10 us in 2.4 GHz (table 18-5).
+    #[must_use]
+    pub const fn sifs(self) -> Span {
+        match self {
+            Self::Ghz2 => Span::from_micros(10),
+            Self::Ghz5 => Span::from_micros(16),
+        }
+    }
+
+    /// SIFS and two slots (10.3.7).
+    #[must_use]
+    pub fn difs(self) -> Span {
+        self.aifs(2)
+    }
+
+    /// SIFS and `aifsn` slots (10.3.2.3.6).
+    #[must_use]
+    pub fn aifs(self, aifsn: u8) -> Span {
+        self.sifs() + self.slot() * u64::from(aifsn)
+    }
+
+    /// The pause after a frame that could not be decoded: SIFS, an ACK at the lowest mandatory rate, DIFS (10.3.7).
+    #[must_use]
+    pub fn eifs(self) -> Span {
+        self.sifs() + ack(Legacy::Mbps6, self) + self.difs()
+    }
+
+    /// The pause after an undecodable frame for a category with `aifsn`: [`Band::eifs`] with AIFS for DIFS.
+    #[must_use]
+    pub fn eifs_with(self, aifsn: u8) -> Span {
+        self.sifs() + ack(Legacy::Mbps6, self) + self.aifs(aifsn)
+    }
+
+    /// aRxPHYStartDelay of legacy OFDM: 20 us after the start of a PPDU its receiver announces it (table 17-21).
+    #[must_use]
+    pub const fn phy_start_delay(self) -> Span {
+        Span::from_micros(20)
+    }
+
+    /// How long after its frame a sender waits for the start of the response: SIFS, a slot and aRxPHYStartDelay
+    /// (10.3.2.11).
+    #[must_use]
+    pub fn response_timeout(self) -> Span {
+        self.sifs() + self.slot() + self.phy_start_delay()
+    }
+}
+
+/// An ACK frame (9.3.1.4).
+pub const ACK: ByteCount = ByteCount::new(14);
+/// A CTS frame (9.3.1.3).
+pub const CTS: ByteCount = ByteCount::new(14);
+/// An RTS frame (9.3.1.2).
+pub const RTS: ByteCount = ByteCount::new(20);
+/// A compressed BlockAck with a bitmap of 64 MPDUs (9.3.1.8.2).
+pub const BLOCK_ACK: ByteCount = ByteCount::new(32);
+/// A compressed BlockAck with a bitmap of 256 MPDUs (HE).
+pub const BLOCK_ACK_256: ByteCount = ByteCount::new(56);
+/// A compressed BlockAckReq (9.3.1.7.2).
+pub const BLOCK_ACK_REQUEST: ByteCount = ByteCount::new(24);
+
+/// How long a control frame of `size` lasts.
+#[must_use]
+pub fn duration(size: ByteCount, rate: Legacy, band: Band) -> Span {
+    PpduTiming::in_band(Rate::legacy(rate), band).duration(size)
+}
+
+/// How long an ACK lasts.
+#[must_use]
+pub fn ack(rate: Legacy, band: Band) -> Span {
+    duration(ACK, rate, band)
+}
+
+/// How long a compressed BlockAck of 64 MPDUs lasts.
+#[must_use]
+pub fn block_ack(rate: Legacy, band: Band) -> Span {
+    duration(BLOCK_ACK, rate, band)
+}
+
+/// How long a compressed BlockAckReq lasts.
+#[must_use]
+pub fn block_ack_request(rate: Legacy, band: Band) -> Span {
+    duration(BLOCK_ACK_REQUEST, rate, band)
+}
+
+/// How long an RTS lasts.
+#[must_use]
+pub fn rts(rate: Legacy, band: Band) -> Span {
+    duration(RTS, rate, band)
+}
+
+/// How long a CTS lasts.
+#[must_use]
+pub fn cts(rate: Legacy, band: Band) -> Span {
+    duration(CTS, rate, band)
+}
+
+/// The legacy rate that stands for a rate of a newer format when a response rate is chosen: that of the same
+/// modulation and code rate, 54 Mbit/s for all that is faster (10.6.11, table 10-10).
+#[must_use]
+pub fn reference_rate(rate: Rate) -> Legacy {
+    if let Some(legacy) = rate.as_legacy() {
+        return legacy;
+    }
+    match (rate.modulation(), rate.coding()) {
+        (Modulation::Bpsk, Coding::Half) => Legacy::Mbps6,
+        (Modulation::Bpsk, _) => Legacy::Mbps9,
+        (Modulation::Qpsk, Coding::Half) => Legacy::Mbps12,
+        (Modulation::Qpsk, _) => Legacy::Mbps18,
+        (Modulation::Qam16, Coding::Half) => Legacy::Mbps24,
+        (Modulation::Qam16, _) => Legacy::Mbps36,
+        (Modulation::Qam64, Coding::Half | Coding::TwoThirds) => Legacy::Mbps48,
+        _ => Legacy::Mbps54,
+    }
+}
+
+/// A set of legacy rates that every station of a network must receive (the BSS basic rate set).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Basic(u8);
+
+impl Basic {
+    /// The mandatory rates of OFDM: 6, 12 and 24 Mbit/s (17.2.3.4).
+    pub const MANDATORY: Self = Self::of(&[Legacy::Mbps6, Legacy::Mbps12, Legacy::Mbps24]);
+
+    /// The set of these rates.
+    #[must_use]
+    pub const fn of(rates: &[Legacy]) -> Self {
+        let mut bits = 0;
+        let mut rest = rates;
+        while let [first, others @ ..] = rest {
+            bits |= 1 << (*first as u8);
+            rest = others;
+        }
+        Self(bits)
+    }
+
+    /// Whether a rate is in the set.
+    #[must_use]
+    pub const fn contains(self, rate: Legacy) -> bool {
+        self.0 & (1 << (rate as u8)) != 0
+    }
+
+    /// The rate of the ACK or BlockAck that answers a frame at `rate`: the fastest of the set that is no faster than
+    /// its reference rate; if there is none, the fastest mandatory rate that is no faster (10.6.6.5.2).
+    #[must_use]
+    pub fn response_rate(self, rate: Rate) -> Legacy {
+        let limit = reference_rate(rate);
+        let fastest_of =
+            |set: Self| Legacy::ALL.into_iter().rev().find(|known| *known <= limit && set.contains(*known));
+        fastest_of(self).or_else(|| fastest_of(Self::MANDATORY)).unwrap_or(Legacy::Mbps6)
+    }
+}
+
+impl Default for Basic {
+    fn default() -> Self {
+        Self::MANDATORY
+    }
+}
+
+/// How a network sends its control frames.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ControlTiming {
+    /// The band.
+    pub band: Band,
+    /// The basic rates, from which the response rate follows.
+    pub basic: Basic,
+    /// Sends every control frame at this rate instead of following the rule.
+    pub fixed: Option<Legacy>,
+}
+
+impl ControlTiming {
+    /// The rate of control frames that answer or announce a frame at `rate`.
+    #[must_use]
+    pub fn rate_for(&self, rate: Rate) -> Legacy {
+        self.fixed.unwrap_or_else(|| self.basic.response_rate(rate))
+    }
+
+    /// How long the ACK of a frame at `rate` lasts.
+    #[must_use]
+    pub fn ack_for(&self, rate: Rate) -> Span {
+        ack(self.rate_for(rate), self.band)
+    }
+
+    /// How long the BlockAck of an A-MPDU at `rate` lasts.
+    #[must_use]
+    pub fn block_ack_for(&self, rate: Rate) -> Span {
+        block_ack(self.rate_for(rate), self.band)
+    }
+
+    /// The time that RTS, CTS and the two SIFS behind them add in front of a frame at `rate`.
+    #[must_use]
+    pub fn protection_for(&self, rate: Rate) -> Span {
+        let control = self.rate_for(rate);
+        rts(control, self.band) + cts(control, self.band) + self.band.sifs() * 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate::{GuardInterval, Width};
+
+    #[test]
+    fn spaces_of_the_five_ghz_band() {
+        let band = Band::Ghz5;
+        assert_eq!(band.difs(), Span::from_micros(34));
+        assert_eq!(band.aifs(3), Span::from_micros(43));
+        assert_eq!(band.aifs(7), Span::from_micros(79));
+        assert_eq!(band.eifs(), Span::from_micros(94));
+        assert_eq!(band.eifs_with(3), Span::from_micros(103));
+        assert_eq!(band.response_timeout(), Span::from_micros(45));
+    }
+
+    #[test]
+    fn spaces_of_the_two_ghz_band() {
+        assert_eq!(Band::Ghz2.difs(), Span::from_micros(28));
+        // The ACK carries the signal extension.
+        assert_eq!(ack(Legacy::Mbps24, Band::Ghz2), Span::from_micros(34));
+    }
+
+    #[test]
+    fn durations_of_control_frames() {
+        let micros = |span: Span| span.as_micros();
+        assert_eq!(micros(ack(Legacy::Mbps6, Band::Ghz5)), 44);
+        assert_eq!(micros(ack(Legacy::Mbps12, Band::Ghz5)), 32);
+        assert_eq!(micros(ack(Legacy::Mbps24, Band::Ghz5)), 28);
+        assert_eq!(micros(block_ack(Legacy::Mbps6, Band::Ghz5)), 68);
+        assert_eq!(micros(block_ack(Legacy::Mbps12, Band::Ghz5)), 44);
+        assert_eq!(micros(block_ack(Legacy::Mbps24, Band::Ghz5)), 32);
+        assert_eq!(micros(rts(Legacy::Mbps6, Band::Ghz5)), 52);
+        assert_eq!(micros(rts(Legacy::Mbps24, Band::Ghz5)), 28);
+        assert_eq!(micros(cts(Legacy::Mbps24, Band::Ghz5)), 28);
+        assert_eq!(micros(block_ack_request(Legacy::Mbps24, Band::Ghz5)), 32);
+    }
+
+    #[test]
+    fn the_response_is_the_fastest_basic_rate_below() {
+        let basic = Basic::MANDATORY;
+        let expected = [6, 6, 12, 12, 24, 24, 24, 24];
+        for (data, response) in Legacy::ALL.into_iter().zip(expected) {
+            assert_eq!(basic.response_rate(Rate::legacy(data)).bit_rate().as_mbps_f64(), f64::from(response));
+        }
+        let only_slow = Basic::of(&[Legacy::Mbps6]);
+        assert_eq!(only_slow.response_rate(Rate::legacy(Legacy::Mbps54)), Legacy::Mbps6);
+        // Nothing in the set is slow enough: the mandatory rates step in.
+        let only_fast = Basic::of(&[Legacy::Mbps54]);
+        assert_eq!(only_fast.response_rate(Rate::legacy(Legacy::Mbps36)), Legacy::Mbps24);
+    }
+
+    #[test]
+    fn newer_formats_answer_by_modulation() {
+        let ht = |index| Rate::ht(index, Width::Mhz20, GuardInterval::Ns800).unwrap();
+        let references: Vec<Legacy> = (0..8).map(|index| reference_rate(ht(index))).collect();
+        assert_eq!(
+            references,
+            [
+                Legacy::Mbps6,
+                Legacy::Mbps12,
+                Legacy::Mbps18,
+                Legacy::Mbps24,
+                Legacy::Mbps36,
+                Legacy::Mbps48,
+                Legacy::Mbps54,
+                Legacy::Mbps54
+            ]
+        );
+        let timing = ControlTiming::default();
+        assert_eq!(timing.rate_for(ht(9)), Legacy::Mbps12);
+        assert_eq!(ControlTiming { fixed: Some(Legacy::Mbps6), ..timing }.rate_for(ht(15)), Legacy::Mbps6);
+    }
+}
