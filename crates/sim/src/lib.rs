@@ -1,1 +1,3 @@
-//! Under construction in this commit series.
+//! A deterministic 802.11 simulator shaped like Linux.
+
+pub mod scenario;
