@@ -25,7 +25,7 @@ impl Simulation {
             }
             return;
         }
-        match self.parts.wire_up.transit(released, packet.size()) {
+        match self.parts.wire_up.transit(packet.flow.0 as usize, released, packet.size()) {
             None => {
                 self.forget(&packet);
                 let reason = airbound_control::payload::DropReason::Wire;
@@ -133,7 +133,7 @@ impl Simulation {
             Direction::Down => {
                 let packet = Packet::new(flow, number, kind, tag, size, station, category, self.now);
                 let feed = &mut self.parts.nodes[ACCESS_POINT.index()].feed;
-                let arrival = feed.push(self.now, packet, &mut self.parts.meters);
+                let arrival = feed.push(packet, &mut self.parts.meters);
                 match arrival {
                     None => self.forget(&packet),
                     Some(at) if !self.parts.edcafs[edcaf_of(ACCESS_POINT, category)].is_ready() => {

@@ -54,7 +54,8 @@ impl Feed {
         let flying = self.transit[category.index()].front().map(|(at, _)| *at);
         flying.or_else(|| {
             let sources = self.sources.iter().filter(|source| source.category() == category);
-            sources.filter_map(Source::next).min().map(|sent| self.wire.soonest(sent))
+            let soonest = |source: &Source| source.next().map(|sent| self.wire.soonest(source.flow(), sent));
+            sources.filter_map(soonest).min()
         })
     }
 
@@ -63,13 +64,23 @@ impl Feed {
         self.transit.iter().map(VecDeque::len).sum()
     }
 
-    /// Puts a packet that somebody else sends at `now` on the wire. Returns when it arrives, or `None` if it was lost.
-    pub(crate) fn push(&mut self, now: Instant, packet: Packet, observer: &mut impl FeedObserver) -> Option<Instant> {
-        self.send_until(now, observer);
-        let arrival = self.wire.transit(now, packet.size());
+    /// Puts a packet that somebody else sends now on the wire. Returns when it arrives, or `None` if it was lost.
+    pub(crate) fn push(&mut self, packet: Packet, observer: &mut impl FeedObserver) -> Option<Instant> {
+        self.send_until(packet.sent, observer);
+        self.put_on_wire(packet, observer)
+    }
+
+    fn put_on_wire(&mut self, packet: Packet, observer: &mut impl FeedObserver) -> Option<Instant> {
+        let arrival = self.wire.transit(packet.flow.0 as usize, packet.sent, packet.size());
         observer.on_sent(&packet, arrival.is_none());
         if let Some(arrival) = arrival {
-            self.transit[packet.category().index()].push_back((arrival, packet));
+            // Ways differ in delay: the newest packet is rarely, but sometimes, not the last to arrive.
+            let queue = &mut self.transit[packet.category().index()];
+            let mut place = queue.len();
+            while place > 0 && queue[place - 1].0 > arrival {
+                place -= 1;
+            }
+            queue.insert(place, (arrival, packet));
         }
         arrival
     }
@@ -77,11 +88,7 @@ impl Feed {
     /// Lets the sources send what is due by `until`.
     fn send_until(&mut self, until: Instant, observer: &mut impl FeedObserver) {
         while let Some(packet) = self.emit_until(until, observer) {
-            let arrival = self.wire.transit(packet.sent, packet.size());
-            observer.on_sent(&packet, arrival.is_none());
-            if let Some(arrival) = arrival {
-                self.transit[packet.category().index()].push_back((arrival, packet));
-            }
+            self.put_on_wire(packet, observer);
         }
     }
 

@@ -128,6 +128,10 @@ impl Source {
         }
     }
 
+    pub(crate) const fn flow(&self) -> usize {
+        self.flow.0 as usize
+    }
+
     pub(crate) const fn category(&self) -> Category {
         self.category
     }
