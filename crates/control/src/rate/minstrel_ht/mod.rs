@@ -232,3 +232,21 @@ impl RateControl for MinstrelHt {
             .map_or_else(|| self.table.rate(self.table.start), |station| station.best_rate())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_that_runs_backwards_stands_still() {
+        let mut minstrel =
+            MinstrelHt::new(MinstrelHtConfig::default(), &Capabilities::default(), 1).expect("valid");
+        let at = |millis| Instant::ZERO + Span::from_millis(millis);
+        let used = minstrel.series(at(0), StationId(0), 1);
+        minstrel.on_report(at(100), StationId(0), &RateReport { used, mpdus: 1, acknowledged: 1 });
+        // The first frame after an update is a sample; for a clock that went back it would have to wait.
+        assert!(minstrel.series(at(5), StationId(0), 1).probe);
+        assert!(!minstrel.series(at(119), StationId(0), 1).probe);
+        assert!(minstrel.series(at(120), StationId(0), 1).probe);
+    }
+}

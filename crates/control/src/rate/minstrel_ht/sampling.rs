@@ -320,6 +320,23 @@ mod tests {
     }
 
     #[test]
+    fn slow_rates_are_sampled_unless_they_are_known_to_work() {
+        let slow = |success| {
+            let (table, mut sampler, in_use) = sampler();
+            for _ in 0..10 {
+                sampler.jumps = Pool::EMPTY;
+                sampler.refill(&table, &SampleTable::new(1), in_use, |_| success);
+            }
+            let held = sampler.slow.rates.iter().filter(|id| **id != RateId::NONE).copied();
+            let bounds = table.duration(in_use.best)..table.duration(in_use.reliable);
+            held.inspect(|id| assert!(bounds.contains(&table.duration(*id)))).count()
+        };
+        assert_eq!(slow(0), POOL);
+        assert_eq!(slow(3_891), POOL, "95 % is not above 95 %");
+        assert_eq!(slow(3_892), 0);
+    }
+
+    #[test]
     fn samples_alternate_between_the_pools() {
         let (table, mut sampler, in_use) = sampler();
         sampler.refill(&table, &SampleTable::new(1), in_use, |_| 0);

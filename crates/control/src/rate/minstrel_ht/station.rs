@@ -335,3 +335,105 @@ impl Station {
 fn stats_mut(stats: &mut [[RateStats; SLOTS]], id: RateId) -> Option<&mut RateStats> {
     stats.get_mut(id.group())?.get_mut(id.slot())
 }
+
+#[cfg(test)]
+mod tests {
+    use airbound_units::Span;
+    use airbound_wifi::rate::{GuardInterval, Width};
+
+    use super::*;
+    use crate::rate::Capabilities;
+
+    struct Bench {
+        station: Station,
+        config: MinstrelHtConfig,
+        overheads: Overheads,
+        order: SampleTable,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let table = RateTable::new(&Capabilities::default().rate_set().expect("valid"));
+            let (config, overheads, order) =
+                (MinstrelHtConfig::default(), Overheads::new(), SampleTable::new(1));
+            let shared = Shared { config: &config, overheads: &overheads, order: &order };
+            let station = Station::new(Arc::new(table), Instant::ZERO, shared);
+            Self { station, config, overheads, order }
+        }
+
+        fn report(&mut self, millis: u64, rate: Rate, mpdus: u16, acknowledged: u16) {
+            let shared = Shared { config: &self.config, overheads: &self.overheads, order: &self.order };
+            let report = RateReport { used: Series::single(rate, 1), mpdus, acknowledged };
+            self.station.on_report(Instant::ZERO + Span::from_millis(millis), &report, shared);
+        }
+
+        fn chain(&self) -> Vec<String> {
+            self.station.chain.steps().iter().map(|step| step.rate.to_string()).collect()
+        }
+    }
+
+    fn vht(mcs: u8, streams: u8, width: Width) -> Rate {
+        Rate::vht(mcs, streams, width, GuardInterval::Ns400).expect("exists")
+    }
+
+    #[test]
+    fn nothing_is_concluded_before_the_interval_has_passed() {
+        let mut bench = Bench::new();
+        let slowest = bench.station.best_rate();
+        bench.report(50, vht(9, 2, Width::Mhz80), 32, 32);
+        assert_eq!(bench.station.best_rate(), slowest);
+        bench.report(51, vht(9, 2, Width::Mhz80), 32, 32);
+        assert_eq!(bench.station.best_rate(), vht(9, 2, Width::Mhz80));
+    }
+
+    #[test]
+    fn a_best_rate_that_dies_is_replaced_within_the_interval() {
+        let mut bench = Bench::new();
+        bench.report(10, vht(9, 1, Width::Mhz80), 32, 32);
+        bench.report(51, vht(9, 2, Width::Mhz80), 32, 32);
+        assert_eq!(bench.chain()[0], "VHT80 MCS9 2SS SGI");
+        // 30 MPDUs prove nothing, and a quarter that arrives is enough.
+        bench.report(60, vht(9, 2, Width::Mhz80), 30, 0);
+        assert_eq!(bench.chain()[0], "VHT80 MCS9 2SS SGI");
+        bench.report(61, vht(9, 2, Width::Mhz80), 1, 0);
+        assert_eq!(bench.chain()[0], "VHT80 MCS9 1SS SGI", "the best of the next lower group");
+
+        let mut bench = Bench::new();
+        bench.report(51, vht(9, 2, Width::Mhz80), 32, 32);
+        bench.report(60, vht(9, 2, Width::Mhz80), 32, 8);
+        assert_eq!(bench.chain()[0], "VHT80 MCS9 2SS SGI");
+    }
+
+    #[test]
+    fn the_end_of_the_chain_is_the_fastest_with_fewer_streams() {
+        let mut bench = Bench::new();
+        bench.report(10, vht(9, 1, Width::Mhz40), 16, 16);
+        bench.report(20, vht(1, 1, Width::Mhz80), 16, 16);
+        bench.report(51, vht(9, 2, Width::Mhz80), 16, 16);
+        assert_eq!(bench.chain(), ["VHT80 MCS9 2SS SGI", "VHT80 MCS8 2SS SGI", "VHT40 MCS9 1SS SGI"]);
+    }
+
+    #[test]
+    fn slower_rates_of_the_group_are_assumed_to_work_as_well() {
+        let mut bench = Bench::new();
+        bench.report(51, vht(7, 2, Width::Mhz80), 32, 16);
+        let success = |rate| {
+            let mut known = bench.station.known();
+            known.find(|(_, known, _)| *known == rate).map(|(_, _, stats)| stats.probability)
+        };
+        assert_eq!(success(vht(0, 2, Width::Mhz80)), Some(2_048));
+        assert_eq!(success(vht(7, 2, Width::Mhz80)), Some(2_048));
+        assert_eq!(success(vht(8, 2, Width::Mhz80)), Some(0));
+        assert_eq!(success(vht(0, 1, Width::Mhz80)), Some(0));
+    }
+
+    #[test]
+    fn the_mean_aggregate_moves_by_a_quarter() {
+        let mut bench = Bench::new();
+        assert_eq!(bench.station.mean_ampdu(), 1);
+        bench.report(10, vht(0, 1, Width::Mhz20), 20, 20);
+        bench.report(51, vht(0, 1, Width::Mhz20), 46, 46);
+        // Aggregates of 33 on average: 1 + 32 / 4.
+        assert_eq!(bench.station.mean_ampdu(), 9);
+    }
+}
