@@ -4,8 +4,11 @@
 //! seed give the same bytes on every machine. `docs/simulator.md` holds the model and its limits.
 
 pub mod air;
+pub mod channel;
 pub mod scenario;
+pub mod trace;
 
+mod build;
 mod engine;
 mod flow;
 mod measure;

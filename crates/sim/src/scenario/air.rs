@@ -160,14 +160,6 @@ impl Air {
             Band::Ghz5 => 5.5e9,
         }
     }
-
-    /// Thermal noise over the channel plus the noise figure: -174 dBm/Hz at 290 K.
-    #[must_use]
-    pub fn noise_floor(&self, width: Width) -> Dbm {
-        const THERMAL: f64 = -173.975_2;
-        let bandwidth = f64::from(width.megahertz()) * 1e6;
-        Dbm::new(THERMAL + 10.0 * libm::log10(bandwidth)) + self.noise_figure
-    }
 }
 
 const fn default_width(standard: Format) -> Width {

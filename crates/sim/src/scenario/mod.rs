@@ -13,6 +13,7 @@ mod overrides;
 mod path;
 mod scheme;
 mod section;
+mod shipped;
 mod station;
 mod text;
 mod trace_link;
@@ -34,8 +35,9 @@ pub use link::{ChannelSpec, Fading, Independence, LogDistance, Motion, Position,
 pub use overrides::Overrides;
 pub use path::{DriverOrder, Form, Path, Preset};
 pub use scheme::{Scheme, Slot};
+pub use shipped::{Shipped, find as find_shipped, shipped};
 pub use station::Station;
-pub use trace_link::TraceLink;
+pub use trace_link::{TraceLink, TraceUse};
 
 use section::{Document, Section};
 
@@ -111,6 +113,19 @@ const LARGEST_FILE: u64 = 1_000_000;
 const DEFAULT_SCHEMES: [&str; 4] = ["fifo", "codel", "pie", "linux"];
 
 impl Scenario {
+    /// Reads a scenario by what was typed: a file if there is one of that name, a shipped scenario otherwise.
+    ///
+    /// # Errors
+    /// There is neither, or its content or an override is wrong.
+    pub fn open(name: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        let file = FilePath::new(name);
+        let looks_like_file = name.contains(['/', '\\']) || name.ends_with(".toml");
+        if looks_like_file || file.is_file() {
+            return Self::load(file, overrides);
+        }
+        shipped::find(name)?.load(overrides)
+    }
+
     /// Reads a scenario file.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::Format;
+use airbound_wifi::ampdu::AmpduLimits;
 use serde::Serialize;
 
 use super::error::ScenarioError;
@@ -75,48 +76,34 @@ pub struct Path {
     pub airtime_queue_limit: bool,
 }
 
-/// aPPDUMaxTime of HT mixed format, VHT and HE (802.11-2020 tables 19-25 and 21-28).
-const PPDU_MAX_TIME: Span = Span::from_micros(5_484);
-
 /// Most MPDUs of a block acknowledgement: 64 up to VHT (compressed bitmap of 8 octets), 256 in HE.
-pub(super) const fn largest_window(standard: Format) -> u16 {
+const fn largest_window(standard: Format) -> u16 {
     match standard {
         Format::Legacy | Format::Ht | Format::Vht => 64,
         Format::He => 256,
     }
 }
 
-/// Most bytes of an A-MPDU: 2^16 - 1 in HT, 2^20 - 1 in VHT, 2^22 - 1 in HE (802.11-2020, 9.4.2.55.3 and 9.4.2.157.2;
-/// 802.11ax-2021, 9.4.2.248.2). Legacy stations do not aggregate: the largest MPDU.
-pub(super) const fn largest_ampdu(standard: Format) -> ByteCount {
-    ByteCount::new(match standard {
-        Format::Legacy => 2_346,
-        Format::Ht => 65_535,
-        Format::Vht => 1_048_575,
-        Format::He => 4_194_303,
-    })
-}
-
-const fn most_mpdus(standard: Format) -> u16 {
-    match standard {
-        Format::Legacy => 1,
-        _ => largest_window(standard),
-    }
+/// The most MPDUs as the number that a path holds.
+fn mpdus_of(limits: AmpduLimits) -> u16 {
+    u16::try_from(limits.max_mpdus).unwrap_or(u16::MAX)
 }
 
 impl Preset {
     /// The depths of the preset for a standard.
     #[must_use]
     pub fn path(self, standard: Format) -> Path {
+        let limits = AmpduLimits::of(standard);
+        let ath9k = limits.and(AmpduLimits::ath9k());
         // What the standard alone says.
         let direct = Path {
             hardware_aggregates: 1,
             form: Form::AtAccess,
             driver_queue: Some(0),
             driver_order: DriverOrder::OldestFirst,
-            max_ampdu_mpdus: most_mpdus(standard),
-            max_ampdu_bytes: largest_ampdu(standard),
-            max_ppdu_duration: PPDU_MAX_TIME,
+            max_ampdu_mpdus: mpdus_of(limits),
+            max_ampdu_bytes: limits.max_bytes,
+            max_ppdu_duration: limits.max_duration,
             // No rate chain: each try is a decision of its own.
             hardware_tries: 1,
             // dot11ShortRetryLimit; ns-3 counts an aggregate's MPDUs likewise (MaxSsrc, MaxSlrc).
@@ -143,16 +130,10 @@ impl Preset {
                 // ATH_AGGR_MIN_QDEPTH: the driver stops at two aggregates.
                 hardware_aggregates: 2,
                 form: Form::Ahead,
-                // ATH_AMPDU_SUBFRAME_DEFAULT.
-                max_ampdu_mpdus: 32.min(most_mpdus(standard)),
-                // ATH_AMPDU_LIMIT_MAX: 64 kB - 1, what HT allows.
-                max_ampdu_bytes: if matches!(standard, Format::Legacy) {
-                    largest_ampdu(standard)
-                } else {
-                    largest_ampdu(Format::Ht)
-                },
-                // `ath_max_4ms_framelen`: no aggregate is longer than 4 ms at its slowest rate.
-                max_ppdu_duration: Span::from_millis(4),
+                // See `AmpduLimits::ath9k`.
+                max_ampdu_mpdus: mpdus_of(ath9k),
+                max_ampdu_bytes: ath9k.max_bytes,
+                max_ppdu_duration: ath9k.max_duration,
                 // `max_rate_tries`.
                 hardware_tries: 10,
                 // ATH_MAX_SW_RETRIES.
@@ -196,6 +177,16 @@ pub(super) fn read_preset(section: &Section<'_>, default: Preset) -> Result<Pres
 }
 
 impl Path {
+    /// The limits of an aggregate as `airbound_wifi` speaks of them.
+    #[must_use]
+    pub fn ampdu_limits(&self) -> AmpduLimits {
+        AmpduLimits {
+            max_mpdus: u32::from(self.max_ampdu_mpdus),
+            max_bytes: self.max_ampdu_bytes,
+            max_duration: self.max_ppdu_duration,
+        }
+    }
+
     /// Reads `[….path]` over the depths of a preset.
     pub(super) fn read(
         section: &Section<'_>,
@@ -216,7 +207,7 @@ impl Path {
             None => base.driver_queue,
         };
         let window = largest_window(standard);
-        let mpdus = most_mpdus(standard);
+        let limits = AmpduLimits::of(standard);
         Ok(Self {
             hardware_aggregates: section.whole("hardware-aggregates", base.hardware_aggregates, 1..=1000)?,
             form: section.choice(
@@ -230,16 +221,16 @@ impl Path {
                 base.driver_order,
                 &[("oldest-first", DriverOrder::OldestFirst), ("round-robin", DriverOrder::RoundRobin)],
             )?,
-            max_ampdu_mpdus: section.whole("max-ampdu-mpdus", base.max_ampdu_mpdus, 1..=mpdus)?,
+            max_ampdu_mpdus: section.whole("max-ampdu-mpdus", base.max_ampdu_mpdus, 1..=mpdus_of(limits))?,
             max_ampdu_bytes: section.ranged(
                 "max-ampdu-bytes",
                 base.max_ampdu_bytes,
-                ByteCount::new(1)..=largest_ampdu(standard),
+                ByteCount::new(1)..=limits.max_bytes,
             )?,
             max_ppdu_duration: section.ranged(
                 "max-ppdu-duration",
                 base.max_ppdu_duration,
-                Span::from_micros(100)..=PPDU_MAX_TIME,
+                Span::from_micros(100)..=limits.max_duration,
             )?,
             hardware_tries: section.whole("hardware-tries", base.hardware_tries, 1..=30)?,
             max_grants: section.whole("max-grants", base.max_grants, 1..=255)?,
