@@ -119,6 +119,12 @@ impl Simulation {
 
     /// The same with a bound on the PPDU.
     pub(super) fn form_within(&mut self, node: StationId, category: Category, now: Instant, longest: Span) -> bool {
+        if self.dictates {
+            while let Some((station, stats)) = self.parts.medium.changed(now) {
+                self.parts.nodes[0].link.on_link_stats(now, station, &stats);
+                self.parts.nodes[station.index()].link.on_link_stats(now, StationId(0), &stats);
+            }
+        }
         let owner = &mut self.parts.nodes[node.index()];
         let grant = owner.link.next(now, Room { category, max_duration: longest }, &mut self.dropped);
         let queue = &mut owner.hardware[category.index()];
