@@ -57,12 +57,16 @@ pub enum DropReason {
     Expired,
     /// The last permitted transmission failed.
     RetryLimit,
+    /// It arrived, but after the receiver's reordering buffer had stopped waiting for it.
+    Late,
+    /// It was lost on the wire, at a full queue or on the way.
+    Wire,
 }
 
 impl DropReason {
     /// All reasons, in the order of their [`DropReason::code`].
-    pub const ALL: [Self; 5] =
-        [Self::QueueFull, Self::MemoryLimit, Self::Congestion, Self::Expired, Self::RetryLimit];
+    pub const ALL: [Self; 7] =
+        [Self::QueueFull, Self::MemoryLimit, Self::Congestion, Self::Expired, Self::RetryLimit, Self::Late, Self::Wire];
 
     /// The stable name used in records.
     #[must_use]
@@ -73,6 +77,8 @@ impl DropReason {
             Self::Congestion => "congestion",
             Self::Expired => "expired",
             Self::RetryLimit => "retry_limit",
+            Self::Late => "late",
+            Self::Wire => "wire",
         }
     }
 

@@ -145,7 +145,7 @@ impl Checked {
             assert_eq!((packet.station, packet.category), (station, category));
             self.sent += 1;
             self.left(packet);
-            if self.queue.limits_airtime() {
+            if self.queue.counts_below() {
                 let estimate = Span::from_micros(packet.size.as_u64() / 4);
                 self.below[station.index()][category.index()] += estimate;
                 self.queue.on_handed(self.now, station, category, estimate);

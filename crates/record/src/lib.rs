@@ -1,1 +1,36 @@
-//! Under construction in this commit series.
+//! What a run leaves: a folder with the resolved scenario, a summary, and tables in Parquet.
+//!
+//! [`Recorder`] takes rows while a run goes on and writes them in bounded memory; [`RunFolder`] finds what an
+//! earlier run left; [`TableReader`] reads its tables row by row. The files are described in
+//! docs/file-formats.md.
+
+mod column;
+mod encoder;
+mod error;
+mod folder;
+mod info;
+mod latency;
+mod number;
+mod reader;
+mod recorder;
+mod rows;
+mod split;
+mod summary;
+mod table;
+
+pub use error::RecordError;
+pub use folder::{Existing, RunFolder};
+pub use info::{RunInfo, SCHEMA_VERSION};
+pub use latency::{FlowLatency, LatencyHistogram, Resolution};
+pub use number::{SIGNIFICANT_DIGITS, rounded};
+pub use reader::{TableReader, find_packet};
+pub use recorder::{Encoding, Recorder, Tables};
+pub use rows::{
+    Component, DistributionRow, Fate, FrameFate, FrameRow, PacketRow, SeriesRow, TxopKind, TxopRow,
+};
+pub use split::{Split, Stage};
+pub use summary::{
+    AirSummary, Direction, FlowSummary, Jain, LatencyStats, PacketCounts, Performance, Scheme,
+    StationSummary, Summary,
+};
+pub use table::Row;

@@ -1,1 +1,23 @@
-//! Under construction in this commit series.
+//! A deterministic simulator of 802.11 networks, shaped like Linux.
+//!
+//! A [`scenario::Scenario`] says what is simulated; [`run::Run`] simulates it with one scheme and one seed. The same scenario and
+//! seed give the same bytes on every machine. `docs/simulator.md` holds the model and its limits.
+
+pub mod air;
+pub mod channel;
+pub mod scenario;
+pub mod trace;
+
+mod build;
+mod engine;
+mod flow;
+mod measure;
+mod medium;
+mod packet;
+mod random;
+mod run;
+mod wire;
+
+pub use engine::Imbalance;
+pub use measure::{ExchangeView, Nobody, Observer};
+pub use packet::Packet;

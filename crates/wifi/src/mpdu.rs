@@ -94,7 +94,7 @@ pub fn psdu_size(mpdus: impl IntoIterator<Item = ByteCount>) -> ByteCount {
 mod tests {
     use super::*;
 
-    /// The MPDU of ../../../shared/ns3: 1470 B of payload.
+    /// The MPDU of shared/ns3: 1470 B of payload.
     fn ns3_mpdu() -> ByteCount {
         mpdu_of_packet(ByteCount::new(1_470) + UDP_HEADER + IPV4_HEADER, Protection::Open)
     }

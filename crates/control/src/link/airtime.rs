@@ -19,7 +19,7 @@ const AVERAGE_PACKET: ByteCount = ByteCount::new(1024);
 pub fn expected_airtime(rate: Rate, size: ByteCount) -> Span {
     let bit_rate = rate.bit_rate();
     if rate.format() == Format::Legacy {
-        return PpduTiming::of(rate).duration(size) + OVERHEAD;
+        return PpduTiming::new(rate).duration(size) + OVERHEAD;
     }
     let average = bit_rate.time_for(AVERAGE_PACKET);
     let sharing = if average > Span::from_micros(400) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::edca::Category;
-use airbound_wifi::mpdu::{MpduOverhead, ampdu_subframe_size};
+use airbound_wifi::mpdu::subframe_size;
 use airbound_wifi::rate::Format;
 use airbound_wifi::timing::PpduTiming;
 
@@ -20,8 +20,8 @@ use crate::rate::{LinkStats, RateControl, RateReport};
 pub struct LinkConfig {
     /// Most MPDUs, bytes and airtime of an A-MPDU.
     pub ampdu: AmpduLimits,
-    /// Bytes that the MAC adds to a packet.
-    pub overhead: MpduOverhead,
+    /// Bytes that LLC and MAC add to a packet: LLC/SNAP, MAC header, encryption, FCS.
+    pub overhead: ByteCount,
     /// MPDUs that may lie between the oldest unsettled one and the newest: the block-ack window, 1 to 256.
     pub window: u16,
     /// In how many grants an MPDU may be before it is given up, 1 to 255.
@@ -35,7 +35,7 @@ pub struct LinkConfig {
 pub struct LowerQueue<L> {
     /// The order in which it serves stations.
     pub queue: L,
-    /// Most packets in each category.
+    /// Most packets in each category, those in the hardware and those that wait to be sent again included.
     pub depth: usize,
 }
 
@@ -44,7 +44,7 @@ pub struct LowerQueue<L> {
 pub struct Composed<P, Q, L, R> {
     upper: Q,
     lower: Option<LowerQueue<L>>,
-    /// Packets in the lower queue, by category.
+    /// Packets below the scheme's queue, by category: in the lower queue, in the hardware, or kept.
     lowered: [usize; 4],
     rate: R,
     config: LinkConfig,
@@ -108,7 +108,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         match self.last_timing {
             Some((last, timing)) if last == rate => timing,
             _ => {
-                let timing = *self.timings.entry(rate).or_insert_with(|| PpduTiming::of(rate));
+                let timing = *self.timings.entry(rate).or_insert_with(|| PpduTiming::new(rate));
                 self.last_timing = Some((rate, timing));
                 timing
             }
@@ -127,7 +127,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
                 misses += 1;
                 continue;
             };
-            if self.upper.limits_airtime() {
+            if self.upper.counts_below() {
                 let estimate = expected_airtime(self.rate.expected_rate(station), packet.size());
                 packet.set_airtime_estimate(estimate);
                 self.upper.on_handed(now, station, category, estimate);
@@ -164,7 +164,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
 
     /// A packet left the layers below the scheme's queue for good.
     fn settle(&mut self, now: Instant, station: StationId, category: Category, packet: &P) {
-        if self.upper.limits_airtime() {
+        self.lowered[category.index()] = self.lowered[category.index()].saturating_sub(1);
+        if self.upper.counts_below() {
             self.upper.on_returned(now, station, category, packet.airtime_estimate());
         }
     }
@@ -179,7 +180,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     ) -> Option<Grant<P>> {
         let category = room.category;
         let waiting = self.session(station, category)?.waiting();
-        let likely = waiting + self.upper.backlog().packets + self.lowered[category.index()];
+        let below = self.lower.as_ref().map_or(0, |lower| lower.queue.backlog().packets);
+        let likely = waiting + self.upper.backlog().packets + below;
         let series = self.rate.series(now, station, u16::try_from(likely).unwrap_or(u16::MAX));
         let bound = match &self.lower {
             None => self.upper.aggregate_bound(now, station, category),
@@ -193,15 +195,15 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             max_psdu = max_psdu.min(timing.max_psdu(longest.min(self.config.ampdu.max_duration)));
         }
         let aggregating = series.first_rate().format() != Format::Legacy;
-        let max_mpdus = if aggregating { self.config.ampdu.max_mpdus.min(bound.mpdus).max(1) } else { 1 };
+        let max_mpdus = if aggregating { self.config.ampdu.max_mpdus.min(u32::from(bound.mpdus)).max(1) } else { 1 };
 
         let mut mpdus = self.spare.pop().unwrap_or_default();
         let mut psdu = ByteCount::ZERO;
         let window = self.config.window;
-        while mpdus.len() < usize::from(max_mpdus) {
+        while mpdus.len() < max_mpdus as usize {
             let session = self.session(station, category)?;
             if let Some(retry) = session.first_retry() {
-                let longer = psdu + ampdu_subframe_size(retry.size);
+                let longer = psdu + subframe_size(retry.size);
                 if !mpdus.is_empty() && longer > max_psdu {
                     break;
                 }
@@ -222,16 +224,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
                 break;
             }
             let packet = match &mut self.lower {
-                Some(lower) => {
-                    let packet = lower.queue.dequeue(now, station, category, &mut self.dropped_below);
-                    if packet.is_some() {
-                        self.lowered[category.index()] = self.lowered[category.index()].saturating_sub(1);
-                    }
-                    packet
-                }
+                Some(lower) => lower.queue.dequeue(now, station, category, &mut self.dropped_below),
                 None => {
                     let mut packet = self.upper.dequeue(now, station, category, dropped);
-                    if let Some(packet) = packet.as_mut().filter(|_| self.upper.limits_airtime()) {
+                    if let Some(packet) = packet.as_mut().filter(|_| self.upper.counts_below()) {
                         let estimate = expected_airtime(self.rate.expected_rate(station), packet.size());
                         packet.set_airtime_estimate(estimate);
                         self.upper.on_handed(now, station, category, estimate);
@@ -240,8 +236,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
                 }
             };
             let Some(packet) = packet else { break };
-            let size = self.config.overhead.mpdu_size(packet.size());
-            let longer = psdu + ampdu_subframe_size(size);
+            let size = packet.size() + self.config.overhead;
+            let longer = psdu + subframe_size(size);
             let bytes = packet.size();
             let session = self.session(station, category)?;
             let mpdu = Mpdu { packet, size, sequence: session.number(), retries: 0 };
@@ -335,6 +331,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             }
         }
         self.spare.push(mpdus);
+        if !returned.dropped.is_empty() {
+            returned.window_start = self.session(station, category).map(|session| session.window_start());
+        }
         if let Some(airtime) = airtime {
             self.upper.on_airtime(now, station, category, airtime, Direction::Sent);
         }
@@ -350,7 +349,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
     }
 
     fn has_backlog(&self, category: Category) -> bool {
-        self.kept[category.index()] > 0 || self.lowered[category.index()] > 0 || self.upper.has_backlog(category)
+        self.kept[category.index()] > 0
+            || self.lower.as_ref().is_some_and(|lower| lower.queue.has_backlog(category))
+            || self.upper.has_backlog(category)
     }
 
     fn backlog(&self) -> Backlog {

@@ -118,15 +118,17 @@ pub struct TxReport<P> {
 /// What a link did with the MPDUs of a report that were not acknowledged and that it did not keep.
 #[derive(Debug, Clone)]
 pub struct Returned<P> {
-    /// To be sent again at once, ahead of everything else of the category.
-    pub retry_now: Vec<Mpdu<P>>,
+    /// To be sent at once, ahead of everything else of the category.
+    pub retry_now: Option<Grant<P>>,
     /// Given up.
     pub dropped: Vec<(Mpdu<P>, DropReason)>,
+    /// Where the receiver's window begins now, if something was given up: below it nothing will come any more.
+    pub window_start: Option<u64>,
 }
 
 impl<P> Default for Returned<P> {
     fn default() -> Self {
-        Self { retry_now: Vec::new(), dropped: Vec::new() }
+        Self { retry_now: None, dropped: Vec::new(), window_start: None }
     }
 }
 

@@ -29,7 +29,7 @@ impl<P> Default for Session<P> {
 
 impl<P> Session<P> {
     /// The lowest sequence number that is not settled.
-    fn window_start(&self) -> u64 {
+    pub(super) fn window_start(&self) -> u64 {
         let waiting = self.retries.front().map(|mpdu| mpdu.sequence);
         let flying = self.in_hardware.iter().min().copied();
         waiting.into_iter().chain(flying).min().unwrap_or(self.next_sequence)

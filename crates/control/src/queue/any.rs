@@ -136,8 +136,8 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.set_readiness(now, station, category, readiness));
     }
 
-    fn limits_airtime(&self) -> bool {
-        each!(self, queue => queue.limits_airtime())
+    fn counts_below(&self) -> bool {
+        each!(self, queue => queue.counts_below())
     }
 
     fn on_handed(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {

@@ -110,17 +110,17 @@ pub trait Queue<P: Payload> {
     /// Tells what is known of `station` outside of the queue; [`Readiness::Fresh`] until told otherwise.
     fn set_readiness(&mut self, now: Instant, station: StationId, category: Category, readiness: Readiness);
 
-    /// Whether the queue bounds the airtime below it and has to be told through [`Queue::on_handed`] and
-    /// [`Queue::on_returned`].
-    fn limits_airtime(&self) -> bool {
+    /// Whether the queue bounds what lies below it, in packets or airtime, and has to be told of each packet through
+    /// [`Queue::on_handed`] and [`Queue::on_returned`].
+    fn counts_below(&self) -> bool {
         false
     }
 
-    /// Packets with an `estimated` airtime went from this queue to the layers below (kernel:
+    /// A packet with an `estimated` airtime went from this queue to the layers below (kernel:
     /// `ieee80211_sta_update_pending_airtime`).
     fn on_handed(&mut self, _now: Instant, _station: StationId, _category: Category, _estimated: Span) {}
 
-    /// Packets whose estimate at [`Queue::on_handed`] was `estimated` left the layers below, sent or given up.
+    /// A packet whose estimate at [`Queue::on_handed`] was `estimated` left the layers below, sent or given up.
     fn on_returned(&mut self, _now: Instant, _station: StationId, _category: Category, _estimated: Span) {}
 
     /// Airtime that `station` really used, tries that failed included.

@@ -1,5 +1,20 @@
 //! PHY rate and number of tries of each transmission.
 
+pub mod any;
+pub mod capabilities;
+pub mod fixed;
+pub mod ideal;
+pub mod minstrel_ht;
+mod stations;
+
+pub use any::{AnyRate, RateConfig};
+pub use capabilities::{Capabilities, RateSet};
+pub use fixed::{Fixed, FixedConfig, StationRate};
+pub use ideal::{Ideal, IdealConfig};
+pub use minstrel_ht::{MinstrelHt, MinstrelHtConfig};
+
+use std::fmt;
+
 use airbound_units::{Decibel, Instant};
 use airbound_wifi::rate::Rate;
 
@@ -16,7 +31,7 @@ pub struct Attempt {
 
 /// The chain of rates for one transmission: at most four steps, as mac80211 hands them to hardware
 /// (`IEEE80211_TX_MAX_RATES`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Series {
     steps: [Attempt; Self::MAX_STEPS],
     len: u8,
@@ -76,7 +91,8 @@ impl Series {
         None
     }
 
-    /// What of the chain was used by `transmissions` transmissions.
+    /// What of the chain was used by `transmissions` transmissions; none counts as one, since a chain is never empty,
+    /// and what exceeds the chain is ignored.
     #[must_use]
     pub fn used(&self, transmissions: u32) -> Self {
         let mut left = transmissions.max(1);
@@ -91,6 +107,21 @@ impl Series {
             }
         }
         used
+    }
+}
+
+/// Chains are equal when their steps are; what lies behind the last step does not count.
+impl PartialEq for Series {
+    fn eq(&self, other: &Self) -> bool {
+        self.steps() == other.steps() && self.probe == other.probe
+    }
+}
+
+impl Eq for Series {}
+
+impl fmt::Debug for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Series").field("steps", &self.steps()).field("probe", &self.probe).finish()
     }
 }
 
@@ -135,5 +166,59 @@ pub trait RateControl {
     /// When the rate control wants to be called again although nothing was reported.
     fn next_deadline(&self) -> Option<Instant> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_wifi::rate::Legacy;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn chain(steps: &[(usize, u8)]) -> Series {
+        let rate = |index: usize| Rate::legacy(Legacy::ALL[index % 8]);
+        let mut steps = steps.iter();
+        let (index, tries) = steps.next().copied().unwrap_or((0, 1));
+        let mut series = Series::single(rate(index), tries);
+        for &(index, tries) in steps {
+            series.push(rate(index), tries);
+        }
+        series
+    }
+
+    #[test]
+    fn what_was_not_used_does_not_count() {
+        let series = chain(&[(7, 2), (3, 4)]);
+        assert_eq!(series.used(2), chain(&[(7, 2)]));
+        assert_eq!(series.used(3), chain(&[(7, 2), (3, 1)]));
+        assert_eq!(series.used(99), series);
+        assert_eq!(format!("{:?}", series.used(1)).matches("Attempt").count(), 1);
+    }
+
+    #[test]
+    fn a_full_chain_takes_no_more() {
+        let series = chain(&[(0, 1), (1, 1), (2, 0), (3, 1), (4, 1), (5, 1)]);
+        assert_eq!(series.steps().len(), Series::MAX_STEPS);
+        assert_eq!(series.rate_of(3), Some(Rate::legacy(Legacy::Mbps24)));
+    }
+
+    proptest! {
+        #[test]
+        fn use_follows_the_rates_of_the_tries(
+            steps in proptest::collection::vec((0usize..8, 0u8..=255), 1..6),
+            transmissions in 0u32..1_200,
+        ) {
+            let series = chain(&steps);
+            let used = series.used(transmissions);
+            let made = transmissions.clamp(1, series.total_tries());
+            prop_assert_eq!(used.total_tries(), made);
+            for attempt in 0..made {
+                prop_assert_eq!(used.rate_of(attempt), series.rate_of(attempt));
+            }
+            prop_assert_eq!(series.rate_of(series.total_tries()), None);
+            prop_assert_eq!(used.steps().last().map(|step| step.rate), series.rate_of(made - 1));
+            prop_assert_eq!(series.first_rate(), series.steps()[0].rate);
+        }
     }
 }

@@ -275,7 +275,7 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
         self.stations.set_readiness(station, category.index(), readiness);
     }
 
-    fn limits_airtime(&self) -> bool {
+    fn counts_below(&self) -> bool {
         self.config.airtime_queue_limit.is_some() || self.config.charge_estimates
     }
 

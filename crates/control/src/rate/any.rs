@@ -1,0 +1,115 @@
+//! The rate controls that a scenario may name.
+
+use airbound_units::Instant;
+use airbound_wifi::rate::Rate;
+use serde::{Deserialize, Serialize};
+
+use super::fixed::{Fixed, FixedConfig};
+use super::ideal::{Ideal, IdealConfig};
+use super::minstrel_ht::{MinstrelHt, MinstrelHtConfig};
+use super::{Capabilities, LinkStats, RateControl, RateReport, Series};
+use crate::error::ConfigError;
+use crate::payload::StationId;
+
+/// Which rate control, and how it is configured; `kind` names it in a scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum RateConfig {
+    /// One rate for ever.
+    Fixed(FixedConfig),
+    /// The rate that the signal-to-noise ratio calls for.
+    Ideal(IdealConfig),
+    /// Linux's default.
+    MinstrelHt(MinstrelHtConfig),
+}
+
+impl Default for RateConfig {
+    fn default() -> Self {
+        Self::MinstrelHt(MinstrelHtConfig::default())
+    }
+}
+
+impl RateConfig {
+    /// The name in a scenario.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Fixed(_) => "fixed",
+            Self::Ideal(_) => "ideal",
+            Self::MinstrelHt(_) => "minstrel-ht",
+        }
+    }
+
+    /// Builds the rate control for stations with `capabilities`; `seed` decides what a controller leaves to chance.
+    ///
+    /// # Errors
+    /// A value of the configuration or of `capabilities` is out of range.
+    pub fn build(&self, capabilities: &Capabilities, seed: u64) -> Result<AnyRate, ConfigError> {
+        Ok(match self {
+            Self::Fixed(config) => AnyRate::Fixed(Fixed::new(config.clone(), capabilities)?),
+            Self::Ideal(config) => AnyRate::Ideal(Ideal::new(config.clone(), capabilities)?),
+            Self::MinstrelHt(config) => {
+                AnyRate::MinstrelHt(MinstrelHt::new(config.clone(), capabilities, seed)?)
+            }
+        })
+    }
+}
+
+/// Any of the rate controls.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum AnyRate {
+    /// See [`Fixed`].
+    Fixed(Fixed),
+    /// See [`Ideal`].
+    Ideal(Ideal),
+    /// See [`MinstrelHt`].
+    MinstrelHt(MinstrelHt),
+}
+
+macro_rules! each {
+    ($any:expr, $rate:ident => $call:expr) => {
+        match $any {
+            AnyRate::Fixed($rate) => $call,
+            AnyRate::Ideal($rate) => $call,
+            AnyRate::MinstrelHt($rate) => $call,
+        }
+    };
+}
+
+impl AnyRate {
+    /// Tells what `station` can receive.
+    ///
+    /// # Errors
+    /// A value of `capabilities` is out of range.
+    pub fn set_capabilities(
+        &mut self,
+        station: StationId,
+        capabilities: &Capabilities,
+    ) -> Result<(), ConfigError> {
+        each!(self, rate => rate.set_capabilities(station, capabilities))
+    }
+}
+
+impl RateControl for AnyRate {
+    fn series(&mut self, now: Instant, station: StationId, mpdus: u16) -> Series {
+        each!(self, rate => rate.series(now, station, mpdus))
+    }
+
+    fn on_report(&mut self, now: Instant, station: StationId, report: &RateReport) {
+        each!(self, rate => rate.on_report(now, station, report));
+    }
+
+    fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
+        each!(self, rate => rate.on_link_stats(now, station, stats));
+    }
+
+    fn expected_rate(&self, station: StationId) -> Rate {
+        each!(self, rate => rate.expected_rate(station))
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        each!(self, rate => rate.next_deadline())
+    }
+}

@@ -1,0 +1,50 @@
+//! What a rate control keeps for each station.
+
+use crate::payload::StationId;
+
+/// More stations than this cannot associate with one access point (association identifiers, 802.11-2020, 9.4.1.8).
+const MAX_STATIONS: usize = 2008;
+
+/// A table by station that grows when a station is first seen.
+#[derive(Debug, Clone)]
+pub(super) struct Stations<T>(Vec<Option<Box<T>>>);
+
+impl<T> Default for Stations<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Stations<T> {
+    /// What is kept for `station`.
+    pub(super) fn get(&self, station: StationId) -> Option<&T> {
+        self.0.get(station.index())?.as_deref()
+    }
+
+    /// What is kept for `station`, to be changed; made by `new` if there is nothing yet. `None` for a number that no
+    /// station can have.
+    pub(super) fn get_or_insert(&mut self, station: StationId, new: impl FnOnce() -> T) -> Option<&mut T> {
+        let index = station.index();
+        if index >= self.0.len() {
+            if index >= MAX_STATIONS {
+                return None;
+            }
+            self.0.resize_with(index + 1, || None);
+        }
+        Some(self.0.get_mut(index)?.get_or_insert_with(|| Box::new(new())))
+    }
+
+    /// Puts `value` in place of whatever was kept.
+    pub(super) fn set(&mut self, station: StationId, value: T) {
+        let index = station.index();
+        if index >= MAX_STATIONS {
+            return;
+        }
+        if index >= self.0.len() {
+            self.0.resize_with(index + 1, || None);
+        }
+        if let Some(slot) = self.0.get_mut(index) {
+            *slot = Some(Box::new(value));
+        }
+    }
+}

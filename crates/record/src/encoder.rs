@@ -1,0 +1,139 @@
+//! Rows to a Parquet file, one row group at a time.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding, Type as Physical};
+use parquet::data_type::{BoolType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::ColumnPath;
+
+use crate::column::ColumnBuffer;
+use crate::error::RecordError;
+use crate::info::RunInfo;
+use crate::table::{self, Row};
+
+/// Rows in a row group: enough that its metadata are small beside it, few enough that its columns fit in 20 MB.
+const GROUP_ROWS: usize = 131_072;
+
+/// Writes one table. Holds at most one row group in memory.
+pub(crate) struct TableEncoder<R: Row> {
+    path: PathBuf,
+    file: SerializedFileWriter<File>,
+    columns: Vec<ColumnBuffer>,
+    rows: usize,
+    row: std::marker::PhantomData<R>,
+}
+
+impl<R: Row> TableEncoder<R> {
+    pub(crate) fn create(path: &Path, info: &RunInfo) -> Result<Self, RecordError> {
+        let file = File::create(path).map_err(RecordError::io("create", path))?;
+        let encode = |source| RecordError::Encode { path: path.to_owned(), source };
+        let schema = table::schema::<R>().map_err(encode)?;
+        let file =
+            SerializedFileWriter::new(file, schema, Arc::new(properties::<R>(info))).map_err(encode)?;
+        let columns = R::COLUMNS.iter().map(|column| ColumnBuffer::new(column.storage)).collect();
+        Ok(Self { path: path.to_owned(), file, columns, rows: 0, row: std::marker::PhantomData })
+    }
+
+    /// Takes rows over; writes a row group when it is full.
+    pub(crate) fn extend(&mut self, rows: &[R]) -> Result<(), RecordError> {
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(rest.len().min(GROUP_ROWS - self.rows));
+            R::spread(now, &mut self.columns);
+            self.rows += now.len();
+            rest = later;
+            if self.rows == GROUP_ROWS {
+                self.write_group()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is left and the footer.
+    pub(crate) fn finish(mut self) -> Result<(), RecordError> {
+        self.write_group()?;
+        let Self { path, mut file, .. } = self;
+        file.finish().map_err(|source| RecordError::Encode { path, source })?;
+        Ok(())
+    }
+
+    fn write_group(&mut self) -> Result<(), RecordError> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        self.rows = 0;
+        write_columns(&mut self.file, &mut self.columns)
+            .map_err(|source| RecordError::Encode { path: self.path.clone(), source })
+    }
+}
+
+fn write_columns(
+    file: &mut SerializedFileWriter<File>,
+    columns: &mut [ColumnBuffer],
+) -> Result<(), ParquetError> {
+    let mut group = file.next_row_group()?;
+    for column in columns {
+        if let Some(mut writer) = group.next_column()? {
+            write_column(&mut writer, column)?;
+            writer.close()?;
+        }
+        column.clear();
+    }
+    group.close()?;
+    Ok(())
+}
+
+fn write_column(writer: &mut SerializedColumnWriter<'_>, column: &ColumnBuffer) -> Result<(), ParquetError> {
+    fn levels(levels: &[i16]) -> Option<&[i16]> {
+        (!levels.is_empty()).then_some(levels)
+    }
+    match column {
+        ColumnBuffer::Bool(cells) => {
+            writer.typed::<BoolType>().write_batch(&cells.values, levels(&cells.levels), None)
+        }
+        ColumnBuffer::Int(cells) => {
+            writer.typed::<Int32Type>().write_batch(&cells.values, levels(&cells.levels), None)
+        }
+        ColumnBuffer::Long(cells) => {
+            writer.typed::<Int64Type>().write_batch(&cells.values, levels(&cells.levels), None)
+        }
+        ColumnBuffer::Double(cells) => {
+            writer.typed::<DoubleType>().write_batch(&cells.values, levels(&cells.levels), None)
+        }
+    }?;
+    Ok(())
+}
+
+fn properties<R: Row>(info: &RunInfo) -> WriterProperties {
+    let metadata = info
+        .metadata::<R>()
+        .into_iter()
+        .map(|(key, value)| KeyValue { key: key.to_owned(), value: Some(value) })
+        .collect();
+    // Delta encoding makes timestamps that rise together small; a general compressor after it costs more time
+    // than the little space that it saves (docs/file-formats.md has the measurement).
+    let mut properties = WriterProperties::builder()
+        .set_created_by(format!("airbound {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(metadata))
+        .set_dictionary_enabled(false)
+        .set_compression(Compression::UNCOMPRESSED)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true);
+    for (position, column) in R::COLUMNS.iter().enumerate() {
+        let path = ColumnPath::from(column.name);
+        if matches!(column.storage.physical, Physical::INT32 | Physical::INT64) {
+            properties = properties.set_column_encoding(path.clone(), Encoding::DELTA_BINARY_PACKED);
+        }
+        // The first column is the key of its table: its range lets a reader skip row groups.
+        if position == 0 {
+            properties = properties.set_column_statistics_enabled(path, EnabledStatistics::Chunk);
+        }
+    }
+    properties.build()
+}

@@ -1,0 +1,171 @@
+//! The folder of one run.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+
+use crate::error::RecordError;
+use crate::summary::{Performance, Summary};
+
+/// The file that makes a folder a run; written last.
+const SUMMARY: &str = "summary.json";
+/// Every file that a run may leave, the summary apart.
+const OTHERS: [&str; 8] = [
+    "scenario.toml",
+    "performance.json",
+    "packets.parquet",
+    "txops.parquet",
+    "frames.parquet",
+    "series.parquet",
+    "distributions.parquet",
+    "report.html",
+];
+/// Ends the name of a file that is being written.
+const PARTIAL: &str = ".partial";
+
+/// What to do when the folder already holds a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// Put the new run in its place, once it is complete.
+    Replace,
+    /// Leave it alone and fail.
+    Keep,
+}
+
+/// The folder of one run: an existing one to be read, or one that is about to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    /// Makes a folder ready for a run; creates it and its parents where they do not exist.
+    ///
+    /// An earlier run in it stays until the new one is complete.
+    ///
+    /// # Errors
+    /// If the folder holds other things than a run, or holds a run that is to be kept, or cannot be created.
+    pub fn create(path: &Path, existing: Existing) -> Result<Self, RecordError> {
+        fs::create_dir_all(path).map_err(RecordError::io("create the folder", path))?;
+        let read = || RecordError::io("read the folder", path);
+        let mut strangers = false;
+        for entry in fs::read_dir(path).map_err(read())? {
+            let name = entry.map_err(read())?.file_name();
+            // What an interrupted run left may be overwritten.
+            strangers |= !name.to_str().is_some_and(|name| {
+                name.strip_suffix(PARTIAL).is_some_and(|name| name == SUMMARY || OTHERS.contains(&name))
+            });
+        }
+        let folder = Self { path: path.to_owned() };
+        match (strangers, folder.file(SUMMARY).is_file(), existing) {
+            (true, false, _) => Err(RecordError::Occupied { path: path.to_owned() }),
+            (_, true, Existing::Keep) => Err(RecordError::Exists { path: path.to_owned() }),
+            _ => Ok(folder),
+        }
+    }
+
+    /// A folder with a complete run.
+    ///
+    /// # Errors
+    /// If there is no `summary.json` in it.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        let folder = Self { path: path.to_owned() };
+        if folder.file(SUMMARY).is_file() {
+            Ok(folder)
+        } else {
+            Err(RecordError::NotARun { path: path.to_owned() })
+        }
+    }
+
+    /// Where the folder is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file of that name.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The file of that name if the run left it.
+    #[must_use]
+    pub fn existing(&self, name: &str) -> Option<PathBuf> {
+        Some(self.file(name)).filter(|path| path.is_file())
+    }
+
+    /// Reads `summary.json`.
+    ///
+    /// # Errors
+    /// If it cannot be read or has unknown or missing keys.
+    pub fn summary(&self) -> Result<Summary, RecordError> {
+        self.json(SUMMARY)
+    }
+
+    /// Reads `performance.json`.
+    ///
+    /// # Errors
+    /// If it cannot be read or has unknown or missing keys.
+    pub fn performance(&self) -> Result<Performance, RecordError> {
+        self.json("performance.json")
+    }
+
+    /// Reads the resolved scenario.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn scenario(&self) -> Result<String, RecordError> {
+        let path = self.file("scenario.toml");
+        fs::read_to_string(&path).map_err(RecordError::io("read", &path))
+    }
+
+    fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T, RecordError> {
+        let path = self.file(name);
+        let text = fs::read_to_string(&path).map_err(RecordError::io("read", &path))?;
+        serde_json::from_str(&text).map_err(|source| RecordError::Json { path, source })
+    }
+
+    /// Where a file is written until the run is complete.
+    pub(crate) fn partial(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{name}{PARTIAL}"))
+    }
+
+    pub(crate) fn write_partial(&self, name: &str, text: &str) -> Result<(), RecordError> {
+        let path = self.partial(name);
+        fs::write(&path, text).map_err(RecordError::io("write", &path))
+    }
+
+    /// Puts the complete run in the place of an earlier one. The summary goes first and comes last, so that at
+    /// no moment files of two runs look like one.
+    pub(crate) fn commit(&self) -> Result<(), RecordError> {
+        self.remove(&self.file(SUMMARY))?;
+        for name in OTHERS {
+            let partial = self.partial(name);
+            let target = self.file(name);
+            if partial.is_file() {
+                fs::rename(&partial, &target).map_err(RecordError::io("rename", &partial))?;
+            } else {
+                self.remove(&target)?;
+            }
+        }
+        let partial = self.partial(SUMMARY);
+        fs::rename(&partial, self.file(SUMMARY)).map_err(RecordError::io("rename", &partial))
+    }
+
+    /// Removes what an unfinished run wrote.
+    pub(crate) fn discard(&self) -> Result<(), RecordError> {
+        std::iter::once(SUMMARY).chain(OTHERS).try_for_each(|name| self.remove(&self.partial(name)))
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), RecordError> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(RecordError::io("remove", path)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Latency distributions of bounded size and constant cost for each sample.
+
+use airbound_units::Span;
+use hdrhistogram::Histogram;
+
+use crate::rows::{Component, DistributionRow};
+use crate::split::{Split, Stage};
+use crate::summary::LatencyStats;
+
+/// Shortest time that is told apart from zero, and longest that is told apart from longer ones.
+const RANGE: (u64, u64) = (1_000, 1_000_000_000_000);
+
+/// How finely a distribution is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolution {
+    /// Relative error below 0.1 % (90 kB): for quantiles that are reported.
+    Fine,
+    /// Relative error below 1 % (12 kB): for plots.
+    Coarse,
+}
+
+/// A distribution of spans, exact in count, mean and maximum, of bounded relative error in its quantiles.
+///
+/// Spans below 1 us count as (nearly) zero, those above 1000 s as 1000 s. Recording costs a few nanoseconds
+/// and never allocates.
+#[derive(Debug, Clone)]
+pub struct LatencyHistogram {
+    counts: Histogram<u32>,
+    sum_ns: u128,
+    max: Span,
+}
+
+impl LatencyHistogram {
+    /// An empty distribution.
+    #[must_use]
+    pub fn new(resolution: Resolution) -> Self {
+        let digits = match resolution {
+            Resolution::Fine => 3,
+            Resolution::Coarse => 2,
+        };
+        let counts = Histogram::new_with_bounds(RANGE.0, RANGE.1, digits)
+            .expect("the constant range is within what the histogram supports");
+        Self { counts, sum_ns: 0, max: Span::ZERO }
+    }
+
+    /// Adds one sample.
+    #[inline]
+    pub fn record(&mut self, span: Span) {
+        self.counts.saturating_record(span.as_nanos());
+        self.sum_ns += u128::from(span.as_nanos());
+        self.max = self.max.max(span);
+    }
+
+    /// Adds all samples of another distribution.
+    pub fn merge(&mut self, other: &Self) {
+        for bucket in other.counts.iter_recorded() {
+            self.counts.saturating_record_n(bucket.value_iterated_to(), bucket.count_at_value());
+        }
+        self.sum_ns += other.sum_ns;
+        self.max = self.max.max(other.max);
+    }
+
+    /// Forgets all samples, keeps the memory: for windows.
+    pub fn clear(&mut self) {
+        self.counts.reset();
+        self.sum_ns = 0;
+        self.max = Span::ZERO;
+    }
+
+    /// Number of samples.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.counts.len()
+    }
+
+    /// Largest sample, exact; zero if there is none.
+    #[must_use]
+    pub const fn max(&self) -> Span {
+        self.max
+    }
+
+    /// Mean, exact to a nanosecond; `None` without samples.
+    #[must_use]
+    pub fn mean(&self) -> Option<Span> {
+        let mean = self.sum_ns.checked_div(u128::from(self.count()))?;
+        Some(Span::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
+    }
+
+    /// The span that a fraction `quantile` (0 to 1) of the samples does not exceed; `None` without samples.
+    #[must_use]
+    pub fn quantile(&self, quantile: f64) -> Option<Span> {
+        (self.count() > 0)
+            .then(|| Span::from_nanos(self.counts.value_at_quantile(quantile.clamp(0.0, 1.0))).min(self.max))
+    }
+
+    /// The quantiles of `summary.json`.
+    #[must_use]
+    pub fn stats(&self) -> LatencyStats {
+        let at = |quantile| self.quantile(quantile).map(Span::as_millis_f64);
+        LatencyStats {
+            p50: at(0.5),
+            p90: at(0.9),
+            p95: at(0.95),
+            p99: at(0.99),
+            p999: at(0.999),
+            p9999: at(0.9999),
+            mean: self.mean().map(Span::as_millis_f64),
+            max: (self.count() > 0).then(|| self.max.as_millis_f64()),
+        }
+    }
+
+    /// The buckets that hold samples, shortest spans first: lowest span, highest span, number of samples.
+    pub fn buckets(&self) -> impl Iterator<Item = (Span, Span, u64)> + '_ {
+        self.counts.iter_recorded().map(|bucket| {
+            let high = bucket.value_iterated_to();
+            (
+                Span::from_nanos(self.counts.lowest_equivalent(high)),
+                Span::from_nanos(high),
+                u64::from(bucket.count_at_value()),
+            )
+        })
+    }
+}
+
+/// The distributions of one flow: its latency, each stage of it, and for video that of whole frames.
+#[derive(Debug, Clone)]
+pub struct FlowLatency {
+    latency: LatencyHistogram,
+    stages: [LatencyHistogram; 6],
+    frames: Option<LatencyHistogram>,
+}
+
+impl FlowLatency {
+    /// Empty distributions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            latency: LatencyHistogram::new(Resolution::Fine),
+            stages: std::array::from_fn(|_| LatencyHistogram::new(Resolution::Coarse)),
+            frames: None,
+        }
+    }
+
+    /// Adds a delivered packet.
+    #[inline]
+    pub fn record(&mut self, split: &Split) {
+        self.latency.record(split.latency());
+        for stage in Stage::ALL {
+            self.stages[stage as usize].record(split.stage(stage));
+        }
+    }
+
+    /// Adds a delivered video frame.
+    pub fn record_frame(&mut self, latency: Span) {
+        self.frames.get_or_insert_with(|| LatencyHistogram::new(Resolution::Fine)).record(latency);
+    }
+
+    /// Latency of packets.
+    #[must_use]
+    pub const fn latency(&self) -> &LatencyHistogram {
+        &self.latency
+    }
+
+    /// Time that packets spent in one stage.
+    #[must_use]
+    pub const fn stage(&self, stage: Stage) -> &LatencyHistogram {
+        &self.stages[stage as usize]
+    }
+
+    /// Latency of video frames, `None` if there was none.
+    #[must_use]
+    pub const fn frames(&self) -> Option<&LatencyHistogram> {
+        self.frames.as_ref()
+    }
+
+    /// The rows of `distributions.parquet` for flow number `flow`.
+    pub fn rows(&self, flow: u32) -> impl Iterator<Item = DistributionRow> + '_ {
+        let stages = Stage::ALL.iter().map(|stage| (Component::Stage(*stage), self.stage(*stage)));
+        std::iter::once((Component::Latency, &self.latency))
+            .chain(stages)
+            .chain(self.frames.iter().map(|frames| (Component::Frame, frames)))
+            .flat_map(move |(component, histogram)| {
+                let mean = histogram.mean().unwrap_or(Span::ZERO);
+                histogram.buckets().map(move |(low, high, count)| DistributionRow {
+                    flow,
+                    component,
+                    low,
+                    high,
+                    count,
+                    mean,
+                })
+            })
+    }
+}
+
+impl Default for FlowLatency {
+    fn default() -> Self {
+        Self::new()
+    }
+}

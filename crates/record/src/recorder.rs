@@ -1,0 +1,354 @@
+//! Takes the rows of a run as they come up, and leaves the run's folder.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use crate::encoder::TableEncoder;
+use crate::error::RecordError;
+use crate::folder::RunFolder;
+use crate::info::RunInfo;
+use crate::rows::{DistributionRow, FrameRow, PacketRow, SeriesRow, TxopRow};
+use crate::summary::{Performance, Summary};
+use crate::table::Row;
+
+/// Rows handed to the encoder at a time: small enough for the cache, large enough that handing over is cheap.
+const BATCH_ROWS: usize = 2048;
+/// Batches that may wait for the encoder before the simulation waits for it.
+const WAITING_BATCHES: usize = 8;
+
+/// Which tables a run leaves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tables {
+    /// `packets.parquet`.
+    pub packets: bool,
+    /// `txops.parquet`.
+    pub txops: bool,
+    /// `frames.parquet`.
+    pub frames: bool,
+    /// `series.parquet`.
+    pub series: bool,
+    /// `distributions.parquet`.
+    pub distributions: bool,
+}
+
+impl Tables {
+    /// Everything.
+    pub const ALL: Self =
+        Self { packets: true, txops: true, frames: true, series: true, distributions: true };
+    /// What a report needs, and whose size does not follow the number of packets.
+    pub const SMALL: Self =
+        Self { packets: false, txops: false, frames: true, series: true, distributions: true };
+}
+
+/// Who encodes the tables. The bytes are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// The thread that pushes the rows.
+    Inline,
+    /// A thread of its own.
+    Thread,
+}
+
+/// Takes the rows of one run. Without [`Recorder::finish`] nothing remains in the folder.
+///
+/// Pushing a row never fails: the first error stops the recording and is returned by `finish`
+/// ([`Recorder::failed`] tells earlier).
+pub struct Recorder {
+    folder: RunFolder,
+    tables: Tables,
+    packets: Vec<PacketRow>,
+    txops: Vec<TxopRow>,
+    frames: Vec<FrameRow>,
+    series: Vec<SeriesRow>,
+    distributions: Vec<DistributionRow>,
+    sink: Sink,
+    error: Option<RecordError>,
+}
+
+enum Sink {
+    Inline(Box<Encoders>),
+    Thread {
+        batches: SyncSender<Batch>,
+        emptied: Receiver<Batch>,
+        thread: JoinHandle<Result<(), RecordError>>,
+    },
+    Closed,
+}
+
+/// Rows on their way to the encoder.
+enum Batch {
+    Packets(Vec<PacketRow>),
+    Txops(Vec<TxopRow>),
+    Frames(Vec<FrameRow>),
+    Series(Vec<SeriesRow>),
+    Distributions(Vec<DistributionRow>),
+}
+
+impl Batch {
+    /// The memory of an encoded batch, for the next one of packets or transmission opportunities.
+    fn emptied(self) -> Option<Self> {
+        match self {
+            Self::Packets(mut rows) => {
+                rows.clear();
+                Some(Self::Packets(rows))
+            }
+            Self::Txops(mut rows) => {
+                rows.clear();
+                Some(Self::Txops(rows))
+            }
+            _ => None,
+        }
+    }
+}
+
+struct Encoders {
+    packets: Option<TableEncoder<PacketRow>>,
+    txops: Option<TableEncoder<TxopRow>>,
+    frames: Option<TableEncoder<FrameRow>>,
+    series: Option<TableEncoder<SeriesRow>>,
+    distributions: Option<TableEncoder<DistributionRow>>,
+}
+
+impl Encoders {
+    fn create(folder: &RunFolder, info: &RunInfo, tables: Tables) -> Result<Self, RecordError> {
+        fn table<R: Row>(
+            wanted: bool,
+            folder: &RunFolder,
+            info: &RunInfo,
+        ) -> Result<Option<TableEncoder<R>>, RecordError> {
+            let path = folder.partial(&format!("{}.parquet", R::TABLE));
+            wanted.then(|| TableEncoder::create(&path, info)).transpose()
+        }
+        Ok(Self {
+            packets: table(tables.packets, folder, info)?,
+            txops: table(tables.txops, folder, info)?,
+            frames: table(tables.frames, folder, info)?,
+            series: table(tables.series, folder, info)?,
+            distributions: table(tables.distributions, folder, info)?,
+        })
+    }
+
+    fn encode(&mut self, batch: &Batch) -> Result<(), RecordError> {
+        fn extend<R: Row>(table: &mut Option<TableEncoder<R>>, rows: &[R]) -> Result<(), RecordError> {
+            table.as_mut().map_or(Ok(()), |table| table.extend(rows))
+        }
+        match batch {
+            Batch::Packets(rows) => extend(&mut self.packets, rows),
+            Batch::Txops(rows) => extend(&mut self.txops, rows),
+            Batch::Frames(rows) => extend(&mut self.frames, rows),
+            Batch::Series(rows) => extend(&mut self.series, rows),
+            Batch::Distributions(rows) => extend(&mut self.distributions, rows),
+        }
+    }
+
+    fn finish(self) -> Result<(), RecordError> {
+        fn finish<R: Row>(table: Option<TableEncoder<R>>) -> Result<(), RecordError> {
+            table.map_or(Ok(()), TableEncoder::finish)
+        }
+        finish(self.packets)?;
+        finish(self.txops)?;
+        finish(self.frames)?;
+        finish(self.series)?;
+        finish(self.distributions)
+    }
+}
+
+macro_rules! push {
+    ($(#[$doc:meta])* $name:ident, $row:ty, $field:ident, $batch:ident) => {
+        $(#[$doc])*
+        #[inline]
+        pub fn $name(&mut self, row: $row) {
+            if self.tables.$field {
+                self.$field.push(row);
+                if self.$field.len() >= BATCH_ROWS {
+                    let batch = Batch::$batch(std::mem::take(&mut self.$field));
+                    self.hand_over(batch);
+                }
+            }
+        }
+    };
+}
+
+impl Recorder {
+    /// Opens the wanted tables in the folder.
+    ///
+    /// # Errors
+    /// If a file cannot be created.
+    pub fn create(
+        folder: RunFolder,
+        info: &RunInfo,
+        tables: Tables,
+        encoding: Encoding,
+    ) -> Result<Self, RecordError> {
+        folder.discard()?;
+        let encoders = match Encoders::create(&folder, info, tables) {
+            Ok(encoders) => encoders,
+            Err(error) => {
+                // The first error says more than one of clearing up.
+                let _ = folder.discard();
+                return Err(error);
+            }
+        };
+        let sink = match encoding {
+            Encoding::Inline => Sink::Inline(Box::new(encoders)),
+            Encoding::Thread => spawn(encoders, &folder)?,
+        };
+        Ok(Self {
+            folder,
+            tables,
+            packets: Vec::new(),
+            txops: Vec::new(),
+            frames: Vec::new(),
+            series: Vec::new(),
+            distributions: Vec::new(),
+            sink,
+            error: None,
+        })
+    }
+
+    push!(
+        /// Adds a packet whose fate is known.
+        packet, PacketRow, packets, Packets
+    );
+    push!(
+        /// Adds a transmission opportunity.
+        txop, TxopRow, txops, Txops
+    );
+    push!(
+        /// Adds a video frame whose fate is known.
+        frame, FrameRow, frames, Frames
+    );
+    push!(
+        /// Adds one flow's window of time.
+        series, SeriesRow, series, Series
+    );
+    push!(
+        /// Adds a bucket of a distribution.
+        distribution, DistributionRow, distributions, Distributions
+    );
+
+    /// Which tables are written; rows of others are ignored.
+    #[must_use]
+    pub const fn tables(&self) -> Tables {
+        self.tables
+    }
+
+    /// Whether an error has stopped the recording; [`Recorder::finish`] returns it.
+    #[must_use]
+    pub const fn failed(&self) -> bool {
+        self.error.is_some()
+    }
+
+    /// Completes the tables, writes the resolved `scenario`, the summary and the performance, and puts all of
+    /// them into the folder, in the place of an earlier run.
+    ///
+    /// # Errors
+    /// The first error of the recording, or what goes wrong now; then nothing of this run remains.
+    pub fn finish(
+        mut self,
+        scenario: &str,
+        summary: &Summary,
+        performance: &Performance,
+    ) -> Result<RunFolder, RecordError> {
+        self.close()?;
+        self.folder.write_partial("scenario.toml", scenario)?;
+        self.folder.write_partial("performance.json", &performance.to_json()?)?;
+        self.folder.write_partial("summary.json", &summary.to_json()?)?;
+        self.folder.commit()?;
+        Ok(self.folder.clone())
+    }
+
+    fn close(&mut self) -> Result<(), RecordError> {
+        for batch in [
+            Batch::Packets(std::mem::take(&mut self.packets)),
+            Batch::Txops(std::mem::take(&mut self.txops)),
+            Batch::Frames(std::mem::take(&mut self.frames)),
+            Batch::Series(std::mem::take(&mut self.series)),
+            Batch::Distributions(std::mem::take(&mut self.distributions)),
+        ] {
+            self.hand_over(batch);
+        }
+        let closed = match std::mem::replace(&mut self.sink, Sink::Closed) {
+            Sink::Inline(encoders) => encoders.finish(),
+            Sink::Thread { batches, emptied, thread } => {
+                drop((batches, emptied));
+                thread.join().unwrap_or_else(|_| Err(self.encoder_gone()))
+            }
+            Sink::Closed => Ok(()),
+        };
+        self.error.take().map_or(closed, Err)
+    }
+
+    #[cold]
+    fn hand_over(&mut self, batch: Batch) {
+        if self.error.is_some() {
+            return;
+        }
+        let emptied = match &mut self.sink {
+            Sink::Inline(encoders) => match encoders.encode(&batch) {
+                Ok(()) => batch.emptied(),
+                Err(error) => {
+                    self.error = Some(error);
+                    None
+                }
+            },
+            Sink::Thread { batches, emptied, .. } => {
+                let emptied = emptied.try_recv().ok();
+                if batches.send(batch).is_err() {
+                    self.stop();
+                }
+                emptied
+            }
+            Sink::Closed => None,
+        };
+        match emptied {
+            Some(Batch::Packets(rows)) if self.packets.capacity() == 0 => self.packets = rows,
+            Some(Batch::Txops(rows)) if self.txops.capacity() == 0 => self.txops = rows,
+            _ => {}
+        }
+    }
+
+    /// Takes the error of an encoding thread that no longer listens.
+    fn stop(&mut self) {
+        if let Sink::Thread { thread, .. } = std::mem::replace(&mut self.sink, Sink::Closed) {
+            self.error = match thread.join() {
+                Ok(Err(error)) => Some(error),
+                _ => Some(self.encoder_gone()),
+            };
+        }
+    }
+
+    fn encoder_gone(&self) -> RecordError {
+        RecordError::EncoderGone { path: self.folder.path().to_owned() }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if let Sink::Thread { batches, emptied, thread } = std::mem::replace(&mut self.sink, Sink::Closed) {
+            drop((batches, emptied));
+            // Its result no longer matters: what it wrote is removed below.
+            let _ = thread.join();
+        }
+        let _ = self.folder.discard();
+    }
+}
+
+fn spawn(mut encoders: Encoders, folder: &RunFolder) -> Result<Sink, RecordError> {
+    let (batches, incoming) = sync_channel::<Batch>(WAITING_BATCHES);
+    let (outgoing, emptied) = sync_channel::<Batch>(WAITING_BATCHES + 2);
+    let thread = std::thread::Builder::new()
+        .name("record".to_owned())
+        .spawn(move || {
+            for batch in incoming {
+                encoders.encode(&batch)?;
+                if let Some(batch) = batch.emptied() {
+                    // A full channel only means that there is memory enough.
+                    let _ = outgoing.try_send(batch);
+                }
+            }
+            encoders.finish()
+        })
+        .map_err(RecordError::io("start the encoding thread for", folder.path()))?;
+    Ok(Sink::Thread { batches, emptied, thread })
+}

@@ -1,0 +1,85 @@
+//! Where the latency of a packet went.
+
+use airbound_units::{Instant, Span};
+
+use crate::rows::{Fate, PacketRow};
+
+/// The six stages of a latency, in the order in which a downlink packet passes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// On wires: before the Wi-Fi transmitter, and after the receiver where the flow goes on by wire.
+    Wired,
+    /// In queues of the transmitter, until the aggregate that carries the packet begins to contend.
+    Queueing,
+    /// Contending for the medium, until the first transmission.
+    Contention,
+    /// On the air, in the transmission that succeeded.
+    Airtime,
+    /// From the first transmission to the one that succeeded.
+    Retries,
+    /// In the receiver's reordering buffer.
+    Reordering,
+}
+
+impl Stage {
+    /// All stages in order.
+    pub const ALL: [Self; 6] =
+        [Self::Wired, Self::Queueing, Self::Contention, Self::Airtime, Self::Retries, Self::Reordering];
+
+    /// The name used in files and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wired => "wired",
+            Self::Queueing => "queueing",
+            Self::Contention => "contention",
+            Self::Airtime => "airtime",
+            Self::Retries => "retries",
+            Self::Reordering => "reordering",
+        }
+    }
+}
+
+/// How long one delivered packet spent in each stage. The stages sum exactly to the latency.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Split([Span; 6]);
+
+impl Split {
+    /// The split of a delivered packet; `None` for one that was not delivered.
+    ///
+    /// A timestamp that was never set ([`Instant::MAX`]) or lies before its predecessor gives a stage of zero
+    /// length, one after the arrival ends there, so that the sum holds for every row.
+    #[must_use]
+    pub fn of(row: &PacketRow) -> Option<Self> {
+        if row.fate != Fate::Delivered || row.arrived == Instant::MAX || row.arrived < row.sent {
+            return None;
+        }
+        let mut last = row.sent;
+        let mut until = |end: Instant| {
+            let end = if end == Instant::MAX { last } else { end.clamp(last, row.arrived) };
+            let span = end.since(last);
+            last = end;
+            span
+        };
+        let to_transmitter = until(row.enqueued);
+        let queueing = until(row.contending);
+        let contention = until(row.first_tx);
+        let retries = until(row.last_tx);
+        let airtime = until(row.received);
+        let reordering = until(row.delivered);
+        let onwards = until(row.arrived);
+        Some(Self([to_transmitter + onwards, queueing, contention, airtime, retries, reordering]))
+    }
+
+    /// Time in one stage.
+    #[must_use]
+    pub const fn stage(&self, stage: Stage) -> Span {
+        self.0[stage as usize]
+    }
+
+    /// The whole latency.
+    #[must_use]
+    pub fn latency(&self) -> Span {
+        self.0.iter().copied().sum()
+    }
+}

@@ -1,0 +1,249 @@
+//! `summary.json` and `performance.json`: the stable interface of a run.
+//!
+//! The keys and their order are those of the structs below. Numbers with a fraction have six significant digits
+//! ([`crate::SIGNIFICANT_DIGITS`]), so that one scenario and seed give the same bytes on every machine; what
+//! depends on the machine stands in [`Performance`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::RecordError;
+use crate::number;
+
+/// What a run came to: `summary.json`. The same for a simulated, a lab and a field run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Version of Airbound that made the run.
+    pub airbound: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// What filled the four slots.
+    pub scheme: Scheme,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Measured time, seconds (without warm-up).
+    #[serde(with = "number")]
+    pub duration_s: f64,
+    /// Every flow, in the order of the scenario.
+    pub flows: Vec<FlowSummary>,
+    /// Every station, in the order of the scenario.
+    pub stations: Vec<StationSummary>,
+    /// The medium as a whole.
+    pub air: AirSummary,
+    /// Fairness among flows and stations.
+    pub jain: Jain,
+}
+
+/// What filled the four slots of the scheme; a slot that the scenario leaves empty is null.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scheme {
+    /// Queue of the access point.
+    pub queue: String,
+    /// Rate control.
+    pub rate: String,
+    /// When a source sends.
+    pub sender: Option<String>,
+    /// Bitrates of a multi-user session.
+    pub session: Option<String>,
+}
+
+/// Which way a flow's data go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the access point to the station.
+    Downlink,
+    /// From the station to the access point.
+    Uplink,
+}
+
+/// One flow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSummary {
+    /// Name, unique in the scenario.
+    pub name: String,
+    /// Kind of traffic: "cbr", "voip", "tcp", "vr" ...
+    pub kind: String,
+    /// Name of the station at the Wi-Fi end.
+    pub station: String,
+    /// Which way the data go.
+    pub direction: Direction,
+    /// What the source wanted to send, Mb/s of payload.
+    #[serde(with = "number")]
+    pub offered_mbps: f64,
+    /// What the receiver's application got, Mb/s of payload.
+    #[serde(with = "number")]
+    pub goodput_mbps: f64,
+    /// Latency of delivered packets, from sending to arrival.
+    pub latency_ms: LatencyStats,
+    /// Dropped packets over dropped and delivered ones; null where there were neither.
+    #[serde(with = "number::optional")]
+    pub loss_rate: Option<f64>,
+    /// Where the packets of the flow ended.
+    pub packets: PacketCounts,
+    /// Dropped packets by reason.
+    pub drops: BTreeMap<String, u64>,
+    /// Video only: frames delivered per second.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "number::optional")]
+    pub fps: Option<f64>,
+    /// Video only: latency of whole frames, from creation to the arrival of the last byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame_latency_ms: Option<LatencyStats>,
+    /// Video only: fraction of the time in which playback stood still.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "number::optional")]
+    pub stall_rate: Option<f64>,
+}
+
+/// Quantiles of a latency in milliseconds; all null where there was no sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatencyStats {
+    /// Median.
+    #[serde(with = "number::optional")]
+    pub p50: Option<f64>,
+    /// 90th percentile.
+    #[serde(with = "number::optional")]
+    pub p90: Option<f64>,
+    /// 95th percentile.
+    #[serde(with = "number::optional")]
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    #[serde(with = "number::optional")]
+    pub p99: Option<f64>,
+    /// 99.9th percentile.
+    #[serde(with = "number::optional")]
+    pub p999: Option<f64>,
+    /// 99.99th percentile.
+    #[serde(with = "number::optional")]
+    pub p9999: Option<f64>,
+    /// Mean.
+    #[serde(with = "number::optional")]
+    pub mean: Option<f64>,
+    /// Largest.
+    #[serde(with = "number::optional")]
+    pub max: Option<f64>,
+}
+
+/// Where the packets of a flow ended: `delivered + dropped + queued = sent`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PacketCounts {
+    /// Given to the network by the source.
+    pub sent: u64,
+    /// Arrived.
+    pub delivered: u64,
+    /// Dropped for a stated reason.
+    pub dropped: u64,
+    /// Still under way when the run ended.
+    pub queued: u64,
+}
+
+impl PacketCounts {
+    /// Whether every packet is accounted for exactly once.
+    #[must_use]
+    pub fn conserved(&self) -> bool {
+        self.delivered.checked_add(self.dropped).and_then(|n| n.checked_add(self.queued)) == Some(self.sent)
+    }
+}
+
+/// One station.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StationSummary {
+    /// Name, unique in the scenario.
+    pub name: String,
+    /// Share of the measured time that transmissions to and from it took.
+    #[serde(with = "number")]
+    pub airtime_share: f64,
+    /// Mean number of MPDUs in an A-MPDU sent to or by it; null if none was sent.
+    #[serde(with = "number::optional")]
+    pub mean_ampdu: Option<f64>,
+    /// MPDUs sent again over MPDUs sent; null if none was sent.
+    #[serde(with = "number::optional")]
+    pub retry_rate: Option<f64>,
+    /// Mean PHY rate of data MPDUs, Mb/s; null if none was sent.
+    #[serde(with = "number::optional")]
+    pub mean_phy_rate_mbps: Option<f64>,
+}
+
+/// The medium as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AirSummary {
+    /// Share of the measured time in which the medium was busy.
+    #[serde(with = "number")]
+    pub busy_share: f64,
+    /// Collided transmissions over all transmissions; null if there was none.
+    #[serde(with = "number::optional")]
+    pub collision_rate: Option<f64>,
+}
+
+/// Jain's index of fairness, 1/n (one has all) to 1 (all equal); null where it is undefined.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Jain {
+    /// Of the goodput of flows.
+    #[serde(with = "number::optional")]
+    pub goodput: Option<f64>,
+    /// Of the airtime of stations.
+    #[serde(with = "number::optional")]
+    pub airtime: Option<f64>,
+}
+
+impl Jain {
+    /// `(sum x)^2 / (n sum x^2)`; `None` without shares or if all are zero.
+    #[must_use]
+    pub fn index(shares: &[f64]) -> Option<f64> {
+        let sum: f64 = shares.iter().sum();
+        let squares: f64 = shares.iter().map(|share| share * share).sum();
+        (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+    }
+}
+
+/// How fast a run was: `performance.json`. Differs from machine to machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Performance {
+    /// Events that the simulator handled.
+    pub events: u64,
+    /// Wall time of the run, seconds.
+    #[serde(with = "number")]
+    pub wall_s: f64,
+    /// Simulated seconds per second of wall time.
+    #[serde(with = "number")]
+    pub simulated_s_per_wall_s: f64,
+    /// Largest resident memory of the process, MB (10^6 bytes); null where the system does not tell.
+    #[serde(with = "number::optional")]
+    pub peak_rss_mb: Option<f64>,
+}
+
+impl Summary {
+    /// The text of `summary.json`, with a line feed at its end.
+    ///
+    /// # Errors
+    /// If a number is infinite or undefined.
+    pub fn to_json(&self) -> Result<String, RecordError> {
+        to_json("summary", self)
+    }
+}
+
+impl Performance {
+    /// The text of `performance.json`, with a line feed at its end.
+    ///
+    /// # Errors
+    /// If a number is infinite or undefined.
+    pub fn to_json(&self) -> Result<String, RecordError> {
+        to_json("performance", self)
+    }
+}
+
+fn to_json(document: &'static str, value: &impl Serialize) -> Result<String, RecordError> {
+    let mut text =
+        serde_json::to_string_pretty(value).map_err(|source| RecordError::Unwritable { document, source })?;
+    text.push('\n');
+    Ok(text)
+}

@@ -1,0 +1,177 @@
+//! One contention function: the backoff of one category of one transmitter, computed instead of stepped.
+
+use airbound_units::{Instant, Span};
+use airbound_wifi::edca::EdcaParameters;
+
+use crate::random::Stream;
+
+/// When a frozen backoff loses a slot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Countdown {
+    /// At each slot boundary from AIFS on, the one at which another transmission begins included: a busy period counts as
+    /// one slot (EDCA, 802.11-2020, 10.23.2.4; also Bianchi's model).
+    #[default]
+    Boundary,
+    /// After each slot that was idle to its end (DCF, 10.3.4.3; ns-3).
+    IdleSlot,
+}
+
+/// The contention function (EDCAF) of one category.
+#[derive(Debug, Clone)]
+pub(crate) struct Edcaf {
+    parameters: EdcaParameters,
+    aifs: Span,
+    slot: Span,
+    countdown: Countdown,
+    /// Slot boundaries left since the channel last became idle.
+    backoff: u32,
+    failures: u32,
+    /// Since when there is something to send.
+    ready: Option<Instant>,
+    draws: Stream,
+}
+
+impl Edcaf {
+    pub(crate) fn new(
+        parameters: EdcaParameters,
+        aifs: Span,
+        slot: Span,
+        countdown: Countdown,
+        draws: Stream,
+    ) -> Self {
+        Self { parameters, aifs, slot, countdown, backoff: 0, failures: 0, ready: None, draws }
+    }
+
+    pub(crate) const fn txop_limit(&self) -> Span {
+        self.parameters.txop_limit
+    }
+
+    pub(crate) const fn is_ready(&self) -> bool {
+        self.ready.is_some()
+    }
+
+    /// Whether the state can still change while others use the channel.
+    pub(crate) const fn is_active(&self) -> bool {
+        self.ready.is_some() || self.backoff > 0
+    }
+
+    /// There is something to send since `now`. A frame that finds the channel busy, or idle for less than AIFS, has to
+    /// back off (802.11-2020, 10.23.2.2).
+    pub(crate) fn set_ready(&mut self, now: Instant, idle_since: Option<Instant>) {
+        if self.ready.is_some() {
+            return;
+        }
+        self.ready = Some(now);
+        let free = idle_since.is_some_and(|since| now >= since + self.aifs);
+        if self.backoff == 0 && !free {
+            self.draw();
+        }
+    }
+
+    /// There is nothing to send any more; a backoff goes on without a frame.
+    pub(crate) const fn clear_ready(&mut self) {
+        self.ready = None;
+    }
+
+    /// When it transmits if the channel, idle since `idle_since`, stays so.
+    pub(crate) fn access(&self, idle_since: Instant) -> Option<Instant> {
+        let ready = self.ready?;
+        Some(ready.max(idle_since + self.aifs + self.slot * u64::from(self.backoff)))
+    }
+
+    /// Someone, perhaps itself, began to transmit at `busy` on a channel that was idle since `idle_since`.
+    pub(crate) fn on_busy(&mut self, idle_since: Instant, busy: Instant) {
+        let first = idle_since + self.aifs;
+        if self.backoff == 0 || busy < first {
+            return;
+        }
+        let slots = (busy - first).div_floor(self.slot);
+        let passed = match self.countdown {
+            Countdown::Boundary => slots + 1,
+            Countdown::IdleSlot => slots,
+        };
+        self.backoff -= u32::try_from(passed).unwrap_or(u32::MAX).min(self.backoff);
+    }
+
+    /// Its transmission succeeded, or its frame was given up: the window shrinks to its least.
+    pub(crate) fn on_success(&mut self) {
+        self.failures = 0;
+        self.draw();
+    }
+
+    /// Its transmission was not answered, or a higher category of the same transmitter went first.
+    pub(crate) fn on_failure(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+        self.draw();
+    }
+
+    /// The frame behind the failures was given up.
+    pub(crate) fn on_give_up(&mut self) {
+        self.failures = 0;
+        self.draw();
+    }
+
+    fn draw(&mut self) {
+        self.backoff = self.draws.window(self.parameters.window(self.failures));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+
+    const US: fn(u64) -> Span = Span::from_micros;
+
+    fn edcaf(countdown: Countdown) -> Edcaf {
+        Edcaf::new(EdcaParameters::dcf(), US(34), US(9), countdown, Stream::new(1, Purpose::Backoff, 0))
+    }
+
+    #[test]
+    fn a_frame_that_finds_the_channel_free_goes_at_once() {
+        let mut one = edcaf(Countdown::Boundary);
+        let arrival = Instant::ZERO + US(100);
+        one.set_ready(arrival, Some(Instant::ZERO));
+        assert_eq!(one.access(Instant::ZERO), Some(arrival));
+    }
+
+    #[test]
+    fn a_frame_that_finds_the_channel_busy_backs_off() {
+        let mut one = edcaf(Countdown::Boundary);
+        one.set_ready(Instant::ZERO + US(100), None);
+        let idle = Instant::ZERO + US(200);
+        let access = one.access(idle).unwrap();
+        assert_eq!(access, idle + US(34) + US(9) * u64::from(one.backoff));
+    }
+
+    #[test]
+    fn a_busy_period_counts_as_a_slot_under_edca_only() {
+        for (countdown, left) in [(Countdown::Boundary, 5 - 3), (Countdown::IdleSlot, 5 - 2)] {
+            let mut one = edcaf(countdown);
+            one.backoff = 5;
+            one.on_busy(Instant::ZERO, Instant::ZERO + US(34 + 18));
+            assert_eq!(one.backoff, left);
+        }
+    }
+
+    #[test]
+    fn nothing_counts_down_before_aifs() {
+        let mut one = edcaf(Countdown::Boundary);
+        one.backoff = 5;
+        one.on_busy(Instant::ZERO, Instant::ZERO + US(20));
+        assert_eq!(one.backoff, 5);
+    }
+
+    #[test]
+    fn the_window_doubles_to_its_limit() {
+        let mut one = edcaf(Countdown::Boundary);
+        let mut largest = 0;
+        for _ in 0..2000 {
+            one.on_failure();
+            largest = largest.max(one.backoff);
+        }
+        assert!(largest > 512 && largest <= 1023);
+        one.on_success();
+        assert!(one.backoff <= 15);
+    }
+}

@@ -1,0 +1,7 @@
+//! The air: contention, transmissions, reception.
+
+pub(crate) mod edcaf;
+pub(crate) mod phy;
+pub(crate) mod reorder;
+
+pub use edcaf::Countdown;

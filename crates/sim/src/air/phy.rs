@@ -1,0 +1,220 @@
+//! How long a frame exchange takes and what of it gets through.
+
+use airbound_control::link::{AckBitmap, Grant};
+use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
+use airbound_wifi::control_frames::{self, Band, ControlTiming};
+use airbound_wifi::error::ErrorTable;
+use airbound_wifi::mpdu::subframe_size;
+use airbound_wifi::rate::Rate;
+use airbound_wifi::timing::PpduTiming;
+
+use crate::random::Stream;
+use crate::trace::Capacity;
+
+/// What the receiver of a frame meets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Condition {
+    /// No error ever.
+    Perfect,
+    /// A signal-to-noise ratio, which gives every rate its error rate.
+    Snr(Decibel),
+    /// A PHY rate that replaces the chosen one; zero is an outage.
+    PhyRate(BitRate),
+}
+
+/// The parameters of the air that all transmitters share.
+#[derive(Debug, Clone)]
+pub(crate) struct PhyConfig {
+    pub(crate) control: ControlTiming,
+    /// A PSDU longer than this is announced by RTS and CTS.
+    pub(crate) rts_threshold: ByteCount,
+    /// Below this signal-to-noise ratio a receiver does not notice a frame at all.
+    pub(crate) detection: Decibel,
+}
+
+/// What is known of one rate.
+#[derive(Debug)]
+struct RateFacts {
+    rate: Rate,
+    timing: PpduTiming,
+    errors: ErrorTable,
+    block_ack: Span,
+    ack: Span,
+    protection: Span,
+    response: Rate,
+}
+
+/// Durations and errors, with a table for each rate that is in use.
+#[derive(Debug)]
+pub(crate) struct Phy {
+    config: PhyConfig,
+    rates: Vec<RateFacts>,
+    last: usize,
+    /// A trace that carries bytes as a pipe does, in place of PHY and contention.
+    pipe: Option<Capacity>,
+}
+
+/// The course of one frame exchange.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Course {
+    /// When the PPDU begins, behind RTS and CTS.
+    pub(crate) ppdu_start: Instant,
+    /// When the PPDU ends.
+    pub(crate) ppdu_end: Instant,
+    /// When the acknowledgement ends.
+    pub(crate) end: Instant,
+    /// How long the first frame lasts: the RTS where there is one, else the PPDU. A collision lasts no longer.
+    pub(crate) first_frame: Span,
+    /// Index of the rate in the tables.
+    facts: usize,
+    /// Data rate that replaces that of the table.
+    stretched: Option<BitRate>,
+}
+
+impl Phy {
+    pub(crate) fn new(config: PhyConfig, pipe: Option<Capacity>) -> Self {
+        Self { config, rates: Vec::new(), last: 0, pipe }
+    }
+
+    pub(crate) const fn band(&self) -> Band {
+        self.config.control.band
+    }
+
+    pub(crate) const fn is_pipe(&self) -> bool {
+        self.pipe.is_some()
+    }
+
+    pub(crate) const fn control(&self) -> &ControlTiming {
+        &self.config.control
+    }
+
+    fn facts(&mut self, rate: Rate) -> usize {
+        if self.rates.get(self.last).is_none_or(|facts| facts.rate != rate) {
+            self.last = self.rates.iter().position(|facts| facts.rate == rate).unwrap_or_else(|| {
+                let control = &self.config.control;
+                self.rates.push(RateFacts {
+                    rate,
+                    timing: PpduTiming::in_band(rate, control.band),
+                    errors: ErrorTable::new(rate),
+                    block_ack: control.block_ack_for(rate),
+                    ack: control.ack_for(rate),
+                    protection: control.protection_for(rate),
+                    response: Rate::legacy(control.rate_for(rate)),
+                });
+                self.rates.len() - 1
+            });
+        }
+        self.last
+    }
+
+    /// The longest PPDU whose exchange fits in `opportunity`; the standard's limit if that is zero (no TXOP limit).
+    pub(crate) fn longest_ppdu(&self, opportunity: Span) -> Span {
+        let longest = airbound_wifi::timing::PPDU_MAX_TIME;
+        if opportunity.is_zero() {
+            return longest;
+        }
+        let control = &self.config.control;
+        let answer = control_frames::block_ack(
+            control.fixed.unwrap_or(airbound_wifi::rate::Legacy::Mbps24),
+            control.band,
+        );
+        longest.min(opportunity - (control.band.sifs() + answer))
+    }
+
+    /// The course of an exchange that begins at `start`.
+    pub(crate) fn course<P>(&mut self, start: Instant, grant: &Grant<P>, rate: Rate, condition: Condition) -> Course {
+        if let Some(pipe) = &mut self.pipe {
+            let size: ByteCount = grant.mpdus.iter().map(|mpdu| mpdu.size).sum();
+            let end = pipe.finish(start, size);
+            let first_frame = end - start;
+            return Course { ppdu_start: start, ppdu_end: end, end, first_frame, facts: 0, stretched: None };
+        }
+        let index = self.facts(rate);
+        let facts = &self.rates[index];
+        let sifs = self.config.control.band.sifs();
+        let mut ppdu_start = start;
+        if grant.psdu > self.config.rts_threshold {
+            ppdu_start += facts.protection;
+        }
+        let (duration, stretched) = match condition {
+            Condition::PhyRate(bit_rate) if !bit_rate.is_zero() => {
+                (facts.timing.preamble() + bit_rate.time_for(grant.psdu), Some(bit_rate))
+            }
+            _ => (facts.timing.duration(grant.psdu), None),
+        };
+        let ppdu_end = ppdu_start + duration;
+        let answer = if grant.aggregated { facts.block_ack } else { facts.ack };
+        let first_frame = if grant.psdu > self.config.rts_threshold {
+            control_frames::rts(self.config.control.rate_for(rate), self.config.control.band)
+        } else {
+            duration
+        };
+        Course { ppdu_start, ppdu_end, end: ppdu_end + sifs + answer, first_frame, facts: index, stretched }
+    }
+
+    /// When the receiver has all of an MPDU that ends `bytes` into the PSDU.
+    pub(crate) fn received(&self, course: &Course, bytes: ByteCount) -> Instant {
+        let Some(facts) = self.rates.get(course.facts).filter(|_| self.pipe.is_none()) else {
+            return course.ppdu_end;
+        };
+        let offset = match course.stretched {
+            Some(bit_rate) => facts.timing.preamble() + bit_rate.time_for(bytes),
+            None => facts.timing.offset_of(bytes),
+        };
+        (course.ppdu_start + offset).min(course.ppdu_end)
+    }
+
+    /// Which MPDUs get through, and whether their acknowledgement comes back.
+    pub(crate) fn outcome<P>(
+        &mut self,
+        grant: &Grant<P>,
+        rate: Rate,
+        condition: Condition,
+        draws: &mut Stream,
+    ) -> AckBitmap {
+        let snr = match condition {
+            _ if self.pipe.is_some() => return AckBitmap::first(grant.mpdus.len()),
+            Condition::Perfect => return AckBitmap::first(grant.mpdus.len()),
+            Condition::PhyRate(bit_rate) if bit_rate.is_zero() => return AckBitmap::NONE,
+            Condition::PhyRate(_) => return AckBitmap::first(grant.mpdus.len()),
+            Condition::Snr(snr) => snr,
+        };
+        if snr < self.config.detection {
+            return AckBitmap::NONE;
+        }
+        let response = self.rates[self.facts(rate)].response;
+        let answer = if grant.aggregated { control_frames::BLOCK_ACK } else { control_frames::ACK };
+        let answered = self.facts(response);
+        if draws.unit() >= self.rates[answered].errors.mpdu_success(snr, answer) {
+            // The answer is lost: to the transmitter nothing got through. The data counts as lost too (see the model's
+            // limits in docs/simulator.md).
+            return AckBitmap::NONE;
+        }
+        let index = self.facts(rate);
+        let errors = &self.rates[index].errors;
+        let mut acknowledged = AckBitmap::NONE;
+        // MPDUs of one aggregate are mostly of one size: the curve is looked up once for each size.
+        let (mut size, mut success) = (ByteCount::ZERO, 1.0);
+        for (place, mpdu) in grant.mpdus.iter().enumerate() {
+            if mpdu.size != size {
+                size = mpdu.size;
+                success = errors.mpdu_success(snr, size);
+            }
+            if success >= 1.0 || draws.unit() < success {
+                acknowledged.set(place);
+            }
+        }
+        acknowledged
+    }
+}
+
+/// Where each MPDU of a grant ends within its PSDU.
+pub(crate) fn mpdu_ends<P>(grant: &Grant<P>) -> impl Iterator<Item = ByteCount> + '_ {
+    let mut end = ByteCount::ZERO;
+    grant.mpdus.iter().map(move |mpdu| {
+        // The delimiter stands in front of the MPDU, the padding behind it.
+        let ends = end + if grant.aggregated { airbound_wifi::mpdu::DELIMITER } else { ByteCount::ZERO } + mpdu.size;
+        end += subframe_size(mpdu.size);
+        ends
+    })
+}

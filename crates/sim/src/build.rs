@@ -1,0 +1,309 @@
+//! From a scenario to a simulation.
+
+use airbound_control::ConfigError;
+use airbound_control::link::{Composed, LinkConfig, LowerQueue};
+use airbound_control::payload::{FlowId, StationId};
+use airbound_control::queue::{
+    AnyQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin, RoundRobinConfig,
+};
+use airbound_control::rate::{AnyRate, Capabilities, RateConfig};
+use airbound_units::{ByteCount, Decibel, Instant, Span};
+use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::control_frames::{Basic, ControlTiming};
+use airbound_wifi::edca::{Category, EdcaParameters};
+use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
+use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate};
+use airbound_wifi::timing::ppdu_duration;
+
+use crate::air::Countdown;
+use crate::air::edcaf::Edcaf;
+use crate::air::phy::{Phy, PhyConfig};
+use crate::engine::{ACCESS_POINT, Beacons, Forming, Node, NodeLink, Parts};
+use crate::flow::feed::Feed;
+use crate::flow::{Flow, population::Population};
+use crate::measure::{Meters, Observer};
+use crate::medium::Medium;
+use crate::random::{Purpose, Stream, seed_for};
+use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
+use crate::wire::{Bottleneck, Way, Wire};
+
+/// Why a scenario cannot be simulated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The parameters of a slot are wrong.
+    #[error("[scheme] {slot}: {reason}")]
+    Slot {
+        /// `queue`, `rate` or `sender`.
+        slot: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A value that several parts share is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+/// Reads the configuration that fills a slot.
+pub(crate) fn slot_config<T: serde::de::DeserializeOwned>(
+    slot: &scenario::Slot,
+    name: &'static str,
+) -> Result<T, BuildError> {
+    let mut table = slot.parameters().clone();
+    table.insert("kind".to_owned(), toml::Value::String(slot.kind().to_owned()));
+    toml::Value::Table(table)
+        .try_into()
+        .map_err(|error: toml::de::Error| BuildError::Slot { slot: name, reason: error.message().to_owned() })
+}
+
+/// What everything is built from.
+pub(crate) struct Plan<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) scheme: &'a Scheme,
+    pub(crate) seed: u64,
+}
+
+impl Plan<'_> {
+    /// Builds all parts of the simulation.
+    pub(crate) fn parts(&self, observer: Box<dyn Observer>) -> Result<Parts, BuildError> {
+        let scenario = self.scenario;
+        let measured_from = Instant::ZERO + scenario.warm_up;
+        let end = measured_from + scenario.duration;
+        let stations = scenario.stations.len();
+        let neighbours: usize = scenario.neighbours.iter().map(|network| network.transmitters as usize).sum();
+        let nodes = 1 + stations + neighbours;
+
+        let Population { flows, connections, sources, meters } = Population::of(self, end)?;
+        let mut built = vec![self.access_point(&flows)?];
+        for station in 1..=stations {
+            built.push(self.station(StationId(station as u16))?);
+        }
+        let mut next = 1 + stations;
+        for network in &scenario.neighbours {
+            for _ in 0..network.transmitters {
+                built.push(self.neighbour(StationId(next as u16), network)?);
+                next += 1;
+            }
+        }
+        for (node, source) in sources {
+            built[node.index()].feed.add(source);
+        }
+
+        let control = self.control();
+        let pipe = Medium::pipe(scenario);
+        let medium = Medium::of(scenario, self.seed, nodes, &control);
+        let is_pipe = pipe.is_some();
+        let phy = Phy::new(
+            PhyConfig {
+                control,
+                rts_threshold: scenario.air.rts_threshold.unwrap_or(ByteCount::MAX),
+                detection: Decibel::new(-300.0),
+            },
+            pipe,
+        );
+        let edcafs = (0..nodes)
+            .flat_map(|node| Category::ALL.map(|category| self.edcaf(node, category, is_pipe)))
+            .collect();
+        let beacons = scenario.air.beacons.filter(|_| !is_pipe).map(|interval| Beacons {
+            interval,
+            duration: ppdu_duration(Rate::legacy(Legacy::Mbps6), scenario.air.beacon_size),
+            due: false,
+        });
+        Ok(Parts {
+            end,
+            phy,
+            nodes: built,
+            edcafs,
+            medium,
+            eifs: scenario.air.eifs,
+            beacons,
+            wire_up: self.wire(&flows, 1),
+            meters: Meters::new(measured_from, end, meters, nodes, observer),
+            flows,
+            connections,
+            window: scenario.window,
+        })
+    }
+
+    fn control(&self) -> ControlTiming {
+        let air = &self.scenario.air;
+        ControlTiming { band: air.band, basic: Basic::MANDATORY, fixed: air.control_rate }
+    }
+
+    /// One direction of the wire: 0 towards the access point, 1 towards the server.
+    fn wire(&self, flows: &[Flow], direction: u64) -> Wire {
+        let wire = &self.scenario.wire;
+        let ways = flows
+            .iter()
+            .map(|flow| {
+                let way = flow.way;
+                let entity = u64::from(flow.id.0) * 2 + direction;
+                Way::new(way.delay, way.jitter, way.loss, Stream::new(self.seed, Purpose::Wire, entity))
+            })
+            .collect();
+        Wire::new(Bottleneck::new(wire.rate, wire.queue as usize), ways)
+    }
+
+    fn edcaf(&self, node: usize, category: Category, is_pipe: bool) -> Edcaf {
+        let draws = Stream::new(self.seed, Purpose::Backoff, (node * 4 + category.index()) as u64);
+        if is_pipe {
+            let none = EdcaParameters { aifsn: 0, cw_min: 0, cw_max: 0, txop_limit: Span::ZERO };
+            return Edcaf::new(none, Span::ZERO, Span::from_nanos(1), Countdown::IdleSlot, draws);
+        }
+        let air = &self.scenario.air;
+        let (parameters, countdown) = match air.edca {
+            Edca::Linux if node == 0 => (EdcaParameters::linux_access_point(category), Countdown::Boundary),
+            Edca::Linux | Edca::Equal => (EdcaParameters::linux_station(category), Countdown::Boundary),
+            Edca::Dcf => (EdcaParameters::dcf(), Countdown::Boundary),
+        };
+        Edcaf::new(parameters, air.band.aifs(parameters.aifsn), air.band.slot(), countdown, draws)
+    }
+
+    fn capabilities(&self, station: &scenario::Station, streams: u8) -> Capabilities {
+        Capabilities {
+            format: station.standard,
+            width: station.width,
+            max_streams: station.streams.min(streams).max(1),
+            short_guard_interval: self.scenario.air.guard_interval == GuardInterval::Ns400,
+            rates: station.rate.into_iter().collect(),
+        }
+    }
+
+    fn access_point(&self, flows: &[Flow]) -> Result<Node, BuildError> {
+        let scenario = self.scenario;
+        let streams = scenario.access_point.streams;
+        let default = Capabilities {
+            format: scenario.air.standard,
+            width: scenario.air.width,
+            max_streams: streams,
+            ..Capabilities::default()
+        };
+        let config: RateConfig = slot_config(&self.scheme.rate, "rate")?;
+        let mut rate = config.build(&default, seed_for(self.seed, Purpose::Queue, 1 << 32))?;
+        for (index, station) in scenario.stations.iter().enumerate() {
+            let number = StationId(index as u16 + 1);
+            rate.set_capabilities(number, &self.capabilities(station, streams))?;
+        }
+        let path = &scenario.access_point.path;
+        let queue = self.queue(&self.scheme.queue, path, ACCESS_POINT)?;
+        let feed = Feed::new(self.wire(flows, 0));
+        Ok(self.node(ACCESS_POINT, queue, rate, path, scenario.air.standard, feed))
+    }
+
+    fn station(&self, node: StationId) -> Result<Node, BuildError> {
+        let scenario = self.scenario;
+        let uplink = &scenario.uplink;
+        let station = &scenario.stations[node.index() - 1];
+        let capabilities = self.capabilities(station, scenario.access_point.streams);
+        let config: RateConfig = slot_config(uplink.rate.as_ref().unwrap_or(&self.scheme.rate), "rate")?;
+        let mut rate =
+            config.build(&capabilities, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
+        rate.set_capabilities(ACCESS_POINT, &capabilities)?;
+        let queue = self.queue(&uplink.queue, &uplink.path, node)?;
+        Ok(self.node(node, queue, rate, &uplink.path, station.standard, Feed::new(Wire::none())))
+    }
+
+    fn neighbour(&self, node: StationId, network: &scenario::Neighbour) -> Result<Node, BuildError> {
+        let capabilities = Capabilities::only(network.rate);
+        let rate = RateConfig::Fixed(Default::default()).build(&capabilities, 0)?;
+        let path = Path {
+            max_ampdu_mpdus: network.ampdu_mpdus,
+            ..scenario::Preset::Direct.path(network.rate.format())
+        };
+        // A queue that a saturated neighbour never empties, and no larger.
+        let limit = Limits { packets: 2 * usize::from(network.ampdu_mpdus).max(1), ..Limits::default() };
+        let queue = AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?);
+        Ok(self.node(node, queue, rate, &path, network.rate.format(), Feed::new(Wire::none())))
+    }
+
+    fn queue(
+        &self,
+        slot: &scenario::Slot,
+        path: &Path,
+        node: StationId,
+    ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
+        let mut config: QueueConfig = slot_config(slot, "queue")?;
+        if let QueueConfig::FqCodelAirtime(airtime) = &mut config {
+            self.fit_airtime(airtime, slot, path);
+        }
+        if let QueueConfig::Fifo(fifo) = &mut config
+            && path.driver_queue == Some(0)
+        {
+            // ns-3's MAC queue holds a packet until it is acknowledged.
+            fifo.count_below |= path.queue_holds_in_flight;
+        }
+        Ok(config.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
+    }
+
+    /// What mac80211 does depends on the driver below it.
+    fn fit_airtime(&self, config: &mut FqCodelAirtimeConfig, slot: &scenario::Slot, path: &Path) {
+        let given = |key: &str| slot.parameters().contains_key(key);
+        if !given("airtime-queue-limit") && !path.airtime_queue_limit {
+            config.airtime_queue_limit = None;
+        }
+        if !given("charge-received") {
+            config.charge_received = path.charge_received_airtime;
+        }
+        // Without VHT mac80211 allows 4 MiB (`ieee80211_txq_setup_flows`).
+        if !given("memory") && matches!(self.scenario.air.standard, Format::Legacy | Format::Ht) {
+            config.memory = ByteCount::new(4 << 20);
+        }
+    }
+
+    fn node(
+        &self,
+        node: StationId,
+        queue: AnyQueue<crate::packet::Packet>,
+        rate: AnyRate,
+        path: &Path,
+        standard: Format,
+        feed: Feed,
+    ) -> Node {
+        // A lower queue without a limit of its own makes sense only below a scheme that bounds it by airtime.
+        let depth = match path.driver_queue {
+            None if queue.counts_below() => usize::MAX,
+            None => 0,
+            Some(packets) => packets as usize,
+        };
+        let unlimited = Limits { packets: Limits::MOST_PACKETS, bytes: None };
+        let lower = (depth > 0).then(|| LowerQueue {
+            queue: match path.driver_order {
+                DriverOrder::OldestFirst => AnyQueue::Fifo(Fifo::unlimited(unlimited)),
+                DriverOrder::RoundRobin => AnyQueue::RoundRobin(RoundRobin::unlimited(unlimited)),
+            },
+            depth,
+        });
+        let encryption = if self.scenario.air.encryption { mpdu::CCMP } else { ByteCount::ZERO };
+        let header = if standard == Format::Legacy { DATA_HEADER } else { QOS_DATA_HEADER };
+        let config = LinkConfig {
+            ampdu: AmpduLimits {
+                max_mpdus: u32::from(path.max_ampdu_mpdus),
+                max_bytes: path.max_ampdu_bytes,
+                max_duration: path.max_ppdu_duration,
+            },
+            overhead: LLC_SNAP + header + encryption + FCS,
+            window: path.block_ack_window,
+            max_grants: path.max_grants,
+            give_up_after: None,
+        };
+        let link: NodeLink = Composed::new(queue, lower, rate, config);
+        Node {
+            link,
+            feed,
+            forming: match path.form {
+                Form::AtAccess => Forming::AtAccess,
+                Form::Ahead => Forming::Ahead(usize::from(path.hardware_aggregates)),
+            },
+            hardware: Default::default(),
+            hardware_tries: u32::from(path.hardware_tries),
+            charges_received: path.charge_received_airtime,
+            wake: Instant::MAX,
+            draws: Stream::new(self.seed, Purpose::Reception, u64::from(node.0)),
+        }
+    }
+}
+
+/// The number of a flow.
+pub(crate) const fn flow_id(number: usize) -> FlowId {
+    FlowId(number as u32)
+}

@@ -1,0 +1,100 @@
+//! Bursts of interference: an alternating renewal process that can be entered at any time.
+
+use airbound_units::{Instant, Span};
+
+use super::hash::Key;
+use crate::scenario::Interference;
+
+/// Bursts of exponential length with exponential pauses.
+///
+/// Time is cut into blocks; what happens in a block is a function of its key alone. Both lengths are memoryless, so that a
+/// block that begins in the long-run proportion of the two states and then alternates has the statistics of the uncut process,
+/// but for the memory across the border, which a block of 64 mean cycles makes rare.
+#[derive(Debug, Clone)]
+pub struct Bursts {
+    key: Key,
+    mean_on: f64,
+    mean_off: f64,
+    /// In nanoseconds.
+    block: u64,
+    start: u64,
+    stop: u64,
+}
+
+/// What is found at a time: whether a burst is on, and when that changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BurstState {
+    /// Whether a burst is on.
+    pub on: bool,
+    /// The first instant after which the state is looked at anew; the state may be the same then.
+    pub until: Instant,
+}
+
+const CYCLES: f64 = 64.0;
+
+impl Bursts {
+    /// The bursts of an entry of a scenario; `index` is its number there.
+    #[must_use]
+    pub fn new(interference: &Interference, seed: u64, index: u64) -> Self {
+        let (on, off) = (interference.mean_on, interference.mean_off);
+        let nanos = |span: Span| span.as_nanos() as f64;
+        Self {
+            key: Key::of_seed(seed).with(0x1f7e_4fe4).with(index),
+            mean_on: nanos(on),
+            mean_off: nanos(off),
+            block: ((nanos(on) + nanos(off)) * CYCLES) as u64 + 1,
+            start: interference.start.as_nanos(),
+            stop: interference.stop.map_or(u64::MAX, Span::as_nanos),
+        }
+    }
+
+    /// The state at a time.
+    #[must_use]
+    pub fn state(&self, now: Instant) -> BurstState {
+        let time = now.as_nanos();
+        if time < self.start || time >= self.stop {
+            let until = if time < self.start { self.start } else { u64::MAX };
+            return BurstState { on: false, until: Instant::from_nanos(until) };
+        }
+        let block = time / self.block;
+        let begin = block.saturating_mul(self.block);
+        let end = begin.saturating_add(self.block);
+        let key = self.key.with(block);
+        let mut on = key.with(0).uniform() < self.mean_on / (self.mean_on + self.mean_off);
+        let mut change = begin;
+        let mut turn = 1;
+        loop {
+            let mean = if on { self.mean_on } else { self.mean_off };
+            let length = (key.with(turn).exponential() * mean) as u64 + 1;
+            change = change.saturating_add(length);
+            if change > time {
+                let until = change.min(end).min(self.stop);
+                return BurstState { on, until: Instant::from_nanos(until) };
+            }
+            on = !on;
+            turn += 1;
+        }
+    }
+
+    /// Whether a burst is on at a time.
+    #[must_use]
+    pub fn busy_at(&self, now: Instant) -> bool {
+        self.state(now).on
+    }
+
+    /// The next instant at which a burst begins or ends; [`Instant::MAX`] if none does any more.
+    #[must_use]
+    pub fn next_change(&self, now: Instant) -> Instant {
+        let mut state = self.state(now);
+        let on = state.on;
+        // The state is looked at anew at the end of a block, where it need not change.
+        while state.on == on && state.until < Instant::MAX {
+            let until = state.until;
+            state = self.state(until);
+            if state.on != on {
+                return until;
+            }
+        }
+        Instant::MAX
+    }
+}

@@ -1,0 +1,253 @@
+//! Who transmits next, and when.
+
+use airbound_control::link::{AckBitmap, Link, Room};
+use airbound_control::payload::StationId;
+use airbound_control::rate::LinkStats;
+use airbound_units::{Instant, Span};
+use airbound_wifi::edca::Category;
+
+use super::{Event, InHardware, OnAir, Simulation};
+use crate::air::phy::Condition;
+
+/// The number of a contention function.
+pub(super) fn edcaf_of(node: StationId, category: Category) -> usize {
+    node.index() * 4 + category.index()
+}
+
+/// The node and category of a contention function.
+pub(super) fn owner_of(edcaf: u32) -> (StationId, Category) {
+    (StationId((edcaf / 4) as u16), Category::ALL[(edcaf % 4) as usize])
+}
+
+impl Simulation {
+    /// When the next transmission begins if nothing happens before; `None` while the channel is busy or nobody wants it.
+    pub(super) fn next_access(&self) -> Option<Instant> {
+        let idle_since = self.idle_since?;
+        if self.parts.beacons.is_some_and(|beacons| beacons.due) {
+            // Beacons wait for PIFS (802.11-2020, 10.3.2.3.4).
+            let band = self.parts.phy.band();
+            return Some(self.now.max(idle_since + band.sifs() + band.slot()));
+        }
+        let accesses = self.active.iter().filter_map(|&edcaf| self.parts.edcafs[edcaf as usize].access(idle_since));
+        // A frame that waited for a window or a limit to open becomes ready at a time that has passed.
+        accesses.min().map(|access| access.max(self.now))
+    }
+
+    /// The time has come that [`Simulation::next_access`] named.
+    pub(super) fn transmit(&mut self) {
+        if self.parts.beacons.is_some_and(|beacons| beacons.due) {
+            self.transmit_beacon();
+            return;
+        }
+        let Some(idle_since) = self.idle_since else { return };
+        let mut winners = std::mem::take(&mut self.winners);
+        winners.clear();
+        let edcafs = &self.parts.edcafs;
+        let now = self.now;
+        winners.extend(
+            self.active
+                .iter()
+                .copied()
+                .filter(|&edcaf| edcafs[edcaf as usize].access(idle_since).is_some_and(|access| access <= now)),
+        );
+        if winners.len() > 1 {
+            // The list of active functions has no order of its own; the result must have one.
+            winners.sort_unstable();
+            if self.parts.phy.is_pipe() {
+                // A pipe has no contention: those who want it take turns.
+                let turn = self.txops as usize % winners.len();
+                winners.swap(0, turn);
+                winners.truncate(1);
+            } else {
+                self.settle_internal_collisions(&mut winners);
+            }
+        }
+        winners.retain(|&edcaf| self.prepare(edcaf));
+        if !winners.is_empty() {
+            self.become_busy(idle_since);
+            let collided = winners.len() > 1;
+            self.parts.meters.on_attempts(now, winners.len() as u64, collided);
+            let mut end = now;
+            for &edcaf in &winners {
+                end = end.max(self.start_exchange(edcaf, now, collided, None));
+            }
+            if collided {
+                // Each hears nothing of the others: the channel is free when the longest of the first frames has ended.
+                end = self.on_air.iter().map(|one| one.start + one.course.first_frame).max().unwrap_or(now);
+            }
+            self.schedule(end, Event::ExchangeEnd);
+        }
+        winners.clear();
+        self.winners = winners;
+    }
+
+    /// Of several categories of one node the highest wins; the others behave as after a collision (802.11-2020,
+    /// 10.23.2.4).
+    fn settle_internal_collisions(&mut self, winners: &mut Vec<u32>) {
+        let mut place = 0;
+        while place + 1 < winners.len() {
+            if winners[place] / 4 == winners[place + 1] / 4 {
+                let loser = winners.remove(place);
+                self.parts.edcafs[loser as usize].on_failure();
+            } else {
+                place += 1;
+            }
+        }
+    }
+
+    /// Makes sure that a winner has a PPDU to send.
+    fn prepare(&mut self, edcaf: u32) -> bool {
+        let (node, category) = owner_of(edcaf);
+        if self.parts.nodes[node.index()].hardware[category.index()].is_empty() {
+            self.take_in(node);
+            self.form(node, category, self.now);
+        }
+        if self.parts.nodes[node.index()].hardware[category.index()].is_empty() {
+            // What waited was dropped, or may not go now.
+            self.parts.edcafs[edcaf as usize].clear_ready();
+            self.sleep(node);
+            return false;
+        }
+        true
+    }
+
+    /// Asks the link for a PPDU and puts it in the hardware. Returns whether there was one.
+    pub(super) fn form(&mut self, node: StationId, category: Category, now: Instant) -> bool {
+        let limit = self.parts.edcafs[edcaf_of(node, category)].txop_limit();
+        self.form_within(node, category, now, self.parts.phy.longest_ppdu(limit))
+    }
+
+    /// The same with a bound on the PPDU.
+    pub(super) fn form_within(&mut self, node: StationId, category: Category, now: Instant, longest: Span) -> bool {
+        let owner = &mut self.parts.nodes[node.index()];
+        let grant = owner.link.next(now, Room { category, max_duration: longest }, &mut self.dropped);
+        let queue = &mut owner.hardware[category.index()];
+        let formed = grant.is_some();
+        if let Some(grant) = grant {
+            let contending = if queue.is_empty() { now } else { Instant::MAX };
+            queue.push_back(InHardware {
+                grant,
+                handed: now,
+                contending,
+                started: Instant::MAX,
+                transmissions: 0,
+                airtime: Span::ZERO,
+            });
+        }
+        self.note_drops(now);
+        formed
+    }
+
+    /// Everyone who counts down loses the slots that have passed.
+    fn become_busy(&mut self, idle_since: Instant) {
+        self.idle_since = None;
+        let mut place = 0;
+        while let Some(&edcaf) = self.active.get(place) {
+            let state = &mut self.parts.edcafs[edcaf as usize];
+            state.on_busy(idle_since, self.now);
+            if state.is_active() {
+                place += 1;
+            } else {
+                self.is_active[edcaf as usize] = false;
+                self.active.swap_remove(place);
+            }
+        }
+    }
+
+    /// Notes that the state of a contention function can change.
+    pub(super) fn activate(&mut self, edcaf: usize) {
+        if !self.is_active[edcaf] {
+            self.is_active[edcaf] = true;
+            self.active.push(edcaf as u32);
+        }
+    }
+
+    /// Puts the first PPDU of a category on the air at `now`. Returns when its exchange ends.
+    pub(super) fn start_exchange(
+        &mut self,
+        edcaf: u32,
+        now: Instant,
+        collided: bool,
+        opportunity_end: Option<Instant>,
+    ) -> Instant {
+        let (node, category) = owner_of(edcaf);
+        let parts = &mut self.parts;
+        let owner = &mut parts.nodes[node.index()];
+        let Some(first) = owner.hardware[category.index()].front_mut() else { return now };
+        // A device whose tries outlast the chain repeats the last step.
+        let series = first.grant.series;
+        let last = series.steps().last().map_or(series.first_rate(), |step| step.rate);
+        let rate = series.rate_of(first.transmissions).unwrap_or(last);
+        if first.started == Instant::MAX {
+            first.started = now;
+            let contending = first.contending;
+            for mpdu in &mut first.grant.mpdus {
+                if mpdu.packet.first_transmission == Instant::MAX {
+                    // A packet that arrived while its category contended waited for the channel from its arrival on.
+                    mpdu.packet.contending = contending.max(mpdu.packet.enqueued);
+                    mpdu.packet.first_transmission = now;
+                }
+            }
+        }
+        first.transmissions += 1;
+        let condition = parts.medium.condition(node, first.grant.station, now);
+        let course = parts.phy.course(now, &first.grant, rate, condition);
+        let acknowledged = if collided {
+            AckBitmap::NONE
+        } else {
+            parts.phy.outcome(&first.grant, rate, condition, &mut owner.draws)
+        };
+        if let Condition::Snr(snr) = condition {
+            let stats = LinkStats { snr: Some(snr), ..Default::default() };
+            owner.link.on_link_stats(now, first.grant.station, &stats);
+        }
+        first.airtime += course.end - now;
+        self.txops += 1;
+        let opportunity_end = opportunity_end.unwrap_or(now + parts.edcafs[edcaf as usize].txop_limit());
+        self.on_air.push(OnAir {
+            node,
+            category,
+            rate,
+            start: now,
+            course,
+            acknowledged,
+            collided,
+            txop: self.txops,
+            opportunity_end,
+        });
+        course.end
+    }
+
+    /// The beacon is due; it goes before all data.
+    pub(super) fn on_beacon_due(&mut self) {
+        if let Some(beacons) = &mut self.parts.beacons {
+            beacons.due = true;
+            let next = self.now + beacons.interval;
+            self.schedule(next, Event::Beacon);
+        }
+    }
+
+    fn transmit_beacon(&mut self) {
+        let (Some(idle_since), Some(beacons)) = (self.idle_since, &mut self.parts.beacons) else { return };
+        beacons.due = false;
+        let end = self.now + beacons.duration;
+        self.become_busy(idle_since);
+        self.parts.meters.on_busy(self.now, end);
+        self.schedule(end, Event::ExchangeEnd);
+    }
+
+    /// A burst of interference begins or ends: while it lasts, everyone finds the channel busy.
+    pub(super) fn on_interference(&mut self) {
+        if let Some(until) = self.parts.medium.jammed_until(self.now) {
+            self.jammed_until = self.jammed_until.max(until);
+            if let Some(idle_since) = self.idle_since {
+                self.become_busy(idle_since);
+                self.parts.meters.on_busy(self.now, until);
+                self.schedule(until, Event::ExchangeEnd);
+            }
+        }
+        if let Some(next) = self.parts.medium.next_jam_change(self.now) {
+            self.schedule(next, Event::Interference);
+        }
+    }
+}

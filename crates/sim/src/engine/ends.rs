@@ -1,0 +1,228 @@
+//! The ends of flows: TCP connections, the applications that write to them, and the wire between access point and server.
+
+use airbound_control::payload::{FlowId, Payload};
+use airbound_control::sender::{Ack, Backlog};
+use airbound_units::{ByteCount, Instant};
+
+use super::contention::edcaf_of;
+use super::{ACCESS_POINT, Arrival, Event, Simulation};
+use crate::flow::application::{Application, Write};
+use crate::flow::tcp::{SEGMENT_HEADERS, Side};
+use crate::flow::{Direction, Ends};
+use crate::packet::{Kind, Packet};
+
+impl Simulation {
+    /// A packet left the receiver's reordering buffer at `released`.
+    pub(super) fn deliver(&mut self, arrival: &Arrival, released: Instant) {
+        let packet = arrival.packet;
+        let flow = &self.parts.flows[packet.flow.0 as usize];
+        let to_server = packet.to == ACCESS_POINT;
+        let (ends, reacts) = (flow.ends, flow.ends != Ends::Datagrams);
+        if !to_server {
+            self.parts.meters.on_delivered(arrival, released, released);
+            if reacts {
+                self.at_destination(ends, &packet, self.now);
+            }
+            return;
+        }
+        match self.parts.wire_up.transit(packet.flow.0 as usize, released, packet.size()) {
+            None => {
+                self.forget(&packet);
+                let reason = airbound_control::payload::DropReason::Wire;
+                self.parts.meters.on_dropped(self.now, &packet, reason);
+            }
+            Some(arrived) => {
+                self.parts.meters.on_delivered(arrival, released, arrived);
+                if reacts {
+                    self.schedule(arrived, Event::AtServer(packet));
+                }
+            }
+        }
+    }
+
+    pub(super) fn on_packet_at_server(&mut self, packet: Packet) {
+        let ends = self.parts.flows[packet.flow.0 as usize].ends;
+        self.at_destination(ends, &packet, self.now);
+    }
+
+    /// What a packet does where it arrives.
+    fn at_destination(&mut self, ends: Ends, packet: &Packet, now: Instant) {
+        match ends {
+            Ends::Datagrams => {}
+            Ends::Data(number) => {
+                let length = packet.size().as_u64().saturating_sub(SEGMENT_HEADERS) as u32;
+                let connection = &mut self.parts.connections[number];
+                let before = connection.receiver.delivered();
+                let ack = connection.receiver.on_segment(now, packet.tag, length, packet.sent);
+                let after = connection.receiver.delivered();
+                if after > before {
+                    self.on_stream_progress(number, before, after, now);
+                }
+                if let Some(ack) = ack {
+                    self.send_ack(number, ack);
+                }
+                self.schedule_tcp(number);
+            }
+            Ends::Acknowledgements(number) => {
+                let connection = &mut self.parts.connections[number];
+                if let Some(ack) = connection.in_flight.take(packet.tag) {
+                    connection.sender.on_ack(now, &ack);
+                    self.drive(number);
+                }
+            }
+        }
+    }
+
+    /// The receiver of a connection has more bytes in order.
+    fn on_stream_progress(&mut self, number: usize, before: ByteCount, after: ByteCount, now: Instant) {
+        let connection = &mut self.parts.connections[number];
+        let meters = &mut self.parts.meters;
+        meters.on_stream_bytes(connection.data, now, after - before);
+        match &mut connection.application {
+            Application::Video(video) => {
+                for frame in video.completed(after.as_u64()) {
+                    meters.on_frame_delivered(connection.data, frame.frame, frame.created, frame.size, now);
+                }
+            }
+            Application::Transfers { next, pause, draws, open, .. } => {
+                if let Some(transfer) = open.filter(|transfer| transfer.end <= after.as_u64()) {
+                    *open = None;
+                    *next = now + pause.mul_f64(draws.exponential());
+                    meters.on_frame_delivered(
+                        connection.data,
+                        transfer.end,
+                        transfer.began,
+                        ByteCount::ZERO,
+                        now,
+                    );
+                    self.schedule_application(number);
+                }
+            }
+            Application::Bulk { .. } | Application::Paced { .. } => {}
+        }
+    }
+
+    fn send_ack(&mut self, number: usize, ack: Ack) {
+        let connection = &mut self.parts.connections[number];
+        let tag = connection.in_flight.put(ack);
+        let count = connection.acks;
+        connection.acks += 1;
+        let flow = connection.acknowledgements;
+        self.send(flow, count, Kind::Acknowledgement, tag, ByteCount::new(SEGMENT_HEADERS));
+    }
+
+    /// Sends what the sender of a connection wants to send, and sets its timers.
+    pub(super) fn drive(&mut self, number: usize) {
+        let now = self.now;
+        while let Some(segment) = self.parts.connections[number].sender.poll_transmit(now) {
+            let connection = &mut self.parts.connections[number];
+            let count = connection.segments;
+            connection.segments += 1;
+            let flow = connection.data;
+            let size = ByteCount::new(u64::from(segment.len) + SEGMENT_HEADERS);
+            self.send(flow, count, Kind::Segment, segment.seq, size);
+        }
+        self.schedule_tcp(number);
+    }
+
+    /// Sends a packet of a flow from the end where the flow begins.
+    fn send(&mut self, flow: FlowId, number: u64, kind: Kind, tag: u64, size: ByteCount) {
+        let details = &self.parts.flows[flow.0 as usize];
+        let (station, category) = (details.station, details.category);
+        match details.direction {
+            Direction::Down => {
+                let packet = Packet::new(flow, number, kind, tag, size, station, category, self.now);
+                let feed = &mut self.parts.nodes[ACCESS_POINT.index()].feed;
+                let arrival = feed.push(packet, &mut self.parts.meters);
+                match arrival {
+                    None => self.forget(&packet),
+                    Some(at) if !self.parts.edcafs[edcaf_of(ACCESS_POINT, category)].is_ready() => {
+                        self.wake_at(ACCESS_POINT, at);
+                    }
+                    Some(_) => {}
+                }
+            }
+            Direction::Up => {
+                let packet = Packet::new(flow, number, kind, tag, size, ACCESS_POINT, category, self.now);
+                self.originate(station, packet);
+            }
+        }
+    }
+
+    /// Sets the timers of a connection to what its ends ask for.
+    fn schedule_tcp(&mut self, number: usize) {
+        let connection = &mut self.parts.connections[number];
+        let deadlines = [connection.sender.next_deadline(), connection.receiver.next_deadline()];
+        for (side, deadline) in [Side::Sender, Side::Receiver].into_iter().zip(deadlines) {
+            let pending = &mut self.parts.connections[number].timers[side as usize];
+            if let Some(at) = deadline.filter(|at| *at < *pending) {
+                *pending = at;
+                self.schedule(at, Event::TcpTimer(number, side));
+            }
+        }
+    }
+
+    pub(super) fn on_tcp_timer(&mut self, number: usize, side: Side) {
+        let now = self.now;
+        let connection = &mut self.parts.connections[number];
+        if connection.timers[side as usize] > now {
+            return;
+        }
+        connection.timers[side as usize] = Instant::MAX;
+        match side {
+            Side::Sender => {
+                if connection.sender.next_deadline().is_some_and(|at| at <= now) {
+                    connection.sender.on_deadline(now);
+                }
+                self.drive(number);
+            }
+            Side::Receiver => {
+                if connection.receiver.next_deadline().is_some_and(|at| at <= now)
+                    && let Some(ack) = connection.receiver.on_deadline(now)
+                {
+                    self.send_ack(number, ack);
+                }
+                self.schedule_tcp(number);
+            }
+        }
+    }
+
+    pub(super) fn schedule_application(&mut self, number: usize) {
+        if let Some(at) = self.parts.connections[number].application.next() {
+            self.schedule(at, Event::Application(number));
+        }
+    }
+
+    pub(super) fn on_application(&mut self, number: usize) {
+        let now = self.now;
+        let connection = &mut self.parts.connections[number];
+        let unsent = connection.sender.unsent();
+        let (write, skipped) = connection.application.on_time(now, unsent, connection.written);
+        if let Some(frame) = skipped {
+            self.parts.meters.on_frame_skipped(connection.data, frame.frame, frame.created);
+        }
+        let amount = match write {
+            Write::Nothing => None,
+            Write::Unlimited => Some(Backlog::Unlimited),
+            Write::Bytes(bytes) => {
+                connection.written += bytes.as_u64();
+                self.parts.meters.on_offered(connection.data, now, bytes);
+                Some(Backlog::Bytes(bytes))
+            }
+        };
+        if let Some(amount) = amount {
+            connection.sender.write(now, amount);
+            self.drive(number);
+        }
+        self.schedule_application(number);
+    }
+
+    /// A packet is gone for good: what it refers to is freed.
+    pub(super) fn forget(&mut self, packet: &Packet) {
+        if packet.kind == Kind::Acknowledgement
+            && let Ends::Acknowledgements(number) = self.parts.flows[packet.flow.0 as usize].ends
+        {
+            self.parts.connections[number].in_flight.take(packet.tag);
+        }
+    }
+}

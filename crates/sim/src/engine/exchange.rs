@@ -1,0 +1,229 @@
+//! What a transmission brings about when it ends.
+
+use airbound_control::link::{AckBitmap, Link, TxReport};
+use airbound_control::payload::{DropReason, StationId};
+use airbound_units::{Instant, Span};
+use airbound_wifi::edca::Category;
+
+use super::contention::edcaf_of;
+use super::{ACCESS_POINT, Arrival, Event, InHardware, OnAir, Simulation};
+use crate::air::phy::mpdu_ends;
+use crate::measure::ExchangeView;
+
+/// Downwards and upwards in the table of reordering buffers.
+const DOWN: usize = 0;
+const UP: usize = 1;
+
+/// An exchange that could not carry more than this is not worth the rest of a TXOP.
+const SHORTEST_PPDU: Span = Span::from_micros(100);
+
+impl Simulation {
+    /// The channel is free, or the next exchange of a TXOP begins.
+    pub(super) fn on_exchange_end(&mut self) {
+        let mut on_air = std::mem::take(&mut self.on_air);
+        let collided = on_air.len() > 1;
+        if let (Some(first), false) = (on_air.first(), on_air.is_empty()) {
+            self.parts.meters.on_busy(first.start, self.now);
+        }
+        let mut continued = false;
+        for one in on_air.drain(..) {
+            continued |= self.finish(&one);
+        }
+        if continued {
+            return;
+        }
+        if self.on_air.is_empty() {
+            self.on_air = on_air;
+        }
+        if self.jammed_until > self.now {
+            self.parts.meters.on_busy(self.now, self.jammed_until);
+            self.schedule(self.jammed_until, Event::ExchangeEnd);
+            return;
+        }
+        let band = self.parts.phy.band();
+        let wait = if collided && self.parts.eifs { band.eifs() - band.difs() } else { Span::ZERO };
+        self.idle_since = Some(self.now + wait);
+    }
+
+    /// One exchange ended. Returns whether the same TXOP goes on.
+    fn finish(&mut self, one: &OnAir) -> bool {
+        let (node, category) = (one.node, one.category);
+        self.take_in(node);
+        let hardware_tries = self.parts.nodes[node.index()].hardware_tries;
+        let queue = &mut self.parts.nodes[node.index()].hardware[category.index()];
+        let Some(first) = queue.front() else { return false };
+        self.parts.meters.on_exchange(&ExchangeView { on_air: one, grant: &first.grant, contending: first.contending });
+        let success = one.acknowledged.count() > 0;
+        let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
+        let expired = first.grant.give_up_after.is_some_and(|limit| self.now - first.handed >= limit);
+        let edcaf = edcaf_of(node, category);
+        let airtime = one.course.end - one.start;
+        if success {
+            self.parts.edcafs[edcaf].on_success();
+        } else {
+            self.parts.edcafs[edcaf].on_failure();
+            if first.transmissions < tries && !expired {
+                return false;
+            }
+        }
+        let Some(done) = self.parts.nodes[node.index()].hardware[category.index()].pop_front() else { return false };
+        if success {
+            self.receive(one, &done);
+            if node != ACCESS_POINT && self.parts.nodes[ACCESS_POINT.index()].charges_received {
+                let link = &mut self.parts.nodes[ACCESS_POINT.index()].link;
+                link.on_received(self.now, node, category, airtime);
+            }
+        }
+        let gave_up = self.report(one, done);
+        if !success && (gave_up || hardware_tries > 1) {
+            // The hardware is done with the frame; the next one starts with the least window.
+            self.parts.edcafs[edcaf].on_give_up();
+        }
+        if let Some(next) = self.parts.nodes[node.index()].hardware[category.index()].front_mut() {
+            next.contending = self.now;
+        }
+        if success && self.continue_opportunity(one) {
+            return true;
+        }
+        self.parts.edcafs[edcaf].clear_ready();
+        self.fill(node, category, self.now);
+        self.activate(edcaf);
+        self.sleep(node);
+        false
+    }
+
+    /// Hands the grant back to the link. Returns whether it gave packets up.
+    fn report(&mut self, one: &OnAir, done: InHardware) -> bool {
+        let (node, category, station) = (one.node, one.category, done.grant.station);
+        let report = TxReport {
+            used: done.grant.series.used(done.transmissions),
+            handed: done.handed,
+            started: Some(done.started),
+            ended: self.now,
+            airtime: Some(done.airtime),
+            acknowledged: one.acknowledged,
+            boundaries_known: true,
+            grant: done.grant,
+        };
+        let mut returned = std::mem::take(&mut self.returned);
+        self.parts.nodes[node.index()].link.on_report(self.now, report, &mut returned);
+        let gave_up = !returned.dropped.is_empty();
+        for (mpdu, reason) in returned.dropped.drain(..) {
+            self.forget(&mpdu.packet);
+            self.parts.meters.on_dropped(self.now, &mpdu.packet, reason);
+        }
+        if let Some(grant) = returned.retry_now.take() {
+            let again = InHardware {
+                grant,
+                handed: self.now,
+                contending: self.now,
+                started: Instant::MAX,
+                transmissions: 0,
+                airtime: Span::ZERO,
+            };
+            self.parts.nodes[node.index()].hardware[category.index()].push_front(again);
+        }
+        if let (true, Some(sequence)) = (gave_up, returned.window_start.take()) {
+            // A block-ack request tells the receiver not to wait; its airtime is not modelled.
+            let (peer, way) = Self::session(node, station);
+            let now = self.now;
+            let mut arrivals = std::mem::take(&mut self.arrivals);
+            self.reorder[peer.index()][way][category.index()].move_window(sequence, |item| arrivals.push(item));
+            self.deliver_all(&mut arrivals, now);
+            self.arrivals = arrivals;
+        }
+        self.returned = returned;
+        gave_up
+    }
+
+    /// Where the receiver's state for a transmission is kept.
+    fn session(node: StationId, station: StationId) -> (StationId, usize) {
+        if node == ACCESS_POINT { (station, DOWN) } else { (node, UP) }
+    }
+
+    /// Passes the MPDUs that got through to the receiver's reordering buffer, and on from there.
+    fn receive(&mut self, one: &OnAir, done: &InHardware) {
+        let (peer, way) = Self::session(one.node, done.grant.station);
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let all = one.acknowledged == AckBitmap::first(done.grant.mpdus.len());
+        let tries = done.transmissions.min(255) as u8;
+        for (place, (mpdu, end)) in done.grant.mpdus.iter().zip(mpdu_ends(&done.grant)).enumerate() {
+            if !all && !one.acknowledged.get(place) {
+                continue;
+            }
+            let received = self.parts.phy.received(&one.course, end);
+            let arrival = Arrival {
+                packet: mpdu.packet,
+                last_transmission: one.course.ppdu_start,
+                received,
+                completed: one.course.end,
+                tries: tries.saturating_add(mpdu.retries),
+                txop: one.txop,
+            };
+            let buffer = &mut self.reorder[peer.index()][way][one.category.index()];
+            let rejected = buffer.receive(mpdu.sequence, arrival, received, |item| arrivals.push(item));
+            if let Some(late) = rejected {
+                self.forget(&late.packet);
+                self.parts.meters.on_dropped(self.now, &late.packet, DropReason::Late);
+            }
+            self.deliver_all(&mut arrivals, received);
+        }
+        self.arrivals = arrivals;
+        let buffer = &self.reorder[peer.index()][way][one.category.index()];
+        if let Some(at) = buffer.next_release() {
+            self.schedule(at, Event::Release(peer, way, one.category));
+        }
+    }
+
+    /// A receiver has waited long enough for what is missing.
+    pub(super) fn on_release(&mut self, peer: StationId, way: usize, category: Category) {
+        let now = self.now;
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        self.reorder[peer.index()][way][category.index()].expire(now, |item| arrivals.push(item));
+        self.deliver_all(&mut arrivals, now);
+        self.arrivals = arrivals;
+    }
+
+    fn deliver_all(&mut self, arrivals: &mut Vec<Arrival>, released: Instant) {
+        for place in 0..arrivals.len() {
+            let arrival = arrivals[place];
+            self.deliver(&arrival, released.max(arrival.received));
+        }
+        arrivals.clear();
+    }
+
+    /// Sends the next PPDU of the same category without contending, if the TXOP has room for it.
+    fn continue_opportunity(&mut self, one: &OnAir) -> bool {
+        let (node, category) = (one.node, one.category);
+        let start = self.now + self.parts.phy.band().sifs();
+        if one.opportunity_end <= start {
+            return false;
+        }
+        let left = one.opportunity_end - start;
+        let longest = self.parts.phy.longest_ppdu(left);
+        if longest < SHORTEST_PPDU {
+            return false;
+        }
+        let ahead = matches!(self.parts.nodes[node.index()].forming, super::Forming::Ahead(_));
+        if self.parts.nodes[node.index()].hardware[category.index()].is_empty()
+            && !self.form_within(node, category, self.now, longest)
+        {
+            return false;
+        }
+        if ahead && !self.fits(node, category, start, one.opportunity_end) {
+            return false;
+        }
+        let end = self.start_exchange(edcaf_of(node, category) as u32, start, false, Some(one.opportunity_end));
+        self.schedule(end, Event::ExchangeEnd);
+        true
+    }
+
+    /// Whether the first grant of a category can be sent from `start` to `end`.
+    fn fits(&mut self, node: StationId, category: Category, start: Instant, end: Instant) -> bool {
+        let parts = &mut self.parts;
+        let Some(first) = parts.nodes[node.index()].hardware[category.index()].front() else { return false };
+        let condition = parts.medium.condition(node, first.grant.station, start);
+        let rate = first.grant.series.rate_of(first.transmissions).unwrap_or(first.grant.series.first_rate());
+        parts.phy.course(start, &first.grant, rate, condition).end <= end
+    }
+}

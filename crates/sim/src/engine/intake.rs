@@ -1,0 +1,108 @@
+//! How packets enter the queues of a transmitter, and its hardware.
+
+use airbound_control::link::Link;
+use airbound_control::payload::StationId;
+use airbound_units::Instant;
+use airbound_wifi::edca::Category;
+
+use super::contention::edcaf_of;
+use super::{Event, Forming, Simulation};
+use crate::packet::Packet;
+
+impl Simulation {
+    /// Lets everything in that has arrived at a node by now.
+    pub(super) fn take_in(&mut self, node: StationId) {
+        loop {
+            let parts = &mut self.parts;
+            let feed = &mut parts.nodes[node.index()].feed;
+            let Some((at, packet)) = feed.arrive(self.now, &mut parts.meters) else { break };
+            self.admit(node, at, packet);
+        }
+    }
+
+    /// Puts a packet that a station itself made in its queue.
+    pub(super) fn originate(&mut self, node: StationId, packet: Packet) {
+        self.take_in(node);
+        self.parts.meters.on_sent(&packet);
+        self.admit(node, self.now, packet);
+    }
+
+    /// Puts a packet that arrived at `at` in the queue, and in the hardware if that has room.
+    fn admit(&mut self, node: StationId, at: Instant, packet: Packet) {
+        let category = airbound_control::payload::Payload::category(&packet);
+        self.parts.nodes[node.index()].link.enqueue(at, packet, &mut self.dropped);
+        if !self.dropped.is_empty() {
+            self.note_drops(at);
+        }
+        self.fill(node, category, at);
+    }
+
+    /// Fills the hardware of a category, and lets it contend if it has something to send since `at`.
+    pub(super) fn fill(&mut self, node: StationId, category: Category, at: Instant) {
+        let owner = &self.parts.nodes[node.index()];
+        let edcaf = edcaf_of(node, category);
+        let has_something = match owner.forming {
+            Forming::Ahead(depth) => {
+                let mut length = owner.hardware[category.index()].len();
+                while length < depth && self.form(node, category, at) {
+                    length += 1;
+                }
+                length > 0
+            }
+            Forming::AtAccess => {
+                self.parts.edcafs[edcaf].is_ready()
+                    || !owner.hardware[category.index()].is_empty()
+                    || owner.link.has_backlog(category)
+            }
+        };
+        if has_something && !self.parts.edcafs[edcaf].is_ready() {
+            let idle_since = self.idle_since.filter(|since| *since <= at);
+            self.parts.edcafs[edcaf].set_ready(at, idle_since);
+            self.activate(edcaf);
+        }
+    }
+
+    /// A node with nothing to send in some category is woken when something may arrive for it.
+    pub(super) fn sleep(&mut self, node: StationId) {
+        let owner = &self.parts.nodes[node.index()];
+        let idle = Category::ALL.into_iter().filter(|category| !self.parts.edcafs[edcaf_of(node, *category)].is_ready());
+        let arrival = idle.filter_map(|category| owner.feed.next_arrival(category)).min();
+        // A link may also want to be asked again at a time of its own.
+        let deadline = owner.link.next_deadline();
+        if let Some(at) = arrival.into_iter().chain(deadline).min() {
+            self.wake_at(node, at.max(self.now));
+        }
+    }
+
+    /// Wakes a node at `at` or before.
+    pub(super) fn wake_at(&mut self, node: StationId, at: Instant) {
+        let wake = &mut self.parts.nodes[node.index()].wake;
+        if at < *wake {
+            *wake = at;
+            self.schedule(at, Event::Wake(node));
+        }
+    }
+
+    pub(super) fn on_wake(&mut self, node: StationId) {
+        if self.parts.nodes[node.index()].wake > self.now {
+            // An earlier wake-up has done it already.
+            return;
+        }
+        self.parts.nodes[node.index()].wake = Instant::MAX;
+        self.take_in(node);
+        for category in Category::ALL {
+            self.fill(node, category, self.now);
+        }
+        self.sleep(node);
+    }
+
+    /// Books what the link dropped.
+    pub(super) fn note_drops(&mut self, now: Instant) {
+        let mut dropped = std::mem::take(&mut self.dropped);
+        for lost in dropped.drain(..) {
+            self.forget(&lost.packet);
+            self.parts.meters.on_dropped(now, &lost.packet, lost.reason);
+        }
+        self.dropped = dropped;
+    }
+}

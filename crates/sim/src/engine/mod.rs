@@ -1,0 +1,317 @@
+//! The simulation: one thread, one clock, events in the order of time.
+//!
+//! Between two events the channel is either idle or busy. When it is idle, the next transmission follows from the state of
+//! the contention functions and is computed, not stepped (`contention`). Packets of datagram sources are drawn in bulk when a
+//! queue is next looked at (`intake`): an idle second costs nothing, and the cost of a busy one follows its transmissions.
+
+mod books;
+mod contention;
+mod ends;
+mod exchange;
+mod intake;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use airbound_control::link::{AckBitmap, Composed, Grant, Link, Returned};
+use airbound_control::payload::{Dropped, StationId};
+use airbound_control::queue::AnyQueue;
+use airbound_control::rate::AnyRate;
+use airbound_units::{Instant, Span};
+use airbound_wifi::edca::Category;
+use airbound_wifi::rate::Rate;
+
+pub use books::Imbalance;
+
+use crate::air::edcaf::Edcaf;
+use crate::air::phy::{Course, Phy};
+use crate::air::reorder::Reorder;
+use crate::flow::Flow;
+use crate::flow::feed::Feed;
+use crate::flow::tcp::{Connection, Side};
+use crate::measure::Meters;
+use crate::medium::Medium;
+use crate::packet::Packet;
+use crate::random::Stream;
+use crate::wire::Wire;
+
+/// The link of a simulated transmitter.
+pub(crate) type NodeLink = Composed<Packet, AnyQueue<Packet>, AnyQueue<Packet>, AnyRate>;
+
+/// The access point is node 0, stations follow, neighbours come last.
+pub(crate) const ACCESS_POINT: StationId = StationId(0);
+
+/// When aggregates are formed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forming {
+    /// When the channel is won, by a device that looks into its queue then.
+    AtAccess,
+    /// Ahead: up to so many per category wait in the hardware.
+    Ahead(usize),
+}
+
+/// A grant in the hardware.
+#[derive(Debug)]
+pub(crate) struct InHardware {
+    pub(crate) grant: Grant<Packet>,
+    pub(crate) handed: Instant,
+    /// When it became the first of its category; `Instant::MAX` until then.
+    pub(crate) contending: Instant,
+    /// When its first transmission began; `Instant::MAX` until then.
+    pub(crate) started: Instant,
+    pub(crate) transmissions: u32,
+    pub(crate) airtime: Span,
+}
+
+/// A transmitter: the access point, a station or a neighbour.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) link: NodeLink,
+    pub(crate) feed: Feed,
+    pub(crate) forming: Forming,
+    pub(crate) hardware: [VecDeque<InHardware>; 4],
+    /// Most transmissions of one grant, whatever the rate chain says.
+    pub(crate) hardware_tries: u32,
+    /// Whether airtime of received frames is charged to the sender.
+    pub(crate) charges_received: bool,
+    /// The pending wake-up for arrivals; `Instant::MAX` for none.
+    pub(crate) wake: Instant,
+    pub(crate) draws: Stream,
+}
+
+/// A transmission on the air.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OnAir {
+    pub(crate) node: StationId,
+    pub(crate) category: Category,
+    pub(crate) rate: Rate,
+    pub(crate) start: Instant,
+    pub(crate) course: Course,
+    pub(crate) acknowledged: AckBitmap,
+    pub(crate) collided: bool,
+    pub(crate) txop: u64,
+    /// End of the TXOP that it is part of.
+    pub(crate) opportunity_end: Instant,
+}
+
+/// What happens at a point in time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Event {
+    /// What is on the air ends.
+    ExchangeEnd,
+    /// Packets may have arrived at a node whose hardware waits for them.
+    Wake(StationId),
+    /// A packet has crossed the wire to the server.
+    AtServer(Packet),
+    /// A timer of a connection.
+    TcpTimer(usize, Side),
+    /// An application wants to write.
+    Application(usize),
+    /// The access point's beacon is due.
+    Beacon,
+    /// A burst of interference begins or ends.
+    Interference,
+    /// A receiver may give up a hole in what a node and category sent, downwards (0) or upwards (1).
+    Release(StationId, usize, Category),
+    /// A window of the series ends.
+    Window,
+}
+
+/// An event with its time and, among equals, its turn.
+#[derive(Debug, Clone, Copy)]
+struct Scheduled {
+    at: Instant,
+    turn: u64,
+    event: Event,
+}
+
+impl PartialEq for Scheduled {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.turn) == (other.at, other.turn)
+    }
+}
+
+impl Eq for Scheduled {}
+
+impl PartialOrd for Scheduled {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Scheduled {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.turn).cmp(&(other.at, other.turn))
+    }
+}
+
+/// An MPDU at its receiver, with what is known of its way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) packet: Packet,
+    pub(crate) last_transmission: Instant,
+    pub(crate) received: Instant,
+    pub(crate) completed: Instant,
+    pub(crate) tries: u8,
+    pub(crate) txop: u64,
+}
+
+/// The beacons of the access point.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beacons {
+    pub(crate) interval: Span,
+    pub(crate) duration: Span,
+    pub(crate) due: bool,
+}
+
+/// What a simulation is made of.
+pub(crate) struct Parts {
+    pub(crate) end: Instant,
+    pub(crate) phy: Phy,
+    pub(crate) nodes: Vec<Node>,
+    /// Four for each node, by category.
+    pub(crate) edcafs: Vec<Edcaf>,
+    pub(crate) medium: Medium,
+    /// Whether a collision makes everyone wait for EIFS.
+    pub(crate) eifs: bool,
+    pub(crate) beacons: Option<Beacons>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) connections: Vec<Connection>,
+    /// From the access point to the server.
+    pub(crate) wire_up: Wire,
+    pub(crate) meters: Meters,
+    /// Length of the windows of the series.
+    pub(crate) window: Span,
+}
+
+/// A run under way.
+pub(crate) struct Simulation {
+    pub(crate) parts: Parts,
+    pub(crate) now: Instant,
+    /// Those contention functions whose state can change, in no particular order, and whether each is among them.
+    active: Vec<u32>,
+    is_active: Vec<bool>,
+    /// Since when the channel is idle; `None` while it is busy.
+    idle_since: Option<Instant>,
+    /// Interference keeps the channel busy until then.
+    jammed_until: Instant,
+    /// Transmissions under way; more than one is a collision.
+    on_air: Vec<OnAir>,
+    txops: u64,
+    /// By station or neighbour, then downwards or upwards, then by category.
+    reorder: Vec<[[Reorder<Arrival>; 4]; 2]>,
+    events: BinaryHeap<Reverse<Scheduled>>,
+    turn: u64,
+    processed: u64,
+    // Lists that are filled and emptied again and again.
+    dropped: Vec<Dropped<Packet>>,
+    returned: Returned<Packet>,
+    arrivals: Vec<Arrival>,
+    winners: Vec<u32>,
+}
+
+impl Simulation {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let mut simulation = Self {
+            now: Instant::ZERO,
+            active: Vec::new(),
+            is_active: vec![false; parts.edcafs.len()],
+            idle_since: Some(Instant::ZERO),
+            jammed_until: Instant::ZERO,
+            on_air: Vec::new(),
+            txops: 0,
+            reorder: parts.nodes.iter().map(|_| Default::default()).collect(),
+            events: BinaryHeap::new(),
+            turn: 0,
+            processed: 0,
+            dropped: Vec::new(),
+            returned: Returned::default(),
+            arrivals: Vec::new(),
+            winners: Vec::new(),
+            parts,
+        };
+        simulation.begin();
+        simulation
+    }
+
+    /// Schedules what happens without a cause.
+    fn begin(&mut self) {
+        for node in 0..self.parts.nodes.len() {
+            let node = StationId(node as u16);
+            self.tell_link_stats(node);
+            self.sleep(node);
+        }
+        for connection in 0..self.parts.connections.len() {
+            self.schedule_application(connection);
+        }
+        if let Some(beacons) = self.parts.beacons {
+            self.schedule(Instant::ZERO + beacons.interval, Event::Beacon);
+        }
+        if let Some(at) = self.parts.medium.next_jam_change(Instant::ZERO) {
+            self.schedule(at, Event::Interference);
+        }
+        self.schedule(Instant::ZERO + self.parts.window, Event::Window);
+    }
+
+    fn schedule(&mut self, at: Instant, event: Event) {
+        if at <= self.parts.end {
+            self.turn += 1;
+            self.events.push(Reverse(Scheduled { at: at.max(self.now), turn: self.turn, event }));
+        }
+    }
+
+    /// How many events were processed, transmissions included.
+    pub(crate) const fn processed(&self) -> u64 {
+        self.processed
+    }
+
+    /// Advances until `until` or the end of the run, whichever comes first.
+    pub(crate) fn advance(&mut self, until: Instant) {
+        let until = until.min(self.parts.end);
+        loop {
+            let event = self.events.peek().map_or(Instant::MAX, |Reverse(next)| next.at);
+            let access = self.next_access().unwrap_or(Instant::MAX);
+            if event.min(access) > until {
+                break;
+            }
+            self.processed += 1;
+            if event <= access {
+                let Some(Reverse(scheduled)) = self.events.pop() else { break };
+                self.now = scheduled.at;
+                self.handle(scheduled.event);
+            } else {
+                self.now = access;
+                self.transmit();
+            }
+        }
+        self.now = until;
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::ExchangeEnd => self.on_exchange_end(),
+            Event::Wake(node) => self.on_wake(node),
+            Event::AtServer(packet) => self.on_packet_at_server(packet),
+            Event::TcpTimer(connection, side) => self.on_tcp_timer(connection, side),
+            Event::Application(connection) => self.on_application(connection),
+            Event::Beacon => self.on_beacon_due(),
+            Event::Interference => self.on_interference(),
+            Event::Release(node, way, category) => self.on_release(node, way, category),
+            Event::Window => {
+                self.parts.meters.end_window(self.now);
+                self.schedule(self.now + self.parts.window, Event::Window);
+            }
+        }
+    }
+
+    /// Lets a rate control know what its links are like before the first frame.
+    fn tell_link_stats(&mut self, node: StationId) {
+        let peers = if node == ACCESS_POINT { 1..self.parts.nodes.len() as u16 } else { 0..1 };
+        for peer in peers.map(StationId) {
+            if let Some(snr) = self.parts.medium.snr(node, peer, self.now) {
+                let stats = airbound_control::rate::LinkStats { snr: Some(snr), ..Default::default() };
+                self.parts.nodes[node.index()].link.on_link_stats(self.now, peer, &stats);
+            }
+        }
+    }
+}

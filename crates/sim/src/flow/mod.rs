@@ -1,0 +1,51 @@
+//! Flows: their sources, their transport, and the ends that they run between.
+
+pub(crate) mod application;
+pub(crate) mod feed;
+pub(crate) mod source;
+pub(crate) mod tcp;
+
+use airbound_control::payload::{FlowId, StationId};
+use airbound_wifi::edca::Category;
+
+/// Which way the data of a flow goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From the server, over the access point, to the station.
+    Down,
+    /// From the station, over the access point, to the server.
+    Up,
+}
+
+/// What happens to the packets of a flow at their destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// They are counted.
+    Datagrams,
+    /// They are the data of a TCP connection, by its number.
+    Data(usize),
+    /// They are the acknowledgements of a TCP connection, by its number.
+    Acknowledgements(usize),
+}
+
+/// A flow of packets in one direction; a TCP connection is two of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Flow {
+    pub(crate) name: String,
+    /// What the summary calls its kind.
+    pub(crate) kind: &'static str,
+    pub(crate) id: FlowId,
+    pub(crate) station: StationId,
+    pub(crate) direction: Direction,
+    pub(crate) category: Category,
+    pub(crate) ends: Ends,
+    /// Bytes of each packet that are not payload.
+    pub(crate) headers: u64,
+}
+
+impl Flow {
+    /// Whether the summary lists it. Acknowledgements are part of the flow that they acknowledge.
+    pub(crate) const fn is_reported(&self) -> bool {
+        !matches!(self.ends, Ends::Acknowledgements(_))
+    }
+}

@@ -1,0 +1,200 @@
+//! Sources of datagrams. They are asked for arrivals, in bulk, when a queue is next looked at.
+
+use airbound_control::payload::{FlowId, StationId};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+
+use crate::packet::{Kind, Packet};
+use crate::random::Stream;
+
+/// When a source sends.
+#[derive(Debug, Clone)]
+pub(crate) enum Rhythm {
+    /// At equal distances: packet k at `first + k * bits / rate`, without drift.
+    Constant { bits_times_second: u128, rate: u64, first: Instant },
+    /// At exponential distances.
+    Poisson { mean: Span, draws: Stream },
+    /// Frames at equal distances, each a burst of packets at a rate.
+    Bursts(Bursts),
+}
+
+/// Video frames sent as bursts of datagrams.
+#[derive(Debug, Clone)]
+pub(crate) struct Bursts {
+    /// Distance of frames.
+    pub(crate) interval: Span,
+    /// Sizes of frames.
+    pub(crate) sizes: FrameSizes,
+    /// Rate within a burst.
+    pub(crate) rate: BitRate,
+    /// Largest payload of a packet.
+    pub(crate) packet: ByteCount,
+    /// Bytes of headers on each packet.
+    pub(crate) headers: ByteCount,
+    frame: u64,
+    frame_start: Instant,
+    left: ByteCount,
+}
+
+/// The law of frame sizes: log-normal around a mean.
+#[derive(Debug, Clone)]
+pub(crate) struct FrameSizes {
+    mean: ByteCount,
+    /// Standard deviation of the logarithm; 0 for frames of equal size.
+    sigma: f64,
+    draws: Stream,
+}
+
+impl FrameSizes {
+    pub(crate) fn new(mean: ByteCount, sigma: f64, draws: Stream) -> Self {
+        Self { mean, sigma, draws }
+    }
+
+    /// The next frame's size; the mean over many is the configured one.
+    pub(crate) fn next(&mut self) -> ByteCount {
+        if self.sigma == 0.0 {
+            return self.mean;
+        }
+        let factor = libm::exp(self.sigma * self.draws.normal() - self.sigma * self.sigma / 2.0);
+        ByteCount::new(libm::round(self.mean.as_u64() as f64 * factor).max(1.0) as u64)
+    }
+}
+
+impl Bursts {
+    pub(crate) fn new(
+        first: Instant,
+        interval: Span,
+        mut sizes: FrameSizes,
+        rate: BitRate,
+        packet: ByteCount,
+        headers: ByteCount,
+    ) -> Self {
+        let left = sizes.next();
+        Self { interval, sizes, rate, packet, headers, frame: 0, frame_start: first, left }
+    }
+}
+
+/// A frame that a source began to send.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FrameStart {
+    pub(crate) flow: FlowId,
+    pub(crate) frame: u64,
+    pub(crate) created: Instant,
+    pub(crate) bytes: ByteCount,
+    /// Frames left out before this one because the last was still being sent.
+    pub(crate) skipped: u64,
+}
+
+/// A source of datagrams.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    flow: FlowId,
+    to: StationId,
+    category: Category,
+    size: ByteCount,
+    stop: Instant,
+    next: Instant,
+    number: u64,
+    rhythm: Rhythm,
+    /// A frame that began with the packet last emitted.
+    started: Option<FrameStart>,
+}
+
+impl Source {
+    pub(crate) fn new(
+        flow: FlowId,
+        to: StationId,
+        category: Category,
+        size: ByteCount,
+        first: Instant,
+        stop: Instant,
+        rhythm: Rhythm,
+    ) -> Self {
+        let started = match &rhythm {
+            Rhythm::Bursts(bursts) => {
+                Some(FrameStart { flow, frame: 0, created: first, bytes: bursts.left, skipped: 0 })
+            }
+            _ => None,
+        };
+        Self { flow, to, category, size, stop, next: first, number: 0, rhythm, started }
+    }
+
+    /// A constant bit rate of `rate`, counted in payload bytes of which each packet has `payload`.
+    pub(crate) fn constant(first: Instant, rate: BitRate, payload: ByteCount) -> Rhythm {
+        Rhythm::Constant {
+            bits_times_second: u128::from(payload.bits()) * 1_000_000_000,
+            rate: rate.as_bps().max(1),
+            first,
+        }
+    }
+
+    pub(crate) const fn flow(&self) -> usize {
+        self.flow.0 as usize
+    }
+
+    pub(crate) const fn category(&self) -> Category {
+        self.category
+    }
+
+    /// When it sends next; `None` when it has ended.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        (self.next < self.stop).then_some(self.next)
+    }
+
+    /// The frame that began with the packet last emitted, once.
+    pub(crate) fn take_started(&mut self) -> Option<FrameStart> {
+        self.started.take()
+    }
+
+    /// Whether frames begin in it.
+    pub(crate) const fn has_frames(&self) -> bool {
+        matches!(self.rhythm, Rhythm::Bursts(_))
+    }
+
+    /// The packet that is sent at [`Source::next`].
+    pub(crate) fn emit(&mut self) -> Packet {
+        let sent = self.next;
+        let number = self.number;
+        self.number += 1;
+        let (mut size, mut tag) = (self.size, 0);
+        match &mut self.rhythm {
+            Rhythm::Constant { bits_times_second, rate, first } => {
+                let nanos = *bits_times_second * u128::from(self.number);
+                // Most runs fit in 64 bits, where the division is far cheaper.
+                let nanos = match u64::try_from(nanos) {
+                    Ok(nanos) => nanos / *rate,
+                    Err(_) => (nanos / u128::from(*rate)) as u64,
+                };
+                self.next = *first + Span::from_nanos(nanos);
+            }
+            Rhythm::Poisson { mean, draws } => {
+                self.next += mean.mul_f64(draws.exponential()).max(Span::from_nanos(1));
+            }
+            Rhythm::Bursts(bursts) => {
+                tag = bursts.frame;
+                let payload = bursts.left.min(bursts.packet);
+                size = payload + bursts.headers;
+                bursts.left -= payload;
+                self.next += bursts.rate.time_for(size);
+                if bursts.left == ByteCount::ZERO {
+                    // Frames whose time came while this one was being sent are left out.
+                    let due = bursts.frame_start + bursts.interval;
+                    let late = (self.next - due).div_floor(bursts.interval);
+                    let skipped = if self.next > due { late + 1 } else { 0 };
+                    bursts.frame += 1 + skipped;
+                    bursts.frame_start = due + bursts.interval * skipped;
+                    bursts.left = bursts.sizes.next();
+                    self.next = bursts.frame_start;
+                    self.started = Some(FrameStart {
+                        flow: self.flow,
+                        frame: bursts.frame,
+                        created: bursts.frame_start,
+                        bytes: bursts.left,
+                        skipped,
+                    });
+                }
+            }
+        }
+        Packet::new(self.flow, number, Kind::Datagram, tag, size, self.to, self.category, sent)
+    }
+}

@@ -1,0 +1,290 @@
+//! What became of one flow.
+
+use std::collections::VecDeque;
+
+use airbound_control::payload::{DropReason, Payload, StationId};
+use airbound_record::{
+    FlowLatency, FrameFate, FrameRow, LatencyHistogram, PacketRow, Resolution, SeriesRow, Split,
+};
+use airbound_units::{ByteCount, Instant, Span};
+
+use crate::flow::Flow;
+use crate::flow::source::FrameStart;
+use crate::packet::{Kind, Packet};
+
+/// Packets by fate.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Books {
+    pub(crate) sent: u64,
+    pub(crate) delivered: u64,
+    pub(crate) drops: [u64; DropReason::ALL.len()],
+}
+
+impl Books {
+    pub(crate) fn dropped(&self) -> u64 {
+        self.drops.iter().sum()
+    }
+}
+
+/// Frames by fate, of those created in the measured time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Frames {
+    pub(crate) delivered: u64,
+    pub(crate) late: u64,
+    pub(crate) skipped: u64,
+}
+
+/// A frame of datagrams that has not arrived whole.
+#[derive(Debug, Clone, Copy)]
+struct OpenFrame {
+    start: FrameStart,
+    first_packet: Instant,
+    left: u64,
+    measured: bool,
+}
+
+/// Frames that may be open at once; an older one has lost a packet.
+const OPEN_FRAMES: usize = 64;
+
+/// The meter of one flow.
+#[derive(Debug, Clone)]
+pub(crate) struct FlowMeter {
+    flow: Flow,
+    /// Frames later than this count as late; `None` for flows without a deadline.
+    deadline: Option<Span>,
+    whole_run: Books,
+    measured: Books,
+    offered: ByteCount,
+    goodput: ByteCount,
+    latency: FlowLatency,
+    /// From entering the queue to the acknowledgement: what LAST-PQ calls latency.
+    wifi: LatencyHistogram,
+    frames: Option<Frames>,
+    open: VecDeque<OpenFrame>,
+    window: Window,
+}
+
+/// The current window of the time series.
+#[derive(Debug, Clone)]
+struct Window {
+    offered: ByteCount,
+    goodput: ByteCount,
+    dropped: u64,
+    latency: LatencyHistogram,
+}
+
+impl FlowMeter {
+    pub(crate) fn new(flow: Flow, has_frames: bool, deadline: Option<Span>) -> Self {
+        Self {
+            flow,
+            deadline,
+            whole_run: Books::default(),
+            measured: Books::default(),
+            offered: ByteCount::ZERO,
+            goodput: ByteCount::ZERO,
+            latency: FlowLatency::new(),
+            wifi: LatencyHistogram::new(Resolution::Fine),
+            frames: has_frames.then(Frames::default),
+            open: VecDeque::new(),
+            window: Window {
+                offered: ByteCount::ZERO,
+                goodput: ByteCount::ZERO,
+                dropped: 0,
+                latency: LatencyHistogram::new(Resolution::Coarse),
+            },
+        }
+    }
+
+    pub(crate) const fn details(&self) -> &Flow {
+        &self.flow
+    }
+
+    pub(crate) const fn is_reported(&self) -> bool {
+        self.flow.is_reported()
+    }
+
+    pub(crate) const fn station(&self) -> StationId {
+        self.flow.station
+    }
+
+    /// The number of the station in the record, where stations count from 0.
+    pub(crate) const fn station_number(&self) -> u16 {
+        self.flow.station.0.saturating_sub(1)
+    }
+
+    pub(crate) const fn books(&self) -> &Books {
+        &self.whole_run
+    }
+
+    /// The books of the packets that were sent in the measured time.
+    pub(crate) const fn measured(&self) -> &Books {
+        &self.measured
+    }
+
+    pub(crate) const fn latency(&self) -> &FlowLatency {
+        &self.latency
+    }
+
+    pub(crate) const fn wifi_latency(&self) -> &LatencyHistogram {
+        &self.wifi
+    }
+
+    pub(crate) const fn frames(&self) -> Option<&Frames> {
+        self.frames.as_ref()
+    }
+
+    pub(crate) const fn goodput(&self) -> ByteCount {
+        self.goodput
+    }
+
+    pub(crate) const fn offered(&self) -> ByteCount {
+        self.offered
+    }
+
+    fn payload(&self, packet: &Packet) -> ByteCount {
+        packet.size() - ByteCount::new(self.flow.headers)
+    }
+
+    pub(super) fn on_sent(&mut self, _packet: &Packet, measured: bool) {
+        self.whole_run.sent += 1;
+        self.measured.sent += u64::from(measured);
+    }
+
+    pub(super) fn on_offered_packet(&mut self, packet: &Packet, measured: bool) {
+        let payload = self.payload(packet);
+        self.on_offered(payload, measured);
+    }
+
+    pub(super) fn on_offered(&mut self, bytes: ByteCount, measured: bool) {
+        self.window.offered += bytes;
+        if measured {
+            self.offered += bytes;
+        }
+    }
+
+    pub(super) fn on_dropped(&mut self, _packet: &Packet, reason: DropReason, measured: bool) {
+        let place = usize::from(reason.code());
+        self.whole_run.drops[place] += 1;
+        self.measured.drops[place] += u64::from(measured);
+        self.window.dropped += 1;
+    }
+
+    pub(super) fn on_delivered(&mut self, packet: &Packet, row: &PacketRow, measured: bool, counts_bytes: bool) {
+        self.whole_run.delivered += 1;
+        if packet.kind == Kind::Datagram {
+            let payload = self.payload(packet);
+            self.on_goodput(payload, counts_bytes);
+        }
+        self.window.latency.record(row.arrived - row.sent);
+        if measured {
+            self.measured.delivered += 1;
+            if let Some(split) = Split::of(row) {
+                self.latency.record(&split);
+            }
+            self.wifi.record(row.completed - row.enqueued);
+        }
+    }
+
+    pub(super) fn on_goodput(&mut self, bytes: ByteCount, measured: bool) {
+        self.window.goodput += bytes;
+        if measured {
+            self.goodput += bytes;
+        }
+    }
+
+    /// A frame of a connection has arrived whole.
+    pub(super) fn on_frame(
+        &mut self,
+        frame: u64,
+        created: Instant,
+        size: ByteCount,
+        now: Instant,
+        measured: bool,
+    ) -> FrameRow {
+        let latency = now - created;
+        let late = self.deadline.is_some_and(|deadline| latency > deadline);
+        if measured && let Some(frames) = &mut self.frames {
+            frames.delivered += 1;
+            frames.late += u64::from(late);
+            self.latency.record_frame(latency);
+        }
+        FrameRow {
+            flow: self.flow.id.0,
+            frame,
+            created,
+            first_packet: created,
+            delivered: now,
+            size,
+            fate: if late { FrameFate::Late } else { FrameFate::Delivered },
+        }
+    }
+
+    pub(super) fn on_frame_skipped(&mut self, count: u64, measured: bool) {
+        if measured && let Some(frames) = &mut self.frames {
+            frames.skipped += count;
+        }
+    }
+
+    /// A source of datagrams begins a frame.
+    pub(super) fn on_frame_start(&mut self, start: &FrameStart, measured: bool) {
+        self.on_frame_skipped(start.skipped, measured);
+        if self.open.len() >= OPEN_FRAMES {
+            self.open.pop_front();
+        }
+        self.open.push_back(OpenFrame {
+            start: *start,
+            first_packet: start.created,
+            left: start.bytes.as_u64(),
+            measured,
+        });
+    }
+
+    /// A datagram arrived; returns the frame that it completes, if it does.
+    pub(super) fn frames_of_datagrams(&mut self, packet: &Packet, now: Instant) -> Option<FrameRow> {
+        if self.open.is_empty() || packet.kind != Kind::Datagram {
+            return None;
+        }
+        let payload = self.payload(packet).as_u64();
+        let place = self.open.iter().position(|open| open.start.frame == packet.tag)?;
+        let open = &mut self.open[place];
+        open.left = open.left.saturating_sub(payload);
+        if open.left > 0 {
+            return None;
+        }
+        let open = self.open.remove(place)?;
+        let mut row = self.on_frame(open.start.frame, open.start.created, open.start.bytes, now, open.measured);
+        row.first_packet = open.first_packet;
+        Some(row)
+    }
+
+    pub(super) fn end_window(
+        &mut self,
+        start: Instant,
+        number: u32,
+        length: Span,
+        phy_rate_mbps: Option<f64>,
+        airtime_share: f64,
+    ) -> SeriesRow {
+        let window = &mut self.window;
+        let mbps = |bytes: ByteCount| bytes.bits() as f64 / length.as_secs_f64() / 1e6;
+        let quantile = |q: f64| window.latency.quantile(q).map(Span::as_millis_f64);
+        let row = SeriesRow {
+            window_start: start,
+            flow: number,
+            offered_mbps: mbps(window.offered),
+            goodput_mbps: mbps(window.goodput),
+            latency_p50_ms: quantile(0.5),
+            latency_p95_ms: quantile(0.95),
+            latency_max_ms: (window.latency.count() > 0).then(|| window.latency.max().as_millis_f64()),
+            dropped: window.dropped,
+            queue_packets: self.whole_run.sent - self.whole_run.delivered - self.whole_run.dropped(),
+            phy_rate_mbps,
+            airtime_share,
+        };
+        window.offered = ByteCount::ZERO;
+        window.goodput = ByteCount::ZERO;
+        window.dropped = 0;
+        window.latency.clear();
+        row
+    }
+}

@@ -1,0 +1,321 @@
+//! What is counted while a run goes on.
+
+mod air;
+mod flow;
+mod summary;
+
+use airbound_control::link::Grant;
+use airbound_control::payload::{DropReason, FlowId, Payload};
+use airbound_record::{FrameFate, FrameRow, PacketRow, SeriesRow, TxopKind, TxopRow};
+use airbound_units::{ByteCount, Instant, Span};
+
+pub(crate) use air::AirMeter;
+pub(crate) use flow::FlowMeter;
+
+use crate::engine::{ACCESS_POINT, Arrival, OnAir};
+use crate::flow::feed::FeedObserver;
+use crate::flow::source::FrameStart;
+use crate::packet::{Kind, Packet};
+
+/// Who is told of everything that happens, to write it down.
+pub trait Observer {
+    /// A packet's fate is known.
+    fn on_packet(&mut self, row: &PacketRow);
+    /// A frame exchange or a collision has ended.
+    fn on_txop(&mut self, row: &TxopRow);
+    /// A video frame's fate is known.
+    fn on_frame(&mut self, row: &FrameRow);
+    /// A window of the time series has ended.
+    fn on_series(&mut self, row: &SeriesRow);
+    /// What was on the air, for a capture.
+    fn on_air(&mut self, _exchange: &ExchangeView<'_>) {}
+    /// Whether [`Observer::on_packet`] wants to be called.
+    fn wants_packets(&self) -> bool {
+        true
+    }
+    /// Whether [`Observer::on_txop`] wants to be called.
+    fn wants_txops(&self) -> bool {
+        true
+    }
+    /// Whether [`Observer::on_air`] wants to be called.
+    fn wants_air(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody listens.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Observer for Nobody {
+    fn on_packet(&mut self, _row: &PacketRow) {}
+    fn on_txop(&mut self, _row: &TxopRow) {}
+    fn on_frame(&mut self, _row: &FrameRow) {}
+    fn on_series(&mut self, _row: &SeriesRow) {}
+    fn wants_packets(&self) -> bool {
+        false
+    }
+    fn wants_txops(&self) -> bool {
+        false
+    }
+}
+
+/// One transmission that has ended.
+#[derive(Debug)]
+pub struct ExchangeView<'a> {
+    pub(crate) on_air: &'a OnAir,
+    pub(crate) grant: &'a Grant<Packet>,
+    pub(crate) contending: Instant,
+}
+
+/// All meters of a run.
+pub(crate) struct Meters {
+    /// Before this, nothing counts but the books.
+    measured_from: Instant,
+    end: Instant,
+    pub(crate) flows: Vec<FlowMeter>,
+    pub(crate) air: AirMeter,
+    /// Packets that are still on the wire to the server when the run ends.
+    beyond_end: u64,
+    observer: Box<dyn Observer>,
+    wants_packets: bool,
+    wants_txops: bool,
+    wants_air: bool,
+    window_start: Instant,
+}
+
+impl Meters {
+    pub(crate) fn new(
+        measured_from: Instant,
+        end: Instant,
+        flows: Vec<FlowMeter>,
+        nodes: usize,
+        observer: Box<dyn Observer>,
+    ) -> Self {
+        Self {
+            measured_from,
+            end,
+            flows,
+            air: AirMeter::new(nodes),
+            beyond_end: 0,
+            wants_packets: observer.wants_packets(),
+            wants_txops: observer.wants_txops(),
+            wants_air: observer.wants_air(),
+            observer,
+            window_start: Instant::ZERO,
+        }
+    }
+
+    fn flow(&mut self, id: FlowId) -> &mut FlowMeter {
+        &mut self.flows[id.0 as usize]
+    }
+
+    /// A packet was sent by an end that is no source of datagrams.
+    pub(crate) fn on_sent(&mut self, packet: &Packet) {
+        let measured = packet.sent >= self.measured_from;
+        self.flow(packet.flow).on_sent(packet, measured);
+    }
+
+    /// An application wrote to its connection.
+    pub(crate) fn on_offered(&mut self, flow: FlowId, now: Instant, bytes: ByteCount) {
+        let measured = now >= self.measured_from;
+        self.flow(flow).on_offered(bytes, measured);
+    }
+
+    pub(crate) fn on_dropped(&mut self, now: Instant, packet: &Packet, reason: DropReason) {
+        let measured = packet.sent >= self.measured_from;
+        let meter = self.flow(packet.flow);
+        meter.on_dropped(packet, reason, measured);
+        if self.wants_packets {
+            let fate = airbound_record::Fate::Dropped(reason.code());
+            let row = self.row(packet, fate);
+            self.observer.on_packet(&row);
+        }
+        let _ = now;
+    }
+
+    /// A packet left the reordering buffer at `released` and is at its destination at `arrived`.
+    pub(crate) fn on_delivered(&mut self, arrival: &Arrival, released: Instant, arrived: Instant) {
+        if arrived > self.end {
+            self.beyond_end += 1;
+            return;
+        }
+        let packet = &arrival.packet;
+        let measured = packet.sent >= self.measured_from;
+        let counts_bytes = arrived >= self.measured_from;
+        let needs_row = measured || self.wants_packets;
+        let row = PacketRow {
+            last_tx: arrival.last_transmission,
+            received: arrival.received,
+            delivered: released,
+            arrived,
+            completed: arrival.completed,
+            tries: arrival.tries,
+            txop: arrival.txop,
+            ..self.row(packet, airbound_record::Fate::Delivered)
+        };
+        let meter = &mut self.flows[packet.flow.0 as usize];
+        meter.on_delivered(packet, &row, measured, counts_bytes);
+        if let Some(frame) = meter.frames_of_datagrams(packet, arrived) {
+            self.observer.on_frame(&frame);
+        }
+        if needs_row && self.wants_packets {
+            self.observer.on_packet(&row);
+        }
+    }
+
+    fn row(&self, packet: &Packet, fate: airbound_record::Fate) -> PacketRow {
+        PacketRow {
+            packet: packet.number,
+            flow: packet.flow.0,
+            station: self.flows[packet.flow.0 as usize].station_number(),
+            category: packet.category.index() as u8,
+            size: packet.size(),
+            sent: packet.sent,
+            enqueued: packet.enqueued,
+            contending: packet.contending,
+            first_tx: packet.first_transmission,
+            last_tx: Instant::MAX,
+            received: Instant::MAX,
+            delivered: Instant::MAX,
+            arrived: Instant::MAX,
+            completed: Instant::MAX,
+            fate,
+            tries: 0,
+            txop: 0,
+        }
+    }
+
+    /// The receiver of a connection has `bytes` more in order.
+    pub(crate) fn on_stream_bytes(&mut self, flow: FlowId, now: Instant, bytes: ByteCount) {
+        let measured = now >= self.measured_from;
+        self.flow(flow).on_goodput(bytes, measured);
+    }
+
+    pub(crate) fn on_frame_delivered(
+        &mut self,
+        flow: FlowId,
+        frame: u64,
+        created: Instant,
+        size: ByteCount,
+        now: Instant,
+    ) {
+        let measured = created >= self.measured_from;
+        let row = self.flow(flow).on_frame(frame, created, size, now, measured);
+        self.observer.on_frame(&row);
+    }
+
+    pub(crate) fn on_frame_skipped(&mut self, flow: FlowId, frame: u64, created: Instant) {
+        let measured = created >= self.measured_from;
+        self.flow(flow).on_frame_skipped(1, measured);
+        self.observer.on_frame(&FrameRow {
+            flow: flow.0,
+            frame,
+            created,
+            first_packet: Instant::MAX,
+            delivered: Instant::MAX,
+            size: ByteCount::ZERO,
+            fate: FrameFate::Skipped,
+        });
+    }
+
+    pub(crate) fn on_attempts(&mut self, now: Instant, transmitters: u64, collided: bool) {
+        if now >= self.measured_from {
+            self.air.on_attempts(transmitters, collided);
+        }
+    }
+
+    /// The channel was busy from `start` to `end`.
+    pub(crate) fn on_busy(&mut self, start: Instant, end: Instant) {
+        let start = start.max(self.measured_from);
+        self.air.on_busy(end.min(self.end).since(start));
+    }
+
+    pub(crate) fn on_exchange(&mut self, view: &ExchangeView<'_>) {
+        let one = view.on_air;
+        let airtime = one.course.end - one.start;
+        let peer = if one.node == ACCESS_POINT { view.grant.station } else { one.node };
+        let mpdus = view.grant.mpdus.len() as u16;
+        let acknowledged = one.acknowledged.count();
+        self.air.on_window(peer, one.node == ACCESS_POINT, airtime, mpdus, one.rate);
+        if one.start >= self.measured_from {
+            self.air.on_exchange(one.node, peer, airtime, mpdus, acknowledged, one.rate);
+        }
+        if self.wants_txops {
+            self.observer.on_txop(&TxopRow {
+                txop: one.txop,
+                transmitter: one.node.0,
+                receiver: view.grant.station.0,
+                category: one.category.index() as u8,
+                kind: if one.node == view.grant.station { TxopKind::Neighbour } else { TxopKind::Data },
+                contending: view.contending,
+                start: one.start,
+                end: one.course.end,
+                rate: one.rate.bit_rate(),
+                mpdus,
+                acked: acknowledged,
+                size: view.grant.psdu,
+                collided: one.collided,
+            });
+        }
+        if self.wants_air {
+            self.observer.on_air(view);
+        }
+    }
+
+    /// A window of the time series ends.
+    pub(crate) fn end_window(&mut self, now: Instant) {
+        let length = now - self.window_start;
+        if length > Span::ZERO {
+            for (number, meter) in self.flows.iter_mut().enumerate() {
+                if meter.is_reported() {
+                    let (rate, share) = self.air.window_of(meter.station(), length);
+                    let row = meter.end_window(self.window_start, number as u32, length, rate, share);
+                    self.observer.on_series(&row);
+                }
+            }
+        }
+        self.air.end_window();
+        self.window_start = now;
+    }
+
+    pub(crate) const fn on_wire_up(&self) -> u64 {
+        self.beyond_end
+    }
+
+    /// Sent, delivered and dropped packets of the whole run.
+    pub(crate) fn totals(&self) -> (u64, u64, u64) {
+        self.flows.iter().fold((0, 0, 0), |(sent, delivered, dropped), meter| {
+            let books = meter.books();
+            (sent + books.sent, delivered + books.delivered, dropped + books.dropped())
+        })
+    }
+
+    /// Gives the observer back at the end of the run.
+    pub(crate) fn into_observer(self) -> Box<dyn Observer> {
+        self.observer
+    }
+
+    /// The length of what was measured.
+    pub(crate) fn measured(&self) -> Span {
+        self.end - self.measured_from
+    }
+}
+
+impl FeedObserver for Meters {
+    fn on_sent(&mut self, packet: &Packet, lost: bool) {
+        Self::on_sent(self, packet);
+        if packet.kind == Kind::Datagram {
+            let measured = packet.sent >= self.measured_from;
+            self.flow(packet.flow).on_offered_packet(packet, measured);
+        }
+        if lost {
+            self.on_dropped(packet.sent, packet, DropReason::Wire);
+        }
+    }
+
+    fn on_frame(&mut self, frame: &FrameStart) {
+        let measured = frame.created >= self.measured_from;
+        self.flow(frame.flow).on_frame_start(frame, measured);
+    }
+}

@@ -1,0 +1,116 @@
+//! From the meters to the summary of a run.
+
+use std::collections::BTreeMap;
+
+use airbound_control::payload::{DropReason, StationId};
+use airbound_record::{
+    AirSummary, Direction, DistributionRow, FlowSummary, Jain, LatencyStats, PacketCounts, StationSummary,
+};
+use airbound_units::{ByteCount, Span};
+
+use super::{FlowMeter, Meters};
+use crate::flow;
+
+/// What the meters say at the end.
+#[derive(Debug, Clone)]
+pub(crate) struct Figures {
+    pub(crate) flows: Vec<FlowSummary>,
+    pub(crate) stations: Vec<StationSummary>,
+    pub(crate) air: AirSummary,
+    pub(crate) jain: Jain,
+    /// From entering the queue to the acknowledgement, by flow in the order of `flows`.
+    pub(crate) wifi_latency: Vec<LatencyStats>,
+    pub(crate) distributions: Vec<DistributionRow>,
+}
+
+impl Meters {
+    /// Adds everything up; `stations` are the names of the stations, in the order of their nodes.
+    pub(crate) fn figures(&self, stations: &[String]) -> Figures {
+        let measured = self.measured();
+        let reported: Vec<&FlowMeter> = self.flows.iter().filter(|meter| meter.is_reported()).collect();
+        let flows: Vec<FlowSummary> =
+            reported.iter().map(|meter| flow_summary(meter, measured, stations)).collect();
+        let station_summaries: Vec<StationSummary> = stations
+            .iter()
+            .enumerate()
+            .filter_map(|(index, name)| {
+                let figures = self.air.station(StationId(index as u16 + 1))?;
+                Some(StationSummary {
+                    name: name.clone(),
+                    airtime_share: figures.airtime.as_secs_f64() / measured.as_secs_f64(),
+                    mean_ampdu: figures.mean_ampdu,
+                    retry_rate: figures.retry_rate,
+                    mean_phy_rate_mbps: figures.mean_phy_rate_mbps,
+                })
+            })
+            .collect();
+        let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
+        let airtimes: Vec<f64> = station_summaries
+            .iter()
+            .filter(|station| flows.iter().any(|flow| flow.station == station.name))
+            .map(|station| station.airtime_share)
+            .collect();
+        Figures {
+            jain: Jain { goodput: Jain::index(&goodputs), airtime: Jain::index(&airtimes) },
+            air: AirSummary {
+                busy_share: self.air.busy().as_secs_f64() / measured.as_secs_f64(),
+                collision_rate: self.air.collision_rate(),
+            },
+            wifi_latency: reported.iter().map(|meter| meter.wifi_latency().stats()).collect(),
+            distributions: self
+                .flows
+                .iter()
+                .enumerate()
+                .filter(|(_, meter)| meter.is_reported())
+                .flat_map(|(number, meter)| meter.latency().rows(number as u32))
+                .collect(),
+            stations: station_summaries,
+            flows,
+        }
+    }
+}
+
+fn flow_summary(meter: &FlowMeter, measured: Span, stations: &[String]) -> FlowSummary {
+    let details = meter.details();
+    let books = meter.measured();
+    let mbps = |bytes: ByteCount| bytes.bits() as f64 / measured.as_secs_f64() / 1e6;
+    let goodput = mbps(meter.goodput());
+    // A bulk transfer offers as much as it is let: what it got through.
+    let offered = if meter.offered() == ByteCount::ZERO { goodput } else { mbps(meter.offered()) };
+    let dropped = books.dropped();
+    let drops: BTreeMap<String, u64> = DropReason::ALL
+        .iter()
+        .zip(books.drops)
+        .filter(|(_, count)| *count > 0)
+        .map(|(reason, count)| (reason.name().to_owned(), count))
+        .collect();
+    let station = stations.get(details.station.index().wrapping_sub(1)).cloned().unwrap_or_default();
+    let frames = meter.frames();
+    FlowSummary {
+        name: details.name.clone(),
+        kind: details.kind.to_owned(),
+        station,
+        direction: match details.direction {
+            flow::Direction::Down => Direction::Downlink,
+            flow::Direction::Up => Direction::Uplink,
+        },
+        offered_mbps: offered,
+        goodput_mbps: goodput,
+        latency_ms: meter.latency().latency().stats(),
+        loss_rate: (books.sent > 0).then(|| dropped as f64 / books.sent as f64),
+        packets: PacketCounts {
+            sent: books.sent,
+            delivered: books.delivered,
+            dropped,
+            queued: books.sent - books.delivered - dropped,
+        },
+        drops,
+        fps: frames.map(|frames| frames.delivered as f64 / measured.as_secs_f64()),
+        frame_latency_ms: meter.latency().frames().map(|frames| frames.stats()),
+        stall_rate: frames.map(|frames| {
+            // Frames that a viewer had to do without in time: late ones and those that were left out.
+            let all = frames.delivered + frames.skipped;
+            if all == 0 { 0.0 } else { (frames.late + frames.skipped) as f64 / all as f64 }
+        }),
+    }
+}

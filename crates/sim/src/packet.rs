@@ -1,0 +1,102 @@
+//! A simulated packet and the times it collects on its way.
+
+use airbound_control::payload::{FlowId, Payload, StationId};
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+
+/// What a packet is to the ends of its flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A datagram, in the end nothing but its length; `tag` is the frame it belongs to, if any.
+    Datagram,
+    /// A TCP segment with data; `tag` is its first byte.
+    Segment,
+    /// A TCP acknowledgement; `tag` is its place in the flow's table of acknowledgements.
+    Acknowledgement,
+}
+
+/// A packet from the IP header on.
+///
+/// It is copied from queue to queue, so it is kept within one cache line and a half.
+#[derive(Debug, Clone, Copy)]
+pub struct Packet {
+    /// Its number within its flow, from 0.
+    pub number: u64,
+    /// What it carries, see [`Kind`].
+    pub tag: u64,
+    /// When its source sent it.
+    pub sent: Instant,
+    /// When it entered the queue of the transmitter.
+    pub enqueued: Instant,
+    /// When the PPDU it first travelled in began to contend for the channel.
+    pub contending: Instant,
+    /// When that PPDU began.
+    pub first_transmission: Instant,
+    estimate_nanos: u32,
+    size: u32,
+    /// The flow it belongs to.
+    pub flow: FlowId,
+    /// The node it is sent to over the air.
+    pub to: StationId,
+    /// Its access category.
+    pub category: Category,
+    /// What it is to its flow.
+    pub kind: Kind,
+}
+
+impl Packet {
+    /// A packet that its source sends at `sent`.
+    #[must_use]
+    pub fn new(
+        flow: FlowId,
+        number: u64,
+        kind: Kind,
+        tag: u64,
+        size: ByteCount,
+        to: StationId,
+        category: Category,
+        sent: Instant,
+    ) -> Self {
+        Self {
+            number,
+            tag,
+            sent,
+            enqueued: sent,
+            contending: Instant::MAX,
+            first_transmission: Instant::MAX,
+            estimate_nanos: 0,
+            size: u32::try_from(size.as_u64()).unwrap_or(u32::MAX),
+            flow,
+            to,
+            category,
+            kind,
+        }
+    }
+}
+
+impl Payload for Packet {
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+    fn station(&self) -> StationId {
+        self.to
+    }
+    fn category(&self) -> Category {
+        self.category
+    }
+    fn size(&self) -> ByteCount {
+        ByteCount::new(u64::from(self.size))
+    }
+    fn enqueued(&self) -> Instant {
+        self.enqueued
+    }
+    fn set_enqueued(&mut self, now: Instant) {
+        self.enqueued = now;
+    }
+    fn airtime_estimate(&self) -> Span {
+        Span::from_nanos(u64::from(self.estimate_nanos))
+    }
+    fn set_airtime_estimate(&mut self, estimate: Span) {
+        self.estimate_nanos = u32::try_from(estimate.as_nanos()).unwrap_or(u32::MAX);
+    }
+}

@@ -1,0 +1,69 @@
+//! Counted streams of random numbers, one for each entity that draws.
+//!
+//! What the world does (fading, shadowing, interference) is not drawn here: it is a keyed function of seed, link and time,
+//! so that every scheme meets the same channel ([`crate::channel`]).
+
+use rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+
+/// What a stream is for; streams of different purposes never meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Backoff,
+    Reception,
+    Arrivals,
+    FrameSizes,
+    Wire,
+    Queue,
+}
+
+/// One stream.
+#[derive(Debug, Clone)]
+pub(crate) struct Stream(Pcg64Mcg);
+
+/// Mixes 64 bits so that neighbouring keys give unrelated values (Steele et al., SplitMix, 2014).
+pub(crate) const fn mix(key: u64) -> u64 {
+    let mut z = key.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// A seed for something that draws by itself.
+pub(crate) const fn seed_for(seed: u64, purpose: Purpose, entity: u64) -> u64 {
+    mix(mix(seed ^ 0xA1B0_0D00) ^ mix(((purpose as u64) << 48) ^ entity))
+}
+
+impl Stream {
+    /// The stream of an entity.
+    pub(crate) fn new(seed: u64, purpose: Purpose, entity: u64) -> Self {
+        let low = seed_for(seed, purpose, entity);
+        Self(Pcg64Mcg::new(u128::from(mix(low)) << 64 | u128::from(low) | 1))
+    }
+
+    /// Uniform in 0 to `max`, where `max` is a power of two less one, as contention windows are.
+    pub(crate) fn window(&mut self, max: u16) -> u32 {
+        let bits = (self.0.next_u64() >> 32) as u32;
+        if max & max.wrapping_add(1) == 0 {
+            bits & u32::from(max)
+        } else {
+            ((u64::from(bits) * (u64::from(max) + 1)) >> 32) as u32
+        }
+    }
+
+    /// Uniform in [0, 1).
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Exponential with mean 1.
+    pub(crate) fn exponential(&mut self) -> f64 {
+        -libm::log(1.0 - self.unit())
+    }
+
+    /// Normal with mean 0 and variance 1 (Box-Muller).
+    pub(crate) fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(2.0 * self.exponential());
+        radius * libm::cos(std::f64::consts::TAU * self.unit())
+    }
+}

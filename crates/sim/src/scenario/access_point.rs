@@ -1,0 +1,127 @@
+//! `[access-point]`, `[uplink]` and `[wire]`: the transmitters' paths and what lies behind the access point.
+
+use airbound_units::{BitRate, Span};
+use airbound_wifi::Format;
+use serde::Serialize;
+
+use super::error::ScenarioError;
+use super::path::{self, Path, Preset};
+use super::scheme::{QUEUES, RATES, Slot};
+use super::section::Section;
+
+/// The access point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct AccessPoint {
+    /// From where the depths of the path come.
+    pub preset: Preset,
+    /// Spatial streams that it can send, 1 to 4.
+    pub streams: u8,
+    /// The layers below its queueing scheme.
+    pub path: Path,
+}
+
+impl AccessPoint {
+    pub(super) fn read(section: &Section<'_>, standard: Format) -> Result<Self, ScenarioError> {
+        section.allow("[access-point]", &[&["preset", "streams", "path"]])?;
+        let preset = path::read_preset(section, Preset::Mac80211)?;
+        let (default, most) = match standard {
+            Format::Legacy => (1, 1),
+            _ => (2, 4),
+        };
+        Ok(Self {
+            preset,
+            streams: section.whole("streams", default, 1..=most)?,
+            path: Path::read(&section.table("path")?, preset, standard)?,
+        })
+    }
+}
+
+/// What every station sends with.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Uplink {
+    /// The queueing scheme of the stations.
+    pub queue: Slot,
+    /// The rate control of the stations; `None` takes that of the scheme.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Slot>,
+    /// From where the depths of the path come.
+    pub preset: Preset,
+    /// The layers below the stations' queueing scheme.
+    pub path: Path,
+}
+
+impl Uplink {
+    pub(super) fn read(section: &Section<'_>, standard: Format) -> Result<Self, ScenarioError> {
+        section.allow("[uplink]", &[&["queue", "rate", "preset", "path"]])?;
+        let preset = path::read_preset(section, Preset::Direct)?;
+        Ok(Self {
+            queue: Slot::read(section, "queue", QUEUES)?.unwrap_or_else(|| Slot::fifo(1000)),
+            rate: Slot::read(section, "rate", RATES)?,
+            preset,
+            path: Path::read(&section.table("path")?, preset, standard)?,
+        })
+    }
+}
+
+/// The wired way between the servers and the access point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Wire {
+    /// The bottleneck that all flows share, each direction by itself.
+    pub rate: BitRate,
+    /// Packets that wait for the bottleneck; more are dropped at the tail.
+    pub queue: u32,
+    /// One way, in each direction.
+    #[serde(flatten)]
+    pub way: WireWay,
+}
+
+/// What a packet meets on the wire besides the shared bottleneck; each flow may have its own.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct WireWay {
+    /// One-way delay.
+    pub delay: Span,
+    /// Probability that a packet is lost, 0 to 1.
+    pub loss: f64,
+    /// Extra delay of a packet, uniform from zero to this; packets stay in order.
+    pub jitter: Span,
+}
+
+const WAY_KEYS: &[&str] = &["delay", "loss", "jitter"];
+
+impl WireWay {
+    /// Reads the keys over `default`.
+    pub(super) fn read(section: &Section<'_>, default: Self) -> Result<Self, ScenarioError> {
+        let longest = Span::from_secs(10);
+        Ok(Self {
+            delay: section.ranged("delay", default.delay, Span::ZERO..=longest)?,
+            loss: section.number("loss", default.loss, 0.0..=1.0)?,
+            jitter: section.ranged("jitter", default.jitter, Span::ZERO..=longest)?,
+        })
+    }
+
+    /// Reads a flow's own `wire` table.
+    pub(super) fn read_own(section: &Section<'_>, default: Self) -> Result<Self, ScenarioError> {
+        section.allow("a flow's wire", &[WAY_KEYS])?;
+        Self::read(section, default)
+    }
+}
+
+impl Wire {
+    pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
+        section.allow("[wire]", &[&["rate", "queue"], WAY_KEYS])?;
+        let default = WireWay { delay: Span::from_millis(1), loss: 0.0, jitter: Span::ZERO };
+        Ok(Self {
+            rate: section.ranged(
+                "rate",
+                BitRate::from_mbps(1000),
+                BitRate::from_kbps(1)..=BitRate::from_mbps(1_000_000),
+            )?,
+            queue: section.whole("queue", 10_000, 1..=10_000_000)?,
+            way: WireWay::read(section, default)?,
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! `[[neighbour]]` and `[[interference]]`: who else uses the channel.
+
+use airbound_units::{BitRate, ByteCount, Decibel, Span};
+use airbound_wifi::{Category, Legacy, Rate};
+use serde::{Serialize, Serializer};
+
+use super::error::ScenarioError;
+use super::section::Section;
+use super::station::read_name;
+use super::text;
+
+/// Another network on the same channel: transmitters that contend by the same rules.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Neighbour {
+    /// Its name.
+    pub name: String,
+    /// How many transmitters it has, each with the same load.
+    pub transmitters: u32,
+    /// What each transmitter is offered.
+    pub load: Load,
+    /// The PHY rate of its data.
+    pub rate: Rate,
+    /// The IP packet in each MPDU.
+    pub size: ByteCount,
+    /// Most MPDUs of an aggregate.
+    pub ampdu_mpdus: u16,
+    /// The access category it contends in.
+    pub category: Category,
+}
+
+/// What a transmitter is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Load {
+    /// Packets at this mean rate, at exponential intervals.
+    Offered(BitRate),
+    /// It always has a packet to send.
+    Saturated,
+}
+
+impl Serialize for Load {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Offered(rate) => serializer.collect_str(rate),
+            Self::Saturated => serializer.serialize_str("saturated"),
+        }
+    }
+}
+
+/// Bursts of something that is not Wi-Fi.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Interference {
+    /// Its name.
+    pub name: String,
+    /// Mean length of a burst (exponential).
+    pub mean_on: Span,
+    /// Mean pause between bursts (exponential).
+    pub mean_off: Span,
+    /// What a burst does.
+    #[serde(flatten)]
+    pub effect: Effect,
+    /// When bursts may begin.
+    pub start: Span,
+    /// When the last one ends; `None` at the end of the run.
+    #[serde(serialize_with = "text::or_never")]
+    pub stop: Option<Span>,
+}
+
+/// What a burst of interference does.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "effect", rename_all = "kebab-case")]
+pub enum Effect {
+    /// Everyone finds the channel busy; what is on the air goes on.
+    Busy,
+    /// The noise rises; carrier sense does not notice.
+    Noise {
+        /// By how much.
+        level: Decibel,
+    },
+}
+
+/// The most contending transmitters of all neighbours together.
+pub(super) const MOST_TRANSMITTERS: u32 = 200;
+
+impl Neighbour {
+    pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
+        section.allow(
+            "a neighbour",
+            &[&["name", "transmitters", "load", "rate", "size", "ampdu-mpdus", "category"]],
+        )?;
+        let load = match section.text("load")? {
+            None | Some("saturated") => Load::Saturated,
+            Some(_) => Load::Offered(section.ranged(
+                "load",
+                BitRate::from_mbps(1),
+                BitRate::from_bps(1000)..=BitRate::from_mbps(100_000),
+            )?),
+        };
+        let rate = section.quantity("rate", "OFDM 24 Mbit/s")?.unwrap_or(Rate::legacy(Legacy::Mbps24));
+        let most = if rate.as_legacy().is_some() { 1 } else { 256 };
+        Ok(Self {
+            name: read_name(section)?,
+            transmitters: section.whole("transmitters", 1, 1..=MOST_TRANSMITTERS)?,
+            load,
+            rate,
+            size: section.ranged("size", ByteCount::new(1500), ByteCount::new(20)..=ByteCount::new(2304))?,
+            ampdu_mpdus: section.whole("ampdu-mpdus", 1, 1..=most)?,
+            category: section.choice("category", Category::Be, text::CATEGORIES)?,
+        })
+    }
+}
+
+impl Interference {
+    pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
+        let common: &[&str] = &["name", "mean-on", "mean-off", "effect", "start", "stop"];
+        let noise = section.choice("effect", false, &[("busy", false), ("noise", true)])?;
+        let effect = if noise {
+            section.allow("interference with the effect noise", &[common, &["level"]])?;
+            if !section.has("level") {
+                return Err(section.missing("level", "write for example level = \"10 dB\""));
+            }
+            let range = Decibel::new(0.0)..=Decibel::new(100.0);
+            Effect::Noise { level: section.ranged("level", Decibel::new(10.0), range)? }
+        } else {
+            section.allow("interference with the effect busy", &[common])?;
+            Effect::Busy
+        };
+        let lengths = Span::from_micros(10)..=Span::from_secs(3600);
+        let longest = Span::from_secs(86_400);
+        let start = section.ranged("start", Span::ZERO, Span::ZERO..=longest)?;
+        let stop = match section.text("stop")? {
+            None | Some("never") => None,
+            Some(_) => Some(section.ranged("stop", longest, Span::ZERO..=longest)?),
+        };
+        if stop.is_some_and(|stop| stop <= start) {
+            return Err(section.wrong("stop", "is not after start"));
+        }
+        Ok(Self {
+            name: read_name(section)?,
+            mean_on: section.ranged("mean-on", Span::from_millis(10), lengths.clone())?,
+            mean_off: section.ranged("mean-off", Span::from_millis(100), lengths)?,
+            effect,
+            start,
+            stop,
+        })
+    }
+}

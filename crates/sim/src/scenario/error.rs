@@ -1,0 +1,118 @@
+//! What can be wrong with a scenario.
+
+use std::fmt;
+
+/// Where a value was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// A line of a file, counted from 1.
+    Line {
+        /// The file, as it was named.
+        file: String,
+        /// The line.
+        line: u32,
+    },
+    /// An option of the command line, such as `--set flow.vr.rate=20 Mbit/s`.
+    Option(String),
+    /// A file as a whole.
+    File(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line { file, line } => write!(f, "{file}:{line}"),
+            Self::Option(option) => f.write_str(option),
+            Self::File(file) => f.write_str(file),
+        }
+    }
+}
+
+/// Why a scenario was refused: one sentence with place, key and what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScenarioError {
+    /// The file cannot be read.
+    #[error("{file}: cannot be read: {reason}")]
+    Read {
+        /// The file.
+        file: String,
+        /// What the operating system says.
+        reason: String,
+    },
+    /// The text is not TOML.
+    #[error("{place}: not valid TOML: {reason}")]
+    Syntax {
+        /// Where.
+        place: Place,
+        /// What the TOML reader says.
+        reason: String,
+    },
+    /// A key that nobody reads.
+    #[error("{place}: unknown key {key}; {hint}")]
+    UnknownKey {
+        /// Where.
+        place: Place,
+        /// The whole dotted key.
+        key: String,
+        /// The nearest known key, or all known ones.
+        hint: String,
+    },
+    /// A key that has no default is not there.
+    #[error("{place}: {key} is missing; {hint}")]
+    Missing {
+        /// Where its table begins.
+        place: Place,
+        /// The whole dotted key.
+        key: String,
+        /// What to write.
+        hint: String,
+    },
+    /// A value that cannot be used.
+    #[error("{place}: {key} {problem}")]
+    Value {
+        /// Where.
+        place: Place,
+        /// The whole dotted key.
+        key: String,
+        /// What is wrong and what is allowed.
+        problem: String,
+    },
+    /// An override that names nothing.
+    #[error("{option}: {problem}")]
+    Override {
+        /// The option as it was written.
+        option: String,
+        /// What is wrong and what is allowed.
+        problem: String,
+    },
+    /// A trace file that cannot be used.
+    #[error("{place}: {key}: {problem}")]
+    Trace {
+        /// Where the trace is named.
+        place: Place,
+        /// The whole dotted key.
+        key: String,
+        /// What is wrong, with file and line of the trace.
+        problem: String,
+    },
+    /// There is no shipped scenario of this name.
+    #[error("there is no shipped scenario \"{name}\" and no such file; shipped are {known}")]
+    NotShipped {
+        /// What was asked for.
+        name: String,
+        /// The names of the shipped scenarios.
+        known: String,
+    },
+    /// A name of a scheme that cannot be understood.
+    #[error("{place}: scheme \"{scheme}\" {problem}")]
+    Scheme {
+        /// Where.
+        place: Place,
+        /// What was read.
+        scheme: String,
+        /// What is wrong and what is allowed.
+        problem: String,
+    },
+}

@@ -1,0 +1,391 @@
+//! What is simulated, as a TOML file with units in its values: read strictly, and resolved with every default filled in.
+//!
+//! `docs/scenarios.md` is the reference of all keys.
+
+mod access_point;
+mod air;
+mod disturbance;
+mod error;
+mod flow;
+mod link;
+mod node;
+mod overrides;
+mod path;
+mod scheme;
+mod section;
+mod shipped;
+mod station;
+mod text;
+mod trace_link;
+
+use std::collections::BTreeSet;
+use std::path::Path as FilePath;
+
+use airbound_units::Span;
+use serde::Serialize;
+
+pub use access_point::{AccessPoint, Uplink, Wire, WireWay};
+pub use air::{Air, Edca, ErrorModel};
+pub use disturbance::{Effect, Interference, Load, Neighbour};
+pub use error::{Place, ScenarioError};
+pub use flow::{
+    Bulk, Datagrams, Direction, Flow, ShortTransfers, SizeLaw, TcpOptions, Traffic, Transport, VrStream,
+};
+pub use link::{ChannelSpec, Fading, Independence, LogDistance, Motion, Position, Shape, Walk};
+pub use overrides::Overrides;
+pub use path::{DriverOrder, Form, Path, Preset};
+pub use scheme::{Scheme, Slot};
+pub use shipped::{Shipped, find as find_shipped, shipped};
+pub use station::Station;
+pub use trace_link::{TraceLink, TraceUse};
+
+use section::{Document, Section};
+
+/// A scenario with every value resolved: groups are expanded, defaults filled in, traces read.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Scenario {
+    /// One line that says what it is.
+    pub title: String,
+    /// What it shows.
+    pub description: String,
+    /// How long is measured, after the warm-up.
+    pub duration: Span,
+    /// How long is simulated before that without being measured.
+    pub warm_up: Span,
+    /// Length of a window of the time series.
+    pub window: Span,
+    /// From where all randomness comes.
+    pub seed: u64,
+    /// The name of the flow, or group of flows, that the headline is about.
+    pub focus: String,
+    /// The names of the schemes that `compare` compares unless told otherwise.
+    pub schemes: Vec<String>,
+    /// What all transmitters share.
+    pub air: Air,
+    /// The access point.
+    pub access_point: AccessPoint,
+    /// Who decides.
+    pub scheme: Scheme,
+    /// What the stations send with.
+    pub uplink: Uplink,
+    /// The way between servers and access point.
+    pub wire: Wire,
+    /// The stations; their index is their number.
+    #[serde(rename = "station")]
+    pub stations: Vec<Station>,
+    /// The flows; their index is their number.
+    #[serde(rename = "flow")]
+    pub flows: Vec<Flow>,
+    /// Other networks on the channel.
+    #[serde(rename = "neighbour")]
+    pub neighbours: Vec<Neighbour>,
+    /// Bursts of interference.
+    #[serde(rename = "interference")]
+    pub interferences: Vec<Interference>,
+}
+
+const KEYS: &[&str] = &[
+    "title",
+    "description",
+    "duration",
+    "warm-up",
+    "window",
+    "seed",
+    "focus",
+    "schemes",
+    "air",
+    "access-point",
+    "scheme",
+    "uplink",
+    "wire",
+    "station",
+    "flow",
+    "neighbour",
+    "interference",
+];
+
+/// The longest run.
+const LONGEST: Span = Span::from_secs(86_400);
+/// The largest scenario file, in bytes.
+const LARGEST_FILE: u64 = 1_000_000;
+/// The schemes that are compared unless the scenario says otherwise.
+const DEFAULT_SCHEMES: [&str; 4] = ["fifo", "codel", "pie", "linux"];
+
+impl Scenario {
+    /// Reads a scenario by what was typed: a file if there is one of that name, a shipped scenario otherwise.
+    ///
+    /// # Errors
+    /// There is neither, or its content or an override is wrong.
+    pub fn open(name: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        let file = FilePath::new(name);
+        let looks_like_file = name.contains(['/', '\\']) || name.ends_with(".toml");
+        if looks_like_file || file.is_file() {
+            return Self::load(file, overrides);
+        }
+        shipped::find(name)?.load(overrides)
+    }
+
+    /// Reads a scenario file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its content or an override is wrong.
+    pub fn load(file: &FilePath, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        let name = file.display().to_string();
+        let unreadable = |reason: String| ScenarioError::Read { file: name.clone(), reason };
+        let metadata = std::fs::metadata(file).map_err(|error| unreadable(error.to_string()))?;
+        if !metadata.is_file() {
+            return Err(unreadable("it is not a file".to_owned()));
+        }
+        if metadata.len() > LARGEST_FILE {
+            return Err(unreadable(format!("it has {} bytes; allowed are {LARGEST_FILE}", metadata.len())));
+        }
+        let bytes = std::fs::read(file).map_err(|error| unreadable(error.to_string()))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| unreadable("it is not a text in UTF-8".to_owned()))?;
+        let folder = file.parent().unwrap_or(FilePath::new(""));
+        Self::read(&text, &name, Some(folder), overrides)
+    }
+
+    /// Reads the text of a scenario; `origin` is its name in messages. File names in it are relative to the working
+    /// directory.
+    ///
+    /// # Errors
+    /// The text or an override is wrong.
+    pub fn parse(text: &str, origin: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        Self::read(text, origin, Some(FilePath::new("")), overrides)
+    }
+
+    fn read(
+        text: &str,
+        file: &str,
+        folder: Option<&FilePath>,
+        overrides: &Overrides,
+    ) -> Result<Self, ScenarioError> {
+        if text.len() as u64 > LARGEST_FILE {
+            return Err(ScenarioError::Read {
+                file: file.to_owned(),
+                reason: format!("it has {} bytes; allowed are {LARGEST_FILE}", text.len()),
+            });
+        }
+        let mut root = node::parse_document(text, file)?;
+        overrides.apply(&mut root)?;
+        let options = overrides.options();
+        let document = Document { file, folder, options: &options };
+        Self::from_section(&Section::top(&document, &root))
+    }
+
+    fn from_section(top: &Section<'_>) -> Result<Self, ScenarioError> {
+        top.allow("a scenario", &[KEYS])?;
+        if !top.has("duration") {
+            return Err(top.missing("duration", "write for example duration = \"20 s\""));
+        }
+        let duration = top.ranged("duration", Span::from_secs(20), Span::from_millis(1)..=LONGEST)?;
+        let warm_up = top.ranged("warm-up", Span::ZERO, Span::ZERO..=LONGEST)?;
+        if duration + warm_up > LONGEST {
+            return Err(top.wrong("warm-up", format!("and duration together exceed {LONGEST}")));
+        }
+        let air = Air::read(&top.table("air")?)?;
+        let access_point = AccessPoint::read(&top.table("access-point")?, air.standard)?;
+        let scheme = Scheme::read(&top.table("scheme")?)?;
+        let uplink = Uplink::read(&top.table("uplink")?, air.standard)?;
+        let wire = Wire::read(&top.table("wire")?)?;
+        let stations = read_stations(top, &air, &access_point)?;
+        let (flows, focus) = read_flows(top, &stations, &wire)?;
+        let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
+        let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();
+        if transmitters > disturbance::MOST_TRANSMITTERS {
+            return Err(top.wrong(
+                "neighbour",
+                format!(
+                    "entries have {transmitters} transmitters; allowed are {} in all",
+                    disturbance::MOST_TRANSMITTERS
+                ),
+            ));
+        }
+        let schemes = match top.texts("schemes")? {
+            Some(names) => names.into_iter().map(str::to_owned).collect(),
+            None => DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
+        };
+        for name in &schemes {
+            scheme.named(name, &top.place_of("schemes"))?;
+        }
+        Ok(Self {
+            title: read_line(top, "title")?,
+            description: read_line(top, "description")?,
+            duration,
+            warm_up,
+            window: top.ranged(
+                "window",
+                Span::from_millis(100),
+                Span::from_millis(1)..=Span::from_secs(3600),
+            )?,
+            seed: top.whole("seed", 1, 0..=u64::MAX >> 1)?,
+            focus,
+            schemes,
+            air,
+            access_point,
+            scheme,
+            uplink,
+            wire,
+            stations,
+            flows,
+            neighbours,
+            interferences: read_all(top, "interference", Interference::read, |entry| &entry.name)?,
+        })
+    }
+
+    /// The resolved scenario as TOML: reading it again gives the same scenario.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        // Serialising plain structs of texts and finite numbers cannot fail.
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// When the run ends, counted from its beginning.
+    #[must_use]
+    pub fn end(&self) -> Span {
+        self.warm_up + self.duration
+    }
+
+    /// The flows that the headline is about.
+    pub fn focus_flows(&self) -> impl Iterator<Item = (usize, &Flow)> {
+        self.flows.iter().enumerate().filter(|(_, flow)| flow.name == self.focus || flow.group == self.focus)
+    }
+
+    /// The number of the station of that name.
+    #[must_use]
+    pub fn station_index(&self, name: &str) -> Option<usize> {
+        self.stations.iter().position(|station| station.name == name)
+    }
+
+    /// The same scenario under another scheme, named as in `--schemes`.
+    ///
+    /// # Errors
+    /// The name is not understood; see [`Scheme::with_name`].
+    pub fn with_scheme(&self, name: &str) -> Result<Self, ScenarioError> {
+        Ok(Self { scheme: self.scheme.with_name(name)?, ..self.clone() })
+    }
+}
+
+fn read_line(top: &Section<'_>, key: &str) -> Result<String, ScenarioError> {
+    let text = top.text(key)?.unwrap_or_default();
+    if text.len() > 5000 {
+        return Err(top.wrong(key, format!("has {} bytes; allowed are 5000", text.len())));
+    }
+    Ok(text.to_owned())
+}
+
+fn read_stations(
+    top: &Section<'_>,
+    air: &Air,
+    access_point: &AccessPoint,
+) -> Result<Vec<Station>, ScenarioError> {
+    let mut stations: Vec<Station> = Vec::new();
+    let mut names = BTreeSet::new();
+    for section in top.tables("station")? {
+        for station in station::read(&section, air, access_point)? {
+            if !names.insert(station.name.clone()) {
+                return Err(
+                    section.wrong("name", format!("is given twice: there already is a {}", station.name))
+                );
+            }
+            stations.push(station);
+        }
+        if stations.len() > station::MOST_STATIONS {
+            let key = if section.has("count") { "count" } else { "name" };
+            return Err(section.wrong(
+                key,
+                format!(
+                    "brings the number of stations to {}; a scenario has at most {}",
+                    stations.len(),
+                    station::MOST_STATIONS
+                ),
+            ));
+        }
+    }
+    if stations.is_empty() {
+        return Err(top.missing("station", "write at least one [[station]]"));
+    }
+    Ok(stations)
+}
+
+fn read_flows(
+    top: &Section<'_>,
+    stations: &[Station],
+    wire: &Wire,
+) -> Result<(Vec<Flow>, String), ScenarioError> {
+    let mut entries = Vec::new();
+    let mut names = BTreeSet::new();
+    let mut total = 0;
+    for section in top.tables("flow")? {
+        let entry = flow::read(&section, stations, wire.way)?;
+        for flow in &entry.flows {
+            if !names.insert(flow.name.clone()) {
+                return Err(
+                    section.wrong("name", format!("is given twice: there already is a {}", flow.name))
+                );
+            }
+        }
+        total += entry.flows.len();
+        if total > flow::MOST_FLOWS {
+            return Err(section.wrong(
+                "name",
+                format!("brings the number of flows to {total}; a scenario has at most {}", flow::MOST_FLOWS),
+            ));
+        }
+        entries.push(entry);
+    }
+    let all = || entries.iter().flat_map(|entry| &entry.flows);
+    let focus = match top.text("focus")? {
+        Some(name) => {
+            if !all().any(|flow| flow.name == name || flow.group == name) {
+                let known: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).take(20).collect();
+                let problem = format!(
+                    "is \"{}\", which no flow is named; flows are {}",
+                    node::shortened(name),
+                    known.join(", ")
+                );
+                return Err(top.wrong("focus", problem));
+            }
+            name.to_owned()
+        }
+        // The headline is about the flow with a deadline, or the first.
+        None => {
+            let vr = all().find(|flow| matches!(flow.traffic, Traffic::Vr(_)));
+            match vr.or_else(|| all().next()) {
+                Some(flow) => flow.group.clone(),
+                None => return Err(top.missing("flow", "write at least one [[flow]]")),
+            }
+        }
+    };
+    let mut flows = Vec::with_capacity(total);
+    for entry in entries {
+        for mut flow in entry.flows {
+            let focused = flow.name == focus || flow.group == focus;
+            flow.protected = entry.protected.unwrap_or(focused);
+            flows.push(flow);
+        }
+    }
+    Ok((flows, focus))
+}
+
+fn read_all<T>(
+    top: &Section<'_>,
+    key: &str,
+    read: impl Fn(&Section<'_>) -> Result<T, ScenarioError>,
+    name: impl Fn(&T) -> &String,
+) -> Result<Vec<T>, ScenarioError> {
+    let mut all: Vec<T> = Vec::new();
+    for section in top.tables(key)? {
+        let entry = read(&section)?;
+        if all.iter().any(|other| name(other) == name(&entry)) {
+            return Err(section.wrong("name", format!("is given twice: there already is a {}", name(&entry))));
+        }
+        if all.len() >= 200 {
+            return Err(section.wrong("name", format!("is the 201st {key}; allowed are 200")));
+        }
+        all.push(entry);
+    }
+    Ok(all)
+}

@@ -1,0 +1,243 @@
+//! `[access-point.path]`: the layers of a transmit path below the queueing scheme, each with its depth.
+
+use airbound_units::{ByteCount, Span};
+use airbound_wifi::Format;
+use airbound_wifi::ampdu::AmpduLimits;
+use serde::Serialize;
+
+use super::error::ScenarioError;
+use super::node::{Node, Value};
+use super::section::Section;
+use super::text;
+
+/// A transmit path whose depths are known from a driver or a simulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// Linux's mac80211 over a card whose firmware schedules: FQ-CoDel bounded by the airtime queue limit, packets
+    /// waiting in the firmware, aggregates formed at channel access.
+    Mac80211,
+    /// Linux's ath9k since it has per-station queues: aggregates formed ahead by the driver, two in hardware, no airtime
+    /// queue limit (LAST-PQ's access point).
+    Ath9kFq,
+    /// One queue, aggregated at channel access: a transmit path without layers, as ns-3's.
+    Direct,
+}
+
+/// When an aggregate is put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// When the channel has been won: whatever waits then may join.
+    AtAccess,
+    /// When the hardware queue has room: it then waits there as it is.
+    Ahead,
+}
+
+/// The order in which a driver's queue serves stations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriverOrder {
+    /// First come, first served.
+    OldestFirst,
+    /// One aggregate for each station in turn.
+    RoundRobin,
+}
+
+/// The depths of a transmit path.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Path {
+    /// PPDUs that the hardware holds in each category, the one on the air included.
+    pub hardware_aggregates: u16,
+    /// When an aggregate is put together.
+    pub form: Form,
+    /// Packets that wait below the queueing scheme in each category; 0: there is no such queue; `None`: no limit but
+    /// that of the airtime queue limit.
+    #[serde(serialize_with = "text::or_unlimited")]
+    pub driver_queue: Option<u32>,
+    /// The order in which that queue serves stations.
+    pub driver_order: DriverOrder,
+    /// Most MPDUs of an aggregate.
+    pub max_ampdu_mpdus: u16,
+    /// Most bytes of an A-MPDU.
+    pub max_ampdu_bytes: ByteCount,
+    /// Longest PPDU.
+    pub max_ppdu_duration: Span,
+    /// Most tries of the hardware at each step of a rate chain.
+    pub hardware_tries: u8,
+    /// How often an MPDU is handed to the hardware before it is given up.
+    pub max_grants: u8,
+    /// MPDUs between the oldest unacknowledged one and the newest that may be sent.
+    pub block_ack_window: u16,
+    /// Whether airtime that a station uses for sending counts against its share.
+    pub charge_received_airtime: bool,
+    /// Whether the queueing scheme bounds the airtime that waits below it (Linux's AQL).
+    pub airtime_queue_limit: bool,
+}
+
+/// Most MPDUs of a block acknowledgement: 64 up to VHT (compressed bitmap of 8 octets), 256 in HE.
+const fn largest_window(standard: Format) -> u16 {
+    match standard {
+        Format::Legacy | Format::Ht | Format::Vht => 64,
+        Format::He => 256,
+    }
+}
+
+/// The most MPDUs as the number that a path holds.
+fn mpdus_of(limits: AmpduLimits) -> u16 {
+    u16::try_from(limits.max_mpdus).unwrap_or(u16::MAX)
+}
+
+impl Preset {
+    /// The depths of the preset for a standard.
+    #[must_use]
+    pub fn path(self, standard: Format) -> Path {
+        let limits = AmpduLimits::of(standard);
+        let ath9k = limits.and(AmpduLimits::ath9k());
+        // What the standard alone says.
+        let direct = Path {
+            hardware_aggregates: 1,
+            form: Form::AtAccess,
+            driver_queue: Some(0),
+            driver_order: DriverOrder::OldestFirst,
+            max_ampdu_mpdus: mpdus_of(limits),
+            max_ampdu_bytes: limits.max_bytes,
+            max_ppdu_duration: limits.max_duration,
+            // No rate chain: each try is a decision of its own.
+            hardware_tries: 1,
+            // dot11ShortRetryLimit; ns-3 counts an aggregate's MPDUs likewise (MaxSsrc, MaxSlrc).
+            max_grants: 7,
+            block_ack_window: largest_window(standard),
+            charge_received_airtime: false,
+            airtime_queue_limit: false,
+        };
+        match self {
+            Self::Direct => direct,
+            Self::Mac80211 => Path {
+                // Firmware takes what AQL lets through and serves its stations in turn.
+                driver_queue: None,
+                driver_order: DriverOrder::RoundRobin,
+                // `max_rate_tries` of mt76 and ath9k.
+                hardware_tries: 10,
+                // mt76 lets the card send an MPDU 15 times (MT_TXD3_REM_TX_COUNT).
+                max_grants: 15,
+                charge_received_airtime: true,
+                airtime_queue_limit: true,
+                ..direct
+            },
+            Self::Ath9kFq => Path {
+                // ATH_AGGR_MIN_QDEPTH: the driver stops at two aggregates.
+                hardware_aggregates: 2,
+                form: Form::Ahead,
+                // See `AmpduLimits::ath9k`.
+                max_ampdu_mpdus: mpdus_of(ath9k),
+                max_ampdu_bytes: ath9k.max_bytes,
+                max_ppdu_duration: ath9k.max_duration,
+                // `max_rate_tries`.
+                hardware_tries: 10,
+                // ATH_MAX_SW_RETRIES.
+                max_grants: 30,
+                // `ath_rx_count_airtime`.
+                charge_received_airtime: true,
+                ..direct
+            },
+        }
+    }
+}
+
+pub(super) const KEYS: &[&str] = &[
+    "hardware-aggregates",
+    "form",
+    "driver-queue",
+    "driver-order",
+    "max-ampdu-mpdus",
+    "max-ampdu-bytes",
+    "max-ppdu-duration",
+    "hardware-tries",
+    "max-grants",
+    "block-ack-window",
+    "charge-received-airtime",
+    "airtime-queue-limit",
+];
+
+/// Reads `preset`.
+pub(super) fn read_preset(section: &Section<'_>, default: Preset) -> Result<Preset, ScenarioError> {
+    const AVAILABLE: &[(&str, Preset)] =
+        &[("mac80211", Preset::Mac80211), ("ath9k-fq", Preset::Ath9kFq), ("direct", Preset::Direct)];
+    if let Some(later @ ("ath9k-2014" | "openwifi")) = section.text("preset")? {
+        return Err(section.wrong(
+            "preset",
+            format!(
+                "is \"{later}\", which is not available yet; available are \"mac80211\", \"ath9k-fq\" and \"direct\""
+            ),
+        ));
+    }
+    section.choice("preset", default, AVAILABLE)
+}
+
+impl Path {
+    /// The limits of an aggregate as `airbound_wifi` speaks of them.
+    #[must_use]
+    pub fn ampdu_limits(&self) -> AmpduLimits {
+        AmpduLimits {
+            max_mpdus: u32::from(self.max_ampdu_mpdus),
+            max_bytes: self.max_ampdu_bytes,
+            max_duration: self.max_ppdu_duration,
+        }
+    }
+
+    /// Reads `[….path]` over the depths of a preset.
+    pub(super) fn read(
+        section: &Section<'_>,
+        preset: Preset,
+        standard: Format,
+    ) -> Result<Self, ScenarioError> {
+        section.allow("a transmit path", &[KEYS])?;
+        let base = preset.path(standard);
+        let driver_queue = match section.get("driver-queue") {
+            Some(Node { value: Value::Text(word), .. }) if word == "unlimited" => None,
+            Some(Node { value: Value::Text(_), .. }) => {
+                return Err(section.wrong(
+                    "driver-queue",
+                    "is a text; allowed is a whole number of packets from 0 to 100000, or \"unlimited\"",
+                ));
+            }
+            Some(_) => Some(section.whole("driver-queue", 0, 0..=100_000)?),
+            None => base.driver_queue,
+        };
+        let window = largest_window(standard);
+        let limits = AmpduLimits::of(standard);
+        Ok(Self {
+            hardware_aggregates: section.whole("hardware-aggregates", base.hardware_aggregates, 1..=1000)?,
+            form: section.choice(
+                "form",
+                base.form,
+                &[("at-access", Form::AtAccess), ("ahead", Form::Ahead)],
+            )?,
+            driver_queue,
+            driver_order: section.choice(
+                "driver-order",
+                base.driver_order,
+                &[("oldest-first", DriverOrder::OldestFirst), ("round-robin", DriverOrder::RoundRobin)],
+            )?,
+            max_ampdu_mpdus: section.whole("max-ampdu-mpdus", base.max_ampdu_mpdus, 1..=mpdus_of(limits))?,
+            max_ampdu_bytes: section.ranged(
+                "max-ampdu-bytes",
+                base.max_ampdu_bytes,
+                ByteCount::new(1)..=limits.max_bytes,
+            )?,
+            max_ppdu_duration: section.ranged(
+                "max-ppdu-duration",
+                base.max_ppdu_duration,
+                Span::from_micros(100)..=limits.max_duration,
+            )?,
+            hardware_tries: section.whole("hardware-tries", base.hardware_tries, 1..=30)?,
+            max_grants: section.whole("max-grants", base.max_grants, 1..=255)?,
+            block_ack_window: section.whole("block-ack-window", base.block_ack_window, 1..=window)?,
+            charge_received_airtime: section
+                .boolean("charge-received-airtime", base.charge_received_airtime)?,
+            airtime_queue_limit: section.boolean("airtime-queue-limit", base.airtime_queue_limit)?,
+        })
+    }
+}

@@ -1,0 +1,192 @@
+//! `[scheme]`: who decides, and the short names of combinations.
+
+use std::fmt;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::error::{Place, ScenarioError};
+use super::node::{self, Value};
+use super::section::{Section, nearest};
+
+/// The kinds of queue that a scenario may name.
+pub(super) const QUEUES: &[&str] = &["fifo", "codel", "pie", "fq-codel", "linux", "round-robin"];
+/// The kinds of rate control that a scenario may name.
+pub(super) const RATES: &[&str] = &["fixed", "ideal", "minstrel-ht"];
+/// The kinds of sender that a scenario may name.
+pub(super) const SENDERS: &[&str] = &["cubic", "reno", "bbr"];
+
+/// What fills a slot: a kind, and parameters that differ from its defaults.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slot {
+    kind: &'static str,
+    parameters: toml::Table,
+}
+
+impl Slot {
+    fn plain(kind: &'static str) -> Self {
+        Self { kind, parameters: toml::Table::new() }
+    }
+
+    /// A drop-tail queue of so many packets.
+    pub(super) fn fifo(packets: i64) -> Self {
+        let mut slot = Self::plain("fifo");
+        slot.parameters.insert("packets".to_owned(), toml::Value::Integer(packets));
+        slot
+    }
+
+    /// The kind, such as "fifo" or "minstrel-ht".
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// The parameters that differ from the kind's defaults, as they were written.
+    #[must_use]
+    pub fn parameters(&self) -> &toml::Table {
+        &self.parameters
+    }
+
+    /// Reads a name, or a table with `kind`.
+    pub(super) fn read(
+        section: &Section<'_>,
+        key: &str,
+        kinds: &'static [&'static str],
+    ) -> Result<Option<Self>, ScenarioError> {
+        let Some(node) = section.get(key) else { return Ok(None) };
+        let find = |name: &str| kinds.iter().find(|kind| **kind == name).copied();
+        let allowed = || kinds.iter().map(|kind| format!("\"{kind}\"")).collect::<Vec<_>>().join(", ");
+        match &node.value {
+            Value::Text(name) => {
+                match find(name) {
+                    Some(kind) => Ok(Some(Self::plain(kind))),
+                    None => Err(section
+                        .wrong(key, format!("is {}; allowed are {}", node.value.describe(), allowed()))),
+                }
+            }
+            Value::Table(entries) => {
+                let table = section.table(key)?;
+                let name = table.required_text("kind", &format!("allowed are {}", allowed()))?;
+                let Some(kind) = find(name) else {
+                    return Err(table.wrong("kind", format!("is \"{name}\"; allowed are {}", allowed())));
+                };
+                let parameters = entries
+                    .iter()
+                    .filter(|(name, _)| name != "kind")
+                    .map(|(name, value)| (name.clone(), node::to_toml(value)))
+                    .collect();
+                Ok(Some(Self { kind, parameters }))
+            }
+            other => Err(section.wrong(
+                key,
+                format!(
+                    "is {}; allowed are {} and a table with kind and parameters",
+                    other.describe(),
+                    allowed()
+                ),
+            )),
+        }
+    }
+}
+
+impl Serialize for Slot {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.parameters.is_empty() {
+            return serializer.serialize_str(self.kind);
+        }
+        let mut map = serializer.serialize_map(Some(self.parameters.len() + 1))?;
+        map.serialize_entry("kind", self.kind)?;
+        for (key, value) in &self.parameters {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Who decides: the queue, the rates, and how TCP flows send that do not say themselves.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Scheme {
+    /// Which packets wait, are dropped, go next.
+    pub queue: Slot,
+    /// PHY rate and tries of each transmission.
+    pub rate: Slot,
+    /// Congestion control of TCP flows that do not set their own.
+    pub sender: Slot,
+}
+
+impl Default for Scheme {
+    /// What a Linux access point does out of the box.
+    fn default() -> Self {
+        Self { queue: Slot::plain("linux"), rate: Slot::plain("minstrel-ht"), sender: Slot::plain("cubic") }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}+{}", self.queue.kind, self.rate.kind, self.sender.kind)
+    }
+}
+
+impl Scheme {
+    pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
+        section.allow("[scheme]", &[&["queue", "rate", "sender"]])?;
+        let default = Self::default();
+        Ok(Self {
+            queue: Slot::read(section, "queue", QUEUES)?.unwrap_or(default.queue),
+            rate: Slot::read(section, "rate", RATES)?.unwrap_or(default.rate),
+            sender: Slot::read(section, "sender", SENDERS)?.unwrap_or(default.sender),
+        })
+    }
+
+    /// This scheme with the slots replaced that `name` names: "pie", or "pie+minstrel-ht+bbr" in any order.
+    ///
+    /// A slot that is already filled with the same kind keeps its parameters.
+    ///
+    /// # Errors
+    /// A part names nothing, or a slot is named twice.
+    pub fn with_name(&self, name: &str) -> Result<Self, ScenarioError> {
+        self.named(name, &Place::Option("--schemes".to_owned()))
+    }
+
+    pub(super) fn named(&self, name: &str, place: &Place) -> Result<Self, ScenarioError> {
+        let error = |problem: String| ScenarioError::Scheme {
+            place: place.clone(),
+            scheme: node::shortened(name),
+            problem,
+        };
+        let mut scheme = self.clone();
+        let mut filled = [false; 3];
+        for part in name.split('+').map(str::trim) {
+            let slots = [
+                ("queue", QUEUES, &mut scheme.queue),
+                ("rate control", RATES, &mut scheme.rate),
+                ("sender", SENDERS, &mut scheme.sender),
+            ];
+            let found = slots.into_iter().zip(&mut filled).find_map(|((word, kinds, slot), filled)| {
+                let kind = kinds.iter().find(|kind| **kind == part)?;
+                Some((word, *kind, slot, filled))
+            });
+            let Some((word, kind, slot, filled)) = found else {
+                let all = || QUEUES.iter().chain(RATES).chain(SENDERS).copied();
+                let suggestion =
+                    nearest(part, all()).map_or(String::new(), |name| format!("; did you mean {name}?"));
+                return Err(error(format!(
+                    "names \"{}\", which is no queue ({}), rate control ({}) or sender ({}){suggestion}",
+                    node::shortened(part),
+                    QUEUES.join(", "),
+                    RATES.join(", "),
+                    SENDERS.join(", "),
+                )));
+            };
+            if *filled {
+                return Err(error(format!("names two kinds of {word}; one is allowed")));
+            }
+            *filled = true;
+            if slot.kind != kind {
+                *slot = Slot::plain(kind);
+            }
+        }
+        Ok(scheme)
+    }
+}

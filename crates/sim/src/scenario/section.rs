@@ -1,0 +1,351 @@
+//! Reads one table of a scenario: typed values, unknown keys, sentences for what is wrong.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::str::FromStr;
+
+use super::error::{Place, ScenarioError};
+use super::node::{Node, Origin, Value, shortened};
+
+/// What the whole reading shares.
+pub(super) struct Document<'a> {
+    /// The file as it is named in messages.
+    pub(super) file: &'a str,
+    /// Where relative file names of the scenario begin; `None` for a shipped scenario.
+    pub(super) folder: Option<&'a Path>,
+    /// The overrides as they were written.
+    pub(super) options: &'a [String],
+}
+
+impl Document<'_> {
+    pub(super) fn place(&self, origin: Origin) -> Place {
+        match origin {
+            Origin::Line(line) => Place::Line { file: self.file.to_owned(), line },
+            Origin::Override(index) => {
+                Place::Option(self.options.get(index).cloned().unwrap_or_else(|| "--set".to_owned()))
+            }
+        }
+    }
+}
+
+/// A table with its place in the document.
+#[derive(Clone)]
+pub(super) struct Section<'a> {
+    document: &'a Document<'a>,
+    /// Dotted, empty for the top.
+    path: String,
+    entries: &'a [(String, Node)],
+    origin: Origin,
+}
+
+impl<'a> Section<'a> {
+    /// The whole document.
+    pub(super) fn top(document: &'a Document<'a>, node: &'a Node) -> Self {
+        let entries = match &node.value {
+            Value::Table(entries) => entries.as_slice(),
+            _ => &[],
+        };
+        Self { document, path: String::new(), entries, origin: node.origin }
+    }
+
+    fn of(&self, path: String, node: &'a Node) -> Result<Self, ScenarioError> {
+        match &node.value {
+            Value::Table(entries) => Ok(Self { document: self.document, path, entries, origin: node.origin }),
+            other => Err(ScenarioError::Value {
+                place: self.document.place(node.origin),
+                key: path,
+                problem: format!("is {}; allowed is a table", other.describe()),
+            }),
+        }
+    }
+
+    pub(super) fn document(&self) -> &'a Document<'a> {
+        self.document
+    }
+
+    /// Where the table begins.
+    pub(super) fn place(&self) -> Place {
+        self.document.place(self.origin)
+    }
+
+    /// Where the value of `key` stands, or where the table begins.
+    pub(super) fn place_of(&self, key: &str) -> Place {
+        self.get(key).map_or_else(|| self.place(), |node| self.document.place(node.origin))
+    }
+
+    /// Whether the value of `key` comes from the command line.
+    pub(super) fn is_override(&self, key: &str) -> bool {
+        matches!(self.get(key), Some(Node { origin: Origin::Override(_), .. }))
+    }
+
+    /// The whole dotted key.
+    pub(super) fn key(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&'a Node> {
+        self.entries.iter().find(|(name, _)| name == key).map(|(_, node)| node)
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// An error about the value of `key`.
+    pub(super) fn wrong(&self, key: &str, problem: impl Into<String>) -> ScenarioError {
+        ScenarioError::Value { place: self.place_of(key), key: self.key(key), problem: problem.into() }
+    }
+
+    /// Refuses every key that is not in one of the lists; `owner` says whose keys they are ("a flow of kind cbr").
+    pub(super) fn allow(&self, owner: &str, lists: &[&[&str]]) -> Result<(), ScenarioError> {
+        for (key, node) in self.entries {
+            if lists.iter().all(|list| !list.contains(&key.as_str())) {
+                let known: Vec<&str> = lists.iter().flat_map(|list| list.iter().copied()).collect();
+                return Err(ScenarioError::UnknownKey {
+                    place: self.document.place(node.origin),
+                    key: self.key(&shortened(key)),
+                    hint: hint(key, owner, &known),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The table under `key`; an empty one if there is none.
+    pub(super) fn table(&self, key: &str) -> Result<Self, ScenarioError> {
+        match self.get(key) {
+            Some(node) => self.of(self.key(key), node),
+            None => {
+                Ok(Self { document: self.document, path: self.key(key), entries: &[], origin: self.origin })
+            }
+        }
+    }
+
+    /// The tables of `[[key]]`, each named by its `name` in messages.
+    pub(super) fn tables(&self, key: &str) -> Result<Vec<Self>, ScenarioError> {
+        let Some(node) = self.get(key) else { return Ok(Vec::new()) };
+        let Value::List(items) = &node.value else {
+            return Err(self.wrong(
+                key,
+                format!("is {}; allowed is a list of tables, each headed [[{key}]]", node.value.describe()),
+            ));
+        };
+        items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| {
+                let name = match &item.value {
+                    Value::Table(entries) => entries.iter().find_map(|(key, node)| match &node.value {
+                        Value::Text(text) if key == "name" => Some(shortened(text)),
+                        _ => None,
+                    }),
+                    _ => None,
+                };
+                self.of(format!("{}.{}", self.key(key), name.unwrap_or_else(|| index.to_string())), item)
+            })
+            .collect()
+    }
+
+    /// A text.
+    pub(super) fn text(&self, key: &str) -> Result<Option<&'a str>, ScenarioError> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Node { value: Value::Text(text), .. }) => Ok(Some(text)),
+            Some(node) => {
+                Err(self.wrong(key, format!("is {}; allowed is a text in quotes", node.value.describe())))
+            }
+        }
+    }
+
+    /// A text that may not be left out.
+    pub(super) fn required_text(&self, key: &str, what: &str) -> Result<&'a str, ScenarioError> {
+        self.text(key)?.ok_or_else(|| self.missing(key, what))
+    }
+
+    /// The error that `key` is not there.
+    pub(super) fn missing(&self, key: &str, what: &str) -> ScenarioError {
+        ScenarioError::Missing { place: self.place(), key: self.key(key), hint: what.to_owned() }
+    }
+
+    /// A quantity with its unit; `example` shows how one is written.
+    pub(super) fn quantity<T: FromStr<Err: Display>>(
+        &self,
+        key: &str,
+        example: &str,
+    ) -> Result<Option<T>, ScenarioError> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(node) => self.parse_quantity(key, node, example).map(Some),
+        }
+    }
+
+    /// A quantity inside of `key`, such as an item of a list.
+    pub(super) fn parse_quantity<T: FromStr<Err: Display>>(
+        &self,
+        key: &str,
+        node: &Node,
+        example: &str,
+    ) -> Result<T, ScenarioError> {
+        let problem = match &node.value {
+            Value::Text(text) if text.len() <= 200 => match text.parse() {
+                Ok(quantity) => return Ok(quantity),
+                Err(error) => format!("is wrong: {error}"),
+            },
+            other => {
+                format!(
+                    "is {}; allowed is a text with number and unit such as \"{example}\"",
+                    other.describe()
+                )
+            }
+        };
+        Err(ScenarioError::Value { place: self.document.place(node.origin), key: self.key(key), problem })
+    }
+
+    /// A quantity within a range.
+    pub(super) fn ranged<T: FromStr<Err: Display> + Display + PartialOrd>(
+        &self,
+        key: &str,
+        default: T,
+        range: RangeInclusive<T>,
+    ) -> Result<T, ScenarioError> {
+        let example = default.to_string();
+        let value = self.quantity(key, &example)?.unwrap_or(default);
+        if range.contains(&value) {
+            Ok(value)
+        } else {
+            Err(self.wrong(key, format!("is {value}; allowed is {} to {}", range.start(), range.end())))
+        }
+    }
+
+    /// A whole number within a range.
+    pub(super) fn whole<T>(&self, key: &str, default: T, range: RangeInclusive<T>) -> Result<T, ScenarioError>
+    where
+        T: TryFrom<i128> + Display + PartialOrd + Copy,
+    {
+        let Some(node) = self.get(key) else { return Ok(default) };
+        let allowed = format!("allowed is a whole number from {} to {}", range.start(), range.end());
+        let Value::Integer(number) = &node.value else {
+            return Err(self.wrong(key, format!("is {}; {allowed}", node.value.describe())));
+        };
+        match T::try_from(*number) {
+            Ok(value) if range.contains(&value) => Ok(value),
+            _ => Err(self.wrong(key, format!("is {number}; {allowed}"))),
+        }
+    }
+
+    /// A number without unit within a range.
+    pub(super) fn number(
+        &self,
+        key: &str,
+        default: f64,
+        range: RangeInclusive<f64>,
+    ) -> Result<f64, ScenarioError> {
+        let Some(node) = self.get(key) else { return Ok(default) };
+        let value = match &node.value {
+            Value::Integer(number) => *number as f64,
+            Value::Float(number) => *number,
+            other => {
+                let found = other.describe();
+                return Err(self.wrong(
+                    key,
+                    format!("is {found}; allowed is a number from {} to {}", range.start(), range.end()),
+                ));
+            }
+        };
+        if range.contains(&value) {
+            Ok(value)
+        } else {
+            Err(self.wrong(
+                key,
+                format!("is {value}; allowed is a number from {} to {}", range.start(), range.end()),
+            ))
+        }
+    }
+
+    /// `true` or `false`.
+    pub(super) fn boolean(&self, key: &str, default: bool) -> Result<bool, ScenarioError> {
+        match self.get(key) {
+            None => Ok(default),
+            Some(Node { value: Value::Boolean(value), .. }) => Ok(*value),
+            Some(node) => {
+                Err(self.wrong(key, format!("is {}; allowed are true and false", node.value.describe())))
+            }
+        }
+    }
+
+    /// One of a few words.
+    pub(super) fn choice<T: Copy>(
+        &self,
+        key: &str,
+        default: T,
+        choices: &[(&str, T)],
+    ) -> Result<T, ScenarioError> {
+        let Some(node) = self.get(key) else { return Ok(default) };
+        if let Value::Text(text) = &node.value
+            && let Some((_, choice)) = choices.iter().find(|(name, _)| name == text)
+        {
+            return Ok(*choice);
+        }
+        let names: Vec<String> = choices.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+        Err(self.wrong(key, format!("is {}; allowed are {}", node.value.describe(), names.join(", "))))
+    }
+
+    /// A list of texts.
+    pub(super) fn texts(&self, key: &str) -> Result<Option<Vec<&'a str>>, ScenarioError> {
+        let Some(node) = self.get(key) else { return Ok(None) };
+        let wrong = |found: String| {
+            self.wrong(key, format!("is {found}; allowed is a list of texts such as [\"a\", \"b\"]"))
+        };
+        let Value::List(items) = &node.value else { return Err(wrong(node.value.describe())) };
+        items
+            .iter()
+            .map(|item| match &item.value {
+                Value::Text(text) => Ok(text.as_str()),
+                other => Err(wrong(format!("a list with {}", other.describe()))),
+            })
+            .collect::<Result<_, _>>()
+            .map(Some)
+    }
+}
+
+/// Names the known key that is most like the unknown one, or all of them.
+fn hint(key: &str, owner: &str, known: &[&str]) -> String {
+    let nearest = nearest(key, known.iter().copied());
+    match nearest {
+        Some(name) => format!("did you mean {name}? {owner} knows {}", known.join(", ")),
+        None if known.is_empty() => format!("{owner} has no keys"),
+        None => format!("{owner} knows {}", known.join(", ")),
+    }
+}
+
+/// The candidate that differs least, if it differs little.
+pub(super) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let length = word.chars().count();
+    if length > 60 {
+        return None;
+    }
+    candidates
+        .map(|candidate| (edit_distance(word, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + length.max(candidate.len()) / 4)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Insertions, deletions and replacements (Levenshtein) that make one word of the other.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}

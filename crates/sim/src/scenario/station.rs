@@ -1,0 +1,116 @@
+//! `[[station]]`: who is associated with the access point.
+
+use airbound_wifi::{Format, Rate, Width};
+use serde::Serialize;
+
+use super::access_point::AccessPoint;
+use super::air::{self, Air};
+use super::error::ScenarioError;
+use super::link::ChannelSpec;
+use super::section::Section;
+use super::text;
+
+/// One station.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Station {
+    /// Its name, unlike every other's.
+    pub name: String,
+    /// The name of the `[[station]]` entry it comes from; its own if the entry has one member.
+    pub group: String,
+    /// The newest PPDU format that it speaks.
+    #[serde(serialize_with = "text::standard")]
+    pub standard: Format,
+    /// The widest channel that it uses.
+    pub width: Width,
+    /// Spatial streams that it receives and sends, no more than the access point's.
+    pub streams: u8,
+    /// A fixed rate in both directions; it overrides the scheme's rate control for this station.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// What lies between it and the access point.
+    pub channel: ChannelSpec,
+}
+
+const KEYS: &[&str] = &["name", "group", "count", "standard", "width", "streams", "rate", "channel"];
+
+/// The most stations of a scenario.
+pub(super) const MOST_STATIONS: usize = 200;
+
+/// Reads an entry and makes its members.
+pub(super) fn read(
+    section: &Section<'_>,
+    air: &Air,
+    access_point: &AccessPoint,
+) -> Result<Vec<Station>, ScenarioError> {
+    section.allow("a station", &[KEYS])?;
+    let name = read_name(section)?;
+    let count = section.whole("count", 1, 1..=MOST_STATIONS)?;
+    let standard = section.choice("standard", air.standard, text::STANDARDS)?;
+    if standard > air.standard {
+        return Err(section.wrong(
+            "standard",
+            format!(
+                "is newer than the access point's; allowed is at most {}",
+                text::name_of(text::STANDARDS, &air.standard)
+            ),
+        ));
+    }
+    let width = section.quantity("width", "40 MHz")?.unwrap_or(air.width.min(air::widest(standard)));
+    air::check_width(section, standard, width)?;
+    if width > air.width {
+        return Err(section.wrong("width", format!("is {width}; the channel has {}", air.width)));
+    }
+    let most = if standard == Format::Legacy { 1 } else { access_point.streams };
+    let streams = section.whole("streams", most, 1..=most)?;
+    let rate: Option<Rate> = section.quantity("rate", "HT40 MCS12 2SS LGI")?;
+    if let Some(rate) = rate {
+        let problem = if rate.format() > standard {
+            Some(format!(
+                "the station speaks {} only",
+                text::name_of(text::STANDARDS, &standard).to_uppercase()
+            ))
+        } else if rate.width() > width {
+            Some(format!("the station's channel has {width}"))
+        } else if rate.streams() > streams {
+            Some(format!(
+                "the station has {streams} spatial streams (see streams of it and of [access-point])"
+            ))
+        } else {
+            None
+        };
+        if let Some(problem) = problem {
+            return Err(section.wrong("rate", format!("is {rate}, but {problem}")));
+        }
+    }
+    let channel = ChannelSpec::read(&section.table("channel")?)?;
+    let group = match section.text("group")? {
+        Some(group) => group.to_owned(),
+        None => name.clone(),
+    };
+    let station = Station { name, group, standard, width, streams, rate, channel };
+    Ok(members(count)
+        .map(|suffix| Station { name: format!("{}{suffix}", station.name), ..station.clone() })
+        .collect())
+}
+
+/// The suffixes of the names of a group's members: none for a group of one.
+pub(super) fn members(count: usize) -> impl Iterator<Item = String> {
+    (1..=count).map(move |index| if count == 1 { String::new() } else { format!("-{index}") })
+}
+
+/// Reads `name`: letters, digits, `-` and `_`, so that it can stand in a key and in a file name.
+pub(super) fn read_name(section: &Section<'_>) -> Result<String, ScenarioError> {
+    let name = section.required_text("name", "write for example name = \"phone\"")?;
+    let valid = !name.is_empty()
+        && name.len() <= 60
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if valid {
+        Ok(name.to_owned())
+    } else {
+        Err(section.wrong(
+            "name",
+            format!("is \"{}\"; allowed are 1 to 60 letters, digits, - and _", super::node::shortened(name)),
+        ))
+    }
+}

@@ -1,0 +1,147 @@
+//! Bandwidth over time.
+
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+use super::steps::Steps;
+
+/// A trace of bandwidth: constant between its lines.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BandwidthTrace {
+    steps: Steps<BitRate>,
+    /// What can be transferred before each step, in bits times 10^9 (bit/s times ns).
+    before: Vec<u128>,
+    /// What can be transferred in one period, likewise; zero if the trace is not repeated.
+    in_period: u128,
+}
+
+const NANOS: u128 = 1_000_000_000;
+
+impl BandwidthTrace {
+    /// From times in nanoseconds, ascending, and rates.
+    pub(super) fn new(points: &[(u64, BitRate)], repeat: bool) -> Self {
+        let steps = Steps::new(points, repeat);
+        let mut before = Vec::with_capacity(points.len());
+        let mut sum = 0u128;
+        let ends = steps.starts().iter().skip(1).copied().chain(steps.period());
+        for ((start, rate), end) in
+            steps.starts().iter().zip(steps.values()).zip(ends.map(Some).chain(std::iter::repeat(None)))
+        {
+            before.push(sum);
+            if let Some(end) = end {
+                sum += u128::from(rate.as_bps()) * u128::from(end.saturating_sub(*start));
+            }
+        }
+        let in_period = if repeat { sum } else { 0 };
+        Self { steps, before, in_period }
+    }
+
+    /// A reader that is fast when asked at rising times.
+    #[must_use]
+    pub const fn cursor(&self) -> BandwidthCursor<'_> {
+        BandwidthCursor { trace: self, near: 0 }
+    }
+
+    /// The bandwidth at a time.
+    #[must_use]
+    pub fn at(&self, now: Instant) -> BitRate {
+        self.at_near(now, &mut 0)
+    }
+
+    /// The bandwidth at a time; `near` is where the last search ended, and is kept by the caller.
+    #[must_use]
+    pub fn at_near(&self, now: Instant, near: &mut usize) -> BitRate {
+        self.steps.value(self.step_near(now, near)).unwrap_or(BitRate::ZERO)
+    }
+
+    /// The number of the line that holds at a time, from 0; `near` as in [`BandwidthTrace::at_near`].
+    #[must_use]
+    pub fn step_near(&self, now: Instant, near: &mut usize) -> usize {
+        *near = self.steps.find(now, *near).index;
+        *near
+    }
+
+    /// When the next line's value begins to hold; `None` if the last one holds for ever.
+    #[must_use]
+    pub fn next_change(&self, now: Instant) -> Option<Instant> {
+        self.steps.next_change(self.steps.find(now, 0))
+    }
+
+    /// When `bits` are through that begin at `start` with nothing else under way, rounded up to a nanosecond;
+    /// [`Instant::MAX`] if that never happens. The cost does not grow with the time it takes.
+    #[must_use]
+    pub fn finish(&self, start: Instant, bits: u64) -> Instant {
+        if bits == 0 {
+            return start;
+        }
+        let found = self.steps.find(start, 0);
+        let Some(rate) = self.steps.value(found.index) else { return Instant::MAX };
+        let step_start = self.steps.starts().get(found.index).copied().unwrap_or(0);
+        let done = self.before.get(found.index).copied().unwrap_or(0)
+            + u128::from(rate.as_bps()) * u128::from(found.offset - step_start);
+        let target = done + u128::from(bits) * NANOS;
+        let (rounds, target) = match self.steps.period() {
+            // At the very end of a round the target belongs to that round.
+            Some(_) if self.in_period > 0 => {
+                ((target - 1) / self.in_period, (target - 1) % self.in_period + 1)
+            }
+            Some(_) => return Instant::MAX,
+            None => (0, target),
+        };
+        // The last step before which less than the target is through: its rate is not zero, or it is the last.
+        let index = self.before.partition_point(|sum| *sum < target).saturating_sub(1);
+        let rate = self.steps.value(index).unwrap_or(BitRate::ZERO);
+        let missing = target - self.before.get(index).copied().unwrap_or(0);
+        if rate.is_zero() {
+            return Instant::MAX;
+        }
+        let after_step = missing.div_ceil(u128::from(rate.as_bps()));
+        let period = u128::from(self.steps.period().unwrap_or(0));
+        let base = (u128::from(found.round) + rounds) * period;
+        let offset = u128::from(self.steps.starts().get(index).copied().unwrap_or(0));
+        u64::try_from(base + offset + after_step).map_or(Instant::MAX, Instant::from_nanos)
+    }
+
+    /// The rates of its lines, in order.
+    #[must_use]
+    pub fn rates(&self) -> &[BitRate] {
+        self.steps.values()
+    }
+
+    /// How long it lasts before it is repeated, or to its last line.
+    #[must_use]
+    pub fn length(&self) -> Span {
+        self.steps.length()
+    }
+
+    /// The mean over its length.
+    #[must_use]
+    pub fn mean(&self) -> BitRate {
+        let through =
+            if self.in_period > 0 { self.in_period } else { self.before.last().copied().unwrap_or(0) };
+        let length = u128::from(self.length().as_nanos());
+        match through.checked_div(length) {
+            Some(rate) => BitRate::from_bps(u64::try_from(rate).unwrap_or(u64::MAX)),
+            None => self.rates().first().copied().unwrap_or(BitRate::ZERO),
+        }
+    }
+}
+
+/// Reads a bandwidth trace, fast when asked at rising times.
+#[derive(Debug, Clone)]
+pub struct BandwidthCursor<'a> {
+    trace: &'a BandwidthTrace,
+    near: usize,
+}
+
+impl BandwidthCursor<'_> {
+    /// The bandwidth at a time.
+    pub fn at(&mut self, now: Instant) -> BitRate {
+        self.trace.at_near(now, &mut self.near)
+    }
+
+    /// When `size` is through that begins at `start`; see [`BandwidthTrace::finish`].
+    #[must_use]
+    pub fn finish(&self, start: Instant, size: ByteCount) -> Instant {
+        self.trace.finish(start, size.bits())
+    }
+}

@@ -1,0 +1,31 @@
+//! What can be wrong with a trace file.
+
+/// Why a trace was refused: one sentence with file and line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The file cannot be read.
+    #[error("{file}: cannot be read: {reason}")]
+    Read {
+        /// The file.
+        file: String,
+        /// Why.
+        reason: String,
+    },
+    /// There is not one line of data in it.
+    #[error("{file}: is empty; a trace has at least one line of data")]
+    Empty {
+        /// The file.
+        file: String,
+    },
+    /// A line that cannot be used.
+    #[error("{file}:{line}: {problem}")]
+    Line {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong and what is allowed.
+        problem: String,
+    },
+}
