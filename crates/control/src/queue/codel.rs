@@ -239,14 +239,121 @@ impl<P: Payload> Queue<P> for Codel<P> {
         self.lists.backlog()
     }
 
-    fn set_readiness(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        readiness: Readiness,
-    ) {
+    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
         self.lists.set_readiness(station, category, readiness);
         self.order.update(&mut self.lists, station, category);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_packet::{TestPacket, at_micros};
+    use super::*;
+
+    const STEP: u64 = 100;
+
+    /// Dequeues every 100 µs from `from` until `until` (µs) packets that are `age` old; returns when packets were dropped.
+    fn drops(state: &mut CodelState, from: u64, until: u64, age: Span, left: u64) -> Vec<u64> {
+        let mut times = Vec::new();
+        for micros in (from..until).step_by(STEP as usize) {
+            let now = at_micros(micros);
+            let packet = TestPacket::new(0, 0).enqueued_at(now - age);
+            let kept = state.dequeue(
+                &CodelParameters::default(),
+                now,
+                || Some((packet.clone(), ByteCount::new(left))),
+                |_| times.push(micros),
+            );
+            assert!(kept.is_some());
+        }
+        times
+    }
+
+    #[test]
+    fn a_standing_queue_is_dropped_from_at_interval_over_root_n() {
+        let times = drops(&mut CodelState::default(), 1_000_000, 2_000_000, Span::from_millis(6), 100_000);
+        // One interval above the target, then control_law: 100 / sqrt(1), 100 / sqrt(2), … after the drop before.
+        let mut due = 1_100_000.0;
+        for (index, &time) in times.iter().enumerate() {
+            let late = time as f64 - due;
+            assert!((-0.001..=STEP as f64).contains(&late), "drop {index} at {time} instead of {due}");
+            due += 100_000.0 / ((index + 1) as f64).sqrt();
+        }
+        // 0.1 s of patience, then n drops take 0.1 s times the sum of 1 / sqrt(k) for k < n: 29 fit in 0.9 s.
+        let expected = (1..)
+            .scan(0.0, |sum, k| {
+                *sum += 0.1 / f64::from(k).sqrt();
+                Some(*sum)
+            })
+            .take_while(|&end| end < 0.9)
+            .count()
+            + 1;
+        assert_eq!(times.len(), expected);
+    }
+
+    #[test]
+    fn dropping_again_soon_resumes_the_pace() {
+        let mut state = CodelState::default();
+        let first = drops(&mut state, 1_000_000, 2_000_000, Span::from_millis(6), 100_000);
+        let count = first.len() as u32;
+        assert!(drops(&mut state, 2_000_000, 2_050_000, Span::from_millis(1), 100_000).is_empty());
+        // Above again for an interval, then from count - last_count = count - 1.
+        let again = drops(&mut state, 2_050_000, 2_300_000, Span::from_millis(6), 100_000);
+        assert_eq!(again.first(), Some(&2_150_000));
+        let pace = CodelParameters::default().spacing(count - 1).as_micros();
+        assert!((pace..=pace + STEP).contains(&(again[1] - again[0])), "{again:?}");
+    }
+
+    #[test]
+    fn dropping_again_late_starts_over() {
+        let mut state = CodelState::default();
+        drops(&mut state, 1_000_000, 2_000_000, Span::from_millis(6), 100_000);
+        drops(&mut state, 2_000_000, 4_000_000, Span::from_millis(1), 100_000);
+        let again = drops(&mut state, 4_000_000, 4_400_000, Span::from_millis(6), 100_000);
+        assert_eq!(again[..2], [4_100_000, 4_200_000]);
+    }
+
+    #[test]
+    fn what_leaves_no_full_packet_behind_is_kept() {
+        let mut state = CodelState::default();
+        assert!(drops(&mut state, 1_000_000, 3_000_000, Span::from_secs(1), 1500).is_empty());
+        assert!(!drops(&mut state, 3_000_000, 5_000_000, Span::from_secs(1), 1501).is_empty());
+    }
+
+    #[test]
+    fn the_target_itself_is_too_long() {
+        let mut state = CodelState::default();
+        let below = Span::from_nanos(4_999_999);
+        assert!(drops(&mut state, 1_000_000, 2_000_000, below, 100_000).is_empty());
+        assert!(!drops(&mut state, 2_000_000, 3_000_000, Span::from_millis(5), 100_000).is_empty());
+    }
+
+    #[test]
+    fn a_queue_sees_all_stations_as_one() {
+        let mut queue = Codel::new(CodelConfig::default()).expect("valid");
+        let mut dropped = Vec::new();
+        for number in 0..1001 {
+            queue.enqueue(at_micros(number), TestPacket::new((number % 3) as u16, 0), &mut dropped);
+        }
+        assert_eq!(dropped.pop().expect("one too many").reason, DropReason::QueueFull);
+        // One packet every 10 ms: the first waits 10 ms already.
+        let mut drop_times = Vec::new();
+        for turn in 1..=22 {
+            let now = at_micros(turn * 10_000);
+            let station = queue.select(now, Category::Be).expect("a backlog");
+            queue.dequeue(now, station, Category::Be, &mut dropped).expect("a packet");
+            drop_times.extend(dropped.drain(..).map(|drop| (turn * 10, drop.packet.station().0)));
+        }
+        // Above from 10 ms on; dropping at 110 ms and 210 ms.
+        assert_eq!(drop_times.iter().map(|drop| drop.0).collect::<Vec<_>>(), [110, 210]);
+    }
+
+    #[test]
+    fn bad_values_are_refused() {
+        let refused = |config| Codel::<TestPacket>::new(config).expect_err("out of range").to_string();
+        let zero = CodelConfig { target: Span::ZERO, ..CodelConfig::default() };
+        assert_eq!(refused(zero), "target is 0 ms; allowed is more than 0 ms");
+        let short = CodelConfig { interval: Span::from_millis(4), ..CodelConfig::default() };
+        assert_eq!(refused(short), "interval is 4 ms; allowed is the target up to 100 s");
     }
 }

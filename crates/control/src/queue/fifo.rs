@@ -72,14 +72,73 @@ impl<P: Payload> Queue<P> for Fifo<P> {
         self.lists.backlog()
     }
 
-    fn set_readiness(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        readiness: Readiness,
-    ) {
+    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
         self.lists.set_readiness(station, category, readiness);
         self.order.update(&mut self.lists, station, category);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_packet::{TestPacket, at_micros};
+    use super::*;
+    use crate::payload::DropReason;
+    use airbound_units::ByteCount;
+
+    fn filled(stations: &[u16]) -> Fifo<TestPacket> {
+        let mut queue = Fifo::new(FifoConfig::default()).expect("valid");
+        for (number, &station) in stations.iter().enumerate() {
+            let packet = TestPacket::new(station, number as u32);
+            queue.enqueue(at_micros(number as u64), packet, &mut Vec::new());
+        }
+        queue
+    }
+
+    fn take(queue: &mut Fifo<TestPacket>, most: usize) -> Option<(u16, Vec<u32>)> {
+        let station = queue.select(Instant::ZERO, Category::Be)?;
+        let packets = std::iter::from_fn(|| {
+            queue.dequeue(Instant::ZERO, station, Category::Be, &mut Vec::new()).map(|packet| packet.flow().0)
+        });
+        Some((station.0, packets.take(most).collect()))
+    }
+
+    #[test]
+    fn the_oldest_packet_names_the_station() {
+        let mut queue = filled(&[3, 1, 3, 1, 2, 3]);
+        assert_eq!(take(&mut queue, 2), Some((3, vec![0, 2])));
+        assert_eq!(take(&mut queue, 1), Some((1, vec![1])));
+        assert_eq!(take(&mut queue, 9), Some((1, vec![3])));
+        assert_eq!(take(&mut queue, 9), Some((2, vec![4])));
+        assert_eq!(take(&mut queue, 9), Some((3, vec![5])));
+        assert_eq!(take(&mut queue, 9), None);
+    }
+
+    #[test]
+    fn who_repeats_goes_first_and_who_is_blocked_waits() {
+        let mut queue = filled(&[3, 1, 2]);
+        let be = Category::Be;
+        queue.set_readiness(Instant::ZERO, StationId(3), be, Readiness::Blocked);
+        queue.set_readiness(Instant::ZERO, StationId(9), be, Readiness::Retries);
+        assert_eq!(take(&mut queue, 1), Some((9, vec![])));
+        queue.set_readiness(Instant::ZERO, StationId(9), be, Readiness::Fresh);
+        assert_eq!(take(&mut queue, 1), Some((1, vec![1])));
+        queue.set_readiness(Instant::ZERO, StationId(3), be, Readiness::Fresh);
+        assert_eq!(take(&mut queue, 1), Some((3, vec![0])));
+        assert_eq!(take(&mut queue, 1), Some((2, vec![2])));
+    }
+
+    #[test]
+    fn each_category_has_its_limit() {
+        let limit = Limits { packets: 2, bytes: Some(ByteCount::new(2900)) };
+        let mut queue = Fifo::new(FifoConfig { limit }).expect("valid");
+        let mut dropped = Vec::new();
+        for bytes in [1500, 1500, 1400, 1] {
+            queue.enqueue(Instant::ZERO, TestPacket::new(0, 0).of_size(bytes), &mut dropped);
+        }
+        let reasons: Vec<_> =
+            dropped.drain(..).map(|drop| (drop.packet.size().as_u64(), drop.reason)).collect();
+        assert_eq!(reasons, [(1500, DropReason::MemoryLimit), (1, DropReason::QueueFull)]);
+        queue.enqueue(Instant::ZERO, TestPacket::new(0, 0).of_category(Category::Vo), &mut dropped);
+        assert!(dropped.is_empty());
     }
 }
