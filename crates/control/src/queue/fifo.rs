@@ -1,6 +1,6 @@
 //! First in, first out, with drop-tail (kernel: `net/sched/sch_fifo.c`, `pfifo` and `bfifo`).
 
-use airbound_units::Instant;
+use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,9 @@ use crate::payload::{Dropped, Payload, StationId};
 pub struct FifoConfig {
     /// How much each category may hold.
     pub limit: Limits,
+    /// Whether a packet counts against the limit until it is acknowledged or given up, as in ns-3's `WifiMacQueue`, instead
+    /// of until it leaves the queue. Default no.
+    pub holds_in_flight: bool,
 }
 
 /// One queue for each category; a packet that finds it full is dropped.
@@ -24,6 +27,9 @@ pub struct FifoConfig {
 #[derive(Debug, Clone)]
 pub struct Fifo<P> {
     limits: Limits,
+    holds_in_flight: bool,
+    /// Packets that left and are neither acknowledged nor given up, by category; counted only if they are held.
+    in_flight: [usize; 4],
     lists: StationLists<P>,
     order: ArrivalOrder,
 }
@@ -36,6 +42,8 @@ impl<P: Payload> Fifo<P> {
     pub fn new(config: FifoConfig) -> Result<Self, ConfigError> {
         Ok(Self {
             limits: config.limit.check()?,
+            holds_in_flight: config.holds_in_flight,
+            in_flight: [0; 4],
             lists: StationLists::default(),
             order: ArrivalOrder::default(),
         })
@@ -45,7 +53,9 @@ impl<P: Payload> Fifo<P> {
 impl<P: Payload> Queue<P> for Fifo<P> {
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let (station, category) = (packet.station(), packet.category());
-        if self.lists.push(now, packet, self.limits, dropped) {
+        let left = self.limits.packets.saturating_sub(self.in_flight[category.index()]);
+        let limits = Limits { packets: left, ..self.limits };
+        if self.lists.push(now, packet, limits, dropped) {
             self.order.update(&mut self.lists, station, category);
         }
     }
@@ -75,6 +85,19 @@ impl<P: Payload> Queue<P> for Fifo<P> {
     fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
         self.lists.set_readiness(station, category, readiness);
         self.order.update(&mut self.lists, station, category);
+    }
+
+    fn counts_below(&self) -> bool {
+        self.holds_in_flight
+    }
+
+    fn on_handed(&mut self, _now: Instant, _station: StationId, category: Category, _estimated: Span) {
+        self.in_flight[category.index()] += 1;
+    }
+
+    fn on_returned(&mut self, _now: Instant, _station: StationId, category: Category, _estimated: Span) {
+        let in_flight = &mut self.in_flight[category.index()];
+        *in_flight = in_flight.saturating_sub(1);
     }
 }
 
@@ -128,9 +151,28 @@ mod tests {
     }
 
     #[test]
+    fn packets_in_flight_can_count() {
+        let limit = Limits { packets: 2, bytes: None };
+        let mut queue = Fifo::new(FifoConfig { limit, holds_in_flight: true }).expect("valid");
+        let (be, station) = (Category::Be, StationId(0));
+        let mut dropped = Vec::new();
+        let mut offer = |queue: &mut Fifo<TestPacket>| {
+            queue.enqueue(Instant::ZERO, TestPacket::new(0, 0), &mut dropped);
+            dropped.len()
+        };
+        offer(&mut queue);
+        assert_eq!(offer(&mut queue), 0);
+        assert!(queue.dequeue(Instant::ZERO, station, be, &mut Vec::new()).is_some());
+        queue.on_handed(Instant::ZERO, station, be, Span::ZERO);
+        assert_eq!(offer(&mut queue), 1);
+        queue.on_returned(Instant::ZERO, station, be, Span::ZERO);
+        assert_eq!(offer(&mut queue), 1);
+    }
+
+    #[test]
     fn each_category_has_its_limit() {
         let limit = Limits { packets: 2, bytes: Some(ByteCount::new(2900)) };
-        let mut queue = Fifo::new(FifoConfig { limit }).expect("valid");
+        let mut queue = Fifo::new(FifoConfig { limit, ..FifoConfig::default() }).expect("valid");
         let mut dropped = Vec::new();
         for bytes in [1500, 1500, 1400, 1] {
             queue.enqueue(Instant::ZERO, TestPacket::new(0, 0).of_size(bytes), &mut dropped);

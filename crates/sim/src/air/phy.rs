@@ -190,7 +190,8 @@ impl Phy {
         if snr < self.config.detection {
             return AckBitmap::NONE;
         }
-        let response = self.rates[self.facts(rate)].response;
+        let index = self.facts(rate);
+        let response = self.rates[index].response;
         let answer = if grant.aggregated { control_frames::BLOCK_ACK } else { control_frames::ACK };
         let answered = self.facts(response);
         if draws.unit() >= self.rates[answered].errors.mpdu_success(snr, answer) {
