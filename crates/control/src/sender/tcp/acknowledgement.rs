@@ -58,6 +58,9 @@ impl TcpSender {
         let rate = self.rate.sample(self.now, self.rtt.min());
         self.size_window(acked, delivered, advanced, prior_in_flight, losses.lost, rtt, rate);
         self.set_timers(advanced || delivered > 0, losses.next);
+        if self.phase == Phase::Open && self.board.retransmitted_out == 0 {
+            self.retransmitting_since = None;
+        }
     }
 
     fn take_sack(&mut self, ack: &Ack, heard: &mut Heard) {
@@ -139,10 +142,10 @@ impl TcpSender {
     fn take_duplicate(&mut self, duplicate: SackBlock) {
         self.rack.on_duplicate(self.first_unacked, self.next);
         if let Some(episode) = &mut self.episode {
-            if duplicate.end > episode.marker && episode.first_retransmission.is_some() {
+            if duplicate.end > episode.marker {
                 let segments = (duplicate.end - duplicate.start).div_ceil(u64::from(self.mss));
                 let segments = u32::try_from(segments).unwrap_or(u32::MAX);
-                episode.unexplained = episode.unexplained.saturating_sub(segments);
+                episode.unexplained = episode.unexplained.map(|count| count.saturating_sub(segments));
             }
         }
     }
@@ -212,17 +215,21 @@ impl TcpSender {
         }
         self.probe = None;
         self.probe_at = None;
-        self.episode =
-            Some(Episode { prior, marker: self.first_unacked, first_retransmission: None, unexplained: 0 });
+        let under_way = self.board.retransmitted_out;
+        let unexplained = (under_way > 0).then_some(under_way);
+        self.episode = Some(Episode { prior, marker: self.first_unacked, unexplained });
     }
 
-    /// Everything retransmitted in this episode was in vain: an acknowledgement that echoes a transmission before the
-    /// first retransmission made progress (Eifel, RFC 3522), or each retransmission was reported as a duplicate.
+    /// Everything retransmitted in this episode was in vain: an acknowledgement made progress that echoes a
+    /// transmission before the oldest retransmission that may be in flight, even one of an earlier episode (Eifel,
+    /// RFC 3522), or each retransmission was reported as a duplicate.
     fn undo_if_spurious(&mut self, ack: &Ack, advanced: bool) {
         let Some(episode) = self.episode else { return };
-        let Some(first) = episode.first_retransmission else { return };
-        let delayed = advanced && ack.echoed > Instant::ZERO && ack.echoed < first;
-        if !delayed && episode.unexplained > 0 {
+        let delayed = self.phase != Phase::Open
+            && advanced
+            && ack.echoed > Instant::ZERO
+            && self.retransmitting_since.is_some_and(|since| ack.echoed < since);
+        if !delayed && episode.unexplained != Some(0) {
             return;
         }
         self.episode = None;

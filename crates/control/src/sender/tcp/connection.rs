@@ -48,10 +48,9 @@ pub(super) struct Episode {
     pub(super) prior: Window,
     /// First unacknowledged byte when it began.
     pub(super) marker: u64,
-    /// When its first retransmission left.
-    pub(super) first_retransmission: Option<Instant>,
-    /// Its retransmissions that no duplicate was reported for.
-    pub(super) unexplained: u32,
+    /// Retransmissions in flight when it began or made since, that no duplicate was reported for; `None` before there
+    /// is one.
+    pub(super) unexplained: Option<u32>,
 }
 
 /// The probe of a tail that may be lost (RFC 8985 section 7).
@@ -89,6 +88,8 @@ pub struct TcpSender {
     pub(super) recovery_end: u64,
     pub(super) reduction: Reduction,
     pub(super) episode: Option<Episode>,
+    /// When the oldest retransmission left that may still be in flight.
+    pub(super) retransmitting_since: Option<Instant>,
     pub(super) probe: Option<Probe>,
     probe_now: bool,
     usage: Usage,
@@ -155,6 +156,7 @@ impl TcpSender {
             recovery_end: 0,
             reduction: Reduction::default(),
             episode: None,
+            retransmitting_since: None,
             probe: None,
             probe_now: false,
             usage: Usage::default(),
@@ -379,9 +381,9 @@ impl TcpSender {
         let snapshot = self.rate.snapshot(self.now, false);
         let (seq, len) = self.board.retransmit(self.now, number, snapshot)?;
         self.retransmissions = self.retransmissions.saturating_add(1);
+        self.retransmitting_since.get_or_insert(self.now);
         if let Some(episode) = &mut self.episode {
-            episode.first_retransmission.get_or_insert(self.now);
-            episode.unexplained = episode.unexplained.saturating_add(1);
+            episode.unexplained = Some(episode.unexplained.unwrap_or(0).saturating_add(1));
         }
         self.on_sent(len);
         Some(Segment { seq, len, retransmission: true, sent: self.now })
