@@ -47,6 +47,6 @@ mod windowed;
 
 pub use congestion::{AckEvent, CongestionControl, Phase, RateSample, Window};
 pub use tcp::{
-    Ack, Backlog, Congestion, ConfigError, DelayedAck, Hystart, Pacing, SackBlock, Segment, SenderMetrics,
-    TcpConfig, TcpReceiver, TcpSender, SEGMENT_HEADERS,
+    Ack, Backlog, ConfigError, Congestion, DelayedAck, Hystart, Pacing, SEGMENT_HEADERS, SackBlock, Segment,
+    SenderMetrics, TcpConfig, TcpReceiver, TcpSender,
 };

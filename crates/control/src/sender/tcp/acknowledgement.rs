@@ -123,7 +123,8 @@ impl TcpSender {
     #[inline]
     fn take_round_trip(&mut self, heard: &Heard, ack: &Ack, advanced: bool) -> Option<Span> {
         let since = |sent: Instant| self.now.since(sent);
-        let plain = |sent: Option<Instant>| sent.filter(|_| !heard.ambiguous).or(heard.sacked_sent).map(since);
+        let plain =
+            |sent: Option<Instant>| sent.filter(|_| !heard.ambiguous).or(heard.sacked_sent).map(since);
         let (newest, oldest) = (plain(heard.last_sent), plain(heard.first_sent));
         let echoed = (advanced && oldest.is_none() && ack.echoed <= self.now && ack.echoed > Instant::ZERO)
             .then(|| since(ack.echoed));
@@ -141,13 +142,12 @@ impl TcpSender {
 
     fn take_duplicate(&mut self, duplicate: SackBlock) {
         self.rack.on_duplicate(self.first_unacked, self.next);
-        if let Some(episode) = &mut self.episode {
-            if duplicate.end > episode.marker {
-                let segments = (duplicate.end - duplicate.start).div_ceil(u64::from(self.mss));
-                let segments = u32::try_from(segments).unwrap_or(u32::MAX);
-                episode.unexplained = episode.unexplained.map(|count| count.saturating_sub(segments));
-            }
-        }
+        let Some(episode) = self.episode.as_mut().filter(|episode| duplicate.end > episode.marker) else {
+            return;
+        };
+        let segments = (duplicate.end - duplicate.start).div_ceil(u64::from(self.mss));
+        let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+        episode.unexplained = episode.unexplained.map(|count| count.saturating_sub(segments));
     }
 
     /// RFC 8985 section 7.4: was the probe's retransmission what arrived?
@@ -269,7 +269,7 @@ impl TcpSender {
         let event = AckEvent {
             now: self.now,
             phase: self.phase,
-            acked,
+            acked: if acked > 0 { delivered } else { 0 },
             delivered,
             lost,
             in_flight,

@@ -296,12 +296,12 @@ impl TcpSender {
             self.window_probe = true;
             self.persist_backoff = (self.persist_backoff + 1).min(20);
         }
-        if self.timeout_at.take_if(|at| *at <= self.now).is_some() {
-            self.probe_at = None;
-            self.on_timeout();
-        } else if self.probe_at.take_if(|at| *at <= self.now).is_some() {
-            self.probe_now = self.probe.is_none();
+        if self.probe_at.take_if(|at| *at <= self.now).is_some() {
+            // The probe goes first even when both are due.
+            self.probe_now = true;
             self.timeout_at = Some(self.now + self.rtt.timeout());
+        } else if self.timeout_at.take_if(|at| *at <= self.now).is_some() {
+            self.on_timeout();
         }
     }
 
@@ -420,11 +420,14 @@ impl TcpSender {
     }
 
     /// Sets the probe's timer (RFC 8985 section 7.2): two round trips, longer when a delayed acknowledgement may hold
-    /// back the only segment, and never after the retransmission timer.
+    /// back the only segment, and in place of the retransmission timer where that would be first.
     #[inline]
     pub(super) fn schedule_probe(&mut self) {
         self.probe_at = None;
-        if self.phase != Phase::Open || self.board.sacked_out > 0 || self.board.is_empty() || self.probe.is_some()
+        if self.phase != Phase::Open
+            || self.board.sacked_out > 0
+            || self.board.is_empty()
+            || self.probe.is_some()
         {
             return;
         }
@@ -435,9 +438,7 @@ impl TcpSender {
             None => return,
         };
         let at = self.now + wait;
-        if self.timeout_at.is_none_or(|timeout| at < timeout) {
-            self.probe_at = Some(at);
-        }
+        self.probe_at = Some(self.timeout_at.map_or(at, |timeout| at.min(timeout)));
     }
 
     /// A burst of transmissions ended: was it the window that ended it (Linux `tcp_cwnd_validate`)?
@@ -528,6 +529,10 @@ impl TcpSender {
         assert!(self.first_unacked <= self.next);
         assert!(self.window.cwnd >= 1);
         self.board.check(self.first_unacked, self.next);
-        assert_eq!(self.board.is_empty(), self.timeout_at.is_none(), "timer runs while something is in flight");
+        assert_eq!(
+            self.board.is_empty(),
+            self.timeout_at.is_none(),
+            "timer runs while something is in flight"
+        );
     }
 }

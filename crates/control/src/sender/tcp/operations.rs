@@ -7,22 +7,46 @@ use super::{Ack, Backlog, Congestion, Pacing, SackBlock, Segment, TcpConfig, Tcp
 
 #[derive(Debug, Clone, Copy, TypeGenerator)]
 enum Op {
-    Wait { micros: u16 },
+    Wait {
+        micros: u16,
+    },
     WaitForDeadline,
-    Write { bytes: u16 },
+    Write {
+        bytes: u16,
+    },
     WriteUnlimited,
-    Transmit { segments: u8 },
+    Transmit {
+        segments: u8,
+    },
     /// The oldest segment under way arrives, or one that overtakes it, or it is lost, or twice.
-    Arrive { overtaking: u8 },
+    Arrive {
+        overtaking: u8,
+    },
     Lose,
     Repeat,
     /// The oldest acknowledgement under way arrives or is lost.
     Answer,
     LoseAnswer,
     /// Offsets are relative to the first unacknowledged byte, signed.
-    Nonsense { cumulative: i32, blocks: [(i32, i32); 3], count: u8, window: u32, echoed: i32 },
-    Wild { cumulative: u64, start: u64, end: u64, window: u64, echoed: u64 },
-    WildSegment { seq: i32, len: u32, sent: u64 },
+    Nonsense {
+        cumulative: i32,
+        blocks: [(i32, i32); 3],
+        count: u8,
+        window: u32,
+        echoed: i32,
+    },
+    Wild {
+        cumulative: u64,
+        start: u64,
+        end: u64,
+        window: u64,
+        echoed: u64,
+    },
+    WildSegment {
+        seq: i32,
+        len: u32,
+        sent: u64,
+    },
 }
 
 struct Pair {

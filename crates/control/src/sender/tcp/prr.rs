@@ -22,7 +22,13 @@ impl Reduction {
     /// The window after an acknowledgement that delivered `delivered` segments. `advanced`: it acknowledged
     /// cumulatively and found no new loss, so the slow-start reduction bound applies, otherwise the conservative one
     /// (RFC 9937 section 6).
-    pub(super) fn window(&mut self, delivered: u32, advanced: bool, in_flight: u32, ssthresh: u32) -> Option<u32> {
+    pub(super) fn window(
+        &mut self,
+        delivered: u32,
+        advanced: bool,
+        in_flight: u32,
+        ssthresh: u32,
+    ) -> Option<u32> {
         if delivered == 0 {
             return None;
         }

@@ -130,7 +130,12 @@ impl Scoreboard {
     }
 
     /// Segment `number` leaves again; returns its first byte and length.
-    pub(super) fn retransmit(&mut self, now: Instant, number: Number, snapshot: Snapshot) -> Option<(u64, u32)> {
+    pub(super) fn retransmit(
+        &mut self,
+        now: Instant,
+        number: Number,
+        snapshot: Snapshot,
+    ) -> Option<(u64, u32)> {
         let segment = self.get_mut(number)?;
         let again = segment.is(RETRANSMITTED);
         segment.flags |= RETRANSMITTED | REPEATED;
@@ -301,7 +306,8 @@ impl Scoreboard {
     fn rebuild_order(&mut self) {
         self.order.clear();
         let base = self.base;
-        let waiting = |segment: &Sent| !segment.is(SACKED) && (!segment.is(LOST) || segment.is(RETRANSMITTED));
+        let waiting =
+            |segment: &Sent| !segment.is(SACKED) && (!segment.is(LOST) || segment.is(RETRANSMITTED));
         self.order.extend(
             self.segments
                 .iter()
