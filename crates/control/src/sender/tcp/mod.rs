@@ -11,6 +11,7 @@ mod receiver;
 mod rto;
 mod scoreboard;
 mod segment;
+mod transmission;
 
 #[cfg(test)]
 mod operations;

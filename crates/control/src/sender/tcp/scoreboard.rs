@@ -235,10 +235,10 @@ impl Scoreboard {
         }
     }
 
-    /// Everything before `cumulative` arrived; `acknowledged` sees each whole segment. Returns how many there were.
+    /// Everything before `cumulative` arrived; `acknowledged` sees each whole segment.
     #[inline]
-    pub(super) fn acknowledge(&mut self, cumulative: u64, mut acknowledged: impl FnMut(&Sent)) -> u32 {
-        let mut count = 0;
+    pub(super) fn acknowledge(&mut self, cumulative: u64, mut acknowledged: impl FnMut(&Sent)) {
+        let base = self.base;
         while let Some(segment) = self.segments.front_mut() {
             if segment.end() > cumulative {
                 if segment.seq < cumulative {
@@ -254,7 +254,6 @@ impl Scoreboard {
             self.retransmitted_out -= u32::from(segment.is(RETRANSMITTED));
             self.segments.pop_front();
             self.base += 1;
-            count += 1;
         }
         if !self.ranges.is_empty() {
             self.ranges.remove_below(cumulative);
@@ -262,10 +261,9 @@ impl Scoreboard {
         if self.segments.is_empty() {
             self.order.clear();
             self.lost.clear();
-        } else if count > 0 {
+        } else if self.base > base {
             self.oldest();
         }
-        count
     }
 
     /// The timer expired: the first segment is lost, and every other for which `is_lost` holds. A receiver that
