@@ -144,6 +144,41 @@ fn an_overtaken_segment_is_not_lost_once_reordering_was_seen() {
 }
 
 #[test]
+fn a_lost_retransmission_is_found_without_the_timer() {
+    let mut scene = Scene::new(Scene::reno(10));
+    scene.sends(0.0);
+    scene.ack(100.0, 10, &[], 0.0);
+    assert!(scene.ack(200.0, 10, &[(11, 13)], 0.0).contains(&-10));
+    // Half of what was in flight arrives, and lets new segments go after the retransmission.
+    let new = scene.ack(210.0, 10, &[(11, 29)], 0.0);
+    assert!(!new.is_empty() && new.iter().all(|number| *number >= 30), "{new:?}");
+    // They arrive a round trip later; the retransmission, which left before them, did not.
+    let first = new[0] as u64;
+    assert!(scene.ack(310.0, 10, &[(first, first), (11, 29)], 0.0).contains(&-10));
+    assert_eq!(scene.sender.metrics().timeouts, 0);
+}
+
+#[test]
+fn a_duplicate_widens_the_reordering_window_by_a_quarter_of_the_round_trip() {
+    let mut scene = Scene::new(Scene::reno(10));
+    scene.sends(0.0);
+    scene.ack(100.0, 10, &[], 0.0);
+    // 10 is overtaken by more than the window, retransmitted at 225 in vain, and the duplicate reported.
+    scene.ack(200.0, 10, &[(11, 11)], 0.0);
+    assert_eq!(scene.fire(), (225.0, vec![-10]));
+    scene.ack(230.0, 12, &[], 100.0);
+    scene.ack(325.0, 12, &[(10, 10)], 100.0);
+    assert_eq!(scene.sender.metrics().undone, 1);
+    // A segment of this flight that is overtaken now waits for two quarters: sent at 325 at the latest.
+    let fresh = scene.ack(326.0, 30, &[], 100.0);
+    assert!(!fresh.is_empty());
+    let (head, next) = (fresh[0] as u64, fresh[0] as u64 + 1);
+    scene.ack(340.0, head, &[], 230.0);
+    assert!(scene.ack(426.0, head, &[(next, next)], 230.0).iter().all(|number| *number > 0));
+    assert_eq!(scene.deadline(), 326.0 + 100.0 + 50.0);
+}
+
+#[test]
 fn a_lost_tail_is_probed_after_two_round_trips() {
     let mut scene = Scene::fresh(Scene::reno(10));
     scene.sender.write(at(0.0), Backlog::Bytes(ByteCount::new(10 * MSS)));

@@ -1,9 +1,9 @@
 //! Leaving slow start before the queue overflows.
 //!
-//! [`Hystart::Linux`] is the hybrid slow start of Linux `tcp_cubic.c` (Ha and Rhee 2011): it ends slow start when a
+//! `linux` is the hybrid slow start of Linux `tcp_cubic.c` (Ha and Rhee 2011): it ends slow start when a
 //! train of closely spaced acknowledgements has lasted half the smallest round trip (a whole one when paced), or when
 //! the smallest of the round's first eight round trips exceeds the minimum by an eighth (4 to 16 ms).
-//! [`Hystart::Rfc9406`] is HyStart++: the delay test only, measured against the previous round, and five rounds of
+//! `rfc9406` is HyStart++: the delay test only, measured against the previous round, and five rounds of
 //! slower growth before it believes it.
 
 use airbound_units::{Instant, Span};
