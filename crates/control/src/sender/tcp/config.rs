@@ -61,12 +61,7 @@ pub struct DelayedAck {
 
 impl Default for DelayedAck {
     fn default() -> Self {
-        Self {
-            segments: 2,
-            timeout: Span::from_millis(40),
-            quick_segments: 16,
-            idle: Span::from_millis(200),
-        }
+        Self { segments: 2, timeout: Span::from_millis(40), quick_segments: 16, idle: Span::from_millis(200) }
     }
 }
 
