@@ -4,7 +4,8 @@ use airbound_control::ConfigError;
 use airbound_control::link::{Composed, LinkConfig, LowerQueue};
 use airbound_control::payload::{FlowId, StationId};
 use airbound_control::queue::{
-    AnyQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin, RoundRobinConfig,
+    AnyQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
+    RoundRobinConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, RateConfig};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
@@ -196,8 +197,8 @@ impl Plan<'_> {
         let station = &scenario.stations[node.index() - 1];
         let capabilities = self.capabilities(station, scenario.access_point.streams);
         let config: RateConfig = slot_config(uplink.rate.as_ref().unwrap_or(&self.scheme.rate), "rate")?;
-        let mut rate =
-            config.build(&capabilities, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
+        let mut rate = config
+            .build(&capabilities, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
         rate.set_capabilities(ACCESS_POINT, &capabilities)?;
         let queue = self.queue(&uplink.queue, &uplink.path, node)?;
         self.node(node, queue, rate, &uplink.path, station.standard, Feed::new(Wire::none()))
@@ -266,7 +267,9 @@ impl Plan<'_> {
             DriverOrder::OldestFirst => {
                 Some(AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?))
             }
-            DriverOrder::RoundRobin => Some(AnyQueue::RoundRobin(RoundRobin::new(RoundRobinConfig { limit })?)),
+            DriverOrder::RoundRobin => {
+                Some(AnyQueue::RoundRobin(RoundRobin::new(RoundRobinConfig { limit })?))
+            }
         };
         let lower = lower.map(|queue| LowerQueue { queue, depth });
         let encryption = if self.scenario.air.encryption { mpdu::CCMP } else { ByteCount::ZERO };

@@ -18,8 +18,8 @@ mod random;
 pub mod run;
 mod wire;
 
+pub use build::BuildError;
 pub use engine::Imbalance;
 pub use measure::{ExchangeView, Nobody, Observer};
-pub use build::BuildError;
 pub use packet::Packet;
 pub use run::{Outcome, Run};

@@ -75,13 +75,15 @@ impl Medium {
         for (index, station) in scenario.stations.iter().enumerate() {
             links[index + 1] = match &station.channel {
                 ChannelSpec::Ideal => LinkQuality::Perfect,
-                ChannelSpec::Trace(link) if link.used_as == TraceUse::Phy => LinkQuality::Dictated(Dictated {
-                    trace: Arc::clone(&link.trace),
-                    saturation: saturation(scenario, control),
-                    qualities: Vec::new(),
-                    near: 0,
-                    told: None,
-                }),
+                ChannelSpec::Trace(link) if link.used_as == TraceUse::Phy => {
+                    LinkQuality::Dictated(Dictated {
+                        trace: Arc::clone(&link.trace),
+                        saturation: saturation(scenario, control),
+                        qualities: Vec::new(),
+                        near: 0,
+                        told: None,
+                    })
+                }
                 ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe => LinkQuality::Perfect,
                 _ => {
                     let channel = Channel::new(station, &scenario.air, seed, index as u64);
@@ -107,7 +109,9 @@ impl Medium {
     /// The trace that replaces the air, if one does.
     pub(crate) fn pipe(scenario: &Scenario) -> Option<Pipe> {
         scenario.stations.iter().find_map(|station| match &station.channel {
-            ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe => Some(Pipe::new(Arc::clone(&link.trace))),
+            ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe => {
+                Some(Pipe::new(Arc::clone(&link.trace)))
+            }
             _ => None,
         })
     }

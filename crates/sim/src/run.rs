@@ -53,7 +53,8 @@ impl Run {
     ) -> Result<Self, BuildError> {
         let plan = Plan { scenario, scheme, seed };
         let parts = plan.parts(observer)?;
-        let info = info(name, scenario, scheme, seed, parts.flows.iter().map(|flow| flow.name.clone()).collect());
+        let info =
+            info(name, scenario, scheme, seed, parts.flows.iter().map(|flow| flow.name.clone()).collect());
         Ok(Self {
             simulation: Simulation::new(parts),
             info,
@@ -128,8 +129,10 @@ fn info(name: &str, scenario: &Scenario, scheme: &Scheme, seed: u64, flows: Vec<
     let neighbours = scenario.neighbours.iter().flat_map(|network| {
         (1..=network.transmitters).map(move |number| format!("{}-{number}", network.name))
     });
-    let transmitters =
-        std::iter::once("access-point".to_owned()).chain(stations.iter().cloned()).chain(neighbours).collect();
+    let transmitters = std::iter::once("access-point".to_owned())
+        .chain(stations.iter().cloned())
+        .chain(neighbours)
+        .collect();
     RunInfo {
         scenario: name.to_owned(),
         scheme: scheme.to_string(),

@@ -206,7 +206,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let aggregating = series.first_rate().format() != Format::Legacy;
         // A sample of another rate goes alone, so that it costs little if it fails (ath9k: `ath_tx_form_aggr`).
         let aggregating = aggregating && !series.probe;
-        let max_mpdus = if aggregating { self.config.ampdu.max_mpdus.min(u32::from(bound.mpdus)).max(1) } else { 1 };
+        let max_mpdus =
+            if aggregating { self.config.ampdu.max_mpdus.min(u32::from(bound.mpdus)).max(1) } else { 1 };
 
         let mut mpdus = self.spare.pop().unwrap_or_default();
         let mut psdu = ByteCount::ZERO;

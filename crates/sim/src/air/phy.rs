@@ -84,10 +84,6 @@ impl Phy {
         self.pipe.is_some()
     }
 
-    pub(crate) const fn control(&self) -> &ControlTiming {
-        &self.config.control
-    }
-
     fn facts(&mut self, rate: Rate) -> usize {
         if self.rates.get(self.last).is_none_or(|facts| facts.rate != rate) {
             self.last = self.rates.iter().position(|facts| facts.rate == rate).unwrap_or_else(|| {
@@ -122,7 +118,13 @@ impl Phy {
     }
 
     /// The course of an exchange that begins at `start`.
-    pub(crate) fn course<P>(&mut self, start: Instant, grant: &Grant<P>, rate: Rate, condition: Condition) -> Course {
+    pub(crate) fn course<P>(
+        &mut self,
+        start: Instant,
+        grant: &Grant<P>,
+        rate: Rate,
+        condition: Condition,
+    ) -> Course {
         if let Some(pipe) = &mut self.pipe {
             let size: ByteCount = grant.mpdus.iter().map(|mpdu| mpdu.size).sum();
             let end = pipe.send(start, size);
@@ -175,7 +177,9 @@ impl Phy {
         let snr = match condition {
             _ if self.pipe.is_some() => return AckBitmap::first(grant.mpdus.len()),
             Condition::Perfect => return AckBitmap::first(grant.mpdus.len()),
-            Condition::Dictated(quality) if quality.loss == 0.0 => return AckBitmap::first(grant.mpdus.len()),
+            Condition::Dictated(quality) if quality.loss == 0.0 => {
+                return AckBitmap::first(grant.mpdus.len());
+            }
             Condition::Dictated(quality) => {
                 let mut acknowledged = AckBitmap::NONE;
                 for place in 0..grant.mpdus.len() {
@@ -222,7 +226,8 @@ pub(crate) fn mpdu_ends<P>(grant: &Grant<P>) -> impl Iterator<Item = ByteCount> 
     let mut end = ByteCount::ZERO;
     grant.mpdus.iter().map(move |mpdu| {
         // The delimiter stands in front of the MPDU, the padding behind it.
-        let ends = end + if grant.aggregated { airbound_wifi::mpdu::DELIMITER } else { ByteCount::ZERO } + mpdu.size;
+        let ends =
+            end + if grant.aggregated { airbound_wifi::mpdu::DELIMITER } else { ByteCount::ZERO } + mpdu.size;
         end += subframe_size(mpdu.size);
         ends
     })

@@ -56,7 +56,8 @@ impl Population {
         let scenario = plan.scenario;
         // The flows of the scenario come first, so that their numbers are those of the scenario.
         for (index, flow) in scenario.flows.iter().enumerate() {
-            let station = scenario.stations.iter().position(|station| station.name == flow.station).unwrap_or(0);
+            let station =
+                scenario.stations.iter().position(|station| station.name == flow.station).unwrap_or(0);
             population.flows.push(Flow {
                 name: flow.name.clone(),
                 kind: kind_name(&flow.traffic),
@@ -271,7 +272,10 @@ impl Population {
                     Load::Offered(_) => Rhythm::Poisson { mean, draws },
                     Load::Saturated => Source::constant(first, rate, network.size),
                 };
-                self.sources.push((own, Source::new(flow_id(index), own, network.category, size, first, end, rhythm)));
+                self.sources.push((
+                    own,
+                    Source::new(flow_id(index), own, network.category, size, first, end, rhythm),
+                ));
                 node += 1;
             }
         }
@@ -305,12 +309,18 @@ fn frames(plan: &Plan<'_>, index: usize, stream: &VrStream) -> (Span, FrameSizes
     (interval, FrameSizes::new(mean, sigma, Stream::new(plan.seed, Purpose::FrameSizes, index as u64)))
 }
 
-fn tcp_config(plan: &Plan<'_>, index: usize, options: &scenario::TcpOptions) -> Result<TcpConfig, BuildError> {
+fn tcp_config(
+    plan: &Plan<'_>,
+    index: usize,
+    options: &scenario::TcpOptions,
+) -> Result<TcpConfig, BuildError> {
     let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
     let SenderSlot { kind, parameters } = slot_config(slot, "sender")?;
-    let mut config: TcpConfig = toml::Value::Table(parameters)
-        .try_into()
-        .map_err(|error: toml::de::Error| BuildError::Slot { slot: "sender", reason: error.message().to_owned() })?;
+    let mut config: TcpConfig =
+        toml::Value::Table(parameters).try_into().map_err(|error: toml::de::Error| BuildError::Slot {
+            slot: "sender",
+            reason: error.message().to_owned(),
+        })?;
     config.congestion = kind;
     config.receive_window = options.receive_window;
     config.seed = seed_for(plan.seed, Purpose::Queue, (2 << 32) | index as u64);

@@ -44,7 +44,7 @@ pub enum Pacing {
 
 /// When the receiver acknowledges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct DelayedAck {
     /// In-order segments that one acknowledgement covers at most. 1 acknowledges each. Default 2 (RFC 5681
     /// section 4.2).
@@ -67,7 +67,7 @@ impl Default for DelayedAck {
 
 /// A connection's parameters; defaults are Linux's. Text values carry units.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct TcpConfig {
     /// Who decides the window. Default CUBIC.
     pub congestion: Congestion,
