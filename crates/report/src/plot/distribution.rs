@@ -42,6 +42,7 @@ fn draw(svg: &mut String, lines: &[Line], low: f64, high: f64) -> Result<(), Str
 
     let shares = (-4..=0).map(f64::from).collect::<Vec<_>>();
     let mut chart = ChartBuilder::on(&body)
+        .margin_left(8)
         .margin_right(24)
         .margin_top(10)
         .margin_bottom(4)

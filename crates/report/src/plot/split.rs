@@ -98,9 +98,12 @@ fn draw(svg: &mut String, bars: &[Bar]) -> Result<(), String> {
     root.present().map_err(|error| text(&error))
 }
 
+/// Leaves out the middle of a long name, since names differ at their ends.
 fn shortened(name: &str) -> String {
-    if name.chars().count() <= LONGEST_NAME {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= LONGEST_NAME {
         return name.to_owned();
     }
-    name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
+    let (head, tail) = (&letters[..LONGEST_NAME / 2], &letters[letters.len() - (LONGEST_NAME / 2 - 1)..]);
+    head.iter().chain(&['…']).chain(tail).collect()
 }

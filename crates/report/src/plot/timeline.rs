@@ -35,6 +35,7 @@ fn draw(svg: &mut String, lines: &[Line], axis: &str, time: (f64, f64), top: f64
 
     let seconds = round_steps(time.1, 10.0).into_iter().filter(|second| *second >= time.0).collect::<Vec<_>>();
     let mut chart = ChartBuilder::on(&body)
+        .margin_left(8)
         .margin_right(24)
         .margin_top(10)
         .margin_bottom(4)
