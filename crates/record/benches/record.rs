@@ -6,7 +6,8 @@
 mod example;
 
 use airbound_record::{
-    Encoding, Existing, FlowLatency, LatencyHistogram, PacketRow, Recorder, Resolution, RunFolder, Split, Tables,
+    Encoding, Existing, FlowLatency, LatencyHistogram, PacketRow, Recorder, Resolution, RunFolder, Split,
+    Tables,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -46,7 +47,12 @@ fn distributions(criterion: &mut Criterion) {
         bencher.iter(|| splits.iter().for_each(|split| flow.record(black_box(split))));
     });
     group.bench_function("split", |bencher| {
-        bencher.iter(|| rows.iter().filter_map(|row| Split::of(black_box(row))).map(|s| s.latency()).sum::<airbound_units::Span>());
+        bencher.iter(|| {
+            rows.iter()
+                .filter_map(|row| Split::of(black_box(row)))
+                .map(|s| s.latency())
+                .sum::<airbound_units::Span>()
+        });
     });
     group.finish();
 }

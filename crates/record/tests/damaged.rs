@@ -3,7 +3,8 @@
 mod example;
 
 use airbound_record::{
-    Encoding, Existing, FrameRow, PacketRow, RecordError, Recorder, RunFolder, TableReader, Tables, find_packet,
+    Encoding, Existing, FrameRow, PacketRow, RecordError, Recorder, RunFolder, TableReader, Tables,
+    find_packet,
 };
 use example::{info, packet, performance, summary};
 use std::path::{Path, PathBuf};
@@ -60,7 +61,10 @@ fn another_table_or_file_is_refused() {
     let path = packets(dir.path());
     let error = TableReader::<FrameRow>::open(&path).map(|_| ()).unwrap_err();
     assert!(matches!(error, RecordError::Foreign { table: "frames", .. }), "{error}");
-    assert!(error.to_string().ends_with("is not a frames file of Airbound: it holds the table packets"), "{error}");
+    assert!(
+        error.to_string().ends_with("is not a frames file of Airbound: it holds the table packets"),
+        "{error}"
+    );
 
     let error = read(&dir.path().join("nothing.parquet")).unwrap_err();
     assert!(matches!(error, RecordError::Io { action: "open", .. }), "{error}");

@@ -1,6 +1,7 @@
 //! Memory does not grow with the run's length.
 
 #![cfg(target_os = "linux")]
+#![allow(clippy::print_stdout)]
 
 mod example;
 
@@ -30,5 +31,8 @@ fn millions_of_packets_take_less_than_64_mb() {
     assert_eq!(rows.map(|row| u64::from(row.is_ok())).sum::<u64>(), PACKETS);
     let read = peak_kb() - before;
     assert!(read < 100_000, "writing and reading took {read} kB");
-    println!("written {written} kB, read {read} kB, file {} B per packet", std::fs::metadata(path).unwrap().len() as f64 / PACKETS as f64);
+    println!(
+        "written {written} kB, read {read} kB, file {} B per packet",
+        std::fs::metadata(path).unwrap().len() as f64 / PACKETS as f64
+    );
 }

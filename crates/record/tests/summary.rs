@@ -50,7 +50,10 @@ fn unknown_and_missing_keys_are_refused_with_file_and_line() {
     ] {
         std::fs::write(&path, text).unwrap();
         let error = RunFolder::open(dir.path()).unwrap().summary().unwrap_err().to_string();
-        assert!(error.contains(wanted) && error.contains("summary.json") && error.contains("line"), "{error}");
+        assert!(
+            error.contains(wanted) && error.contains("summary.json") && error.contains("line"),
+            "{error}"
+        );
     }
 }
 

@@ -36,7 +36,10 @@ fn find<'a>(summary: &'a Summary, flow: &str) -> Option<&'a FlowSummary> {
 /// A value of a flow, as a column of a table.
 type Value = fn(&FlowSummary) -> Option<f64>;
 
-const LATENCIES: [(&str, fn(&LatencyStats) -> Option<f64>); 4] = [
+/// A quantile of a latency.
+type Quantile = fn(&LatencyStats) -> Option<f64>;
+
+const LATENCIES: [(&str, Quantile); 4] = [
     ("p50 ms", |latency| latency.p50),
     ("p95 ms", |latency| latency.p95),
     ("p99 ms", |latency| latency.p99),
@@ -118,7 +121,11 @@ impl Comparison {
     }
 
     fn seed_note(&self) -> String {
-        if self.seeds() > 1 { "Median, and lowest–highest, over the seeds.".to_owned() } else { String::new() }
+        if self.seeds() > 1 {
+            "Median, and lowest–highest, over the seeds.".to_owned()
+        } else {
+            String::new()
+        }
     }
 
     /// One row for each scheme: what it does for the flow that matters.
@@ -134,9 +141,8 @@ impl Comparison {
         columns.push("Jain");
         let mut grid = Grid::new(format!("Flow {}", self.focus), &columns, 1);
         for scheme in &self.schemes {
-            let flow = |value: &dyn Fn(&FlowSummary) -> Option<f64>| {
-                spread(scheme.flow_spread(&self.focus, value))
-            };
+            let flow =
+                |value: &dyn Fn(&FlowSummary) -> Option<f64>| spread(scheme.flow_spread(&self.focus, value));
             let mut row = vec![self.labelled(scheme).into(), flow(&|flow| Some(flow.goodput_mbps))];
             row.extend(LATENCIES.iter().map(|(_, latency)| flow(&|flow| latency(&flow.latency_ms))));
             row.push(flow(&|flow| flow.loss_rate.map(|rate| 100.0 * rate)));
@@ -168,7 +174,8 @@ impl Comparison {
         for flow in &others {
             for scheme in &self.schemes {
                 let against = |value: Value| {
-                    let against = (scheme.name != base.name).then(|| relative_change(scheme, base, flow, value));
+                    let against =
+                        (scheme.name != base.name).then(|| relative_change(scheme, base, flow, value));
                     change(against.flatten())
                 };
                 grid.rows.push(vec![
@@ -229,7 +236,8 @@ impl Comparison {
         for name in self.flow_names() {
             for scheme in &self.schemes {
                 let flows = || scheme.summaries().filter_map(|summary| find(summary, &name));
-                let total = |value: fn(&FlowSummary) -> u64| flows().map(value).sum::<u64>().to_string().into();
+                let total =
+                    |value: fn(&FlowSummary) -> u64| flows().map(value).sum::<u64>().to_string().into();
                 let mut reasons = std::collections::BTreeMap::<&str, u64>::new();
                 for (reason, count) in flows().flat_map(|flow| &flow.drops) {
                     *reasons.entry(reason).or_default() += count;
@@ -323,7 +331,8 @@ impl Comparison {
         columns.extend(LATENCIES.map(|(name, _)| name));
         columns.push("loss %");
         let mut grid = Grid::new("All flows", &columns, 1);
-        for (flow, scheme) in self.flow_names().iter().flat_map(|f| self.schemes.iter().map(move |s| (f, s))) {
+        for (flow, scheme) in self.flow_names().iter().flat_map(|f| self.schemes.iter().map(move |s| (f, s)))
+        {
             let cell = |value: &dyn Fn(&FlowSummary) -> Option<f64>| spread(scheme.flow_spread(flow, value));
             let mut row = vec![flow.clone().into(), cell(&|flow| Some(flow.goodput_mbps))];
             row.extend(LATENCIES.iter().map(|(_, latency)| cell(&|flow| latency(&flow.latency_ms))));

@@ -33,6 +33,9 @@ pub enum ReportError {
     /// The page could not be filled in.
     #[error("cannot fill in the report's page: {0}; this is a defect of Airbound")]
     Page(#[from] minijinja::Error),
+    /// Rows could not be written as JSON.
+    #[error("cannot write the rows as JSON: {0}; this is a defect of Airbound")]
+    Json(#[from] serde_json::Error),
     /// The report could not be written.
     #[error("cannot write {}: {source}", .path.display())]
     Write {

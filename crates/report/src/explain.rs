@@ -1,11 +1,11 @@
 //! One packet's story.
 
-use airbound_record::{Fate, PacketRow, RunInfo, Split, Stage};
+use airbound_record::{Fate, PacketRow, RunInfo};
 use airbound_units::{Instant, Span};
 
-const BAR: usize = 24;
+const BAR: usize = 16;
 
-/// What happened to a packet, as lines of text no longer than 120 columns.
+/// What happened to a packet, as lines of text no longer than 100 columns if names are short.
 #[must_use]
 pub fn explain(row: &PacketRow, info: &RunInfo) -> String {
     let name = |names: &[String], number: usize| RunInfo::name(names, number);
@@ -36,23 +36,13 @@ pub fn explain(row: &PacketRow, info: &RunInfo) -> String {
         1 => format!("transmitted once, in TXOP {}", row.txop),
         tries => format!("transmitted {tries} times, last in TXOP {}", row.txop),
     };
-    let mut text = format!(
+    let text = format!(
         "Packet {} of flow {flow} (station {station}, {} B, {category}) {fate}.\nSent at {:.6} s, {tries}.\n\n",
         row.packet,
         row.size.as_u64(),
         row.sent.as_secs_f64(),
     );
-    text += &timeline(row, end);
-    if let Some(split) = Split::of(row) {
-        text += "\nWhere the time went:";
-        let latency = split.latency().as_nanos().max(1) as f64;
-        for stage in Stage::ALL {
-            let share = 100.0 * split.stage(stage).as_nanos() as f64 / latency;
-            text += &format!(" {} {share:.1} %{}", stage.name(), if stage == Stage::Reordering { "." } else { "," });
-        }
-        text.push('\n');
-    }
-    text
+    text + &timeline(row, end)
 }
 
 /// When the story ends: at the arrival, or when the transmitter was done with the packet.
@@ -67,7 +57,7 @@ fn timeline(row: &PacketRow, end: Option<Instant>) -> String {
     let arrived = if row.arrived == row.delivered { Instant::MAX } else { row.arrived };
     let mut moments = vec![
         (row.sent, "sent by its source", ""),
-        (row.enqueued, "entered the queues of the Wi-Fi transmitter", "wired"),
+        (row.enqueued, "queued at the Wi-Fi transmitter", "wired"),
         (row.contending, "its aggregate began to contend", "queueing"),
         (row.first_tx, "first transmission began", "contention"),
     ];
@@ -75,7 +65,7 @@ fn timeline(row: &PacketRow, end: Option<Instant>) -> String {
         moments.push((row.last_tx, "last transmission began", "retries"));
     }
     moments.extend([
-        (row.received, "last transmission ended at the receiver", "airtime"),
+        (row.received, "received", "airtime"),
         (row.delivered, "left the reordering buffer", "reordering"),
         (arrived, "arrived over the wire behind", "wired"),
         (dropped, "dropped", "until then"),
@@ -86,9 +76,11 @@ fn timeline(row: &PacketRow, end: Option<Instant>) -> String {
     let mut before = row.sent;
     for (at, what, stage) in moments {
         let took = at.since(before);
-        let mut line = format!("{:>14}  {what:<45}", milliseconds(at.since(row.sent)));
+        let mut line = format!("{:>14}  {what:<33}", milliseconds(at.since(row.sent)));
         if !stage.is_empty() {
-            line += &format!("{stage:<11}{:>12}  {}", milliseconds(took), bar(took, whole));
+            let share = took.as_nanos() as f64 / whole.as_nanos().max(1) as f64;
+            line +=
+                &format!("{stage:<11}{:>12} {:>6.1} %  {}", milliseconds(took), 100.0 * share, bar(share));
         }
         text += line.trim_end();
         text.push('\n');
@@ -101,8 +93,7 @@ fn milliseconds(span: Span) -> String {
     format!("{:.3} ms", span.as_millis_f64())
 }
 
-fn bar(part: Span, whole: Span) -> String {
-    let share = part.as_nanos() as f64 / whole.as_nanos().max(1) as f64;
+fn bar(share: f64) -> String {
     let length = (share * BAR as f64).round() as usize;
-    if part.is_zero() { String::new() } else { "█".repeat(length.clamp(1, BAR)) }
+    if share > 0.0 { "█".repeat(length.clamp(1, BAR)) } else { String::new() }
 }

@@ -29,7 +29,8 @@ impl Comparison {
             (all.collect(), format!("flow {}", self.focus))
         } else {
             let focus_first = std::iter::once(&self.focus).chain(names.iter().filter(|n| **n != self.focus));
-            let all = focus_first.flat_map(|flow| self.schemes.iter().map(move |s| (flow.clone(), s, flow.clone())));
+            let all = focus_first
+                .flat_map(|flow| self.schemes.iter().map(move |s| (flow.clone(), s, flow.clone())));
             (all.collect(), "all flows".to_owned())
         }
     }
@@ -37,11 +38,13 @@ impl Comparison {
     /// Lines for all subjects that have any, and what the caption must say of those left out.
     fn lines(&self, points: impl Fn(&SchemeRuns, &str) -> Vec<Option<(f64, f64)>>) -> (Vec<Line>, String) {
         let (subjects, what) = self.subjects();
-        let all = subjects.into_iter().map(|(name, scheme, flow)| Line { name, points: points(scheme, &flow) });
+        let all =
+            subjects.into_iter().map(|(name, scheme, flow)| Line { name, points: points(scheme, &flow) });
         let mut lines: Vec<Line> = all.filter(|line| line.points.iter().any(Option::is_some)).collect();
         let count = lines.len();
         lines.truncate(MOST_LINES);
-        let what = if count > MOST_LINES { format!("{what} (the first {MOST_LINES} of {count})") } else { what };
+        let what =
+            if count > MOST_LINES { format!("{what} (the first {MOST_LINES} of {count})") } else { what };
         (lines, what)
     }
 
@@ -85,7 +88,8 @@ impl Comparison {
                 (_, Gather::Mean) => format!("; each point is the mean of {merged} windows"),
             };
             let svg = timeline(&lines, axis)?;
-            let caption = format!("{}, {what}{seeds}{how}.", capitalised(axis.split(" (").next().unwrap_or(axis)));
+            let caption =
+                format!("{}, {what}{seeds}{how}.", capitalised(axis.split(" (").next().unwrap_or(axis)));
             figures.extend(svg.map(|svg| Figure { svg, caption }));
         }
         Ok(figures)
@@ -97,19 +101,26 @@ impl Comparison {
         let ordered = std::iter::once(&self.focus).chain(names.iter().filter(|name| **name != self.focus));
         let seeds = if self.seeds() > 1 { "; all seeds together" } else { "" };
         let mut figures = Vec::new();
+        let left_out = if names.len() > MOST_FLOWS {
+            format!(" (the first {MOST_FLOWS} of {} flows)", names.len())
+        } else {
+            String::new()
+        };
         if self.schemes.len() == 1 {
             let bars: Vec<_> = ordered
-                .flat_map(|flow| self.schemes.iter().filter_map(move |s| Some((flow.clone(), mean_split(s, flow)?))))
+                .flat_map(|flow| {
+                    self.schemes.iter().filter_map(move |s| Some((flow.clone(), mean_split(s, flow)?)))
+                })
                 .take(MOST_FLOWS)
                 .collect();
-            let caption = format!("Where the mean latency of each flow went{seeds}.");
+            let caption = format!("Where the mean latency of each flow went{left_out}{seeds}.");
             figures.extend(split_bars(&bars)?.map(|svg| Figure { svg, caption }));
             return Ok(figures);
         }
         for flow in ordered.take(MOST_FLOWS) {
             let bars: Vec<_> =
                 self.schemes.iter().filter_map(|s| Some((s.name.clone(), mean_split(s, flow)?))).collect();
-            let caption = format!("Where the mean latency of flow {flow} went{seeds}.");
+            let caption = format!("Where the mean latency of flow {flow} went{left_out}{seeds}.");
             figures.extend(split_bars(&bars)?.map(|svg| Figure { svg, caption }));
         }
         Ok(figures)
@@ -125,24 +136,23 @@ fn capitalised(text: &str) -> String {
     }
 }
 
-/// (latency in ms, share of samples above), from the shortest latency on.
+/// The steps of (latency in ms, share of samples above it), from the shortest latency on.
 fn exceeding(scheme: &SchemeRuns, flow: &str, component: Component) -> Vec<Option<(f64, f64)>> {
     let mut buckets = BTreeMap::<_, u64>::new();
     for (high, count) in scheme.runs.iter().flat_map(|run| run.buckets(flow, component)) {
         *buckets.entry(high).or_default() += count;
     }
     let total: u64 = buckets.values().sum();
-    let mut above = total;
+    let (mut above, mut shown) = (total, total);
     let mut points = Vec::new();
-    let mut last_share = f64::MAX;
     for (high, count) in buckets {
-        let before = above as f64 / total as f64;
         above -= count;
-        // A point of the curve is the share just before its bucket's samples, so that the largest sample shows
-        // at the share that it stands for. Points that a reader cannot see apart are left out.
-        if points.is_empty() || last_share / before > 1.01 || above == 0 {
-            points.push(Some((high.as_millis_f64(), before)));
-            last_share = before;
+        // Steps too small to be seen are taken together.
+        if above == 0 || shown as f64 / above as f64 > 1.01 {
+            for share in [shown, above] {
+                points.push(Some((high.as_millis_f64(), share as f64 / total as f64)));
+            }
+            shown = above;
         }
     }
     points

@@ -106,7 +106,11 @@ const STYLE: TableStyle = TableStyle::new()
     .bottom_border(LineStyle::new('─', '─', '─', '─'));
 
 fn aligned(text: &str, numeric: bool) -> comfy_table::Cell {
-    comfy_table::Cell::new(text).set_alignment(if numeric { CellAlignment::Right } else { CellAlignment::Left })
+    comfy_table::Cell::new(text).set_alignment(if numeric {
+        CellAlignment::Right
+    } else {
+        CellAlignment::Left
+    })
 }
 
 /// What stands where there is no number.
@@ -190,7 +194,8 @@ mod tests {
 
     #[test]
     fn the_median_of_an_even_number_lies_between() {
-        let values = Spread::of([Some(4.0), None, Some(1.0), Some(2.0), Some(f64::NAN), Some(3.0)].into_iter());
+        let values =
+            Spread::of([Some(4.0), None, Some(1.0), Some(2.0), Some(f64::NAN), Some(3.0)].into_iter());
         assert_eq!(spread(values), Cell { text: "2.50".to_owned(), range: "1.00–4.00".to_owned() });
         assert_eq!(change(values), Cell { text: "+2.5".to_owned(), range: "+1.0 to +4.0".to_owned() });
         assert_eq!(spread(Spread::of([None].into_iter())), "–".into());

@@ -20,4 +20,4 @@ pub use explain::explain;
 pub use grid::{Cell, Column, Grid};
 pub use page::validation_html;
 pub use run::Run;
-pub use validate::{Outcome, Tolerance, ValidationRow, Verdict, outcome, validation_grid};
+pub use validate::{Outcome, Tolerance, ValidationRow, Verdict, outcome, validation_grid, validation_json};

@@ -75,7 +75,15 @@ impl Comparison {
     /// What was run: slots, seeds, versions, speed, and the scenarios.
     fn provenance(&self) -> Section {
         let columns = [
-            "scheme", "queue", "rate", "sender", "session", "seed", "version", "measured s", "run took s",
+            "scheme",
+            "queue",
+            "rate",
+            "sender",
+            "session",
+            "seed",
+            "version",
+            "measured s",
+            "run took s",
             "simulated s per s",
         ];
         let mut grid = Grid::new("Runs", &columns, 5);
@@ -83,7 +91,9 @@ impl Comparison {
             *numeric = false;
         }
         let mut scenarios: Vec<(String, String)> = Vec::new();
-        for (scheme, run) in self.schemes.iter().flat_map(|scheme| scheme.runs.iter().map(move |r| (scheme, r))) {
+        for (scheme, run) in
+            self.schemes.iter().flat_map(|scheme| scheme.runs.iter().map(move |r| (scheme, r)))
+        {
             let summary = &run.summary;
             let optional = |text: &Option<String>| text.clone().unwrap_or(NOTHING.to_owned());
             let speed = |value: Option<f64>| value.map_or(NOTHING.to_owned(), number);
@@ -120,7 +130,8 @@ impl Comparison {
 /// If the page cannot be filled in, which is a defect.
 pub fn validation_html(title: &str, rows: &[ValidationRow]) -> Result<String, ReportError> {
     let table = validation_grid("", rows);
-    let section = Section { title: "Ours beside the reference".to_owned(), tables: vec![table], ..Section::default() };
+    let section =
+        Section { title: "Ours beside the reference".to_owned(), tables: vec![table], ..Section::default() };
     page(title, "validation", &[section])
 }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use airbound_record::{
-    Component, DistributionRow, FlowLatency, PacketRow, Performance, RunFolder, RunInfo, SeriesRow, Split, Stage,
-    Summary, TableReader,
+    Component, DistributionRow, FlowLatency, PacketRow, Performance, RunFolder, RunInfo, SeriesRow, Split,
+    Stage, Summary, TableReader,
 };
 use airbound_units::Span;
 
@@ -60,7 +60,7 @@ impl Run {
             run.note_scheme(table.info());
             run.distributions = table.collect::<Result<_, _>>()?;
         } else if let Some(path) = folder.existing("packets.parquet") {
-            run.distributions = run.from_packets(&path)?;
+            run.distributions = run.distributions_of(&path)?;
         }
         Ok(run)
     }
@@ -71,7 +71,7 @@ impl Run {
         }
     }
 
-    fn from_packets(&mut self, path: &Path) -> Result<Vec<DistributionRow>, ReportError> {
+    fn distributions_of(&mut self, path: &Path) -> Result<Vec<DistributionRow>, ReportError> {
         let table = TableReader::<PacketRow>::open(path)?;
         self.note_scheme(table.info());
         let mut flows: Vec<FlowLatency> = self.summary.flows.iter().map(|_| FlowLatency::new()).collect();
@@ -90,7 +90,8 @@ impl Run {
     pub fn scheme(&self) -> String {
         self.scheme.clone().unwrap_or_else(|| {
             let scheme = &self.summary.scheme;
-            let slots = [Some(&scheme.queue), Some(&scheme.rate), scheme.sender.as_ref(), scheme.session.as_ref()];
+            let slots =
+                [Some(&scheme.queue), Some(&scheme.rate), scheme.sender.as_ref(), scheme.session.as_ref()];
             slots.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" + ")
         })
     }

@@ -3,6 +3,7 @@
 use airbound_record::rounded;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::error::ReportError;
 use crate::grid::{Grid, NOTHING, number};
 
 /// How far a measured value may lie from its reference.
@@ -147,6 +148,16 @@ pub enum Outcome {
 #[must_use]
 pub fn outcome(rows: &[ValidationRow]) -> Outcome {
     if rows.iter().any(|row| row.within() == Some(false)) { Outcome::Failed } else { Outcome::Passed }
+}
+
+/// The rows as a JSON list, with a line feed at its end.
+///
+/// # Errors
+/// Only if memory ends: what is not finite is written as null.
+pub fn validation_json(rows: &[ValidationRow]) -> Result<String, ReportError> {
+    let mut text = serde_json::to_string_pretty(rows)?;
+    text.push('\n');
+    Ok(text)
 }
 
 /// The rows as a table.

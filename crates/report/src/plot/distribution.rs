@@ -13,9 +13,13 @@ const SMALLEST: f64 = 1e-4;
 /// Points are (latency in ms, share of packets above it); `None` without any.
 pub(crate) fn exceedance(lines: &[Line]) -> Result<Option<String>, ReportError> {
     let visible = |line: &Line| {
-        let points: Vec<_> =
-            line.points.iter().flatten().filter(|(ms, share)| *ms > 0.0 && *share >= SMALLEST).copied().collect();
-        let points = points.iter().map(|(ms, share)| Some((ms.log10(), share.log10()))).collect();
+        let mut points = Vec::new();
+        for (ms, share) in line.points.iter().flatten().filter(|(ms, _)| *ms > 0.0) {
+            points.push(Some((ms.log10(), share.max(SMALLEST).log10())));
+            if *share < SMALLEST {
+                break;
+            }
+        }
         Line { name: line.name.clone(), points }
     };
     let lines: Vec<Line> = lines.iter().map(visible).collect();

@@ -59,7 +59,8 @@ fn plot_error<E: std::fmt::Display>(subject: &'static str) -> impl Fn(E) -> Repo
 /// The mark of a line, different in shape from that of its neighbours.
 fn marker<'a, DB: DrawingBackend + 'a, C: Clone + 'a>(index: usize, at: C) -> DynElement<'a, DB, C> {
     let colour = colour(index);
-    let (filled, hollow) = (colour.filled(), ShapeStyle { color: colour.into(), filled: false, stroke_width: 2 });
+    let (filled, hollow) =
+        (colour.filled(), ShapeStyle { color: colour.into(), filled: false, stroke_width: 2 });
     let here = EmptyElement::at(at);
     match index % MOST_LINES {
         0 => (here + Circle::new((0, 0), 4, filled)).into_dyn(),

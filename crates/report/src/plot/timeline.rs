@@ -33,7 +33,8 @@ fn draw(svg: &mut String, lines: &[Line], axis: &str, time: (f64, f64), top: f64
     let (head, body) = root.split_vertically(above);
     legend::lines(&head, lines)?;
 
-    let seconds = round_steps(time.1, 10.0).into_iter().filter(|second| *second >= time.0).collect::<Vec<_>>();
+    let seconds =
+        round_steps(time.1, 10.0).into_iter().filter(|second| *second >= time.0).collect::<Vec<_>>();
     let mut chart = ChartBuilder::on(&body)
         .margin_left(8)
         .margin_right(24)
@@ -41,10 +42,7 @@ fn draw(svg: &mut String, lines: &[Line], axis: &str, time: (f64, f64), top: f64
         .margin_bottom(4)
         .x_label_area_size(52)
         .y_label_area_size(92)
-        .build_cartesian_2d(
-            Axis::new(time.0..time.1, seconds),
-            Axis::new(0.0..top, round_steps(top, 6.0)),
-        )
+        .build_cartesian_2d(Axis::new(time.0..time.1, seconds), Axis::new(0.0..top, round_steps(top, 6.0)))
         .map_err(|error| text(&error))?;
     chart
         .configure_mesh()

@@ -81,10 +81,10 @@ pub fn write(path: &Path, scheme: &str, scale: f64, seed: u64, tables: Tables) -
             latency.record(&split);
             window.record(split.latency());
             recorder.packet(row);
-            if flow == 0 && number % 50 == 0 {
+            if flow == 0 && number.is_multiple_of(50) {
                 latency.record_frame(split.latency() * 3);
             }
-            if number % (PACKETS / WINDOWS) == 0 {
+            if number.is_multiple_of(PACKETS / WINDOWS) {
                 let index = number / (PACKETS / WINDOWS);
                 let silent = flow == 0 && (60..70).contains(&index);
                 let stats = window.stats();
