@@ -21,7 +21,7 @@ pub struct Grid {
 pub struct Cell {
     /// The value.
     pub text: String,
-    /// Lowest and highest value, empty where there is only one.
+    /// Lowest and highest value, empty where they look the same.
     pub range: String,
 }
 
@@ -138,7 +138,6 @@ pub(crate) struct Spread {
     pub(crate) median: f64,
     low: f64,
     high: f64,
-    seeds: usize,
 }
 
 impl Spread {
@@ -149,15 +148,12 @@ impl Spread {
         let (low, high) = (*values.first()?, *values.last()?);
         let upper = *values.get(values.len() / 2)?;
         let lower = *values.get((values.len() - 1) / 2)?;
-        Some(Self { median: f64::midpoint(lower, upper), low, high, seeds: values.len() })
+        Some(Self { median: f64::midpoint(lower, upper), low, high })
     }
 
     fn cell(&self, show: impl Fn(f64) -> String, between: &str) -> Cell {
-        let range = if self.seeds == 1 {
-            String::new()
-        } else {
-            format!("{}{between}{}", show(self.low), show(self.high))
-        };
+        let (low, high) = (show(self.low), show(self.high));
+        let range = if low == high { String::new() } else { format!("{low}{between}{high}") };
         Cell { text: show(self.median), range }
     }
 }
