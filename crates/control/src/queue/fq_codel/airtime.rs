@@ -482,7 +482,7 @@ mod tests {
     #[test]
     fn estimates_are_charged_where_airtime_is_not_reported() {
         let mut queue = queue(FqCodelAirtimeConfig { charge_estimates: true, ..without_limit() });
-        assert!(queue.limits_airtime());
+        assert!(queue.counts_below());
         let now = Instant::ZERO;
         let mut served = [0; 2];
         for _ in 0..1000 {
