@@ -31,7 +31,8 @@ impl Slot {
     /// A drop-tail queue of so many packets.
     pub(super) fn fifo(packets: i64) -> Self {
         let mut slot = Self::plain("fifo");
-        slot.parameters.insert("packets".to_owned(), toml::Value::Integer(packets));
+        let limit = toml::Table::from_iter([("packets".to_owned(), toml::Value::Integer(packets))]);
+        slot.parameters.insert("limit".to_owned(), toml::Value::Table(limit));
         slot
     }
 
