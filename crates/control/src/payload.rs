@@ -65,8 +65,15 @@ pub enum DropReason {
 
 impl DropReason {
     /// All reasons, in the order of their [`DropReason::code`].
-    pub const ALL: [Self; 7] =
-        [Self::QueueFull, Self::MemoryLimit, Self::Congestion, Self::Expired, Self::RetryLimit, Self::Late, Self::Wire];
+    pub const ALL: [Self; 7] = [
+        Self::QueueFull,
+        Self::MemoryLimit,
+        Self::Congestion,
+        Self::Expired,
+        Self::RetryLimit,
+        Self::Late,
+        Self::Wire,
+    ];
 
     /// The stable name used in records.
     #[must_use]

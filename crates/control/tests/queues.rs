@@ -117,15 +117,8 @@ impl Checked {
     fn enqueue(&mut self, station: StationId, category: Category, flow: u32, size: u64) {
         let number = self.inside.len();
         let (flow, size) = (FlowId(flow), ByteCount::new(size));
-        let packet = Packet {
-            number,
-            flow,
-            station,
-            category,
-            size,
-            enqueued: Instant::ZERO,
-            estimate: Span::ZERO,
-        };
+        let packet =
+            Packet { number, flow, station, category, size, enqueued: Instant::ZERO, estimate: Span::ZERO };
         self.inside.push(true);
         self.packets += 1;
         self.bytes += size;
@@ -178,8 +171,8 @@ impl Checked {
                 self.dequeue(station(to), category(of));
             }
             Op::Readiness { station: to, category: of, readiness } => {
-                let readiness = [Readiness::Fresh, Readiness::Retries, Readiness::Blocked]
-                    [usize::from(readiness % 3)];
+                let readiness =
+                    [Readiness::Fresh, Readiness::Retries, Readiness::Blocked][usize::from(readiness % 3)];
                 self.queue.set_readiness(now, station(to), category(of), readiness);
             }
             Op::Returned { station: to, category: of, micros } => {

@@ -243,6 +243,34 @@ fn bbr_keeps_the_queue_short_where_cubic_fills_it() {
 }
 
 #[test]
+fn bbr_finds_the_rate_drains_its_queue_and_probes_the_round_trip_every_ten_seconds() {
+    let path = Path { buffer: ByteCount::new(1_000_000), ..Path::clean() };
+    let mut network = Network::new(&config(Congestion::Bbr), path, 1);
+    network.sender.write(Instant::ZERO, Backlog::Unlimited);
+    // Startup doubles each round trip: 10 segments to 167 in five, and three rounds to notice.
+    network.run(Instant::ZERO + Span::from_millis(400));
+    let rate = network.metrics().pacing_rate.expect("paced").as_mbps_f64();
+    assert!((0.7 * 96.0..1.3 * 97.0).contains(&rate), "{rate}");
+    // Drained: no more than one and a quarter of 167 segments and two bursts.
+    assert!(network.metrics().in_flight < 240, "{:?}", network.metrics());
+    let mut probing = Vec::new();
+    for millis in 400..25_000 {
+        network.run(Instant::ZERO + Span::from_millis(millis));
+        if network.metrics().cwnd <= ByteCount::new(4 * 1448) {
+            probing.push(millis);
+        }
+    }
+    let starts = 1 + probing.windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
+    assert_eq!(starts, 2, "{probing:?}");
+    assert!((10_000..10_300).contains(&probing[0]), "{probing:?}");
+    // 200 ms from when the flight has shrunk to four segments.
+    assert!((400..=500).contains(&probing.len()), "{}", probing.len());
+    // The model of Linux allows three bursts of 8 segments above the product, 3 ms here, and probing adds 5 ms for a
+    // quarter of the time.
+    assert!(network.mean_queueing() < Span::from_millis(5), "{}", network.mean_queueing());
+}
+
+#[test]
 fn every_byte_arrives_once_under_loss_reordering_and_lost_acknowledgements() {
     let amount = 3_000_000;
     for congestion in ALL {
@@ -288,7 +316,11 @@ fn light_loss_is_repaired_without_timeouts() {
         let metrics = network.metrics();
         assert!(metrics.recoveries > 3 && metrics.timeouts == 0, "{congestion:?} {metrics:?}");
         // Hardly anything is sent twice in vain.
-        assert!(metrics.retransmissions <= network.dropped + network.dropped / 20 + 2, "{congestion:?} {metrics:?} {}", network.dropped);
+        assert!(
+            metrics.retransmissions <= network.dropped + network.dropped / 20 + 2,
+            "{congestion:?} {metrics:?} {}",
+            network.dropped
+        );
     }
 }
 
@@ -358,7 +390,11 @@ fn frames_of_a_stream_leave_at_once_and_arrive_in_a_round_trip() {
         assert_eq!(network.metrics().retransmissions, 0, "{congestion:?} {:?}", network.metrics());
         // 42 segments a frame: the window validates what was used and grows no further than twice that. BBR stays in
         // its startup, whose window it does not use.
-        assert!(congestion == Congestion::Bbr || network.metrics().cwnd < ByteCount::new(400_000), "{congestion:?} {:?}", network.metrics());
+        assert!(
+            congestion == Congestion::Bbr || network.metrics().cwnd < ByteCount::new(400_000),
+            "{congestion:?} {:?}",
+            network.metrics()
+        );
     }
 }
 

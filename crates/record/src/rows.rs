@@ -47,7 +47,7 @@ pub struct PacketRow {
     pub delivered: Instant,
     /// Arrived at its destination: `delivered`, or later where a wire follows. The latency ends here.
     pub arrived: Instant,
-    /// The transmitter got its acknowledgement.
+    /// The transmitter was done with it: it got the acknowledgement, or dropped the packet.
     pub completed: Instant,
     /// What became of it.
     pub fate: Fate,

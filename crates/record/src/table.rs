@@ -82,7 +82,7 @@ table!(PacketRow, "packets", "a packet, written when its fate is known", [
     received: MaybeTime = "received_ns", "ns", "its last transmission ended at the receiver";
     delivered: MaybeTime = "delivered_ns", "ns", "the reordering buffer let it go";
     arrived: MaybeTime = "arrived_ns", "ns", "arrived at its destination";
-    completed: MaybeTime = "completed_ns", "ns", "the transmitter got its acknowledgement";
+    completed: MaybeTime = "completed_ns", "ns", "the transmitter was done with it: acknowledged, or dropped";
     fate: PacketFate = "fate", "", "what became of it, an index into `fates`";
     tries: U8 = "tries", "", "number of transmissions";
     txop: U64 = "txop", "", "transmission opportunity of its last try, 0 if never sent";

@@ -20,10 +20,10 @@ fn record(path: &std::path::Path, encoding: Encoding) -> RunFolder {
             latency.record(&split);
         }
         recorder.packet(row);
-        if number % 16 == 0 {
+        if number.is_multiple_of(16) {
             recorder.txop(txop(number / 16));
         }
-        if number % 100 == 0 {
+        if number.is_multiple_of(100) {
             recorder.frame(frame(number / 100));
             recorder.series(series(number / 100));
         }

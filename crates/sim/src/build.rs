@@ -4,7 +4,8 @@ use airbound_control::ConfigError;
 use airbound_control::link::{Composed, LinkConfig, LowerQueue};
 use airbound_control::payload::{FlowId, StationId};
 use airbound_control::queue::{
-    AnyQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin, RoundRobinConfig,
+    AnyQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
+    RoundRobinConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, RateConfig};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
@@ -187,7 +188,7 @@ impl Plan<'_> {
         let path = &scenario.access_point.path;
         let queue = self.queue(&self.scheme.queue, path, ACCESS_POINT)?;
         let feed = Feed::new(self.wire(flows, 0));
-        Ok(self.node(ACCESS_POINT, queue, rate, path, scenario.air.standard, feed))
+        self.node(ACCESS_POINT, queue, rate, path, scenario.air.standard, feed)
     }
 
     fn station(&self, node: StationId) -> Result<Node, BuildError> {
@@ -196,11 +197,11 @@ impl Plan<'_> {
         let station = &scenario.stations[node.index() - 1];
         let capabilities = self.capabilities(station, scenario.access_point.streams);
         let config: RateConfig = slot_config(uplink.rate.as_ref().unwrap_or(&self.scheme.rate), "rate")?;
-        let mut rate =
-            config.build(&capabilities, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
+        let mut rate = config
+            .build(&capabilities, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
         rate.set_capabilities(ACCESS_POINT, &capabilities)?;
         let queue = self.queue(&uplink.queue, &uplink.path, node)?;
-        Ok(self.node(node, queue, rate, &uplink.path, station.standard, Feed::new(Wire::none())))
+        self.node(node, queue, rate, &uplink.path, station.standard, Feed::new(Wire::none()))
     }
 
     fn neighbour(&self, node: StationId, network: &scenario::Neighbour) -> Result<Node, BuildError> {
@@ -213,7 +214,7 @@ impl Plan<'_> {
         // A queue that a saturated neighbour never empties, and no larger.
         let limit = Limits { packets: 2 * usize::from(network.ampdu_mpdus).max(1), ..Limits::default() };
         let queue = AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?);
-        Ok(self.node(node, queue, rate, &path, network.rate.format(), Feed::new(Wire::none())))
+        self.node(node, queue, rate, &path, network.rate.format(), Feed::new(Wire::none()))
     }
 
     fn queue(
@@ -225,12 +226,6 @@ impl Plan<'_> {
         let mut config: QueueConfig = slot_config(slot, "queue")?;
         if let QueueConfig::FqCodelAirtime(airtime) = &mut config {
             self.fit_airtime(airtime, slot, path);
-        }
-        if let QueueConfig::Fifo(fifo) = &mut config
-            && path.driver_queue == Some(0)
-        {
-            // ns-3's MAC queue holds a packet until it is acknowledged.
-            fifo.count_below |= path.queue_holds_in_flight;
         }
         Ok(config.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
     }
@@ -258,21 +253,25 @@ impl Plan<'_> {
         path: &Path,
         standard: Format,
         feed: Feed,
-    ) -> Node {
+    ) -> Result<Node, BuildError> {
         // A lower queue without a limit of its own makes sense only below a scheme that bounds it by airtime.
         let depth = match path.driver_queue {
             None if queue.counts_below() => usize::MAX,
             None => 0,
             Some(packets) => packets as usize,
         };
-        let unlimited = Limits { packets: Limits::MOST_PACKETS, bytes: None };
-        let lower = (depth > 0).then(|| LowerQueue {
-            queue: match path.driver_order {
-                DriverOrder::OldestFirst => AnyQueue::Fifo(Fifo::unlimited(unlimited)),
-                DriverOrder::RoundRobin => AnyQueue::RoundRobin(RoundRobin::unlimited(unlimited)),
-            },
-            depth,
-        });
+        // The depth is what limits it.
+        let limit = Limits { packets: 1_000_000, bytes: None };
+        let lower = match path.driver_order {
+            _ if depth == 0 => None,
+            DriverOrder::OldestFirst => {
+                Some(AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?))
+            }
+            DriverOrder::RoundRobin => {
+                Some(AnyQueue::RoundRobin(RoundRobin::new(RoundRobinConfig { limit })?))
+            }
+        };
+        let lower = lower.map(|queue| LowerQueue { queue, depth });
         let encryption = if self.scenario.air.encryption { mpdu::CCMP } else { ByteCount::ZERO };
         let header = if standard == Format::Legacy { DATA_HEADER } else { QOS_DATA_HEADER };
         let config = LinkConfig {
@@ -287,7 +286,7 @@ impl Plan<'_> {
             give_up_after: None,
         };
         let link: NodeLink = Composed::new(queue, lower, rate, config);
-        Node {
+        Ok(Node {
             link,
             feed,
             forming: match path.form {
@@ -299,7 +298,7 @@ impl Plan<'_> {
             charges_received: path.charge_received_airtime,
             wake: Instant::MAX,
             draws: Stream::new(self.seed, Purpose::Reception, u64::from(node.0)),
-        }
+        })
     }
 }
 

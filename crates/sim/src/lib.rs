@@ -15,9 +15,11 @@ mod measure;
 mod medium;
 mod packet;
 mod random;
-mod run;
+pub mod run;
 mod wire;
 
+pub use build::BuildError;
 pub use engine::Imbalance;
 pub use measure::{ExchangeView, Nobody, Observer};
 pub use packet::Packet;
+pub use run::{Outcome, Run};

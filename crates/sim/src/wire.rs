@@ -143,7 +143,8 @@ mod tests {
         let draws = Stream::new(1, Purpose::Wire, 0);
         let way = Way::new(Span::ZERO, Span::ZERO, 0.25, draws);
         let mut wire = Wire::new(Bottleneck::new(None, 0), vec![way]);
-        let lost = (0..10_000).filter(|_| wire.transit(0, Instant::ZERO, ByteCount::new(1)).is_none()).count();
+        let lost =
+            (0..10_000).filter(|_| wire.transit(0, Instant::ZERO, ByteCount::new(1)).is_none()).count();
         assert!((2300..2700).contains(&lost), "{lost}");
     }
 }

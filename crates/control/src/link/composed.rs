@@ -94,6 +94,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     }
 
     fn session(&mut self, station: StationId, category: Category) -> Option<&mut Session<P>> {
+        self.all_sessions(station).map(|by_category| &mut by_category[category.index()])
+    }
+
+    fn all_sessions(&mut self, station: StationId) -> Option<&mut [Session<P>; 4]> {
         let index = station.index();
         if index >= MAX_STATIONS {
             return None;
@@ -101,7 +105,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         if index >= self.sessions.len() {
             self.sessions.resize_with(index + 1, Default::default);
         }
-        self.sessions.get_mut(index).map(|by_category| &mut by_category[category.index()])
+        self.sessions.get_mut(index)
     }
 
     fn timing(&mut self, rate: airbound_wifi::rate::Rate) -> PpduTiming {
@@ -179,7 +183,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<Grant<P>> {
         let category = room.category;
-        let waiting = self.session(station, category)?.waiting();
+        let session = self.session(station, category)?;
+        let (waiting, dictated) = (session.waiting(), session.dictated);
         let below = self.lower.as_ref().map_or(0, |lower| lower.queue.backlog().packets);
         let likely = waiting + self.upper.backlog().packets + below;
         let series = self.rate.series(now, station, u16::try_from(likely).unwrap_or(u16::MAX));
@@ -192,10 +197,17 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let mut max_psdu = self.config.ampdu.max_bytes;
         for step in series.steps() {
             let timing = self.timing(step.rate);
-            max_psdu = max_psdu.min(timing.max_psdu(longest.min(self.config.ampdu.max_duration)));
+            let longest = longest.min(self.config.ampdu.max_duration);
+            max_psdu = max_psdu.min(match dictated {
+                Some(rate) => rate.bytes_in(longest - timing.preamble()),
+                None => timing.max_psdu(longest),
+            });
         }
         let aggregating = series.first_rate().format() != Format::Legacy;
-        let max_mpdus = if aggregating { self.config.ampdu.max_mpdus.min(u32::from(bound.mpdus)).max(1) } else { 1 };
+        // A sample of another rate goes alone, so that it costs little if it fails (ath9k: `ath_tx_form_aggr`).
+        let aggregating = aggregating && !series.probe;
+        let max_mpdus =
+            if aggregating { self.config.ampdu.max_mpdus.min(u32::from(bound.mpdus)).max(1) } else { 1 };
 
         let mut mpdus = self.spare.pop().unwrap_or_default();
         let mut psdu = ByteCount::ZERO;
@@ -346,6 +358,13 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
         self.rate.on_link_stats(now, station, stats);
+        if stats.rate.is_some()
+            && let Some(by_category) = self.all_sessions(station)
+        {
+            for session in by_category {
+                session.dictated = stats.rate;
+            }
+        }
     }
 
     fn has_backlog(&self, category: Category) -> bool {

@@ -12,6 +12,8 @@ pub(super) struct Session<P> {
     in_hardware: VecDeque<u64>,
     /// MPDUs to be sent again, and a packet that did not fit in the last aggregate; by ascending sequence number.
     retries: VecDeque<Mpdu<P>>,
+    /// The rate at which the environment says that data really goes out.
+    pub(super) dictated: Option<airbound_units::BitRate>,
     /// What the queue was last told.
     pub(super) readiness: crate::queue::Readiness,
 }
@@ -22,6 +24,7 @@ impl<P> Default for Session<P> {
             next_sequence: 0,
             in_hardware: VecDeque::new(),
             retries: VecDeque::new(),
+            dictated: None,
             readiness: crate::queue::Readiness::Fresh,
         }
     }

@@ -72,7 +72,6 @@ impl QueueConfig {
 /// inlined.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "one for each transmitter; a box would cost each packet a look-up")]
 pub enum AnyQueue<P> {
     /// See [`Fifo`].
     Fifo(Fifo<P>),
@@ -166,5 +165,72 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
 
     fn next_deadline(&self) -> Option<Instant> {
         each!(self, queue => queue.next_deadline())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_packet::TestPacket;
+    use super::*;
+
+    fn read(text: &str) -> Result<QueueConfig, toml::de::Error> {
+        toml::from_str(text)
+    }
+
+    #[test]
+    fn each_kind_is_read_by_its_name() {
+        for name in ["fifo", "codel", "pie", "fq-codel", "fq-codel-airtime", "round-robin"] {
+            let config = read(&format!("kind = \"{name}\"")).expect("a known kind");
+            assert_eq!(config.name(), name);
+            config.build::<TestPacket>(1).expect("valid defaults");
+            let text = toml::to_string(&config).expect("writable");
+            assert_eq!(read(&text).expect("readable"), config);
+        }
+        assert_eq!(read("kind = \"linux\"").expect("an alias"), QueueConfig::default());
+    }
+
+    #[test]
+    fn keys_reach_their_configuration() {
+        let text = "kind = \"linux\"\nairtime-quantum = \"1 ms\"\nairtime-queue-limit = { low = \"2 ms\" }";
+        let Ok(QueueConfig::FqCodelAirtime(config)) = read(text) else { panic!("not read") };
+        assert_eq!(config.airtime_quantum, Span::from_millis(1));
+        assert_eq!(config.airtime_queue_limit.expect("given").high, Span::from_millis(12));
+    }
+
+    #[test]
+    fn parts_can_be_switched_off() {
+        let text = "kind = \"linux\"\nairtime-queue-limit = false\nslow = true";
+        let config = read(text).expect("readable");
+        let QueueConfig::FqCodelAirtime(inner) = &config else { panic!("not read") };
+        assert_eq!(inner.airtime_queue_limit, None);
+        assert!(inner.slow.is_some());
+        assert_eq!(read(&toml::to_string(&config).expect("writable")).expect("readable"), config);
+        let wrong = "kind = \"linux\"\nairtime-queue-limit = { lo = \"1 ms\" }";
+        assert!(read(wrong).expect_err("no such key").to_string().contains("unknown field `lo`"));
+        assert!(
+            read("kind = \"linux\"\nslow = 3")
+                .expect_err("a number")
+                .to_string()
+                .contains("true, false or a table")
+        );
+    }
+
+    #[test]
+    fn mistakes_are_refused() {
+        assert!(read("kind = \"fifo\"\nlimits = 3").expect_err("no such key").to_string().contains("limits"));
+        assert!(read("kind = \"red\"").is_err());
+        let refused = |text| {
+            let config = read(text).expect("readable");
+            config.build::<TestPacket>(1).expect_err("out of range").to_string()
+        };
+        assert_eq!(
+            refused("kind = \"fifo\"\nlimit = { packets = 0 }"),
+            "limit.packets is 0; allowed is 1 to 1000000 packets"
+        );
+        assert_eq!(refused("kind = \"pie\"\nalpha = nan"), "alpha is NaN; allowed is 0 to 1000");
+        assert_eq!(
+            refused("kind = \"linux\"\nairtime-queue-limit = { low = \"13 ms\" }"),
+            "airtime-queue-limit.high is 12 ms; allowed is at least airtime-queue-limit.low"
+        );
     }
 }

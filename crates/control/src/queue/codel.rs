@@ -89,17 +89,19 @@ impl CodelState {
         mut next: impl FnMut() -> Option<(P, ByteCount)>,
         mut give_up: impl FnMut(P),
     ) -> Option<P> {
-        let (mut packet, mut above) = self.judge(parameters, now, next());
+        let mut taken = next();
+        let mut above = self.judge(parameters, now, taken.as_ref());
         if self.dropping {
             if !above {
                 self.dropping = false;
             }
             while self.dropping && now >= self.drop_next {
-                if let Some(packet) = packet.take() {
+                if let Some((packet, _)) = taken.take() {
                     give_up(packet);
                 }
                 self.count = self.count.saturating_add(1);
-                (packet, above) = self.judge(parameters, now, next());
+                taken = next();
+                above = self.judge(parameters, now, taken.as_ref());
                 if above {
                     self.drop_next += parameters.spacing(self.count);
                 } else {
@@ -107,10 +109,11 @@ impl CodelState {
                 }
             }
         } else if above {
-            if let Some(packet) = packet.take() {
+            if let Some((packet, _)) = taken.take() {
                 give_up(packet);
             }
-            (packet, _) = self.judge(parameters, now, next());
+            taken = next();
+            self.judge(parameters, now, taken.as_ref());
             self.dropping = true;
             // If the last round of dropping is not long past, its pace is a good start for this one (section 5.5).
             let pace = self.count.saturating_sub(self.last_count);
@@ -119,7 +122,7 @@ impl CodelState {
             self.drop_next = now + parameters.spacing(self.count);
             self.last_count = self.count;
         }
-        packet
+        taken.map(|(packet, _)| packet)
     }
 
     /// Whether a packet that just left the queue was above the target, and the whole interval before it (`dodequeue`).
@@ -127,23 +130,16 @@ impl CodelState {
         &mut self,
         parameters: &CodelParameters,
         now: Instant,
-        taken: Option<(P, ByteCount)>,
-    ) -> (Option<P>, bool) {
-        let Some((packet, left)) = taken else {
+        taken: Option<&(P, ByteCount)>,
+    ) -> bool {
+        let low = taken.is_none_or(|(packet, left)| {
+            now.since(packet.enqueued()) < parameters.target || *left <= parameters.mtu
+        });
+        if low {
             self.first_above = None;
-            return (None, false);
-        };
-        if now.since(packet.enqueued()) < parameters.target || left <= parameters.mtu {
-            self.first_above = None;
-            return (Some(packet), false);
+            return false;
         }
-        match self.first_above {
-            None => {
-                self.first_above = Some(now + parameters.interval);
-                (Some(packet), false)
-            }
-            Some(first_above) => (Some(packet), now >= first_above),
-        }
+        now >= *self.first_above.get_or_insert(now + parameters.interval)
     }
 }
 
@@ -239,14 +235,121 @@ impl<P: Payload> Queue<P> for Codel<P> {
         self.lists.backlog()
     }
 
-    fn set_readiness(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        readiness: Readiness,
-    ) {
+    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
         self.lists.set_readiness(station, category, readiness);
         self.order.update(&mut self.lists, station, category);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_packet::{TestPacket, at_micros};
+    use super::*;
+
+    const STEP: u64 = 100;
+
+    /// Dequeues every 100 µs from `from` until `until` (µs) packets that are `age` old; returns when packets were dropped.
+    fn drops(state: &mut CodelState, from: u64, until: u64, age: Span, left: u64) -> Vec<u64> {
+        let mut times = Vec::new();
+        for micros in (from..until).step_by(STEP as usize) {
+            let now = at_micros(micros);
+            let packet = TestPacket::new(0, 0).enqueued_at(now - age);
+            let kept = state.dequeue(
+                &CodelParameters::default(),
+                now,
+                || Some((packet.clone(), ByteCount::new(left))),
+                |_| times.push(micros),
+            );
+            assert!(kept.is_some());
+        }
+        times
+    }
+
+    #[test]
+    fn a_standing_queue_is_dropped_from_at_interval_over_root_n() {
+        let times = drops(&mut CodelState::default(), 1_000_000, 2_000_000, Span::from_millis(6), 100_000);
+        // One interval above the target, then control_law: 100 / sqrt(1), 100 / sqrt(2), … after the drop before.
+        let mut due = 1_100_000.0;
+        for (index, &time) in times.iter().enumerate() {
+            let late = time as f64 - due;
+            assert!((-0.001..=STEP as f64).contains(&late), "drop {index} at {time} instead of {due}");
+            due += 100_000.0 / ((index + 1) as f64).sqrt();
+        }
+        // 0.1 s of patience, then n drops take 0.1 s times the sum of 1 / sqrt(k) for k < n: 29 fit in 0.9 s.
+        let expected = (1..)
+            .scan(0.0, |sum, k| {
+                *sum += 0.1 / f64::from(k).sqrt();
+                Some(*sum)
+            })
+            .take_while(|&end| end < 0.9)
+            .count()
+            + 1;
+        assert_eq!(times.len(), expected);
+    }
+
+    #[test]
+    fn dropping_again_soon_resumes_the_pace() {
+        let mut state = CodelState::default();
+        let first = drops(&mut state, 1_000_000, 2_000_000, Span::from_millis(6), 100_000);
+        let count = first.len() as u32;
+        assert!(drops(&mut state, 2_000_000, 2_050_000, Span::from_millis(1), 100_000).is_empty());
+        // Above again for an interval, then from count - last_count = count - 1.
+        let again = drops(&mut state, 2_050_000, 2_300_000, Span::from_millis(6), 100_000);
+        assert_eq!(again.first(), Some(&2_150_000));
+        let pace = CodelParameters::default().spacing(count - 1).as_micros();
+        assert!((pace..=pace + STEP).contains(&(again[1] - again[0])), "{again:?}");
+    }
+
+    #[test]
+    fn dropping_again_late_starts_over() {
+        let mut state = CodelState::default();
+        drops(&mut state, 1_000_000, 2_000_000, Span::from_millis(6), 100_000);
+        drops(&mut state, 2_000_000, 4_000_000, Span::from_millis(1), 100_000);
+        let again = drops(&mut state, 4_000_000, 4_400_000, Span::from_millis(6), 100_000);
+        assert_eq!(again[..2], [4_100_000, 4_200_000]);
+    }
+
+    #[test]
+    fn what_leaves_no_full_packet_behind_is_kept() {
+        let mut state = CodelState::default();
+        assert!(drops(&mut state, 1_000_000, 3_000_000, Span::from_secs(1), 1500).is_empty());
+        assert!(!drops(&mut state, 3_000_000, 5_000_000, Span::from_secs(1), 1501).is_empty());
+    }
+
+    #[test]
+    fn the_target_itself_is_too_long() {
+        let mut state = CodelState::default();
+        let below = Span::from_nanos(4_999_999);
+        assert!(drops(&mut state, 1_000_000, 2_000_000, below, 100_000).is_empty());
+        assert!(!drops(&mut state, 2_000_000, 3_000_000, Span::from_millis(5), 100_000).is_empty());
+    }
+
+    #[test]
+    fn a_queue_sees_all_stations_as_one() {
+        let mut queue = Codel::new(CodelConfig::default()).expect("valid");
+        let mut dropped = Vec::new();
+        for number in 0..1001 {
+            queue.enqueue(at_micros(number), TestPacket::new((number % 3) as u16, 0), &mut dropped);
+        }
+        assert_eq!(dropped.pop().expect("one too many").reason, DropReason::QueueFull);
+        // One packet every 10 ms: the first waits 10 ms already.
+        let mut drop_times = Vec::new();
+        for turn in 1..=22 {
+            let now = at_micros(turn * 10_000);
+            let station = queue.select(now, Category::Be).expect("a backlog");
+            queue.dequeue(now, station, Category::Be, &mut dropped).expect("a packet");
+            drop_times.extend(dropped.drain(..).map(|drop| (turn * 10, drop.packet.station().0)));
+        }
+        // Above from 10 ms on; dropping at 110 ms and 210 ms.
+        assert_eq!(drop_times.iter().map(|drop| drop.0).collect::<Vec<_>>(), [110, 210]);
+    }
+
+    #[test]
+    fn bad_values_are_refused() {
+        let refused = |config| Codel::<TestPacket>::new(config).expect_err("out of range").to_string();
+        let zero = CodelConfig { target: Span::ZERO, ..CodelConfig::default() };
+        assert_eq!(refused(zero), "target is 0 ms; allowed is more than 0 ms");
+        let short = CodelConfig { interval: Span::from_millis(4), ..CodelConfig::default() };
+        assert_eq!(refused(short), "interval is 4 ms; allowed is the target up to 100 s");
     }
 }

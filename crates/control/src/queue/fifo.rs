@@ -1,6 +1,6 @@
 //! First in, first out, with drop-tail (kernel: `net/sched/sch_fifo.c`, `pfifo` and `bfifo`).
 
-use airbound_units::Instant;
+use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,9 @@ use crate::payload::{Dropped, Payload, StationId};
 pub struct FifoConfig {
     /// How much each category may hold.
     pub limit: Limits,
+    /// Whether a packet counts against the limit until it is acknowledged or given up, as in ns-3's `WifiMacQueue`, instead
+    /// of until it leaves the queue. Default no.
+    pub holds_in_flight: bool,
 }
 
 /// One queue for each category; a packet that finds it full is dropped.
@@ -24,6 +27,9 @@ pub struct FifoConfig {
 #[derive(Debug, Clone)]
 pub struct Fifo<P> {
     limits: Limits,
+    holds_in_flight: bool,
+    /// Packets that left and are neither acknowledged nor given up, by category; counted only if they are held.
+    in_flight: [usize; 4],
     lists: StationLists<P>,
     order: ArrivalOrder,
 }
@@ -36,6 +42,8 @@ impl<P: Payload> Fifo<P> {
     pub fn new(config: FifoConfig) -> Result<Self, ConfigError> {
         Ok(Self {
             limits: config.limit.check()?,
+            holds_in_flight: config.holds_in_flight,
+            in_flight: [0; 4],
             lists: StationLists::default(),
             order: ArrivalOrder::default(),
         })
@@ -45,7 +53,9 @@ impl<P: Payload> Fifo<P> {
 impl<P: Payload> Queue<P> for Fifo<P> {
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let (station, category) = (packet.station(), packet.category());
-        if self.lists.push(now, packet, self.limits, dropped) {
+        let left = self.limits.packets.saturating_sub(self.in_flight[category.index()]);
+        let limits = Limits { packets: left, ..self.limits };
+        if self.lists.push(now, packet, limits, dropped) {
             self.order.update(&mut self.lists, station, category);
         }
     }
@@ -72,14 +82,105 @@ impl<P: Payload> Queue<P> for Fifo<P> {
         self.lists.backlog()
     }
 
-    fn set_readiness(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        readiness: Readiness,
-    ) {
+    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
         self.lists.set_readiness(station, category, readiness);
         self.order.update(&mut self.lists, station, category);
+    }
+
+    fn counts_below(&self) -> bool {
+        self.holds_in_flight
+    }
+
+    fn on_handed(&mut self, _now: Instant, _station: StationId, category: Category, _estimated: Span) {
+        self.in_flight[category.index()] += 1;
+    }
+
+    fn on_returned(&mut self, _now: Instant, _station: StationId, category: Category, _estimated: Span) {
+        let in_flight = &mut self.in_flight[category.index()];
+        *in_flight = in_flight.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_packet::{TestPacket, at_micros};
+    use super::*;
+    use crate::payload::DropReason;
+    use airbound_units::ByteCount;
+
+    fn filled(stations: &[u16]) -> Fifo<TestPacket> {
+        let mut queue = Fifo::new(FifoConfig::default()).expect("valid");
+        for (number, &station) in stations.iter().enumerate() {
+            let packet = TestPacket::new(station, number as u32);
+            queue.enqueue(at_micros(number as u64), packet, &mut Vec::new());
+        }
+        queue
+    }
+
+    fn take(queue: &mut Fifo<TestPacket>, most: usize) -> Option<(u16, Vec<u32>)> {
+        let station = queue.select(Instant::ZERO, Category::Be)?;
+        let packets = std::iter::from_fn(|| {
+            queue.dequeue(Instant::ZERO, station, Category::Be, &mut Vec::new()).map(|packet| packet.flow().0)
+        });
+        Some((station.0, packets.take(most).collect()))
+    }
+
+    #[test]
+    fn the_oldest_packet_names_the_station() {
+        let mut queue = filled(&[3, 1, 3, 1, 2, 3]);
+        assert_eq!(take(&mut queue, 2), Some((3, vec![0, 2])));
+        assert_eq!(take(&mut queue, 1), Some((1, vec![1])));
+        assert_eq!(take(&mut queue, 9), Some((1, vec![3])));
+        assert_eq!(take(&mut queue, 9), Some((2, vec![4])));
+        assert_eq!(take(&mut queue, 9), Some((3, vec![5])));
+        assert_eq!(take(&mut queue, 9), None);
+    }
+
+    #[test]
+    fn who_repeats_goes_first_and_who_is_blocked_waits() {
+        let mut queue = filled(&[3, 1, 2]);
+        let be = Category::Be;
+        queue.set_readiness(Instant::ZERO, StationId(3), be, Readiness::Blocked);
+        queue.set_readiness(Instant::ZERO, StationId(9), be, Readiness::Retries);
+        assert_eq!(take(&mut queue, 1), Some((9, vec![])));
+        queue.set_readiness(Instant::ZERO, StationId(9), be, Readiness::Fresh);
+        assert_eq!(take(&mut queue, 1), Some((1, vec![1])));
+        queue.set_readiness(Instant::ZERO, StationId(3), be, Readiness::Fresh);
+        assert_eq!(take(&mut queue, 1), Some((3, vec![0])));
+        assert_eq!(take(&mut queue, 1), Some((2, vec![2])));
+    }
+
+    #[test]
+    fn packets_in_flight_can_count() {
+        let limit = Limits { packets: 2, bytes: None };
+        let mut queue = Fifo::new(FifoConfig { limit, holds_in_flight: true }).expect("valid");
+        let (be, station) = (Category::Be, StationId(0));
+        let mut dropped = Vec::new();
+        let mut offer = |queue: &mut Fifo<TestPacket>| {
+            queue.enqueue(Instant::ZERO, TestPacket::new(0, 0), &mut dropped);
+            dropped.len()
+        };
+        offer(&mut queue);
+        assert_eq!(offer(&mut queue), 0);
+        assert!(queue.dequeue(Instant::ZERO, station, be, &mut Vec::new()).is_some());
+        queue.on_handed(Instant::ZERO, station, be, Span::ZERO);
+        assert_eq!(offer(&mut queue), 1);
+        queue.on_returned(Instant::ZERO, station, be, Span::ZERO);
+        assert_eq!(offer(&mut queue), 1);
+    }
+
+    #[test]
+    fn each_category_has_its_limit() {
+        let limit = Limits { packets: 2, bytes: Some(ByteCount::new(2900)) };
+        let mut queue = Fifo::new(FifoConfig { limit, ..FifoConfig::default() }).expect("valid");
+        let mut dropped = Vec::new();
+        for bytes in [1500, 1500, 1400, 1] {
+            queue.enqueue(Instant::ZERO, TestPacket::new(0, 0).of_size(bytes), &mut dropped);
+        }
+        let reasons: Vec<_> =
+            dropped.drain(..).map(|drop| (drop.packet.size().as_u64(), drop.reason)).collect();
+        assert_eq!(reasons, [(1500, DropReason::MemoryLimit), (1, DropReason::QueueFull)]);
+        queue.enqueue(Instant::ZERO, TestPacket::new(0, 0).of_category(Category::Vo), &mut dropped);
+        assert!(dropped.is_empty());
     }
 }

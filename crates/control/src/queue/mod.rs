@@ -11,6 +11,9 @@ mod packets;
 mod pie;
 mod round_robin;
 mod station_lists;
+mod switch;
+#[cfg(test)]
+mod test_packet;
 
 pub use any::{AnyQueue, QueueConfig};
 pub use codel::{Codel, CodelConfig, CodelParameters, CodelState};

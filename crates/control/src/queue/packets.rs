@@ -110,3 +110,28 @@ impl<P> Packets<P> {
         self.slots.get(list.head as usize).map(|slot| slot.arrival)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_slots_are_used_again() {
+        let one = ByteCount::new(1);
+        let mut packets = Packets::default();
+        let (mut even, mut odd) = (List::default(), List::default());
+        for number in 0..10_000u32 {
+            let list = if number.is_multiple_of(2) { &mut even } else { &mut odd };
+            assert_eq!(packets.push(list, number, one), Ok(()));
+            if number >= 10 {
+                let list = if number.is_multiple_of(2) { &mut even } else { &mut odd };
+                assert_eq!(packets.first_arrival(list), Some(u64::from(number - 10)));
+                assert_eq!(packets.pop(list, |_| one), Some(number - 10));
+            }
+        }
+        assert_eq!(packets.slots.len(), 11);
+        assert_eq!((even.packets(), even.bytes()), (5, ByteCount::new(5)));
+        while packets.pop(&mut even, |_| one).is_some() {}
+        assert!(even.is_empty() && !odd.is_empty());
+    }
+}

@@ -154,9 +154,9 @@ impl PieState {
         }
         match config.delay {
             DelayEstimate::Timestamps => self.last_sojourn,
-            DelayEstimate::DepartureRate => self
-                .byte_time
-                .map_or(Span::ZERO, |byte_time| Span::from_nanos((backlog.as_u64() as f64 * byte_time) as u64)),
+            DelayEstimate::DepartureRate => self.byte_time.map_or(Span::ZERO, |byte_time| {
+                Span::from_nanos((backlog.as_u64() as f64 * byte_time) as u64)
+            }),
         }
     }
 
@@ -321,14 +321,168 @@ impl<P: Payload> Queue<P> for Pie<P> {
         self.lists.backlog()
     }
 
-    fn set_readiness(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        readiness: Readiness,
-    ) {
+    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
         self.lists.set_readiness(station, category, readiness);
         self.order.update(&mut self.lists, station, category);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_packet::{TestPacket, at_micros};
+    use super::*;
+
+    const BACKLOG: ByteCount = ByteCount::new(100_000);
+
+    fn state(delay: Span) -> PieState {
+        let mut state = PieState::new(&PieConfig::default(), 3);
+        state.last_sojourn = delay;
+        state
+    }
+
+    #[track_caller]
+    fn assert_close(found: f64, expected: f64) {
+        assert!((found - expected).abs() <= expected.abs() * 1e-9, "{found} instead of {expected}");
+    }
+
+    #[test]
+    fn small_probabilities_move_in_small_steps() {
+        let config = PieConfig::default();
+        let mut state = state(Span::from_millis(30));
+        // 0.125 * (0.030 - 0.015) + 1.25 * (0.030 - 0), over 2048 as the probability is below 1e-6.
+        state.update(&config, BACKLOG);
+        assert_close(state.drop_probability, 0.039_375 / 2048.0);
+        // No trend any more; over 128 as the probability is between 1e-5 and 1e-4.
+        state.update(&config, BACKLOG);
+        assert_close(state.drop_probability, 0.039_375 / 2048.0 + 0.001_875 / 128.0);
+        for (probability, divisor) in [(5e-6, 512.0), (5e-4, 32.0), (5e-3, 8.0), (5e-2, 2.0), (0.5, 1.0)] {
+            state.drop_probability = probability;
+            state.update(&config, BACKLOG);
+            assert_close(state.drop_probability, probability + 0.001_875 / divisor);
+        }
+    }
+
+    #[test]
+    fn large_probabilities_grow_by_two_percent_at_most() {
+        let mut state = state(Span::from_millis(500));
+        state.drop_probability = 0.2;
+        state.update(&PieConfig::default(), BACKLOG);
+        assert_close(state.drop_probability, 0.22);
+    }
+
+    #[test]
+    fn an_idle_queue_forgets() {
+        let config = PieConfig::default();
+        let mut state = state(Span::from_millis(30));
+        state.drop_probability = 0.5;
+        state.update(&config, ByteCount::ZERO);
+        assert_close(state.drop_probability, (0.5 - 0.001_875) * 0.98);
+        // An hour in which nobody called, in a bounded number of steps.
+        state.catch_up(&config, at_micros(0), ByteCount::ZERO);
+        state.catch_up(&config, at_micros(3_600_000_000), ByteCount::ZERO);
+        assert_eq!(state.drop_probability, 0.0);
+        assert_eq!(state.burst_allowance, config.max_burst);
+        assert_eq!(state.next_update, Some(at_micros(3_600_015_000)));
+    }
+
+    #[test]
+    fn late_calls_make_up_for_missed_updates() {
+        let config = PieConfig::default();
+        let (mut punctual, mut late) = (state(Span::from_millis(40)), state(Span::from_millis(40)));
+        for millis in 0..=100 {
+            punctual.catch_up(&config, at_micros(millis * 1000), BACKLOG);
+        }
+        late.catch_up(&config, at_micros(0), BACKLOG);
+        late.catch_up(&config, at_micros(100_000), BACKLOG);
+        assert_eq!(punctual.drop_probability, late.drop_probability);
+        assert_eq!(late.burst_allowance, Span::from_millis(150 - 6 * 15));
+        assert!(late.drop_probability > 0.0);
+    }
+
+    #[test]
+    fn drops_are_neither_clustered_nor_late() {
+        let config = PieConfig::default();
+        let mut state = state(Span::from_millis(30));
+        state.update(&config, BACKLOG);
+        state.burst_allowance = Span::ZERO;
+        state.drop_probability = 0.05;
+        let mut gaps = Vec::new();
+        let mut gap = 0;
+        for _ in 0..100_000 {
+            gap += 1;
+            if state.drops_early(&config, BACKLOG) {
+                gaps.push(gap);
+                gap = 0;
+            }
+        }
+        // The sum of the probabilities between two drops lies between 0.85 and 8.5 (section 5.4).
+        assert_eq!(gaps.iter().min(), Some(&17));
+        assert!(gaps.iter().all(|&gap| gap <= 170));
+        // 16 packets pass, then each is dropped with 5 %: every 36th on average.
+        let mean = 100_000.0 / gaps.len() as f64;
+        assert!((34.0..38.0).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn a_burst_and_a_short_queue_are_spared() {
+        let config = PieConfig::default();
+        let mut state = state(Span::from_millis(30));
+        state.update(&config, BACKLOG);
+        state.drop_probability = 1.0;
+        state.accumulated = 10.0;
+        assert!(!state.drops_early(&config, BACKLOG), "burst allowance is left");
+        state.burst_allowance = Span::ZERO;
+        assert!(!state.drops_early(&config, ByteCount::new(3000)), "two packets wait");
+        assert!(state.drops_early(&config, ByteCount::new(3001)));
+        state.delay = Span::from_millis(7);
+        state.drop_probability = 0.19;
+        state.accumulated = 10.0;
+        assert!(!state.drops_early(&config, BACKLOG), "short delay and low probability");
+    }
+
+    #[test]
+    fn the_departure_rate_gives_the_delay() {
+        let config = PieConfig { delay: DelayEstimate::DepartureRate, ..PieConfig::default() };
+        let mut state = state(Span::ZERO);
+        for millis in 0..100 {
+            state.on_departure(at_micros(millis * 1000), Span::ZERO, ByteCount::new(1500), BACKLOG);
+        }
+        // 1500 B in 1 ms: 100 kB take 66.7 ms. Each measurement is of 11 packets over 10 or 11 ms.
+        let delay = state.current_delay(&config, BACKLOG).as_millis_f64();
+        assert!((60.0..=67.0).contains(&delay), "{delay}");
+        assert_eq!(state.current_delay(&config, ByteCount::ZERO), Span::ZERO);
+    }
+
+    /// The mean delay of the second minute when twice as much comes as can leave, by unresponsive senders.
+    fn delay_under_overload(delay: DelayEstimate) -> f64 {
+        let config = PieConfig { delay, ..PieConfig::default() };
+        let mut queue = Pie::new(config, 11).expect("valid");
+        let mut dropped = Vec::new();
+        let (mut sum, mut count) = (0.0, 0.0);
+        for millis in 0..120_000 {
+            for half in 0..2 {
+                let now = at_micros(millis * 1000 + half * 500);
+                queue.enqueue(now, TestPacket::new(0, 0), &mut dropped);
+            }
+            let now = at_micros(millis * 1000 + 700);
+            if let Some(station) = queue.select(now, Category::Be)
+                && let Some(packet) = queue.dequeue(now, station, Category::Be, &mut dropped)
+                && millis >= 60_000
+            {
+                sum += now.since(packet.enqueued()).as_millis_f64();
+                count += 1.0;
+            }
+            dropped.clear();
+        }
+        assert!(count > 59_000.0, "the link idles: {count}");
+        sum / count
+    }
+
+    #[test]
+    fn the_delay_settles_at_the_target() {
+        for estimate in [DelayEstimate::Timestamps, DelayEstimate::DepartureRate] {
+            let delay = delay_under_overload(estimate);
+            assert!((12.0..18.0).contains(&delay), "{estimate:?}: {delay} ms");
+        }
     }
 }

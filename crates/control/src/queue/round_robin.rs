@@ -35,11 +35,7 @@ impl<P: Payload> RoundRobin<P> {
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
     pub fn new(config: RoundRobinConfig) -> Result<Self, ConfigError> {
-        Ok(Self {
-            limits: config.limit.check()?,
-            lists: StationLists::default(),
-            order: Rotation::default(),
-        })
+        Ok(Self { limits: config.limit.check()?, lists: StationLists::default(), order: Rotation::default() })
     }
 }
 
@@ -73,14 +69,38 @@ impl<P: Payload> Queue<P> for RoundRobin<P> {
         self.lists.backlog()
     }
 
-    fn set_readiness(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        readiness: Readiness,
-    ) {
+    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
         self.lists.set_readiness(station, category, readiness);
         self.order.update(&mut self.lists, station, category);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_packet::TestPacket;
+    use super::*;
+
+    #[test]
+    fn stations_take_turns() {
+        let mut queue = RoundRobin::new(RoundRobinConfig::default()).expect("valid");
+        for station in [0, 0, 0, 0, 1, 2, 2] {
+            queue.enqueue(Instant::ZERO, TestPacket::new(station, 0), &mut Vec::new());
+        }
+        let now = Instant::ZERO;
+        queue.set_readiness(now, StationId(2), Category::Be, Readiness::Blocked);
+        queue.set_readiness(now, StationId(5), Category::Be, Readiness::Retries);
+        let mut turns = Vec::new();
+        while turns.len() < 8
+            && let Some(station) = queue.select(now, Category::Be)
+        {
+            let packet = queue.dequeue(now, station, Category::Be, &mut Vec::new());
+            turns.push((station.0, packet.is_some()));
+        }
+        let expected =
+            [(0, true), (1, true), (5, false), (0, true), (5, false), (0, true), (5, false), (0, true)];
+        assert_eq!(turns, expected);
+        queue.set_readiness(now, StationId(5), Category::Be, Readiness::Fresh);
+        queue.set_readiness(now, StationId(2), Category::Be, Readiness::Fresh);
+        assert_eq!(queue.select(now, Category::Be), Some(StationId(2)));
     }
 }

@@ -15,7 +15,7 @@ pub use minstrel_ht::{MinstrelHt, MinstrelHtConfig};
 
 use std::fmt;
 
-use airbound_units::{Decibel, Instant};
+use airbound_units::{BitRate, Decibel, Instant};
 use airbound_wifi::rate::Rate;
 
 use crate::payload::StationId;
@@ -141,6 +141,8 @@ pub struct RateReport {
 pub struct LinkStats {
     /// Signal-to-noise ratio at the receiver.
     pub snr: Option<Decibel>,
+    /// The rate at which data really goes out, where something else than the rate control decides it.
+    pub rate: Option<BitRate>,
     /// Share of the last measurement interval in which the channel was busy for any reason, own frames included, 0 to 1.
     pub busy: Option<f64>,
     /// Share of the last measurement interval in which our own frames occupied the channel, 0 to 1.

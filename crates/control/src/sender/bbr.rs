@@ -282,7 +282,8 @@ impl Bbr {
         self.mode = Mode::ProbeBw;
         // Any phase but the draining one, so that flows do not probe together. One step of a 64-bit congruential
         // generator (Knuth's MMIX constants) stands for the kernel's random number.
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.random =
+            self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let draw = usize::try_from((self.random >> 33) % 7).unwrap_or(0);
         self.cycle = CYCLE.len() - 1 - draw;
         self.advance_cycle(now);
@@ -290,11 +291,11 @@ impl Bbr {
 
     fn update_min_rtt(&mut self, window: &mut Window, ack: &AckEvent) {
         let expired = ack.now > self.min_rtt_at + MIN_RTT_WINDOW;
-        if let Some(rtt) = ack.rtt {
-            if expired || self.min_rtt.is_none_or(|min| rtt <= min) {
-                self.min_rtt = Some(rtt);
-                self.min_rtt_at = ack.now;
-            }
+        if let Some(rtt) = ack.rtt
+            && (expired || self.min_rtt.is_none_or(|min| rtt <= min))
+        {
+            self.min_rtt = Some(rtt);
+            self.min_rtt_at = ack.now;
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
@@ -347,11 +348,9 @@ impl Bbr {
     }
 
     fn update_pacing(&mut self, window: &Window, ack: &AckEvent) {
-        if !self.seen_rtt {
-            if let Some(srtt) = ack.smoothed_rtt {
-                self.seen_rtt = true;
-                self.start_pacing(window.cwnd, srtt.max(UNKNOWN_RTT));
-            }
+        if let Some(srtt) = ack.smoothed_rtt.filter(|_| !self.seen_rtt) {
+            self.seen_rtt = true;
+            self.start_pacing(window.cwnd, srtt.max(UNKNOWN_RTT));
         }
         self.set_pacing(self.pacing_gain);
     }
@@ -370,7 +369,8 @@ impl Bbr {
 
     fn update_window(&mut self, window: &mut Window, ack: &AckEvent) {
         if ack.delivered > 0 && !self.conserve_in_recovery(window, ack) {
-            let target = self.with_budget(self.bdp(self.window_gain).saturating_add(self.aggregation_window()));
+            let target =
+                self.with_budget(self.bdp(self.window_gain).saturating_add(self.aggregation_window()));
             let grown = window.cwnd.saturating_add(ack.delivered);
             if self.full {
                 window.cwnd = grown.min(target);

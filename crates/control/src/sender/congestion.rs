@@ -70,7 +70,7 @@ pub struct AckEvent {
     pub now: Instant,
     /// State of the connection after it.
     pub phase: Phase,
-    /// Segments newly acknowledged cumulatively.
+    /// Segments that may count as growth: those newly delivered, if it made cumulative progress; otherwise 0.
     pub acked: u32,
     /// Segments newly delivered: acknowledged cumulatively or selectively for the first time.
     pub delivered: u32,

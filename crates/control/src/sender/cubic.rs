@@ -56,11 +56,8 @@ impl Cubic {
         }
         // Section 4.2: K = cbrt((W_max - cwnd_epoch) / C); without an earlier W_max, or above it, the curve starts
         // at its inflection.
-        let (k, origin) = if cwnd < self.w_max {
-            (libm::cbrt((self.w_max - cwnd) / C), self.w_max)
-        } else {
-            (0.0, cwnd)
-        };
+        let (k, origin) =
+            if cwnd < self.w_max { (libm::cbrt((self.w_max - cwnd) / C), self.w_max) } else { (0.0, cwnd) };
         self.credit = 0.0;
         let epoch = Epoch { start: now, k, origin, w_est: cwnd };
         self.epoch = Some(epoch);
@@ -137,6 +134,7 @@ impl CongestionControl for Cubic {
     fn on_timeout(&mut self, _window: &Window) {
         // Section 4.8: slow start again, and the curve starts at its inflection after it.
         self.hystart.restart();
+        self.w_max = 0.0;
         self.epoch = None;
     }
 
@@ -227,6 +225,18 @@ mod tests {
         assert_eq!(cubic.w_max, 100.0);
         cubic.on_loss(Instant::ZERO, &Window { cwnd: 80, ssthresh: 50 });
         assert_eq!(cubic.w_max, 68.0);
+    }
+
+    #[test]
+    fn after_a_timeout_the_curve_starts_at_its_inflection() {
+        let mut cubic = Cubic::new(HystartKind::Off, false);
+        let mut window = Window { cwnd: 1000, ssthresh: UNSET_THRESHOLD };
+        window.ssthresh = cubic.on_loss(Instant::ZERO, &window);
+        cubic.on_timeout(&window);
+        window.cwnd = 700;
+        run(&mut cubic, &mut window, 0.0, 0.001);
+        let epoch = cubic.epoch.expect("avoidance began");
+        assert_eq!((epoch.k, epoch.origin), (0.0, 700.0));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Leaving slow start before the queue overflows.
 //!
-//! [`Hystart::Linux`] is the hybrid slow start of Linux `tcp_cubic.c` (Ha and Rhee 2011): it ends slow start when a
+//! `linux` is the hybrid slow start of Linux `tcp_cubic.c` (Ha and Rhee 2011): it ends slow start when a
 //! train of closely spaced acknowledgements has lasted half the smallest round trip (a whole one when paced), or when
 //! the smallest of the round's first eight round trips exceeds the minimum by an eighth (4 to 16 ms).
-//! [`Hystart::Rfc9406`] is HyStart++: the delay test only, measured against the previous round, and five rounds of
+//! `rfc9406` is HyStart++: the delay test only, measured against the previous round, and five rounds of
 //! slower growth before it believes it.
 
 use airbound_units::{Instant, Span};
@@ -20,8 +20,11 @@ const MAX_DELAY: Span = Span::from_millis(16);
 const TRAIN_GAP: Span = Span::from_millis(2);
 /// Below this window Linux does not test (`hystart_low_window`).
 const LOW_WINDOW: u32 = 16;
-/// Linux adds up to this for bursts that the sender built (`hystart_ack_delay`).
-const BURST_ALLOWANCE: Span = Span::from_millis(1);
+/// Linux adds the time of four 64 KiB buffers at twice the window per round trip, at most this, for bursts that the
+/// sender built (`hystart_ack_delay`).
+const MAX_BURST_ALLOWANCE: Span = Span::from_millis(1);
+/// Half of those four buffers in segments of 1448 B.
+const BURST_SEGMENTS: u64 = 90;
 /// Growth divisor and rounds of conservative slow start (RFC 9406 section 4.3).
 const CONSERVATIVE_DIVISOR: u32 = 4;
 const CONSERVATIVE_ROUNDS: u32 = 5;
@@ -67,8 +70,7 @@ impl Hystart {
 
     /// Forgets what was found: slow start begins anew after a timeout.
     pub(crate) fn restart(&mut self) {
-        let baseline = if self.kind == Kind::Linux { self.baseline } else { Span::MAX };
-        *self = Self { baseline, ..Self::new(self.kind, self.paced) };
+        *self = Self::new(self.kind, self.paced);
     }
 
     /// Takes an acknowledgement in slow start; returns how many of `ack.acked` may count as growth. Sets the
@@ -104,7 +106,9 @@ impl Hystart {
         }
         if ack.now.since(self.last_ack) <= TRAIN_GAP {
             self.last_ack = ack.now;
-            let whole = self.baseline + BURST_ALLOWANCE.min(self.baseline / 8);
+            let srtt = ack.smoothed_rtt.unwrap_or(self.baseline);
+            let burst = srtt * BURST_SEGMENTS / u64::from(window.cwnd.max(1));
+            let whole = self.baseline + burst.min(MAX_BURST_ALLOWANCE);
             let threshold = if self.paced { whole } else { whole / 2 };
             self.found |= ack.now.since(self.round_start) > threshold;
         }

@@ -21,7 +21,9 @@
 //! There is no handshake and no closing: both ends begin established, with the window scale, SACK and timestamp
 //! options agreed, sequence numbers count from 0 in 64 bits, and the receiver's first advertised window is its
 //! configured one. There is no ECN and no congestion-window cache between connections. The receiving application
-//! reads at once, so the advertised window is constant.
+//! reads at once, so the advertised window is constant. The receiver neither merges segments (GRO) nor compresses
+//! selective acknowledgements: each segment out of order is answered. Timers are exact, not in ticks of a kernel. There
+//! is no F-RTO (RFC 5682): exact timestamps tell spurious timeouts earlier.
 //!
 //! # Sources
 //! | part | follows |
@@ -47,6 +49,6 @@ mod windowed;
 
 pub use congestion::{AckEvent, CongestionControl, Phase, RateSample, Window};
 pub use tcp::{
-    Ack, Backlog, Congestion, ConfigError, DelayedAck, Hystart, Pacing, SackBlock, Segment, SenderMetrics,
-    TcpConfig, TcpReceiver, TcpSender, SEGMENT_HEADERS,
+    Ack, Backlog, ConfigError, Congestion, DelayedAck, Hystart, Pacing, SEGMENT_HEADERS, SackBlock, Segment,
+    SenderMetrics, TcpConfig, TcpReceiver, TcpSender,
 };

@@ -35,7 +35,7 @@ pub fn packet(number: u64) -> PacketRow {
     let never = Instant::MAX;
     let row = PacketRow {
         packet: number,
-        flow: u32::from(number % 3 == 0),
+        flow: u32::from(number.is_multiple_of(3)),
         station: (number % 2) as u16,
         category: 1,
         size: ByteCount::new(1500),
@@ -87,7 +87,7 @@ pub fn txop(number: u64) -> TxopRow {
         mpdus: 64,
         acked: (number % 65) as u16,
         size: ByteCount::new(98_304),
-        collided: number % 5 == 0,
+        collided: number.is_multiple_of(5),
     }
 }
 
@@ -111,7 +111,7 @@ pub fn frame(number: u64) -> FrameRow {
 }
 
 pub fn series(number: u64) -> SeriesRow {
-    let empty = number % 4 == 0;
+    let empty = number.is_multiple_of(4);
     SeriesRow {
         window_start: Instant::from_nanos(100_000_000 * (number / 2)),
         flow: (number % 2) as u32,

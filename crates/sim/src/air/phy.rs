@@ -9,7 +9,7 @@ use airbound_wifi::rate::Rate;
 use airbound_wifi::timing::PpduTiming;
 
 use crate::random::Stream;
-use crate::trace::Capacity;
+use crate::trace::{PhyQuality, Pipe};
 
 /// What the receiver of a frame meets.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,8 +18,8 @@ pub(crate) enum Condition {
     Perfect,
     /// A signal-to-noise ratio, which gives every rate its error rate.
     Snr(Decibel),
-    /// A PHY rate that replaces the chosen one; zero is an outage.
-    PhyRate(BitRate),
+    /// A PHY rate, with a loss, that replaces the chosen one and its errors.
+    Dictated(PhyQuality),
 }
 
 /// The parameters of the air that all transmitters share.
@@ -51,7 +51,7 @@ pub(crate) struct Phy {
     rates: Vec<RateFacts>,
     last: usize,
     /// A trace that carries bytes as a pipe does, in place of PHY and contention.
-    pipe: Option<Capacity>,
+    pipe: Option<Pipe>,
 }
 
 /// The course of one frame exchange.
@@ -72,7 +72,7 @@ pub(crate) struct Course {
 }
 
 impl Phy {
-    pub(crate) fn new(config: PhyConfig, pipe: Option<Capacity>) -> Self {
+    pub(crate) fn new(config: PhyConfig, pipe: Option<Pipe>) -> Self {
         Self { config, rates: Vec::new(), last: 0, pipe }
     }
 
@@ -82,10 +82,6 @@ impl Phy {
 
     pub(crate) const fn is_pipe(&self) -> bool {
         self.pipe.is_some()
-    }
-
-    pub(crate) const fn control(&self) -> &ControlTiming {
-        &self.config.control
     }
 
     fn facts(&mut self, rate: Rate) -> usize {
@@ -122,10 +118,16 @@ impl Phy {
     }
 
     /// The course of an exchange that begins at `start`.
-    pub(crate) fn course<P>(&mut self, start: Instant, grant: &Grant<P>, rate: Rate, condition: Condition) -> Course {
+    pub(crate) fn course<P>(
+        &mut self,
+        start: Instant,
+        grant: &Grant<P>,
+        rate: Rate,
+        condition: Condition,
+    ) -> Course {
         if let Some(pipe) = &mut self.pipe {
             let size: ByteCount = grant.mpdus.iter().map(|mpdu| mpdu.size).sum();
-            let end = pipe.finish(start, size);
+            let end = pipe.send(start, size);
             let first_frame = end - start;
             return Course { ppdu_start: start, ppdu_end: end, end, first_frame, facts: 0, stretched: None };
         }
@@ -137,8 +139,8 @@ impl Phy {
             ppdu_start += facts.protection;
         }
         let (duration, stretched) = match condition {
-            Condition::PhyRate(bit_rate) if !bit_rate.is_zero() => {
-                (facts.timing.preamble() + bit_rate.time_for(grant.psdu), Some(bit_rate))
+            Condition::Dictated(quality) => {
+                (facts.timing.preamble() + quality.rate.time_for(grant.psdu), Some(quality.rate))
             }
             _ => (facts.timing.duration(grant.psdu), None),
         };
@@ -175,14 +177,25 @@ impl Phy {
         let snr = match condition {
             _ if self.pipe.is_some() => return AckBitmap::first(grant.mpdus.len()),
             Condition::Perfect => return AckBitmap::first(grant.mpdus.len()),
-            Condition::PhyRate(bit_rate) if bit_rate.is_zero() => return AckBitmap::NONE,
-            Condition::PhyRate(_) => return AckBitmap::first(grant.mpdus.len()),
+            Condition::Dictated(quality) if quality.loss == 0.0 => {
+                return AckBitmap::first(grant.mpdus.len());
+            }
+            Condition::Dictated(quality) => {
+                let mut acknowledged = AckBitmap::NONE;
+                for place in 0..grant.mpdus.len() {
+                    if draws.unit() >= quality.loss {
+                        acknowledged.set(place);
+                    }
+                }
+                return acknowledged;
+            }
             Condition::Snr(snr) => snr,
         };
         if snr < self.config.detection {
             return AckBitmap::NONE;
         }
-        let response = self.rates[self.facts(rate)].response;
+        let index = self.facts(rate);
+        let response = self.rates[index].response;
         let answer = if grant.aggregated { control_frames::BLOCK_ACK } else { control_frames::ACK };
         let answered = self.facts(response);
         if draws.unit() >= self.rates[answered].errors.mpdu_success(snr, answer) {
@@ -213,7 +226,8 @@ pub(crate) fn mpdu_ends<P>(grant: &Grant<P>) -> impl Iterator<Item = ByteCount> 
     let mut end = ByteCount::ZERO;
     grant.mpdus.iter().map(move |mpdu| {
         // The delimiter stands in front of the MPDU, the padding behind it.
-        let ends = end + if grant.aggregated { airbound_wifi::mpdu::DELIMITER } else { ByteCount::ZERO } + mpdu.size;
+        let ends =
+            end + if grant.aggregated { airbound_wifi::mpdu::DELIMITER } else { ByteCount::ZERO } + mpdu.size;
         end += subframe_size(mpdu.size);
         ends
     })

@@ -28,7 +28,8 @@ impl Simulation {
             let band = self.parts.phy.band();
             return Some(self.now.max(idle_since + band.sifs() + band.slot()));
         }
-        let accesses = self.active.iter().filter_map(|&edcaf| self.parts.edcafs[edcaf as usize].access(idle_since));
+        let accesses =
+            self.active.iter().filter_map(|&edcaf| self.parts.edcafs[edcaf as usize].access(idle_since));
         // A frame that waited for a window or a limit to open becomes ready at a time that has passed.
         accesses.min().map(|access| access.max(self.now))
     }
@@ -45,10 +46,9 @@ impl Simulation {
         let edcafs = &self.parts.edcafs;
         let now = self.now;
         winners.extend(
-            self.active
-                .iter()
-                .copied()
-                .filter(|&edcaf| edcafs[edcaf as usize].access(idle_since).is_some_and(|access| access <= now)),
+            self.active.iter().copied().filter(|&edcaf| {
+                edcafs[edcaf as usize].access(idle_since).is_some_and(|access| access <= now)
+            }),
         );
         if winners.len() > 1 {
             // The list of active functions has no order of its own; the result must have one.
@@ -118,7 +118,19 @@ impl Simulation {
     }
 
     /// The same with a bound on the PPDU.
-    pub(super) fn form_within(&mut self, node: StationId, category: Category, now: Instant, longest: Span) -> bool {
+    pub(super) fn form_within(
+        &mut self,
+        node: StationId,
+        category: Category,
+        now: Instant,
+        longest: Span,
+    ) -> bool {
+        if self.dictates {
+            while let Some((station, stats)) = self.parts.medium.changed(now) {
+                self.parts.nodes[0].link.on_link_stats(now, station, &stats);
+                self.parts.nodes[station.index()].link.on_link_stats(now, StationId(0), &stats);
+            }
+        }
         let owner = &mut self.parts.nodes[node.index()];
         let grant = owner.link.next(now, Room { category, max_duration: longest }, &mut self.dropped);
         let queue = &mut owner.hardware[category.index()];

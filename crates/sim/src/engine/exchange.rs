@@ -52,7 +52,11 @@ impl Simulation {
         let hardware_tries = self.parts.nodes[node.index()].hardware_tries;
         let queue = &mut self.parts.nodes[node.index()].hardware[category.index()];
         let Some(first) = queue.front() else { return false };
-        self.parts.meters.on_exchange(&ExchangeView { on_air: one, grant: &first.grant, contending: first.contending });
+        self.parts.meters.on_exchange(&ExchangeView {
+            on_air: one,
+            grant: &first.grant,
+            contending: first.contending,
+        });
         let success = one.acknowledged.count() > 0;
         let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
         let expired = first.grant.give_up_after.is_some_and(|limit| self.now - first.handed >= limit);
@@ -66,7 +70,9 @@ impl Simulation {
                 return false;
             }
         }
-        let Some(done) = self.parts.nodes[node.index()].hardware[category.index()].pop_front() else { return false };
+        let Some(done) = self.parts.nodes[node.index()].hardware[category.index()].pop_front() else {
+            return false;
+        };
         if success {
             self.receive(one, &done);
             if node != ACCESS_POINT && self.parts.nodes[ACCESS_POINT.index()].charges_received {
@@ -128,7 +134,8 @@ impl Simulation {
             let (peer, way) = Self::session(node, station);
             let now = self.now;
             let mut arrivals = std::mem::take(&mut self.arrivals);
-            self.reorder[peer.index()][way][category.index()].move_window(sequence, |item| arrivals.push(item));
+            self.reorder[peer.index()][way][category.index()]
+                .move_window(sequence, |item| arrivals.push(item));
             self.deliver_all(&mut arrivals, now);
             self.arrivals = arrivals;
         }
@@ -213,7 +220,8 @@ impl Simulation {
         if ahead && !self.fits(node, category, start, one.opportunity_end) {
             return false;
         }
-        let end = self.start_exchange(edcaf_of(node, category) as u32, start, false, Some(one.opportunity_end));
+        let end =
+            self.start_exchange(edcaf_of(node, category) as u32, start, false, Some(one.opportunity_end));
         self.schedule(end, Event::ExchangeEnd);
         true
     }

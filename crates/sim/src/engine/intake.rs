@@ -65,7 +65,9 @@ impl Simulation {
     /// A node with nothing to send in some category is woken when something may arrive for it.
     pub(super) fn sleep(&mut self, node: StationId) {
         let owner = &self.parts.nodes[node.index()];
-        let idle = Category::ALL.into_iter().filter(|category| !self.parts.edcafs[edcaf_of(node, *category)].is_ready());
+        let idle = Category::ALL
+            .into_iter()
+            .filter(|category| !self.parts.edcafs[edcaf_of(node, *category)].is_ready());
         let arrival = idle.filter_map(|category| owner.feed.next_arrival(category)).min();
         // A link may also want to be asked again at a time of its own.
         let deadline = owner.link.next_deadline();

@@ -200,6 +200,8 @@ pub(crate) struct Simulation {
     txops: u64,
     /// By station or neighbour, then downwards or upwards, then by category.
     reorder: Vec<[[Reorder<Arrival>; 4]; 2]>,
+    /// Whether traces dictate PHY rates, of which links have to be told.
+    dictates: bool,
     events: BinaryHeap<Reverse<Scheduled>>,
     turn: u64,
     processed: u64,
@@ -221,6 +223,7 @@ impl Simulation {
             on_air: Vec::new(),
             txops: 0,
             reorder: parts.nodes.iter().map(|_| Default::default()).collect(),
+            dictates: parts.medium.dictates(),
             events: BinaryHeap::new(),
             turn: 0,
             processed: 0,
@@ -308,10 +311,8 @@ impl Simulation {
     fn tell_link_stats(&mut self, node: StationId) {
         let peers = if node == ACCESS_POINT { 1..self.parts.nodes.len() as u16 } else { 0..1 };
         for peer in peers.map(StationId) {
-            if let Some(snr) = self.parts.medium.snr(node, peer, self.now) {
-                let stats = airbound_control::rate::LinkStats { snr: Some(snr), ..Default::default() };
-                self.parts.nodes[node.index()].link.on_link_stats(self.now, peer, &stats);
-            }
+            let stats = self.parts.medium.stats(node, peer, self.now);
+            self.parts.nodes[node.index()].link.on_link_stats(self.now, peer, &stats);
         }
     }
 }

@@ -36,7 +36,14 @@ pub(crate) enum Application {
     /// Writes at a rate, as `iperf3 -b` does: a chunk at a time.
     Paced { next: Instant, stop: Instant, interval: Span, chunk: ByteCount },
     /// Transfers of a size; the next begins an exponential time after the last has arrived.
-    Transfers { next: Instant, stop: Instant, size: ByteCount, pause: Span, draws: Stream, open: Option<Transfer> },
+    Transfers {
+        next: Instant,
+        stop: Instant,
+        size: ByteCount,
+        pause: Span,
+        draws: Stream,
+        open: Option<Transfer>,
+    },
     /// Video frames.
     Video(Video),
 }

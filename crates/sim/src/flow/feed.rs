@@ -124,7 +124,8 @@ impl Feed {
             return Some((packet.sent, packet));
         }
         self.send_until(until, observer);
-        let soonest = self.transit.iter_mut().filter(|queue| !queue.is_empty()).min_by_key(|queue| queue[0].0)?;
+        let soonest =
+            self.transit.iter_mut().filter(|queue| !queue.is_empty()).min_by_key(|queue| queue[0].0)?;
         if soonest.front()?.0 > until { None } else { soonest.pop_front() }
     }
 }

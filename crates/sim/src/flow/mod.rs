@@ -2,11 +2,14 @@
 
 pub(crate) mod application;
 pub(crate) mod feed;
+pub(crate) mod population;
 pub(crate) mod source;
 pub(crate) mod tcp;
 
 use airbound_control::payload::{FlowId, StationId};
 use airbound_wifi::edca::Category;
+
+use crate::scenario::WireWay;
 
 /// Which way the data of a flow goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,11 +44,15 @@ pub(crate) struct Flow {
     pub(crate) ends: Ends,
     /// Bytes of each packet that are not payload.
     pub(crate) headers: u64,
+    /// What it meets on the wire.
+    pub(crate) way: WireWay,
+    /// Whether it belongs to a contending network, which the summary leaves out.
+    pub(crate) is_neighbour: bool,
 }
 
 impl Flow {
     /// Whether the summary lists it. Acknowledgements are part of the flow that they acknowledge.
     pub(crate) const fn is_reported(&self) -> bool {
-        !matches!(self.ends, Ends::Acknowledgements(_))
+        !self.is_neighbour && !matches!(self.ends, Ends::Acknowledgements(_))
     }
 }

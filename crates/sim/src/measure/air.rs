@@ -72,7 +72,14 @@ impl AirMeter {
         }
     }
 
-    pub(super) fn on_window(&mut self, peer: StationId, downwards: bool, airtime: Span, mpdus: u16, rate: Rate) {
+    pub(super) fn on_window(
+        &mut self,
+        peer: StationId,
+        downwards: bool,
+        airtime: Span,
+        mpdus: u16,
+        rate: Rate,
+    ) {
         let Some(station) = self.stations.get_mut(peer.index()) else { return };
         station.window_airtime += airtime;
         if downwards {
@@ -84,8 +91,8 @@ impl AirMeter {
     /// Mean PHY rate towards a station in Mb/s and its share of the window.
     pub(super) fn window_of(&self, peer: StationId, length: Span) -> (Option<f64>, f64) {
         let Some(station) = self.stations.get(peer.index()) else { return (None, 0.0) };
-        let rate = (station.window_mpdus > 0)
-            .then(|| station.window_rate_sum / station.window_mpdus as f64 / 1e6);
+        let rate =
+            (station.window_mpdus > 0).then(|| station.window_rate_sum / station.window_mpdus as f64 / 1e6);
         (rate, station.window_airtime.as_secs_f64() / length.as_secs_f64())
     }
 

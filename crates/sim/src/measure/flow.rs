@@ -169,7 +169,13 @@ impl FlowMeter {
         self.window.dropped += 1;
     }
 
-    pub(super) fn on_delivered(&mut self, packet: &Packet, row: &PacketRow, measured: bool, counts_bytes: bool) {
+    pub(super) fn on_delivered(
+        &mut self,
+        packet: &Packet,
+        row: &PacketRow,
+        measured: bool,
+        counts_bytes: bool,
+    ) {
         self.whole_run.delivered += 1;
         if packet.kind == Kind::Datagram {
             let payload = self.payload(packet);
@@ -252,7 +258,8 @@ impl FlowMeter {
             return None;
         }
         let open = self.open.remove(place)?;
-        let mut row = self.on_frame(open.start.frame, open.start.created, open.start.bytes, now, open.measured);
+        let mut row =
+            self.on_frame(open.start.frame, open.start.created, open.start.bytes, now, open.measured);
         row.first_packet = open.first_packet;
         Some(row)
     }

@@ -5,9 +5,11 @@ use airbound_wifi::Format;
 use serde::Serialize;
 
 use super::error::ScenarioError;
+use super::node::{Node, Value};
 use super::path::{self, Path, Preset};
 use super::scheme::{QUEUES, RATES, Slot};
 use super::section::Section;
+use super::text;
 
 /// The access point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,8 +71,9 @@ impl Uplink {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Wire {
-    /// The bottleneck that all flows share, each direction by itself.
-    pub rate: BitRate,
+    /// The bottleneck that all flows share, each direction by itself; `None` for no bottleneck.
+    #[serde(serialize_with = "text::or_unlimited")]
+    pub rate: Option<BitRate>,
     /// Packets that wait for the bottleneck; more are dropped at the tail.
     pub queue: u32,
     /// One way, in each direction.
@@ -115,11 +118,14 @@ impl Wire {
         section.allow("[wire]", &[&["rate", "queue"], WAY_KEYS])?;
         let default = WireWay { delay: Span::from_millis(1), loss: 0.0, jitter: Span::ZERO };
         Ok(Self {
-            rate: section.ranged(
-                "rate",
-                BitRate::from_mbps(1000),
-                BitRate::from_kbps(1)..=BitRate::from_mbps(1_000_000),
-            )?,
+            rate: match section.get("rate") {
+                Some(Node { value: Value::Text(word), .. }) if word == "unlimited" => None,
+                _ => Some(section.ranged(
+                    "rate",
+                    BitRate::from_mbps(1000),
+                    BitRate::from_kbps(1)..=BitRate::from_mbps(1_000_000),
+                )?),
+            },
             queue: section.whole("queue", 10_000, 1..=10_000_000)?,
             way: WireWay::read(section, default)?,
         })

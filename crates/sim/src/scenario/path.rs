@@ -126,7 +126,6 @@ impl Preset {
                 hardware_tries: 10,
                 // mt76 lets the card send an MPDU 15 times (MT_TXD3_REM_TX_COUNT).
                 max_grants: 15,
-                charge_received_airtime: true,
                 airtime_queue_limit: true,
                 queue_holds_in_flight: false,
                 ..direct

@@ -2,7 +2,7 @@
 
 use airbound_units::{BitRate, Span};
 use airbound_wifi::{Band, Category, Format, GuardInterval, Legacy};
-use serde::Serializer;
+use serde::{Serialize, Serializer};
 
 pub(super) const CATEGORIES: &[(&str, Category)] =
     &[("bk", Category::Bk), ("be", Category::Be), ("vi", Category::Vi), ("vo", Category::Vo)];
@@ -84,9 +84,12 @@ pub(super) fn or_false<T: std::fmt::Display, S: Serializer>(
 }
 
 /// The number, or "unlimited".
-pub(super) fn or_unlimited<S: Serializer>(value: &Option<u32>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn or_unlimited<T: Serialize, S: Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match value {
-        Some(number) => serializer.serialize_u32(*number),
+        Some(limit) => limit.serialize(serializer),
         None => serializer.serialize_str("unlimited"),
     }
 }

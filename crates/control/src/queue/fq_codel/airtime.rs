@@ -32,7 +32,7 @@ impl Default for AirtimeQueueLimit {
 
 /// Which stations are slow, and their CoDel parameters (`sta_update_codel_params`).
 ///
-/// The kernel had this from 4.14 to 2025, when commit 487637698808 removed it: with many associated stations it all but
+/// The kernel had this from 2017 to 2025, when commit 487637698808 removed it: with many associated stations it all but
 /// disabled CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -79,7 +79,8 @@ pub struct FqCodelAirtimeConfig {
     /// Nothing is dropped that leaves no more bytes in its flow. mac80211 leaves the kernel's `mtu` at zero, so that only the
     /// last packet of a flow is safe.
     pub mtu: ByteCount,
-    /// Other CoDel parameters for slow stations.
+    /// Other CoDel parameters for slow stations; `false` in a file for none.
+    #[serde(with = "super::super::switch")]
     pub slow: Option<SlowStations>,
     /// Airtime of a station's turn at the default weight (`ATH_AIRTIME_QUANTUM`): 300 µs. Today's mac80211: 256 µs.
     /// 1 µs to 1 s.
@@ -89,7 +90,8 @@ pub struct FqCodelAirtimeConfig {
     /// Charges what a packet was expected to take when it returns, where the environment cannot report airtime.
     /// Without either, nobody's deficit is used up, and a station keeps its turn while it has packets.
     pub charge_estimates: bool,
-    /// The airtime queue limit; the kernel has one since 5.5.
+    /// The airtime queue limit; the kernel has one since 5.5. `false` in a file for none.
+    #[serde(with = "super::super::switch")]
     pub airtime_queue_limit: Option<AirtimeQueueLimit>,
 }
 
@@ -126,12 +128,7 @@ impl FqCodelAirtimeConfig {
             "1 us to 1 s",
         )?;
         if let Some(limit) = &self.airtime_queue_limit {
-            ConfigError::check(
-                !limit.low.is_zero(),
-                "airtime-queue-limit.low",
-                limit.low,
-                "more than 0 ms",
-            )?;
+            ConfigError::check(!limit.low.is_zero(), "airtime-queue-limit.low", limit.low, "more than 0 ms")?;
             ConfigError::check(
                 limit.high >= limit.low,
                 "airtime-queue-limit.high",
@@ -159,7 +156,7 @@ struct Speed {
 ///     │ airtime queue limit: 5, 12 of 24 ms
 /// ```
 ///
-/// Stations are scheduled as in the paper and in ath9k from 4.11 to 4.20: a station that begins to send joins a list of
+/// Stations are scheduled as in the paper and in ath9k from 4.11 until mac80211 took over (5.1): a station that begins to send joins a list of
 /// new stations that go first, for one turn. Today's mac80211 has one list, at whose head a station joins, which has much the
 /// same effect; it serves each station at most once in a driver's scheduling round, and it subtracts the airtime that lies
 /// below the queue from the deficit, which is done here whenever there is an airtime queue limit. A station that is
@@ -274,13 +271,7 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
         self.flows.backlog()
     }
 
-    fn set_readiness(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        readiness: Readiness,
-    ) {
+    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
         self.stations.set_readiness(station, category.index(), readiness);
     }
 
@@ -334,5 +325,177 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
         } else {
             usual
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test_packet::{TestPacket, at_micros};
+    use super::*;
+    use crate::payload::DropReason;
+
+    fn queue(config: FqCodelAirtimeConfig) -> FqCodelAirtime<TestPacket> {
+        FqCodelAirtime::new(config).expect("valid")
+    }
+
+    fn without_limit() -> FqCodelAirtimeConfig {
+        FqCodelAirtimeConfig { airtime_queue_limit: None, ..FqCodelAirtimeConfig::default() }
+    }
+
+    /// Serves `turns` aggregates of at most 32 packets to stations that always have more; returns the airtime of each.
+    fn shares(queue: &mut FqCodelAirtime<TestPacket>, micros_per_packet: &[u64], turns: u64) -> Vec<u64> {
+        let mut airtime = vec![0; micros_per_packet.len()];
+        let mut dropped = Vec::new();
+        let mut now = Instant::ZERO;
+        for _ in 0..turns {
+            for station in 0..micros_per_packet.len() as u16 {
+                while queue.backlog_of(StationId(station), Category::Be).packets < 64 {
+                    queue.enqueue(now, TestPacket::new(station, u32::from(station)), &mut dropped);
+                }
+            }
+            let station = queue.select(now, Category::Be).expect("all have packets");
+            let mut used = Span::ZERO;
+            for _ in 0..32 {
+                let each = Span::from_micros(micros_per_packet[station.index()]);
+                if used + each > Span::from_millis(4) {
+                    break;
+                }
+                queue.dequeue(now, station, Category::Be, &mut dropped).expect("a packet");
+                used += each;
+            }
+            airtime[station.index()] += used.as_micros();
+            now += used;
+            queue.on_airtime(now, station, Category::Be, used, Direction::Sent);
+        }
+        airtime
+    }
+
+    #[test]
+    fn stations_of_ten_to_one_rates_get_the_same_airtime() {
+        let airtime = shares(&mut queue(without_limit()), &[100, 1000], 20_000);
+        // A turn ends within one aggregate (3.2 or 4 ms) and one quantum of even.
+        assert!(airtime[0].abs_diff(airtime[1]) <= 4_300, "{airtime:?}");
+        assert!(airtime[0] > 30_000_000);
+    }
+
+    #[test]
+    fn weights_share_the_airtime() {
+        let mut queue = queue(without_limit());
+        queue.set_weight(StationId(1), 768);
+        let airtime = shares(&mut queue, &[100, 300, 50], 30_000);
+        let ratio = airtime[1] as f64 / airtime[0] as f64;
+        assert!((2.99..3.01).contains(&ratio), "{airtime:?}");
+        assert!(airtime[0].abs_diff(airtime[2]) <= 4_300, "{airtime:?}");
+    }
+
+    #[test]
+    fn received_airtime_is_charged() {
+        let mut queue = queue(without_limit());
+        for station in 0..2 {
+            for _ in 0..1000 {
+                queue.enqueue(Instant::ZERO, TestPacket::new(station, 0), &mut Vec::new());
+            }
+        }
+        let now = Instant::ZERO;
+        let be = Category::Be;
+        queue.on_airtime(now, StationId(0), be, Span::from_millis(30), Direction::Received);
+        let mut used = Span::ZERO;
+        while queue.select(now, be) == Some(StationId(1)) {
+            queue.dequeue(now, StationId(1), be, &mut Vec::new());
+            queue.on_airtime(now, StationId(1), be, Span::from_micros(100), Direction::Sent);
+            used += Span::from_micros(100);
+        }
+        assert!((Span::from_millis(30)..=Span::from_micros(30_400)).contains(&used), "{used}");
+    }
+
+    #[test]
+    fn a_station_that_begins_goes_before_those_that_stand() {
+        let mut queue = queue(without_limit());
+        shares(&mut queue, &[100, 100, 100], 100);
+        let now = at_micros(1_000_000);
+        queue.enqueue(now, TestPacket::new(7, 9), &mut Vec::new());
+        assert_eq!(queue.select(now, Category::Be), Some(StationId(7)));
+    }
+
+    #[test]
+    fn slow_stations_have_patient_codel() {
+        let mut queue = queue(without_limit());
+        for (station, mbps) in [(0, 100), (1, 11), (2, 100)] {
+            queue.on_expected_throughput(Instant::ZERO, StationId(station), BitRate::from_mbps(mbps));
+        }
+        // 11 Mbit/s is below 6 Mbit/s for each of 2 known stations. Packets stand for 60 ms; one leaves every millisecond.
+        let mut first_drop = [None; 3];
+        for station in 0..3 {
+            let mut dropped = Vec::new();
+            for millis in 0..1000 {
+                let now = at_micros(millis * 1000);
+                let before = Instant::from_nanos(now.as_nanos().saturating_sub(60_000_000));
+                for _ in 0..2 {
+                    queue.enqueue(before, TestPacket::new(station, 0), &mut dropped);
+                }
+                queue.dequeue(now, StationId(station), Category::Be, &mut dropped);
+                if !dropped.is_empty() && first_drop[usize::from(station)].is_none() {
+                    assert_eq!(dropped[0].reason, DropReason::Congestion);
+                    first_drop[usize::from(station)] = Some(millis);
+                }
+            }
+            queue.now = Instant::ZERO;
+        }
+        // The sojourn reaches 20 ms at 20 ms, 50 ms at 50 ms; an interval later packets drop.
+        assert_eq!(first_drop, [Some(120), Some(350), Some(120)]);
+    }
+
+    #[test]
+    fn the_longest_flow_of_all_stations_pays() {
+        let config = FqCodelAirtimeConfig { packets: 100, ..without_limit() };
+        let mut queue = queue(config);
+        let mut dropped = Vec::new();
+        for number in 0..60 {
+            queue.enqueue(at_micros(number), TestPacket::new(1, 1), &mut dropped);
+        }
+        for number in 0..41 {
+            queue.enqueue(at_micros(100 + number), TestPacket::new(2, 2), &mut dropped);
+        }
+        // Half of 60 packets of the other station, from its head.
+        assert_eq!(dropped.len(), 30);
+        for (number, drop) in dropped.iter().enumerate() {
+            assert_eq!((drop.reason, drop.packet.station()), (DropReason::QueueFull, StationId(1)));
+            assert_eq!(drop.packet.enqueued(), at_micros(number as u64));
+        }
+        assert_eq!(queue.backlog().packets, 71);
+    }
+
+    #[test]
+    fn the_memory_of_ht_drivers_holds_1820_full_packets() {
+        let config = FqCodelAirtimeConfig { memory: ByteCount::new(4 << 20), ..without_limit() };
+        let mut queue = queue(config);
+        let mut dropped = Vec::new();
+        for _ in 0..1820 {
+            queue.enqueue(Instant::ZERO, TestPacket::new(0, 0), &mut dropped);
+        }
+        assert!(dropped.is_empty());
+        queue.enqueue(Instant::ZERO, TestPacket::new(0, 1), &mut dropped);
+        assert_eq!(dropped.len(), 32);
+        assert!(dropped.iter().all(|drop| drop.reason == DropReason::MemoryLimit));
+    }
+
+    #[test]
+    fn estimates_are_charged_where_airtime_is_not_reported() {
+        let mut queue = queue(FqCodelAirtimeConfig { charge_estimates: true, ..without_limit() });
+        assert!(queue.counts_below());
+        let now = Instant::ZERO;
+        let mut served = [0; 2];
+        for _ in 0..1000 {
+            for station in 0..2 {
+                queue.enqueue(now, TestPacket::new(station, 0), &mut Vec::new());
+            }
+            let station = queue.select(now, Category::Be).expect("a backlog");
+            queue.dequeue(now, station, Category::Be, &mut Vec::new());
+            let estimate = Span::from_micros(if station.0 == 0 { 100 } else { 300 });
+            queue.on_handed(now, station, Category::Be, estimate);
+            queue.on_returned(now, station, Category::Be, estimate);
+            served[station.index()] += 1;
+        }
+        assert!((745..=755).contains(&served[0]), "{served:?}");
     }
 }

@@ -77,7 +77,7 @@ impl Default for Owner {
 /// How much is dropped from the longest flow at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DropBatch {
-    /// Half of its packets, at most 32 (`fq_flow_drop`, since 5.11; one packet before).
+    /// Half of its packets, at most 32 (`fq_flow_drop`; one packet at a time before it).
     HalfOfPackets,
     /// Half of its bytes, at most 64 packets, and CoDel counts them (`fq_codel_drop`; RFC 8290, section 5.2.2).
     HalfOfBytes,
@@ -410,5 +410,117 @@ fn remove_first(flows: &mut [Flow], chain: &mut Chain) {
         if chain.head == NONE {
             chain.tail = NONE;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test_packet::TestPacket;
+    use super::*;
+    use crate::payload::Payload;
+
+    fn table(batch: DropBatch) -> FlowTable<TestPacket> {
+        FlowTable::new(FlowLimits { packets: 500, memory: u64::MAX, quantum: 300, idle_flows: 64, batch })
+    }
+
+    fn push(table: &mut FlowTable<TestPacket>, flow: u32, bytes: u64) -> Vec<Dropped<TestPacket>> {
+        let mut dropped = Vec::new();
+        let packet = TestPacket::new(0, flow).of_size(bytes);
+        table.push(Instant::ZERO, 0, u64::from(flow), packet, &mut dropped);
+        dropped
+    }
+
+    fn pop(table: &mut FlowTable<TestPacket>) -> Option<(u32, u64)> {
+        let head = table.head(0, |_| false)?;
+        let packet = table.pop(Instant::ZERO, head, &CodelParameters::default(), &mut Vec::new())?;
+        Some((packet.flow().0, packet.size().as_u64()))
+    }
+
+    #[test]
+    fn flows_share_bytes_not_packets() {
+        let mut table = table(DropBatch::HalfOfPackets);
+        let sizes = [1500, 300, 64];
+        let mut sent = [0; 3];
+        for (flow, &bytes) in sizes.iter().enumerate() {
+            for _ in 0..100 {
+                push(&mut table, flow as u32, bytes);
+            }
+        }
+        for _ in 0..3000 {
+            let (flow, bytes) = pop(&mut table).expect("all have packets");
+            sent[flow as usize] += bytes;
+            push(&mut table, flow, bytes);
+        }
+        for other in &sent[1..] {
+            // Within a quantum and the largest packet.
+            assert!(sent[0].abs_diff(*other) <= 1800, "{sent:?}");
+        }
+    }
+
+    #[test]
+    fn a_sparse_flow_goes_first() {
+        let mut table = table(DropBatch::HalfOfPackets);
+        for flow in 0..5 {
+            for _ in 0..20 {
+                push(&mut table, flow, 300);
+            }
+        }
+        for _ in 0..30 {
+            pop(&mut table);
+        }
+        push(&mut table, 9, 100);
+        push(&mut table, 9, 100);
+        assert_eq!(pop(&mut table), Some((9, 100)));
+        assert_eq!(pop(&mut table), Some((9, 100)));
+        // Now it passes through the old list once: packets of others go first.
+        assert_ne!(pop(&mut table).expect("a backlog").0, 9);
+        push(&mut table, 9, 100);
+        assert_ne!(pop(&mut table).expect("a backlog").0, 9, "no longer new");
+    }
+
+    #[test]
+    fn batches_follow_the_two_kernels() {
+        for (batch, expected) in [(DropBatch::HalfOfPackets, 32), (DropBatch::HalfOfBytes, 64)] {
+            let mut table = table(batch);
+            for _ in 0..300 {
+                push(&mut table, 1, 1000);
+            }
+            for _ in 0..200 {
+                // More packets but fewer bytes.
+                push(&mut table, 2, 100);
+            }
+            let dropped = push(&mut table, 3, 100);
+            assert_eq!(dropped.len(), expected);
+            assert!(dropped.iter().all(|drop| drop.packet.flow().0 == 1));
+        }
+        let mut table = table(DropBatch::HalfOfBytes);
+        for bytes in [100, 100, 100, 300] {
+            push(&mut table, 1, bytes);
+        }
+        let mut dropped = Vec::new();
+        table.drop_from_longest(DropReason::QueueFull, &mut dropped);
+        assert_eq!(dropped.len(), 3, "half of 600 B");
+    }
+
+    #[test]
+    fn idle_flows_are_forgotten_in_the_end() {
+        let mut table = table(DropBatch::HalfOfPackets);
+        push(&mut table, u32::MAX, 1500);
+        for flow in 0..100_000 {
+            push(&mut table, flow, 100);
+            while table.backlog().packets > 1 {
+                assert!(pop(&mut table).is_some());
+            }
+        }
+        assert!(table.flows.len() <= 565, "{}", table.flows.len());
+        assert!(pop(&mut table).is_some());
+        assert_eq!(pop(&mut table), None);
+    }
+
+    #[test]
+    fn the_kernel_books_2304_bytes_for_a_full_packet() {
+        assert_eq!(memory_of(ByteCount::new(1500)), 2304);
+        assert_eq!(memory_of(ByteCount::new(40)), 768);
+        assert_eq!(memory_of(ByteCount::MAX), u64::MAX);
     }
 }

@@ -61,7 +61,9 @@ pub(super) fn check_limits(
 
 /// The identity of a flow, which includes its station, so that all its packets go to one.
 pub(super) fn flow_key<P: Payload>(packet: &P) -> u64 {
-    u64::from(packet.station().0) << 34 | (packet.category().index() as u64) << 32 | u64::from(packet.flow().0)
+    u64::from(packet.station().0) << 34
+        | (packet.category().index() as u64) << 32
+        | u64::from(packet.flow().0)
 }
 
 /// The station in a [`flow_key`].
@@ -163,13 +165,7 @@ impl<P: Payload> Queue<P> for FqCodel<P> {
         })
     }
 
-    fn set_readiness(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        readiness: Readiness,
-    ) {
+    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
         let index = station.index();
         if index >= self.readiness.len() {
             self.readiness.resize(index + 1, [Readiness::Fresh; 4]);

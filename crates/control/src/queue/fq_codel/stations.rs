@@ -43,9 +43,11 @@ struct Station {
     weight: u16,
 }
 
-impl Default for Station {
-    fn default() -> Self {
-        Self { by_category: [Entry::default(); 4], weight: DEFAULT_WEIGHT }
+impl Station {
+    /// A station that was not heard of begins with one turn (kernel: `sta_info_alloc`).
+    fn new(quantum: Span) -> Self {
+        let entry = Entry { deficit: Stations::refill(quantum, DEFAULT_WEIGHT), ..Entry::default() };
+        Self { by_category: [entry; 4], weight: DEFAULT_WEIGHT }
     }
 }
 
@@ -71,25 +73,22 @@ pub(super) struct Stations {
 
 impl Stations {
     pub(super) fn new(quantum: Span, limit: Option<AirtimeQueueLimit>) -> Self {
-        Self {
-            quantum,
-            limit,
-            stations: Vec::new(),
-            lists: Default::default(),
-            total_pending: Span::ZERO,
-        }
+        Self { quantum, limit, stations: Vec::new(), lists: Default::default(), total_pending: Span::ZERO }
     }
 
     fn station(&mut self, station: StationId) -> &mut Station {
         let index = station.index();
         if index >= self.stations.len() {
-            self.stations.resize_with(index + 1, Station::default);
+            let new = Station::new(self.quantum);
+            self.stations.resize(index + 1, new);
         }
         &mut self.stations[index]
     }
 
     fn entry(&self, station: u16, category: usize) -> Entry {
-        self.stations.get(usize::from(station)).map_or(Entry::default(), |station| station.by_category[category])
+        self.stations
+            .get(usize::from(station))
+            .map_or(Entry::default(), |station| station.by_category[category])
     }
 
     pub(super) fn set_weight(&mut self, station: StationId, weight: u16) {
@@ -102,7 +101,7 @@ impl Stations {
         i64::try_from(nanos.max(1)).unwrap_or(i64::MAX)
     }
 
-    /// The deficit that decides: what lies below the queue is as good as used (`ieee80211_sta_deficit`, since 5.13).
+    /// The deficit that decides: what lies below the queue is as good as used (`ieee80211_sta_deficit`, since 2021).
     fn effective(limit: Option<&AirtimeQueueLimit>, entry: &Entry) -> i64 {
         match limit {
             Some(_) => entry.deficit.saturating_sub_unsigned(entry.pending.as_nanos()),
@@ -282,10 +281,112 @@ impl Stations {
         let entry = &mut self.station(station).by_category[category];
         entry.deficit = entry.deficit.saturating_sub_unsigned(airtime.as_nanos());
     }
+}
 
-    /// The deficit of a station, in nanoseconds.
-    #[cfg(test)]
-    pub(super) fn deficit(&self, station: StationId, category: usize) -> i64 {
-        self.entry(station.0, category).deficit
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BE: usize = 1;
+
+    fn stations(limit: Option<AirtimeQueueLimit>, active: u16) -> Stations {
+        let mut stations = Stations::new(Span::from_micros(300), limit);
+        for station in 0..active {
+            stations.activate(StationId(station), BE);
+        }
+        stations
+    }
+
+    fn select(stations: &mut Stations) -> Option<u16> {
+        stations.select(BE, |_| true).map(|station| station.0)
+    }
+
+    #[test]
+    fn a_station_is_held_above_its_low_limit_only_when_much_is_pending() {
+        let limit = AirtimeQueueLimit::default();
+        let mut stations = stations(Some(limit), 1);
+        let millis = Span::from_millis;
+        stations.on_handed(StationId(0), BE, millis(11));
+        assert_eq!(select(&mut stations), Some(0), "below 12 ms, total below 24 ms");
+        stations.on_handed(StationId(0), BE, millis(1));
+        assert_eq!(select(&mut stations), None, "at 12 ms");
+        stations.on_returned(StationId(0), BE, millis(6));
+        assert_eq!(select(&mut stations), Some(0), "6 of 6 ms");
+        stations.on_handed(StationId(5), BE, millis(18));
+        assert_eq!(select(&mut stations), None, "6 of 24 ms");
+        // Another station's return lets it go on; so does its own, down to the low limit.
+        stations.on_returned(StationId(5), BE, Span::from_micros(1));
+        assert_eq!(select(&mut stations), Some(0), "6 of less than 24 ms");
+        stations.on_handed(StationId(5), BE, millis(10));
+        assert_eq!(select(&mut stations), None, "6 of more than 24 ms");
+        stations.on_returned(StationId(0), BE, Span::from_micros(1001));
+        assert_eq!(select(&mut stations), Some(0), "below 5 ms");
+    }
+
+    #[test]
+    fn the_total_counts_all_categories() {
+        let limit = AirtimeQueueLimit::default();
+        let mut stations = stations(Some(limit), 1);
+        stations.on_handed(StationId(0), BE, Span::from_millis(5));
+        stations.on_handed(StationId(1), 3, Span::from_millis(19));
+        assert_eq!(select(&mut stations), None);
+        stations.on_returned(StationId(1), 3, Span::from_millis(1));
+        assert_eq!(select(&mut stations), Some(0));
+    }
+
+    #[test]
+    fn more_cannot_return_than_was_handed() {
+        let limit = AirtimeQueueLimit::default();
+        let mut stations = stations(Some(limit), 2);
+        stations.on_handed(StationId(1), BE, Span::from_millis(24));
+        stations.on_handed(StationId(0), BE, Span::from_millis(5));
+        stations.on_returned(StationId(0), BE, Span::from_secs(1));
+        assert_eq!(stations.total_pending, Span::from_millis(24));
+    }
+
+    #[test]
+    fn a_deep_deficit_is_filled_without_walking_every_round() {
+        let mut stations = stations(None, 3);
+        for (station, seconds) in [(0, 9000), (1, 5000), (2, 7000)] {
+            stations.charge(StationId(station), BE, Span::from_secs(seconds));
+        }
+        assert_eq!(select(&mut stations), Some(1));
+        let deficit = |at| stations.entry(at, BE).deficit;
+        assert!((1..=300_000).contains(&deficit(1)));
+        // The others were refilled as often.
+        assert!((deficit(2) + 2000 * 1_000_000_000).abs() <= 600_000);
+        assert!((deficit(0) + 4000 * 1_000_000_000).abs() <= 600_000);
+    }
+
+    #[test]
+    fn a_held_station_is_refilled_as_if_it_had_stayed() {
+        let mut stations = stations(None, 2);
+        stations.charge(StationId(0), BE, Span::from_millis(3));
+        stations.set_readiness(StationId(0), BE, Readiness::Blocked);
+        // The other uses 6 ms meanwhile, 20 refills.
+        for _ in 0..60 {
+            assert_eq!(select(&mut stations), Some(1));
+            stations.charge(StationId(1), BE, Span::from_micros(100));
+        }
+        stations.set_readiness(StationId(0), BE, Readiness::Fresh);
+        let deficit = stations.entry(0, BE).deficit;
+        assert!((1..=300_000).contains(&deficit), "{deficit}: enough, and no credit");
+    }
+
+    #[test]
+    fn who_has_nothing_leaves_and_may_come_back() {
+        let mut stations = stations(None, 3);
+        assert_eq!(stations.select(BE, |station| station.0 == 2), Some(StationId(2)));
+        stations.activate(StationId(0), BE);
+        stations.set_readiness(StationId(1), BE, Readiness::Retries);
+        stations.charge(StationId(2), BE, Span::from_millis(1));
+        let mut seen = Vec::new();
+        for _ in 0..2 {
+            let station = stations.select(BE, |station| station.0 == 0).expect("two are active");
+            seen.push(station.0);
+            stations.charge(station, BE, Span::from_millis(1));
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, [0, 1]);
     }
 }

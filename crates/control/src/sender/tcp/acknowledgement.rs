@@ -6,7 +6,7 @@ use super::connection::{Episode, TcpSender};
 use super::prr::Reduction;
 use super::rack::Losses;
 use super::segment::{Ack, SackBlock};
-use crate::sender::congestion::{AckEvent, CongestionControl, Phase};
+use crate::sender::congestion::{AckEvent, CongestionControl, Phase, RateSample};
 use crate::sender::pacing::window_rate;
 
 /// What the segments of one acknowledgement tell.
@@ -24,6 +24,21 @@ struct Heard {
     duplicate: Option<SackBlock>,
 }
 
+/// What one acknowledgement changed.
+#[derive(Debug)]
+struct Answer {
+    /// Segments newly delivered.
+    delivered: u32,
+    /// Whether it acknowledged cumulatively.
+    advanced: bool,
+    prior_in_flight: u32,
+    /// Segments newly marked as lost.
+    lost: u32,
+    /// Round trip of the newest segment.
+    rtt: Option<Span>,
+    rate: RateSample,
+}
+
 impl TcpSender {
     /// The other end acknowledged something. What cannot be true (bytes never sent, blocks out of range, echoes of the
     /// future) is ignored.
@@ -39,7 +54,7 @@ impl TcpSender {
         if ack.sack_count > 0 {
             self.take_sack(ack, &mut heard);
         }
-        let acked = self.take_cumulative(ack.cumulative, &mut heard);
+        self.take_cumulative(ack.cumulative, &mut heard);
         let advanced = self.first_unacked > prior_unacked;
         if ack.cumulative >= self.first_unacked {
             self.on_window(ack.cumulative.saturating_add(ack.window.as_u64()));
@@ -56,8 +71,12 @@ impl TcpSender {
         let delivered = u32::try_from(self.rate.delivered - prior_delivered).unwrap_or(u32::MAX);
         let losses = self.change_phase(ack, advanced);
         let rate = self.rate.sample(self.now, self.rtt.min());
-        self.size_window(acked, delivered, advanced, prior_in_flight, losses.lost, rtt, rate);
+        let answer = Answer { delivered, advanced, prior_in_flight, lost: losses.lost, rtt, rate };
+        self.size_window(&answer);
         self.set_timers(advanced || delivered > 0, losses.next);
+        if self.phase == Phase::Open && self.board.retransmitted_out == 0 {
+            self.retransmitting_since = None;
+        }
     }
 
     fn take_sack(&mut self, ack: &Ack, heard: &mut Heard) {
@@ -91,9 +110,9 @@ impl TcpSender {
     }
 
     #[inline]
-    fn take_cumulative(&mut self, cumulative: u64, heard: &mut Heard) -> u32 {
+    fn take_cumulative(&mut self, cumulative: u64, heard: &mut Heard) {
         if cumulative <= self.first_unacked {
-            return 0;
+            return;
         }
         let now = self.now;
         let Self { board, rack, rate, rtt, .. } = self;
@@ -112,7 +131,7 @@ impl TcpSender {
                 heard.last_sent = Some(segment.sent);
                 heard.reordered |= segment.end() < highest;
             }
-        })
+        });
     }
 
     /// Measures (Karn's rule: segments sent once; else, with progress, the echoed timestamp). Returns the round trip
@@ -120,7 +139,8 @@ impl TcpSender {
     #[inline]
     fn take_round_trip(&mut self, heard: &Heard, ack: &Ack, advanced: bool) -> Option<Span> {
         let since = |sent: Instant| self.now.since(sent);
-        let plain = |sent: Option<Instant>| sent.filter(|_| !heard.ambiguous).or(heard.sacked_sent).map(since);
+        let plain =
+            |sent: Option<Instant>| sent.filter(|_| !heard.ambiguous).or(heard.sacked_sent).map(since);
         let (newest, oldest) = (plain(heard.last_sent), plain(heard.first_sent));
         let echoed = (advanced && oldest.is_none() && ack.echoed <= self.now && ack.echoed > Instant::ZERO)
             .then(|| since(ack.echoed));
@@ -138,13 +158,12 @@ impl TcpSender {
 
     fn take_duplicate(&mut self, duplicate: SackBlock) {
         self.rack.on_duplicate(self.first_unacked, self.next);
-        if let Some(episode) = &mut self.episode {
-            if duplicate.end > episode.marker && episode.first_retransmission.is_some() {
-                let segments = (duplicate.end - duplicate.start).div_ceil(u64::from(self.mss));
-                let segments = u32::try_from(segments).unwrap_or(u32::MAX);
-                episode.unexplained = episode.unexplained.saturating_sub(segments);
-            }
-        }
+        let Some(episode) = self.episode.as_mut().filter(|episode| duplicate.end > episode.marker) else {
+            return;
+        };
+        let segments = (duplicate.end - duplicate.start).div_ceil(u64::from(self.mss));
+        let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+        episode.unexplained = episode.unexplained.map(|count| count.saturating_sub(segments));
     }
 
     /// RFC 8985 section 7.4: was the probe's retransmission what arrived?
@@ -212,17 +231,21 @@ impl TcpSender {
         }
         self.probe = None;
         self.probe_at = None;
-        self.episode =
-            Some(Episode { prior, marker: self.first_unacked, first_retransmission: None, unexplained: 0 });
+        let under_way = self.board.retransmitted_out;
+        let unexplained = (under_way > 0).then_some(under_way);
+        self.episode = Some(Episode { prior, marker: self.first_unacked, unexplained });
     }
 
-    /// Everything retransmitted in this episode was in vain: an acknowledgement that echoes a transmission before the
-    /// first retransmission made progress (Eifel, RFC 3522), or each retransmission was reported as a duplicate.
+    /// Everything retransmitted in this episode was in vain: an acknowledgement made progress that echoes a
+    /// transmission before the oldest retransmission that may be in flight, even one of an earlier episode (Eifel,
+    /// RFC 3522), or each retransmission was reported as a duplicate.
     fn undo_if_spurious(&mut self, ack: &Ack, advanced: bool) {
         let Some(episode) = self.episode else { return };
-        let Some(first) = episode.first_retransmission else { return };
-        let delayed = advanced && ack.echoed > Instant::ZERO && ack.echoed < first;
-        if !delayed && episode.unexplained > 0 {
+        let delayed = self.phase != Phase::Open
+            && advanced
+            && ack.echoed > Instant::ZERO
+            && self.retransmitting_since.is_some_and(|since| ack.echoed < since);
+        if !delayed && episode.unexplained != Some(0) {
             return;
         }
         self.episode = None;
@@ -247,22 +270,15 @@ impl TcpSender {
         // The episode stays until the next one: a late duplicate may still prove it spurious.
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn size_window(
-        &mut self,
-        acked: u32,
-        delivered: u32,
-        advanced: bool,
-        prior_in_flight: u32,
-        lost: u32,
-        rtt: Option<Span>,
-        rate: crate::sender::congestion::RateSample,
-    ) {
+    /// Lets the algorithm, or proportional rate reduction, set the window, and the pace follow.
+    #[inline]
+    fn size_window(&mut self, answer: &Answer) {
+        let &Answer { delivered, advanced, prior_in_flight, lost, rtt, rate } = answer;
         let in_flight = self.board.in_flight();
         let event = AckEvent {
             now: self.now,
             phase: self.phase,
-            acked,
+            acked: if advanced { delivered } else { 0 },
             delivered,
             lost,
             in_flight,

@@ -44,7 +44,7 @@ pub enum Pacing {
 
 /// When the receiver acknowledges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct DelayedAck {
     /// In-order segments that one acknowledgement covers at most. 1 acknowledges each. Default 2 (RFC 5681
     /// section 4.2).
@@ -61,18 +61,13 @@ pub struct DelayedAck {
 
 impl Default for DelayedAck {
     fn default() -> Self {
-        Self {
-            segments: 2,
-            timeout: Span::from_millis(40),
-            quick_segments: 16,
-            idle: Span::from_millis(200),
-        }
+        Self { segments: 2, timeout: Span::from_millis(40), quick_segments: 16, idle: Span::from_millis(200) }
     }
 }
 
 /// A connection's parameters; defaults are Linux's. Text values carry units.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct TcpConfig {
     /// Who decides the window. Default CUBIC.
     pub congestion: Congestion,

@@ -8,7 +8,6 @@ use super::rack::Rack;
 use super::rate_sample::DeliveryRate;
 use super::rto::RoundTrip;
 use super::scoreboard::Scoreboard;
-use super::segment::Segment;
 use crate::sender::bbr::Bbr;
 use crate::sender::congestion::{CongestionControl, Controller, Phase, UNSET_THRESHOLD, Window};
 use crate::sender::cubic::Cubic;
@@ -48,10 +47,9 @@ pub(super) struct Episode {
     pub(super) prior: Window,
     /// First unacknowledged byte when it began.
     pub(super) marker: u64,
-    /// When its first retransmission left.
-    pub(super) first_retransmission: Option<Instant>,
-    /// Its retransmissions that no duplicate was reported for.
-    pub(super) unexplained: u32,
+    /// Retransmissions in flight when it began or made since, that no duplicate was reported for; `None` before there
+    /// is one.
+    pub(super) unexplained: Option<u32>,
 }
 
 /// The probe of a tail that may be lost (RFC 8985 section 7).
@@ -71,11 +69,11 @@ pub struct TcpSender {
     // The stream.
     pub(super) first_unacked: u64,
     pub(super) next: u64,
-    written: u64,
-    unlimited: bool,
+    pub(super) written: u64,
+    pub(super) unlimited: bool,
     pub(super) window_end: u64,
     /// End of the last segment shorter than the maximum.
-    short_end: u64,
+    pub(super) short_end: u64,
     // What is in flight and what it tells.
     pub(super) board: Scoreboard,
     pub(super) rtt: RoundTrip,
@@ -89,19 +87,21 @@ pub struct TcpSender {
     pub(super) recovery_end: u64,
     pub(super) reduction: Reduction,
     pub(super) episode: Option<Episode>,
+    /// When the oldest retransmission left that may still be in flight.
+    pub(super) retransmitting_since: Option<Instant>,
     pub(super) probe: Option<Probe>,
-    probe_now: bool,
-    usage: Usage,
+    pub(super) probe_now: bool,
+    pub(super) usage: Usage,
     pub(super) pacer: Pacer,
     // Timers.
     pub(super) timeout_at: Option<Instant>,
     pub(super) probe_at: Option<Instant>,
     pub(super) reorder_at: Option<Instant>,
-    release_at: Option<Instant>,
-    persist_at: Option<Instant>,
-    persist_backoff: u32,
-    window_probe: bool,
-    last_transmit: Instant,
+    pub(super) release_at: Option<Instant>,
+    pub(super) persist_at: Option<Instant>,
+    pub(super) persist_backoff: u32,
+    pub(super) window_probe: bool,
+    pub(super) last_transmit: Instant,
     pub(super) retransmissions: u64,
     pub(super) timeouts: u64,
     pub(super) recoveries: u64,
@@ -110,15 +110,15 @@ pub struct TcpSender {
 
 /// How much of the window the application uses (Linux `tcp_cwnd_validate`).
 #[derive(Debug, Clone, Copy, Default)]
-struct Usage {
-    limited: bool,
-    max_out: u32,
-    round_end: u64,
+pub(super) struct Usage {
+    pub(super) limited: bool,
+    pub(super) max_out: u32,
+    pub(super) round_end: u64,
     /// Largest flight since the window was last full, and when that was.
-    used: u32,
-    full_at: Instant,
+    pub(super) used: u32,
+    pub(super) full_at: Instant,
     /// Whether new data left since the last look.
-    sent: bool,
+    pub(super) sent: bool,
 }
 
 impl TcpSender {
@@ -155,6 +155,7 @@ impl TcpSender {
             recovery_end: 0,
             reduction: Reduction::default(),
             episode: None,
+            retransmitting_since: None,
             probe: None,
             probe_now: false,
             usage: Usage::default(),
@@ -242,37 +243,6 @@ impl TcpSender {
         }
     }
 
-    /// The next segment to leave now; call until `None`.
-    #[inline]
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        self.advance(now);
-        self.release_at = None;
-        if self.probe_now {
-            self.probe_now = false;
-            if let Some(segment) = self.send_probe() {
-                return Some(segment);
-            }
-        }
-        if self.board.in_flight() < self.window.cwnd {
-            if let Some(number) = self.board.next_lost() {
-                if self.paused() {
-                    return None;
-                }
-                return self.retransmit(number);
-            }
-            let len = self.sendable();
-            if len > 0 {
-                if self.paused() {
-                    self.validate_window();
-                    return None;
-                }
-                return Some(self.send_new(len));
-            }
-        }
-        self.validate_window();
-        None
-    }
-
     /// When [`Self::on_deadline`] must be called at the latest if nothing else happens.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
@@ -294,220 +264,17 @@ impl TcpSender {
             self.window_probe = true;
             self.persist_backoff = (self.persist_backoff + 1).min(20);
         }
-        if self.timeout_at.take_if(|at| *at <= self.now).is_some() {
-            self.probe_at = None;
-            self.on_timeout();
-        } else if self.probe_at.take_if(|at| *at <= self.now).is_some() {
-            self.probe_now = self.probe.is_none();
+        if self.probe_at.take_if(|at| *at <= self.now).is_some() {
+            // The probe goes first even when both are due.
+            self.probe_now = true;
             self.timeout_at = Some(self.now + self.rtt.timeout());
+        } else if self.timeout_at.take_if(|at| *at <= self.now).is_some() {
+            self.on_timeout();
         }
     }
 
     pub(super) fn advance(&mut self, now: Instant) {
         self.now = self.now.max(now);
-    }
-
-    /// Whether pacing holds the next segment back; remembers until when.
-    #[inline]
-    fn paused(&mut self) -> bool {
-        self.release_at = self.pacer.blocked_until(self.now);
-        self.release_at.is_some()
-    }
-
-    /// Length of the new segment that may leave, as far as data, receive window, send buffer and Nagle go.
-    #[inline]
-    fn sendable(&mut self) -> u32 {
-        let mss = u64::from(self.mss);
-        let unsent = if self.unlimited { mss } else { self.written.saturating_sub(self.next) };
-        let len = unsent.min(mss);
-        if len == 0 {
-            return 0;
-        }
-        let room = self.window_end.saturating_sub(self.next);
-        if room < len {
-            return self.beyond_window(room);
-        }
-        self.persist_at = None;
-        let buffered = self.next - self.first_unacked;
-        if self.unlimited && buffered.saturating_add(len) > self.config.send_buffer.as_u64() {
-            return 0;
-        }
-        // RFC 896 with Minshall's change: only one short segment at a time.
-        if self.config.nagle && len < mss && self.short_end > self.first_unacked {
-            return 0;
-        }
-        len as u32
-    }
-
-    /// The receive window does not take a whole segment: wait, unless nothing is in flight (RFC 9293 section 3.8.6).
-    fn beyond_window(&mut self, room: u64) -> u32 {
-        if !self.board.is_empty() {
-            return 0;
-        }
-        if room > 0 {
-            return room as u32;
-        }
-        if self.window_probe {
-            self.window_probe = false;
-            return 1;
-        }
-        if self.persist_at.is_none() {
-            let wait = self.rtt.timeout() * (1_u64 << self.persist_backoff.min(20));
-            self.persist_at = Some(self.now + wait.min(Span::from_secs(120)));
-        }
-        0
-    }
-
-    fn send_new(&mut self, len: u32) -> Segment {
-        if self.board.is_empty() {
-            self.restart_after_idle();
-        }
-        let seq = self.next;
-        let snapshot = self.rate.snapshot(self.now, self.board.is_empty());
-        self.board.push(self.now, seq, len, snapshot);
-        self.next = seq.saturating_add(u64::from(len));
-        self.written = self.written.max(self.next);
-        if len < self.mss {
-            self.short_end = self.next;
-        }
-        self.usage.sent = true;
-        self.on_sent(len);
-        Segment { seq, len, retransmission: false, sent: self.now }
-    }
-
-    fn retransmit(&mut self, number: u64) -> Option<Segment> {
-        let snapshot = self.rate.snapshot(self.now, false);
-        let (seq, len) = self.board.retransmit(self.now, number, snapshot)?;
-        self.retransmissions = self.retransmissions.saturating_add(1);
-        if let Some(episode) = &mut self.episode {
-            episode.first_retransmission.get_or_insert(self.now);
-            episode.unexplained = episode.unexplained.saturating_add(1);
-        }
-        self.on_sent(len);
-        Some(Segment { seq, len, retransmission: true, sent: self.now })
-    }
-
-    #[inline]
-    fn on_sent(&mut self, len: u32) {
-        self.last_transmit = self.now;
-        self.pacer.on_transmit(self.now, len);
-        if self.phase == Phase::Recovery {
-            self.reduction.on_transmit();
-        }
-        if self.timeout_at.is_none() {
-            self.timeout_at = Some(self.now + self.rtt.timeout());
-        }
-        self.schedule_probe();
-    }
-
-    /// The tail loss probe leaves: new data if there is any, else the last segment again (RFC 8985 section 7.3).
-    fn send_probe(&mut self) -> Option<Segment> {
-        if self.board.is_empty() {
-            return None;
-        }
-        let len = self.sendable();
-        let segment = if len > 0 {
-            self.send_new(len)
-        } else {
-            let number = self.board.last_unsacked()?;
-            self.retransmit(number)?
-        };
-        self.probe = Some(Probe { end: self.next, retransmission: segment.retransmission });
-        self.probe_at = None;
-        Some(segment)
-    }
-
-    /// Sets the probe's timer (RFC 8985 section 7.2): two round trips, longer when a delayed acknowledgement may hold
-    /// back the only segment, and never after the retransmission timer.
-    #[inline]
-    pub(super) fn schedule_probe(&mut self) {
-        self.probe_at = None;
-        if self.phase != Phase::Open || self.board.sacked_out > 0 || self.board.is_empty() || self.probe.is_some()
-        {
-            return;
-        }
-        let wait = match self.rtt.smoothed() {
-            Some(srtt) if self.board.len() == 1 => srtt * 2 + self.config.min_rto,
-            // Linux adds two ticks of its clock for coarse timers.
-            Some(srtt) => srtt * 2 + Span::from_millis(2),
-            None => return,
-        };
-        let at = self.now + wait;
-        if self.timeout_at.is_none_or(|timeout| at < timeout) {
-            self.probe_at = Some(at);
-        }
-    }
-
-    /// A burst of transmissions ended: was it the window that ended it (Linux `tcp_cwnd_validate`)?
-    fn validate_window(&mut self) {
-        if !std::mem::take(&mut self.usage.sent) {
-            return;
-        }
-        let out = self.board.len();
-        let limited = self.board.in_flight() >= self.window.cwnd;
-        let usage = &mut self.usage;
-        if self.first_unacked >= usage.round_end || limited || (!usage.limited && out > usage.max_out) {
-            usage.limited = limited;
-            usage.max_out = out;
-            usage.round_end = self.next;
-        }
-        if self.is_window_limited() {
-            self.usage.used = 0;
-            self.usage.full_at = self.now;
-            return;
-        }
-        self.usage.used = self.usage.used.max(out);
-        let unused_for = self.now.since(self.usage.full_at);
-        if self.config.slow_start_after_idle
-            && !self.controller.owns_window()
-            && unused_for >= self.rtt.timeout()
-        {
-            // RFC 2861 section 3: a window that was not used for a timeout says nothing about the network.
-            if self.phase == Phase::Open {
-                let used = self.usage.used.max(self.config.initial_window);
-                if used < self.window.cwnd {
-                    self.window.ssthresh = self.current_threshold();
-                    self.window.cwnd = (self.window.cwnd + used) / 2;
-                }
-            }
-            self.usage.used = 0;
-            self.usage.full_at = self.now;
-        }
-    }
-
-    /// Whether growth is justified: the window was full, or in slow start at least half full.
-    pub(super) fn is_window_limited(&self) -> bool {
-        self.usage.limited
-            || (self.window.in_slow_start() && self.window.cwnd < self.usage.max_out.saturating_mul(2))
-    }
-
-    /// The threshold, or three quarters of the window if that is more (RFC 2861 section 3).
-    fn current_threshold(&self) -> u32 {
-        self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4)
-    }
-
-    /// Something leaves while nothing is in flight: after a pause longer than the timeout the window halves for each
-    /// timeout that passed, down to the initial one (Linux `tcp_cwnd_restart`).
-    fn restart_after_idle(&mut self) {
-        if self.next == 0 {
-            return;
-        }
-        let idle = self.now.since(self.last_transmit);
-        if idle.is_zero() {
-            return;
-        }
-        self.controller.on_restart(self.now, idle, self.rate.is_app_limited());
-        self.pacer.set_rate(self.controller.pacing_rate().or(self.pacer.rate()));
-        let timeout = self.rtt.timeout();
-        if !self.config.slow_start_after_idle || self.controller.owns_window() || idle <= timeout {
-            return;
-        }
-        let restart = self.config.initial_window.min(self.window.cwnd);
-        self.window.ssthresh = self.current_threshold();
-        let halvings = idle.div_floor(timeout).min(31);
-        self.window.cwnd = (self.window.cwnd >> halvings).max(restart);
-        self.usage.used = 0;
-        self.usage.full_at = self.now;
     }
 
     /// The other end opened or moved its window.
@@ -526,6 +293,10 @@ impl TcpSender {
         assert!(self.first_unacked <= self.next);
         assert!(self.window.cwnd >= 1);
         self.board.check(self.first_unacked, self.next);
-        assert_eq!(self.board.is_empty(), self.timeout_at.is_none(), "timer runs while something is in flight");
+        assert_eq!(
+            self.board.is_empty(),
+            self.timeout_at.is_none(),
+            "timer runs while something is in flight"
+        );
     }
 }

@@ -11,12 +11,12 @@ mod receiver;
 mod rto;
 mod scoreboard;
 mod segment;
-
+mod transmission;
 
 #[cfg(test)]
 mod operations;
 
-pub use config::{Backlog, Congestion, ConfigError, DelayedAck, Hystart, Pacing, TcpConfig};
+pub use config::{Backlog, ConfigError, Congestion, DelayedAck, Hystart, Pacing, TcpConfig};
 pub use connection::{SenderMetrics, TcpSender};
 pub use receiver::TcpReceiver;
 pub use segment::{Ack, SEGMENT_HEADERS, SackBlock, Segment};

@@ -1,28 +1,52 @@
 //! Any calls in any order, with acknowledgements that make sense and others that do not.
 
 use airbound_units::{ByteCount, Instant, Span};
-use bolero::TypeGenerator;
+use bolero::{TypeGenerator, produce};
 
 use super::{Ack, Backlog, Congestion, Pacing, SackBlock, Segment, TcpConfig, TcpReceiver, TcpSender};
 
 #[derive(Debug, Clone, Copy, TypeGenerator)]
 enum Op {
-    Wait { micros: u16 },
+    Wait {
+        micros: u16,
+    },
     WaitForDeadline,
-    Write { bytes: u16 },
+    Write {
+        bytes: u16,
+    },
     WriteUnlimited,
-    Transmit { segments: u8 },
+    Transmit {
+        segments: u8,
+    },
     /// The oldest segment under way arrives, or one that overtakes it, or it is lost, or twice.
-    Arrive { overtaking: u8 },
+    Arrive {
+        overtaking: u8,
+    },
     Lose,
     Repeat,
     /// The oldest acknowledgement under way arrives or is lost.
     Answer,
     LoseAnswer,
     /// Offsets are relative to the first unacknowledged byte, signed.
-    Nonsense { cumulative: i32, blocks: [(i32, i32); 3], count: u8, window: u32, echoed: i32 },
-    Wild { cumulative: u64, start: u64, end: u64, window: u64, echoed: u64 },
-    WildSegment { seq: u64, len: u32, sent: u64 },
+    Nonsense {
+        cumulative: i32,
+        blocks: [(i32, i32); 3],
+        count: u8,
+        window: u32,
+        echoed: i32,
+    },
+    Wild {
+        cumulative: u64,
+        start: u64,
+        end: u64,
+        window: u64,
+        echoed: u64,
+    },
+    WildSegment {
+        seq: i32,
+        len: u32,
+        sent: u64,
+    },
 }
 
 struct Pair {
@@ -139,7 +163,7 @@ impl Pair {
             Op::WildSegment { seq, len, sent } => {
                 self.hostile = true;
                 self.receive(Segment {
-                    seq,
+                    seq: self.receiver.delivered().as_u64().saturating_add_signed(i64::from(seq % 60_000)),
                     len,
                     retransmission: false,
                     sent: Instant::from_nanos(sent),
@@ -184,10 +208,18 @@ impl Pair {
     }
 }
 
+impl Op {
+    fn is_hostile(&self) -> bool {
+        matches!(self, Self::Nonsense { .. } | Self::Wild { .. } | Self::WildSegment { .. })
+    }
+}
+
 fn drive(congestion: Congestion, pacing: Pacing) {
-    bolero::check!().with_type::<(bool, Vec<Op>)>().with_max_len(4096).for_each(|(small, ops)| {
+    let operations = produce::<Vec<Op>>().with().len(0_usize..400);
+    let input = (produce::<bool>(), produce::<bool>(), operations);
+    bolero::check!().with_generator(input).with_max_len(16_384).for_each(|(small, honest, ops)| {
         let mut pair = Pair::new(congestion, pacing, if *small { 3_000 } else { 3 << 20 });
-        for op in ops {
+        for op in ops.iter().filter(|op| !(*honest && op.is_hostile())) {
             pair.apply(*op);
         }
         pair.finish();

@@ -21,8 +21,14 @@ impl Reduction {
 
     /// The window after an acknowledgement that delivered `delivered` segments. `advanced`: it acknowledged
     /// cumulatively and found no new loss, so the slow-start reduction bound applies, otherwise the conservative one
-    /// (RFC 9937 section 6).
-    pub(super) fn window(&mut self, delivered: u32, advanced: bool, in_flight: u32, ssthresh: u32) -> Option<u32> {
+    /// (RFC 9937).
+    pub(super) fn window(
+        &mut self,
+        delivered: u32,
+        advanced: bool,
+        in_flight: u32,
+        ssthresh: u32,
+    ) -> Option<u32> {
         if delivered == 0 {
             return None;
         }
@@ -47,7 +53,7 @@ mod tests {
 
     #[test]
     fn sends_in_proportion_to_what_is_delivered() {
-        // RFC 6937 section 4: 20 segments, one lost, Reno. The flight shrinks from 20 to 10 over the recovery: one
+        // RFC 6937 section 3.1: 20 segments, one lost, Reno. The flight shrinks from 20 to 10 over the recovery: one
         // segment leaves for two delivered.
         let mut reduction = Reduction::begin(20);
         let mut flight = 19; // one marked as lost

@@ -96,3 +96,58 @@ impl DeliveryRate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scoreboard::Scoreboard;
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Span::from_millis(millis)
+    }
+
+    #[test]
+    fn the_longer_of_send_and_acknowledgement_interval_counts() {
+        let mut rate = DeliveryRate::default();
+        let mut board = Scoreboard::default();
+        // Ten segments, one each millisecond, then acknowledged in one go.
+        for index in 0..10 {
+            let snapshot = rate.snapshot(at(index), board.is_empty());
+            board.push(at(index), index * 1000, 1000, snapshot);
+        }
+        board.acknowledge(10_000, |segment| rate.on_delivered(at(50), segment));
+        let sample = rate.sample(at(50), Some(Span::from_millis(20)));
+        // Sent over 9 ms, but delivered over the 50 ms since the flight began.
+        assert_eq!((sample.delivered, sample.interval), (10, Span::from_millis(50)));
+        assert!(!sample.app_limited);
+    }
+
+    #[test]
+    fn a_stretch_without_data_marks_what_is_sent_until_it_is_delivered() {
+        let mut rate = DeliveryRate::default();
+        let mut board = Scoreboard::default();
+        let mut seq = 0;
+        let mut round = |rate: &mut DeliveryRate, now: u64| {
+            let snapshot = rate.snapshot(at(now), true);
+            board.push(at(now), seq, 1000, snapshot);
+            seq += 1000;
+            board.acknowledge(seq, |segment| rate.on_delivered(at(now + 10), segment));
+            rate.sample(at(now + 10), None)
+        };
+        rate.on_app_limited(0);
+        assert!(round(&mut rate, 0).app_limited);
+        assert!(round(&mut rate, 20).app_limited);
+        assert!(!round(&mut rate, 40).app_limited);
+    }
+
+    #[test]
+    fn an_interval_below_the_smallest_round_trip_is_no_sample() {
+        let mut rate = DeliveryRate::default();
+        let mut board = Scoreboard::default();
+        let snapshot = rate.snapshot(at(0), true);
+        board.push(at(0), 0, 1000, snapshot);
+        board.acknowledge(1000, |segment| rate.on_delivered(at(5), segment));
+        let sample = rate.sample(at(5), Some(Span::from_millis(20)));
+        assert_eq!((sample.delivered, sample.has_prior), (0, true));
+    }
+}

@@ -32,7 +32,6 @@ pub struct TcpReceiver {
     timestamp: Instant,
     last_arrival: Option<Instant>,
     quick: u32,
-    waiting: u32,
     deadline: Option<Instant>,
 }
 
@@ -57,7 +56,6 @@ impl TcpReceiver {
             timestamp: Instant::ZERO,
             last_arrival: None,
             quick: config.delayed_ack.quick_segments,
-            waiting: 0,
             deadline: None,
         })
     }
@@ -98,8 +96,7 @@ impl TcpReceiver {
             self.duplicate = Some(SackBlock { start: seq, end });
         }
         let (start, end) = self.early.insert(seq.max(self.next), end, |_, _| {});
-        if let Some((first, end)) = self.early.first().filter(|first| first.0 <= self.next) {
-            debug_assert!(first == self.next);
+        if let Some((_, end)) = self.early.first().filter(|first| first.0 <= self.next) {
             self.next = end;
             self.early.remove_below(end);
             self.forget_below(end);
@@ -123,7 +120,6 @@ impl TcpReceiver {
     }
 
     fn in_order(&mut self) -> Option<Ack> {
-        self.waiting += 1;
         if self.quick > 0 {
             self.quick -= 1;
             return Some(self.acknowledge());
@@ -140,7 +136,6 @@ impl TcpReceiver {
     }
 
     fn acknowledge(&mut self) -> Ack {
-        self.waiting = 0;
         self.deadline = None;
         self.acknowledged = self.next;
         let mut sack = [SackBlock::default(); 3];

@@ -130,7 +130,12 @@ impl Scoreboard {
     }
 
     /// Segment `number` leaves again; returns its first byte and length.
-    pub(super) fn retransmit(&mut self, now: Instant, number: Number, snapshot: Snapshot) -> Option<(u64, u32)> {
+    pub(super) fn retransmit(
+        &mut self,
+        now: Instant,
+        number: Number,
+        snapshot: Snapshot,
+    ) -> Option<(u64, u32)> {
         let segment = self.get_mut(number)?;
         let again = segment.is(RETRANSMITTED);
         segment.flags |= RETRANSMITTED | REPEATED;
@@ -230,10 +235,10 @@ impl Scoreboard {
         }
     }
 
-    /// Everything before `cumulative` arrived; `acknowledged` sees each whole segment. Returns how many there were.
+    /// Everything before `cumulative` arrived; `acknowledged` sees each whole segment.
     #[inline]
-    pub(super) fn acknowledge(&mut self, cumulative: u64, mut acknowledged: impl FnMut(&Sent)) -> u32 {
-        let mut count = 0;
+    pub(super) fn acknowledge(&mut self, cumulative: u64, mut acknowledged: impl FnMut(&Sent)) {
+        let base = self.base;
         while let Some(segment) = self.segments.front_mut() {
             if segment.end() > cumulative {
                 if segment.seq < cumulative {
@@ -249,7 +254,6 @@ impl Scoreboard {
             self.retransmitted_out -= u32::from(segment.is(RETRANSMITTED));
             self.segments.pop_front();
             self.base += 1;
-            count += 1;
         }
         if !self.ranges.is_empty() {
             self.ranges.remove_below(cumulative);
@@ -257,10 +261,9 @@ impl Scoreboard {
         if self.segments.is_empty() {
             self.order.clear();
             self.lost.clear();
-        } else if count > 0 {
+        } else if self.base > base {
             self.oldest();
         }
-        count
     }
 
     /// The timer expired: the first segment is lost, and every other for which `is_lost` holds. A receiver that
@@ -301,7 +304,8 @@ impl Scoreboard {
     fn rebuild_order(&mut self) {
         self.order.clear();
         let base = self.base;
-        let waiting = |segment: &Sent| !segment.is(SACKED) && (!segment.is(LOST) || segment.is(RETRANSMITTED));
+        let waiting =
+            |segment: &Sent| !segment.is(SACKED) && (!segment.is(LOST) || segment.is(RETRANSMITTED));
         self.order.extend(
             self.segments
                 .iter()

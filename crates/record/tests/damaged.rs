@@ -1,0 +1,74 @@
+//! Truncated, altered and foreign files are refused with a sentence; nothing panics and nothing loops.
+
+mod example;
+
+use airbound_record::{
+    Encoding, Existing, FrameRow, PacketRow, RecordError, Recorder, RunFolder, TableReader, Tables,
+    find_packet,
+};
+use example::{info, packet, performance, summary};
+use std::path::{Path, PathBuf};
+
+fn packets(dir: &Path) -> PathBuf {
+    let folder = RunFolder::create(dir, Existing::Replace).unwrap();
+    let mut recorder = Recorder::create(folder, &info(), Tables::ALL, Encoding::Inline).unwrap();
+    (0..2_000).for_each(|number| recorder.packet(packet(number)));
+    recorder.finish("", &summary(), &performance()).unwrap().file("packets.parquet")
+}
+
+fn read(path: &Path) -> Result<Vec<PacketRow>, RecordError> {
+    TableReader::<PacketRow>::open(path)?.collect()
+}
+
+#[test]
+fn a_truncated_file_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = packets(dir.path());
+    let whole = std::fs::read(&path).unwrap();
+    for length in (0..whole.len()).step_by(97) {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(matches!(error, RecordError::Damaged { .. }), "{length}: {error}");
+        assert!(error.to_string().contains("packets.parquet is truncated or damaged"), "{error}");
+        assert!(find_packet(&path, 3).is_err());
+    }
+}
+
+#[test]
+fn altered_bytes_never_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = packets(dir.path());
+    let whole = std::fs::read(&path).unwrap();
+    // The decoder's own panics are caught; keep their messages out of the test's output.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut refused = 0;
+    for position in (0..whole.len()).step_by(37) {
+        for change in [0xff, 0x01] {
+            let mut bytes = whole.clone();
+            bytes[position] ^= change;
+            std::fs::write(&path, &bytes).unwrap();
+            // A changed value may be read as another value; what matters is that reading ends.
+            refused += u32::from(read(&path).is_err());
+        }
+    }
+    let _ = std::panic::take_hook();
+    assert!(refused > 0);
+}
+
+#[test]
+fn another_table_or_file_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = packets(dir.path());
+    let error = TableReader::<FrameRow>::open(&path).map(|_| ()).unwrap_err();
+    assert!(matches!(error, RecordError::Foreign { table: "frames", .. }), "{error}");
+    assert!(
+        error.to_string().ends_with("is not a frames file of Airbound: it holds the table packets"),
+        "{error}"
+    );
+
+    let error = read(&dir.path().join("nothing.parquet")).unwrap_err();
+    assert!(matches!(error, RecordError::Io { action: "open", .. }), "{error}");
+    let text = dir.path().join("text.parquet");
+    std::fs::write(&text, "time,snr\n0,30\n").unwrap();
+    assert!(matches!(read(&text).unwrap_err(), RecordError::Damaged { .. }));
+}

@@ -1,0 +1,105 @@
+//! Latencies: quantiles within their error, splits that sum exactly.
+
+mod example;
+
+use airbound_record::{Fate, LatencyHistogram, PacketRow, Resolution, Split, Stage};
+use airbound_units::{Instant, Span};
+use proptest::prelude::*;
+
+fn instant() -> impl Strategy<Value = Instant> {
+    prop_oneof![
+        4 => (0_u64..1_000_000).prop_map(Instant::from_nanos),
+        1 => any::<u64>().prop_map(Instant::from_nanos),
+        1 => Just(Instant::MAX),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_split_sums_to_the_latency_whatever_the_timestamps(times in proptest::array::uniform8(instant())) {
+        let [sent, enqueued, contending, first_tx, last_tx, received, delivered, arrived] = times;
+        let row = PacketRow {
+            sent, enqueued, contending, first_tx, last_tx, received, delivered, arrived,
+            fate: Fate::Delivered,
+            ..example::packet(3)
+        };
+        match Split::of(&row) {
+            Some(split) => prop_assert_eq!(split.latency(), arrived.since(sent)),
+            None => prop_assert!(arrived == Instant::MAX || arrived < sent),
+        }
+    }
+
+    #[test]
+    fn quantiles_lie_within_their_error(
+        mut nanos in proptest::collection::vec(2_000_u64..100_000_000_000, 1..300),
+        quantile in 0.0_f64..=1.0,
+    ) {
+        for (resolution, error) in [(Resolution::Fine, 0.001), (Resolution::Coarse, 0.01)] {
+            let mut histogram = LatencyHistogram::new(resolution);
+            nanos.iter().for_each(|nanos| histogram.record(Span::from_nanos(*nanos)));
+            nanos.sort_unstable();
+            // The definition: the smallest sample that a fraction `quantile` of all does not exceed.
+            let rank = ((quantile * nanos.len() as f64).ceil() as usize).clamp(1, nanos.len());
+            let exact = nanos[rank - 1] as f64;
+            let measured = histogram.quantile(quantile).unwrap().as_nanos() as f64;
+            // Below 2048 buckets of 512 ns the error is that of the bucket.
+            let allowed = (error * exact).max(512.0);
+            prop_assert!((measured - exact).abs() <= allowed, "{measured} for {exact}");
+            let sum: u128 = nanos.iter().map(|nanos| u128::from(*nanos)).sum();
+            prop_assert_eq!(u128::from(histogram.mean().unwrap().as_nanos()), sum / nanos.len() as u128);
+            prop_assert_eq!(histogram.max().as_nanos(), *nanos.last().unwrap());
+            prop_assert_eq!(histogram.buckets().map(|(.., count)| count).sum::<u64>(), nanos.len() as u64);
+        }
+    }
+
+    #[test]
+    fn merging_is_recording_together(
+        one in proptest::collection::vec(any::<u64>(), 0..50),
+        other in proptest::collection::vec(0_u64..10_000_000, 0..50),
+    ) {
+        let record = |samples: &[u64]| {
+            let mut histogram = LatencyHistogram::new(Resolution::Fine);
+            samples.iter().for_each(|nanos| histogram.record(Span::from_nanos(*nanos)));
+            histogram
+        };
+        let mut merged = record(&one);
+        merged.merge(&record(&other));
+        let together = record(&[one, other].concat());
+        prop_assert_eq!(merged.stats(), together.stats());
+        prop_assert_eq!(merged.count(), together.count());
+        prop_assert!(merged.buckets().eq(together.buckets()));
+    }
+}
+
+#[test]
+fn stages_are_where_they_belong() {
+    let at = Instant::from_nanos;
+    let row = PacketRow {
+        sent: at(0),
+        enqueued: at(10),
+        contending: at(110),
+        first_tx: at(1_110),
+        last_tx: at(11_110),
+        received: at(111_110),
+        delivered: at(1_111_110),
+        arrived: at(1_111_117),
+        fate: Fate::Delivered,
+        ..example::packet(3)
+    };
+    let split = Split::of(&row).unwrap();
+    let nanos = Stage::ALL.map(|stage| split.stage(stage).as_nanos());
+    assert_eq!(nanos, [17, 100, 1_000, 100_000, 10_000, 1_000_000]);
+    assert_eq!(Split::of(&PacketRow { fate: Fate::Queued, ..row }), None);
+    assert_eq!(Split::of(&PacketRow { fate: Fate::Dropped(0), ..row }), None);
+}
+
+#[test]
+fn nothing_recorded_is_nothing_measured() {
+    let mut histogram = LatencyHistogram::new(Resolution::Fine);
+    assert_eq!((histogram.quantile(0.5), histogram.mean(), histogram.stats().p50), (None, None, None));
+    histogram.record(Span::MAX);
+    let longest = histogram.quantile(1.0).unwrap();
+    assert!((1000..1200).contains(&(longest.as_millis() / 1000)), "{longest}");
+    histogram.clear();
+    assert_eq!((histogram.count(), histogram.max()), (0, Span::ZERO));
+}

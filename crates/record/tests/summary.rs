@@ -1,0 +1,69 @@
+//! The summary's bytes are an interface: a change here is a change for every reader.
+
+mod example;
+
+use airbound_record::{FlowSummary, Jain, LatencyStats, Performance, RecordError, RunFolder, Summary};
+
+const GOLDEN: &str = include_str!("golden/summary.json");
+
+#[test]
+fn the_bytes_are_those_agreed() {
+    assert_eq!(example::summary().to_json().unwrap(), GOLDEN);
+    let read: Summary = serde_json::from_str(GOLDEN).unwrap();
+    assert_eq!(read, example::summary());
+    assert_eq!(
+        example::performance().to_json().unwrap(),
+        "{\n  \"events\": 123456,\n  \"wall_s\": 0.25,\n  \"simulated_s_per_wall_s\": 80.0,\n  \"peak_rss_mb\": null\n}\n"
+    );
+}
+
+#[test]
+fn numbers_are_rounded_to_six_digits() {
+    let mut summary = example::summary();
+    summary.duration_s = 1.0 / 3.0;
+    summary.flows[0].goodput_mbps = 123_456_789.0;
+    let text = summary.to_json().unwrap();
+    assert!(text.contains("\"duration_s\": 0.333333,"), "{text}");
+    assert!(text.contains("\"goodput_mbps\": 123457000.0,"), "{text}");
+    // Reading and writing again changes nothing.
+    let again: Summary = serde_json::from_str(&text).unwrap();
+    assert_eq!(again.to_json().unwrap(), text);
+}
+
+#[test]
+fn undefined_numbers_are_refused() {
+    let mut summary = example::summary();
+    summary.air.busy_share = f64::NAN;
+    assert!(matches!(summary.to_json(), Err(RecordError::Unwritable { document: "summary", .. })));
+    let slow = Performance { simulated_s_per_wall_s: f64::INFINITY, ..example::performance() };
+    assert!(slow.to_json().is_err());
+}
+
+#[test]
+fn unknown_and_missing_keys_are_refused_with_file_and_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("summary.json");
+    for (text, wanted) in [
+        (GOLDEN.replacen("\"seed\"", "\"sead\"", 1), "unknown field `sead`"),
+        (GOLDEN.replacen("  \"seed\": 7,\n", "", 1), "missing field `seed`"),
+        (GOLDEN[..200].to_owned(), "EOF"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let error = RunFolder::open(dir.path()).unwrap().summary().unwrap_err().to_string();
+        assert!(
+            error.contains(wanted) && error.contains("summary.json") && error.contains("line"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn empty_measurements_are_null_and_not_zero() {
+    let flow: &FlowSummary = &example::summary().flows[1];
+    assert_eq!(flow.latency_ms, LatencyStats::default());
+    assert!(GOLDEN.contains("\"p50\": null"));
+    assert_eq!(Jain::index(&[]), None);
+    assert_eq!(Jain::index(&[0.0, 0.0]), None);
+    assert_eq!(Jain::index(&[2.0, 2.0, 2.0]), Some(1.0));
+    assert_eq!(Jain::index(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
+}

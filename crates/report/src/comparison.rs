@@ -1,0 +1,365 @@
+//! Several runs side by side: schemes, each with one or more seeds.
+
+use airbound_record::{FlowSummary, LatencyStats, Summary};
+
+use crate::error::ReportError;
+use crate::grid::{Grid, NOTHING, Spread, change, spread};
+use crate::run::Run;
+
+/// The runs of one scheme, one for each seed.
+#[derive(Debug, Clone)]
+pub struct SchemeRuns {
+    /// Name of the scheme.
+    pub name: String,
+    /// Its runs, in the order given; never empty.
+    pub runs: Vec<Run>,
+}
+
+impl SchemeRuns {
+    fn summaries(&self) -> impl Iterator<Item = &Summary> {
+        self.runs.iter().map(|run| &run.summary)
+    }
+
+    fn spread(&self, value: impl Fn(&Summary) -> Option<f64>) -> Option<Spread> {
+        Spread::of(self.summaries().map(value))
+    }
+
+    fn flow_spread(&self, flow: &str, value: impl Fn(&FlowSummary) -> Option<f64>) -> Option<Spread> {
+        self.spread(|summary| find(summary, flow).and_then(&value))
+    }
+}
+
+fn find<'a>(summary: &'a Summary, flow: &str) -> Option<&'a FlowSummary> {
+    summary.flows.iter().find(|candidate| candidate.name == flow)
+}
+
+/// A value of a flow, as a column of a table.
+type Value = fn(&FlowSummary) -> Option<f64>;
+
+/// A quantile of a latency.
+type Quantile = fn(&LatencyStats) -> Option<f64>;
+
+const LATENCIES: [(&str, Quantile); 4] = [
+    ("p50 ms", |latency| latency.p50),
+    ("p95 ms", |latency| latency.p95),
+    ("p99 ms", |latency| latency.p99),
+    ("p99.9 ms", |latency| latency.p999),
+];
+
+/// Runs to be compared, and the flow that they are compared for.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    pub(crate) schemes: Vec<SchemeRuns>,
+    pub(crate) focus: String,
+    pub(crate) baseline: Option<String>,
+}
+
+impl Comparison {
+    /// Groups runs by the name of their scheme, in the order in which the names come up.
+    ///
+    /// `focus` is the flow that matters, by default the first of the first run. `baseline` is the scheme against
+    /// which costs are counted; without it, or if it has no run, no costs are shown.
+    ///
+    /// # Errors
+    /// If there is no run, or none has the flow.
+    pub fn new(
+        runs: Vec<(String, Run)>,
+        focus: Option<&str>,
+        baseline: Option<&str>,
+    ) -> Result<Self, ReportError> {
+        let mut schemes: Vec<SchemeRuns> = Vec::new();
+        for (name, run) in runs {
+            match schemes.iter_mut().find(|scheme| scheme.name == name) {
+                Some(scheme) => scheme.runs.push(run),
+                None => schemes.push(SchemeRuns { name, runs: vec![run] }),
+            }
+        }
+        let comparison = Self { schemes, focus: String::new(), baseline: None };
+        if comparison.schemes.is_empty() {
+            return Err(ReportError::NoRun);
+        }
+        let known = comparison.flow_names();
+        let focus = match focus {
+            None => known.first().cloned().unwrap_or_default(),
+            Some(wanted) if known.iter().any(|flow| flow == wanted) => wanted.to_owned(),
+            Some(wanted) => {
+                return Err(ReportError::UnknownFlow { wanted: wanted.to_owned(), known: known.join(", ") });
+            }
+        };
+        let baseline = baseline
+            .filter(|name| comparison.schemes.iter().any(|scheme| scheme.name == **name))
+            .map(str::to_owned);
+        Ok(Self { focus, baseline, ..comparison })
+    }
+
+    /// Name of the scenario, or of all of them.
+    #[must_use]
+    pub fn scenario(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for summary in self.schemes.iter().flat_map(SchemeRuns::summaries) {
+            if !names.contains(&summary.scenario.as_str()) {
+                names.push(&summary.scenario);
+            }
+        }
+        names.join(", ")
+    }
+
+    /// Names of all flows, in order of appearance.
+    pub(crate) fn flow_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for flow in self.schemes.iter().flat_map(SchemeRuns::summaries).flat_map(|summary| &summary.flows) {
+            if !names.contains(&flow.name) {
+                names.push(flow.name.clone());
+            }
+        }
+        names
+    }
+
+    /// How many runs the table cells stand for.
+    pub(crate) fn seeds(&self) -> usize {
+        self.schemes.iter().map(|scheme| scheme.runs.len()).max().unwrap_or(0)
+    }
+
+    fn seed_note(&self) -> String {
+        if self.seeds() > 1 {
+            "Median, and lowest–highest, over the seeds.".to_owned()
+        } else {
+            String::new()
+        }
+    }
+
+    /// One row for each scheme: what it does for the flow that matters.
+    #[must_use]
+    pub fn headline(&self) -> Grid {
+        let video = self.any(&self.focus, |flow| flow.fps);
+        let mut columns = vec!["scheme", "goodput Mb/s"];
+        columns.extend(LATENCIES.map(|(name, _)| name));
+        columns.push("loss %");
+        if video {
+            columns.push("FPS");
+        }
+        columns.push("Jain");
+        let mut grid = Grid::new(format!("Flow {}", self.focus), &columns, 1);
+        for scheme in &self.schemes {
+            let flow =
+                |value: &dyn Fn(&FlowSummary) -> Option<f64>| spread(scheme.flow_spread(&self.focus, value));
+            let mut row = vec![self.labelled(scheme).into(), flow(&|flow| Some(flow.goodput_mbps))];
+            row.extend(LATENCIES.iter().map(|(_, latency)| flow(&|flow| latency(&flow.latency_ms))));
+            row.push(flow(&|flow| flow.loss_rate.map(|rate| 100.0 * rate)));
+            if video {
+                row.push(flow(&|flow| flow.fps));
+            }
+            row.push(spread(scheme.spread(|summary| summary.jain.goodput)));
+            grid.rows.push(row);
+        }
+        grid.note = self.seed_note();
+        grid
+    }
+
+    /// What each scheme costs the other flows against the default scheme; `None` without one or without others.
+    #[must_use]
+    pub fn costs(&self) -> Option<Grid> {
+        let base = self.schemes.iter().find(|scheme| Some(&scheme.name) == self.baseline.as_ref())?;
+        let others: Vec<String> = self.flow_names().into_iter().filter(|name| *name != self.focus).collect();
+        if others.is_empty() || self.schemes.len() < 2 {
+            return None;
+        }
+        let mut grid = Grid::new(
+            format!("What it costs the other flows, against {}", base.name),
+            &["flow", "scheme", "goodput Mb/s", "change %", "p95 ms", "change %"],
+            2,
+        );
+        let goodput: Value = |flow| Some(flow.goodput_mbps);
+        let p95: Value = |flow| flow.latency_ms.p95;
+        for flow in &others {
+            for scheme in &self.schemes {
+                let against = |value: Value| {
+                    let against =
+                        (scheme.name != base.name).then(|| relative_change(scheme, base, flow, value));
+                    change(against.flatten())
+                };
+                grid.rows.push(vec![
+                    flow.clone().into(),
+                    self.labelled(scheme).into(),
+                    spread(scheme.flow_spread(flow, goodput)),
+                    against(goodput),
+                    spread(scheme.flow_spread(flow, p95)),
+                    against(p95),
+                ]);
+            }
+        }
+        grid.note = self.seed_note();
+        Some(grid)
+    }
+
+    /// Every flow under every scheme.
+    #[must_use]
+    pub fn flows(&self) -> Grid {
+        let video = self.flow_names().iter().any(|flow| self.any(flow, |flow| flow.fps));
+        let mut columns = vec!["flow", "scheme", "offered Mb/s", "goodput Mb/s"];
+        columns.extend(LATENCIES.map(|(name, _)| name));
+        columns.extend(["max ms", "loss %"]);
+        if video {
+            columns.extend(["FPS", "frame p95 ms", "stall %"]);
+        }
+        let mut grid = Grid::new("Flows", &columns, 2);
+        for flow in self.flow_names() {
+            for scheme in &self.schemes {
+                let cell =
+                    |value: &dyn Fn(&FlowSummary) -> Option<f64>| spread(scheme.flow_spread(&flow, value));
+                let mut row = vec![
+                    flow.clone().into(),
+                    scheme.name.clone().into(),
+                    cell(&|flow| Some(flow.offered_mbps)),
+                    cell(&|flow| Some(flow.goodput_mbps)),
+                ];
+                row.extend(LATENCIES.iter().map(|(_, latency)| cell(&|flow| latency(&flow.latency_ms))));
+                row.push(cell(&|flow| flow.latency_ms.max));
+                row.push(cell(&|flow| flow.loss_rate.map(|rate| 100.0 * rate)));
+                if video {
+                    row.push(cell(&|flow| flow.fps));
+                    row.push(cell(&|flow| flow.frame_latency_ms.and_then(|latency| latency.p95)));
+                    row.push(cell(&|flow| flow.stall_rate.map(|rate| 100.0 * rate)));
+                }
+                grid.rows.push(row);
+            }
+        }
+        grid.note = self.seed_note();
+        grid
+    }
+
+    /// Packets of every flow, and why they were dropped.
+    #[must_use]
+    pub fn packets(&self) -> Grid {
+        let columns = ["flow", "scheme", "drops by reason", "sent", "delivered", "dropped", "queued"];
+        let mut grid = Grid::new("Packets", &columns, 3);
+        for name in self.flow_names() {
+            for scheme in &self.schemes {
+                let flows = || scheme.summaries().filter_map(|summary| find(summary, &name));
+                let total =
+                    |value: fn(&FlowSummary) -> u64| flows().map(value).sum::<u64>().to_string().into();
+                let mut reasons = std::collections::BTreeMap::<&str, u64>::new();
+                for (reason, count) in flows().flat_map(|flow| &flow.drops) {
+                    *reasons.entry(reason).or_default() += count;
+                }
+                let reasons: Vec<String> =
+                    reasons.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
+                grid.rows.push(vec![
+                    name.clone().into(),
+                    scheme.name.clone().into(),
+                    if reasons.is_empty() { NOTHING.into() } else { reasons.join(", ").into() },
+                    total(|flow| flow.packets.sent),
+                    total(|flow| flow.packets.delivered),
+                    total(|flow| flow.packets.dropped),
+                    total(|flow| flow.packets.queued),
+                ]);
+            }
+        }
+        if self.seeds() > 1 {
+            grid.note = "Sums over the seeds.".to_owned();
+        }
+        grid
+    }
+
+    /// Every station under every scheme.
+    #[must_use]
+    pub fn stations(&self) -> Grid {
+        let columns =
+            ["station", "scheme", "airtime %", "MPDUs per A-MPDU", "sent again %", "mean PHY rate Mb/s"];
+        let mut grid = Grid::new("Stations", &columns, 2);
+        let mut names: Vec<&str> = Vec::new();
+        for station in self.schemes.iter().flat_map(SchemeRuns::summaries).flat_map(|s| &s.stations) {
+            if !names.contains(&station.name.as_str()) {
+                names.push(&station.name);
+            }
+        }
+        for name in names {
+            for scheme in &self.schemes {
+                let cell = |value: fn(&airbound_record::StationSummary) -> Option<f64>| {
+                    spread(scheme.spread(|summary| {
+                        summary.stations.iter().find(|station| station.name == name).and_then(value)
+                    }))
+                };
+                grid.rows.push(vec![
+                    name.into(),
+                    scheme.name.clone().into(),
+                    cell(|station| Some(100.0 * station.airtime_share)),
+                    cell(|station| station.mean_ampdu),
+                    cell(|station| station.retry_rate.map(|rate| 100.0 * rate)),
+                    cell(|station| station.mean_phy_rate_mbps),
+                ]);
+            }
+        }
+        grid.note = self.seed_note();
+        grid
+    }
+
+    /// The medium and fairness under every scheme.
+    #[must_use]
+    pub fn air(&self) -> Grid {
+        let columns = ["scheme", "busy %", "collisions %", "Jain of goodput", "Jain of airtime"];
+        let mut grid = Grid::new("Air", &columns, 1);
+        for scheme in &self.schemes {
+            let cell = |value: fn(&Summary) -> Option<f64>| spread(scheme.spread(value));
+            grid.rows.push(vec![
+                scheme.name.clone().into(),
+                cell(|summary| Some(100.0 * summary.air.busy_share)),
+                cell(|summary| summary.air.collision_rate.map(|rate| 100.0 * rate)),
+                cell(|summary| summary.jain.goodput),
+                cell(|summary| summary.jain.airtime),
+            ]);
+        }
+        grid.note = self.seed_note();
+        grid
+    }
+
+    /// What a terminal shows: the headline and the costs, or all flows of a single scheme. Lines are no longer
+    /// than `width`.
+    #[must_use]
+    pub fn to_text(&self, width: u16) -> String {
+        let mut grids = vec![self.headline()];
+        if self.schemes.len() == 1 && self.flow_names().len() > 1 {
+            grids.push(self.every_flow());
+        }
+        grids.extend(self.costs());
+        grids.iter().map(|grid| grid.to_text(width)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Every flow of a single scheme, one row each.
+    fn every_flow(&self) -> Grid {
+        let mut columns = vec!["flow", "goodput Mb/s"];
+        columns.extend(LATENCIES.map(|(name, _)| name));
+        columns.push("loss %");
+        let mut grid = Grid::new("All flows", &columns, 1);
+        for (flow, scheme) in self.flow_names().iter().flat_map(|f| self.schemes.iter().map(move |s| (f, s)))
+        {
+            let cell = |value: &dyn Fn(&FlowSummary) -> Option<f64>| spread(scheme.flow_spread(flow, value));
+            let mut row = vec![flow.clone().into(), cell(&|flow| Some(flow.goodput_mbps))];
+            row.extend(LATENCIES.iter().map(|(_, latency)| cell(&|flow| latency(&flow.latency_ms))));
+            row.push(cell(&|flow| flow.loss_rate.map(|rate| 100.0 * rate)));
+            grid.rows.push(row);
+        }
+        grid
+    }
+
+    fn labelled(&self, scheme: &SchemeRuns) -> String {
+        if Some(&scheme.name) == self.baseline.as_ref() && self.schemes.len() > 1 {
+            format!("{} (default)", scheme.name)
+        } else {
+            scheme.name.clone()
+        }
+    }
+
+    fn any(&self, flow: &str, value: Value) -> bool {
+        self.schemes.iter().any(|scheme| scheme.flow_spread(flow, value).is_some())
+    }
+}
+
+/// Change in per cent, each seed against the same seed of the default scheme.
+fn relative_change(scheme: &SchemeRuns, base: &SchemeRuns, flow: &str, value: Value) -> Option<Spread> {
+    Spread::of(scheme.summaries().map(|summary| {
+        let reference = base.summaries().find(|candidate| candidate.seed == summary.seed)?;
+        let reference = find(reference, flow).and_then(value).filter(|reference| *reference > 0.0)?;
+        Some(100.0 * (find(summary, flow).and_then(value)? / reference - 1.0))
+    }))
+}

@@ -1,0 +1,144 @@
+//! `report.html`: a page that stands alone.
+
+use std::path::Path;
+
+use minijinja::Environment;
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use crate::comparison::Comparison;
+use crate::error::ReportError;
+use crate::figures::Figure;
+use crate::grid::{Column, Grid, NOTHING, number};
+use crate::validate::{ValidationRow, validation_grid};
+
+#[derive(Serialize)]
+struct Page<'a> {
+    title: &'a str,
+    subtitle: &'a str,
+    sections: &'a [Section],
+    version: &'a str,
+}
+
+#[derive(Default, Serialize)]
+struct Section {
+    title: String,
+    tables: Vec<Grid>,
+    figures: Vec<Figure>,
+    /// Folded texts: what they are, and the text.
+    folded: Vec<(String, String)>,
+}
+
+impl Comparison {
+    /// The whole report as one HTML page: no script, nothing loaded from elsewhere.
+    ///
+    /// # Errors
+    /// If a plot cannot be drawn, which is a defect.
+    pub fn to_html(&self) -> Result<String, ReportError> {
+        let mut sections = vec![Section {
+            title: "Result".to_owned(),
+            tables: std::iter::once(self.headline()).chain(self.costs()).collect(),
+            ..Section::default()
+        }];
+        for (title, figures) in [
+            ("Latency distributions", self.distributions()?),
+            ("Where the time went", self.splits()?),
+            ("Over time", self.time_series()?),
+        ] {
+            if !figures.is_empty() {
+                sections.push(Section { title: title.to_owned(), figures, ..Section::default() });
+            }
+        }
+        sections.push(Section {
+            title: "Details".to_owned(),
+            tables: vec![self.flows(), self.packets(), self.stations(), self.air()],
+            ..Section::default()
+        });
+        sections.push(self.provenance());
+        let kind = if self.schemes.len() > 1 { "schemes compared" } else { "one scheme" };
+        page(&self.scenario(), &format!("{kind}: {}", self.scheme_names()), &sections)
+    }
+
+    /// Writes the report.
+    ///
+    /// # Errors
+    /// If it cannot be made or written.
+    pub fn write_html(&self, path: &Path) -> Result<(), ReportError> {
+        let html = self.to_html()?;
+        std::fs::write(path, html).map_err(|source| ReportError::Write { path: path.to_owned(), source })
+    }
+
+    fn scheme_names(&self) -> String {
+        self.schemes.iter().map(|scheme| scheme.name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What was run: slots, seeds, versions, speed, and the scenarios.
+    fn provenance(&self) -> Section {
+        let columns = [
+            "scheme",
+            "queue",
+            "rate",
+            "sender",
+            "session",
+            "seed",
+            "version",
+            "measured s",
+            "run took s",
+            "simulated s per s",
+        ];
+        let mut grid = Grid::new("Runs", &columns, 5);
+        if let Some(Column { numeric, .. }) = grid.columns.get_mut(6) {
+            *numeric = false;
+        }
+        let mut scenarios: Vec<(String, String)> = Vec::new();
+        for (scheme, run) in
+            self.schemes.iter().flat_map(|scheme| scheme.runs.iter().map(move |r| (scheme, r)))
+        {
+            let summary = &run.summary;
+            let optional = |text: &Option<String>| text.clone().unwrap_or(NOTHING.to_owned());
+            let speed = |value: Option<f64>| value.map_or(NOTHING.to_owned(), number);
+            let cells = vec![
+                scheme.name.clone(),
+                summary.scheme.queue.clone(),
+                summary.scheme.rate.clone(),
+                optional(&summary.scheme.sender),
+                optional(&summary.scheme.session),
+                summary.seed.to_string(),
+                summary.airbound.clone(),
+                number(summary.duration_s),
+                speed(run.performance.map(|performance| performance.wall_s)),
+                speed(run.performance.map(|performance| performance.simulated_s_per_wall_s)),
+            ];
+            grid.rows.push(cells.into_iter().map(Into::into).collect());
+            let title = format!("Resolved scenario of {}", scheme.name);
+            if !run.scenario.is_empty() && !scenarios.iter().any(|(known, _)| *known == title) {
+                scenarios.push((title, run.scenario.clone()));
+            }
+        }
+        Section {
+            title: "What was run".to_owned(),
+            tables: vec![grid],
+            folded: scenarios,
+            ..Section::default()
+        }
+    }
+}
+
+/// A validation as one HTML page.
+///
+/// # Errors
+/// If the page cannot be filled in, which is a defect.
+pub fn validation_html(title: &str, rows: &[ValidationRow]) -> Result<String, ReportError> {
+    let table = validation_grid("", rows);
+    let section =
+        Section { title: "Ours beside the reference".to_owned(), tables: vec![table], ..Section::default() };
+    page(title, "validation", &[section])
+}
+
+fn page(title: &str, subtitle: &str, sections: &[Section]) -> Result<String, ReportError> {
+    let mut environment = Environment::new();
+    // The name's ending makes every inserted text escaped.
+    environment.add_template("report.html", include_str!("report.html"))?;
+    let page = Page { title, subtitle, sections, version: env!("CARGO_PKG_VERSION") };
+    Ok(environment.get_template("report.html")?.render(Serde(&page))?)
+}

@@ -1,0 +1,131 @@
+//! One run as a report needs it.
+
+use std::path::Path;
+
+use airbound_record::{
+    Component, DistributionRow, FlowLatency, PacketRow, Performance, RunFolder, RunInfo, SeriesRow, Split,
+    Stage, Summary, TableReader,
+};
+use airbound_units::Span;
+
+use crate::error::ReportError;
+
+/// What a report shows of one run. Its memory follows the length of the time series, not the number of packets.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The stable summary.
+    pub summary: Summary,
+    /// The resolved scenario, empty if the folder has none.
+    pub scenario: String,
+    /// How fast the run was, if the folder tells.
+    pub performance: Option<Performance>,
+    scheme: Option<String>,
+    distributions: Vec<DistributionRow>,
+    series: Vec<SeriesRow>,
+}
+
+impl Run {
+    /// A run of which only the summary is known: tables, but no plots.
+    #[must_use]
+    pub fn from_summary(summary: Summary) -> Self {
+        Self {
+            summary,
+            scenario: String::new(),
+            performance: None,
+            scheme: None,
+            distributions: Vec::new(),
+            series: Vec::new(),
+        }
+    }
+
+    /// Reads a run's folder. Where it has no distributions they are made from its packets.
+    ///
+    /// # Errors
+    /// If a file of the folder is missing that must be there, or cannot be read.
+    pub fn load(folder: &RunFolder) -> Result<Self, ReportError> {
+        let mut run = Self::from_summary(folder.summary()?);
+        if folder.existing("scenario.toml").is_some() {
+            run.scenario = folder.scenario()?;
+        }
+        if folder.existing("performance.json").is_some() {
+            run.performance = Some(folder.performance()?);
+        }
+        if let Some(path) = folder.existing("series.parquet") {
+            let table = TableReader::<SeriesRow>::open(&path)?;
+            run.note_scheme(table.info());
+            run.series = table.collect::<Result<_, _>>()?;
+        }
+        if let Some(path) = folder.existing("distributions.parquet") {
+            let table = TableReader::<DistributionRow>::open(&path)?;
+            run.note_scheme(table.info());
+            run.distributions = table.collect::<Result<_, _>>()?;
+        } else if let Some(path) = folder.existing("packets.parquet") {
+            run.distributions = run.distributions_of(&path)?;
+        }
+        Ok(run)
+    }
+
+    fn note_scheme(&mut self, info: &RunInfo) {
+        if !info.scheme.is_empty() {
+            self.scheme = Some(info.scheme.clone());
+        }
+    }
+
+    fn distributions_of(&mut self, path: &Path) -> Result<Vec<DistributionRow>, ReportError> {
+        let table = TableReader::<PacketRow>::open(path)?;
+        self.note_scheme(table.info());
+        let mut flows: Vec<FlowLatency> = self.summary.flows.iter().map(|_| FlowLatency::new()).collect();
+        for row in table {
+            let row = row?;
+            let flow = usize::try_from(row.flow).ok().and_then(|flow| flows.get_mut(flow));
+            if let (Some(flow), Some(split)) = (flow, Split::of(&row)) {
+                flow.record(&split);
+            }
+        }
+        Ok((0..).zip(&flows).flat_map(|(number, flow)| flow.rows(number)).collect())
+    }
+
+    /// The scheme's name, or the names of what fills its slots.
+    #[must_use]
+    pub fn scheme(&self) -> String {
+        self.scheme.clone().unwrap_or_else(|| {
+            let scheme = &self.summary.scheme;
+            let slots =
+                [Some(&scheme.queue), Some(&scheme.rate), scheme.sender.as_ref(), scheme.session.as_ref()];
+            slots.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" + ")
+        })
+    }
+
+    fn number(&self, flow: &str) -> Option<u32> {
+        let position = self.summary.flows.iter().position(|summary| summary.name == flow)?;
+        u32::try_from(position).ok()
+    }
+
+    /// The buckets of one distribution: longest span and number of samples.
+    pub(crate) fn buckets(&self, flow: &str, component: Component) -> impl Iterator<Item = (Span, u64)> + '_ {
+        let number = self.number(flow);
+        self.distributions
+            .iter()
+            .filter(move |row| Some(row.flow) == number && row.component == component)
+            .map(|row| (row.high, row.count))
+    }
+
+    /// Mean time of a flow's packets in each stage, ms, and the number of packets.
+    pub(crate) fn split(&self, flow: &str) -> Option<([f64; 6], u64)> {
+        let count = self.buckets(flow, Component::Latency).map(|(_, count)| count).sum();
+        let number = self.number(flow);
+        let mean = |stage: Stage| {
+            self.distributions
+                .iter()
+                .find(|row| Some(row.flow) == number && row.component == Component::Stage(stage))
+                .map_or(0.0, |row| row.mean.as_millis_f64())
+        };
+        (count > 0).then(|| (Stage::ALL.map(mean), count))
+    }
+
+    /// The windows of one flow in order.
+    pub(crate) fn windows(&self, flow: &str) -> impl Iterator<Item = &SeriesRow> {
+        let number = self.number(flow);
+        self.series.iter().filter(move |row| Some(row.flow) == number)
+    }
+}

@@ -1,0 +1,207 @@
+//! The one form of `validate` and `reproduce`: ours beside a reference.
+
+use airbound_record::rounded;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::error::ReportError;
+use crate::grid::{Grid, NOTHING, number};
+
+/// How far a measured value may lie from its reference.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tolerance {
+    /// A fraction of the reference: 0.02 is 2 %.
+    Relative(f64),
+    /// A difference in the unit of the row.
+    Absolute(f64),
+    /// A factor upwards and downwards, at least 1.
+    Factor(f64),
+}
+
+impl Tolerance {
+    /// Whether `measured` lies within; an undefined number never does.
+    #[must_use]
+    pub fn holds(self, reference: f64, measured: f64) -> bool {
+        match self {
+            Self::Relative(fraction) => (measured - reference).abs() <= fraction * reference.abs(),
+            Self::Absolute(difference) => (measured - reference).abs() <= difference,
+            Self::Factor(factor) => {
+                let (low, high) = (reference / factor, reference * factor);
+                low.min(high) <= measured && measured <= low.max(high)
+            }
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Self::Relative(fraction) => format!("± {} %", number(100.0 * fraction)),
+            Self::Absolute(difference) => format!("± {}", number(difference)),
+            Self::Factor(factor) => format!("× {}", number(factor)),
+        }
+    }
+}
+
+/// What a row says about the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Within the tolerance.
+    Match,
+    /// The value differs, but the direction or order that the source claims holds.
+    Trend,
+    /// Neither.
+    Differs,
+    /// Nothing was measured.
+    NotRun,
+}
+
+impl Verdict {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Match => "match",
+            Self::Trend => "trend",
+            Self::Differs => "differs",
+            Self::NotRun => "not run",
+        }
+    }
+}
+
+/// One comparison with a reference.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValidationRow {
+    /// Identity, that of the claim where there is one.
+    pub id: String,
+    /// What is compared.
+    pub metric: String,
+    /// Unit of reference and measured value, possibly empty.
+    pub unit: String,
+    /// The reference's value, null where the source gives none.
+    #[serde(serialize_with = "six_digits")]
+    pub reference: Option<f64>,
+    /// Our value, null where nothing was measured.
+    #[serde(serialize_with = "six_digits")]
+    pub measured: Option<f64>,
+    /// What counts as a match, null where the row only informs.
+    pub tolerance: Option<Tolerance>,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// Where the reference stands, and why a difference is there.
+    pub note: String,
+}
+
+fn six_digits<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.filter(|value| value.is_finite()).map(rounded).serialize(serializer)
+}
+
+impl ValidationRow {
+    /// A row judged by its numbers: `Match` within the tolerance, `NotRun` without a measured value, else `Trend`
+    /// if `trend_holds`, else `Differs`.
+    #[must_use]
+    #[allow(clippy::too_many_arguments)]
+    pub fn judged(
+        id: impl Into<String>,
+        metric: impl Into<String>,
+        unit: impl Into<String>,
+        reference: Option<f64>,
+        measured: Option<f64>,
+        tolerance: Option<Tolerance>,
+        trend_holds: bool,
+        note: impl Into<String>,
+    ) -> Self {
+        let mut row = Self {
+            id: id.into(),
+            metric: metric.into(),
+            unit: unit.into(),
+            reference,
+            measured,
+            tolerance,
+            verdict: Verdict::NotRun,
+            note: note.into(),
+        };
+        row.verdict = match (row.measured, row.within()) {
+            (None, _) => Verdict::NotRun,
+            (Some(_), Some(true)) => Verdict::Match,
+            (Some(_), _) if trend_holds => Verdict::Trend,
+            (Some(_), _) => Verdict::Differs,
+        };
+        row
+    }
+
+    /// Whether the measured value lies within the tolerance; `None` if one of the three is missing.
+    #[must_use]
+    pub fn within(&self) -> Option<bool> {
+        Some(self.tolerance?.holds(self.reference?, self.measured?))
+    }
+}
+
+/// What a validation comes to: the exit code of the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every row that has a tolerance and was measured lies within it.
+    Passed,
+    /// At least one row falls outside its tolerance.
+    Failed,
+}
+
+/// Judges all rows, going by their numbers and not by their verdicts.
+#[must_use]
+pub fn outcome(rows: &[ValidationRow]) -> Outcome {
+    if rows.iter().any(|row| row.within() == Some(false)) { Outcome::Failed } else { Outcome::Passed }
+}
+
+/// The rows as a JSON list, with a line feed at its end.
+///
+/// # Errors
+/// Only if memory ends: what is not finite is written as null.
+pub fn validation_json(rows: &[ValidationRow]) -> Result<String, ReportError> {
+    let mut text = serde_json::to_string_pretty(rows)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The rows as a table.
+#[must_use]
+pub fn validation_grid(title: &str, rows: &[ValidationRow]) -> Grid {
+    let mut grid = Grid::new(
+        title,
+        &["id", "metric", "reference", "measured", "difference", "tolerance", "verdict", "note"],
+        2,
+    );
+    for text in [6, 7] {
+        grid.columns[text].numeric = false;
+    }
+    for row in rows {
+        let value = |value: Option<f64>| value.map_or(NOTHING.to_owned(), number);
+        let difference = match (row.reference, row.measured) {
+            (Some(reference), Some(measured)) if reference != 0.0 => {
+                format!("{:+.1} %", 100.0 * (measured / reference - 1.0))
+            }
+            _ => NOTHING.to_owned(),
+        };
+        let metric =
+            if row.unit.is_empty() { row.metric.clone() } else { format!("{} ({})", row.metric, row.unit) };
+        let cells = vec![
+            row.id.clone(),
+            metric,
+            value(row.reference),
+            value(row.measured),
+            difference,
+            row.tolerance.map_or(NOTHING.to_owned(), Tolerance::text),
+            row.verdict.text().to_owned(),
+            row.note.clone(),
+        ];
+        grid.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    let outside = rows.iter().filter(|row| row.within() == Some(false)).count();
+    grid.note = format!(
+        "{} rows: {} match, {} trend, {} differ, {} not run; {outside} outside their tolerance.",
+        rows.len(),
+        count(Verdict::Match),
+        count(Verdict::Trend),
+        count(Verdict::Differs),
+        count(Verdict::NotRun),
+    );
+    grid
+}

@@ -1,0 +1,229 @@
+//! Reports of made-up runs: complete, self-contained, and never wider than asked.
+
+mod example;
+
+use airbound_record::{Fate, PacketRow, Tables};
+use airbound_report::{
+    Comparison, Outcome, ReportError, Run, Tolerance, ValidationRow, Verdict, explain, outcome,
+    validation_grid, validation_html, validation_json,
+};
+use airbound_units::Instant;
+
+fn comparison() -> Comparison {
+    Comparison::new(example::runs(), Some("vr"), Some("linux")).unwrap()
+}
+
+/// Leaves a page where `AIRBOUND_KEEP_REPORTS` says, for eyes.
+fn keep(name: &str, html: &str) {
+    if let Some(dir) = std::env::var_os("AIRBOUND_KEEP_REPORTS") {
+        std::fs::write(std::path::Path::new(&dir).join(name), html).unwrap();
+    }
+}
+
+fn assert_stands_alone(html: &str) {
+    for forbidden in ["http://", "https://", "<script", "src=", "@import", "url("] {
+        assert!(!html.contains(forbidden), "{forbidden}");
+    }
+    for (open, close) in [("<svg ", "</svg>"), ("<table>", "</table>"), ("<section>", "</section>")] {
+        assert_eq!(html.matches(open).count(), html.matches(close).count(), "{open}");
+    }
+    assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"));
+    assert!(html.contains("<meta charset=\"utf-8\">"));
+}
+
+#[test]
+fn a_comparison_makes_a_page_that_stands_alone() {
+    let html = comparison().to_html().unwrap();
+    keep("comparison.html", &html);
+    assert_stands_alone(&html);
+    // Two distributions, one split for each of three flows, three time series.
+    assert_eq!(html.matches("<svg ").count(), 8);
+    for text in ["latency (ms)", "packets above this latency", "time (s)", "goodput (Mb/s)", "reordering"] {
+        assert!(html.contains(text), "{text}");
+    }
+    assert!(html.contains("bulk &lt;1&gt;") && !html.contains("bulk <1>"));
+    assert!(html.contains("# &lt;script&gt;"));
+    assert_eq!(html, comparison().to_html().unwrap());
+}
+
+#[test]
+fn a_single_run_shows_its_flows() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = Run::load(&example::write(dir.path(), "linux", 8.0, 1, Tables::SMALL)).unwrap();
+    let single = Comparison::new(vec![(run.scheme(), run)], None, None).unwrap();
+    let html = single.to_html().unwrap();
+    keep("single.html", &html);
+    assert_stands_alone(&html);
+    assert_eq!(html.matches("<svg ").count(), 6);
+    assert!(single.costs().is_none());
+    assert!(single.to_text(100).contains("All flows"));
+}
+
+#[test]
+fn packets_alone_give_the_same_distributions() {
+    let dir = tempfile::tempdir().unwrap();
+    let packets = Tables { packets: true, ..Tables::default() };
+    let made = Run::load(&example::write(&dir.path().join("a"), "pie", 8.0, 1, packets)).unwrap();
+    let distributions = Tables { distributions: true, ..Tables::default() };
+    let kept = Run::load(&example::write(&dir.path().join("b"), "pie", 8.0, 1, distributions)).unwrap();
+    let figures = |run: Run| {
+        let html = Comparison::new(vec![("pie".to_owned(), run)], None, None).unwrap().to_html().unwrap();
+        let split = html.find("Where the time went").unwrap();
+        html[split..].split("</svg>").next().unwrap().to_owned()
+    };
+    assert_eq!(figures(made), figures(kept));
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    let comparison = comparison();
+    for width in [100, 80] {
+        let text = comparison.to_text(width);
+        let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(longest <= usize::from(width), "{longest} > {width}\n{text}");
+        assert!(!text.contains('\u{1b}'));
+    }
+    if std::env::var_os("AIRBOUND_KEEP_REPORTS").is_some() {
+        keep("comparison.txt", &comparison.to_text(100));
+    }
+}
+
+#[test]
+fn costs_are_counted_against_the_same_seed_of_the_default_scheme() {
+    let costs = comparison().costs().unwrap();
+    assert_eq!(costs.rows.len(), 2 * 4);
+    let fifo = &costs.rows[0];
+    assert_eq!([fifo[0].text.as_str(), &fifo[1].text], ["bulk <1>", "fifo"]);
+    let runs = example::runs();
+    let p95 = |scheme: &str, seed: u64| {
+        let (_, run) = runs.iter().find(|(name, run)| name == scheme && run.summary.seed == seed).unwrap();
+        run.summary.flows[1].latency_ms.p95.unwrap()
+    };
+    let changes = [1, 2].map(|seed| 100.0 * (p95("fifo", seed) / p95("linux", seed) - 1.0));
+    let shown: f64 = fifo[5].text.parse().unwrap();
+    assert!((shown - f64::midpoint(changes[0], changes[1])).abs() < 0.6, "{shown} {changes:?}");
+    assert!(costs.rows.iter().filter(|row| row[1].text == "linux (default)").all(|row| row[3].text == "–"));
+}
+
+#[test]
+fn nothing_to_show_is_no_reason_to_crash() {
+    assert!(matches!(Comparison::new(Vec::new(), None, None), Err(ReportError::NoRun)));
+    let (_, run) = example::runs().remove(0);
+    let mut empty = run.summary;
+    empty.flows.clear();
+    empty.stations.clear();
+    let bare = Comparison::new(vec![("none".to_owned(), Run::from_summary(empty))], None, None).unwrap();
+    assert!(!bare.to_text(80).is_empty());
+    assert_stands_alone(&bare.to_html().unwrap());
+    let error = Comparison::new(example::runs(), Some("tv"), None).unwrap_err().to_string();
+    assert_eq!(error, "no flow is named \"tv\"; the flows are vr, bulk <1>, voip");
+}
+
+#[test]
+fn many_schemes_and_long_names_still_make_a_page() {
+    let (_, run) = example::runs().remove(0);
+    let runs =
+        (0..12).map(|n| (format!("a scheme with a rather long name, number {n}"), run.clone())).collect();
+    let many = Comparison::new(runs, None, None).unwrap();
+    let html = many.to_html().unwrap();
+    keep("many.html", &html);
+    assert_stands_alone(&html);
+    assert!(html.contains("the first 7 of 12"));
+    assert!(many.to_text(100).lines().all(|line| line.chars().count() <= 100));
+}
+
+fn row(
+    reference: Option<f64>,
+    measured: Option<f64>,
+    tolerance: Option<Tolerance>,
+    trend: bool,
+) -> ValidationRow {
+    ValidationRow::judged("vr-alone-p95", "VR p95", "ms", reference, measured, tolerance, trend, "Sec. III-A")
+}
+
+#[test]
+fn verdicts_follow_the_numbers() {
+    let within = Some(Tolerance::Relative(0.02));
+    assert_eq!(row(Some(100.0), Some(102.0), within, false).verdict, Verdict::Match);
+    assert_eq!(row(Some(100.0), Some(97.9), within, false).verdict, Verdict::Differs);
+    assert_eq!(row(Some(100.0), Some(97.9), within, true).verdict, Verdict::Trend);
+    assert_eq!(row(Some(100.0), None, within, true).verdict, Verdict::NotRun);
+    assert_eq!(row(Some(100.0), Some(f64::NAN), within, false).verdict, Verdict::Differs);
+    assert_eq!(row(Some(4.0), Some(6.0), Some(Tolerance::Factor(1.5)), false).verdict, Verdict::Match);
+    assert_eq!(row(Some(4.0), Some(2.6), Some(Tolerance::Factor(1.5)), false).verdict, Verdict::Differs);
+    assert_eq!(row(Some(0.3), Some(0.31), Some(Tolerance::Absolute(0.02)), false).verdict, Verdict::Match);
+
+    assert_eq!(
+        outcome(&[row(Some(1.0), None, within, false), row(Some(1.0), Some(9.0), None, false)]),
+        Outcome::Passed
+    );
+    // A trend that holds does not excuse a value outside its tolerance.
+    assert_eq!(outcome(&[row(Some(1.0), Some(9.0), within, true)]), Outcome::Failed);
+    assert_eq!(outcome(&[row(Some(1.0), Some(f64::NAN), within, true)]), Outcome::Failed);
+}
+
+#[test]
+fn validation_rows_have_the_agreed_keys() {
+    let rows = [
+        row(Some(7.98), Some(7.123_456_78), Some(Tolerance::Factor(1.5)), false),
+        row(None, None, None, false),
+    ];
+    let json = serde_json::to_string(&rows).unwrap();
+    assert_eq!(
+        json,
+        "[{\"id\":\"vr-alone-p95\",\"metric\":\"VR p95\",\"unit\":\"ms\",\"reference\":7.98,\"measured\":7.12346,\
+         \"tolerance\":{\"factor\":1.5},\"verdict\":\"match\",\"note\":\"Sec. III-A\"},\
+         {\"id\":\"vr-alone-p95\",\"metric\":\"VR p95\",\"unit\":\"ms\",\"reference\":null,\"measured\":null,\
+         \"tolerance\":null,\"verdict\":\"not_run\",\"note\":\"Sec. III-A\"}]"
+    );
+    let read: Vec<ValidationRow> = serde_json::from_str(&validation_json(&rows).unwrap()).unwrap();
+    assert_eq!((read.len(), read[0].verdict, read[1].measured), (2, Verdict::Match, None));
+    let text = validation_grid("papers", &rows).to_text(100);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.contains("-10.7 %") && text.contains("1 not run"), "{text}");
+    assert_stands_alone(&validation_html("papers", &rows).unwrap());
+}
+
+#[test]
+fn a_packet_tells_its_story() {
+    let delivered: PacketRow =
+        (0..).map(|n| example::packet(n, 0, 8.0, 1)).find(|row| row.tries == 2).unwrap();
+    let info = example::info("linux", 1);
+    let story = explain(&delivered, &info);
+    keep("explain.txt", &story);
+    for text in [
+        "flow vr",
+        "station headset",
+        "1500 B",
+        "transmitted 2 times",
+        "retries",
+        "left the reordering buffer",
+    ] {
+        assert!(story.contains(text), "{text}\n{story}");
+    }
+    assert!(story.lines().all(|line| line.chars().count() <= 100), "{story}");
+
+    let never = Instant::MAX;
+    let mut dropped = PacketRow {
+        contending: never,
+        first_tx: never,
+        last_tx: never,
+        received: never,
+        delivered: never,
+        arrived: never,
+        completed: delivered.enqueued,
+        fate: Fate::Dropped(1),
+        tries: 0,
+        ..delivered
+    };
+    let story = explain(&dropped, &info);
+    assert!(
+        story.contains("was dropped after 2.000 ms (codel)") && story.contains("never transmitted"),
+        "{story}"
+    );
+    dropped.completed = never;
+    dropped.fate = Fate::Dropped(200);
+    assert!(explain(&dropped, &info).contains("was dropped (#200)"));
+    dropped.fate = Fate::Queued;
+    assert!(explain(&dropped, &info).contains("still under way"));
+}

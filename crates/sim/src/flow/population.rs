@@ -1,0 +1,328 @@
+//! From the flows of a scenario to sources, connections and meters.
+
+use std::collections::VecDeque;
+
+use airbound_control::payload::StationId;
+use airbound_control::sender::{Congestion, TcpConfig, TcpReceiver, TcpSender};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+use super::application::{Application, Video};
+use super::source::{Bursts, FrameSizes, Rhythm, Source};
+use super::tcp::{AckTable, Connection};
+use super::{Direction, Ends, Flow};
+use crate::build::{BuildError, Plan, flow_id, slot_config};
+use crate::engine::ACCESS_POINT;
+use crate::measure::FlowMeter;
+use crate::random::{Purpose, Stream, seed_for};
+use crate::scenario::{self, Load, SizeLaw, Traffic, Transport, VrStream, WireWay};
+
+/// IPv4 and UDP.
+const UDP_HEADERS: u64 = 20 + 8;
+/// G.711 with 20 ms in a packet (RFC 3551), behind the RTP header (RFC 3550).
+const VOIP_PAYLOAD: ByteCount = ByteCount::new(160 + 12);
+const VOIP_INTERVAL: Span = Span::from_millis(20);
+/// Payload of the datagrams that carry video.
+const VIDEO_PAYLOAD: ByteCount = ByteCount::new(1472);
+/// No contending network offers more than this share of its PHY rate: it is saturated below.
+const SATURATING: f64 = 1.0;
+
+/// Everything that sends.
+pub(crate) struct Population {
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) connections: Vec<Connection>,
+    /// Sources of datagrams, with the node in whose queue their packets arrive.
+    pub(crate) sources: Vec<(StationId, Source)>,
+    pub(crate) meters: Vec<FlowMeter>,
+}
+
+/// What is common to all ways of making a flow's packets.
+struct Beginning {
+    start: Instant,
+    stop: Instant,
+}
+
+/// Which congestion control a slot names; `kind` is its only required key.
+#[derive(serde::Deserialize)]
+struct SenderSlot {
+    kind: Congestion,
+    #[serde(flatten)]
+    parameters: toml::Table,
+}
+
+impl Population {
+    pub(crate) fn of(plan: &Plan<'_>, end: Instant) -> Result<Self, BuildError> {
+        let mut population =
+            Self { flows: Vec::new(), connections: Vec::new(), sources: Vec::new(), meters: Vec::new() };
+        let scenario = plan.scenario;
+        // The flows of the scenario come first, so that their numbers are those of the scenario.
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            let station =
+                scenario.stations.iter().position(|station| station.name == flow.station).unwrap_or(0);
+            population.flows.push(Flow {
+                name: flow.name.clone(),
+                kind: kind_name(&flow.traffic),
+                id: flow_id(index),
+                station: StationId(station as u16 + 1),
+                direction: match flow.direction {
+                    scenario::Direction::Down => Direction::Down,
+                    scenario::Direction::Up => Direction::Up,
+                },
+                category: flow.category,
+                ends: Ends::Datagrams,
+                headers: UDP_HEADERS,
+                way: flow.wire,
+                is_neighbour: false,
+            });
+        }
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            let start = Instant::ZERO + flow.start;
+            let stop = flow.stop.map_or(end, |stop| (Instant::ZERO + stop).min(end));
+            population.add(plan, index, flow, &Beginning { start, stop })?;
+        }
+        population.add_neighbours(plan, end);
+        population.meters = population
+            .flows
+            .iter()
+            .map(|flow| {
+                let traffic = scenario.flows.get(flow.id.0 as usize).map(|flow| &flow.traffic);
+                match traffic {
+                    Some(Traffic::Vr(stream)) => FlowMeter::new(flow.clone(), true, Some(stream.deadline)),
+                    _ => FlowMeter::new(flow.clone(), false, None),
+                }
+            })
+            .collect();
+        Ok(population)
+    }
+
+    fn add(
+        &mut self,
+        plan: &Plan<'_>,
+        index: usize,
+        flow: &scenario::Flow,
+        when: &Beginning,
+    ) -> Result<(), BuildError> {
+        let arrivals = Stream::new(plan.seed, Purpose::Arrivals, index as u64);
+        match &flow.traffic {
+            Traffic::Cbr(datagrams) => {
+                self.constant(index, datagrams.rate, datagrams.size, when, arrivals);
+            }
+            Traffic::Voip => {
+                let rate = BitRate::of(VOIP_PAYLOAD, VOIP_INTERVAL);
+                self.constant(index, rate, VOIP_PAYLOAD, when, arrivals);
+            }
+            Traffic::Poisson(datagrams) => {
+                let mean = datagrams.rate.time_for(datagrams.size);
+                let mut draws = arrivals;
+                let first = when.start + mean.mul_f64(draws.exponential());
+                self.source(index, datagrams.size, first, when.stop, Rhythm::Poisson { mean, draws });
+            }
+            Traffic::Vr(stream) if stream.transport == Transport::Udp => {
+                let (interval, sizes) = frames(plan, index, stream);
+                let first = when.start + interval.mul_f64(phase(plan, index));
+                let headers = ByteCount::new(UDP_HEADERS);
+                let bursts = Bursts::new(first, interval, sizes, stream.burst_rate, VIDEO_PAYLOAD, headers);
+                self.source(index, VIDEO_PAYLOAD, first, when.stop, Rhythm::Bursts(bursts));
+            }
+            Traffic::Vr(stream) => {
+                let (interval, sizes) = frames(plan, index, stream);
+                let first = when.start + interval.mul_f64(phase(plan, index));
+                let video = Video {
+                    interval,
+                    sizes,
+                    burst_rate: stream.burst_rate,
+                    stop: when.stop,
+                    frame: 0,
+                    next_frame: first,
+                    next_chunk: first,
+                    left: ByteCount::ZERO,
+                    written: 0,
+                    pending: VecDeque::new(),
+                };
+                self.connect(plan, index, &stream.tcp, Application::Video(video))?;
+            }
+            Traffic::Tcp(bulk) => {
+                let application = match bulk.limit {
+                    None => Application::Bulk { start: when.start, stop: when.stop, started: false },
+                    Some(rate) => {
+                        // Chunks of a millisecond, and at least one segment: what iperf3's pacing timer does.
+                        let chunk = rate.bytes_in(Span::from_millis(1)).max(ByteCount::new(1448));
+                        Application::Paced {
+                            next: when.start,
+                            stop: when.stop,
+                            interval: rate.time_for(chunk),
+                            chunk,
+                        }
+                    }
+                };
+                self.connect(plan, index, &bulk.tcp, application)?;
+            }
+            Traffic::TcpShort(transfers) => {
+                let mut draws = arrivals;
+                let application = Application::Transfers {
+                    next: when.start + transfers.interval.mul_f64(draws.exponential()),
+                    stop: when.stop,
+                    size: transfers.size,
+                    pause: transfers.interval,
+                    draws,
+                    open: None,
+                };
+                self.connect(plan, index, &transfers.tcp, application)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Datagrams at equal distances. Where in its first interval a source begins is drawn, so that sources do not march in step.
+    fn constant(
+        &mut self,
+        index: usize,
+        rate: BitRate,
+        payload: ByteCount,
+        when: &Beginning,
+        mut draws: Stream,
+    ) {
+        if rate.is_zero() {
+            return;
+        }
+        let first = when.start + rate.time_for(payload).mul_f64(draws.unit());
+        self.source(index, payload, first, when.stop, Source::constant(first, rate, payload));
+    }
+
+    fn source(&mut self, index: usize, payload: ByteCount, first: Instant, stop: Instant, rhythm: Rhythm) {
+        let flow = &self.flows[index];
+        let (node, to) = match flow.direction {
+            Direction::Down => (ACCESS_POINT, flow.station),
+            Direction::Up => (flow.station, ACCESS_POINT),
+        };
+        let size = payload + ByteCount::new(flow.headers);
+        self.sources.push((node, Source::new(flow.id, to, flow.category, size, first, stop, rhythm)));
+    }
+
+    fn connect(
+        &mut self,
+        plan: &Plan<'_>,
+        index: usize,
+        options: &scenario::TcpOptions,
+        application: Application,
+    ) -> Result<(), BuildError> {
+        let config = tcp_config(plan, index, options)?;
+        let number = self.connections.len();
+        let acknowledgements = flow_id(self.flows.len());
+        let data = &mut self.flows[index];
+        data.ends = Ends::Data(number);
+        data.headers = super::tcp::SEGMENT_HEADERS;
+        let back = Flow {
+            name: format!("{} (acks)", data.name),
+            id: acknowledgements,
+            direction: match data.direction {
+                Direction::Down => Direction::Up,
+                Direction::Up => Direction::Down,
+            },
+            ends: Ends::Acknowledgements(number),
+            ..data.clone()
+        };
+        let wrong = |error: airbound_control::sender::ConfigError| BuildError::Slot {
+            slot: "sender",
+            reason: error.to_string(),
+        };
+        self.connections.push(Connection {
+            data: data.id,
+            acknowledgements,
+            sender: TcpSender::new(config.clone()).map_err(wrong)?,
+            receiver: TcpReceiver::new(&config).map_err(wrong)?,
+            application,
+            in_flight: AckTable::default(),
+            written: 0,
+            segments: 0,
+            acks: 0,
+            timers: [Instant::MAX; 2],
+        });
+        self.flows.push(back);
+        Ok(())
+    }
+
+    /// Contending networks: each transmitter sends to a receiver that is modelled no further.
+    fn add_neighbours(&mut self, plan: &Plan<'_>, end: Instant) {
+        let mut node = 1 + plan.scenario.stations.len();
+        for network in &plan.scenario.neighbours {
+            for _ in 0..network.transmitters {
+                let index = self.flows.len();
+                let own = StationId(node as u16);
+                self.flows.push(Flow {
+                    name: network.name.clone(),
+                    kind: "neighbour",
+                    id: flow_id(index),
+                    station: own,
+                    direction: Direction::Down,
+                    category: network.category,
+                    ends: Ends::Datagrams,
+                    headers: UDP_HEADERS,
+                    way: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
+                    is_neighbour: true,
+                });
+                let rate = match network.load {
+                    Load::Offered(rate) => rate,
+                    Load::Saturated => network.rate.bit_rate().mul_f64(SATURATING),
+                };
+                let mut draws = Stream::new(plan.seed, Purpose::Arrivals, index as u64);
+                let size = network.size + ByteCount::new(UDP_HEADERS);
+                let mean = rate.time_for(network.size);
+                let first = Instant::ZERO + mean.mul_f64(draws.exponential());
+                let rhythm = match network.load {
+                    Load::Offered(_) => Rhythm::Poisson { mean, draws },
+                    Load::Saturated => Source::constant(first, rate, network.size),
+                };
+                self.sources.push((
+                    own,
+                    Source::new(flow_id(index), own, network.category, size, first, end, rhythm),
+                ));
+                node += 1;
+            }
+        }
+    }
+}
+
+/// The name of a kind of traffic in summaries, as in scenario files.
+fn kind_name(traffic: &Traffic) -> &'static str {
+    match traffic {
+        Traffic::Cbr(_) => "cbr",
+        Traffic::Poisson(_) => "poisson",
+        Traffic::Voip => "voip",
+        Traffic::Tcp(_) => "tcp",
+        Traffic::TcpShort(_) => "tcp-short",
+        Traffic::Vr(_) => "vr",
+    }
+}
+
+/// Where in its first interval a stream begins, 0 to 1.
+fn phase(plan: &Plan<'_>, index: usize) -> f64 {
+    Stream::new(plan.seed, Purpose::Arrivals, index as u64).unit()
+}
+
+fn frames(plan: &Plan<'_>, index: usize, stream: &VrStream) -> (Span, FrameSizes) {
+    let interval = Span::from_secs_f64(1.0 / stream.fps);
+    let mean = stream.rate.bytes_in(interval);
+    let sigma = match stream.size_law {
+        SizeLaw::Constant => 0.0,
+        SizeLaw::Lognormal { sigma } => sigma,
+    };
+    (interval, FrameSizes::new(mean, sigma, Stream::new(plan.seed, Purpose::FrameSizes, index as u64)))
+}
+
+fn tcp_config(
+    plan: &Plan<'_>,
+    index: usize,
+    options: &scenario::TcpOptions,
+) -> Result<TcpConfig, BuildError> {
+    let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
+    let SenderSlot { kind, parameters } = slot_config(slot, "sender")?;
+    let mut config: TcpConfig =
+        toml::Value::Table(parameters).try_into().map_err(|error: toml::de::Error| BuildError::Slot {
+            slot: "sender",
+            reason: error.message().to_owned(),
+        })?;
+    config.congestion = kind;
+    config.receive_window = options.receive_window;
+    config.seed = seed_for(plan.seed, Purpose::Queue, (2 << 32) | index as u64);
+    Ok(config)
+}
