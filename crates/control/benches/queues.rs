@@ -1,5 +1,5 @@
-//! What a packet costs in each queue: enqueue and dequeue, in aggregates of 32, over 1, 10 and 50 flows of as many
-//! stations.
+//! What a packet costs in each queue: enqueue and dequeue, in aggregates of 32, over 1, 10 and 50 flows, of as many
+//! stations or all of one.
 
 use std::hint::black_box;
 
@@ -49,21 +49,21 @@ impl Payload for Packet {
 
 const AGGREGATE: usize = 32;
 
-/// A queue with a standing backlog of 8 packets for each station.
-fn loaded(config: &QueueConfig, stations: u16) -> AnyQueue<Packet> {
+/// A queue with a standing backlog of 8 packets for each flow.
+fn loaded(config: &QueueConfig, flows: u16, stations: u16) -> AnyQueue<Packet> {
     let mut queue = config.build(1).expect("defaults are valid");
     for _ in 0..8 {
-        for station in 0..stations {
-            queue.enqueue(Instant::ZERO, packet(station), &mut Vec::new());
+        for flow in 0..flows {
+            queue.enqueue(Instant::ZERO, packet(flow, stations), &mut Vec::new());
         }
     }
     queue
 }
 
-fn packet(station: u16) -> Packet {
+fn packet(flow: u16, stations: u16) -> Packet {
     Packet {
-        flow: FlowId(u32::from(station)),
-        station: StationId(station),
+        flow: FlowId(u32::from(flow)),
+        station: StationId(flow % stations),
         size: ByteCount::new(1500),
         enqueued: Instant::ZERO,
         estimate: Span::ZERO,
@@ -83,35 +83,40 @@ fn queues(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("queue");
     group.throughput(Throughput::Elements(AGGREGATE as u64));
     for config in &kinds {
-        for stations in [1, 10, 50] {
-            let mut queue = loaded(config, stations);
+        for (flows, stations) in [(1, 1), (10, 10), (50, 50), (50, 1)] {
+            let mut queue = loaded(config, flows, stations);
+            let packets: Vec<_> = (0..flows).map(|flow| packet(flow, stations)).collect();
             let mut dropped = Vec::new();
             let mut now = Instant::ZERO;
             let mut next = 0;
-            group.bench_function(BenchmarkId::new(config.name(), stations), |bencher| {
-                bencher.iter(|| {
-                    // As many come as go, so the backlog stands; it is younger than any target.
-                    now += Span::from_micros(1);
-                    for _ in 0..AGGREGATE {
-                        next = (next + 1) % stations;
-                        queue.enqueue(now, packet(next), &mut dropped);
-                    }
-                    let mut served = 0;
-                    while served < AGGREGATE {
-                        let Some(station) = queue.select(now, Category::Be) else { break };
-                        let before = served;
-                        while served < AGGREGATE
-                            && let Some(packet) = queue.dequeue(now, station, Category::Be, &mut dropped)
-                        {
-                            black_box(packet);
-                            served += 1;
+            group.bench_function(
+                BenchmarkId::new(config.name(), format!("{flows}-flows-{stations}-stations")),
+                |bencher| {
+                    bencher.iter(|| {
+                        // As many come as go, so the backlog stands; it is younger than any target.
+                        now += Span::from_micros(1);
+                        for _ in 0..AGGREGATE {
+                            // No division: it would cost as much as a queue.
+                            next = if next + 1 < packets.len() { next + 1 } else { 0 };
+                            queue.enqueue(now, packets[next].clone(), &mut dropped);
                         }
-                        let airtime = Span::from_micros(100) * (served - before) as u64;
-                        queue.on_airtime(now, station, Category::Be, airtime, Direction::Sent);
-                    }
-                    dropped.clear();
-                });
-            });
+                        let mut served = 0;
+                        while served < AGGREGATE {
+                            let Some(station) = queue.select(now, Category::Be) else { break };
+                            let before = served;
+                            while served < AGGREGATE
+                                && let Some(packet) = queue.dequeue(now, station, Category::Be, &mut dropped)
+                            {
+                                black_box(packet);
+                                served += 1;
+                            }
+                            let airtime = Span::from_micros(100) * (served - before) as u64;
+                            queue.on_airtime(now, station, Category::Be, airtime, Direction::Sent);
+                        }
+                        dropped.clear();
+                    });
+                },
+            );
         }
     }
     group.finish();

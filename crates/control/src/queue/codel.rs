@@ -89,17 +89,19 @@ impl CodelState {
         mut next: impl FnMut() -> Option<(P, ByteCount)>,
         mut give_up: impl FnMut(P),
     ) -> Option<P> {
-        let (mut packet, mut above) = self.judge(parameters, now, next());
+        let mut taken = next();
+        let mut above = self.judge(parameters, now, taken.as_ref());
         if self.dropping {
             if !above {
                 self.dropping = false;
             }
             while self.dropping && now >= self.drop_next {
-                if let Some(packet) = packet.take() {
+                if let Some((packet, _)) = taken.take() {
                     give_up(packet);
                 }
                 self.count = self.count.saturating_add(1);
-                (packet, above) = self.judge(parameters, now, next());
+                taken = next();
+                above = self.judge(parameters, now, taken.as_ref());
                 if above {
                     self.drop_next += parameters.spacing(self.count);
                 } else {
@@ -107,10 +109,11 @@ impl CodelState {
                 }
             }
         } else if above {
-            if let Some(packet) = packet.take() {
+            if let Some((packet, _)) = taken.take() {
                 give_up(packet);
             }
-            (packet, _) = self.judge(parameters, now, next());
+            taken = next();
+            self.judge(parameters, now, taken.as_ref());
             self.dropping = true;
             // If the last round of dropping is not long past, its pace is a good start for this one (section 5.5).
             let pace = self.count.saturating_sub(self.last_count);
@@ -119,7 +122,7 @@ impl CodelState {
             self.drop_next = now + parameters.spacing(self.count);
             self.last_count = self.count;
         }
-        packet
+        taken.map(|(packet, _)| packet)
     }
 
     /// Whether a packet that just left the queue was above the target, and the whole interval before it (`dodequeue`).
@@ -127,23 +130,16 @@ impl CodelState {
         &mut self,
         parameters: &CodelParameters,
         now: Instant,
-        taken: Option<(P, ByteCount)>,
-    ) -> (Option<P>, bool) {
-        let Some((packet, left)) = taken else {
+        taken: Option<&(P, ByteCount)>,
+    ) -> bool {
+        let low = taken.is_none_or(|(packet, left)| {
+            now.since(packet.enqueued()) < parameters.target || *left <= parameters.mtu
+        });
+        if low {
             self.first_above = None;
-            return (None, false);
-        };
-        if now.since(packet.enqueued()) < parameters.target || left <= parameters.mtu {
-            self.first_above = None;
-            return (Some(packet), false);
+            return false;
         }
-        match self.first_above {
-            None => {
-                self.first_above = Some(now + parameters.interval);
-                (Some(packet), false)
-            }
-            Some(first_above) => (Some(packet), now >= first_above),
-        }
+        now >= *self.first_above.get_or_insert(now + parameters.interval)
     }
 }
 

@@ -128,10 +128,9 @@ impl Meters {
         meter.on_dropped(packet, reason, measured);
         if self.wants_packets {
             let fate = airbound_record::Fate::Dropped(reason.code());
-            let row = self.row(packet, fate);
+            let row = PacketRow { completed: now, ..self.row(packet, fate) };
             self.observer.on_packet(&row);
         }
-        let _ = now;
     }
 
     /// A packet left the reordering buffer at `released` and is at its destination at `arrived`.
@@ -166,7 +165,8 @@ impl Meters {
 
     fn row(&self, packet: &Packet, fate: airbound_record::Fate) -> PacketRow {
         PacketRow {
-            packet: packet.number,
+            // Unique in the run, and rising within a flow.
+            packet: packet.number * self.flows.len() as u64 + u64::from(packet.flow.0),
             flow: packet.flow.0,
             station: self.flows[packet.flow.0 as usize].station_number(),
             category: packet.category.index() as u8,

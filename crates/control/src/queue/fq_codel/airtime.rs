@@ -32,7 +32,7 @@ impl Default for AirtimeQueueLimit {
 
 /// Which stations are slow, and their CoDel parameters (`sta_update_codel_params`).
 ///
-/// The kernel had this from 4.14 to 2025, when commit 487637698808 removed it: with many associated stations it all but
+/// The kernel had this from 2017 to 2025, when commit 487637698808 removed it: with many associated stations it all but
 /// disabled CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -156,7 +156,7 @@ struct Speed {
 ///     │ airtime queue limit: 5, 12 of 24 ms
 /// ```
 ///
-/// Stations are scheduled as in the paper and in ath9k from 4.11 to 4.20: a station that begins to send joins a list of
+/// Stations are scheduled as in the paper and in ath9k from 4.11 until mac80211 took over (5.1): a station that begins to send joins a list of
 /// new stations that go first, for one turn. Today's mac80211 has one list, at whose head a station joins, which has much the
 /// same effect; it serves each station at most once in a driver's scheduling round, and it subtracts the airtime that lies
 /// below the queue from the deficit, which is done here whenever there is an airtime queue limit. A station that is
@@ -482,7 +482,7 @@ mod tests {
     #[test]
     fn estimates_are_charged_where_airtime_is_not_reported() {
         let mut queue = queue(FqCodelAirtimeConfig { charge_estimates: true, ..without_limit() });
-        assert!(queue.limits_airtime());
+        assert!(queue.counts_below());
         let now = Instant::ZERO;
         let mut served = [0; 2];
         for _ in 0..1000 {

@@ -77,7 +77,7 @@ impl Default for Owner {
 /// How much is dropped from the longest flow at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DropBatch {
-    /// Half of its packets, at most 32 (`fq_flow_drop`, since 5.11; one packet before).
+    /// Half of its packets, at most 32 (`fq_flow_drop`; one packet at a time before it).
     HalfOfPackets,
     /// Half of its bytes, at most 64 packets, and CoDel counts them (`fq_codel_drop`; RFC 8290, section 5.2.2).
     HalfOfBytes,

@@ -44,7 +44,7 @@ struct Station {
 }
 
 impl Station {
-    /// A station that was not heard of begins with one turn (`ath_node_attach`, `sta_info_alloc`).
+    /// A station that was not heard of begins with one turn (kernel: `sta_info_alloc`).
     fn new(quantum: Span) -> Self {
         let entry = Entry { deficit: Stations::refill(quantum, DEFAULT_WEIGHT), ..Entry::default() };
         Self { by_category: [entry; 4], weight: DEFAULT_WEIGHT }
@@ -101,7 +101,7 @@ impl Stations {
         i64::try_from(nanos.max(1)).unwrap_or(i64::MAX)
     }
 
-    /// The deficit that decides: what lies below the queue is as good as used (`ieee80211_sta_deficit`, since 5.13).
+    /// The deficit that decides: what lies below the queue is as good as used (`ieee80211_sta_deficit`, since 2021).
     fn effective(limit: Option<&AirtimeQueueLimit>, entry: &Entry) -> i64 {
         match limit {
             Some(_) => entry.deficit.saturating_sub_unsigned(entry.pending.as_nanos()),
