@@ -60,17 +60,21 @@ require_cargo() {
     fi
 }
 
-require_linker() {
-    # Linking is tried, since a compiler without the C library's files is a common half of an installation.
-    local folder works=0
+# Linking is tried, since a compiler without the C library's files is a common half of an installation.
+links() {
+    local folder works=1
+    has cc || return 1
     folder=$(mktemp -d)
-    if has cc && echo 'int main(void) { return 0; }' >"$folder/try.c" &&
-        cc "$folder/try.c" -o "$folder/try" 2>/dev/null; then
-        works=1
-    fi
+    echo 'int main(void) { return 0; }' >"$folder/try.c"
+    cc "$folder/try.c" -o "$folder/try" 2>/dev/null && works=0
     rm -rf "$folder"
-    [ "$works" = 1 ] || debian gcc libc6-dev ||
-        fail "a C compiler and linker" "sudo apt-get install gcc libc6-dev"
+    return $works
+}
+
+require_linker() {
+    links && return
+    debian gcc libc6-dev && links && return
+    fail "a C compiler and linker (cc)" "sudo apt-get install gcc libc6-dev"
 }
 
 require_crates() {
