@@ -92,7 +92,7 @@ impl Plan<'_> {
 
         let control = self.control();
         let pipe = Medium::pipe(scenario);
-        let medium = Medium::of(scenario, self.seed, nodes, &control);
+        let medium = Medium::of(scenario, self.seed);
         let is_pipe = pipe.is_some();
         let phy = Phy::new(
             PhyConfig {

@@ -4,64 +4,39 @@ use std::sync::Arc;
 
 use airbound_control::payload::StationId;
 use airbound_control::rate::LinkStats;
-use airbound_units::{BitRate, ByteCount, Decibel, Instant};
-use airbound_wifi::ampdu::AmpduLimits;
-use airbound_wifi::control_frames::ControlTiming;
-use airbound_wifi::edca::{Category, EdcaParameters};
-use airbound_wifi::mpdu::{FCS, LLC_SNAP, QOS_DATA_HEADER, subframe_size};
-use airbound_wifi::rate::Rate;
-use airbound_wifi::timing::preamble;
+use airbound_units::{BitRate, Decibel, Instant};
 
-use crate::air::phy::Condition;
-use crate::channel::{Bursts, Channel};
+use crate::channel::{Bursts, Channel, Quality};
 use crate::engine::ACCESS_POINT;
 use crate::scenario::{ChannelSpec, Effect, Scenario, TraceUse};
-use crate::trace::{PhyQuality, Pipe, Saturation, Trace};
+use crate::trace::Capacity;
 
 /// The link between the access point and a node, alike in both directions.
 #[derive(Debug, Clone)]
-enum LinkQuality {
-    /// Nothing is ever lost.
-    Perfect,
-    /// A constant signal-to-noise ratio.
-    Constant(Decibel),
-    /// A channel that changes.
-    Channel(Channel),
-    /// A bandwidth trace that says which PHY rate is worth its value.
-    Dictated(Dictated),
-}
-
-/// A link whose PHY rate a trace dictates.
-#[derive(Debug, Clone)]
-struct Dictated {
-    trace: Arc<Trace>,
-    saturation: Saturation,
-    /// The quality for each line of the trace, worked out when it is first needed.
-    qualities: Vec<Option<PhyQuality>>,
+struct RadioLink {
+    channel: Channel,
+    /// The quality, if it never changes.
+    constant: Option<Quality>,
+    /// Where the last search in a trace ended.
     near: usize,
-    /// What the transmitters were last told.
+    /// The dictated rate that the transmitters were last told.
     told: Option<BitRate>,
 }
 
-impl Dictated {
-    fn quality(&mut self, now: Instant) -> PhyQuality {
-        let Trace::Bandwidth(trace) = &*self.trace else {
-            return PhyQuality { rate: BitRate::ZERO, loss: 1.0 };
-        };
-        let step = trace.step_near(now, &mut self.near);
-        if self.qualities.len() <= step {
-            self.qualities.resize(step + 1, None);
+impl RadioLink {
+    fn quality(&mut self, now: Instant) -> Quality {
+        match self.constant {
+            Some(quality) => quality,
+            None => self.channel.quality_near(now, &mut self.near),
         }
-        let bandwidth = trace.rates().get(step).copied().unwrap_or(BitRate::ZERO);
-        *self.qualities[step].get_or_insert_with(|| self.saturation.quality_for(bandwidth))
     }
 }
 
 /// All links, and the interference that all of them meet.
 #[derive(Debug, Clone)]
 pub(crate) struct Medium {
-    /// By node; that of the access point itself is not used.
-    links: Vec<LinkQuality>,
+    /// Of the stations, in the order of their nodes; the links of everybody else are perfect.
+    links: Vec<RadioLink>,
     /// Bursts during which everyone finds the channel busy.
     jams: Vec<Bursts>,
     /// Bursts that only make the receivers worse, with what they add to the noise.
@@ -69,33 +44,14 @@ pub(crate) struct Medium {
 }
 
 impl Medium {
-    /// The links of a scenario's stations, and perfect ones for everybody else.
-    pub(crate) fn of(scenario: &Scenario, seed: u64, nodes: usize, control: &ControlTiming) -> Self {
-        let mut links = vec![LinkQuality::Perfect; nodes];
-        for (index, station) in scenario.stations.iter().enumerate() {
-            links[index + 1] = match &station.channel {
-                ChannelSpec::Ideal => LinkQuality::Perfect,
-                ChannelSpec::Trace(link) if link.used_as == TraceUse::Phy => {
-                    LinkQuality::Dictated(Dictated {
-                        trace: Arc::clone(&link.trace),
-                        saturation: saturation(scenario, control),
-                        qualities: Vec::new(),
-                        near: 0,
-                        told: None,
-                    })
-                }
-                ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe => LinkQuality::Perfect,
-                _ => {
-                    let channel = Channel::new(station, &scenario.air, seed, index as u64);
-                    match channel.snr(Instant::ZERO) {
-                        None => LinkQuality::Perfect,
-                        Some(snr) if channel.is_constant() => LinkQuality::Constant(snr),
-                        Some(_) => LinkQuality::Channel(channel),
-                    }
-                }
-            };
-        }
-        let mut medium = Self { links, jams: Vec::new(), noises: Vec::new() };
+    pub(crate) fn of(scenario: &Scenario, seed: u64) -> Self {
+        let path = &scenario.access_point.path;
+        let links = scenario.stations.iter().enumerate().map(|(index, station)| {
+            let channel = Channel::new(station, &scenario.air, path, seed, index as u64);
+            let constant = channel.is_constant().then(|| channel.quality(Instant::ZERO));
+            RadioLink { channel, constant, near: 0, told: None }
+        });
+        let mut medium = Self { links: links.collect(), jams: Vec::new(), noises: Vec::new() };
         for (index, interference) in scenario.interferences.iter().enumerate() {
             let bursts = Bursts::new(interference, seed, index as u64);
             match interference.effect {
@@ -107,73 +63,58 @@ impl Medium {
     }
 
     /// The trace that replaces the air, if one does.
-    pub(crate) fn pipe(scenario: &Scenario) -> Option<Pipe> {
+    pub(crate) fn pipe(scenario: &Scenario) -> Option<Capacity> {
         scenario.stations.iter().find_map(|station| match &station.channel {
             ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe => {
-                Some(Pipe::new(Arc::clone(&link.trace)))
+                Some(Capacity::new(Arc::clone(&link.trace)))
             }
             _ => None,
         })
     }
 
-    fn end(node: StationId, peer: StationId) -> usize {
-        if node == ACCESS_POINT { peer.index() } else { node.index() }
-    }
-
     /// What a frame of `node` to `peer` meets at `now`.
-    pub(crate) fn condition(&mut self, node: StationId, peer: StationId, now: Instant) -> Condition {
-        let snr = match self.links.get_mut(Self::end(node, peer)) {
-            None | Some(LinkQuality::Perfect) => return Condition::Perfect,
-            Some(LinkQuality::Dictated(link)) => return Condition::Dictated(link.quality(now)),
-            Some(LinkQuality::Constant(snr)) => *snr,
-            Some(LinkQuality::Channel(channel)) => match channel.snr(now) {
-                Some(snr) => snr,
-                None => return Condition::Perfect,
-            },
-        };
-        let noise: f64 = self
-            .noises
-            .iter()
-            .filter(|(bursts, _)| bursts.busy_at(now))
-            .map(|(_, level)| level.value())
-            .fold(0.0, f64::max);
-        Condition::Snr(Decibel::new(snr.value() - noise))
+    pub(crate) fn quality(&mut self, node: StationId, peer: StationId, now: Instant) -> Quality {
+        let end = if node == ACCESS_POINT { peer } else { node };
+        let Some(link) = self.links.get_mut(end.index().wrapping_sub(1)) else { return Quality::Perfect };
+        match link.quality(now) {
+            Quality::Snr(snr) if !self.noises.is_empty() => {
+                let on = self.noises.iter().filter(|(bursts, _)| bursts.busy_at(now));
+                let noise = on.map(|(_, level)| level.value()).fold(0.0, f64::max);
+                Quality::Snr(Decibel::new(snr.value() - noise))
+            }
+            quality => quality,
+        }
     }
 
-    /// What rate controls may know of a link before its first frame.
+    /// What a link may know of the way to a peer before its first frame.
     pub(crate) fn stats(&mut self, node: StationId, peer: StationId, now: Instant) -> LinkStats {
         /// A ratio at which every rate is free of errors.
         const FLAWLESS: Decibel = Decibel::new(100.0);
-        let mut stats = LinkStats::default();
-        match self.condition(node, peer, now) {
-            Condition::Perfect => stats.snr = Some(FLAWLESS),
-            Condition::Snr(snr) => stats.snr = Some(snr),
-            Condition::Dictated(quality) => {
-                stats.snr = Some(FLAWLESS);
-                stats.rate = Some(quality.rate);
-            }
-        }
-        stats
+        let (snr, rate) = match self.quality(node, peer, now) {
+            Quality::Perfect => (FLAWLESS, None),
+            Quality::Snr(snr) => (snr, None),
+            Quality::Phy(quality) => (FLAWLESS, Some(quality.rate)),
+        };
+        LinkStats { snr: Some(snr), rate, ..LinkStats::default() }
     }
 
-    /// Stations whose dictated rate changed since this was last asked.
+    /// A station whose dictated rate changed since this was last asked, until there is none.
     pub(crate) fn changed(&mut self, now: Instant) -> Option<(StationId, LinkStats)> {
         for (index, link) in self.links.iter_mut().enumerate() {
-            if let LinkQuality::Dictated(link) = link {
-                let rate = link.quality(now).rate;
-                if link.told != Some(rate) {
-                    link.told = Some(rate);
-                    let stats = LinkStats { rate: Some(rate), ..LinkStats::default() };
-                    return Some((StationId(index as u16), stats));
-                }
+            if let Quality::Phy(quality) = link.quality(now)
+                && link.told != Some(quality.rate)
+            {
+                link.told = Some(quality.rate);
+                let stats = LinkStats { rate: Some(quality.rate), ..LinkStats::default() };
+                return Some((StationId(index as u16 + 1), stats));
             }
         }
         None
     }
 
     /// Whether any trace dictates rates.
-    pub(crate) fn dictates(&self) -> bool {
-        self.links.iter().any(|link| matches!(link, LinkQuality::Dictated(_)))
+    pub(crate) fn dictates(&mut self) -> bool {
+        self.links.iter_mut().any(|link| matches!(link.quality(Instant::ZERO), Quality::Phy(_)))
     }
 
     /// When the channel next begins or ends to be jammed.
@@ -185,30 +126,5 @@ impl Medium {
     pub(crate) fn jammed_until(&self, now: Instant) -> Option<Instant> {
         let on = self.jams.iter().filter(|bursts| bursts.busy_at(now));
         on.map(|bursts| bursts.next_change(now)).max()
-    }
-}
-
-/// What one saturated best-effort transmitter spends on each aggregate.
-fn saturation(scenario: &Scenario, control: &ControlTiming) -> Saturation {
-    /// The packets that a bandwidth measurement sends.
-    const PACKET: ByteCount = ByteCount::new(1500);
-    let air = &scenario.air;
-    let path = &scenario.access_point.path;
-    let fastest = Rate::all(air.standard, air.width, scenario.access_point.streams, air.guard_interval)
-        .last()
-        .unwrap_or(Rate::legacy(airbound_wifi::rate::Legacy::Mbps54));
-    let edca = EdcaParameters::linux_access_point(Category::Be);
-    // The mean of a uniform backoff is half of its window.
-    let backoff = air.band.slot() * u64::from(edca.cw_min) / 2;
-    Saturation {
-        packet: PACKET,
-        subframe: subframe_size(PACKET + LLC_SNAP + QOS_DATA_HEADER + FCS),
-        limits: AmpduLimits {
-            max_mpdus: u32::from(path.max_ampdu_mpdus),
-            max_bytes: path.max_ampdu_bytes,
-            max_duration: path.max_ppdu_duration,
-        },
-        preamble: preamble(fastest),
-        exchange: air.band.aifs(edca.aifsn) + backoff + air.band.sifs() + control.block_ack_for(fastest),
     }
 }

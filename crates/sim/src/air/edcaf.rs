@@ -23,8 +23,9 @@ pub(crate) struct Edcaf {
     aifs: Span,
     slot: Span,
     countdown: Countdown,
-    /// Slot boundaries left since the channel last became idle.
-    backoff: u32,
+    /// Slot boundaries left since the channel last became idle; `None` when the last backoff has run out and no frame was
+    /// waiting for it.
+    backoff: Option<u32>,
     failures: u32,
     /// Since when there is something to send.
     ready: Option<Instant>,
@@ -39,7 +40,7 @@ impl Edcaf {
         countdown: Countdown,
         draws: Stream,
     ) -> Self {
-        Self { parameters, aifs, slot, countdown, backoff: 0, failures: 0, ready: None, draws }
+        Self { parameters, aifs, slot, countdown, backoff: None, failures: 0, ready: None, draws }
     }
 
     pub(crate) const fn txop_limit(&self) -> Span {
@@ -52,7 +53,7 @@ impl Edcaf {
 
     /// Whether the state can still change while others use the channel.
     pub(crate) const fn is_active(&self) -> bool {
-        self.ready.is_some() || self.backoff > 0
+        self.ready.is_some() || self.backoff.is_some()
     }
 
     /// There is something to send since `now`. A frame that finds the channel busy, or idle for less than AIFS, has to
@@ -63,7 +64,7 @@ impl Edcaf {
         }
         self.ready = Some(now);
         let free = idle_since.is_some_and(|since| now >= since + self.aifs);
-        if self.backoff == 0 && !free {
+        if self.backoff.is_none() && !free {
             self.draw();
         }
     }
@@ -76,21 +77,20 @@ impl Edcaf {
     /// When it transmits if the channel, idle since `idle_since`, stays so.
     pub(crate) fn access(&self, idle_since: Instant) -> Option<Instant> {
         let ready = self.ready?;
-        Some(ready.max(idle_since + self.aifs + self.slot * u64::from(self.backoff)))
+        Some(ready.max(idle_since + self.aifs + self.slot * u64::from(self.backoff.unwrap_or(0))))
     }
 
     /// Someone, perhaps itself, began to transmit at `busy` on a channel that was idle since `idle_since`.
     pub(crate) fn on_busy(&mut self, idle_since: Instant, busy: Instant) {
         let first = idle_since + self.aifs;
-        if self.backoff == 0 || busy < first {
-            return;
-        }
-        let slots = (busy - first).div_floor(self.slot);
+        let Some(backoff) = self.backoff.filter(|_| busy >= first) else { return };
+        let slots = u32::try_from((busy - first).div_floor(self.slot)).unwrap_or(u32::MAX);
         let passed = match self.countdown {
-            Countdown::Boundary => slots + 1,
+            Countdown::Boundary => slots.saturating_add(1),
             Countdown::IdleSlot => slots,
         };
-        self.backoff -= u32::try_from(passed).unwrap_or(u32::MAX).min(self.backoff);
+        let ran_out = backoff <= slots && self.ready.is_none();
+        self.backoff = if ran_out { None } else { Some(backoff.saturating_sub(passed)) };
     }
 
     /// Its transmission succeeded, or its frame was given up: the window shrinks to its least.
@@ -112,7 +112,7 @@ impl Edcaf {
     }
 
     fn draw(&mut self) {
-        self.backoff = self.draws.window(self.parameters.window(self.failures));
+        self.backoff = Some(self.draws.window(self.parameters.window(self.failures)));
     }
 }
 
@@ -141,25 +141,38 @@ mod tests {
         one.set_ready(Instant::ZERO + US(100), None);
         let idle = Instant::ZERO + US(200);
         let access = one.access(idle).unwrap();
-        assert_eq!(access, idle + US(34) + US(9) * u64::from(one.backoff));
+        assert_eq!(access, idle + US(34) + US(9) * u64::from(one.backoff.unwrap()));
     }
 
     #[test]
     fn a_busy_period_counts_as_a_slot_under_edca_only() {
         for (countdown, left) in [(Countdown::Boundary, 5 - 3), (Countdown::IdleSlot, 5 - 2)] {
             let mut one = edcaf(countdown);
-            one.backoff = 5;
+            one.backoff = Some(5);
             one.on_busy(Instant::ZERO, Instant::ZERO + US(34 + 18));
-            assert_eq!(one.backoff, left);
+            assert_eq!(one.backoff, Some(left));
         }
+    }
+
+    #[test]
+    fn a_backoff_that_ran_out_unused_does_not_hold_the_next_frame() {
+        let mut one = edcaf(Countdown::Boundary);
+        one.backoff = Some(2);
+        let (idle, busy) = (Instant::ZERO, Instant::ZERO + US(34 + 18));
+        one.on_busy(idle, busy);
+        assert_eq!(one.backoff, None);
+        // A backoff that was drawn as zero and not yet waited for is another thing: it is not drawn again.
+        one.backoff = Some(0);
+        one.set_ready(busy, None);
+        assert_eq!(one.access(busy + US(100)), Some(busy + US(100) + US(34)));
     }
 
     #[test]
     fn nothing_counts_down_before_aifs() {
         let mut one = edcaf(Countdown::Boundary);
-        one.backoff = 5;
+        one.backoff = Some(5);
         one.on_busy(Instant::ZERO, Instant::ZERO + US(20));
-        assert_eq!(one.backoff, 5);
+        assert_eq!(one.backoff, Some(5));
     }
 
     #[test]
@@ -168,10 +181,10 @@ mod tests {
         let mut largest = 0;
         for _ in 0..2000 {
             one.on_failure();
-            largest = largest.max(one.backoff);
+            largest = largest.max(one.backoff.unwrap());
         }
         assert!(largest > 512 && largest <= 1023);
         one.on_success();
-        assert!(one.backoff <= 15);
+        assert!(one.backoff.unwrap() <= 15);
     }
 }

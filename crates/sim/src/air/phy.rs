@@ -1,6 +1,7 @@
 //! How long a frame exchange takes and what of it gets through.
 
 use airbound_control::link::{AckBitmap, Grant};
+use airbound_control::payload::Payload;
 use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
 use airbound_wifi::control_frames::{self, Band, ControlTiming};
 use airbound_wifi::error::ErrorTable;
@@ -8,19 +9,10 @@ use airbound_wifi::mpdu::subframe_size;
 use airbound_wifi::rate::Rate;
 use airbound_wifi::timing::PpduTiming;
 
+use crate::channel::Quality;
+use crate::packet::Packet;
 use crate::random::Stream;
-use crate::trace::{PhyQuality, Pipe};
-
-/// What the receiver of a frame meets.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Condition {
-    /// No error ever.
-    Perfect,
-    /// A signal-to-noise ratio, which gives every rate its error rate.
-    Snr(Decibel),
-    /// A PHY rate, with a loss, that replaces the chosen one and its errors.
-    Dictated(PhyQuality),
-}
+use crate::trace::Capacity;
 
 /// The parameters of the air that all transmitters share.
 #[derive(Debug, Clone)]
@@ -51,7 +43,7 @@ pub(crate) struct Phy {
     rates: Vec<RateFacts>,
     last: usize,
     /// A trace that carries bytes as a pipe does, in place of PHY and contention.
-    pipe: Option<Pipe>,
+    pipe: Option<Capacity>,
 }
 
 /// The course of one frame exchange.
@@ -72,7 +64,7 @@ pub(crate) struct Course {
 }
 
 impl Phy {
-    pub(crate) fn new(config: PhyConfig, pipe: Option<Pipe>) -> Self {
+    pub(crate) fn new(config: PhyConfig, pipe: Option<Capacity>) -> Self {
         Self { config, rates: Vec::new(), last: 0, pipe }
     }
 
@@ -118,16 +110,17 @@ impl Phy {
     }
 
     /// The course of an exchange that begins at `start`.
-    pub(crate) fn course<P>(
+    pub(crate) fn course(
         &mut self,
         start: Instant,
-        grant: &Grant<P>,
+        grant: &Grant<Packet>,
         rate: Rate,
-        condition: Condition,
+        quality: Quality,
     ) -> Course {
         if let Some(pipe) = &mut self.pipe {
-            let size: ByteCount = grant.mpdus.iter().map(|mpdu| mpdu.size).sum();
-            let end = pipe.send(start, size);
+            // What the trace counts are packets: its bandwidth is that of an IP path.
+            let size: ByteCount = grant.mpdus.iter().map(|mpdu| mpdu.packet.size()).sum();
+            let end = pipe.finish(start, size);
             let first_frame = end - start;
             return Course { ppdu_start: start, ppdu_end: end, end, first_frame, facts: 0, stretched: None };
         }
@@ -138,9 +131,9 @@ impl Phy {
         if grant.psdu > self.config.rts_threshold {
             ppdu_start += facts.protection;
         }
-        let (duration, stretched) = match condition {
-            Condition::Dictated(quality) => {
-                (facts.timing.preamble() + quality.rate.time_for(grant.psdu), Some(quality.rate))
+        let (duration, stretched) = match quality {
+            Quality::Phy(worth) => {
+                (facts.timing.preamble() + worth.rate.time_for(grant.psdu), Some(worth.rate))
             }
             _ => (facts.timing.duration(grant.psdu), None),
         };
@@ -167,29 +160,29 @@ impl Phy {
     }
 
     /// Which MPDUs get through, and whether their acknowledgement comes back.
-    pub(crate) fn outcome<P>(
+    pub(crate) fn outcome(
         &mut self,
-        grant: &Grant<P>,
+        grant: &Grant<Packet>,
         rate: Rate,
-        condition: Condition,
+        quality: Quality,
         draws: &mut Stream,
     ) -> AckBitmap {
-        let snr = match condition {
+        let snr = match quality {
             _ if self.pipe.is_some() => return AckBitmap::first(grant.mpdus.len()),
-            Condition::Perfect => return AckBitmap::first(grant.mpdus.len()),
-            Condition::Dictated(quality) if quality.loss == 0.0 => {
+            Quality::Perfect => return AckBitmap::first(grant.mpdus.len()),
+            Quality::Phy(worth) if worth.loss == 0.0 => {
                 return AckBitmap::first(grant.mpdus.len());
             }
-            Condition::Dictated(quality) => {
+            Quality::Phy(worth) => {
                 let mut acknowledged = AckBitmap::NONE;
                 for place in 0..grant.mpdus.len() {
-                    if draws.unit() >= quality.loss {
+                    if draws.unit() >= worth.loss {
                         acknowledged.set(place);
                     }
                 }
                 return acknowledged;
             }
-            Condition::Snr(snr) => snr,
+            Quality::Snr(snr) => snr,
         };
         if snr < self.config.detection {
             return AckBitmap::NONE;

@@ -7,19 +7,32 @@ mod fading;
 mod hash;
 mod interference;
 mod position;
+mod saturation;
 mod shadowing;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use airbound_units::{Decibel, Instant, Metre};
 use airbound_wifi::error::noise_floor;
 
-use crate::scenario::{Air, ChannelSpec, Position, Station, TraceUse};
-use crate::trace::Trace;
+use crate::scenario::{Air, ChannelSpec, Path, Position, Station, TraceUse};
+use crate::trace::{PhyQuality, Saturation, Trace};
 use fading::Fader;
 pub use hash::Key;
 pub use interference::{BurstState, Bursts};
 use shadowing::Shadowing;
+
+/// How well a receiver hears a frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Quality {
+    /// Nothing is ever lost.
+    Perfect,
+    /// A signal-to-noise ratio over the station's channel width, which gives each rate its errors.
+    Snr(Decibel),
+    /// A measured PHY rate in the place of whatever rate is chosen.
+    Phy(PhyQuality),
+}
 
 /// The channel between the access point and one station, the same in both directions.
 #[derive(Debug, Clone)]
@@ -41,13 +54,19 @@ enum Law {
         shadowing: Shadowing,
         fader: Fader,
     },
-    Trace(Arc<Trace>),
+    Snr(Arc<Trace>),
+    /// The quality of each step of a bandwidth trace.
+    Phy {
+        trace: Arc<Trace>,
+        steps: Vec<PhyQuality>,
+    },
 }
 
 impl Channel {
-    /// The channel to the station of number `link`, under a seed.
+    /// The channel to the station of number `link`, under a seed; `path` is the access point's, whose goodput a bandwidth
+    /// trace is taken to be.
     #[must_use]
-    pub fn new(station: &Station, air: &Air, seed: u64, link: u64) -> Self {
+    pub fn new(station: &Station, air: &Air, path: &Path, seed: u64, link: u64) -> Self {
         let law = match &station.channel {
             ChannelSpec::Ideal => Law::Ideal,
             ChannelSpec::Fixed { snr } => Law::Fixed(*snr),
@@ -70,33 +89,66 @@ impl Channel {
                     fader: Fader::new(model.fading, key.with(2), air.carrier_hertz()),
                 }
             }
-            // A link whose speed is a trace loses nothing of its own.
-            ChannelSpec::Trace(link) if link.used_as == TraceUse::Snr => Law::Trace(Arc::clone(&link.trace)),
-            ChannelSpec::Trace(_) => Law::Ideal,
+            ChannelSpec::Trace(link) => match (&*link.trace, link.used_as) {
+                (Trace::Snr(_), _) => Law::Snr(Arc::clone(&link.trace)),
+                (Trace::Bandwidth(bandwidth), TraceUse::Phy) => {
+                    let saturation = Saturation::of(air, path, station);
+                    // A trace has few different values; each is inverted once.
+                    let mut known = BTreeMap::new();
+                    let steps = bandwidth
+                        .rates()
+                        .iter()
+                        .map(|rate| *known.entry(*rate).or_insert_with(|| saturation.quality_for(*rate)));
+                    Law::Phy { steps: steps.collect(), trace: Arc::clone(&link.trace) }
+                }
+                // The pipe that takes the place of the air loses nothing.
+                _ => Law::Ideal,
+            },
         };
         Self { law }
     }
 
-    /// The signal-to-noise ratio over the station's channel width at a time; `None` where nothing is ever lost.
+    /// What a frame meets at a time.
     #[must_use]
-    pub fn snr(&self, now: Instant) -> Option<Decibel> {
+    pub fn quality(&self, now: Instant) -> Quality {
+        self.quality_near(now, &mut 0)
+    }
+
+    /// What a frame meets at a time; `near` is where the last search in a trace ended, and is kept by the caller.
+    #[must_use]
+    pub fn quality_near(&self, now: Instant, near: &mut usize) -> Quality {
         match &self.law {
-            Law::Ideal => None,
-            Law::Fixed(snr) => Some(*snr),
+            Law::Ideal => Quality::Perfect,
+            Law::Fixed(snr) => Quality::Snr(*snr),
             Law::LogDistance { position, exponent, at_one_metre, constant, shadowing, fader } => {
                 let distance = position.distance(now);
                 let loss = constant.unwrap_or_else(|| distance_loss(*exponent, distance));
                 let gain = shadowing.gain(now).value() + fader.gain(now, distance.value()).value();
-                Some(Decibel::new(at_one_metre.value() - loss + gain))
+                Quality::Snr(Decibel::new(at_one_metre.value() - loss + gain))
             }
-            Law::Trace(trace) => match &**trace {
-                Trace::Snr(trace) => Some(trace.at(now)),
-                _ => None,
+            Law::Snr(trace) => match &**trace {
+                Trace::Snr(trace) => Quality::Snr(trace.at_near(now, near)),
+                _ => Quality::Perfect,
+            },
+            Law::Phy { trace, steps } => match &**trace {
+                Trace::Bandwidth(trace) => {
+                    steps.get(trace.step_near(now, near)).copied().map_or(Quality::Perfect, Quality::Phy)
+                }
+                _ => Quality::Perfect,
             },
         }
     }
 
-    /// Whether [`Channel::snr`] is the same at all times.
+    /// The signal-to-noise ratio over the station's channel width at a time, where the channel has one.
+    #[must_use]
+    pub fn snr(&self, now: Instant) -> Option<Decibel> {
+        match self.quality(now) {
+            Quality::Snr(snr) => Some(snr),
+            Quality::Perfect | Quality::Phy(_) => None,
+        }
+    }
+
+    /// Whether [`Channel::quality`] is the same at all times.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         match &self.law {
@@ -104,7 +156,7 @@ impl Channel {
             Law::LogDistance { constant, shadowing, fader, .. } => {
                 constant.is_some() && shadowing.is_none() && matches!(fader, Fader::None)
             }
-            Law::Trace(_) => false,
+            Law::Snr(_) | Law::Phy { .. } => false,
         }
     }
 

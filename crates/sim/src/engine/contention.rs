@@ -7,7 +7,7 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
 use super::{Event, InHardware, OnAir, Simulation};
-use crate::air::phy::Condition;
+use crate::channel::Quality;
 
 /// The number of a contention function.
 pub(super) fn edcaf_of(node: StationId, category: Category) -> usize {
@@ -202,14 +202,14 @@ impl Simulation {
             }
         }
         first.transmissions += 1;
-        let condition = parts.medium.condition(node, first.grant.station, now);
-        let course = parts.phy.course(now, &first.grant, rate, condition);
+        let quality = parts.medium.quality(node, first.grant.station, now);
+        let course = parts.phy.course(now, &first.grant, rate, quality);
         let acknowledged = if collided {
             AckBitmap::NONE
         } else {
-            parts.phy.outcome(&first.grant, rate, condition, &mut owner.draws)
+            parts.phy.outcome(&first.grant, rate, quality, &mut owner.draws)
         };
-        if let Condition::Snr(snr) = condition {
+        if let Quality::Snr(snr) = quality {
             let stats = LinkStats { snr: Some(snr), ..Default::default() };
             owner.link.on_link_stats(now, first.grant.station, &stats);
         }

@@ -230,8 +230,8 @@ impl Simulation {
     fn fits(&mut self, node: StationId, category: Category, start: Instant, end: Instant) -> bool {
         let parts = &mut self.parts;
         let Some(first) = parts.nodes[node.index()].hardware[category.index()].front() else { return false };
-        let condition = parts.medium.condition(node, first.grant.station, start);
+        let quality = parts.medium.quality(node, first.grant.station, start);
         let rate = first.grant.series.rate_of(first.transmissions).unwrap_or(first.grant.series.first_rate());
-        parts.phy.course(start, &first.grant, rate, condition).end <= end
+        parts.phy.course(start, &first.grant, rate, quality).end <= end
     }
 }

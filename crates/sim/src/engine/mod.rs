@@ -213,7 +213,7 @@ pub(crate) struct Simulation {
 }
 
 impl Simulation {
-    pub(crate) fn new(parts: Parts) -> Self {
+    pub(crate) fn new(mut parts: Parts) -> Self {
         let mut simulation = Self {
             now: Instant::ZERO,
             active: Vec::new(),

@@ -59,7 +59,7 @@ impl Uplink {
         section.allow("[uplink]", &[&["queue", "rate", "preset", "path"]])?;
         let preset = path::read_preset(section, Preset::Direct)?;
         Ok(Self {
-            queue: Slot::read(section, "queue", QUEUES)?.unwrap_or_else(|| Slot::fifo(1000)),
+            queue: Slot::read(section, "queue", QUEUES)?.unwrap_or_else(|| Slot::plain("fifo")),
             rate: Slot::read(section, "rate", RATES)?,
             preset,
             path: Path::read(&section.table("path")?, preset, standard)?,

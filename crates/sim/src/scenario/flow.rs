@@ -207,6 +207,7 @@ pub(super) struct Entry {
 pub(super) fn read(
     section: &Section<'_>,
     stations: &[Station],
+    empty_groups: &[String],
     wire: WireWay,
 ) -> Result<Entry, ScenarioError> {
     let kind = section.required_text("kind", &format!("allowed are {}", KINDS.join(", ")))?;
@@ -227,8 +228,8 @@ pub(super) fn read(
     };
     section.allow(&format!("a flow of kind {kind}"), own)?;
     let name = read_name(section)?;
-    let count = section.whole("count", 1, 1..=MOST_FLOWS)?;
-    let ends = read_stations(section, stations)?;
+    let count = section.whole("count", 1, 0..=MOST_FLOWS)?;
+    let ends = read_stations(section, stations, empty_groups)?;
     let longest = Span::from_secs(86_400);
     let start = section.ranged("start", Span::ZERO, Span::ZERO..=longest)?;
     let stagger = section.ranged("stagger", Span::ZERO, Span::ZERO..=longest)?;
@@ -285,7 +286,11 @@ fn default_category(kind: &str) -> Category {
 }
 
 /// The names of the stations that `station` means: one, or the members of a group.
-fn read_stations<'a>(section: &Section<'_>, stations: &'a [Station]) -> Result<Vec<&'a str>, ScenarioError> {
+fn read_stations<'a>(
+    section: &Section<'_>,
+    stations: &'a [Station],
+    empty_groups: &[String],
+) -> Result<Vec<&'a str>, ScenarioError> {
     let wanted = section.required_text("station", "write the name of a station or of a group of them")?;
     if let Some(station) = stations.iter().find(|station| station.name == wanted) {
         return Ok(vec![&station.name]);
@@ -295,7 +300,7 @@ fn read_stations<'a>(section: &Section<'_>, stations: &'a [Station]) -> Result<V
         .filter(|station| station.group == wanted)
         .map(|station| station.name.as_str())
         .collect();
-    if !group.is_empty() {
+    if !group.is_empty() || empty_groups.iter().any(|name| name == wanted) {
         return Ok(group);
     }
     let known = || stations.iter().flat_map(|station| [station.name.as_str(), station.group.as_str()]);

@@ -190,8 +190,8 @@ impl Scenario {
         let scheme = Scheme::read(&top.table("scheme")?)?;
         let uplink = Uplink::read(&top.table("uplink")?, air.standard)?;
         let wire = Wire::read(&top.table("wire")?)?;
-        let stations = read_stations(top, &air, &access_point)?;
-        let (flows, focus) = read_flows(top, &stations, &wire)?;
+        let (stations, empty_groups) = read_stations(top, &air, &access_point)?;
+        let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire)?;
         let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
         let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();
         if transmitters > disturbance::MOST_TRANSMITTERS {
@@ -280,11 +280,16 @@ fn read_stations(
     top: &Section<'_>,
     air: &Air,
     access_point: &AccessPoint,
-) -> Result<Vec<Station>, ScenarioError> {
+) -> Result<(Vec<Station>, Vec<String>), ScenarioError> {
     let mut stations: Vec<Station> = Vec::new();
+    let mut empty_groups = Vec::new();
     let mut names = BTreeSet::new();
     for section in top.tables("station")? {
-        for station in station::read(&section, air, access_point)? {
+        let members = station::read(&section, air, access_point)?;
+        if members.is_empty() {
+            empty_groups.push(station::read_name(&section)?);
+        }
+        for station in members {
             if !names.insert(station.name.clone()) {
                 return Err(
                     section.wrong("name", format!("is given twice: there already is a {}", station.name))
@@ -307,19 +312,20 @@ fn read_stations(
     if stations.is_empty() {
         return Err(top.missing("station", "write at least one [[station]]"));
     }
-    Ok(stations)
+    Ok((stations, empty_groups))
 }
 
 fn read_flows(
     top: &Section<'_>,
     stations: &[Station],
+    empty_groups: &[String],
     wire: &Wire,
 ) -> Result<(Vec<Flow>, String), ScenarioError> {
     let mut entries = Vec::new();
     let mut names = BTreeSet::new();
     let mut total = 0;
     for section in top.tables("flow")? {
-        let entry = flow::read(&section, stations, wire.way)?;
+        let entry = flow::read(&section, stations, empty_groups, wire.way)?;
         for flow in &entry.flows {
             if !names.insert(flow.name.clone()) {
                 return Err(

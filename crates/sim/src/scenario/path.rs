@@ -74,6 +74,9 @@ pub struct Path {
     pub charge_received_airtime: bool,
     /// Whether the queueing scheme bounds the airtime that waits below it (Linux's AQL).
     pub airtime_queue_limit: bool,
+    /// Whether a packet counts against the queueing scheme's limit until it is acknowledged, as in ns-3's MAC queue,
+    /// instead of until it is handed down.
+    pub queue_holds_in_flight: bool,
 }
 
 /// Most MPDUs of a block acknowledgement: 64 up to VHT (compressed bitmap of 8 octets), 256 in HE.
@@ -111,6 +114,7 @@ impl Preset {
             block_ack_window: largest_window(standard),
             charge_received_airtime: false,
             airtime_queue_limit: false,
+            queue_holds_in_flight: true,
         };
         match self {
             Self::Direct => direct,
@@ -122,8 +126,8 @@ impl Preset {
                 hardware_tries: 10,
                 // mt76 lets the card send an MPDU 15 times (MT_TXD3_REM_TX_COUNT).
                 max_grants: 15,
-                charge_received_airtime: true,
                 airtime_queue_limit: true,
+                queue_holds_in_flight: false,
                 ..direct
             },
             Self::Ath9kFq => Path {
@@ -140,6 +144,7 @@ impl Preset {
                 max_grants: 30,
                 // `ath_rx_count_airtime`.
                 charge_received_airtime: true,
+                queue_holds_in_flight: false,
                 ..direct
             },
         }
@@ -159,6 +164,7 @@ pub(super) const KEYS: &[&str] = &[
     "block-ack-window",
     "charge-received-airtime",
     "airtime-queue-limit",
+    "queue-holds-in-flight",
 ];
 
 /// Reads `preset`.
@@ -238,6 +244,7 @@ impl Path {
             charge_received_airtime: section
                 .boolean("charge-received-airtime", base.charge_received_airtime)?,
             airtime_queue_limit: section.boolean("airtime-queue-limit", base.airtime_queue_limit)?,
+            queue_holds_in_flight: section.boolean("queue-holds-in-flight", base.queue_holds_in_flight)?,
         })
     }
 }

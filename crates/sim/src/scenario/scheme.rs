@@ -2,19 +2,45 @@
 
 use std::fmt;
 
+use airbound_control::queue::QueueConfig;
+use airbound_control::rate::RateConfig;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::error::{Place, ScenarioError};
 use super::node::{self, Value};
 use super::section::{Section, nearest};
+use crate::packet::Packet;
 
-/// The kinds of queue that a scenario may name.
-pub(super) const QUEUES: &[&str] = &["fifo", "codel", "pie", "fq-codel", "linux", "round-robin"];
-/// The kinds of rate control that a scenario may name.
-pub(super) const RATES: &[&str] = &["fixed", "ideal", "minstrel-ht"];
-/// The kinds of sender that a scenario may name.
-pub(super) const SENDERS: &[&str] = &["cubic", "reno", "bbr"];
+/// What may fill a slot.
+#[derive(Clone, Copy)]
+pub(super) struct Choices {
+    kinds: &'static [&'static str],
+    /// Says what is wrong with the parameters.
+    check: fn(&Slot) -> Result<(), String>,
+}
+
+/// The kinds of queue.
+pub(super) const QUEUES: Choices = Choices {
+    kinds: &["fifo", "codel", "pie", "fq-codel", "linux", "round-robin"],
+    check: |slot| {
+        let config: QueueConfig = slot.config()?;
+        config.build::<Packet>(0).map(|_| ()).map_err(|error| error.to_string())
+    },
+};
+/// The kinds of rate control.
+pub(super) const RATES: Choices = Choices {
+    kinds: &["fixed", "ideal", "minstrel-ht"],
+    check: |slot| slot.config::<RateConfig>().map(|_| ()),
+};
+/// The kinds of sender.
+pub(super) const SENDERS: Choices = Choices {
+    kinds: &["cubic", "reno", "bbr"],
+    check: |slot| match slot.parameters.keys().next() {
+        Some(key) => Err(format!("unknown key {key}; a sender has no parameters")),
+        None => Ok(()),
+    },
+};
 
 /// What fills a slot: a kind, and parameters that differ from its defaults.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,15 +50,8 @@ pub struct Slot {
 }
 
 impl Slot {
-    fn plain(kind: &'static str) -> Self {
+    pub(super) fn plain(kind: &'static str) -> Self {
         Self { kind, parameters: toml::Table::new() }
-    }
-
-    /// A drop-tail queue of so many packets.
-    pub(super) fn fifo(packets: i64) -> Self {
-        let mut slot = Self::plain("fifo");
-        slot.parameters.insert("packets".to_owned(), toml::Value::Integer(packets));
-        slot
     }
 
     /// The kind, such as "fifo" or "minstrel-ht".
@@ -47,12 +66,24 @@ impl Slot {
         &self.parameters
     }
 
+    /// The configuration of a core, made of kind and parameters.
+    ///
+    /// # Errors
+    /// A sentence: a parameter is unknown or of the wrong type.
+    pub fn config<T: serde::de::DeserializeOwned>(&self) -> Result<T, String> {
+        let mut table = self.parameters.clone();
+        table.insert("kind".to_owned(), toml::Value::String(self.kind.to_owned()));
+        let read = toml::Value::Table(table).try_into();
+        read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
+    }
+
     /// Reads a name, or a table with `kind`.
     pub(super) fn read(
         section: &Section<'_>,
         key: &str,
-        kinds: &'static [&'static str],
+        choices: Choices,
     ) -> Result<Option<Self>, ScenarioError> {
+        let kinds = choices.kinds;
         let Some(node) = section.get(key) else { return Ok(None) };
         let find = |name: &str| kinds.iter().find(|kind| **kind == name).copied();
         let allowed = || kinds.iter().map(|kind| format!("\"{kind}\"")).collect::<Vec<_>>().join(", ");
@@ -75,7 +106,10 @@ impl Slot {
                     .filter(|(name, _)| name != "kind")
                     .map(|(name, value)| (name.clone(), node::to_toml(value)))
                     .collect();
-                Ok(Some(Self { kind, parameters }))
+                let slot = Self { kind, parameters };
+                (choices.check)(&slot)
+                    .map_err(|problem| section.wrong(key, format!("is wrong: {problem}")))?;
+                Ok(Some(slot))
             }
             other => Err(section.wrong(
                 key,
@@ -164,19 +198,20 @@ impl Scheme {
                 ("sender", SENDERS, &mut scheme.sender),
             ];
             let found = slots.into_iter().zip(&mut filled).find_map(|((word, kinds, slot), filled)| {
-                let kind = kinds.iter().find(|kind| **kind == part)?;
+                let kind = kinds.kinds.iter().find(|kind| **kind == part)?;
                 Some((word, *kind, slot, filled))
             });
             let Some((word, kind, slot, filled)) = found else {
-                let all = || QUEUES.iter().chain(RATES).chain(SENDERS).copied();
+                let all =
+                    || [QUEUES, RATES, SENDERS].into_iter().flat_map(|choices| choices.kinds.iter().copied());
                 let suggestion =
                     nearest(part, all()).map_or(String::new(), |name| format!("; did you mean {name}?"));
                 return Err(error(format!(
                     "names \"{}\", which is no queue ({}), rate control ({}) or sender ({}){suggestion}",
                     node::shortened(part),
-                    QUEUES.join(", "),
-                    RATES.join(", "),
-                    SENDERS.join(", "),
+                    QUEUES.kinds.join(", "),
+                    RATES.kinds.join(", "),
+                    SENDERS.kinds.join(", "),
                 )));
             };
             if *filled {

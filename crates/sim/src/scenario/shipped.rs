@@ -25,9 +25,33 @@ macro_rules! scenarios {
 }
 
 /// In the order in which they are listed: the demonstration first.
-const SCENARIOS: &[Shipped] = scenarios!["hello",];
+const SCENARIOS: &[Shipped] = scenarios![
+    "vr-congested",
+    "hello",
+    "vr-alone",
+    "vr-multi-flow",
+    "vr-multi-client",
+    "edca-all-in-vi",
+    "trace-vr",
+    "trace-pipe",
+    "trace-snr",
+    "home-evening",
+    "walking",
+    "uplink-video",
+    "dense",
+    "vht-saturated-n1",
+    "vht-saturated-n5",
+    "vht-saturated-n20",
+];
 
-const TRACES: &[(&str, &str)] = &[];
+macro_rules! traces {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../../scenarios/traces/", $name)))),*]
+    };
+}
+
+/// `crates/sim/tests/trace_shipped.rs` holds the formulas that make them.
+const TRACES: &[(&str, &str)] = traces!["crowded-room.log", "swinging-pipe.mahi", "corridor.csv"];
 
 /// All shipped scenarios, the demonstration first.
 #[must_use]

@@ -45,7 +45,7 @@ pub(super) fn read(
 ) -> Result<Vec<Station>, ScenarioError> {
     section.allow("a station", &[KEYS])?;
     let name = read_name(section)?;
-    let count = section.whole("count", 1, 1..=MOST_STATIONS)?;
+    let count = section.whole("count", 1, 0..=MOST_STATIONS)?;
     let standard = section.choice("standard", air.standard, text::STANDARDS)?;
     if standard > air.standard {
         return Err(section.wrong(

@@ -11,10 +11,10 @@
 //! are what the measured connection met, queueing included, and not properties of the link.
 
 mod bandwidth;
+mod capacity;
 mod error;
 mod opportunity;
 mod phy_rate;
-mod pipe;
 mod read;
 mod snr;
 mod steps;
@@ -22,10 +22,10 @@ mod steps;
 use std::path::Path;
 
 pub use bandwidth::{BandwidthCursor, BandwidthTrace};
+pub use capacity::Capacity;
 pub use error::TraceError;
 pub use opportunity::OpportunityTrace;
 pub use phy_rate::{PhyQuality, Saturation};
-pub use pipe::Pipe;
 pub use read::{Format, LARGEST_FILE};
 pub use snr::{SnrCursor, SnrTrace};
 

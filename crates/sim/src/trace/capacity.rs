@@ -1,4 +1,4 @@
-//! A trace as a half-duplex pipe: packets of both directions pass it one after the other.
+//! A trace as a half-duplex pipe: whatever passes it, in either direction, passes one after the other.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::Trace;
 
 /// A server whose speed is a trace.
 #[derive(Debug, Clone)]
-pub struct Pipe {
+pub struct Capacity {
     trace: Arc<Trace>,
     free: Instant,
     /// The next opportunity, and what an earlier packet left of the one before it.
@@ -17,7 +17,7 @@ pub struct Pipe {
     left_over_at: Instant,
 }
 
-impl Pipe {
+impl Capacity {
     /// An idle pipe. A trace of signal-to-noise ratios has no speed: nothing ever passes.
     #[must_use]
     pub const fn new(trace: Arc<Trace>) -> Self {
@@ -36,8 +36,8 @@ impl Pipe {
         self.free
     }
 
-    /// Sends a packet at `now`, behind whatever is under way; says when it is through, [`Instant::MAX`] if never.
-    pub fn send(&mut self, now: Instant, size: ByteCount) -> Instant {
+    /// Sends `size` at `now`, behind whatever is under way; says when it is through, [`Instant::MAX`] if never.
+    pub fn finish(&mut self, now: Instant, size: ByteCount) -> Instant {
         let start = now.max(self.free);
         self.free = match &*self.trace {
             Trace::Bandwidth(trace) => trace.finish(start, size.bits()),
