@@ -219,8 +219,8 @@ fn saturated(
             "us",
             micros(formula.access),
             Some(gap),
-            Tolerance::Relative(0.02),
-            "DIFS and the mean of 0 to 15 slots; drawn, so within its sampling error",
+            Tolerance::Absolute(3.0),
+            "DIFS and the mean of 0 to 15 slots; drawn, so within a third of a slot",
         ),
         row(
             "saturated goodput",
