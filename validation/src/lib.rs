@@ -5,6 +5,9 @@
 
 mod bianchi;
 mod closed;
+mod delays;
+mod ns3;
+mod table;
 mod trial;
 
 use std::num::NonZeroUsize;
@@ -20,11 +23,13 @@ pub enum Rung {
     Closed,
     /// Saturated contention against Bianchi's model with a retry limit.
     Bianchi,
+    /// Recorded results of ns-3 for the same scenarios.
+    Ns3,
 }
 
 impl Rung {
     /// All of them, from the bottom.
-    pub const ALL: [Self; 2] = [Self::Closed, Self::Bianchi];
+    pub const ALL: [Self; 3] = [Self::Closed, Self::Bianchi, Self::Ns3];
 
     /// Its name on the command line.
     #[must_use]
@@ -32,6 +37,7 @@ impl Rung {
         match self {
             Self::Closed => "closed",
             Self::Bianchi => "bianchi",
+            Self::Ns3 => "ns3",
         }
     }
 
@@ -47,6 +53,7 @@ impl Rung {
         match self {
             Self::Closed => "Closed forms",
             Self::Bianchi => "Saturated DCF and Bianchi's model",
+            Self::Ns3 => "ns-3 on the same scenario",
         }
     }
 
@@ -58,6 +65,7 @@ impl Rung {
         match self {
             Self::Closed => closed::rows(effort),
             Self::Bianchi => bianchi::rows(effort),
+            Self::Ns3 => ns3::rows(effort),
         }
     }
 }
