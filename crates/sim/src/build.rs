@@ -51,11 +51,7 @@ pub(crate) fn slot_config<T: serde::de::DeserializeOwned>(
     slot: &scenario::Slot,
     name: &'static str,
 ) -> Result<T, BuildError> {
-    let mut table = slot.parameters().clone();
-    table.insert("kind".to_owned(), toml::Value::String(slot.kind().to_owned()));
-    toml::Value::Table(table)
-        .try_into()
-        .map_err(|error: toml::de::Error| BuildError::Slot { slot: name, reason: error.message().to_owned() })
+    slot.config().map_err(|reason| BuildError::Slot { slot: name, reason })
 }
 
 /// What everything is built from.
@@ -237,6 +233,11 @@ impl Plan<'_> {
         if let QueueConfig::FqCodelAirtime(airtime) = &mut config {
             self.fit_airtime(airtime, slot, path);
         }
+        if let QueueConfig::Fifo(fifo) = &mut config
+            && path.driver_queue == Some(0)
+        {
+            fifo.holds_in_flight |= path.queue_holds_in_flight;
+        }
         Ok(config.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
     }
 
@@ -284,9 +285,11 @@ impl Plan<'_> {
         let lower = lower.map(|queue| LowerQueue { queue, depth });
         let encryption = if self.scenario.air.encryption { mpdu::CCMP } else { ByteCount::ZERO };
         let header = if standard == Format::Legacy { DATA_HEADER } else { QOS_DATA_HEADER };
+        // A pipe carries packet after packet.
+        let is_pipe = Medium::pipe(self.scenario).is_some();
         let config = LinkConfig {
             ampdu: AmpduLimits {
-                max_mpdus: u32::from(path.max_ampdu_mpdus),
+                max_mpdus: if is_pipe { 1 } else { u32::from(path.max_ampdu_mpdus) },
                 max_bytes: path.max_ampdu_bytes,
                 max_duration: path.max_ppdu_duration,
             },
@@ -300,6 +303,7 @@ impl Plan<'_> {
             link,
             feed,
             forming: match path.form {
+                _ if is_pipe => Forming::AtAccess,
                 Form::AtAccess => Forming::AtAccess,
                 Form::Ahead => Forming::Ahead(usize::from(path.hardware_aggregates)),
             },
