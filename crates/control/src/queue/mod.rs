@@ -96,6 +96,12 @@ pub trait Queue<P: Payload> {
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P>;
 
+    /// The size of the packet that [`Queue::dequeue`] would most probably hand out next, so that one that does not fit can stay
+    /// where it is; `None` if there is none, or if the queue cannot tell without changing its state.
+    fn peek_size(&self, _station: StationId, _category: Category) -> Option<ByteCount> {
+        None
+    }
+
     /// Whether packets wait in `category`, for anyone.
     fn has_backlog(&self, category: Category) -> bool;
 
