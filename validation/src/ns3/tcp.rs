@@ -85,14 +85,7 @@ fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, Tr
         ValidationRow::judged("ns3-tcp", metric, unit, reference, measured, tolerance, false, note)
     };
     Ok(vec![
-        row(
-            "goodput",
-            "Mb/s",
-            "goodput_mbps",
-            Some(goodput),
-            Some(Tolerance::Relative(0.05)),
-            "",
-        ),
+        row("goodput", "Mb/s", "goodput_mbps", Some(goodput), Some(Tolerance::Relative(0.05)), ""),
         row("delay p50", "ms", "delay_p50_ms", delays.quantile(0.5), Some(Tolerance::Relative(0.2)), ""),
         row("delay p95", "ms", "delay_p95_ms", delays.quantile(0.95), None, "informs only"),
         row("Jain of goodput", "", "jain", outcome.summary.jain.goodput, None, "informs only"),
