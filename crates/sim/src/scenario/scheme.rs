@@ -4,6 +4,7 @@ use std::fmt;
 
 use airbound_control::queue::QueueConfig;
 use airbound_control::rate::RateConfig;
+use airbound_control::sender::{TcpConfig, TcpSender};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -36,9 +37,17 @@ pub(super) const RATES: Choices = Choices {
 /// The kinds of sender.
 pub(super) const SENDERS: Choices = Choices {
     kinds: &["cubic", "reno", "bbr"],
-    check: |slot| match slot.parameters.keys().next() {
-        Some(key) => Err(format!("unknown key {key}; a sender has no parameters")),
-        None => Ok(()),
+    check: |slot| {
+        // The kind is the congestion control, the flow names the receiver's window, the run the seed.
+        for key in ["congestion", "receive-window", "seed"] {
+            if slot.parameters.contains_key(key) {
+                return Err(format!("key {key} cannot be set here"));
+            }
+        }
+        let read = toml::Value::Table(slot.parameters.clone()).try_into();
+        let config: TcpConfig =
+            read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))?;
+        TcpSender::new(config).map(|_| ()).map_err(|error| error.to_string())
     },
 };
 
