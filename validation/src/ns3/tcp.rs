@@ -10,6 +10,10 @@ use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../data/ns3-tcp.csv");
 
+/// ns-3's test of the delay asks for twice the shortest round trip (Linux: an eighth more, 4 to 16 ms), and its test of the
+/// train of acknowledgements ends at the first gap between aggregates: over this link its slow start ends by loss.
+const HYSTART: &str = "linux";
+
 fn trial(reference: &Row<'_>, effort: Effort) -> Trial {
     let (n, mcs) = (reference.whole("n"), reference.whole("ht_mcs"));
     let streams = mcs / 8 + 1;
@@ -34,7 +38,7 @@ driver-queue = {below}
 [scheme]
 queue = {queue}
 rate = "fixed"
-sender = "cubic"
+sender = {{ kind = "cubic", hystart = "{hystart}", send-buffer = "8388608 B" }}
 [wire]
 rate = "1 Gbit/s"
 delay = "10 ms"
@@ -52,6 +56,7 @@ stagger = "100 ms"
 receive-window = "8388608 B"
 "#,
         seconds = effort.seconds(10, 4),
+        hystart = HYSTART,
         below = reference.whole("mac_queue_pkts"),
     );
     Trial { name: format!("TCP {}", name(reference)), scenario, seed: 1 }

@@ -235,6 +235,15 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             if !open {
                 break;
             }
+            if !mpdus.is_empty() {
+                let next = match &mut self.lower {
+                    Some(lower) => lower.queue.next_size(station, category),
+                    None => self.upper.next_size(station, category),
+                };
+                if next.is_some_and(|next| psdu + subframe_size(next + self.config.overhead) > max_psdu) {
+                    break;
+                }
+            }
             let packet = match &mut self.lower {
                 Some(lower) => lower.queue.dequeue(now, station, category, &mut self.dropped_below),
                 None => {

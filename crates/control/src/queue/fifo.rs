@@ -1,6 +1,6 @@
 //! First in, first out, with drop-tail (kernel: `net/sched/sch_fifo.c`, `pfifo` and `bfifo`).
 
-use airbound_units::{Instant, Span};
+use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +72,10 @@ impl<P: Payload> Queue<P> for Fifo<P> {
         _dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P> {
         self.lists.pop(station, category)
+    }
+
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.lists.first_size(station, category)
     }
 
     fn has_backlog(&self, category: Category) -> bool {

@@ -99,6 +99,12 @@ pub trait Queue<P: Payload> {
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P>;
 
+    /// The size of what [`Queue::dequeue`] would give next, so that a packet that does not fit in an aggregate can stay where
+    /// it is; `None` if that is not known, or if there is none. A hint: what is dropped on the way may change it.
+    fn next_size(&mut self, _station: StationId, _category: Category) -> Option<ByteCount> {
+        None
+    }
+
     /// Whether packets wait in `category`, for anyone.
     fn has_backlog(&self, category: Category) -> bool;
 

@@ -120,7 +120,7 @@ mod tests {
             assert_eq!(packets.push(list, number, one), Ok(()));
             if number >= 10 {
                 let list = if number.is_multiple_of(2) { &mut even } else { &mut odd };
-                assert_eq!(packets.first_arrival(list), Some(u64::from(number - 10)));
+                assert_eq!(packets.first(list).copied(), Some(number - 10));
                 assert_eq!(packets.pop(list, |_| one), Some(number - 10));
             }
         }

@@ -1,6 +1,6 @@
 //! Stations in turn, one aggregate each.
 
-use airbound_units::Instant;
+use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,10 @@ impl<P: Payload> Queue<P> for RoundRobin<P> {
         _dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P> {
         self.lists.pop(station, category)
+    }
+
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.lists.first_size(station, category)
     }
 
     fn has_backlog(&self, category: Category) -> bool {

@@ -151,6 +151,12 @@ impl<P: Payload> StationLists<P> {
         }
     }
 
+    /// The size of the oldest packet of a station.
+    pub(super) fn first_size(&self, station: StationId, category: Category) -> Option<ByteCount> {
+        let entry = self.stations.get(station.index())?.get(category.index())?;
+        self.packets.first(&entry.list).map(P::size)
+    }
+
     pub(super) fn waiting(&self, category: Category) -> Backlog {
         self.waiting[category.index()]
     }

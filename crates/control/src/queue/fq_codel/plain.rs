@@ -154,6 +154,12 @@ impl<P: Payload> Queue<P> for FqCodel<P> {
         }
     }
 
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        let table = &mut self.tables[category.index()];
+        let head = table.head(0, |key| is_blocked(&self.readiness, key, category))?;
+        if station_of(table.key(head)) == station { table.first_size(head) } else { None }
+    }
+
     fn has_backlog(&self, category: Category) -> bool {
         self.tables[category.index()].backlog().packets > 0
     }
