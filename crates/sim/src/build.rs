@@ -12,6 +12,7 @@ use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::control_frames::{Basic, ControlTiming};
 use airbound_wifi::edca::{Category, EdcaParameters};
+use airbound_wifi::error::noise_floor;
 use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate};
 use airbound_wifi::timing::ppdu_duration;
@@ -50,11 +51,7 @@ pub(crate) fn slot_config<T: serde::de::DeserializeOwned>(
     slot: &scenario::Slot,
     name: &'static str,
 ) -> Result<T, BuildError> {
-    let mut table = slot.parameters().clone();
-    table.insert("kind".to_owned(), toml::Value::String(slot.kind().to_owned()));
-    toml::Value::Table(table)
-        .try_into()
-        .map_err(|error: toml::de::Error| BuildError::Slot { slot: name, reason: error.message().to_owned() })
+    slot.config().map_err(|reason| BuildError::Slot { slot: name, reason })
 }
 
 /// What everything is built from.
@@ -98,7 +95,7 @@ impl Plan<'_> {
             PhyConfig {
                 control,
                 rts_threshold: scenario.air.rts_threshold.unwrap_or(ByteCount::MAX),
-                detection: Decibel::new(-300.0),
+                detection: self.detection(),
             },
             pipe,
         );
@@ -124,6 +121,15 @@ impl Plan<'_> {
             connections,
             window: scenario.window,
         })
+    }
+
+    /// The ratio to the noise below which a receiver does not notice a frame.
+    fn detection(&self) -> Decibel {
+        let air = &self.scenario.air;
+        match air.sensitivity {
+            Some(weakest) => weakest - noise_floor(air.width, air.noise_figure),
+            None => Decibel::new(-300.0),
+        }
     }
 
     fn control(&self) -> ControlTiming {
@@ -227,6 +233,11 @@ impl Plan<'_> {
         if let QueueConfig::FqCodelAirtime(airtime) = &mut config {
             self.fit_airtime(airtime, slot, path);
         }
+        if let QueueConfig::Fifo(fifo) = &mut config
+            && path.driver_queue == Some(0)
+        {
+            fifo.holds_in_flight |= path.queue_holds_in_flight;
+        }
         Ok(config.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
     }
 
@@ -274,9 +285,11 @@ impl Plan<'_> {
         let lower = lower.map(|queue| LowerQueue { queue, depth });
         let encryption = if self.scenario.air.encryption { mpdu::CCMP } else { ByteCount::ZERO };
         let header = if standard == Format::Legacy { DATA_HEADER } else { QOS_DATA_HEADER };
+        // A pipe carries packet after packet.
+        let is_pipe = Medium::pipe(self.scenario).is_some();
         let config = LinkConfig {
             ampdu: AmpduLimits {
-                max_mpdus: u32::from(path.max_ampdu_mpdus),
+                max_mpdus: if is_pipe { 1 } else { u32::from(path.max_ampdu_mpdus) },
                 max_bytes: path.max_ampdu_bytes,
                 max_duration: path.max_ppdu_duration,
             },
@@ -290,6 +303,7 @@ impl Plan<'_> {
             link,
             feed,
             forming: match path.form {
+                _ if is_pipe => Forming::AtAccess,
                 Form::AtAccess => Forming::AtAccess,
                 Form::Ahead => Forming::Ahead(usize::from(path.hardware_aggregates)),
             },

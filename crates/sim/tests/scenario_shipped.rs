@@ -106,3 +106,28 @@ fn the_ns3_scenarios_offer_what_ns3_offered() {
         assert_eq!(starts.len(), stations);
     }
 }
+
+/// The reference names every key that a printed scenario has.
+#[test]
+fn the_reference_is_complete() {
+    let reference = std::fs::read_to_string(folder().join("../docs/scenarios.md")).unwrap();
+    for entry in shipped() {
+        let printed = entry.load(&Overrides::none()).unwrap().to_toml();
+        for line in printed.lines() {
+            let key = line
+                .split_once(" = ")
+                .map(|(key, _)| key)
+                .or_else(|| line.strip_prefix('[')?.strip_suffix(']'));
+            for part in
+                key.unwrap_or_default().trim_matches(['[', ']']).split('.').filter(|part| !part.is_empty())
+            {
+                let named = ["`{}`", "`[{}]`", "`[[{}]]`", "`{} ="].map(|form| form.replace("{}", part));
+                assert!(
+                    named.iter().any(|form| reference.contains(form))
+                        || reference.contains(&format!("{part} = ")),
+                    "{part} of {line}"
+                );
+            }
+        }
+    }
+}

@@ -110,7 +110,7 @@ impl Phy {
     }
 
     /// The course of an exchange that begins at `start`.
-    pub(crate) fn course<P>(
+    pub(crate) fn course(
         &mut self,
         start: Instant,
         grant: &Grant<Packet>,

@@ -181,7 +181,6 @@ impl FlowMeter {
             let payload = self.payload(packet);
             self.on_goodput(payload, counts_bytes);
         }
-        self.window.latency.record(row.arrived - row.sent);
         if measured {
             self.measured.delivered += 1;
             if let Some(split) = Split::of(row) {
@@ -189,6 +188,11 @@ impl FlowMeter {
             }
             self.wifi.record(row.completed - row.enqueued);
         }
+    }
+
+    /// The latency of a packet, for the time series.
+    pub(super) fn on_window_latency(&mut self, latency: Span) {
+        self.window.latency.record(latency);
     }
 
     pub(super) fn on_goodput(&mut self, bytes: ByteCount, measured: bool) {

@@ -43,6 +43,10 @@ pub trait Observer: Any {
     fn wants_txops(&self) -> bool {
         true
     }
+    /// Whether [`Observer::on_series`] wants to be called.
+    fn wants_series(&self) -> bool {
+        true
+    }
     /// Whether [`Observer::on_air`] wants to be called.
     fn wants_air(&self) -> bool {
         false
@@ -62,6 +66,9 @@ impl Observer for Nobody {
         false
     }
     fn wants_txops(&self) -> bool {
+        false
+    }
+    fn wants_series(&self) -> bool {
         false
     }
 }
@@ -184,6 +191,7 @@ pub(crate) struct Meters {
     observer: Box<dyn Observer>,
     wants_packets: bool,
     wants_txops: bool,
+    wants_series: bool,
     wants_air: bool,
     window_start: Instant,
 }
@@ -204,6 +212,7 @@ impl Meters {
             beyond_end: 0,
             wants_packets: observer.wants_packets(),
             wants_txops: observer.wants_txops(),
+            wants_series: observer.wants_series(),
             wants_air: observer.wants_air(),
             observer,
             window_start: Instant::ZERO,
@@ -259,6 +268,9 @@ impl Meters {
         };
         let meter = &mut self.flows[packet.flow.0 as usize];
         meter.on_delivered(packet, &row, measured, counts_bytes);
+        if self.wants_series {
+            meter.on_window_latency(arrived - packet.sent);
+        }
         if let Some(frame) = meter.frames_of_datagrams(packet, arrived) {
             self.observer.on_frame(&frame);
         }
@@ -369,6 +381,9 @@ impl Meters {
 
     /// A window of the time series ends.
     pub(crate) fn end_window(&mut self, now: Instant) {
+        if !self.wants_series {
+            return;
+        }
         let length = now - self.window_start;
         if length > Span::ZERO {
             for (number, meter) in self.flows.iter_mut().enumerate() {

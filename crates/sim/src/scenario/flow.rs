@@ -374,7 +374,7 @@ impl TcpOptions {
             receive_window: section.ranged(
                 "receive-window",
                 ByteCount::new(3_145_728),
-                ByteCount::new(4_096)..=ByteCount::new(1_073_741_824),
+                ByteCount::new(4_096)..=ByteCount::new(1_000_000_000),
             )?,
         })
     }

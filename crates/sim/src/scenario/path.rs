@@ -64,7 +64,7 @@ pub struct Path {
     pub max_ampdu_bytes: ByteCount,
     /// Longest PPDU.
     pub max_ppdu_duration: Span,
-    /// Most tries of the hardware at each step of a rate chain.
+    /// Most transmissions of one PPDU by the hardware, whatever the rate chain allows.
     pub hardware_tries: u8,
     /// How often an MPDU is handed to the hardware before it is given up.
     pub max_grants: u8,
@@ -122,8 +122,8 @@ impl Preset {
                 // Firmware takes what AQL lets through and serves its stations in turn.
                 driver_queue: None,
                 driver_order: DriverOrder::RoundRobin,
-                // `max_rate_tries` of mt76 and ath9k.
-                hardware_tries: 10,
+                // Four steps of a chain with `max_rate_tries` each.
+                hardware_tries: 40,
                 // mt76 lets the card send an MPDU 15 times (MT_TXD3_REM_TX_COUNT).
                 max_grants: 15,
                 airtime_queue_limit: true,
@@ -138,8 +138,8 @@ impl Preset {
                 max_ampdu_mpdus: mpdus_of(ath9k),
                 max_ampdu_bytes: ath9k.max_bytes,
                 max_ppdu_duration: ath9k.max_duration,
-                // `max_rate_tries`.
-                hardware_tries: 10,
+                // Four steps of a chain with `max_rate_tries` each.
+                hardware_tries: 40,
                 // ATH_MAX_SW_RETRIES.
                 max_grants: 30,
                 // `ath_rx_count_airtime`.
@@ -238,7 +238,7 @@ impl Path {
                 base.max_ppdu_duration,
                 Span::from_micros(100)..=limits.max_duration,
             )?,
-            hardware_tries: section.whole("hardware-tries", base.hardware_tries, 1..=30)?,
+            hardware_tries: section.whole("hardware-tries", base.hardware_tries, 1..=120)?,
             max_grants: section.whole("max-grants", base.max_grants, 1..=255)?,
             block_ack_window: section.whole("block-ack-window", base.block_ack_window, 1..=window)?,
             charge_received_airtime: section

@@ -193,7 +193,8 @@ fn parse_bandwidth<'a>(
             line.number("RTT in ms", rtt, 0.0..=1e9)?;
         }
         if count > 3 {
-            line.number("loss", fields[3], 0.0..=1.0)?;
+            // Hairpin's estimate of it is at times slightly negative.
+            line.number("loss", fields[3], -1.0..=1.0)?;
         }
         points.push((time, BitRate::from_bps_f64(bandwidth * 1e6 * scale)));
     }

@@ -1,0 +1,38 @@
+# One entry for everything: `make` lists the targets. scripts/require.sh looks for what each needs, installs what it may
+# and says what is missing where it may not.
+#
+# Variables: ARGS (further arguments of the command behind a target), NS3=0 (bench without ns-3), INSTALL=1 (lint may
+# install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does).
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench lint fmt
+
+CARGO ?= cargo
+LOCKED ?=
+ARGS ?=
+NS3 ?= 1
+INSTALL ?= 0
+
+help: ## lists these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+	@echo "  ARGS=... adds arguments, for example: make demo ARGS=\"--seed 2\", make test ARGS=\"-p airbound-wifi\""
+
+demo: ## builds the program and compares schemes on a congested access point, with a report
+	@scripts/require.sh cargo linker crates
+	$(CARGO) run --release $(LOCKED) --package airbound-cli -- demo $(ARGS)
+
+test: ## runs all tests, documentation examples included
+	@scripts/require.sh cargo linker crates
+	$(CARGO) test $(LOCKED) $(or $(ARGS),--workspace)
+
+bench: ## measures: criterion, and ns-3 side by side where it is installed
+	@scripts/require.sh cargo linker crates
+	$(CARGO) bench $(LOCKED) --workspace --bench '*' -- $(ARGS)
+	@NS3=$(NS3) scripts/bench-ns3.sh
+
+lint: ## formatting, clippy, documentation, purity, file sizes, licences
+	@INSTALL=$(INSTALL) LOCKED=$(LOCKED) CARGO=$(CARGO) scripts/lint.sh
+
+fmt: ## formats all sources
+	@scripts/require.sh cargo rustfmt
+	$(CARGO) fmt --all

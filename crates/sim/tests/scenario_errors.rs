@@ -1,0 +1,216 @@
+//! What is wrong with a scenario is said in one sentence, with place, key and what is allowed.
+
+use airbound_sim::scenario::{Overrides, Scenario};
+
+const GOOD: &str = r#"duration = "2 s"
+[air]
+standard = "ht"
+[[station]]
+name = "phone"
+[[flow]]
+name = "stream"
+kind = "cbr"
+station = "phone"
+rate = "20 Mbit/s"
+"#;
+
+fn error_of(text: &str) -> String {
+    Scenario::parse(text, "test.toml", &Overrides::none()).expect_err(text).to_string()
+}
+
+fn check(text: &str, parts: &[&str]) {
+    let error = error_of(text);
+    assert!(!error.contains('\n') && error.len() < 700, "{error}");
+    for part in parts {
+        assert!(error.contains(part), "\"{part}\" is not in: {error}");
+    }
+}
+
+/// The good scenario with one line replaced.
+fn with(old: &str, new: &str) -> String {
+    assert!(GOOD.contains(old));
+    GOOD.replace(old, new)
+}
+
+#[test]
+fn the_good_one_is_good() {
+    Scenario::parse(GOOD, "test.toml", &Overrides::none()).unwrap();
+}
+
+#[test]
+fn unknown_keys_suggest_the_nearest() {
+    check(&with("duration", "duratoin"), &["test.toml:1:", "unknown key duratoin", "did you mean duration?"]);
+    check(&with("standard", "standart"), &["test.toml:3:", "air.standart", "did you mean standard?"]);
+    check(&with("rate =", "rait ="), &["test.toml:10:", "flow.stream.rait", "did you mean rate?"]);
+    check(
+        &with("rate =", "fps = 30\nrate ="),
+        &["test.toml:10:", "flow.stream.fps", "a flow of kind cbr knows"],
+    );
+}
+
+#[test]
+fn quantities_say_what_unit_they_want() {
+    check(&with("\"20 Mbit/s\"", "20"), &["test.toml:10:", "flow.stream.rate", "the number 20", "Mbit/s"]);
+    check(&with("20 Mbit/s", "20 Mbit"), &["test.toml:10:", "unknown unit \"Mbit\"", "kbit/s"]);
+    check(&with("20 Mbit/s", "-20 Mbit/s"), &["test.toml:10:", "out of range"]);
+    check(&with("20 Mbit/s", "0 bit/s"), &["test.toml:10:", "allowed is 1 kbit/s to 100 Gbit/s"]);
+    check(&with("\"2 s\"", "\"0 s\""), &["test.toml:1:", "duration", "allowed is 1 ms to"]);
+    check(&with("\"2 s\"", "\"25 h\""), &["test.toml:1:", "duration", "86400 s"]);
+    check(&with("[air]", "warm-up = \"24 h\"\n[air]"), &["warm-up", "together exceed"]);
+    check(&with("\"2 s\"", "\"nan s\""), &["duration"]);
+}
+
+#[test]
+fn numbers_keep_their_range() {
+    for loss in ["nan", "inf", "-0.1", "1.5", "\"a\"", "true", "1979-05-27", "[0.1]"] {
+        check(
+            &format!("{GOOD}[wire]\nloss = {loss}\n"),
+            &["test.toml:12:", "wire.loss", "a number from 0 to 1"],
+        );
+    }
+    check(&with("[[flow]]", "count = 1000000\n[[flow]]"), &["station.phone.count", "1000000", "0 to 200"]);
+    check(&with("[[flow]]", "count = 99999999999999999999\n[[flow]]"), &["test.toml"]);
+    let many: String = (0..3).map(|i| format!("[[station]]\nname = \"s{i}\"\ncount = 100\n")).collect();
+    check(&format!("{GOOD}{many}"), &["a scenario has at most 200", "station.s1.count"]);
+    check(&with("rate =", "count = 3000\nrate ="), &["flow.stream.count", "2000"]);
+}
+
+#[test]
+fn names_must_be_known_and_unlike() {
+    check(&with("station = \"phone\"", "station = \"fone\""), &["test.toml:9:", "did you mean phone?"]);
+    check(&format!("{GOOD}[[station]]\nname = \"phone\"\n"), &["test.toml:12:", "given twice"]);
+    let again = GOOD.split_once("[[flow]]").unwrap().1;
+    check(&format!("{GOOD}[[flow]]{again}"), &["flow.stream.name", "given twice"]);
+    check(&with("\"phone\"\n[[flow]]", "\"a b\"\n[[flow]]"), &["station.a b.name", "letters, digits"]);
+    check(&with("[air]", "focus = \"call\"\n[air]"), &["focus", "which no flow is named", "stream"]);
+    check(&with("\"cbr\"", "\"cbd\""), &["test.toml:8:", "did you mean cbr?"]);
+    check("duration = \"1 s\"\n", &["station is missing"]);
+    check("duration = \"1 s\"\n[[station]]\nname = \"a\"\n", &["flow is missing"]);
+    check(&GOOD.replace("duration = \"2 s\"\n", ""), &["duration is missing", "write for example"]);
+}
+
+#[test]
+fn rates_belong_to_the_standard() {
+    let station = |line: &str| with("[[flow]]", &format!("{line}\n[[flow]]"));
+    check(&station("rate = \"VHT80 MCS9 2SS LGI\""), &["station.phone.rate", "speaks HT only"]);
+    check(&station("rate = \"HT40 MCS23 3SS LGI\""), &["station.phone.rate", "2 spatial streams"]);
+    check(&station("rate = \"HT40 MCS99 3SS LGI\""), &["station.phone.rate", "0 to 31"]);
+    check(&station("standard = \"he\""), &["station.phone.standard", "at most ht"]);
+    check(&station("width = \"80 MHz\""), &["station.phone.width", "up to 40 MHz"]);
+    check(&with("\"ht\"", "\"ht\"\nguard-interval = \"1600 ns\""), &["air.guard-interval", "400 ns"]);
+    check(&with("\"ht\"", "\"ht\"\ncontrol-rate = \"25 Mbit/s\""), &["air.control-rate", "24 Mbit/s"]);
+    check(&with("\"ht\"", "\"wifi7\""), &["air.standard", "\"legacy\", \"ht\", \"vht\", \"he\""]);
+}
+
+#[test]
+fn presets_of_later_issues_name_those_that_are_there() {
+    for preset in ["ath9k-2014", "openwifi"] {
+        check(
+            &format!("{GOOD}[access-point]\npreset = \"{preset}\"\n"),
+            &["test.toml:12:", preset, "not available yet", "mac80211", "ath9k-fq", "direct"],
+        );
+    }
+}
+
+#[test]
+fn schemes_are_checked() {
+    check(
+        &with("[air]", "schemes = [\"fifo\", \"pei\"]\n[air]"),
+        &["test.toml:2:", "pei", "did you mean pie?"],
+    );
+    check(&with("[air]", "schemes = [\"pie+fifo\"]\n[air]"), &["two kinds of queue"]);
+    check(&format!("{GOOD}[scheme]\nqueue = \"fiffo\"\n"), &["test.toml:12:", "scheme.queue", "\"fifo\""]);
+    check(
+        &format!("{GOOD}[scheme]\nqueue = {{ kind = \"fifo\", depth = 3 }}\n"),
+        &["scheme.queue", "unknown field depth", "limit"],
+    );
+    check(
+        &format!("{GOOD}[scheme]\nqueue = {{ kind = \"fifo\", limit = {{ packets = 0 }} }}\n"),
+        &["scheme.queue", "is 0", "1 to"],
+    );
+}
+
+#[test]
+fn channels_are_checked() {
+    let channel = |table: &str| with("[[flow]]", &format!("channel = {{ {table} }}\n[[flow]]"));
+    check(&channel("kind = \"log-distance\""), &["station.phone.channel.distance is missing"]);
+    check(&channel("kind = \"fixed\""), &["channel.snr is missing"]);
+    check(&channel("kind = \"fixed\", snr = \"30\""), &["channel.snr", "no unit"]);
+    check(
+        &channel("kind = \"log-distance\", distance = \"5 m\", walk = { from = \"1 m\", to = \"2 m\" }"),
+        &["one position too many"],
+    );
+    check(
+        &channel("kind = \"log-distance\", path = [[\"2 s\", \"1 m\"], [\"1 s\", \"2 m\"]]"),
+        &["channel.path", "after a later or equal one"],
+    );
+    check(
+        &channel("kind = \"trace\", file = \"/nowhere/at.all\""),
+        &["test.toml:6:", "/nowhere/at.all", "cannot be read"],
+    );
+    check(&channel("kind = \"trace\", file = \"shipped:none\""), &["no shipped trace", "crowded-room.log"]);
+    check(
+        &channel("kind = \"trace\", file = \"shipped:corridor.csv\", as = \"phy\""),
+        &["channel.as", "allowed is \"snr\""],
+    );
+}
+
+#[test]
+fn syntax_errors_have_their_line() {
+    check(&with("rate = ", "rate "), &["test.toml:10:", "not valid TOML"]);
+    check("a = 1\na = 2\n", &["test.toml:2:"]);
+}
+
+fn set_error(sets: &[(&str, &str)]) -> String {
+    Scenario::parse(GOOD, "test.toml", &Overrides::from_pairs(sets)).expect_err("accepted").to_string()
+}
+
+#[test]
+fn overrides_change_what_they_name() {
+    let sets = [
+        ("flow.stream.rate", "30 Mbit/s"),
+        ("station.0.channel.kind", "log-distance"),
+        ("station.phone.channel.distance", "\"20 m\""),
+        ("access-point.path.hardware-aggregates", "3"),
+        ("seed", "7"),
+    ];
+    let changed = Scenario::parse(GOOD, "test.toml", &Overrides::from_pairs(&sets)).unwrap();
+    let printed = changed.to_toml();
+    for line in ["rate = \"30 Mbit/s\"", "distance = \"20 m\"", "hardware-aggregates = 3", "seed = 7"] {
+        assert!(printed.contains(line), "{line} in {printed}");
+    }
+}
+
+#[test]
+fn wrong_overrides_say_so() {
+    let error = set_error(&[("flow.strem.rate", "1 Mbit/s")]);
+    assert!(
+        error.starts_with("--set flow.strem.rate=1 Mbit/s: ") && error.contains("did you mean stream?"),
+        "{error}"
+    );
+    let error = set_error(&[("flow.stream.rate", "fast")]);
+    assert!(error.starts_with("--set flow.stream.rate=fast: flow.stream.rate"), "{error}");
+    let error = set_error(&[("air.widht", "20 MHz")]);
+    assert!(error.starts_with("--set air.widht") && error.contains("did you mean width?"), "{error}");
+    let error = set_error(&[("station.5.rate", "x")]);
+    assert!(error.contains("there is no station 5"), "{error}");
+    assert!(Overrides::none().set("no equals sign").unwrap_err().to_string().contains("key=value"));
+    let mut trace = Overrides::none();
+    trace.trace("x.log");
+    let error = Scenario::parse(GOOD, "test.toml", &trace).unwrap_err().to_string();
+    assert!(error.starts_with("--trace x.log: has no effect"), "{error}");
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    let none = Overrides::none();
+    let error = Scenario::load("nowhere.toml".as_ref(), &none).unwrap_err().to_string();
+    assert!(error.starts_with("nowhere.toml: cannot be read"), "{error}");
+    let error = Scenario::load(env!("CARGO_MANIFEST_DIR").as_ref(), &none).unwrap_err().to_string();
+    assert!(error.contains("it is not a file"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("binary.toml");
+    std::fs::write(&file, [0xff, 0xfe, 0x00]).unwrap();
+    let error = Scenario::load(&file, &none).unwrap_err().to_string();
+    assert!(error.contains("UTF-8"), "{error}");
+}

@@ -1,0 +1,225 @@
+//! Trace files: what they mean, what is wrong with them, and how long a transfer over them takes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use airbound_sim::trace::{Capacity, Format, Trace};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use proptest::prelude::*;
+
+fn read(text: &str) -> Result<Trace, String> {
+    Trace::parse(text, "t.log", Format::Auto, 1.0, true).map_err(|error| error.to_string())
+}
+
+fn millis(millis: u64) -> Instant {
+    Instant::ZERO + Span::from_millis(millis)
+}
+
+fn wrong(text: &str, parts: &[&str]) {
+    let error = read(text).expect_err(text);
+    assert!(!error.contains('\n'), "{error}");
+    for part in parts {
+        assert!(error.contains(part), "\"{part}\" is not in: {error}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line() {
+    wrong("", &["t.log: is empty"]);
+    wrong("# nothing\n\n", &["is empty"]);
+    wrong("0 1 2ms 0.1\n0.1 1 2ms\n", &["t.log:2:", "3 columns where 4 belong", "truncated"]);
+    wrong("0 1\n0.1\n", &["t.log:2:", "1 columns where 2 belong"]);
+    wrong("0 NaN\n", &["t.log:1:", "bandwidth"]);
+    wrong("0 inf\n", &["t.log:1:", "bandwidth"]);
+    wrong("0 -1\n", &["t.log:1:", "from 0"]);
+    wrong("0 1\n-1 1\n", &["t.log:2:", "time \"-1\""]);
+    wrong("0 1\n1 1\n1 2\n", &["t.log:3:", "times must ascend"]);
+    wrong("2 1\n1 1\n", &["t.log:2:", "times must ascend"]);
+    wrong("0 1 x 0\n", &["t.log:1:", "RTT"]);
+    wrong("0 1 5ms 1.5\n", &["t.log:1:", "loss"]);
+    wrong("0 1\n99999999999 1\n", &["t.log:2:", "time"]);
+    wrong("0 1\n9999999 1\n", &["t.log:2:", "1000 h"]);
+    wrong("1\n2\nx\n", &["t.log:3:", "milliseconds"]);
+    wrong("3\n2\n", &["t.log:2:", "must not descend"]);
+    wrong("0\n0\n", &["t.log:2:", "last time is 0"]);
+    wrong("time,snr\n", &["is empty"]);
+    wrong("time,height\n0,1\n", &["t.log:1:", "known is \"time,snr\""]);
+    wrong("time,snr\n0,20\n1\n", &["t.log:3:", "truncated"]);
+    wrong("0,20\n1,nan\n", &["t.log:2:", "SNR"]);
+    wrong("hello world of traces and more\n", &["t.log:1:", "no line of a known format"]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bad.log");
+    std::fs::write(&file, b"0 1\n1 \xff\n").unwrap();
+    let error = Trace::load(&file, Format::Auto, 1.0, true).unwrap_err().to_string();
+    assert!(error.contains("bad.log:2: is not text in UTF-8"), "{error}");
+}
+
+#[test]
+fn traps_of_the_measured_traces() {
+    // First time not zero, a gap of 10.5 s, nothing at all for a while, RTT with its unit, Windows line ends.
+    let text = "3300.5 8.0 14.0ms -0.03\r\n3301.0 0.00 13ms 0.5\r\n3311.5 4 1ms 0\r\n3312.0 4 1ms 0\r\n";
+    let Ok(Trace::Bandwidth(trace)) = read(text) else { panic!() };
+    assert_eq!(trace.at(Instant::ZERO), BitRate::from_mbps(8));
+    assert_eq!(trace.at(millis(10_999)), BitRate::ZERO);
+    assert_eq!(trace.at(millis(11_000)), BitRate::from_mbps(4));
+    assert_eq!(trace.next_change(millis(600)), Some(millis(11_000)));
+    // The median step, 0.5 s, is how long the last value lasts.
+    assert_eq!(trace.length(), Span::from_secs(12));
+    assert_eq!(trace.at(millis(12_000)), BitRate::from_mbps(8));
+    // 4 Mbit in the first half second; the rest of 5 Mbit waits for the end of the gap.
+    assert_eq!(trace.finish(Instant::ZERO, 4_000_000), millis(500));
+    assert_eq!(trace.finish(Instant::ZERO, 5_000_000), millis(11_250));
+    assert_eq!(trace.finish(Instant::ZERO, 8_000_000), millis(12_000));
+    assert_eq!(trace.finish(millis(12_000), 5_000_000), millis(23_250));
+    let Ok(Trace::Bandwidth(scaled)) = Trace::parse(text, "t", Format::Auto, 1.5, false) else { panic!() };
+    assert_eq!(scaled.at(Instant::ZERO), BitRate::from_mbps(12));
+    assert_eq!(scaled.at(millis(1_000_000)), BitRate::from_mbps(6));
+    assert_eq!(scaled.next_change(millis(20_000)), None);
+}
+
+#[test]
+fn a_transfer_over_nothing_never_ends() {
+    for (text, repeat) in [("0 0\n1 0\n", true), ("0 5\n1 0\n", false), ("0 0\n", true)] {
+        let Ok(Trace::Bandwidth(trace)) = Trace::parse(text, "t", Format::Auto, 1.0, repeat) else {
+            panic!()
+        };
+        assert_eq!(trace.finish(millis(2000), 1), Instant::MAX);
+    }
+}
+
+#[test]
+fn opportunities_carry_1500_bytes_each_and_come_round() {
+    let Ok(Trace::Opportunities(trace)) = read("2\n2\n5\n10\n") else { panic!() };
+    assert_eq!(trace.finish(Instant::ZERO, 12_000), millis(2));
+    assert_eq!(trace.finish(Instant::ZERO, 36_000), millis(5));
+    assert_eq!(trace.finish(millis(3), 8), millis(5));
+    assert_eq!(trace.finish(millis(10), 12_000), millis(10));
+    assert_eq!(trace.finish(millis(10), 24_000), millis(12));
+    assert_eq!(trace.finish(millis(11), 12_000), millis(12));
+    assert_eq!(trace.finish(Instant::ZERO, 12_000 * 4_000_000), millis(10_000_000));
+    let mut pipe = Capacity::new(Arc::new(Trace::Opportunities(trace)));
+    // Two packets of 700 B wait and share an opportunity; the third takes the next.
+    let sent = [700, 700, 700].map(|size| pipe.finish(Instant::ZERO, ByteCount::new(size)));
+    assert_eq!(sent, [millis(2), millis(2), millis(2)]);
+    assert_eq!(pipe.finish(Instant::ZERO, ByteCount::new(1500)), millis(5));
+}
+
+#[test]
+fn snr_with_and_without_header() {
+    for text in ["time,snr\n5, 20\n6,-3.5\n", "5,20\n6,-3.5"] {
+        let Ok(Trace::Snr(trace)) = read(text) else { panic!() };
+        assert_eq!(
+            [0, 999, 1000, 1999, 2000].map(|t| trace.at(millis(t)).value()),
+            [20.0, 20.0, -3.5, -3.5, 20.0]
+        );
+    }
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "what is skipped is said")]
+fn all_measured_traces_are_read() {
+    // Beside the repository, or where the environment says.
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let folder = std::env::var_os("AIRBOUND_SHARED").map_or_else(beside, PathBuf::from).join("traces");
+    let mut count = 0;
+    for kind in ["restaurant-wifi", "office-wifi", "hairpin-wifi"] {
+        let Ok(files) = std::fs::read_dir(folder.join(kind)) else {
+            eprintln!("SKIPPED: no measured traces in {}", folder.join(kind).display());
+            return;
+        };
+        for file in files {
+            let file = file.unwrap().path();
+            let trace = Trace::load(&file, Format::Auto, 1.0, true).unwrap();
+            let Trace::Bandwidth(trace) = trace else { panic!("{}", file.display()) };
+            let mean = trace.mean().as_mbps_f64();
+            assert!((0.5..60.0).contains(&mean), "{}: {mean}", file.display());
+            assert!(trace.length() > Span::from_secs(20), "{}", file.display());
+            count += 1;
+        }
+    }
+    assert!(count >= 32, "{count}");
+}
+
+proptest! {
+    /// Integrating piece by piece, with cursors, gives what one question gives.
+    #[test]
+    fn finish_agrees_with_stepping(
+        steps in proptest::collection::vec((1u64..3000, prop_oneof![Just(0u64), 0u64..50_000]), 1..12),
+        start in 0u64..20_000,
+        kilobits in 1u64..200_000,
+        repeat: bool,
+    ) {
+        let mut text = String::new();
+        let mut time = 0;
+        for (length, kbps) in &steps {
+            text += &format!("{}.{:03} {}.{:03}\n", time / 1000, time % 1000, kbps / 1000, kbps % 1000);
+            time += length;
+        }
+        let Ok(Trace::Bandwidth(trace)) = Trace::parse(&text, "t", Format::Bandwidth, 1.0, repeat) else { panic!("{text}") };
+        let finish = trace.finish(millis(start), kilobits * 1000);
+        let (mut now, mut left, mut rounds) = (millis(start), kilobits * 1000, 0);
+        let mut cursor = trace.cursor();
+        let stepped = loop {
+            let rate = cursor.at(now);
+            prop_assert_eq!(rate, trace.at(now));
+            let Some(next) = trace.next_change(now) else {
+                break if rate.is_zero() { Instant::MAX } else { now + rate.time_for_bits(left) };
+            };
+            let passed = rate.bytes_in(next - now).bits().max(rate.as_bps() * (next - now).as_nanos() / 1_000_000_000);
+            if passed >= left {
+                break now + rate.time_for_bits(left);
+            }
+            left -= passed;
+            now = next;
+            rounds += 1;
+            if rounds > 20_000 {
+                break Instant::MAX;
+            }
+        };
+        if stepped < Instant::MAX {
+            // Stepping rounds to bits at each step.
+            let difference = finish.since(stepped).max(stepped.since(finish));
+            prop_assert!(difference < Span::from_millis(5) , "{finish} {stepped}\n{text}");
+        } else {
+            prop_assert!(finish > now || trace.rates().iter().all(|rate| rate.is_zero()));
+        }
+    }
+
+    #[test]
+    fn a_pipe_never_goes_back(sizes in proptest::collection::vec((0u64..50, 1u64..4000), 1..60)) {
+        for text in ["0 3\n0.01 0\n0.02 9\n", "1\n3\n3\n8\n"] {
+            let mut pipe = Capacity::new(Arc::new(read(text).unwrap()));
+            let (mut now, mut last) = (Instant::ZERO, Instant::ZERO);
+            for (pause, size) in &sizes {
+                now += Span::from_millis(*pause);
+                let through = pipe.finish(now, ByteCount::new(*size));
+                prop_assert!(through >= last && through >= now);
+                last = through;
+            }
+        }
+    }
+}
+
+#[test]
+fn reading_never_panics() {
+    bolero::check!().with_type::<(u8, bool, Vec<u8>)>().with_iterations(5000).for_each(
+        |(format, repeat, bytes)| {
+            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
+            // Digits and separators get further than any byte does.
+            let likely: String = bytes
+                .iter()
+                .map(|byte| char::from(b"0123456789 \n\n.,-ms#e"[usize::from(*byte % 20)]))
+                .collect();
+            let format =
+                [Format::Auto, Format::Bandwidth, Format::Mahimahi, Format::Snr][usize::from(format % 4)];
+            for text in [text, likely] {
+                if let Ok(trace) = Trace::parse(&text, "fuzz", format, 1.5, *repeat) {
+                    let mut pipe = Capacity::new(Arc::new(trace));
+                    for at in [0, 1, 1_000_000, u64::MAX / 2, u64::MAX] {
+                        pipe.finish(Instant::from_nanos(at), ByteCount::new(at));
+                    }
+                }
+            }
+        },
+    );
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Usage: scripts/lint.sh [CHECK...]
+# Runs the checks named, or all of them, and reports every one that fails.
+# Checks: fmt purity size clippy doc licences
+# INSTALL=1 installs cargo-deny where it is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+CARGO=${CARGO:-cargo}
+LOCKED=${LOCKED:-}
+export CARGO
+# These decide, and neither knows a clock, I/O, threads or randomness of its own; imports run from right to left.
+PURE="units wifi control"
+LONGEST=600
+
+failed=()
+
+fmt() { "$CARGO" fmt --all --check; }
+
+# Clippy refuses the types and functions listed in a pure crate's clippy.toml. This finds the rest of the same modules,
+# and what cfg hides from clippy.
+purity() {
+    local crate bad=0 found
+    local words='std::(fs|net|thread|process|env|io)\b|(Instant|SystemTime|Utc|Local)::now|\bHash(Map|Set)\b|thread_rng|from_os_rng|getrandom|\btokio\b'
+    for crate in $PURE; do
+        if [ ! -f "crates/$crate/clippy.toml" ]; then
+            echo "crates/$crate has no clippy.toml: clippy does not know that it is pure"
+            bad=1
+        elif ! cmp -s "crates/$crate/clippy.toml" crates/units/clippy.toml; then
+            echo "crates/$crate/clippy.toml differs from that of units: pure crates share one contract"
+            bad=1
+        fi
+        # Comments may speak of what code may not do.
+        found=$(grep -rnE --include='*.rs' "$words" "crates/$crate/src" | grep -vE '^[^:]+:[0-9]+: *//' || true)
+        if [ -n "$found" ]; then
+            echo "$found"
+            echo "crates/$crate is pure: no clock, file, socket, thread, environment, hash map or randomness of its own"
+            bad=1
+        fi
+    done
+    imports units "" || bad=1
+    imports wifi "units" || bad=1
+    imports control "units wifi" || bad=1
+    imports record "units" || bad=1
+    imports report "record units" || bad=1
+    imports sim "units wifi control record" || bad=1
+    return $bad
+}
+
+# Whether a crate imports only those that it may.
+imports() {
+    local crate=$1 allowed=$2 name bad=0
+    for name in $(awk '/^\[/ { section = $0 } section == "[dependencies]"' "crates/$crate/Cargo.toml" |
+        sed -n 's/^airbound-\([a-z]*\).*/\1/p'); do
+        case " $allowed " in
+            *" $name "*) ;;
+            *)
+                echo "crates/$crate imports $name; it may import: ${allowed:-nothing of ours}"
+                bad=1
+                ;;
+        esac
+    done
+    return $bad
+}
+
+size() {
+    local bad=0 lines file
+    while read -r lines file; do
+        if [ "$file" != total ] && [ "$lines" -gt "$LONGEST" ]; then
+            echo "$file has $lines lines; at most $LONGEST can be read in one sitting"
+            bad=1
+        fi
+    done < <(git ls-files -z --cached --others --exclude-standard -- '*.rs' '*.py' '*.sh' '*.cc' '*.html' |
+        xargs -0 -r wc -l)
+    return $bad
+}
+
+clippy() { "$CARGO" clippy $LOCKED --workspace --all-targets -- -D warnings; }
+
+doc() { RUSTDOCFLAGS="-D warnings" "$CARGO" doc $LOCKED --workspace --no-deps --quiet; }
+
+licences() {
+    if ! "$CARGO" deny --version >/dev/null 2>&1; then
+        if [ "${INSTALL:-0}" != 1 ]; then
+            echo "skipped: cargo-deny is not installed (make lint INSTALL=1 installs it; that takes some minutes)"
+            return 0
+        fi
+        "$CARGO" install cargo-deny --locked
+    fi
+    "$CARGO" deny $LOCKED check --hide-inclusion-graph licenses bans sources
+}
+
+run() {
+    local name=$1 began=$SECONDS
+    printf '== %s\n' "$name"
+    if "$name"; then
+        printf '   ok, %d s\n' $((SECONDS - began))
+    else
+        failed+=("$name")
+    fi
+}
+
+checks=("$@")
+[ $# -gt 0 ] || checks=(fmt purity size clippy doc licences)
+for check in "${checks[@]}"; do
+    case $check in
+        fmt) scripts/require.sh cargo rustfmt ;;
+        clippy) scripts/require.sh cargo linker clippy crates ;;
+        doc) scripts/require.sh cargo linker crates ;;
+        purity | size | licences) ;;
+        *)
+            echo "lint: no check is named $check; there are fmt purity size clippy doc licences" >&2
+            exit 2
+            ;;
+    esac
+    run "$check"
+done
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "lint failed: ${failed[*]}" >&2
+    exit 1
+fi

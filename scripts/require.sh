@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Usage: scripts/require.sh TOOL...
+# Makes sure that each tool is there. What can be installed without asking is installed: Debian packages as root, rustup
+# components, crates. For all else it says what is missing and how to get it, and exits with 1.
+# Tools: cargo linker crates rustfmt clippy
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+CARGO=${CARGO:-cargo}
+missing=0
+
+say() { printf '%s\n' "$*" >&2; }
+fail() {
+    missing=1
+    say "missing: $1"
+    shift
+    for line in "$@"; do say "    $line"; done
+}
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# Installs Debian packages as root; says so where it cannot.
+debian() {
+    if [ "$(id -u)" = 0 ] && has apt-get; then
+        say "installing $*"
+        local log
+        log=$(mktemp)
+        export DEBIAN_FRONTEND=noninteractive
+        if apt-get install -qq -y --no-install-recommends "$@" >"$log" 2>&1 ||
+            { apt-get update -qq >>"$log" 2>&1 &&
+                apt-get install -qq -y --no-install-recommends "$@" >>"$log" 2>&1; }; then
+            rm -f "$log"
+            return 0
+        fi
+        tail -n 5 "$log" >&2
+        rm -f "$log"
+    fi
+    return 1
+}
+
+# The smallest version that the workspace allows, from Cargo.toml.
+required_version() { sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml; }
+
+require_cargo() {
+    local required found
+    required=$(required_version)
+    if ! has "$CARGO"; then
+        fail "cargo, a Rust toolchain of version $required or newer" \
+            "install rustup (package rustup in Debian 13 and Ubuntu 24.04, or its own installer), then:" \
+            "rustup toolchain install stable"
+        exit 1
+    fi
+    if ! found=$("$CARGO" --version 2>/dev/null | cut -d ' ' -f 2) || [ -z "$found" ]; then
+        fail "a Rust toolchain: $CARGO is there, but it has none" "rustup toolchain install stable"
+        exit 1
+    fi
+    if [ "$(printf '%s\n%s\n' "$required" "${found%%-*}" | sort -V | head -n 1)" != "$required" ]; then
+        fail "a newer Rust toolchain: cargo is $found, needed is $required or newer" \
+            "with rustup: rustup update stable" \
+            "the cargo of Debian's and Ubuntu's stable releases may be too old: install rustup instead"
+    fi
+}
+
+# Linking is tried, since a compiler without the C library's files is a common half of an installation.
+links() {
+    local folder works=1
+    has cc || return 1
+    folder=$(mktemp -d)
+    echo 'int main(void) { return 0; }' >"$folder/try.c"
+    cc "$folder/try.c" -o "$folder/try" 2>/dev/null && works=0
+    rm -rf "$folder"
+    return $works
+}
+
+require_linker() {
+    links && return
+    debian gcc libc6-dev && links && return
+    fail "a C compiler and linker (cc)" "sudo apt-get install gcc libc6-dev"
+}
+
+require_crates() {
+    # Nothing to fetch in a folder that was built before: no network is needed then.
+    "$CARGO" fetch --quiet --offline 2>/dev/null || "$CARGO" fetch ||
+        fail "the libraries of Cargo.lock: cargo could not download them (see its message above)" \
+            "check the network, or point cargo to a mirror: key source in ~/.cargo/config.toml"
+}
+
+# A component of the toolchain: of rustup, or of Debian's packages.
+require_component() {
+    local component=$1 command=$2 package=$3
+    "$CARGO" "$command" --version >/dev/null 2>&1 && return
+    if has rustup; then
+        say "installing the component $component"
+        rustup component add "$component" ||
+            fail "$component (rustup could not download it)" "rustup component add $component"
+    else
+        debian "$package" || fail "$component" "sudo apt-get install $package"
+    fi
+}
+
+for tool in "$@"; do
+    case $tool in
+        cargo) require_cargo ;;
+        linker) require_linker ;;
+        crates) [ "$missing" = 1 ] || require_crates ;;
+        rustfmt) require_component rustfmt fmt rustfmt ;;
+        clippy) require_component clippy clippy rust-clippy ;;
+        *)
+            say "$0: unknown tool $tool"
+            exit 2
+            ;;
+    esac
+done
+exit "$missing"
