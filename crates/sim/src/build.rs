@@ -12,6 +12,7 @@ use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::control_frames::{Basic, ControlTiming};
 use airbound_wifi::edca::{Category, EdcaParameters};
+use airbound_wifi::error::noise_floor;
 use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate};
 use airbound_wifi::timing::ppdu_duration;
@@ -94,7 +95,7 @@ impl Plan<'_> {
             PhyConfig {
                 control,
                 rts_threshold: scenario.air.rts_threshold.unwrap_or(ByteCount::MAX),
-                detection: Decibel::new(-300.0),
+                detection: self.detection(),
             },
             pipe,
         );
@@ -120,6 +121,15 @@ impl Plan<'_> {
             connections,
             window: scenario.window,
         })
+    }
+
+    /// The ratio to the noise below which a receiver does not notice a frame.
+    fn detection(&self) -> Decibel {
+        let air = &self.scenario.air;
+        match air.sensitivity {
+            Some(weakest) => weakest - noise_floor(air.width, air.noise_figure),
+            None => Decibel::new(-300.0),
+        }
     }
 
     fn control(&self) -> ControlTiming {

@@ -86,7 +86,7 @@ impl CodelState {
         &mut self,
         parameters: &CodelParameters,
         now: Instant,
-        mut next: impl FnMut() -> Option<(P, ByteCount)>,
+        mut next: impl FnMut() -> Option<(P, Standing)>,
         mut give_up: impl FnMut(P),
     ) -> Option<P> {
         let mut taken = next();
@@ -130,10 +130,10 @@ impl CodelState {
         &mut self,
         parameters: &CodelParameters,
         now: Instant,
-        taken: Option<&(P, ByteCount)>,
+        taken: Option<&(P, Standing)>,
     ) -> bool {
-        let low = taken.is_none_or(|(packet, left)| {
-            now.since(packet.enqueued()) < parameters.target || *left <= parameters.mtu
+        let low = taken.is_none_or(|(_, standing)| {
+            now.since(standing.since) < parameters.target || standing.left <= parameters.mtu
         });
         if low {
             self.first_above = None;
@@ -141,6 +141,23 @@ impl CodelState {
         }
         now >= *self.first_above.get_or_insert(now + parameters.interval)
     }
+
+    /// The caller ran out of packets that it may take now, but the queue is not empty: it is not over as [`Self::dequeue`]
+    /// must think. `before` is the state before that.
+    fn resume(&mut self, before: &Self) {
+        self.first_above = before.first_above;
+        self.dropping |= before.dropping;
+    }
+}
+
+/// How a queue stands when a packet is taken from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// What is left behind the packet.
+    pub left: ByteCount,
+    /// When the oldest packet came, the one that is taken included: now less this is the sojourn time that the controller
+    /// judges by. Where packets leave in the order in which they came, it is the packet's own.
+    pub since: Instant,
 }
 
 /// Configuration of a [`Codel`] queue.
@@ -218,13 +235,26 @@ impl<P: Payload> Queue<P> for Codel<P> {
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P> {
         self.now = self.now.max(now);
-        let lists = &mut self.lists;
-        self.states[category.index()].dequeue(
+        let (lists, order) = (&mut self.lists, &mut self.order);
+        let state = &mut self.states[category.index()];
+        let before = *state;
+        let packet = state.dequeue(
             &self.parameters,
             self.now,
-            || lists.pop(station, category).map(|packet| (packet, lists.waiting(category).bytes)),
+            || {
+                let packet = lists.pop(station, category)?;
+                // Packets of one station overtake those of others: what stands is the oldest of all.
+                let oldest = order.oldest(lists, category).unwrap_or(Instant::MAX);
+                let standing =
+                    Standing { left: lists.waiting(category).bytes, since: oldest.min(packet.enqueued()) };
+                Some((packet, standing))
+            },
             |packet| dropped.push(Dropped { packet, reason: DropReason::Congestion }),
-        )
+        );
+        if packet.is_none() && lists.waiting(category).packets > 0 {
+            state.resume(&before);
+        }
+        packet
     }
 
     fn has_backlog(&self, category: Category) -> bool {
@@ -257,7 +287,7 @@ mod tests {
             let kept = state.dequeue(
                 &CodelParameters::default(),
                 now,
-                || Some((packet.clone(), ByteCount::new(left))),
+                || Some((packet.clone(), Standing { left: ByteCount::new(left), since: packet.enqueued() })),
                 |_| times.push(micros),
             );
             assert!(kept.is_some());
@@ -351,5 +381,29 @@ mod tests {
         assert_eq!(refused(zero), "target is 0 ms; allowed is more than 0 ms");
         let short = CodelConfig { interval: Span::from_millis(4), ..CodelConfig::default() };
         assert_eq!(refused(short), "interval is 4 ms; allowed is the target up to 100 s");
+    }
+
+    #[test]
+    fn a_station_that_runs_out_does_not_end_what_stands() {
+        // Packets of two stations stand for a second; each time only one packet of each is taken, so that one station's list
+        // is empty half of the time. Served in turn or not, a standing queue has to be cut.
+        let mut queue = Codel::new(CodelConfig::default()).expect("valid");
+        let mut dropped = Vec::new();
+        for step in 0..2_000_u64 {
+            let now = at_micros(step * 1_000);
+            for station in 0..2 {
+                queue.enqueue(now, TestPacket::new(station, 0), &mut dropped);
+            }
+            if step > 50 {
+                for _ in 0..2 {
+                    let Some(station) = queue.select(now, Category::Be) else { continue };
+                    queue.dequeue(now, station, Category::Be, &mut dropped);
+                    // An aggregate is filled until its station has no more, as this one never had.
+                    queue.dequeue(now, StationId(9), Category::Be, &mut dropped);
+                }
+            }
+        }
+        let cut = dropped.iter().filter(|drop| drop.reason == DropReason::Congestion).count();
+        assert!(cut > 20, "{cut} packets were dropped");
     }
 }

@@ -16,7 +16,7 @@ mod switch;
 mod test_packet;
 
 pub use any::{AnyQueue, QueueConfig};
-pub use codel::{Codel, CodelConfig, CodelParameters, CodelState};
+pub use codel::{Codel, CodelConfig, CodelParameters, CodelState, Standing};
 pub use fifo::{Fifo, FifoConfig};
 pub use fq_codel::{
     AirtimeQueueLimit, FqCodel, FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, SlowStations,

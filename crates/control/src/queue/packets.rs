@@ -105,6 +105,11 @@ impl<P> Packets<P> {
         Some(packet)
     }
 
+    /// The first packet of `list`.
+    pub(super) fn first(&self, list: &List) -> Option<&P> {
+        self.slots.get(list.head as usize)?.packet.as_ref()
+    }
+
     /// When the first packet of `list` arrived, counted in packets of this table.
     pub(super) fn first_arrival(&self, list: &List) -> Option<u64> {
         self.slots.get(list.head as usize).map(|slot| slot.arrival)

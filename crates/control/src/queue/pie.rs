@@ -308,7 +308,9 @@ impl<P: Payload> Queue<P> for Pie<P> {
         let now = self.catch_up(now, category);
         let packet = self.lists.pop(station, category)?;
         let left = self.lists.waiting(category).bytes;
-        let sojourn = now.since(packet.enqueued());
+        // Packets of one station overtake those of others: what stands is the oldest of all.
+        let oldest = self.order.oldest(&mut self.lists, category).unwrap_or(Instant::MAX);
+        let sojourn = now.since(oldest.min(packet.enqueued()));
         self.states[category.index()].on_departure(now, sojourn, packet.size(), left);
         Some(packet)
     }

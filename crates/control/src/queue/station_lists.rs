@@ -202,6 +202,27 @@ impl ArrivalOrder {
             }
             self.retries[category].pop_front();
         }
+        self.oldest_station(lists, category)
+    }
+
+    /// When the oldest packet of a category came that may be sent now.
+    pub(super) fn oldest<P: Payload>(
+        &mut self,
+        lists: &mut StationLists<P>,
+        category: Category,
+    ) -> Option<Instant> {
+        let category = category.index();
+        let station = self.oldest_station(lists, category)?;
+        let list = lists.known(station.0, category)?.list;
+        lists.packets.first(&list).map(Payload::enqueued)
+    }
+
+    /// The station of that packet.
+    fn oldest_station<P: Payload>(
+        &mut self,
+        lists: &mut StationLists<P>,
+        category: usize,
+    ) -> Option<StationId> {
         while let Some(mut top) = self.heads[category].peek_mut() {
             let Reverse((key, station)) = *top;
             let entry = lists.known(station, category).map(|entry| *entry).unwrap_or_default();

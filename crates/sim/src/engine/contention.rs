@@ -65,6 +65,12 @@ impl Simulation {
         winners.retain(|&edcaf| self.prepare(edcaf));
         if !winners.is_empty() {
             self.become_busy(idle_since);
+        }
+        // Only now: what they draw must not lose the slots that have passed.
+        for loser in self.losers.drain(..) {
+            self.parts.edcafs[loser as usize].on_failure();
+        }
+        if !winners.is_empty() {
             let collided = winners.len() > 1;
             self.parts.meters.on_attempts(now, winners.len() as u64, collided);
             let mut end = now;
@@ -87,8 +93,7 @@ impl Simulation {
         let mut place = 0;
         while place + 1 < winners.len() {
             if winners[place] / 4 == winners[place + 1] / 4 {
-                let loser = winners.remove(place);
-                self.parts.edcafs[loser as usize].on_failure();
+                self.losers.push(winners.remove(place));
             } else {
                 place += 1;
             }

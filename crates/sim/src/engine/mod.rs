@@ -210,6 +210,8 @@ pub(crate) struct Simulation {
     returned: Returned<Packet>,
     arrivals: Vec<Arrival>,
     winners: Vec<u32>,
+    /// Who lost an internal collision.
+    losers: Vec<u32>,
 }
 
 impl Simulation {
@@ -231,6 +233,7 @@ impl Simulation {
             returned: Returned::default(),
             arrivals: Vec::new(),
             winners: Vec::new(),
+            losers: Vec::new(),
             parts,
         };
         simulation.begin();

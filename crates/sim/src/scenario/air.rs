@@ -47,6 +47,9 @@ pub struct Air {
     pub noise_figure: Decibel,
     /// What every transmitter radiates.
     pub tx_power: Dbm,
+    /// A receiver does not notice a frame that is weaker than this (ns-3: -82 dBm); `None` leaves it to the error model.
+    #[serde(serialize_with = "text::or_none")]
+    pub sensitivity: Option<Dbm>,
 }
 
 /// A table of contention parameters.
@@ -84,6 +87,7 @@ pub(super) const KEYS: &[&str] = &[
     "error-model",
     "noise-figure",
     "tx-power",
+    "sensitivity",
 ];
 
 /// 100 time units of 1024 us.
@@ -148,6 +152,14 @@ impl Air {
                 Decibel::new(7.0),
                 Decibel::new(0.0)..=Decibel::new(40.0),
             )?,
+            sensitivity: match section.text("sensitivity")? {
+                None | Some("none") => None,
+                Some(_) => Some(section.ranged(
+                    "sensitivity",
+                    Dbm::new(-82.0),
+                    Dbm::new(-150.0)..=Dbm::new(0.0),
+                )?),
+            },
             tx_power: section.ranged("tx-power", Dbm::new(16.0), Dbm::new(-30.0)..=Dbm::new(40.0))?,
         })
     }

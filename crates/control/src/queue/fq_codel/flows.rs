@@ -4,7 +4,7 @@
 use airbound_units::{ByteCount, Instant};
 
 use super::super::Backlog;
-use super::super::codel::{CodelParameters, CodelState};
+use super::super::codel::{CodelParameters, CodelState, Standing};
 use super::super::packets::{List, Packets};
 use crate::payload::{DropReason, Dropped, Payload};
 
@@ -250,7 +250,8 @@ impl<P: Payload> FlowTable<P> {
                 take_off(&mut owner.backlog, size);
                 take_off(backlog, size);
                 *memory = memory.saturating_sub(memory_of(size));
-                Some((packet, list.bytes()))
+                let standing = Standing { left: list.bytes(), since: packet.enqueued() };
+                Some((packet, standing))
             },
             |packet| dropped.push(Dropped { packet, reason: DropReason::Congestion }),
         )?;

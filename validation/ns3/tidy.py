@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""From the tables that the ns-3 programs leave behind to the files in ../data that airbound is compared with.
+
+usage: tidy.py REFERENCE_FOLDER [DATA_FOLDER]
+"""
+import csv
+import pathlib
+import sys
+
+HEAD = """\
+# Measured with ns-3 by the programs in validation/ns3 (`validation/ns3/run` makes this file again).
+# {what}
+# build: apt = Debian's ns-3.37-2, wheel = ns-3.44 from PyPI.
+"""
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def shortened(value):
+    try:
+        return f"{float(value):.7g}"
+    except ValueError:
+        return value
+
+
+def write(path, what, columns, rows):
+    with open(path, "w", newline="") as file:
+        file.write(HEAD.format(what=what))
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        for row in rows:
+            writer.writerow([shortened(row[column]) for column in columns])
+    print(f"{path}: {len(rows)} rows")
+
+
+def gathered(source, name, builds):
+    rows = []
+    for build in builds:
+        path = source / name.format(build)
+        if path.exists():
+            rows += [dict(row, build=build) for row in rows_of(path)]
+    return rows
+
+
+def main():
+    source = pathlib.Path(sys.argv[1])
+    data = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else pathlib.Path(__file__).parent.parent / "data"
+    vht = gathered(source, "vht_udp-{}.csv", ["apt", "wheel"])
+    if vht:
+        write(data / "ns3-vht.csv",
+              "802.11ac 80 MHz MCS 9, 2 streams: UDP to n stations; sat: 2 % above capacity, p80: 80 % of it.",
+              ["build", "n", "load", "offered_total_mbps", "goodput_total_mbps", "delay_mean_ms", "delay_p95_ms",
+               "mpdus_per_ampdu", "data_airtime"], vht)
+    tcp = gathered(source, "tcp_ht-{}-mean.csv", ["wheel"])
+    if tcp:
+        write(data / "ns3-tcp.csv",
+              "802.11n 40 MHz: TCP CUBIC to n stations over a queueing discipline and a MAC queue; delay: AP to station.",
+              ["build", "ht_mcs", "n", "qdisc", "mac_queue_pkts", "runs", "goodput_mbps", "goodput_min", "goodput_max",
+               "jain", "delay_p50_ms", "delay_p95_ms", "mpdus_per_ampdu", "dead_flows"], tcp)
+    minstrel = [row for row in gathered(source, "minstrel_dist-{}.csv", ["apt"]) if row["goodput_mean_mbps"]]
+    if minstrel:
+        write(data / "ns3-minstrel.csv",
+              "802.11n 20 MHz, 1 stream, Minstrel-HT over distance; UDP at 75 Mb/s; mean over seeds.",
+              ["build", "nakagami", "distance_m", "runs", "goodput_mean_mbps", "goodput_min", "goodput_max",
+               "mpdus_per_ampdu", "mpdu_delivery_ratio", "mode_share"], minstrel)
+    dcf = gathered(source, "dcf_sat-{}.csv", ["apt"])
+    if dcf:
+        write(data / "ns3-dcf.csv",
+              "802.11a DCF, n saturated senders, payload 1470 B, 7 attempts.",
+              ["build", "data_rate", "ack_rate", "n", "offered_per_sta_mbps", "goodput_total_mbps", "collision_prob",
+               "data_ppdu_us", "ack_us"], dcf)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+//! Delays of single packets, gathered while a run goes on.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use airbound_record::{Fate, FrameRow, PacketRow, SeriesRow, TxopRow};
+use airbound_sim::Observer;
+use airbound_units::Instant;
+
+/// From entering the queue of the access point to the receiver's network layer, of packets that arrive in the measured time.
+#[derive(Debug, Clone)]
+pub(crate) struct DelayWatch {
+    /// Flows with smaller numbers count: those of the scenario, without the acknowledgements that follow them.
+    flows: u32,
+    from: Instant,
+    nanos: Arc<Mutex<Vec<u64>>>,
+}
+
+impl DelayWatch {
+    pub(crate) fn new(flows: u32, from: Instant) -> Self {
+        Self { flows, from, nanos: Arc::default() }
+    }
+
+    /// What was gathered.
+    pub(crate) fn delays(&self) -> Delays {
+        let mut nanos = std::mem::take(&mut *self.nanos.lock().unwrap_or_else(PoisonError::into_inner));
+        nanos.sort_unstable();
+        Delays { nanos }
+    }
+}
+
+impl Observer for DelayWatch {
+    fn on_packet(&mut self, row: &PacketRow) {
+        if row.flow < self.flows && row.fate == Fate::Delivered && row.delivered >= self.from {
+            let delay = row.delivered - row.enqueued;
+            self.nanos.lock().unwrap_or_else(PoisonError::into_inner).push(delay.as_nanos());
+        }
+    }
+    fn on_txop(&mut self, _row: &TxopRow) {}
+    fn on_frame(&mut self, _row: &FrameRow) {}
+    fn on_series(&mut self, _row: &SeriesRow) {}
+    fn wants_txops(&self) -> bool {
+        false
+    }
+}
+
+/// Sorted delays.
+#[derive(Debug, Clone)]
+pub(crate) struct Delays {
+    nanos: Vec<u64>,
+}
+
+impl Delays {
+    /// The mean, in ms.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let sum: u128 = self.nanos.iter().map(|nanos| u128::from(*nanos)).sum();
+        (!self.nanos.is_empty()).then(|| sum as f64 / self.nanos.len() as f64 / 1e6)
+    }
+
+    /// A quantile, nearest rank, in ms.
+    pub(crate) fn quantile(&self, share: f64) -> Option<f64> {
+        let rank = (share * self.nanos.len() as f64).ceil().max(1.0) as usize;
+        self.nanos.get(rank - 1).map(|nanos| *nanos as f64 / 1e6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_nearest_ranks() {
+        let delays = Delays { nanos: (1..=100).map(|ms| ms * 1_000_000).collect() };
+        assert_eq!((delays.quantile(0.5), delays.quantile(0.95)), (Some(50.0), Some(95.0)));
+        assert_eq!(delays.mean(), Some(50.5));
+        let none = Delays { nanos: Vec::new() };
+        assert_eq!((none.mean(), none.quantile(0.5)), (None, None));
+    }
+}

@@ -1,0 +1,94 @@
+//! Being right: the simulator beside closed forms, beside ns-3 and beside the numbers that papers report.
+//!
+//! Each rung of the ladder makes [`ValidationRow`]s. References are files under `validation/data` that are compiled in, each
+//! with its origin in its head. A difference is explained in the row's note and in `docs/validation.md`, never tuned away.
+
+mod bianchi;
+mod closed;
+mod delays;
+mod ns3;
+mod table;
+mod trial;
+
+use std::num::NonZeroUsize;
+
+use airbound_report::ValidationRow;
+
+pub use trial::{Trial, TrialError};
+
+/// One rung of the ladder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rung {
+    /// Airtimes, the papers' equations, a single link worked by hand.
+    Closed,
+    /// Saturated contention against Bianchi's model with a retry limit.
+    Bianchi,
+    /// Recorded results of ns-3 for the same scenarios.
+    Ns3,
+}
+
+impl Rung {
+    /// All of them, from the bottom.
+    pub const ALL: [Self; 3] = [Self::Closed, Self::Bianchi, Self::Ns3];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Bianchi => "bianchi",
+            Self::Ns3 => "ns3",
+        }
+    }
+
+    /// The rung of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rung| rung.name() == name)
+    }
+
+    /// What stands above its table.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Closed => "Closed forms",
+            Self::Bianchi => "Saturated DCF and Bianchi's model",
+            Self::Ns3 => "ns-3 on the same scenario",
+        }
+    }
+
+    /// Measures everything on this rung.
+    ///
+    /// # Errors
+    /// [`TrialError`] if a scenario of this crate cannot be run, which is a defect.
+    pub fn rows(self, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
+        match self {
+            Self::Closed => closed::rows(effort),
+            Self::Bianchi => bianchi::rows(effort),
+            Self::Ns3 => ns3::rows(effort),
+        }
+    }
+}
+
+/// How much work is put into it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Shorter runs, one seed: for a first look and for tests. Sampling errors are larger; the tolerances stay.
+    pub quick: bool,
+    /// Simulations at a time.
+    pub jobs: NonZeroUsize,
+}
+
+impl Default for Effort {
+    /// Full length, one simulation at a time.
+    fn default() -> Self {
+        Self { quick: false, jobs: NonZeroUsize::MIN }
+    }
+}
+
+impl Effort {
+    /// `full`, or `quick` where that is asked for.
+    pub(crate) const fn seconds(self, full: u32, quick: u32) -> u32 {
+        if self.quick { quick } else { full }
+    }
+}

@@ -1,0 +1,100 @@
+//! 802.11n, 40 MHz: TCP CUBIC to n stations over a queueing discipline and a driver's queue.
+
+use airbound_report::{Tolerance, ValidationRow};
+use airbound_units::{Instant, Span};
+
+use crate::delays::DelayWatch;
+use crate::table::{Row, Table};
+use crate::trial::in_parallel;
+use crate::{Effort, Trial, TrialError};
+
+const REFERENCE: &str = include_str!("../../data/ns3-tcp.csv");
+
+fn trial(reference: &Row<'_>, effort: Effort) -> Trial {
+    let (n, mcs) = (reference.whole("n"), reference.whole("ht_mcs"));
+    let streams = mcs / 8 + 1;
+    let queue = match reference.text("qdisc") {
+        "fq_codel" => r#"{ kind = "fq-codel" }"#,
+        _ => r#"{ kind = "fifo", limit = { packets = 1000 } }"#,
+    };
+    let scenario = format!(
+        r#"
+duration = "{seconds} s"
+warm-up = "5 s"
+[air]
+standard = "ht"
+width = "40 MHz"
+edca = "equal"
+control-rate = "24 Mbit/s"
+[access-point]
+preset = "direct"
+streams = {streams}
+[access-point.path]
+driver-queue = {below}
+[scheme]
+queue = {queue}
+rate = "fixed"
+sender = "cubic"
+[wire]
+rate = "1 Gbit/s"
+delay = "10 ms"
+queue = 20000
+[[station]]
+name = "station"
+count = {n}
+rate = "HT40 MCS{mcs} {streams}SS LGI"
+[[flow]]
+name = "bulk"
+kind = "tcp"
+station = "station"
+start = "1 s"
+stagger = "100 ms"
+receive-window = "8388608 B"
+"#,
+        seconds = effort.seconds(10, 4),
+        below = reference.whole("mac_queue_pkts"),
+    );
+    Trial { name: format!("TCP {}", name(reference)), scenario, seed: 1 }
+}
+
+fn name(reference: &Row<'_>) -> String {
+    format!(
+        "MCS {}, n = {}, {} over {}",
+        reference.whole("ht_mcs"),
+        reference.whole("n"),
+        reference.text("qdisc"),
+        reference.whole("mac_queue_pkts")
+    )
+}
+
+pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
+    let table = Table::of(REFERENCE);
+    let references: Vec<Row<'_>> = table.rows().collect();
+    let rows = in_parallel(&references, effort.jobs, |reference| compare(reference, effort))?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
+fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
+    let watch = DelayWatch::new(reference.whole("n"), Instant::ZERO + Span::from_secs(5));
+    let (outcome, _) = trial(reference, effort).observed(Box::new(watch.clone()))?;
+    let delays = watch.delays();
+    let goodput: f64 = outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum();
+    let row = |metric: &str, unit: &str, column: &str, measured, tolerance, note: &str| {
+        let metric = format!("{metric}, {}", name(reference));
+        let reference = reference.number(column);
+        ValidationRow::judged("ns3-tcp", metric, unit, reference, measured, tolerance, false, note)
+    };
+    Ok(vec![
+        row(
+            "goodput",
+            "Mb/s",
+            "goodput_mbps",
+            Some(goodput),
+            Some(Tolerance::Relative(0.05)),
+            "",
+        ),
+        row("delay p50", "ms", "delay_p50_ms", delays.quantile(0.5), Some(Tolerance::Relative(0.2)), ""),
+        row("delay p95", "ms", "delay_p95_ms", delays.quantile(0.95), None, "informs only"),
+        row("Jain of goodput", "", "jain", outcome.summary.jain.goodput, None, "informs only"),
+    ])
+}

@@ -1,0 +1,109 @@
+//! Running a scenario that is written in code, and many of them at a time.
+
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use airbound_sim::{Nobody, Observer, Outcome, Run};
+use airbound_sim::scenario::{Overrides, Scenario};
+
+/// A run to be made: a scenario as text, and a seed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trial {
+    /// What it is called in messages.
+    pub name: String,
+    /// The scenario, as in a scenario file.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// A scenario of this crate cannot be run: a defect.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the validation run {name} cannot be made: {reason}")]
+pub struct TrialError {
+    /// The run.
+    pub name: String,
+    /// What went wrong.
+    pub reason: String,
+}
+
+impl Trial {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// The scenario is wrong, or the books of the run do not balance.
+    pub fn run(&self) -> Result<Outcome, TrialError> {
+        self.observed(Box::new(Nobody)).map(|(outcome, _)| outcome)
+    }
+
+    /// Runs it under the eyes of an observer, and gives that back.
+    ///
+    /// # Errors
+    /// As [`Trial::run`].
+    pub fn observed(&self, observer: Box<dyn Observer>) -> Result<(Outcome, Box<dyn Observer>), TrialError> {
+        let wrong = |reason: String| TrialError { name: self.name.clone(), reason };
+        let scenario = Scenario::parse(&self.scenario, &self.name, &Overrides::default())
+            .map_err(|error| wrong(error.to_string()))?;
+        let run = Run::observed(&self.name, &scenario, &scenario.scheme, self.seed, observer)
+            .map_err(|error| wrong(error.to_string()))?;
+        run.finish().map_err(|error| wrong(error.to_string()))
+    }
+}
+
+/// Applies `work` to all items, `jobs` at a time. The results are in the order of the items whatever the number of jobs.
+///
+/// # Errors
+/// The first error in that order.
+pub(crate) fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    jobs: NonZeroUsize,
+    work: impl Fn(&T) -> Result<R, TrialError> + Sync,
+) -> Result<Vec<R>, TrialError> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Result<R, TrialError>)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.get().min(items.len()) {
+            scope.spawn(|| {
+                while let Some((place, item)) = {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    items.get(place).map(|item| (place, item))
+                } {
+                    let result = work(item);
+                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((place, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Runs all trials, `jobs` at a time.
+///
+/// # Errors
+/// The first that cannot be run.
+pub(crate) fn run_all(trials: &[Trial], jobs: NonZeroUsize) -> Result<Vec<Outcome>, TrialError> {
+    in_parallel(trials, jobs, Trial::run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_keep_their_order() {
+        let items: Vec<u64> = (0..100).collect();
+        let jobs = NonZeroUsize::new(4).unwrap_or(NonZeroUsize::MIN);
+        let squares = in_parallel(&items, jobs, |item| Ok(item * item)).expect("no item fails");
+        assert!(squares.iter().zip(&items).all(|(square, item)| *square == item * item));
+    }
+
+    #[test]
+    fn a_wrong_scenario_is_named() {
+        let trial = Trial { name: "odd".to_owned(), scenario: "x = 1".to_owned(), seed: 1 };
+        let error = trial.run().expect_err("no scenario").to_string();
+        assert!(error.contains("odd"), "{error}");
+    }
+}
