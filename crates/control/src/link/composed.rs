@@ -189,8 +189,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     fn update_readiness(&mut self, now: Instant, station: StationId, category: Category) {
         let window = self.config.window;
         let session = &mut self.station(station).sessions[category.index()];
-        let readiness = if session.waiting() > 0 {
-            Readiness::Retries
+        let readiness = if let Some(first) = session.first_retry() {
+            Readiness::Retries { since: first.packet.enqueued() }
         } else if session.fresh_room(window) == 0 {
             Readiness::Blocked
         } else {
@@ -247,10 +247,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         Some(packet)
     }
 
-    fn peek_size(&self, station: StationId, category: Category) -> Option<ByteCount> {
-        match &self.lower {
-            Some(lower) => lower.queue.peek_size(station, category),
-            None => self.upper.peek_size(station, category),
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        match &mut self.lower {
+            Some(lower) => lower.queue.next_size(station, category),
+            None => self.upper.next_size(station, category),
         }
     }
 
@@ -303,7 +303,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
                 break;
             }
             if !mpdus.is_empty()
-                && let Some(next) = self.peek_size(station, category)
+                && let Some(next) = self.next_size(station, category)
                 && with(psdu, next + self.config.overhead) > max_psdu
             {
                 break;

@@ -120,8 +120,8 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.dequeue(now, station, category, dropped))
     }
 
-    fn peek_size(&self, station: StationId, category: Category) -> Option<ByteCount> {
-        each!(self, queue => queue.peek_size(station, category))
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        each!(self, queue => queue.next_size(station, category))
     }
 
     fn has_backlog(&self, category: Category) -> bool {

@@ -257,7 +257,7 @@ impl<P: Payload> Queue<P> for Codel<P> {
         packet
     }
 
-    fn peek_size(&self, station: StationId, category: Category) -> Option<ByteCount> {
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
         self.lists.first_size(station, category)
     }
 

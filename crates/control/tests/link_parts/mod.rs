@@ -109,8 +109,8 @@ impl Queue<Packet> for Watched {
         packet
     }
 
-    fn peek_size(&self, station: StationId, category: Category) -> Option<ByteCount> {
-        self.queue.peek_size(station, category)
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.queue.next_size(station, category)
     }
 
     fn has_backlog(&self, category: Category) -> bool {

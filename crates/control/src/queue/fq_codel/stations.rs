@@ -114,7 +114,7 @@ impl Stations {
     fn is_held(&self, entry: &Entry) -> bool {
         match entry.readiness {
             Readiness::Blocked => true,
-            Readiness::Retries => false,
+            Readiness::Retries { .. } => false,
             Readiness::Fresh => self.is_over_limit(entry),
         }
     }
@@ -180,7 +180,8 @@ impl Stations {
                 }
                 entry.round = lists.round;
                 refills += 1;
-            } else if entry.readiness == Readiness::Retries || has_packets(StationId(station)) {
+            } else if matches!(entry.readiness, Readiness::Retries { .. }) || has_packets(StationId(station))
+            {
                 return Some(StationId(station));
             } else {
                 front.pop_front();
@@ -246,7 +247,7 @@ impl Stations {
     pub(super) fn set_readiness(&mut self, station: StationId, category: usize, readiness: Readiness) {
         self.station(station).by_category[category].readiness = readiness;
         self.unpark(station.0, category);
-        if readiness == Readiness::Retries {
+        if matches!(readiness, Readiness::Retries { .. }) {
             self.activate(station, category);
         }
     }
@@ -340,7 +341,7 @@ mod tests {
         let mut stations = stations(Some(AirtimeQueueLimit::default()), 1);
         stations.on_handed(StationId(0), BE, Span::from_millis(30));
         assert_eq!(select(&mut stations), None);
-        stations.set_readiness(StationId(0), BE, Readiness::Retries);
+        stations.set_readiness(StationId(0), BE, Readiness::Retries { since: airbound_units::Instant::ZERO });
         assert_eq!(select(&mut stations), Some(0));
         assert!(!stations.may_hand(StationId(0), BE), "nothing new joins it");
         stations.set_readiness(StationId(0), BE, Readiness::Fresh);
@@ -402,7 +403,7 @@ mod tests {
         let mut stations = stations(None, 3);
         assert_eq!(stations.select(BE, |station| station.0 == 2), Some(StationId(2)));
         stations.activate(StationId(0), BE);
-        stations.set_readiness(StationId(1), BE, Readiness::Retries);
+        stations.set_readiness(StationId(1), BE, Readiness::Retries { since: airbound_units::Instant::ZERO });
         stations.charge(StationId(2), BE, Span::from_millis(1));
         let mut seen = Vec::new();
         for _ in 0..2 {
