@@ -285,6 +285,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let mut psdu = ByteCount::ZERO;
         let with = |psdu: ByteCount, size| psdu.padded_to(SUBFRAME_ALIGNMENT) + DELIMITER + size;
         let window = self.config.window;
+        let mut window_end = None;
         let estimate = (self.lower.is_none() && self.upper.counts_below()).then(|| self.estimate(station));
         while mpdus.len() < max_mpdus as usize {
             let session = &mut self.station(station).sessions[category.index()];
@@ -299,7 +300,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
                 mpdus.push(retry);
                 continue;
             }
-            if !session.admits(mpdus.first().map(|mpdu: &Mpdu<P>| mpdu.sequence), window) {
+            let first = mpdus.first().map(|mpdu: &Mpdu<P>| mpdu.sequence);
+            let end = *window_end.get_or_insert_with(|| session.window_end(first, window));
+            if session.next_sequence() >= end {
                 break;
             }
             if !mpdus.is_empty()

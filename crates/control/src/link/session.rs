@@ -43,11 +43,16 @@ impl<P> Session<P> {
         self.window_start().saturating_add(u64::from(size)).saturating_sub(self.next_sequence)
     }
 
-    /// Whether a new packet lies within a window of `size` that begins at the oldest MPDU that is not settled: one that waits, one
-    /// in the hardware, or `first` of the aggregate that is being formed.
-    pub(super) fn admits(&self, first: Option<u64>, size: u16) -> bool {
-        let first = first.unwrap_or(self.next_sequence);
-        self.fresh_room(size) > 0 && self.next_sequence < first.saturating_add(u64::from(size))
+    /// The sequence number from which on the window of `size` admits nothing. It begins at the oldest MPDU that is not settled: one that
+    /// waits, one in the hardware, or `first` of the aggregate that is being formed; it stands while fresh packets are added.
+    pub(super) fn window_end(&self, first: Option<u64>, size: u16) -> u64 {
+        let start = self.window_start().min(first.unwrap_or(u64::MAX));
+        start.saturating_add(u64::from(size))
+    }
+
+    /// The sequence number of the next new packet.
+    pub(super) const fn next_sequence(&self) -> u64 {
+        self.next_sequence
     }
 
     /// Numbers a new packet.
@@ -127,7 +132,8 @@ mod tests {
         {
             sent.push(retry.sequence);
         }
-        while sent.len() < most && session.admits(sent.first().copied(), window) {
+        let end = session.window_end(sent.first().copied(), window);
+        while sent.len() < most && session.next_sequence() < end {
             sent.push(session.number());
         }
         if let Some(&lowest) = sent.first() {
