@@ -1,0 +1,219 @@
+//! Single rules of a composed link, each with its numbers.
+
+#[allow(dead_code)]
+mod link_parts;
+
+use airbound_control::link::{
+    AckBitmap, Composed, Grant, Link, LinkConfig, LowerQueue, Returned, Room, TxReport,
+};
+use airbound_control::payload::StationId;
+use airbound_control::queue::{AnyQueue, Fifo, FifoConfig};
+use airbound_control::rate::{AnyRate, Capabilities, FixedConfig, LinkStats, MinstrelHtConfig, RateConfig};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::edca::Category;
+use airbound_wifi::rate::{GuardInterval, Rate, Width};
+use link_parts::{Packet, Watched};
+
+const NOW: Instant = Instant::from_nanos(1_000_000_000);
+const BE: Category = Category::Be;
+
+type TestLink = Composed<Packet, Watched, AnyQueue<Packet>, AnyRate>;
+
+fn vht(mcs: u8) -> Rate {
+    Rate::vht(mcs, 1, Width::Mhz20, GuardInterval::Ns800).expect("exists")
+}
+
+fn config() -> LinkConfig {
+    LinkConfig {
+        ampdu: AmpduLimits::vht(),
+        overhead: ByteCount::new(38),
+        window: 64,
+        max_grants: 3,
+        give_up_after: None,
+    }
+}
+
+fn link(queue: &str, rate: Rate) -> TestLink {
+    let rate = RateConfig::Fixed(FixedConfig::default()).build(&Capabilities::only(rate), 1);
+    Composed::new(Watched::new(queue), None, rate.expect("valid"), config())
+}
+
+fn fill(link: &mut TestLink, stations: &[u16], packets: usize) {
+    let mut dropped = Vec::new();
+    for number in 0..packets {
+        for &station in stations {
+            let at = NOW + Span::from_micros(number as u64);
+            link.enqueue(at, Packet::new(number, 0, station, BE, 1500), &mut dropped);
+        }
+    }
+    assert!(dropped.is_empty());
+}
+
+fn next(link: &mut TestLink) -> Option<Grant<Packet>> {
+    link.next(NOW, Room { category: BE, max_duration: Span::from_micros(5484) }, &mut Vec::new())
+}
+
+fn report(link: &mut TestLink, grant: Grant<Packet>, arrived: impl Fn(u64) -> bool) -> Returned<Packet> {
+    let mut acknowledged = AckBitmap::NONE;
+    for (index, mpdu) in grant.mpdus.iter().enumerate() {
+        if arrived(mpdu.sequence) {
+            acknowledged.set(index);
+        }
+    }
+    let mut returned = Returned::default();
+    let report = TxReport {
+        used: grant.series.used(1),
+        handed: NOW,
+        started: Some(NOW),
+        ended: NOW,
+        airtime: Some(Span::from_millis(1)),
+        acknowledged,
+        boundaries_known: true,
+        grant,
+    };
+    link.on_report(NOW, report, &mut returned);
+    returned
+}
+
+fn sequences(grant: &Grant<Packet>) -> Vec<u64> {
+    grant.mpdus.iter().map(|mpdu| mpdu.sequence).collect()
+}
+
+#[test]
+fn a_full_aggregate_does_not_give_its_station_another_turn() {
+    // At 6.5 Mbit/s 5.484 ms hold two packets: each aggregate ends because the third does not fit.
+    let mut link = link("kind = \"fifo\"", vht(0));
+    fill(&mut link, &[1, 2], 6);
+    let mut turns = Vec::new();
+    while let Some(grant) = next(&mut link) {
+        turns.push((grant.station.0, grant.mpdus.len()));
+        report(&mut link, grant, |_| true);
+    }
+    assert_eq!(turns, [(1, 2), (2, 2), (1, 2), (2, 2), (1, 2), (2, 2)]);
+}
+
+#[test]
+fn the_receiver_is_told_of_a_hole_when_nothing_older_may_come() {
+    let mut link = link("kind = \"fifo\"", vht(8));
+    fill(&mut link, &[1], 1);
+    let oldest = next(&mut link).expect("0");
+    fill(&mut link, &[1], 1);
+    for _ in 0..2 {
+        let newer = next(&mut link).expect("1");
+        assert_eq!(sequences(&newer), [1]);
+        let returned = report(&mut link, newer, |_| false);
+        assert_eq!((returned.dropped.len(), returned.window_start), (0, None));
+    }
+    let newer = next(&mut link).expect("1, in its third grant");
+    let given_up = report(&mut link, newer, |_| false);
+    assert_eq!((given_up.dropped.len(), given_up.window_start), (1, Some(0)), "0 is still on its way");
+    let settled = report(&mut link, oldest, |_| true);
+    assert_eq!((settled.dropped.len(), settled.window_start), (0, Some(2)));
+    fill(&mut link, &[1], 1);
+    let next = next(&mut link).expect("2");
+    assert_eq!(report(&mut link, next, |_| true).window_start, None, "told once");
+}
+
+#[test]
+fn one_mpdu_is_answered_by_an_ack() {
+    let mut link = link("kind = \"fifo\"", vht(8));
+    fill(&mut link, &[1], 1);
+    let alone = next(&mut link).expect("a packet");
+    // VHT puts a delimiter before it all the same.
+    assert_eq!((alone.aggregated, alone.psdu), (false, ByteCount::new(1538 + 4)));
+    let ht = Rate::ht(7, Width::Mhz20, GuardInterval::Ns800).expect("exists");
+    let mut link = self::link("kind = \"fifo\"", ht);
+    fill(&mut link, &[1], 1);
+    assert_eq!(next(&mut link).expect("a packet").psdu, ByteCount::new(1538));
+    fill(&mut link, &[1], 2);
+    let pair = next(&mut link).expect("two packets");
+    // 4 + 1538, padded to 1544, and 4 + 1538.
+    assert_eq!((pair.aggregated, pair.psdu), (true, ByteCount::new(1544 + 1542)));
+}
+
+#[test]
+fn samples_go_alone() {
+    let rate = RateConfig::MinstrelHt(MinstrelHtConfig::default()).build(&Capabilities::default(), 1);
+    let mut link: TestLink =
+        Composed::new(Watched::new("kind = \"fifo\""), None, rate.expect("valid"), config());
+    let (mut samples, mut most) = (0, 0);
+    for millis in 0..2000 {
+        let now = NOW + Span::from_millis(millis);
+        while link.backlog().packets < 64 {
+            link.enqueue(now, Packet::new(0, 0, 1, BE, 1500), &mut Vec::new());
+        }
+        let room = Room { category: BE, max_duration: Span::from_micros(5484) };
+        let grant = link.next(now, room, &mut Vec::new()).expect("packets wait");
+        if grant.series.probe {
+            samples += 1;
+            assert_eq!(grant.mpdus.len(), 1);
+        }
+        most = most.max(grant.mpdus.len());
+        let mut returned = Returned::default();
+        let report = TxReport {
+            used: grant.series.used(1),
+            handed: now,
+            started: None,
+            ended: now,
+            airtime: None,
+            acknowledged: AckBitmap::first(grant.mpdus.len()),
+            boundaries_known: true,
+            grant,
+        };
+        link.on_report(now, report, &mut returned);
+    }
+    // One each 20 ms, while there is something to sample.
+    assert!((30..=140).contains(&samples) && most > 30, "{samples} {most}");
+}
+
+#[test]
+fn a_dictated_rate_bounds_the_aggregate_and_is_what_the_queue_expects() {
+    let mut link = link("kind = \"linux\"", vht(8));
+    let stats = LinkStats { rate: Some(BitRate::from_mbps(10)), ..LinkStats::default() };
+    link.on_link_stats(NOW, StationId(1), &stats);
+    fill(&mut link, &[1], 20);
+    let grant = next(&mut link).expect("packets");
+    // 5.484 ms less 44 µs at 10 Mbit/s are 6800 B: four subframes of 1544 B.
+    assert_eq!(grant.mpdus.len(), 4);
+    let told = link.queue().throughput[&StationId(1)];
+    assert!((9.0..10.0).contains(&told.as_mbps_f64()), "{told}");
+    // 1538 B in 1230 µs, and half of the 40 µs.
+    let below = link.queue().below[&(StationId(1), BE)];
+    assert_eq!(below, Span::from_micros(4 * 1248) + Span::from_micros(1248));
+}
+
+#[test]
+fn a_driver_holds_no_more_than_its_depth_in_flight_packets_included() {
+    let rate = RateConfig::Fixed(FixedConfig::default()).build(&Capabilities::only(vht(8)), 1);
+    let queue = Fifo::new(FifoConfig::default()).map(AnyQueue::Fifo).expect("valid");
+    let lower = Some(LowerQueue { queue, depth: 10 });
+    let mut link: TestLink =
+        Composed::new(Watched::new("kind = \"fifo\""), lower, rate.expect("valid"), config());
+    fill(&mut link, &[1], 30);
+    assert_eq!(link.queue().waiting[BE.index()], 20);
+    let grant = next(&mut link).expect("packets");
+    assert_eq!(
+        (grant.mpdus.len(), link.queue().waiting[BE.index()]),
+        (10, 20),
+        "all ten are in the hardware"
+    );
+    assert!(next(&mut link).is_none());
+    // Seven arrive: seven may follow; three are sent again.
+    report(&mut link, grant, |sequence| sequence < 7);
+    let grant = next(&mut link).expect("packets");
+    assert_eq!(sequences(&grant), (7..17).collect::<Vec<_>>());
+    assert_eq!(link.queue().waiting[BE.index()], 13);
+}
+
+#[test]
+fn slow_stations_are_known_to_the_queue() {
+    let mut link = link("kind = \"linux\"", vht(0));
+    for station in 1..=3 {
+        link.on_link_stats(NOW, StationId(station), &LinkStats::default());
+    }
+    let told: Vec<f64> = link.queue().throughput.values().map(|rate| rate.as_mbps_f64()).collect();
+    // 1200 B of 1238 at 6.5 Mbit/s, and half of 40 µs: below 6 Mbit/s for each of three.
+    assert_eq!(told.len(), 3);
+    assert!(told.iter().all(|mbps| (6.1..6.3).contains(mbps)), "{told:?}");
+}
