@@ -67,6 +67,7 @@ impl Simulation {
                 let connection = &mut self.parts.connections[number];
                 if let Some(ack) = connection.in_flight.take(packet.tag) {
                     connection.sender.on_ack(now, &ack);
+                    connection.fill_buffer(now);
                     self.drive(number);
                 }
             }
@@ -196,23 +197,25 @@ impl Simulation {
     pub(super) fn on_application(&mut self, number: usize) {
         let now = self.now;
         let connection = &mut self.parts.connections[number];
-        let unsent = connection.sender.unsent();
+        let unsent = connection.sender.unsent() + connection.unwritten;
         let (write, skipped) = connection.application.on_time(now, unsent, connection.written);
         if let Some(frame) = skipped {
             self.parts.meters.on_frame_skipped(connection.data, frame.frame, frame.created);
         }
-        let amount = match write {
-            Write::Nothing => None,
-            Write::Unlimited => Some(Backlog::Unlimited),
+        match write {
+            Write::Nothing => {}
+            Write::Unlimited => {
+                connection.sender.write(now, Backlog::Unlimited);
+                self.drive(number);
+            }
             Write::Bytes(bytes) => {
                 connection.written += bytes.as_u64();
+                connection.unwritten += bytes;
                 self.parts.meters.on_offered(connection.data, now, bytes);
-                Some(Backlog::Bytes(bytes))
+                connection.fill_buffer(now);
+                self.drive(number);
             }
-        };
-        if let Some(amount) = amount {
-            connection.sender.write(now, amount);
-            self.drive(number);
+            Write::End => connection.sender.end_backlog(),
         }
         self.schedule_application(number);
     }

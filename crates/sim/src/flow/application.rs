@@ -14,6 +14,8 @@ pub(crate) enum Write {
     Unlimited,
     /// So much.
     Bytes(ByteCount),
+    /// Nothing more, if it wrote without end.
+    End,
     /// Nothing.
     Nothing,
 }
@@ -32,7 +34,7 @@ pub(crate) struct PendingFrame {
 #[derive(Debug)]
 pub(crate) enum Application {
     /// A transfer without end.
-    Bulk { start: Instant, stop: Instant, started: bool },
+    Bulk { next: Option<Instant>, stop: Instant },
     /// Writes at a rate, as `iperf3 -b` does: a chunk at a time.
     Paced { next: Instant, stop: Instant, interval: Span, chunk: ByteCount },
     /// Transfers of a size; the next begins an exponential time after the last has arrived.
@@ -87,7 +89,7 @@ impl Application {
     /// When it wants to be asked next; `None` if only an arrival can wake it, or nothing.
     pub(crate) fn next(&self) -> Option<Instant> {
         match self {
-            Self::Bulk { start, started, .. } => (!started).then_some(*start),
+            Self::Bulk { next, .. } => *next,
             Self::Paced { next, stop, .. } => (next < stop).then_some(*next),
             Self::Transfers { next, stop, open, .. } => (open.is_none() && next < stop).then_some(*next),
             Self::Video(video) => {
@@ -106,12 +108,12 @@ impl Application {
         end: u64,
     ) -> (Write, Option<SkippedFrame>) {
         match self {
-            Self::Bulk { start, stop, started } => {
-                if *started || now < *start || now >= *stop {
+            Self::Bulk { next, stop } => {
+                if next.is_none_or(|at| now < at) {
                     return (Write::Nothing, None);
                 }
-                *started = true;
-                (Write::Unlimited, None)
+                *next = (now < *stop).then_some(*stop);
+                (if now < *stop { Write::Unlimited } else { Write::End }, None)
             }
             Self::Paced { next, interval, chunk, .. } => {
                 if now < *next {

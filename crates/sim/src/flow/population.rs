@@ -142,7 +142,7 @@ impl Population {
             }
             Traffic::Tcp(bulk) => {
                 let application = match bulk.limit {
-                    None => Application::Bulk { start: when.start, stop: when.stop, started: false },
+                    None => Application::Bulk { next: Some(when.start), stop: when.stop },
                     Some(rate) => {
                         // Chunks of a millisecond, and at least one segment: what iperf3's pacing timer does.
                         let chunk = rate.bytes_in(Span::from_millis(1)).max(ByteCount::new(1448));
@@ -233,6 +233,7 @@ impl Population {
             application,
             in_flight: AckTable::default(),
             written: 0,
+            unwritten: ByteCount::ZERO,
             segments: 0,
             acks: 0,
             timers: [Instant::MAX; 2],

@@ -1,8 +1,8 @@
 //! A TCP connection between the server and a station.
 
 use airbound_control::payload::FlowId;
-use airbound_control::sender::{Ack, TcpReceiver, TcpSender};
-use airbound_units::Instant;
+use airbound_control::sender::{Ack, Backlog, TcpReceiver, TcpSender};
+use airbound_units::{ByteCount, Instant};
 
 use super::application::Application;
 
@@ -55,10 +55,21 @@ pub(crate) struct Connection {
     pub(crate) receiver: TcpReceiver,
     pub(crate) application: Application,
     pub(crate) in_flight: AckTable,
-    /// Bytes written by the application in all.
+    /// Bytes that the application has handed over in all.
     pub(crate) written: u64,
+    /// Of them, what waits for room in the send buffer: the application is blocked.
+    pub(crate) unwritten: ByteCount,
     pub(crate) segments: u64,
     pub(crate) acks: u64,
     /// When the pending timer of each side fires; `Instant::MAX` for none.
     pub(crate) timers: [Instant; 2],
+}
+
+impl Connection {
+    /// Lets the application write as much of what it has as fits in the send buffer.
+    pub(crate) fn fill_buffer(&mut self, now: Instant) {
+        if self.unwritten > ByteCount::ZERO {
+            self.unwritten -= self.sender.write(now, Backlog::Bytes(self.unwritten));
+        }
+    }
 }
