@@ -138,6 +138,7 @@ impl Simulation {
                 .move_window(sequence, |item| arrivals.push(item));
             self.deliver_all(&mut arrivals, now);
             self.arrivals = arrivals;
+            self.schedule_release(peer, way, category);
         }
         self.returned = returned;
         gave_up
@@ -176,19 +177,31 @@ impl Simulation {
             self.deliver_all(&mut arrivals, received);
         }
         self.arrivals = arrivals;
-        let buffer = &self.reorder[peer.index()][way][one.category.index()];
-        if let Some(at) = buffer.next_release() {
-            self.schedule(at, Event::Release(peer, way, one.category));
+        self.schedule_release(peer, way, one.category);
+    }
+
+    /// Sees to it that a receiver does not wait for what is missing for ever.
+    fn schedule_release(&mut self, peer: StationId, way: usize, category: Category) {
+        let pending = &mut self.releases[peer.index()][way][category.index()];
+        // An event that comes too soon sets the next one.
+        if *pending == Instant::MAX
+            && let Some(at) = self.reorder[peer.index()][way][category.index()].next_release()
+        {
+            *pending = at;
+            self.schedule(at, Event::Release(peer, way, category));
         }
     }
 
     /// A receiver has waited long enough for what is missing.
     pub(super) fn on_release(&mut self, peer: StationId, way: usize, category: Category) {
         let now = self.now;
+        self.releases[peer.index()][way][category.index()] = Instant::MAX;
         let mut arrivals = std::mem::take(&mut self.arrivals);
         self.reorder[peer.index()][way][category.index()].expire(now, |item| arrivals.push(item));
         self.deliver_all(&mut arrivals, now);
         self.arrivals = arrivals;
+        // Behind this hole there may be another, younger one.
+        self.schedule_release(peer, way, category);
     }
 
     fn deliver_all(&mut self, arrivals: &mut Vec<Arrival>, released: Instant) {

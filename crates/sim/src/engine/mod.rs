@@ -207,6 +207,8 @@ pub(crate) struct Simulation {
     processed: u64,
     // Lists that are filled and emptied again and again.
     dropped: Vec<Dropped<Packet>>,
+    /// When each of them is looked at next; `Instant::MAX` for never.
+    releases: Vec<[[Instant; 4]; 2]>,
     returned: Returned<Packet>,
     arrivals: Vec<Arrival>,
     winners: Vec<u32>,
@@ -232,6 +234,7 @@ impl Simulation {
             dropped: Vec::new(),
             returned: Returned::default(),
             arrivals: Vec::new(),
+            releases: vec![[[Instant::MAX; 4]; 2]; parts.nodes.len()],
             winners: Vec::new(),
             losers: Vec::new(),
             parts,
