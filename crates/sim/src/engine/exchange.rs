@@ -224,13 +224,13 @@ impl Simulation {
         if longest < SHORTEST_PPDU {
             return false;
         }
-        let ahead = matches!(self.parts.nodes[node.index()].forming, super::Forming::Ahead(_));
         if self.parts.nodes[node.index()].hardware[category.index()].is_empty()
             && !self.form_within(node, category, self.now, longest)
         {
             return false;
         }
-        if ahead && !self.fits(node, category, start, one.opportunity_end) {
+        // One that was formed before, or a single packet that is too long, waits for the next opportunity.
+        if !self.fits(node, category, start, one.opportunity_end) {
             return false;
         }
         let end =
