@@ -51,6 +51,11 @@ impl Edcaf {
         self.ready.is_some()
     }
 
+    /// Since when it has something to send, if it has.
+    pub(crate) const fn ready_since(&self) -> Option<Instant> {
+        self.ready
+    }
+
     /// Whether the state can still change while others use the channel.
     pub(crate) const fn is_active(&self) -> bool {
         self.ready.is_some() || self.backoff.is_some()

@@ -107,6 +107,12 @@ impl Simulation {
             self.take_in(node);
             self.form(node, category, self.now);
         }
+            let since = self.parts.edcafs[edcaf as usize].ready_since();
+            let first = self.parts.nodes[node.index()].hardware[category.index()].front_mut();
+            if let (Some(first), Some(since)) = (first, since) {
+                // An aggregate formed at access contended before it had a shape.
+                first.contending = since;
+            }
         if self.parts.nodes[node.index()].hardware[category.index()].is_empty() {
             // What waited was dropped, or may not go now.
             self.parts.edcafs[edcaf as usize].clear_ready();
