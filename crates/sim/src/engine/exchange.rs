@@ -233,8 +233,7 @@ impl Simulation {
         if !self.fits(node, category, start, one.opportunity_end) {
             return false;
         }
-        let end =
-            self.start_exchange(edcaf_of(node, category) as u32, start, false, Some(one.opportunity_end));
+        let end = self.start_exchange(edcaf_of(node, category) as u32, start, 1, Some(one.opportunity_end));
         self.schedule(end, Event::ExchangeEnd);
         true
     }

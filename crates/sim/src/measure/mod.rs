@@ -245,7 +245,8 @@ impl Meters {
 
     pub(crate) fn on_exchange(&mut self, view: &ExchangeView<'_>) {
         let one = view.on_air;
-        let airtime = one.course.end - one.start;
+        // Those who collide share the time that they waste: all shares together never exceed the whole.
+        let airtime = (one.course.end - one.start) / u64::from(one.transmitters);
         let peer = if one.node == ACCESS_POINT { view.grant.station } else { one.node };
         let mpdus = view.grant.mpdus.len() as u16;
         let acknowledged = one.acknowledged.count();
@@ -267,7 +268,7 @@ impl Meters {
                 mpdus,
                 acked: acknowledged,
                 size: view.grant.psdu,
-                collided: one.collided,
+                collided: one.collided(),
             });
         }
         if self.wants_air {
