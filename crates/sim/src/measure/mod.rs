@@ -158,7 +158,7 @@ impl<'a> ExchangeView<'a> {
     /// Whether another transmission overlapped.
     #[must_use]
     pub const fn collided(&self) -> bool {
-        self.on_air.collided
+        self.on_air.collided()
     }
 
     /// Whether the MPDUs form an A-MPDU, which a block acknowledgement answers.
