@@ -97,7 +97,10 @@ fn flow_summary(meter: &FlowMeter, measured: Span, stations: &[String]) -> FlowS
         offered_mbps: offered,
         goodput_mbps: goodput,
         latency_ms: meter.latency().latency().stats(),
-        loss_rate: (books.sent > 0).then(|| dropped as f64 / books.sent as f64),
+        loss_rate: match books.delivered + dropped {
+            0 => None,
+            settled => Some(dropped as f64 / settled as f64),
+        },
         packets: PacketCounts {
             sent: books.sent,
             delivered: books.delivered,
