@@ -121,10 +121,13 @@ fn higher_categories_go_first() {
 
 #[test]
 fn video_sends_several_ppdus_in_one_opportunity() {
-    for rts in ["", "rts-threshold = \"0 B\"\n"] {
+    // 8 MPDUs of 1544 B: 141 symbols, 604 us, and 48 us for the answer; 5: 88 symbols, 392 us. RTS and CTS add 88 us.
+    for (rts, mpdus, exchange) in
+        [("", 8, 652), ("rts-threshold = \"0 B\"\n", 8, 740), ("rts-threshold = \"0 B\"\n", 5, 528)]
+    {
         let text = format!(
             "duration = \"1 s\"\n[air]\nstandard = \"vht\"\nbeacons = false\n{rts}[access-point]\npreset = \"direct\"\n\
-             [access-point.path]\nmax-ampdu-mpdus = 8\n[scheme]\nqueue = \"fifo\"\nrate = \"fixed\"\n\
+             [access-point.path]\nmax-ampdu-mpdus = {mpdus}\n[scheme]\nqueue = \"fifo\"\nrate = \"fixed\"\n\
              [[station]]\nname = \"s\"\nrate = \"VHT80 MCS4 1SS LGI\"\n\
              [[flow]]\nname = \"f\"\nkind = \"cbr\"\nstation = \"s\"\ncategory = \"vi\"\nrate = \"200 Mbit/s\"\nsize = \"1472 B\"\n"
         );
@@ -143,9 +146,7 @@ fn video_sends_several_ppdus_in_one_opportunity() {
         }
         let limit = Span::from_micros(94 * 32);
         assert!(opportunities.iter().all(|(start, end, _)| *end - *start <= limit));
-        // 8 MPDUs of 1544 B: 141 symbols, 604 us, and 48 us for the answer. Four of them and three SIFS, then what
-        // fits in the rest.
-        let exchange = 604 + 48 + if rts.is_empty() { 0 } else { 88 };
+        // As many full exchanges as fit with a SIFS between them, then what fits in the rest.
         let full = 3008 / (exchange + 16);
         let counts: Vec<u32> = opportunities.iter().map(|(.., count)| *count).collect();
         let good = counts.iter().filter(|count| (full..=full + 1).contains(*count)).count();

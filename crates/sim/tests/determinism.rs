@@ -74,7 +74,7 @@ fn another_seed_gives_another_run() {
 /// The PHY rate that the ideal rate control chose, over time: it follows the channel alone.
 fn rates(queue: &str, seed: u64) -> Vec<TxopRow> {
     let scenario = simulate::scenario(&format!(
-        "seed = {seed}\nduration = \"4 s\"\n[air]\nstandard = \"vht\"\n[scheme]\nqueue = \"{queue}\"\nrate = \"ideal\"\n\
+        "seed = {seed}\nduration = \"10 s\"\n[air]\nstandard = \"vht\"\n[scheme]\nqueue = \"{queue}\"\nrate = \"ideal\"\n\
          [access-point]\npreset = \"direct\"\n[[station]]\nname = \"s\"\n\
          channel = {{ kind = \"log-distance\", distance = \"15 m\", shadowing = \"4 dB\", fading = {{ kind = \"rayleigh\", speed = \"0.2 m/s\" }} }}\n\
          [[flow]]\nname = \"f\"\nkind = \"tcp\"\nstation = \"s\"\n[[flow]]\nname = \"g\"\nkind = \"poisson\"\nstation = \"s\"\nrate = \"40 Mbit/s\"\n"
@@ -105,7 +105,7 @@ fn every_scheme_meets_the_same_channel() {
         let other = rates(queue, 3);
         assert!(fifo.len() != other.len() || fifo != other, "the schemes behave alike");
         let share = agreement(&fifo, &other);
-        assert!(share > 0.97, "{queue}: {share}");
+        assert!(share > 0.93, "{queue}: {share}");
     }
     let elsewhere = agreement(&fifo, &rates("fifo", 4));
     assert!(elsewhere < 0.7, "{elsewhere}");

@@ -244,6 +244,22 @@ fn video_keeps_its_rhythm_alone_and_skips_frames_when_starved() {
 }
 
 #[test]
+fn a_frame_that_lost_a_packet_is_missed() {
+    let vr = "[wire]\nloss = 0.002\n".to_owned()
+        + &flow_text("vr", "a", "kind = \"vr\"\nrate = \"45 Mbit/s\"\ntransport = \"udp\"");
+    let (outcome, rows) =
+        observed(&fast_link("linux", &vr).replace("duration = \"4 s\"", "duration = \"30 s\""));
+    let vr = flow(&outcome, "vr");
+    // A frame of 187.5 kB is 128 packets, of which none may be missing.
+    let whole = 0.998_f64.powi(128);
+    assert_within(vr.fps.unwrap(), 30.0 * whole, 0.05, "frames per second");
+    assert_within(vr.stall_rate.unwrap(), 1.0 - whole, 0.15, "stall rate");
+    let of = |fate: FrameFate| rows.frames.iter().filter(|frame| frame.fate == fate).count();
+    // One in 30 ms for 32 s, of which the last may be under way.
+    assert!((958..=960).contains(&(of(FrameFate::Delivered) + of(FrameFate::Lost))));
+}
+
+#[test]
 fn a_download_ends_when_it_is_stopped() {
     let text = fast_link("linux", &flow_text("tcp", "a", "kind = \"tcp\"\nstop = \"3 s\""));
     let (outcome, rows) = observed(&text);

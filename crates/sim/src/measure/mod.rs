@@ -271,6 +271,9 @@ impl Meters {
         if self.wants_series {
             meter.on_window_latency(arrived - packet.sent);
         }
+        while let Some(frame) = meter.lost_frame(packet) {
+            self.observer.on_frame(&frame);
+        }
         if let Some(frame) = meter.frames_of_datagrams(packet, arrived) {
             self.observer.on_frame(&frame);
         }
@@ -436,6 +439,8 @@ impl FeedObserver for Meters {
 
     fn on_frame(&mut self, frame: &FrameStart) {
         let measured = frame.created >= self.measured_from;
-        self.flow(frame.flow).on_frame_start(frame, measured);
+        if let Some(lost) = self.flow(frame.flow).on_frame_start(frame, measured) {
+            self.observer.on_frame(&lost);
+        }
     }
 }
