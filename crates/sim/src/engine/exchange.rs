@@ -162,7 +162,8 @@ impl Simulation {
             let received = self.parts.phy.received(&one.course, end);
             let arrival = Arrival {
                 packet: mpdu.packet,
-                last_transmission: one.course.ppdu_start,
+                // RTS and CTS are part of the transmission that they announce.
+                last_transmission: one.start,
                 received,
                 completed: one.course.end,
                 tries: tries.saturating_add(mpdu.retries),
@@ -205,11 +206,9 @@ impl Simulation {
     }
 
     fn deliver_all(&mut self, arrivals: &mut Vec<Arrival>, released: Instant) {
-        for place in 0..arrivals.len() {
-            let arrival = arrivals[place];
+        for arrival in arrivals.drain(..) {
             self.deliver(&arrival, released.max(arrival.received));
         }
-        arrivals.clear();
     }
 
     /// Sends the next PPDU of the same category without contending, if the TXOP has room for it.

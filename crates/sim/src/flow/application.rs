@@ -14,6 +14,8 @@ pub(crate) enum Write {
     Unlimited,
     /// So much.
     Bytes(ByteCount),
+    /// So much, in a new connection.
+    Anew(ByteCount),
     /// Nothing more, if it wrote without end.
     End,
     /// Nothing.
@@ -37,12 +39,13 @@ pub(crate) enum Application {
     Bulk { next: Option<Instant>, stop: Instant },
     /// Writes at a rate, as `iperf3 -b` does: a chunk at a time.
     Paced { next: Instant, stop: Instant, interval: Span, chunk: ByteCount },
-    /// Transfers of a size; the next begins an exponential time after the last has arrived.
+    /// Transfers of a size, each in a connection of its own. They begin at exponential intervals; one whose time comes while
+    /// the last is under way begins when that has arrived.
     Transfers {
         next: Instant,
         stop: Instant,
         size: ByteCount,
-        pause: Span,
+        interval: Span,
         draws: Stream,
         open: Option<Transfer>,
     },
@@ -125,12 +128,13 @@ impl Application {
                 let bound = *chunk * (Span::from_millis(100).div_floor(*interval)).max(2);
                 (if unsent < bound { Write::Bytes(*chunk) } else { Write::Nothing }, None)
             }
-            Self::Transfers { next, size, open, .. } => {
+            Self::Transfers { next, size, interval, draws, open, .. } => {
                 if open.is_some() || now < *next {
                     return (Write::Nothing, None);
                 }
-                *open = Some(Transfer { began: now, end: end + size.as_u64() });
-                (Write::Bytes(*size), None)
+                *open = Some(Transfer { began: *next, end: end + size.as_u64() });
+                *next += interval.mul_f64(draws.exponential()).max(Span::from_nanos(1));
+                (Write::Anew(*size), None)
             }
             Self::Video(video) => video.on_time(now, unsent),
         }
