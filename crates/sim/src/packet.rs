@@ -47,6 +47,7 @@ pub struct Packet {
 impl Packet {
     /// A packet that its source sends at `sent`.
     #[must_use]
+    #[expect(clippy::too_many_arguments, reason = "each is a field, and of a type of its own")]
     pub fn new(
         flow: FlowId,
         number: u64,

@@ -205,11 +205,9 @@ impl Simulation {
     }
 
     fn deliver_all(&mut self, arrivals: &mut Vec<Arrival>, released: Instant) {
-        for place in 0..arrivals.len() {
-            let arrival = arrivals[place];
+        for arrival in arrivals.drain(..) {
             self.deliver(&arrival, released.max(arrival.received));
         }
-        arrivals.clear();
     }
 
     /// Sends the next PPDU of the same category without contending, if the TXOP has room for it.
