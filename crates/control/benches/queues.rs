@@ -1,51 +1,16 @@
 //! What a packet costs in each queue: enqueue and dequeue, in aggregates of 32, over 1, 10 and 50 flows, of as many
 //! stations or all of one.
 
-use std::hint::black_box;
+mod packet;
 
-use airbound_control::payload::{FlowId, Payload, StationId};
+use std::hint::black_box;
+use std::time::Duration;
+
 use airbound_control::queue::{AnyQueue, Direction, Queue, QueueConfig};
-use airbound_units::{ByteCount, Instant, Span};
+use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-
-/// As large as a packet of the simulator.
-#[derive(Clone)]
-struct Packet {
-    flow: FlowId,
-    station: StationId,
-    size: ByteCount,
-    enqueued: Instant,
-    estimate: Span,
-    _stamps: [u64; 4],
-}
-
-impl Payload for Packet {
-    fn flow(&self) -> FlowId {
-        self.flow
-    }
-    fn station(&self) -> StationId {
-        self.station
-    }
-    fn category(&self) -> Category {
-        Category::Be
-    }
-    fn size(&self) -> ByteCount {
-        self.size
-    }
-    fn enqueued(&self) -> Instant {
-        self.enqueued
-    }
-    fn set_enqueued(&mut self, now: Instant) {
-        self.enqueued = now;
-    }
-    fn airtime_estimate(&self) -> Span {
-        self.estimate
-    }
-    fn set_airtime_estimate(&mut self, estimate: Span) {
-        self.estimate = estimate;
-    }
-}
+use packet::{Packet, packet};
 
 const AGGREGATE: usize = 32;
 
@@ -60,17 +25,6 @@ fn loaded(config: &QueueConfig, flows: u16, stations: u16) -> AnyQueue<Packet> {
     queue
 }
 
-fn packet(flow: u16, stations: u16) -> Packet {
-    Packet {
-        flow: FlowId(u32::from(flow)),
-        station: StationId(flow % stations),
-        size: ByteCount::new(1500),
-        enqueued: Instant::ZERO,
-        estimate: Span::ZERO,
-        _stamps: [0; 4],
-    }
-}
-
 fn queues(criterion: &mut Criterion) {
     let kinds = [
         QueueConfig::Fifo(Default::default()),
@@ -81,7 +35,8 @@ fn queues(criterion: &mut Criterion) {
         QueueConfig::FqCodelAirtime(Default::default()),
     ];
     let mut group = criterion.benchmark_group("queue");
-    group.throughput(Throughput::Elements(AGGREGATE as u64));
+    group.throughput(Throughput::Elements(AGGREGATE as u64)).sample_size(20);
+    group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_millis(700));
     for config in &kinds {
         for (flows, stations) in [(1, 1), (10, 10), (50, 50), (50, 1)] {
             let mut queue = loaded(config, flows, stations);

@@ -1,18 +1,17 @@
 //! A link made of any queue and any rate control, as mac80211 and its drivers are made.
 
-use std::collections::BTreeMap;
-
-use airbound_units::{ByteCount, Instant, Span};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::edca::Category;
-use airbound_wifi::mpdu::subframe_size;
+use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT};
 use airbound_wifi::rate::Format;
-use airbound_wifi::timing::PpduTiming;
 
+use super::airtime::AirtimeEstimate;
+use super::rate_facts::RateTable;
 use super::session::Session;
-use super::{Grant, Link, Mpdu, Returned, Room, TxReport, expected_airtime};
+use super::{Grant, Link, Mpdu, Returned, Room, TxReport};
 use crate::payload::{DropReason, Dropped, Payload, StationId};
-use crate::queue::{Backlog, Direction, Queue, Readiness};
+use crate::queue::{AggregateBound, Backlog, Direction, Queue, Readiness};
 use crate::rate::{LinkStats, RateControl, RateReport};
 
 /// How a composed link forms aggregates and repeats them.
@@ -39,6 +38,41 @@ pub struct LowerQueue<L> {
     pub depth: usize,
 }
 
+/// What is known of one peer.
+#[derive(Debug, Clone)]
+struct Station<P> {
+    sessions: [Session<P>; 4],
+    /// The rate at which the environment says that data really goes out, and estimates at it.
+    dictated: Option<(BitRate, AirtimeEstimate)>,
+    /// Whether the queue was told of an expected throughput.
+    told: bool,
+}
+
+impl<P> Default for Station<P> {
+    fn default() -> Self {
+        Self { sessions: Default::default(), dictated: None, told: false }
+    }
+}
+
+/// Packets kept for retransmission in a category.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kept {
+    packets: usize,
+    bytes: ByteCount,
+}
+
+impl Kept {
+    fn add(&mut self, bytes: ByteCount) {
+        self.packets += 1;
+        self.bytes += bytes;
+    }
+
+    fn remove(&mut self, bytes: ByteCount) {
+        self.packets = self.packets.saturating_sub(1);
+        self.bytes -= bytes;
+    }
+}
+
 /// A queue, perhaps with a driver's queue below it, and a rate control.
 #[derive(Debug, Clone)]
 pub struct Composed<P, Q, L, R> {
@@ -48,38 +82,39 @@ pub struct Composed<P, Q, L, R> {
     lowered: [usize; 4],
     rate: R,
     config: LinkConfig,
-    /// Indexed by station and category.
-    sessions: Vec<[Session<P>; 4]>,
-    /// Packets kept for retransmission, by category.
-    kept: [usize; 4],
-    kept_bytes: ByteCount,
+    stations: Vec<Station<P>>,
+    kept: [Kept; 4],
     dropped_below: Vec<Dropped<P>>,
     /// Emptied lists of earlier grants, to be filled again.
     spare: Vec<Vec<Mpdu<P>>>,
-    timings: BTreeMap<airbound_wifi::rate::Rate, PpduTiming>,
-    last_timing: Option<(airbound_wifi::rate::Rate, PpduTiming)>,
+    rates: RateTable,
 }
 
-/// More stations than this cannot associate with one access point (association identifiers, 802.11-2020, 9.4.1.8).
-const MAX_STATIONS: usize = 2008;
+/// Emptied lists that are kept at most: more grants are hardly ever in the hardware.
+const MOST_SPARE: usize = 64;
+
+/// The packets whose throughput a queue is told (minstrel: `AVG_PKT_SIZE`).
+const AVERAGE_PACKET: ByteCount = ByteCount::new(1200);
+
+/// More MPDUs than this no block ack can acknowledge (802.11ax).
+const MOST_MPDUS: u16 = 256;
 
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> {
-    /// Puts the parts together.
+    /// Puts the parts together. A window outside of 1 to 256 is taken for the nearest bound.
     #[must_use]
-    pub fn new(upper: Q, lower: Option<LowerQueue<L>>, rate: R, config: LinkConfig) -> Self {
+    pub fn new(upper: Q, lower: Option<LowerQueue<L>>, rate: R, mut config: LinkConfig) -> Self {
+        config.window = config.window.clamp(1, MOST_MPDUS);
         Self {
             upper,
             lower,
             lowered: [0; 4],
             rate,
             config,
-            sessions: Vec::new(),
-            kept: [0; 4],
-            kept_bytes: ByteCount::ZERO,
+            stations: Vec::new(),
+            kept: [Kept::default(); 4],
             dropped_below: Vec::new(),
             spare: Vec::new(),
-            timings: BTreeMap::new(),
-            last_timing: None,
+            rates: RateTable::default(),
         }
     }
 
@@ -93,63 +128,67 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         &self.rate
     }
 
-    fn session(&mut self, station: StationId, category: Category) -> Option<&mut Session<P>> {
-        self.all_sessions(station).map(|by_category| &mut by_category[category.index()])
-    }
-
-    fn all_sessions(&mut self, station: StationId) -> Option<&mut [Session<P>; 4]> {
+    fn station(&mut self, station: StationId) -> &mut Station<P> {
         let index = station.index();
-        if index >= MAX_STATIONS {
-            return None;
+        if index >= self.stations.len() {
+            self.stations.resize_with(index + 1, Default::default);
         }
-        if index >= self.sessions.len() {
-            self.sessions.resize_with(index + 1, Default::default);
-        }
-        self.sessions.get_mut(index)
+        &mut self.stations[index]
     }
 
-    fn timing(&mut self, rate: airbound_wifi::rate::Rate) -> PpduTiming {
-        match self.last_timing {
-            Some((last, timing)) if last == rate => timing,
-            _ => {
-                let timing = *self.timings.entry(rate).or_insert_with(|| PpduTiming::new(rate));
-                self.last_timing = Some((rate, timing));
-                timing
-            }
+    /// Estimates of airtime to a station.
+    fn estimate(&mut self, station: StationId) -> AirtimeEstimate {
+        match self.stations.get(station.index()).and_then(|station| station.dictated) {
+            Some((_, estimate)) => estimate,
+            None => self.rates.of(self.rate.expected_rate(station)).estimate,
         }
     }
 
     /// Moves packets down while the driver takes them, as `wake_tx_queue` makes a driver do.
     fn refill(&mut self, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
-        let Some(lower) = &mut self.lower else { return };
-        let lowered = &mut self.lowered[category.index()];
-        // A station whose packets were all dropped is asked once; there are only so many.
+        let depth = self.lower.as_ref().map_or(0, |lower| lower.depth);
+        let counts = self.upper.counts_below();
+        // A selected station may lose all its packets on the way out; one that loses none has none, and there are only so many.
         let mut misses = 0;
-        while *lowered < lower.depth && misses <= self.sessions.len() {
+        while self.lowered[category.index()] < depth && misses <= self.stations.len() {
             let Some(station) = self.upper.select(now, category) else { break };
+            let before = dropped.len();
             let Some(mut packet) = self.upper.dequeue(now, station, category, dropped) else {
-                misses += 1;
+                misses += usize::from(dropped.len() == before);
                 continue;
             };
-            if self.upper.counts_below() {
-                let estimate = expected_airtime(self.rate.expected_rate(station), packet.size());
+            if counts {
+                let estimate = self.estimate(station).of(packet.size(), category);
                 packet.set_airtime_estimate(estimate);
                 self.upper.on_handed(now, station, category, estimate);
             }
-            // The time of arrival is the scheme's; the lower queue must not overwrite it.
-            let enqueued = packet.enqueued();
-            lower.queue.enqueue(enqueued, packet, &mut self.dropped_below);
-            *lowered += 1;
-            // A driver's queue refuses nothing below its depth; if a scheme is used as one, its drops count.
-            *lowered = lowered.saturating_sub(self.dropped_below.len());
-            dropped.append(&mut self.dropped_below);
+            self.lowered[category.index()] += 1;
+            if let Some(lower) = &mut self.lower {
+                // The time of arrival is the scheme's; the lower queue must not overwrite it.
+                let enqueued = packet.enqueued();
+                lower.queue.enqueue(enqueued, packet, &mut self.dropped_below);
+            }
+            self.settle_dropped_below(now, dropped);
         }
+    }
+
+    /// A driver's queue refuses nothing below its depth; if a scheme is used as one, its drops count.
+    fn settle_dropped_below(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) {
+        if self.dropped_below.is_empty() {
+            return;
+        }
+        let mut below = std::mem::take(&mut self.dropped_below);
+        for Dropped { packet, .. } in &below {
+            self.settle(now, packet.station(), packet.category(), packet);
+        }
+        dropped.append(&mut below);
+        self.dropped_below = below;
     }
 
     /// Tells the queue that serves the hardware what is known of a station's session.
     fn update_readiness(&mut self, now: Instant, station: StationId, category: Category) {
         let window = self.config.window;
-        let Some(session) = self.session(station, category) else { return };
+        let session = &mut self.station(station).sessions[category.index()];
         let readiness = if let Some(first) = session.first_retry() {
             Readiness::Retries { since: first.packet.enqueued() }
         } else if session.fresh_room(window) == 0 {
@@ -174,6 +213,47 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         }
     }
 
+    /// Tells the queue what throughput is expected of a station: that of the rate control, or what follows from the
+    /// estimates of airtime. Told again and again, since the queue may compare stations.
+    fn tell_throughput(&mut self, now: Instant, station: StationId) {
+        let dictated = self.station(station).dictated.is_some();
+        let throughput = match self.rate.expected_throughput(station).filter(|_| !dictated) {
+            Some(throughput) => throughput,
+            None => self.estimate(station).throughput(AVERAGE_PACKET),
+        };
+        self.station(station).told = true;
+        self.upper.on_expected_throughput(now, station, throughput);
+    }
+
+    /// The next packet that has no sequence number yet.
+    fn take_fresh(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        estimate: Option<AirtimeEstimate>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        if let Some(lower) = &mut self.lower {
+            return lower.queue.dequeue(now, station, category, &mut self.dropped_below);
+        }
+        let mut packet = self.upper.dequeue(now, station, category, dropped)?;
+        self.lowered[category.index()] += 1;
+        if let Some(estimate) = estimate {
+            let estimate = estimate.of(packet.size(), category);
+            packet.set_airtime_estimate(estimate);
+            self.upper.on_handed(now, station, category, estimate);
+        }
+        Some(packet)
+    }
+
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        match &mut self.lower {
+            Some(lower) => lower.queue.next_size(station, category),
+            None => self.upper.next_size(station, category),
+        }
+    }
+
     /// Forms the aggregate for a selected station; `None` if it turns out to have nothing to send.
     fn form(
         &mut self,
@@ -183,123 +263,95 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<Grant<P>> {
         let category = room.category;
-        let session = self.session(station, category)?;
-        let (waiting, dictated) = (session.waiting(), session.dictated);
-        let below = self.lower.as_ref().map_or(0, |lower| lower.queue.backlog().packets);
+        let peer = self.station(station);
+        let dictated = peer.dictated.map(|(rate, _)| rate);
+        let waiting = peer.sessions[category.index()].waiting();
+        let (below, bound) = match &self.lower {
+            Some(lower) => (lower.queue.backlog().packets, AggregateBound::NONE),
+            None => (0, self.upper.aggregate_bound(now, station, category)),
+        };
         let likely = waiting + self.upper.backlog().packets + below;
         let series = self.rate.series(now, station, u16::try_from(likely).unwrap_or(u16::MAX));
-        let bound = match &self.lower {
-            None => self.upper.aggregate_bound(now, station, category),
-            Some(_) => crate::queue::AggregateBound::NONE,
-        };
-        let longest = room.max_duration.min(bound.duration);
         // Every step of the chain has to carry the aggregate within the limit (ath9k: `ath_lookup_rate`).
-        let mut max_psdu = self.config.ampdu.max_bytes;
-        for step in series.steps() {
-            let timing = self.timing(step.rate);
-            let longest = longest.min(self.config.ampdu.max_duration);
-            max_psdu = max_psdu.min(match dictated {
-                Some(rate) => rate.bytes_in(longest - timing.preamble()),
-                None => timing.max_psdu(longest),
-            });
-        }
-        let aggregating = series.first_rate().format() != Format::Legacy;
+        let limits = &self.config.ampdu;
+        let longest = room.max_duration.min(bound.duration).min(limits.max_duration);
+        let max_psdu = limits.max_bytes.min(self.rates.max_psdu(&series, longest, dictated));
         // A sample of another rate goes alone, so that it costs little if it fails (ath9k: `ath_tx_form_aggr`).
-        let aggregating = aggregating && !series.probe;
-        let max_mpdus =
-            if aggregating { self.config.ampdu.max_mpdus.min(u32::from(bound.mpdus)).max(1) } else { 1 };
+        let aggregating = series.first_rate().format() != Format::Legacy && !series.probe;
+        let most = limits.max_mpdus.min(u32::from(bound.mpdus)).min(u32::from(MOST_MPDUS));
+        let max_mpdus = if aggregating { most.max(1) } else { 1 };
 
         let mut mpdus = self.spare.pop().unwrap_or_default();
         let mut psdu = ByteCount::ZERO;
+        let with = |psdu: ByteCount, size| psdu.padded_to(SUBFRAME_ALIGNMENT) + DELIMITER + size;
         let window = self.config.window;
+        let mut window_end = None;
+        let estimate = (self.lower.is_none() && self.upper.counts_below()).then(|| self.estimate(station));
         while mpdus.len() < max_mpdus as usize {
-            let session = self.session(station, category)?;
-            if let Some(retry) = session.first_retry() {
-                let longer = psdu + subframe_size(retry.size);
+            let session = &mut self.station(station).sessions[category.index()];
+            if let Some(size) = session.first_retry().map(|retry| retry.size) {
+                let longer = with(psdu, size);
                 if !mpdus.is_empty() && longer > max_psdu {
                     break;
                 }
-                if let Some(retry) = session.take_retry() {
-                    self.kept[category.index()] = self.kept[category.index()].saturating_sub(1);
-                    self.kept_bytes -= retry.packet.size();
-                    psdu = longer;
-                    mpdus.push(retry);
-                }
+                let Some(retry) = session.take_retry() else { break };
+                self.kept[category.index()].remove(retry.packet.size());
+                psdu = longer;
+                mpdus.push(retry);
                 continue;
             }
-            let first_unsettled = mpdus.first().map(|mpdu: &Mpdu<P>| mpdu.sequence);
-            let open = match first_unsettled {
-                Some(first) => session.fresh_room(window) > 0 && session.next_within(first, window),
-                None => session.fresh_room(window) > 0,
-            };
-            if !open {
+            let first = mpdus.first().map(|mpdu: &Mpdu<P>| mpdu.sequence);
+            let end = *window_end.get_or_insert_with(|| session.window_end(first, window));
+            if session.next_sequence() >= end {
                 break;
             }
-            if !mpdus.is_empty() {
-                let next = match &mut self.lower {
-                    Some(lower) => lower.queue.next_size(station, category),
-                    None => self.upper.next_size(station, category),
-                };
-                if next.is_some_and(|next| psdu + subframe_size(next + self.config.overhead) > max_psdu) {
-                    break;
-                }
+            if !mpdus.is_empty()
+                && let Some(next) = self.next_size(station, category)
+                && with(psdu, next + self.config.overhead) > max_psdu
+            {
+                break;
             }
-            let packet = match &mut self.lower {
-                Some(lower) => lower.queue.dequeue(now, station, category, &mut self.dropped_below),
-                None => {
-                    let mut packet = self.upper.dequeue(now, station, category, dropped);
-                    if let Some(packet) = packet.as_mut().filter(|_| self.upper.counts_below()) {
-                        let estimate = expected_airtime(self.rate.expected_rate(station), packet.size());
-                        packet.set_airtime_estimate(estimate);
-                        self.upper.on_handed(now, station, category, estimate);
-                    }
-                    packet
-                }
-            };
-            let Some(packet) = packet else { break };
-            let size = packet.size() + self.config.overhead;
-            let longer = psdu + subframe_size(size);
-            let bytes = packet.size();
-            let session = self.session(station, category)?;
+            let Some(packet) = self.take_fresh(now, station, category, estimate, dropped) else { break };
+            let (size, bytes) = (packet.size() + self.config.overhead, packet.size());
+            let longer = with(psdu, size);
+            let session = &mut self.station(station).sessions[category.index()];
             let mpdu = Mpdu { packet, size, sequence: session.number(), retries: 0 };
             if !mpdus.is_empty() && longer > max_psdu {
                 // It has left the queue and goes first next time.
                 session.keep(mpdu);
-                self.kept[category.index()] += 1;
-                self.kept_bytes += bytes;
+                self.kept[category.index()].add(bytes);
                 break;
             }
             psdu = longer;
             mpdus.push(mpdu);
         }
+        self.settle_dropped_below(now, dropped);
         let Some(first) = mpdus.first() else {
-            self.spare.push(mpdus);
+            self.give_spare(mpdus);
             return None;
         };
         let lowest = first.sequence;
-        let aggregated = aggregating && (mpdus.len() > 1 || self.config.ampdu.max_mpdus > 1);
-        if !aggregated {
+        let aggregated = mpdus.len() > 1;
+        if !aggregated && matches!(series.first_rate().format(), Format::Legacy | Format::Ht) {
             psdu = first.size;
         }
-        if let Some(session) = self.session(station, category) {
-            session.handed(lowest);
-        }
+        self.station(station).sessions[category.index()].handed(lowest);
         self.update_readiness(now, station, category);
-        Some(Grant {
-            station,
-            category,
-            mpdus,
-            psdu,
-            aggregated,
-            series,
-            give_up_after: self.config.give_up_after,
-        })
+        let give_up_after = self.config.give_up_after;
+        Some(Grant { station, category, mpdus, psdu, aggregated, series, give_up_after })
+    }
+
+    fn give_spare(&mut self, mpdus: Vec<Mpdu<P>>) {
+        if self.spare.len() < MOST_SPARE {
+            self.spare.push(mpdus);
+        }
     }
 }
 
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<P, Q, L, R> {
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let category = packet.category();
+        self.station(packet.station());
         self.upper.enqueue(now, packet, dropped);
         if self.lower.is_some() {
             self.refill(now, category, dropped);
@@ -308,16 +360,19 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<Grant<P>> {
         self.refill(now, room.category, dropped);
-        // Each round serves somebody or finds a station that has nothing left; there are only so many.
-        for _ in 0..=self.sessions.len().saturating_mul(2) + 2 {
+        // Each round serves somebody, drops something or finds a station that has nothing left; there are only so many.
+        let mut fruitless = 0;
+        while fruitless <= self.stations.len() {
             let station = match &mut self.lower {
                 Some(lower) => lower.queue.select(now, room.category),
                 None => self.upper.select(now, room.category),
             }?;
+            let before = dropped.len();
             if let Some(grant) = self.form(now, station, room, dropped) {
                 self.refill(now, room.category, dropped);
                 return Some(grant);
             }
+            fruitless += usize::from(dropped.len() == before);
         }
         None
     }
@@ -325,16 +380,16 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
     fn on_report(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
         let TxReport { grant, used, acknowledged, airtime, .. } = report;
         let (station, category) = (grant.station, grant.category);
-        let lowest = grant.mpdus.first().map(|mpdu| mpdu.sequence);
+        let mut mpdus = grant.mpdus;
+        let count = u16::try_from(mpdus.len()).unwrap_or(u16::MAX);
         self.rate.on_report(
             now,
             station,
-            &RateReport { used, mpdus: grant.mpdus.len() as u16, acknowledged: acknowledged.count() },
+            &RateReport { used, mpdus: count, acknowledged: acknowledged.count().min(count) },
         );
-        if let (Some(session), Some(lowest)) = (self.session(station, category), lowest) {
-            session.returned(lowest);
+        if let Some(first) = mpdus.first() {
+            self.station(station).sessions[category.index()].returned(first.sequence);
         }
-        let mut mpdus = grant.mpdus;
         for (index, mut mpdu) in mpdus.drain(..).enumerate() {
             if acknowledged.get(index) {
                 self.settle(now, station, category, &mpdu.packet);
@@ -343,21 +398,23 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             mpdu.retries = mpdu.retries.saturating_add(1);
             if mpdu.retries >= self.config.max_grants {
                 self.settle(now, station, category, &mpdu.packet);
+                self.station(station).sessions[category.index()].give_up(mpdu.sequence);
                 returned.dropped.push((mpdu, DropReason::RetryLimit));
-            } else if let Some(session) = self.session(station, category) {
-                let bytes = mpdu.packet.size();
-                session.keep(mpdu);
-                self.kept[category.index()] += 1;
-                self.kept_bytes += bytes;
+            } else {
+                self.kept[category.index()].add(mpdu.packet.size());
+                self.station(station).sessions[category.index()].keep(mpdu);
             }
         }
-        self.spare.push(mpdus);
-        if !returned.dropped.is_empty() {
-            returned.window_start = self.session(station, category).map(|session| session.window_start());
+        self.give_spare(mpdus);
+        let session = &mut self.station(station).sessions[category.index()];
+        let passed = session.passed_hole();
+        if passed.is_some() || !returned.dropped.is_empty() {
+            returned.window_start = Some(session.window_start());
         }
         if let Some(airtime) = airtime {
             self.upper.on_airtime(now, station, category, airtime, Direction::Sent);
         }
+        self.tell_throughput(now, station);
         self.update_readiness(now, station, category);
     }
 
@@ -367,17 +424,19 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
         self.rate.on_link_stats(now, station, stats);
-        if stats.rate.is_some()
-            && let Some(by_category) = self.all_sessions(station)
-        {
-            for session in by_category {
-                session.dictated = stats.rate;
-            }
+        let mut news = !self.station(station).told;
+        if let Some(rate) = stats.rate {
+            let estimate = AirtimeEstimate::dictated(self.rate.expected_rate(station), rate);
+            self.station(station).dictated = Some((rate, estimate));
+            news = true;
+        }
+        if news {
+            self.tell_throughput(now, station);
         }
     }
 
     fn has_backlog(&self, category: Category) -> bool {
-        self.kept[category.index()] > 0
+        self.kept[category.index()].packets > 0
             || self.lower.as_ref().is_some_and(|lower| lower.queue.has_backlog(category))
             || self.upper.has_backlog(category)
     }
@@ -385,13 +444,14 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
     fn backlog(&self) -> Backlog {
         let upper = self.upper.backlog();
         let lower = self.lower.as_ref().map(|lower| lower.queue.backlog()).unwrap_or_default();
-        Backlog {
-            packets: upper.packets + lower.packets + self.kept.iter().sum::<usize>(),
-            bytes: upper.bytes + lower.bytes + self.kept_bytes,
-        }
+        self.kept.iter().fold(
+            Backlog { packets: upper.packets + lower.packets, bytes: upper.bytes + lower.bytes },
+            |sum, kept| Backlog { packets: sum.packets + kept.packets, bytes: sum.bytes + kept.bytes },
+        )
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        self.upper.next_deadline().into_iter().chain(self.rate.next_deadline()).min()
+        let lower = self.lower.as_ref().and_then(|lower| lower.queue.next_deadline());
+        self.upper.next_deadline().into_iter().chain(lower).chain(self.rate.next_deadline()).min()
     }
 }

@@ -2,9 +2,10 @@
 
 mod airtime;
 mod composed;
+mod rate_facts;
 mod session;
 
-pub use airtime::expected_airtime;
+pub use airtime::{AirtimeEstimate, expected_airtime};
 pub use composed::{Composed, LinkConfig, LowerQueue};
 
 use airbound_units::{ByteCount, Instant, Span};
@@ -36,9 +37,10 @@ pub struct Grant<P> {
     pub category: Category,
     /// The MPDUs, by ascending sequence number; at least one.
     pub mpdus: Vec<Mpdu<P>>,
-    /// Length of the PSDU: delimiters and padding included when it is an A-MPDU.
+    /// Length of the PSDU: delimiters, and padding between MPDUs, included when it is an A-MPDU. VHT and HE put a delimiter before a
+    /// single MPDU too.
     pub psdu: ByteCount,
-    /// Whether the MPDUs form an A-MPDU (answered by a block ack) or go alone (answered by an ack).
+    /// Whether the MPDUs form an A-MPDU that is answered by a block ack, or one goes alone and is answered by an ack.
     pub aggregated: bool,
     /// The rates to try, in this order, while no acknowledgement comes.
     pub series: Series,
@@ -122,7 +124,8 @@ pub struct Returned<P> {
     pub retry_now: Option<Grant<P>>,
     /// Given up.
     pub dropped: Vec<(Mpdu<P>, DropReason)>,
-    /// Where the receiver's window begins now, if something was given up: below it nothing will come any more.
+    /// Where the receiver's window begins now, if something was given up or the window has just passed something that was given up
+    /// earlier: below it nothing will come any more.
     pub window_start: Option<u64>,
 }
 
@@ -160,5 +163,40 @@ pub trait Link<P: Payload> {
     /// When the link wants [`Link::next`] to be called again although nothing was enqueued or reported.
     fn next_deadline(&self) -> Option<Instant> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_bitmap_holds_256() {
+        assert_eq!(AckBitmap::first(0), AckBitmap::NONE);
+        for count in [1, 63, 64, 65, 128, 255, 256] {
+            let bitmap = AckBitmap::first(count);
+            assert_eq!(usize::from(bitmap.count()), count);
+            assert!(bitmap.get(count - 1) && !bitmap.get(count));
+        }
+        assert_eq!(AckBitmap::first(1000), AckBitmap::first(256));
+        let mut bitmap = AckBitmap::NONE;
+        bitmap.set(256);
+        bitmap.set(usize::MAX);
+        assert_eq!(bitmap, AckBitmap::NONE);
+        assert!(!bitmap.get(usize::MAX));
+    }
+
+    proptest! {
+        #[test]
+        fn a_bitmap_is_a_set(indices in proptest::collection::btree_set(0usize..256, 0..80)) {
+            let mut bitmap = AckBitmap::NONE;
+            for &index in indices.iter().chain(&indices) {
+                bitmap.set(index);
+            }
+            prop_assert_eq!(usize::from(bitmap.count()), indices.len());
+            prop_assert!((0..256).all(|index| bitmap.get(index) == indices.contains(&index)));
+        }
     }
 }

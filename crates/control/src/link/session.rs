@@ -12,8 +12,8 @@ pub(super) struct Session<P> {
     in_hardware: VecDeque<u64>,
     /// MPDUs to be sent again, and a packet that did not fit in the last aggregate; by ascending sequence number.
     retries: VecDeque<Mpdu<P>>,
-    /// The rate at which the environment says that data really goes out.
-    pub(super) dictated: Option<airbound_units::BitRate>,
+    /// The highest sequence number that was given up and that the receiver still waits for.
+    hole: Option<u64>,
     /// What the queue was last told.
     pub(super) readiness: crate::queue::Readiness,
 }
@@ -24,7 +24,7 @@ impl<P> Default for Session<P> {
             next_sequence: 0,
             in_hardware: VecDeque::new(),
             retries: VecDeque::new(),
-            dictated: None,
+            hole: None,
             readiness: crate::queue::Readiness::Fresh,
         }
     }
@@ -40,12 +40,19 @@ impl<P> Session<P> {
 
     /// How many packets without a sequence number the window of `size` still admits.
     pub(super) fn fresh_room(&self, size: u16) -> u64 {
-        (self.window_start() + u64::from(size)).saturating_sub(self.next_sequence)
+        self.window_start().saturating_add(u64::from(size)).saturating_sub(self.next_sequence)
     }
 
-    /// Whether a new packet lies within a window of `size` that begins at `first`.
-    pub(super) fn next_within(&self, first: u64, size: u16) -> bool {
-        self.next_sequence < first + u64::from(size)
+    /// The sequence number from which on the window of `size` admits nothing. It begins at the oldest MPDU that is not settled: one that
+    /// waits, one in the hardware, or `first` of the aggregate that is being formed; it stands while fresh packets are added.
+    pub(super) fn window_end(&self, first: Option<u64>, size: u16) -> u64 {
+        let start = self.window_start().min(first.unwrap_or(u64::MAX));
+        start.saturating_add(u64::from(size))
+    }
+
+    /// The sequence number of the next new packet.
+    pub(super) const fn next_sequence(&self) -> u64 {
+        self.next_sequence
     }
 
     /// Numbers a new packet.
@@ -86,8 +93,107 @@ impl<P> Session<P> {
         }
     }
 
+    /// The MPDU with this sequence number will not be sent again.
+    pub(super) fn give_up(&mut self, sequence: u64) {
+        self.hole = self.hole.max(Some(sequence));
+    }
+
+    /// Where the window begins, if it has left behind something that was given up and that the receiver was not told of.
+    pub(super) fn passed_hole(&mut self) -> Option<u64> {
+        let hole = self.hole?;
+        let start = self.window_start();
+        (start > hole).then(|| {
+            self.hole = None;
+            start
+        })
+    }
+
     /// How many MPDUs wait to be sent again.
     pub(super) fn waiting(&self) -> usize {
         self.retries.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_units::ByteCount;
+
+    use super::*;
+
+    fn mpdu(sequence: u64) -> Mpdu<()> {
+        Mpdu { packet: (), size: ByteCount::new(100), sequence, retries: 0 }
+    }
+
+    /// Numbers packets while the window admits them and hands them down as one grant.
+    fn send(session: &mut Session<()>, most: usize, window: u16) -> Vec<u64> {
+        let mut sent = Vec::new();
+        while sent.len() < most
+            && let Some(retry) = session.take_retry()
+        {
+            sent.push(retry.sequence);
+        }
+        let end = session.window_end(sent.first().copied(), window);
+        while sent.len() < most && session.next_sequence() < end {
+            sent.push(session.number());
+        }
+        if let Some(&lowest) = sent.first() {
+            session.handed(lowest);
+        }
+        sent
+    }
+
+    #[test]
+    fn the_window_begins_at_the_oldest_that_is_not_settled() {
+        let mut session = Session::default();
+        assert_eq!(session.fresh_room(64), 64);
+        assert_eq!(send(&mut session, 40, 64), (0..40).collect::<Vec<_>>());
+        assert_eq!(session.fresh_room(64), 24);
+        // A second aggregate while the first is in the hardware.
+        assert_eq!(send(&mut session, 40, 64), (40..64).collect::<Vec<_>>());
+        assert_eq!((session.fresh_room(64), send(&mut session, 1, 64)), (0, vec![]));
+        // The second comes back first: nothing moves.
+        session.returned(40);
+        assert_eq!((session.window_start(), session.fresh_room(64)), (0, 0));
+        // Of the first, 7 is missing.
+        session.returned(0);
+        session.keep(mpdu(7));
+        assert_eq!((session.window_start(), session.fresh_room(64)), (7, 7));
+        assert_eq!(send(&mut session, 64, 64), [7, 64, 65, 66, 67, 68, 69, 70]);
+        session.returned(7);
+        assert_eq!((session.window_start(), session.fresh_room(64)), (71, 64));
+    }
+
+    #[test]
+    fn retries_go_in_order() {
+        let mut session = Session::default();
+        for sequence in [5, 3, 9, 4, 0] {
+            session.keep(mpdu(sequence));
+        }
+        assert_eq!((session.waiting(), session.window_start()), (5, 0));
+        let order: Vec<_> = std::iter::from_fn(|| session.take_retry()).map(|mpdu| mpdu.sequence).collect();
+        assert_eq!(order, [0, 3, 4, 5, 9]);
+    }
+
+    #[test]
+    fn a_hole_is_told_when_the_window_has_passed_it() {
+        let mut session = Session::default();
+        send(&mut session, 8, 64);
+        session.returned(0);
+        session.keep(mpdu(2));
+        session.give_up(5);
+        assert_eq!(session.passed_hole(), None, "2 may still arrive");
+        assert_eq!(send(&mut session, 1, 64), [2]);
+        session.returned(2);
+        assert_eq!(session.passed_hole(), Some(8));
+        assert_eq!(session.passed_hole(), None);
+    }
+
+    #[test]
+    fn what_was_never_handed_changes_nothing() {
+        let mut session = Session::<()>::default();
+        session.returned(3);
+        send(&mut session, 4, 64);
+        session.returned(1);
+        assert_eq!(session.window_start(), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! The rate controls that a scenario may name.
 
-use airbound_units::Instant;
+use airbound_units::{BitRate, Instant};
 use airbound_wifi::rate::Rate;
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +107,10 @@ impl RateControl for AnyRate {
 
     fn expected_rate(&self, station: StationId) -> Rate {
         each!(self, rate => rate.expected_rate(station))
+    }
+
+    fn expected_throughput(&self, station: StationId) -> Option<BitRate> {
+        each!(self, rate => rate.expected_throughput(station))
     }
 
     fn next_deadline(&self) -> Option<Instant> {

@@ -165,6 +165,12 @@ pub trait RateControl {
     /// The rate at which data to `station` most probably goes out now, for estimates of airtime.
     fn expected_rate(&self, station: StationId) -> Rate;
 
+    /// The throughput that the rate control expects of `station`, where it keeps such an estimate (kernel:
+    /// `get_expected_throughput`).
+    fn expected_throughput(&self, _station: StationId) -> Option<BitRate> {
+        None
+    }
+
     /// When the rate control wants to be called again although nothing was reported.
     fn next_deadline(&self) -> Option<Instant> {
         None

@@ -248,6 +248,9 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P> {
         self.now = self.now.max(now);
+        if !self.stations.may_hand(station, category.index()) {
+            return None;
+        }
         let codel = self.speeds.get(station.index()).map_or(self.usual_codel(), |speed| speed.codel);
         let owner = owner(station, category);
         let before = dropped.len();

@@ -109,11 +109,18 @@ impl Stations {
         }
     }
 
-    /// Whether a station may not be given more (`ieee80211_txq_airtime_check`).
+    /// Whether a station may not take part. What is to be sent again lies below the queue already, and counts there: it goes
+    /// whatever the airtime queue limit says, or nothing would ever come back from a station that is over it.
     fn is_held(&self, entry: &Entry) -> bool {
-        if entry.readiness == Readiness::Blocked {
-            return true;
+        match entry.readiness {
+            Readiness::Blocked => true,
+            Readiness::Retries { .. } => false,
+            Readiness::Fresh => self.is_over_limit(entry),
         }
+    }
+
+    /// Whether nothing more may go down from the queue (`ieee80211_txq_airtime_check`).
+    fn is_over_limit(&self, entry: &Entry) -> bool {
         self.limit.as_ref().is_some_and(|limit| {
             entry.pending >= limit.low
                 && !(self.total_pending < limit.threshold && entry.pending < limit.high)
@@ -245,6 +252,11 @@ impl Stations {
         }
     }
 
+    /// Whether a packet may go down: the limit is looked at for each one, as in `ieee80211_tx_dequeue`.
+    pub(super) fn may_hand(&self, station: StationId, category: usize) -> bool {
+        self.limit.is_none() || !self.is_over_limit(&self.entry(station.0, category))
+    }
+
     pub(super) fn on_handed(&mut self, station: StationId, category: usize, estimated: Span) {
         self.station(station).by_category[category].pending += estimated;
         self.total_pending += estimated;
@@ -322,6 +334,18 @@ mod tests {
         assert_eq!(select(&mut stations), None, "6 of more than 24 ms");
         stations.on_returned(StationId(0), BE, Span::from_micros(1001));
         assert_eq!(select(&mut stations), Some(0), "below 5 ms");
+    }
+
+    #[test]
+    fn what_is_sent_again_is_not_held() {
+        let mut stations = stations(Some(AirtimeQueueLimit::default()), 1);
+        stations.on_handed(StationId(0), BE, Span::from_millis(30));
+        assert_eq!(select(&mut stations), None);
+        stations.set_readiness(StationId(0), BE, Readiness::Retries { since: airbound_units::Instant::ZERO });
+        assert_eq!(select(&mut stations), Some(0));
+        assert!(!stations.may_hand(StationId(0), BE), "nothing new joins it");
+        stations.set_readiness(StationId(0), BE, Readiness::Fresh);
+        assert_eq!(select(&mut stations), None);
     }
 
     #[test]

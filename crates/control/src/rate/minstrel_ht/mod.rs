@@ -201,7 +201,7 @@ impl MinstrelHt {
                 RateStatus {
                     rate,
                     success: f64::from(stats.probability) / f64::from(1u32 << SCALE),
-                    throughput: BitRate::from_bps(u64::from(packets) * 10 * 8 * u64::from(AVERAGE_PACKET)),
+                    throughput: bit_rate(packets),
                     attempts: stats.all_attempts,
                     successes: stats.all_successes,
                 }
@@ -214,6 +214,11 @@ impl MinstrelHt {
     pub fn mpdus(&self, station: StationId) -> (u64, u64) {
         self.stations.get(station).map_or((0, 0), |station| (station.mpdus, station.sampled_mpdus))
     }
+}
+
+/// The throughput of so many average packets in a tenth of a second.
+fn bit_rate(packets: u32) -> BitRate {
+    BitRate::from_bps(u64::from(packets) * 10 * 8 * u64::from(AVERAGE_PACKET))
 }
 
 impl RateControl for MinstrelHt {
@@ -230,6 +235,10 @@ impl RateControl for MinstrelHt {
         self.stations
             .get(station)
             .map_or_else(|| self.table.rate(self.table.start), |station| station.best_rate())
+    }
+
+    fn expected_throughput(&self, station: StationId) -> Option<BitRate> {
+        self.stations.get(station).map(|station| bit_rate(station.expected_throughput()))
     }
 }
 

@@ -43,6 +43,8 @@ pub(super) struct Station {
     next_sample: Instant,
     sampler: Sampler,
     chain: Series,
+    /// Packets in a tenth of a second at the best rate, when the chain was built.
+    expected_throughput: u32,
     pub(super) mpdus: u64,
     pub(super) sampled_mpdus: u64,
 }
@@ -75,6 +77,7 @@ impl Station {
             next_sample: now,
             sampler: Sampler::new(table.groups.len()),
             chain: Series::single(table.rate(start), 1),
+            expected_throughput: 0,
             mpdus: 0,
             sampled_mpdus: 0,
             table,
@@ -87,6 +90,11 @@ impl Station {
     /// The rate that is believed to be the best.
     pub(super) fn best_rate(&self) -> Rate {
         self.table.rate(self.by_throughput[0])
+    }
+
+    /// Packets in a tenth of a second that are expected to arrive at the best rate (`minstrel_ht_get_expected_throughput`).
+    pub(super) const fn expected_throughput(&self) -> u32 {
+        self.expected_throughput
     }
 
     /// The chain for the next frame; from time to time one that begins with a sample (`minstrel_ht_get_rate`).
@@ -321,6 +329,7 @@ impl Station {
             if first { tries.plain } else { tries.protected }
         };
         let best = self.by_throughput[0];
+        let expected_throughput = self.throughput(best, shared.overheads);
         let mut chain = Series::single(self.table.rate(best), tries(best, true));
         if config.chain_steps >= 3 {
             chain.push(self.table.rate(self.by_throughput[1]), tries(self.by_throughput[1], false));
@@ -329,6 +338,7 @@ impl Station {
             chain.push(self.table.rate(self.reliable), tries(self.reliable, false));
         }
         self.chain = chain;
+        self.expected_throughput = expected_throughput;
     }
 }
 

@@ -1,0 +1,66 @@
+//! What a link has to know of each rate in use, worked out once.
+
+use airbound_units::{BitRate, ByteCount, Span};
+use airbound_wifi::rate::Rate;
+use airbound_wifi::timing::PpduTiming;
+
+use super::airtime::AirtimeEstimate;
+use crate::rate::Series;
+
+/// Durations at one rate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RateFacts {
+    rate: Rate,
+    timing: PpduTiming,
+    pub(super) estimate: AirtimeEstimate,
+}
+
+/// What was last asked about a chain, and the answer: consecutive aggregates mostly use the same.
+#[derive(Debug, Clone, Copy)]
+struct ChainBound {
+    chain: Series,
+    longest: Span,
+    max_psdu: ByteCount,
+}
+
+/// The rates in use, ordered; at most as many as the standard has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RateTable {
+    rates: Vec<RateFacts>,
+    last: usize,
+    bound: Option<ChainBound>,
+}
+
+impl RateTable {
+    /// The facts of `rate`.
+    pub(super) fn of(&mut self, rate: Rate) -> RateFacts {
+        if let Some(facts) = self.rates.get(self.last).filter(|facts| facts.rate == rate) {
+            return *facts;
+        }
+        let place = self.rates.binary_search_by_key(&rate, |facts| facts.rate);
+        self.last = place.unwrap_or_else(|place| {
+            let facts =
+                RateFacts { rate, timing: PpduTiming::new(rate), estimate: AirtimeEstimate::new(rate) };
+            self.rates.insert(place, facts);
+            place
+        });
+        self.rates[self.last]
+    }
+
+    /// The largest PSDU that every step of `chain` carries within `longest`; where a rate is `dictated`, data goes out at that
+    /// behind the preambles of the chain.
+    pub(super) fn max_psdu(&mut self, chain: &Series, longest: Span, dictated: Option<BitRate>) -> ByteCount {
+        if let Some(rate) = dictated {
+            let preambles = chain.steps().iter().map(|step| self.of(step.rate).timing.preamble());
+            let preamble = preambles.max().unwrap_or(Span::ZERO);
+            return rate.bytes_in(longest.saturating_sub(preamble));
+        }
+        if let Some(known) = self.bound.filter(|known| known.longest == longest && known.chain == *chain) {
+            return known.max_psdu;
+        }
+        let steps = chain.steps().iter().map(|step| self.of(step.rate).timing.max_psdu(longest));
+        let max_psdu = steps.min().unwrap_or(ByteCount::MAX);
+        self.bound = Some(ChainBound { chain: *chain, longest, max_psdu });
+        max_psdu
+    }
+}

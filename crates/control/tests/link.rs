@@ -1,0 +1,501 @@
+//! A composed link under any order of calls: packets are conserved, and every grant keeps to the rules of aggregation.
+
+mod link_parts;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use airbound_control::link::{
+    AckBitmap, Composed, Grant, Link, LinkConfig, LowerQueue, Returned, Room, TxReport,
+};
+use airbound_control::payload::{DropReason, Dropped, StationId};
+use airbound_control::queue::{AnyQueue, Backlog, QueueConfig};
+use airbound_control::rate::{
+    AnyRate, Capabilities, FixedConfig, IdealConfig, LinkStats, MinstrelHtConfig, RateConfig,
+};
+use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
+use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::edca::Category;
+use airbound_wifi::mpdu::{DELIMITER, psdu_size};
+use airbound_wifi::rate::{Format, Width};
+use airbound_wifi::timing::PpduTiming;
+use bolero::TypeGenerator;
+use link_parts::{Packet, Watched};
+
+#[derive(Debug, Clone, TypeGenerator)]
+enum Op {
+    Enqueue { station: u8, category: u8, flow: u8, size: u16, copies: u8 },
+    Next { category: u8, micros: u16, grants: u8 },
+    Report { which: u8, acknowledged: u64, transmissions: u8, airtime: Option<u16> },
+    Received { station: u8, category: u8, micros: u16 },
+    Signal { station: u8, decibels: i8 },
+    Dictated { station: u8, kbps: u32 },
+    Pass { micros: u32 },
+    GoBack { micros: u32 },
+}
+
+/// How the link is built.
+#[derive(Debug, Clone, TypeGenerator)]
+struct Setup {
+    window: u8,
+    most: u8,
+    bytes: u8,
+    grants: u8,
+    lower: u8,
+    capabilities: u8,
+}
+
+impl Setup {
+    fn link(&self) -> LinkConfig {
+        LinkConfig {
+            ampdu: AmpduLimits {
+                max_mpdus: [1, 5, 32, 64, 400][usize::from(self.most % 5)],
+                max_bytes: ByteCount::new([65_535, 1_048_575, 4_000][usize::from(self.bytes % 3)]),
+                max_duration: Span::from_micros(4000),
+            },
+            overhead: ByteCount::new(38),
+            window: [64, 1, 7, 256, 1000, 0][usize::from(self.window % 6)],
+            max_grants: [8, 1, 3][usize::from(self.grants % 3)],
+            give_up_after: None,
+        }
+    }
+
+    fn lower(&self) -> Option<LowerQueue<AnyQueue<Packet>>> {
+        let (text, depth) = match self.lower % 6 {
+            0 => ("kind = \"fifo\"", 20),
+            1 => ("kind = \"round-robin\"", 123),
+            2 => ("kind = \"codel\"\ntarget = \"1 ms\"\ninterval = \"2 ms\"", 40),
+            3 => ("kind = \"linux\"\nmemory = \"30 kB\"\nairtime-queue-limit = false", usize::MAX),
+            _ => return None,
+        };
+        let config: QueueConfig = toml::from_str(text).expect("valid");
+        Some(LowerQueue { queue: config.build(3).expect("valid"), depth })
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let default = Capabilities::default();
+        match self.capabilities % 3 {
+            0 => default,
+            1 => Capabilities { format: Format::He, ..default },
+            _ => Capabilities {
+                format: Format::Legacy,
+                width: Width::Mhz20,
+                max_streams: 1,
+                short_guard_interval: false,
+                ..default
+            },
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waiting,
+    InGrant(u8),
+    /// Came back from so many grants.
+    Kept(u8),
+    Gone,
+}
+
+/// What is known of one station and category.
+#[derive(Default)]
+struct Session {
+    /// Sequence numbers that were sent and are not settled; whether they are in a grant.
+    unsettled: BTreeMap<u64, bool>,
+    window_start: u64,
+    sent: BTreeSet<u64>,
+}
+
+struct Checked {
+    link: Composed<Packet, Watched, AnyQueue<Packet>, AnyRate>,
+    config: LinkConfig,
+    depth: usize,
+    now: Instant,
+    states: Vec<State>,
+    /// Packets that are not gone, by category.
+    live: [usize; 4],
+    /// Of these, what is not in a grant.
+    inside: Backlog,
+    dropped: Vec<Dropped<Packet>>,
+    outstanding: Vec<Grant<Packet>>,
+    sessions: BTreeMap<(StationId, Category), Session>,
+    dictated: BTreeMap<StationId, BitRate>,
+    delivered: usize,
+    /// MPDUs in grants that had been in one before, and the most of a grant.
+    repeated: usize,
+    longest: usize,
+}
+
+impl Checked {
+    fn new(queue: &str, rate: &RateConfig, setup: &Setup) -> Self {
+        let (lower, config) = (setup.lower(), setup.link());
+        let rate = rate.build(&setup.capabilities(), 5).expect("valid");
+        Self {
+            depth: lower.as_ref().map_or(usize::MAX, |lower| lower.depth),
+            link: Composed::new(Watched::new(queue), lower, rate, config.clone()),
+            config,
+            now: Instant::from_nanos(5_000_000_000),
+            states: Vec::new(),
+            live: [0; 4],
+            inside: Backlog::default(),
+            dropped: Vec::new(),
+            outstanding: Vec::new(),
+            sessions: BTreeMap::new(),
+            dictated: BTreeMap::new(),
+            delivered: 0,
+            repeated: 0,
+            longest: 0,
+        }
+    }
+
+    fn check(&mut self) {
+        for Dropped { packet, reason } in std::mem::take(&mut self.dropped) {
+            let state = std::mem::replace(&mut self.states[packet.number], State::Gone);
+            assert_eq!(state, State::Waiting, "{packet:?} was dropped for {reason:?}");
+            self.live[packet.category.index()] -= 1;
+            self.inside.packets -= 1;
+            self.inside.bytes -= packet.size;
+        }
+        assert_eq!(self.link.backlog(), self.inside);
+        let any = Category::ALL.iter().any(|&category| self.link.has_backlog(category));
+        assert_eq!(any, self.inside.packets > 0);
+        let upper = self.link.queue();
+        for category in Category::ALL.map(Category::index) {
+            let below = self.live[category] - upper.waiting[category];
+            assert!(below <= self.depth, "{below} packets below, {} allowed", self.depth);
+        }
+    }
+
+    fn enqueue(&mut self, station: u16, category: Category, flow: u32, size: u64) {
+        let packet = Packet::new(self.states.len(), flow, station, category, size);
+        self.states.push(State::Waiting);
+        self.live[category.index()] += 1;
+        self.inside.packets += 1;
+        self.inside.bytes += packet.size;
+        self.link.enqueue(self.now, packet, &mut self.dropped);
+        self.check();
+    }
+
+    fn next(&mut self, category: Category, longest: Span) -> bool {
+        let room = Room { category, max_duration: longest };
+        let grant = self.link.next(self.now, room, &mut self.dropped);
+        if let Some(grant) = &grant {
+            assert_eq!(grant.category, category);
+            self.check_aggregate(grant, longest);
+            self.check_sequence(grant);
+        }
+        let granted = grant.is_some();
+        self.outstanding.extend(grant);
+        self.check();
+        granted
+    }
+
+    /// Limits of count, bytes and time, at every rate of the chain.
+    fn check_aggregate(&self, grant: &Grant<Packet>, longest: Span) {
+        let limits = &self.config.ampdu;
+        let count = grant.mpdus.len();
+        for mpdu in &grant.mpdus {
+            assert_eq!(mpdu.size, mpdu.packet.size + self.config.overhead);
+            assert_eq!((mpdu.packet.station, mpdu.packet.category), (grant.station, grant.category));
+        }
+        assert!((1..=limits.max_mpdus.min(256) as usize).contains(&count));
+        assert_eq!(grant.aggregated, count > 1);
+        if count > 1 {
+            assert!(!grant.series.probe, "a sample goes alone");
+            assert_ne!(grant.series.first_rate().format(), Format::Legacy);
+            assert_eq!(grant.psdu, psdu_size(grant.mpdus.iter().map(|mpdu| mpdu.size)));
+            assert!(grant.psdu <= limits.max_bytes);
+            let longest = longest.min(limits.max_duration);
+            for step in grant.series.steps() {
+                let timing = PpduTiming::new(step.rate);
+                let duration = match self.dictated.get(&grant.station) {
+                    // The last byte may be begun a nanosecond early.
+                    Some(rate) => timing.preamble() + rate.time_for(grant.psdu) - Span::from_nanos(1),
+                    None => timing.duration(grant.psdu),
+                };
+                assert!(duration <= longest, "{duration} at {}, {longest} allowed", step.rate);
+            }
+        } else {
+            let alone = match grant.series.first_rate().format() {
+                Format::Legacy | Format::Ht => ByteCount::ZERO,
+                _ => DELIMITER,
+            };
+            assert_eq!(grant.psdu, grant.mpdus[0].size + alone);
+        }
+    }
+
+    /// The window, the order of retries, and that nothing is in two places.
+    fn check_sequence(&mut self, grant: &Grant<Packet>) {
+        let session = self.sessions.entry((grant.station, grant.category)).or_default();
+        assert!(grant.mpdus.windows(2).all(|pair| pair[0].sequence < pair[1].sequence));
+        let mut kept = session.unsettled.iter().filter(|(_, in_grant)| !**in_grant).map(|(at, _)| *at);
+        let mut fresh = false;
+        for mpdu in &grant.mpdus {
+            match self.states[mpdu.packet.number] {
+                State::Waiting => {
+                    fresh = true;
+                    assert_eq!(mpdu.retries, 0);
+                    assert!(session.sent.insert(mpdu.sequence), "a sequence number for two packets");
+                }
+                State::Kept(grants) => {
+                    assert!(!fresh);
+                    assert_eq!(mpdu.retries, grants);
+                    assert_eq!(kept.next(), Some(mpdu.sequence), "an older one waits to be sent again");
+                }
+                state => panic!("{mpdu:?} is {state:?}"),
+            }
+            assert!(mpdu.retries < self.config.max_grants);
+        }
+        assert!(!fresh || kept.next().is_none(), "new packets overtake those to be sent again");
+        self.longest = self.longest.max(grant.mpdus.len());
+        for mpdu in &grant.mpdus {
+            self.repeated += usize::from(mpdu.retries > 0);
+            self.states[mpdu.packet.number] = State::InGrant(mpdu.retries);
+            self.inside.packets -= 1;
+            self.inside.bytes -= mpdu.packet.size;
+            session.unsettled.insert(mpdu.sequence, true);
+        }
+        let (first, last) = (session.unsettled.keys().min(), session.unsettled.keys().max());
+        let spread = last.expect("not empty") - first.expect("not empty");
+        assert!(spread < u64::from(self.config.window.clamp(1, 256)), "beyond the window");
+    }
+
+    fn report(&mut self, which: usize, acknowledged: AckBitmap, transmissions: u32, airtime: Option<Span>) {
+        let grant = self.outstanding.remove(which);
+        let key = (grant.station, grant.category);
+        let session = self.sessions.entry(key).or_default();
+        let mut given_up = 0;
+        for (index, mpdu) in grant.mpdus.iter().enumerate() {
+            let state = &mut self.states[mpdu.packet.number];
+            let State::InGrant(retries) = *state else { panic!("{mpdu:?} is {state:?}") };
+            let arrived = acknowledged.get(index);
+            if arrived || retries + 1 >= self.config.max_grants {
+                *state = State::Gone;
+                self.live[key.1.index()] -= 1;
+                session.unsettled.remove(&mpdu.sequence);
+                self.delivered += usize::from(arrived);
+                given_up += usize::from(!arrived);
+            } else {
+                *state = State::Kept(retries + 1);
+                self.inside.packets += 1;
+                self.inside.bytes += mpdu.packet.size;
+                session.unsettled.insert(mpdu.sequence, false);
+            }
+        }
+        let report = TxReport {
+            used: grant.series.used(transmissions),
+            handed: self.now,
+            started: None,
+            ended: self.now,
+            airtime,
+            acknowledged,
+            boundaries_known: true,
+            grant,
+        };
+        let mut returned = Returned::default();
+        self.link.on_report(self.now, report, &mut returned);
+        assert!(returned.retry_now.is_none());
+        assert_eq!(returned.dropped.len(), given_up);
+        for (mpdu, reason) in &returned.dropped {
+            assert_eq!((self.states[mpdu.packet.number], *reason), (State::Gone, DropReason::RetryLimit));
+            assert!(returned.window_start.is_some());
+        }
+        if let Some(start) = returned.window_start {
+            assert!(start >= session.window_start, "the window went back");
+            assert!(session.unsettled.keys().all(|sequence| *sequence >= start));
+            session.window_start = start;
+        }
+        assert!(self.link.queue().throughput.contains_key(&key.0));
+        self.check();
+    }
+
+    fn apply(&mut self, op: &Op) {
+        let station = |number: u8| StationId(u16::from(number % 6));
+        let category = |number: u8| Category::ALL[usize::from(number % 4)];
+        match *op {
+            Op::Enqueue { station: to, category: of, flow, size, copies } => {
+                for copy in 0..=copies % 64 {
+                    let flow = u32::from(flow % 8) + u32::from(copy % 3);
+                    self.enqueue(station(to).0, category(of), flow, u64::from(size) % 2400);
+                }
+            }
+            Op::Next { category: of, micros, grants } => {
+                for _ in 0..=grants % 4 {
+                    self.next(category(of), Span::from_micros(u64::from(micros) % 6000));
+                }
+            }
+            Op::Report { which, acknowledged, transmissions, airtime } => {
+                if self.outstanding.is_empty() {
+                    return;
+                }
+                let mut bitmap = AckBitmap::NONE;
+                for index in 0..256 {
+                    if acknowledged >> (index % 64) & 1 == 1 {
+                        bitmap.set(index);
+                    }
+                }
+                let which = usize::from(which) % self.outstanding.len();
+                let airtime = airtime.map(|micros| Span::from_micros(u64::from(micros)));
+                self.report(which, bitmap, u32::from(transmissions), airtime);
+            }
+            Op::Received { station: from, category: of, micros } => {
+                let airtime = Span::from_micros(u64::from(micros));
+                self.link.on_received(self.now, station(from), category(of), airtime);
+            }
+            Op::Signal { station: of, decibels } => {
+                let snr = Some(Decibel::new(f64::from(decibels)));
+                self.link.on_link_stats(self.now, station(of), &LinkStats { snr, ..LinkStats::default() });
+            }
+            Op::Dictated { station: of, kbps } => {
+                let rate = BitRate::from_kbps(u64::from(kbps));
+                self.dictated.insert(station(of), rate);
+                let stats = LinkStats { rate: Some(rate), ..LinkStats::default() };
+                self.link.on_link_stats(self.now, station(of), &stats);
+            }
+            Op::Pass { micros } => self.now += Span::from_micros(u64::from(micros)),
+            Op::GoBack { micros } => self.now = self.now - Span::from_micros(u64::from(micros)),
+        }
+        self.check();
+    }
+
+    /// When everything arrives, everything must come out.
+    fn drain(&mut self) {
+        let mut idle = 0;
+        while idle < 4 {
+            idle += 1;
+            while !self.outstanding.is_empty() {
+                self.report(0, AckBitmap::first(256), 1, Some(Span::from_micros(50)));
+            }
+            for category in Category::ALL {
+                while self.next(category, Span::from_millis(4)) {
+                    idle = 0;
+                }
+            }
+            self.now += Span::from_millis(1);
+        }
+        assert_eq!(self.inside.packets, 0, "stuck in the link");
+        assert!(self.states.iter().all(|state| *state == State::Gone));
+        assert!(self.link.queue().below.values().all(|below| below.is_zero()));
+    }
+}
+
+fn rates() -> [RateConfig; 3] {
+    [
+        RateConfig::Fixed(FixedConfig::default()),
+        RateConfig::Ideal(IdealConfig::default()),
+        RateConfig::MinstrelHt(MinstrelHtConfig { sample_interval: Span::ZERO, ..Default::default() }),
+    ]
+}
+
+fn run(queue: &str, rate: u8, setup: &Setup, ops: impl IntoIterator<Item = Op>) -> Checked {
+    let rates = rates();
+    let mut checked = Checked::new(queue, &rates[usize::from(rate) % rates.len()], setup);
+    for op in ops {
+        checked.apply(&op);
+    }
+    checked.drain();
+    // It still works afterwards.
+    let delivered = checked.delivered;
+    checked.enqueue(1, Category::Be, 1, 100);
+    checked.drain();
+    assert_eq!(checked.delivered, delivered + 1);
+    checked
+}
+
+/// A long busy hour: a fuzzer's lists are too short to fill windows again and again.
+fn busy(seed: u32) -> impl Iterator<Item = Op> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9) | 1;
+    let mut draw = move || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state
+    };
+    (0..600).map(move |_| {
+        let (choice, value, other) = (draw() % 16, draw(), draw());
+        // Two stations and two categories have most of the traffic.
+        let (station, category) = ((value & 1) as u8 + (other % 9 / 8) as u8, (value >> 1 & 1) as u8);
+        match choice {
+            0..=3 => Op::Enqueue {
+                station,
+                category,
+                flow: other as u8,
+                size: if other & 64 == 0 { 1500 } else { (other >> 8) as u16 },
+                copies: (value >> 8) as u8,
+            },
+            4..=8 => Op::Next { category, micros: 5400 - (other % 600) as u16, grants: (other >> 16) as u8 },
+            9..=12 => Op::Report {
+                which: (value >> 8) as u8,
+                acknowledged: match other % 4 {
+                    0 => 0,
+                    1 => u64::MAX,
+                    _ => u64::from(value | other) << 32 | u64::from(value.rotate_left(7) | other),
+                },
+                transmissions: (other >> 24) as u8,
+                airtime: (other & 32 == 0).then_some((other >> 12) as u16 % 5000),
+            },
+            13 => Op::Pass { micros: other % 3_000 },
+            14 if other % 8 == 0 => Op::GoBack { micros: value % 10_000 },
+            14 if other % 8 == 1 => Op::Dictated { station, kbps: value % 400_000 },
+            14 => Op::Signal { station, decibels: (other % 50) as i8 },
+            _ => Op::Received { station, category, micros: other as u16 },
+        }
+    })
+}
+
+fn check(queue: &str) {
+    bolero::check!().with_type::<(u8, Setup, Vec<Op>)>().for_each(|(rate, setup, ops)| {
+        run(queue, *rate, setup, ops.iter().cloned());
+    });
+    let (mut delivered, mut repeated, mut longest) = (0, 0, 0);
+    for seed in 0..90u32 {
+        let pick = |step: u32| (seed / step) as u8;
+        // Every kind of lower queue with every kind of rate control, mostly with HT and a window of 64.
+        let setup = Setup {
+            lower: pick(3),
+            window: if seed % 5 == 0 { pick(5) } else { 0 },
+            most: if seed % 4 == 0 { pick(4) } else { 3 },
+            bytes: pick(2),
+            grants: pick(18),
+            capabilities: if seed % 7 == 0 { pick(7) } else { seed as u8 % 2 },
+        };
+        let checked = run(queue, seed as u8, &setup, busy(seed));
+        delivered += checked.delivered;
+        repeated += checked.repeated;
+        longest = longest.max(checked.longest);
+    }
+    // The runs were worth it.
+    assert!(delivered > 50_000 && repeated > 10_000 && longest >= 64, "{delivered} {repeated} {longest}");
+}
+
+#[test]
+fn fifo_keeps_the_promises_of_a_link() {
+    check("kind = \"fifo\"\nlimit = { packets = 150 }");
+}
+
+#[test]
+fn round_robin_keeps_the_promises_of_a_link() {
+    check("kind = \"round-robin\"\nlimit = { packets = 150 }");
+}
+
+#[test]
+fn codel_keeps_the_promises_of_a_link() {
+    check("kind = \"codel\"\ninterval = \"20 ms\"");
+}
+
+#[test]
+fn pie_keeps_the_promises_of_a_link() {
+    check("kind = \"pie\"\nmax-burst = \"0 ms\"\nlimit = { packets = 200 }");
+}
+
+#[test]
+fn fq_codel_keeps_the_promises_of_a_link() {
+    check("kind = \"fq-codel\"\npackets = 160\nflows = 4\ninterval = \"20 ms\"");
+}
+
+#[test]
+fn linux_keeps_the_promises_of_a_link() {
+    check("kind = \"linux\"\npackets = 260\nflows = 4\ninterval = \"20 ms\"");
+    check(
+        "kind = \"linux\"\ncharge-estimates = true\nairtime-queue-limit = { low = \"1 ms\", high = \"2 ms\" }",
+    );
+}

@@ -1,0 +1,167 @@
+//! Packets with numbers, and a queue that is watched.
+
+use std::collections::BTreeMap;
+
+use airbound_control::payload::{Dropped, FlowId, Payload, StationId};
+use airbound_control::queue::{AggregateBound, AnyQueue, Backlog, Direction, Queue, QueueConfig, Readiness};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Packet {
+    pub(crate) number: usize,
+    pub(crate) flow: FlowId,
+    pub(crate) station: StationId,
+    pub(crate) category: Category,
+    pub(crate) size: ByteCount,
+    enqueued: Instant,
+    estimate: Span,
+}
+
+impl Packet {
+    pub(crate) fn new(number: usize, flow: u32, station: u16, category: Category, size: u64) -> Self {
+        Self {
+            number,
+            flow: FlowId(flow),
+            station: StationId(station),
+            category,
+            size: ByteCount::new(size),
+            enqueued: Instant::ZERO,
+            estimate: Span::ZERO,
+        }
+    }
+}
+
+impl Payload for Packet {
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+    fn station(&self) -> StationId {
+        self.station
+    }
+    fn category(&self) -> Category {
+        self.category
+    }
+    fn size(&self) -> ByteCount {
+        self.size
+    }
+    fn enqueued(&self) -> Instant {
+        self.enqueued
+    }
+    fn set_enqueued(&mut self, now: Instant) {
+        self.enqueued = now;
+    }
+    fn airtime_estimate(&self) -> Span {
+        self.estimate
+    }
+    fn set_airtime_estimate(&mut self, estimate: Span) {
+        self.estimate = estimate;
+    }
+}
+
+/// A queue that counts what it is told.
+pub(crate) struct Watched {
+    pub(crate) queue: AnyQueue<Packet>,
+    /// Packets that wait in it, by category.
+    pub(crate) waiting: [usize; 4],
+    /// Estimates handed down and not returned.
+    pub(crate) below: BTreeMap<(StationId, Category), Span>,
+    pub(crate) throughput: BTreeMap<StationId, BitRate>,
+}
+
+impl Watched {
+    pub(crate) fn new(config: &str) -> Self {
+        let config: QueueConfig = toml::from_str(config).expect("a valid configuration");
+        let queue = config.build(7).expect("values in range");
+        Self { queue, waiting: [0; 4], below: BTreeMap::new(), throughput: BTreeMap::new() }
+    }
+
+    fn note_drops(&mut self, dropped: &[Dropped<Packet>]) {
+        for Dropped { packet, .. } in dropped {
+            self.waiting[packet.category.index()] -= 1;
+        }
+    }
+}
+
+impl Queue<Packet> for Watched {
+    fn enqueue(&mut self, now: Instant, packet: Packet, dropped: &mut Vec<Dropped<Packet>>) {
+        let before = dropped.len();
+        self.waiting[packet.category.index()] += 1;
+        self.queue.enqueue(now, packet, dropped);
+        self.note_drops(&dropped[before..]);
+    }
+
+    fn select(&mut self, now: Instant, category: Category) -> Option<StationId> {
+        self.queue.select(now, category)
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<Packet>>,
+    ) -> Option<Packet> {
+        let before = dropped.len();
+        let packet = self.queue.dequeue(now, station, category, dropped);
+        self.waiting[category.index()] -= usize::from(packet.is_some());
+        self.note_drops(&dropped[before..]);
+        packet
+    }
+
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.queue.next_size(station, category)
+    }
+
+    fn has_backlog(&self, category: Category) -> bool {
+        self.queue.has_backlog(category)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn aggregate_bound(&self, now: Instant, station: StationId, category: Category) -> AggregateBound {
+        self.queue.aggregate_bound(now, station, category)
+    }
+
+    fn set_readiness(&mut self, now: Instant, station: StationId, category: Category, readiness: Readiness) {
+        self.queue.set_readiness(now, station, category, readiness);
+    }
+
+    fn counts_below(&self) -> bool {
+        self.queue.counts_below()
+    }
+
+    fn on_handed(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
+        *self.below.entry((station, category)).or_default() += estimated;
+        self.queue.on_handed(now, station, category, estimated);
+    }
+
+    fn on_returned(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
+        let below = self.below.entry((station, category)).or_default();
+        assert!(estimated <= *below, "{estimated} returned, {below} handed down");
+        *below -= estimated;
+        self.queue.on_returned(now, station, category, estimated);
+    }
+
+    fn on_airtime(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        airtime: Span,
+        direction: Direction,
+    ) {
+        self.queue.on_airtime(now, station, category, airtime, direction);
+    }
+
+    fn on_expected_throughput(&mut self, now: Instant, station: StationId, throughput: BitRate) {
+        self.throughput.insert(station, throughput);
+        self.queue.on_expected_throughput(now, station, throughput);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.queue.next_deadline()
+    }
+}
