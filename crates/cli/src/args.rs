@@ -214,14 +214,15 @@ Examples:
   airbound explain runs/hello-linux --packet 1000
   airbound explain runs/vr-congested-linux --packet 50 --flow download-1
 
-Packets are numbered from 0 within their flow. The run must have logged them (`airbound run` does).")]
+Without --flow, N is the number in packets.parquet, which is unique in the run. The run must have logged
+its packets (`airbound run` does).")]
 pub(crate) struct Explain {
     /// Folder of a run
     pub(crate) run: PathBuf,
-    /// Number of the packet within its flow
+    /// Number of the packet; with --flow counted from 0 within the flow
     #[arg(long, value_name = "N")]
     pub(crate) packet: u64,
-    /// Name of the flow [default: that which the scenario is about]
+    /// Name of its flow
     #[arg(long, value_name = "FLOW")]
     pub(crate) flow: Option<String>,
 }

@@ -1,0 +1,8 @@
+//! The whole program, as its users meet it.
+
+mod capture;
+mod commands;
+mod place;
+mod same_bytes;
+mod traces;
+mod wrong_input;
