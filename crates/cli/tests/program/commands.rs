@@ -185,3 +185,21 @@ fn quiet_is_quiet() {
     assert_eq!(place.succeed(&["run", "tiny.toml", "--quiet"]), "");
     assert_eq!(place.succeed(&["compare", "tiny.toml", "-q"]), "");
 }
+
+#[test]
+fn a_reader_who_has_enough_is_no_error() {
+    use std::process::{Command, Stdio};
+    let place = Place::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_airbound"))
+        .args(["compare", "tiny.toml", "--json"])
+        .current_dir(place.path("."))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty());
+    assert!(place.path("runs/tiny/comparison.json").is_file());
+}

@@ -2,6 +2,7 @@
 
 mod capture;
 mod commands;
+mod interrupt;
 mod place;
 mod same_bytes;
 mod traces;
