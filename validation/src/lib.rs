@@ -7,6 +7,7 @@ mod bianchi;
 mod closed;
 mod delays;
 mod ns3;
+mod papers;
 mod table;
 mod trial;
 
@@ -25,11 +26,13 @@ pub enum Rung {
     Bianchi,
     /// Recorded results of ns-3 for the same scenarios.
     Ns3,
+    /// The papers' own numbers.
+    Papers,
 }
 
 impl Rung {
     /// All of them, from the bottom.
-    pub const ALL: [Self; 3] = [Self::Closed, Self::Bianchi, Self::Ns3];
+    pub const ALL: [Self; 4] = [Self::Closed, Self::Bianchi, Self::Ns3, Self::Papers];
 
     /// Its name on the command line.
     #[must_use]
@@ -38,6 +41,7 @@ impl Rung {
             Self::Closed => "closed",
             Self::Bianchi => "bianchi",
             Self::Ns3 => "ns3",
+            Self::Papers => "papers",
         }
     }
 
@@ -54,6 +58,7 @@ impl Rung {
             Self::Closed => "Closed forms",
             Self::Bianchi => "Saturated DCF and Bianchi's model",
             Self::Ns3 => "ns-3 on the same scenario",
+            Self::Papers => "What the papers report",
         }
     }
 
@@ -66,6 +71,7 @@ impl Rung {
             Self::Closed => closed::rows(effort),
             Self::Bianchi => bianchi::rows(effort),
             Self::Ns3 => ns3::rows(effort),
+            Self::Papers => papers::rows(effort),
         }
     }
 }

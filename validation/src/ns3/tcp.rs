@@ -10,6 +10,10 @@ use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../data/ns3-tcp.csv");
 
+/// ns-3's test of the delay asks for twice the shortest round trip (Linux: an eighth more, 4 to 16 ms), and its test of the
+/// train of acknowledgements ends at the first gap between aggregates: over this link its slow start ends by loss.
+const HYSTART: &str = "linux";
+
 fn trial(reference: &Row<'_>, effort: Effort) -> Trial {
     let (n, mcs) = (reference.whole("n"), reference.whole("ht_mcs"));
     let streams = mcs / 8 + 1;
@@ -34,7 +38,7 @@ driver-queue = {below}
 [scheme]
 queue = {queue}
 rate = "fixed"
-sender = "cubic"
+sender = {{ kind = "cubic", hystart = "{hystart}", send-buffer = "8388608 B" }}
 [wire]
 rate = "1 Gbit/s"
 delay = "10 ms"
@@ -52,6 +56,7 @@ stagger = "100 ms"
 receive-window = "8388608 B"
 "#,
         seconds = effort.seconds(10, 4),
+        hystart = HYSTART,
         below = reference.whole("mac_queue_pkts"),
     );
     Trial { name: format!("TCP {}", name(reference)), scenario, seed: 1 }
@@ -85,14 +90,7 @@ fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, Tr
         ValidationRow::judged("ns3-tcp", metric, unit, reference, measured, tolerance, false, note)
     };
     Ok(vec![
-        row(
-            "goodput",
-            "Mb/s",
-            "goodput_mbps",
-            Some(goodput),
-            Some(Tolerance::Relative(0.05)),
-            "",
-        ),
+        row("goodput", "Mb/s", "goodput_mbps", Some(goodput), Some(Tolerance::Relative(0.05)), ""),
         row("delay p50", "ms", "delay_p50_ms", delays.quantile(0.5), Some(Tolerance::Relative(0.2)), ""),
         row("delay p95", "ms", "delay_p95_ms", delays.quantile(0.95), None, "informs only"),
         row("Jain of goodput", "", "jain", outcome.summary.jain.goodput, None, "informs only"),

@@ -150,8 +150,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     fn update_readiness(&mut self, now: Instant, station: StationId, category: Category) {
         let window = self.config.window;
         let Some(session) = self.session(station, category) else { return };
-        let readiness = if session.waiting() > 0 {
-            Readiness::Retries
+        let readiness = if let Some(first) = session.first_retry() {
+            Readiness::Retries { since: first.packet.enqueued() }
         } else if session.fresh_room(window) == 0 {
             Readiness::Blocked
         } else {
@@ -234,6 +234,15 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             };
             if !open {
                 break;
+            }
+            if !mpdus.is_empty() {
+                let next = match &mut self.lower {
+                    Some(lower) => lower.queue.next_size(station, category),
+                    None => self.upper.next_size(station, category),
+                };
+                if next.is_some_and(|next| psdu + subframe_size(next + self.config.overhead) > max_psdu) {
+                    break;
+                }
             }
             let packet = match &mut self.lower {
                 Some(lower) => lower.queue.dequeue(now, station, category, &mut self.dropped_below),

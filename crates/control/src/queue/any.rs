@@ -1,6 +1,6 @@
 //! Any queue of this crate behind one type, chosen by a scenario.
 
-use airbound_units::{BitRate, Instant, Span};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +118,10 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P> {
         each!(self, queue => queue.dequeue(now, station, category, dropped))
+    }
+
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        each!(self, queue => queue.next_size(station, category))
     }
 
     fn has_backlog(&self, category: Category) -> bool {

@@ -257,6 +257,10 @@ impl<P: Payload> Queue<P> for Codel<P> {
         packet
     }
 
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.lists.first_size(station, category)
+    }
+
     fn has_backlog(&self, category: Category) -> bool {
         self.lists.waiting(category).packets > 0
     }

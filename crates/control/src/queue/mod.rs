@@ -68,8 +68,11 @@ pub enum Readiness {
     /// Nothing waits below: the station takes part when packets wait in the queue.
     #[default]
     Fresh,
-    /// MPDUs wait for retransmission: the station takes part even if nothing waits in the queue.
-    Retries,
+    /// MPDUs wait below for another transmission: the station takes part even if nothing waits in the queue.
+    Retries {
+        /// When the oldest of them came.
+        since: Instant,
+    },
     /// The block-ack window is full: the station cannot be served before a report.
     Blocked,
 }
@@ -95,6 +98,12 @@ pub trait Queue<P: Payload> {
         category: Category,
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P>;
+
+    /// The size of what [`Queue::dequeue`] would give next, so that a packet that does not fit in an aggregate can stay where
+    /// it is; `None` if that is not known, or if there is none. A hint: what is dropped on the way may change it.
+    fn next_size(&mut self, _station: StationId, _category: Category) -> Option<ByteCount> {
+        None
+    }
 
     /// Whether packets wait in `category`, for anyone.
     fn has_backlog(&self, category: Category) -> bool;

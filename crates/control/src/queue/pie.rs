@@ -315,6 +315,10 @@ impl<P: Payload> Queue<P> for Pie<P> {
         Some(packet)
     }
 
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.lists.first_size(station, category)
+    }
+
     fn has_backlog(&self, category: Category) -> bool {
         self.lists.waiting(category).packets > 0
     }

@@ -1,6 +1,6 @@
 //! Stations in turn, one aggregate each.
 
-use airbound_units::Instant;
+use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,10 @@ impl<P: Payload> Queue<P> for RoundRobin<P> {
         self.lists.pop(station, category)
     }
 
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.lists.first_size(station, category)
+    }
+
     fn has_backlog(&self, category: Category) -> bool {
         self.lists.waiting(category).packets > 0
     }
@@ -88,7 +92,7 @@ mod tests {
         }
         let now = Instant::ZERO;
         queue.set_readiness(now, StationId(2), Category::Be, Readiness::Blocked);
-        queue.set_readiness(now, StationId(5), Category::Be, Readiness::Retries);
+        queue.set_readiness(now, StationId(5), Category::Be, Readiness::Retries { since: Instant::ZERO });
         let mut turns = Vec::new();
         while turns.len() < 8
             && let Some(station) = queue.select(now, Category::Be)

@@ -10,6 +10,8 @@ use super::tcp::Hystart as HystartKind;
 const BETA: f64 = 0.7;
 /// Aggressiveness in segments per second cubed (section 5).
 const C: f64 = 0.4;
+/// Before the first loss the window grows by at least one segment for so many that are acknowledged: 5 % in a round trip.
+const ACKS_BEFORE_LOSS: f64 = 20.0;
 /// Reno-friendly increase, 3 (1 - beta) / (1 + beta) (section 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
@@ -76,16 +78,17 @@ impl Cubic {
         self.epoch = Some(epoch);
 
         let target = cubic(t + rtt.as_secs_f64(), &epoch).clamp(cwnd, 1.5 * cwnd);
-        let grow_to = if cubic(t, &epoch) < epoch.w_est {
+        let growth = if cubic(t, &epoch) < epoch.w_est {
             // Reno-friendly region.
-            self.credit += (epoch.w_est - cwnd - self.credit).max(0.0);
-            self.credit
+            (epoch.w_est - cwnd - self.credit).max(0.0)
         } else {
-            self.credit += acked * (target - cwnd) / cwnd;
-            self.credit
+            acked * (target - cwnd) / cwnd
         };
-        if grow_to >= 1.0 {
-            let whole = libm::floor(grow_to);
+        // Linux (`bictcp_update`): before the first loss nothing is known of the path, and the curve would be too slow.
+        let least = if self.w_max == 0.0 { acked / ACKS_BEFORE_LOSS } else { 0.0 };
+        self.credit += growth.max(least);
+        if self.credit >= 1.0 {
+            let whole = libm::floor(self.credit);
             self.credit -= whole;
             window.cwnd = window.cwnd.saturating_add(whole as u32).min(MAX_WINDOW);
         }

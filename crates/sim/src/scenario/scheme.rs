@@ -4,6 +4,7 @@ use std::fmt;
 
 use airbound_control::queue::QueueConfig;
 use airbound_control::rate::RateConfig;
+use airbound_control::sender::{Congestion, TcpConfig, TcpSender};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -36,9 +37,9 @@ pub(super) const RATES: Choices = Choices {
 /// The kinds of sender.
 pub(super) const SENDERS: Choices = Choices {
     kinds: &["cubic", "reno", "bbr"],
-    check: |slot| match slot.parameters.keys().next() {
-        Some(key) => Err(format!("unknown key {key}; a sender has no parameters")),
-        None => Ok(()),
+    check: |slot| {
+        let config = slot.tcp_config()?;
+        TcpSender::new(config).map(|_| ()).map_err(|error| error.to_string())
     },
 };
 
@@ -52,6 +53,26 @@ pub struct Slot {
 impl Slot {
     pub(super) fn plain(kind: &'static str) -> Self {
         Self { kind, parameters: toml::Table::new() }
+    }
+
+    /// The connections of a slot that names a sender.
+    ///
+    /// # Errors
+    /// The kind is no congestion control, or a parameter is unknown or of the wrong type.
+    pub fn tcp_config(&self) -> Result<TcpConfig, String> {
+        // What a flow or the run decides is no parameter of a scheme.
+        if let Some(key) =
+            ["congestion", "seed", "receive-window"].iter().find(|key| self.parameters.contains_key(**key))
+        {
+            return Err(format!("unknown key {key}"));
+        }
+        let congestion: Congestion = toml::Value::String(self.kind.to_owned())
+            .try_into()
+            .map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let config: TcpConfig = toml::Value::Table(self.parameters.clone())
+            .try_into()
+            .map_err(|error: toml::de::Error| error.message().to_owned())?;
+        Ok(TcpConfig { congestion, ..config })
     }
 
     /// The kind, such as "fifo" or "minstrel-ht".

@@ -229,6 +229,11 @@ impl<P: Payload> FlowTable<P> {
         }
     }
 
+    /// The size of the first packet of a flow that [`FlowTable::head`] named.
+    pub(super) fn first_size(&self, head: Head) -> Option<ByteCount> {
+        self.packets.first(&self.flows.get(head.0 as usize)?.list).map(P::size)
+    }
+
     /// Takes the next packet of a flow that [`FlowTable::head`] named; `None` if CoDel dropped all that it had.
     pub(super) fn pop(
         &mut self,

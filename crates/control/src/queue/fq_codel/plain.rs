@@ -154,6 +154,12 @@ impl<P: Payload> Queue<P> for FqCodel<P> {
         }
     }
 
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        let table = &mut self.tables[category.index()];
+        let head = table.head(0, |key| is_blocked(&self.readiness, key, category))?;
+        if station_of(table.key(head)) == station { table.first_size(head) } else { None }
+    }
+
     fn has_backlog(&self, category: Category) -> bool {
         self.tables[category.index()].backlog().packets > 0
     }
@@ -176,8 +182,9 @@ impl<P: Payload> Queue<P> for FqCodel<P> {
         }
         let retries = &mut self.retries[category.index()];
         match (last, readiness) {
-            (_, Readiness::Retries) => retries.push(station.0),
-            (Readiness::Retries, _) => retries.retain(|&other| other != station.0),
+            (Readiness::Retries { .. }, Readiness::Retries { .. }) => {}
+            (_, Readiness::Retries { .. }) => retries.push(station.0),
+            (Readiness::Retries { .. }, _) => retries.retain(|&other| other != station.0),
             _ => {}
         }
         if last == Readiness::Blocked {

@@ -1,0 +1,150 @@
+//! The cases as scenarios.
+
+use crate::Trial;
+
+/// In which category the background travels, where it is not all in VI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Background {
+    Bk,
+    Be,
+}
+
+/// What the paper leaves open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Variant {
+    /// How fast the server hands over a frame.
+    pub(super) burst_mbps: u32,
+    /// The category of TCP and VoIP; VR is in BK.
+    pub(super) background: Background,
+}
+
+/// One setting of the case study.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    /// The identity of the claim.
+    pub(super) claim: &'static str,
+    vr_mbps: &'static str,
+    vr_flows: u32,
+    voip: bool,
+    /// Bulk flows at the VR client.
+    local: u32,
+    /// Other clients with one bulk flow each.
+    clients: u32,
+    /// Everything in VI, and the rate of each TCP flow in kb/s.
+    all_in_vi: Option<u32>,
+}
+
+const ALONE: Case = Case {
+    name: "alone-ultra",
+    claim: "vr-alone-p95",
+    vr_mbps: "45.38",
+    vr_flows: 1,
+    voip: false,
+    local: 0,
+    clients: 0,
+    all_in_vi: None,
+};
+const WITH_VOIP: Case = Case { name: "flows-0", claim: "multi-flow", voip: true, ..ALONE };
+const CLIENTS: Case = Case { name: "clients-3", claim: "multi-client", clients: 3, ..ALONE };
+const EDCA: Case =
+    Case { name: "edca-50-each", claim: "edca-all-in-vi", vr_mbps: "45", vr_flows: 2, local: 3, ..ALONE };
+
+pub(super) const CASES: [Case; 13] = [
+    Case { name: "alone-low", vr_mbps: "19.97", ..ALONE },
+    Case { name: "alone-high", vr_mbps: "25.57", ..ALONE },
+    ALONE,
+    Case { name: "fig1-alone", claim: "fig1-congested", ..WITH_VOIP },
+    Case { name: "fig1-congested", claim: "fig1-congested", local: 2, clients: 2, ..WITH_VOIP },
+    WITH_VOIP,
+    Case { name: "flows-1", local: 1, ..WITH_VOIP },
+    Case { name: "flows-3", local: 3, ..WITH_VOIP },
+    CLIENTS,
+    Case { name: "clients-3-flows-3", local: 3, ..CLIENTS },
+    Case { name: "clients-4", clients: 4, ..CLIENTS },
+    Case { all_in_vi: Some(50_000), ..EDCA },
+    Case { name: "edca-50-total", all_in_vi: Some(16_667), ..EDCA },
+];
+
+impl Case {
+    pub(super) fn trial(&self, variant: Variant, seconds: u32, seed: u64) -> Trial {
+        let (vr, background) = match (self.all_in_vi, variant.background) {
+            (Some(_), _) => ("vi", "vi"),
+            (None, Background::Bk) => ("bk", "bk"),
+            (None, Background::Be) => ("bk", "be"),
+        };
+        let Self { clients, vr_flows, vr_mbps, .. } = self;
+        let burst = variant.burst_mbps;
+        let mut scenario = format!(
+            r#"
+duration = "{seconds} s"
+warm-up = "3 s"
+[air]
+standard = "ht"
+width = "40 MHz"
+[access-point]
+preset = "ath9k-fq"
+streams = 3
+[scheme]
+queue = "linux"
+rate = "fixed"
+[[station]]
+name = "phone"
+streams = 2
+rate = "HT40 MCS12 2SS LGI"
+[[station]]
+name = "client"
+count = {clients}
+streams = 3
+rate = "HT40 MCS23 3SS LGI"
+[[flow]]
+name = "vr"
+count = {vr_flows}
+kind = "vr"
+station = "phone"
+category = "{vr}"
+rate = "{vr_mbps} Mbit/s"
+fps = 30
+burst-rate = "{burst} Mbit/s"
+stagger = "11 ms"
+"#
+        );
+        if self.voip {
+            scenario += &format!(
+                r#"
+[[flow]]
+name = "voip"
+kind = "voip"
+station = "phone"
+category = "{background}"
+"#
+            );
+        }
+        let limit = self.all_in_vi.map_or("none".to_owned(), |kbps| format!("{kbps} kbit/s"));
+        for (name, station, count) in
+            [("local", "phone", self.local), ("other", "client", self.clients.min(1))]
+        {
+            if count > 0 {
+                scenario += &format!(
+                    r#"
+[[flow]]
+name = "{name}"
+kind = "tcp"
+station = "{station}"
+count = {count}
+category = "{background}"
+limit = "{limit}"
+start = "200 ms"
+stagger = "50 ms"
+"#
+                );
+            }
+        }
+        Trial { name: format!("last-pq {}", self.name), scenario, seed }
+    }
+
+    /// What is known of a difference.
+    pub(super) fn note(&self, _metric: &str) -> &'static str {
+        "mean over seeds"
+    }
+}
