@@ -10,10 +10,14 @@ mod run;
 
 use crate::args::{Cli, Command};
 use crate::error::CliError;
+use crate::interrupt;
 
 /// Does what was asked for.
 pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
     let voice = cli.voice;
+    if matches!(cli.command, Command::Demo(_) | Command::Run(_) | Command::Compare(_)) {
+        interrupt::listen();
+    }
     match cli.command {
         Command::Demo(demo) => demo::demo(&demo, voice),
         Command::Run(run) => run::run(&run, voice),
