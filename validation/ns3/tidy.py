@@ -57,8 +57,10 @@ def main():
     tcp = gathered(source, "tcp_ht-{}-mean.csv", ["wheel"])
     if tcp:
         write(data / "ns3-tcp.csv",
-              "802.11n 40 MHz: TCP CUBIC to n stations over a queueing discipline and a MAC queue; delay: AP to station.",
-              ["build", "ht_mcs", "n", "qdisc", "mac_queue_pkts", "runs", "goodput_mbps", "goodput_min", "goodput_max",
+              "802.11n 40 MHz: TCP CUBIC to n stations over a queueing discipline and a MAC queue; delay: AP to station.\n"
+              "# arc_degrees: 360: stations evenly on a circle of 2 m (frames are captured in collisions); 1: all in one "
+              "place (they are not).",
+              ["build", "ht_mcs", "n", "arc_degrees", "qdisc", "mac_queue_pkts", "runs", "goodput_mbps", "goodput_min", "goodput_max",
                "jain", "delay_p50_ms", "delay_p95_ms", "mpdus_per_ampdu", "dead_flows"], tcp)
     minstrel = [row for row in gathered(source, "minstrel_dist-{}.csv", ["apt"]) if row["goodput_mean_mbps"]]
     if minstrel:

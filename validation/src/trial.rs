@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use airbound_sim::{Nobody, Observer, Outcome, Run};
 use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_sim::{Nobody, Observer, Outcome, Run};
 
 /// A run to be made: a scenario as text, and a seed.
 #[derive(Debug, Clone, PartialEq, Eq)]

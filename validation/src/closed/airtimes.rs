@@ -100,6 +100,7 @@ fn ns3_aggregate() -> Option<ValidationRow> {
     let mpdu = mpdu_of_packet(ByteCount::new(1_498), Protection::Open);
     let ours = micros(ppdu_duration(rate, psdu_size(std::iter::repeat_n(mpdu, 64))));
     let reference = 0.866_848 * 64.0 * 1_470.0 * 8.0 / 620.122_44 + 4.0;
-    let note = "ns-3's data airtime (data/ns3-vht.csv, n = 1, sat) and the 4 us of VHT-SIG-B that it leaves out";
+    let note =
+        "ns-3's data airtime (data/ns3-vht.csv, n = 1, sat) and the 4 us of VHT-SIG-B that it leaves out";
     Some(exact("ppdu", "64 MPDUs of 1536 B at VHT80 MCS9 2SS", "us", reference, ours, 0.5, note))
 }

@@ -101,9 +101,8 @@ fn rate_allocation_rows() -> Result<Vec<ValidationRow>, RateError> {
     let access = BAND.difs() + BAND.slot() * (cw_min + 1) / 2;
     // A preamble of three streams; the paper's 108 us come out if VHT-SIG-B is left out of it, as ns-3 does.
     let rate = Rate::vht(9, 3, Width::Mhz80, GuardInterval::Ns400)?;
-    let overhead = preamble(rate) - Span::from_micros(4)
-        + BAND.sifs()
-        + control_frames::block_ack(Legacy::Mbps12, BAND);
+    let overhead =
+        preamble(rate) - Span::from_micros(4) + BAND.sifs() + control_frames::block_ack(Legacy::Mbps12, BAND);
     Ok(vec![
         exact(
             "rate-allocation-model",

@@ -156,10 +156,10 @@ impl Observer for Watch {
 
 pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     let rows = in_parallel(&LINKS, effort.jobs, |link| {
-        let rate = link.0.parse::<Rate>().map_err(|error| TrialError {
-            name: link.0.to_owned(),
-            reason: error.to_string(),
-        })?;
+        let rate = link
+            .0
+            .parse::<Rate>()
+            .map_err(|error| TrialError { name: link.0.to_owned(), reason: error.to_string() })?;
         let formula = Formula::of(rate);
         let mut rows = saturated(*link, &formula, effort)?;
         rows.extend(unloaded(*link, &formula)?);
@@ -175,7 +175,8 @@ fn saturated(
 ) -> Result<Vec<ValidationRow>, TrialError> {
     let seconds = effort.seconds(20, 5);
     let load = "1500 Mbit/s";
-    let trial = Trial { name: format!("saturated {}", link.0), scenario: scenario(link, load, seconds), seed: 1 };
+    let trial =
+        Trial { name: format!("saturated {}", link.0), scenario: scenario(link, load, seconds), seed: 1 };
     let watch = Watch::default();
     let (outcome, _) = trial.observed(Box::new(watch.clone()))?;
     let seen = *watch.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -235,7 +236,8 @@ fn saturated(
 
 /// Packets far apart on an idle channel leave at once: their latency is that of one PPDU.
 fn unloaded(link: (&str, &str, &str, u8), formula: &Formula) -> Result<Vec<ValidationRow>, TrialError> {
-    let trial = Trial { name: format!("unloaded {}", link.0), scenario: scenario(link, "1 Mbit/s", 5), seed: 1 };
+    let trial =
+        Trial { name: format!("unloaded {}", link.0), scenario: scenario(link, "1 Mbit/s", 5), seed: 1 };
     let outcome = trial.run()?;
     let micros = |span: Span| span.as_nanos() as f64 / 1e3;
     let latency = outcome.summary.flows.first().map(|flow| flow.latency_ms);

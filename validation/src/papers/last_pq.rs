@@ -74,7 +74,10 @@ fn measure(variant: Variant, effort: Effort) -> Result<Vec<Figures>, TrialError>
             goodput: mean(flow(first).map(|flow| flow.map(|(flow, _)| flow.goodput_mbps))),
             bulk_p95: mean(outcomes.iter().map(|one| {
                 let flows = one.summary.flows.iter().zip(&one.wifi_latency);
-                flows.filter(|(flow, _)| flow.kind == "tcp").filter_map(|(_, latency)| latency.p95).reduce(f64::max)
+                flows
+                    .filter(|(flow, _)| flow.kind == "tcp")
+                    .filter_map(|(_, latency)| latency.p95)
+                    .reduce(f64::max)
             })),
             jain_airtime: mean(outcomes.iter().map(|one| one.summary.jain.airtime)),
         }
@@ -127,7 +130,16 @@ fn absolute(figures: &[Figures], variant: Variant) -> Vec<ValidationRow> {
             let measured = of(figures, case).and_then(|figures| figures.metric(metric));
             let metric = format!("{metric}, {case}{}", variant.suffix());
             let note = "not reported; two VR flows of 45 Mb/s";
-            rows.push(ValidationRow::judged("edca-all-in-vi", metric, unit, None, measured, None, true, note));
+            rows.push(ValidationRow::judged(
+                "edca-all-in-vi",
+                metric,
+                unit,
+                None,
+                measured,
+                None,
+                true,
+                note,
+            ));
         }
     }
     rows
@@ -137,7 +149,8 @@ fn absolute(figures: &[Figures], variant: Variant) -> Vec<ValidationRow> {
 fn trends(figures: &[Figures]) -> Vec<ValidationRow> {
     let figure = |case: &str, value: fn(&Figures) -> Option<f64>| of(figures, case).and_then(value);
     let p95 = |case: &str| figure(case, |figures| figures.first_p95);
-    let rising = |values: &[Option<f64>]| values.windows(2).all(|pair| pair[0].is_some() && pair[0] < pair[1]);
+    let rising =
+        |values: &[Option<f64>]| values.windows(2).all(|pair| pair[0].is_some() && pair[0] < pair[1]);
     let all = |cases: &[&str], holds: &dyn Fn(&str) -> bool| cases.iter().all(|case| holds(case));
     let single = ["flows-0", "flows-1", "flows-3"];
     let multi = ["clients-3", "clients-3-flows-3", "clients-4"];

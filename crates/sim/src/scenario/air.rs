@@ -154,11 +154,9 @@ impl Air {
             )?,
             sensitivity: match section.text("sensitivity")? {
                 None | Some("none") => None,
-                Some(_) => Some(section.ranged(
-                    "sensitivity",
-                    Dbm::new(-82.0),
-                    Dbm::new(-150.0)..=Dbm::new(0.0),
-                )?),
+                Some(_) => {
+                    Some(section.ranged("sensitivity", Dbm::new(-82.0), Dbm::new(-150.0)..=Dbm::new(0.0))?)
+                }
             },
             tx_power: section.ranged("tx-power", Dbm::new(16.0), Dbm::new(-30.0)..=Dbm::new(40.0))?,
         })

@@ -50,11 +50,12 @@ const CLIENTS: Case = Case { name: "clients-3", claim: "multi-client", clients: 
 const EDCA: Case =
     Case { name: "edca-50-each", claim: "edca-all-in-vi", vr_mbps: "45", vr_flows: 2, local: 3, ..ALONE };
 
-pub(super) const CASES: [Case; 13] = [
+pub(super) const CASES: [Case; 14] = [
     Case { name: "alone-low", vr_mbps: "19.97", ..ALONE },
     Case { name: "alone-high", vr_mbps: "25.57", ..ALONE },
     ALONE,
-    Case { name: "fig1-alone", claim: "fig1-congested", ..WITH_VOIP },
+    Case { name: "fig1-alone", claim: "fig1-congested", ..ALONE },
+    Case { name: "fig1-voip-alone", claim: "fig1-congested", vr_flows: 0, ..WITH_VOIP },
     Case { name: "fig1-congested", claim: "fig1-congested", local: 2, clients: 2, ..WITH_VOIP },
     WITH_VOIP,
     Case { name: "flows-1", local: 1, ..WITH_VOIP },
@@ -121,7 +122,9 @@ category = "{background}"
             );
         }
         let limit = self.all_in_vi.map_or("none".to_owned(), |kbps| format!("{kbps} kbit/s"));
-        for (name, station, count) in [("local", "phone", self.local), ("other", "client", self.clients.min(1))] {
+        for (name, station, count) in
+            [("local", "phone", self.local), ("other", "client", self.clients.min(1))]
+        {
             if count > 0 {
                 scenario += &format!(
                     r#"
