@@ -75,9 +75,9 @@ size() {
     return $bad
 }
 
-clippy() { "$CARGO" clippy $LOCKED --workspace --all-targets -- -D warnings; }
+clippy() { "$CARGO" clippy $LOCKED --workspace --all-targets --keep-going -- -D warnings; }
 
-doc() { RUSTDOCFLAGS="-D warnings" "$CARGO" doc $LOCKED --workspace --no-deps --quiet; }
+doc() { RUSTDOCFLAGS="-D warnings" "$CARGO" doc $LOCKED --workspace --no-deps --keep-going --quiet; }
 
 licences() {
     if ! "$CARGO" deny --version >/dev/null 2>&1; then

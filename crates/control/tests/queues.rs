@@ -172,7 +172,8 @@ impl Checked {
             }
             Op::Readiness { station: to, category: of, readiness } => {
                 let readiness =
-                    [Readiness::Fresh, Readiness::Retries, Readiness::Blocked][usize::from(readiness % 3)];
+                    [Readiness::Fresh, Readiness::Retries { since: Instant::ZERO }, Readiness::Blocked]
+                        [usize::from(readiness % 3)];
                 self.queue.set_readiness(now, station(to), category(of), readiness);
             }
             Op::Returned { station: to, category: of, micros } => {

@@ -14,12 +14,15 @@ mod flow;
 mod measure;
 mod medium;
 mod packet;
+pub mod pcap;
 mod random;
+mod recording;
 pub mod run;
 mod wire;
 
 pub use build::BuildError;
 pub use engine::Imbalance;
-pub use measure::{ExchangeView, Nobody, Observer};
+pub use measure::{ExchangeView, MpduView, Nobody, Observer};
 pub use packet::Packet;
+pub use recording::Recording;
 pub use run::{Outcome, Run};

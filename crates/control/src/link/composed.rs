@@ -150,8 +150,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     fn update_readiness(&mut self, now: Instant, station: StationId, category: Category) {
         let window = self.config.window;
         let Some(session) = self.session(station, category) else { return };
-        let readiness = if session.waiting() > 0 {
-            Readiness::Retries
+        let readiness = if let Some(first) = session.first_retry() {
+            Readiness::Retries { since: first.packet.enqueued() }
         } else if session.fresh_room(window) == 0 {
             Readiness::Blocked
         } else {

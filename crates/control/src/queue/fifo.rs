@@ -141,17 +141,22 @@ mod tests {
     }
 
     #[test]
-    fn who_repeats_goes_first_and_who_is_blocked_waits() {
+    fn who_came_back_goes_by_its_age_and_who_is_blocked_waits() {
         let mut queue = filled(&[3, 1, 2]);
         let be = Category::Be;
         queue.set_readiness(Instant::ZERO, StationId(3), be, Readiness::Blocked);
-        queue.set_readiness(Instant::ZERO, StationId(9), be, Readiness::Retries);
+        // Older than all: first. Younger than station 1's, older than station 2's packet: between them.
+        queue.set_readiness(Instant::ZERO, StationId(9), be, Readiness::Retries { since: Instant::ZERO });
+        assert_eq!(take(&mut queue, 1), Some((9, vec![])));
+        let since = at_micros(1) + Span::from_nanos(1);
+        queue.set_readiness(Instant::ZERO, StationId(9), be, Readiness::Retries { since });
+        assert_eq!(take(&mut queue, 1), Some((1, vec![1])));
         assert_eq!(take(&mut queue, 1), Some((9, vec![])));
         queue.set_readiness(Instant::ZERO, StationId(9), be, Readiness::Fresh);
-        assert_eq!(take(&mut queue, 1), Some((1, vec![1])));
         queue.set_readiness(Instant::ZERO, StationId(3), be, Readiness::Fresh);
         assert_eq!(take(&mut queue, 1), Some((3, vec![0])));
         assert_eq!(take(&mut queue, 1), Some((2, vec![2])));
+        assert_eq!(take(&mut queue, 1), None);
     }
 
     #[test]

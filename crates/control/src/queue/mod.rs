@@ -68,8 +68,11 @@ pub enum Readiness {
     /// Nothing waits below: the station takes part when packets wait in the queue.
     #[default]
     Fresh,
-    /// MPDUs wait for retransmission: the station takes part even if nothing waits in the queue.
-    Retries,
+    /// MPDUs wait below for another transmission: the station takes part even if nothing waits in the queue.
+    Retries {
+        /// When the oldest of them came.
+        since: Instant,
+    },
     /// The block-ack window is full: the station cannot be served before a report.
     Blocked,
 }

@@ -8,8 +8,6 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 struct Slot<P> {
     packet: Option<P>,
-    /// When it arrived, counted in packets.
-    arrival: u64,
     /// The next slot of its list, or the next free one.
     next: u32,
 }
@@ -20,12 +18,11 @@ struct Slot<P> {
 pub(super) struct Packets<P> {
     slots: Vec<Slot<P>>,
     free: u32,
-    arrivals: u64,
 }
 
 impl<P> Default for Packets<P> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: NONE, arrivals: 0 }
+        Self { slots: Vec::new(), free: NONE }
     }
 }
 
@@ -61,12 +58,11 @@ impl List {
 impl<P> Packets<P> {
     /// Appends a packet that counts as `size` to `list`; gives it back if the table cannot grow any more.
     pub(super) fn push(&mut self, list: &mut List, packet: P, size: ByteCount) -> Result<(), P> {
-        let arrival = self.arrivals;
         let index = match self.slots.get_mut(self.free as usize) {
             Some(slot) => {
                 let index = self.free;
                 self.free = slot.next;
-                *slot = Slot { packet: Some(packet), arrival, next: NONE };
+                *slot = Slot { packet: Some(packet), next: NONE };
                 index
             }
             None => {
@@ -74,11 +70,10 @@ impl<P> Packets<P> {
                 if index == NONE {
                     return Err(packet);
                 }
-                self.slots.push(Slot { packet: Some(packet), arrival, next: NONE });
+                self.slots.push(Slot { packet: Some(packet), next: NONE });
                 index
             }
         };
-        self.arrivals += 1;
         match self.slots.get_mut(list.tail as usize) {
             Some(last) => last.next = index,
             None => list.head = index,
@@ -109,11 +104,6 @@ impl<P> Packets<P> {
     pub(super) fn first(&self, list: &List) -> Option<&P> {
         self.slots.get(list.head as usize)?.packet.as_ref()
     }
-
-    /// When the first packet of `list` arrived, counted in packets of this table.
-    pub(super) fn first_arrival(&self, list: &List) -> Option<u64> {
-        self.slots.get(list.head as usize).map(|slot| slot.arrival)
-    }
 }
 
 #[cfg(test)]
@@ -130,7 +120,7 @@ mod tests {
             assert_eq!(packets.push(list, number, one), Ok(()));
             if number >= 10 {
                 let list = if number.is_multiple_of(2) { &mut even } else { &mut odd };
-                assert_eq!(packets.first_arrival(list), Some(u64::from(number - 10)));
+                assert_eq!(packets.first(list).copied(), Some(number - 10));
                 assert_eq!(packets.pop(list, |_| one), Some(number - 10));
             }
         }

@@ -92,7 +92,7 @@ mod tests {
         }
         let now = Instant::ZERO;
         queue.set_readiness(now, StationId(2), Category::Be, Readiness::Blocked);
-        queue.set_readiness(now, StationId(5), Category::Be, Readiness::Retries);
+        queue.set_readiness(now, StationId(5), Category::Be, Readiness::Retries { since: Instant::ZERO });
         let mut turns = Vec::new();
         while turns.len() < 8
             && let Some(station) = queue.select(now, Category::Be)

@@ -61,10 +61,10 @@ pub(super) fn check_packets(key: &'static str, packets: usize) -> Result<(), Con
 struct Entry {
     list: List,
     readiness: Readiness,
-    /// Whether the order of its category holds the station.
-    listed: bool,
-    /// Whether the list of those with retries holds it.
-    retrying: bool,
+    /// The time under which the order of its category holds the station; an entry of the heap with another time is stale.
+    listed: Option<Instant>,
+    /// Whether the rotation of its category holds the station.
+    in_turn: bool,
 }
 
 impl Entry {
@@ -72,7 +72,7 @@ impl Entry {
     fn is_active(&self) -> bool {
         match self.readiness {
             Readiness::Fresh => !self.list.is_empty(),
-            Readiness::Retries => true,
+            Readiness::Retries { .. } => true,
             Readiness::Blocked => false,
         }
     }
@@ -141,6 +141,16 @@ impl<P: Payload> StationLists<P> {
         Some(packet)
     }
 
+    /// When the oldest packet came that a station may send now, one that came back included.
+    fn oldest_of(&self, entry: &Entry) -> Option<Instant> {
+        let waiting = self.packets.first(&entry.list).map(Payload::enqueued);
+        match entry.readiness {
+            Readiness::Blocked => None,
+            Readiness::Fresh => waiting,
+            Readiness::Retries { since } => Some(waiting.map_or(since, |waiting| waiting.min(since))),
+        }
+    }
+
     /// The size of the oldest packet of a station.
     pub(super) fn first_size(&self, station: StationId, category: Category) -> Option<ByteCount> {
         let entry = self.stations.get(station.index())?.get(category.index())?;
@@ -159,15 +169,15 @@ impl<P: Payload> StationLists<P> {
     }
 }
 
-/// Stations in the order of the arrival of their oldest packets; those with retries come first.
+/// Stations in the order of the arrival of the oldest packet that each may send now, whether it waits in the queue or below
+/// it for another transmission.
 ///
-/// The heap holds each active station once, under the arrival of what was its oldest packet when it was last looked at.
-/// Heads only grow older numbers, so a key is at most too small, and is put right when it comes to the top: an aggregate costs
-/// one correction, not one for each packet.
+/// The heap holds each active station once that counts, under the arrival of what was its oldest packet when it was last looked
+/// at. A key that is too early is put right when it comes to the top: an aggregate costs one correction, not one for each packet.
+/// A station whose oldest packet became older (it came back) is entered anew, and its old entry is stale.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ArrivalOrder {
-    heads: [BinaryHeap<Reverse<(u64, u16)>>; 4],
-    retries: [VecDeque<u16>; 4],
+    heads: [BinaryHeap<Reverse<(Instant, u16)>>; 4],
 }
 
 impl ArrivalOrder {
@@ -179,17 +189,10 @@ impl ArrivalOrder {
         category: Category,
     ) {
         let entry = *lists.entry(station, category);
-        if entry.readiness == Readiness::Retries {
-            if !entry.retrying {
-                self.retries[category.index()].push_back(station.0);
-                lists.entry(station, category).retrying = true;
-            }
-        } else if entry.is_active()
-            && !entry.listed
-            && let Some(arrival) = lists.packets.first_arrival(&entry.list)
-        {
-            self.heads[category.index()].push(Reverse((arrival, station.0)));
-            lists.entry(station, category).listed = true;
+        let Some(oldest) = lists.oldest_of(&entry) else { return };
+        if entry.listed.is_none_or(|listed| oldest < listed) {
+            self.heads[category.index()].push(Reverse((oldest, station.0)));
+            lists.entry(station, category).listed = Some(oldest);
         }
     }
 
@@ -199,16 +202,7 @@ impl ArrivalOrder {
         lists: &mut StationLists<P>,
         category: Category,
     ) -> Option<StationId> {
-        let category = category.index();
-        while let Some(&station) = self.retries[category].front() {
-            match lists.known(station, category) {
-                Some(entry) if entry.readiness == Readiness::Retries => return Some(StationId(station)),
-                Some(entry) => entry.retrying = false,
-                None => {}
-            }
-            self.retries[category].pop_front();
-        }
-        self.oldest_station(lists, category)
+        self.first(lists, category).map(|(_, station)| station)
     }
 
     /// When the oldest packet of a category came that may be sent now.
@@ -217,29 +211,35 @@ impl ArrivalOrder {
         lists: &mut StationLists<P>,
         category: Category,
     ) -> Option<Instant> {
-        let category = category.index();
-        let station = self.oldest_station(lists, category)?;
-        let list = lists.known(station.0, category)?.list;
-        lists.packets.first(&list).map(Payload::enqueued)
+        self.first(lists, category).map(|(oldest, _)| oldest)
     }
 
-    /// The station of that packet.
-    fn oldest_station<P: Payload>(
+    fn first<P: Payload>(
         &mut self,
         lists: &mut StationLists<P>,
-        category: usize,
-    ) -> Option<StationId> {
+        category: Category,
+    ) -> Option<(Instant, StationId)> {
+        let category = category.index();
         while let Some(mut top) = self.heads[category].peek_mut() {
             let Reverse((key, station)) = *top;
             let entry = lists.known(station, category).map(|entry| *entry).unwrap_or_default();
-            let arrival = lists.packets.first_arrival(&entry.list);
-            match arrival {
-                Some(arrival) if entry.is_active() && arrival == key => return Some(StationId(station)),
-                Some(arrival) if entry.is_active() => *top = Reverse((arrival, station)),
-                _ => {
+            if entry.listed != Some(key) {
+                PeekMut::pop(top);
+                continue;
+            }
+            match lists.oldest_of(&entry) {
+                Some(oldest) if oldest == key => return Some((key, StationId(station))),
+                Some(oldest) => {
+                    *top = Reverse((oldest, station));
+                    drop(top);
+                    if let Some(entry) = lists.known(station, category) {
+                        entry.listed = Some(oldest);
+                    }
+                }
+                None => {
                     PeekMut::pop(top);
                     if let Some(entry) = lists.known(station, category) {
-                        entry.listed = false;
+                        entry.listed = None;
                     }
                 }
             }
@@ -263,8 +263,8 @@ impl Rotation {
         category: Category,
     ) {
         let entry = lists.entry(station, category);
-        if entry.is_active() && !entry.listed {
-            entry.listed = true;
+        if entry.is_active() && !entry.in_turn {
+            entry.in_turn = true;
             self.turns[category.index()].push_back(station.0);
         }
     }
@@ -283,7 +283,7 @@ impl Rotation {
                 turns.push_back(station);
                 return Some(StationId(station));
             }
-            entry.listed = false;
+            entry.in_turn = false;
         }
         None
     }

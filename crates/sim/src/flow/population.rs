@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 
 use airbound_control::payload::StationId;
-use airbound_control::sender::{Congestion, TcpConfig, TcpReceiver, TcpSender};
+use airbound_control::sender::{TcpConfig, TcpReceiver, TcpSender};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::application::{Application, Video};
 use super::source::{Bursts, FrameSizes, Rhythm, Source};
 use super::tcp::{AckTable, Connection};
 use super::{Direction, Ends, Flow};
-use crate::build::{BuildError, Plan, flow_id, slot_config};
+use crate::build::{BuildError, Plan, flow_id};
 use crate::engine::ACCESS_POINT;
 use crate::measure::FlowMeter;
 use crate::random::{Purpose, Stream, seed_for};
@@ -39,14 +39,6 @@ pub(crate) struct Population {
 struct Beginning {
     start: Instant,
     stop: Instant,
-}
-
-/// Which congestion control a slot names; `kind` is its only required key.
-#[derive(serde::Deserialize)]
-struct SenderSlot {
-    kind: Congestion,
-    #[serde(flatten)]
-    parameters: toml::Table,
 }
 
 impl Population {
@@ -315,13 +307,7 @@ fn tcp_config(
     options: &scenario::TcpOptions,
 ) -> Result<TcpConfig, BuildError> {
     let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
-    let SenderSlot { kind, parameters } = slot_config(slot, "sender")?;
-    let mut config: TcpConfig =
-        toml::Value::Table(parameters).try_into().map_err(|error: toml::de::Error| BuildError::Slot {
-            slot: "sender",
-            reason: error.message().to_owned(),
-        })?;
-    config.congestion = kind;
+    let mut config = slot.tcp_config().map_err(|reason| BuildError::Slot { slot: "sender", reason })?;
     config.receive_window = options.receive_window;
     config.seed = seed_for(plan.seed, Purpose::Queue, (2 << 32) | index as u64);
     Ok(config)

@@ -4,7 +4,7 @@ use std::fmt;
 
 use airbound_control::queue::QueueConfig;
 use airbound_control::rate::RateConfig;
-use airbound_control::sender::{TcpConfig, TcpSender};
+use airbound_control::sender::{Congestion, TcpConfig, TcpSender};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -38,15 +38,7 @@ pub(super) const RATES: Choices = Choices {
 pub(super) const SENDERS: Choices = Choices {
     kinds: &["cubic", "reno", "bbr"],
     check: |slot| {
-        // The kind is the congestion control, the flow names the receiver's window, the run the seed.
-        for key in ["congestion", "receive-window", "seed"] {
-            if slot.parameters.contains_key(key) {
-                return Err(format!("key {key} cannot be set here"));
-            }
-        }
-        let read = toml::Value::Table(slot.parameters.clone()).try_into();
-        let config: TcpConfig =
-            read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))?;
+        let config = slot.tcp_config()?;
         TcpSender::new(config).map(|_| ()).map_err(|error| error.to_string())
     },
 };
@@ -61,6 +53,26 @@ pub struct Slot {
 impl Slot {
     pub(super) fn plain(kind: &'static str) -> Self {
         Self { kind, parameters: toml::Table::new() }
+    }
+
+    /// The connections of a slot that names a sender.
+    ///
+    /// # Errors
+    /// The kind is no congestion control, or a parameter is unknown or of the wrong type.
+    pub fn tcp_config(&self) -> Result<TcpConfig, String> {
+        // What a flow or the run decides is no parameter of a scheme.
+        if let Some(key) =
+            ["congestion", "seed", "receive-window"].iter().find(|key| self.parameters.contains_key(**key))
+        {
+            return Err(format!("unknown key {key}"));
+        }
+        let congestion: Congestion = toml::Value::String(self.kind.to_owned())
+            .try_into()
+            .map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let config: TcpConfig = toml::Value::Table(self.parameters.clone())
+            .try_into()
+            .map_err(|error: toml::de::Error| error.message().to_owned())?;
+        Ok(TcpConfig { congestion, ..config })
     }
 
     /// The kind, such as "fifo" or "minstrel-ht".

@@ -182,8 +182,9 @@ impl<P: Payload> Queue<P> for FqCodel<P> {
         }
         let retries = &mut self.retries[category.index()];
         match (last, readiness) {
-            (_, Readiness::Retries) => retries.push(station.0),
-            (Readiness::Retries, _) => retries.retain(|&other| other != station.0),
+            (Readiness::Retries { .. }, Readiness::Retries { .. }) => {}
+            (_, Readiness::Retries { .. }) => retries.push(station.0),
+            (Readiness::Retries { .. }, _) => retries.retain(|&other| other != station.0),
             _ => {}
         }
         if last == Readiness::Blocked {

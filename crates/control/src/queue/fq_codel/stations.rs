@@ -173,7 +173,8 @@ impl Stations {
                 }
                 entry.round = lists.round;
                 refills += 1;
-            } else if entry.readiness == Readiness::Retries || has_packets(StationId(station)) {
+            } else if matches!(entry.readiness, Readiness::Retries { .. }) || has_packets(StationId(station))
+            {
                 return Some(StationId(station));
             } else {
                 front.pop_front();
@@ -239,7 +240,7 @@ impl Stations {
     pub(super) fn set_readiness(&mut self, station: StationId, category: usize, readiness: Readiness) {
         self.station(station).by_category[category].readiness = readiness;
         self.unpark(station.0, category);
-        if readiness == Readiness::Retries {
+        if matches!(readiness, Readiness::Retries { .. }) {
             self.activate(station, category);
         }
     }
@@ -378,7 +379,7 @@ mod tests {
         let mut stations = stations(None, 3);
         assert_eq!(stations.select(BE, |station| station.0 == 2), Some(StationId(2)));
         stations.activate(StationId(0), BE);
-        stations.set_readiness(StationId(1), BE, Readiness::Retries);
+        stations.set_readiness(StationId(1), BE, Readiness::Retries { since: airbound_units::Instant::ZERO });
         stations.charge(StationId(2), BE, Span::from_millis(1));
         let mut seen = Vec::new();
         for _ in 0..2 {

@@ -1,0 +1,244 @@
+//! What may be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Simulates Wi-Fi, and compares what keeps its latency bounded.
+#[derive(Debug, Parser)]
+#[command(
+    name = "airbound",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  airbound demo                                  a comparison with its report, in seconds
+  airbound compare vr-congested --seeds 3        every scheme, three seeds each, on all cores
+  airbound run trace-vr --trace trace1.log       one scheme over a measured trace
+  airbound check my.toml                         is my scenario right, and what are its defaults?
+
+Exit codes: 0 all went well; 1 a check failed, or a defect of airbound; 2 wrong input."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) voice: Voice,
+}
+
+/// How much is said, and to whom.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Voice {
+    /// Print JSON, and nothing else, on standard output
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print errors only
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Compare all queues on a VR stream over a congested access point
+    Demo(Demo),
+    /// Simulate a scenario with one scheme
+    Run(Run),
+    /// Simulate a scenario with several schemes, and report them side by side
+    Compare(Compare),
+    /// Check a scenario, and print it with every default filled in
+    Check(Check),
+    /// Name the scenarios that come with airbound
+    List(List),
+    /// Make one report of runs that are on disk
+    Report(Report),
+    /// Tell the story of one packet
+    Explain(Explain),
+}
+
+/// Which scenario, and what is different in it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Source {
+    /// A scenario file, or the name of one that comes with airbound (see `airbound list`)
+    pub(crate) scenario: String,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+}
+
+/// What is different from the scenario as it is written.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Changes {
+    /// Change a value of the scenario; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+    /// Use this trace for the first station whose channel is a trace
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<String>,
+    /// From where all randomness comes [default: that of the scenario]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub(crate) seed: Option<u64>,
+}
+
+/// How often, how many at once, and what is kept.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Effort {
+    /// Run this many seeds, counted up from the first
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: u32,
+    /// Run this many simulations at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Write every packet to packets.parquet, every transmission to txops.parquet
+    #[arg(long, overrides_with = "no_packet_log")]
+    pub(crate) log_packets: bool,
+    /// Do not write them
+    #[arg(long)]
+    pub(crate) no_packet_log: bool,
+}
+
+impl Effort {
+    /// Whether packets are logged, where `default` says so unless told otherwise.
+    pub(crate) const fn logs_packets(&self, default: bool) -> bool {
+        (default && !self.no_packet_log) || self.log_packets
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound demo
+  airbound demo --out my-demo")]
+pub(crate) struct Demo {
+    /// Folder for the results
+    #[arg(long, value_name = "DIR", default_value = "runs/demo")]
+    pub(crate) out: PathBuf,
+    /// Run this many simulations at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound run hello
+  airbound run vr-congested --scheme pie --set duration=\"10 s\"
+  airbound run vr-congested --scheme fifo+minstrel-ht+bbr --seed 7
+  airbound run trace-vr --trace ../shared/traces/restaurant-wifi/trace1.log
+  airbound run hello --pcap air.pcap             then: wireshark air.pcap
+
+A scheme names what fills its slots: a queue (fifo, codel, pie, fq-codel, linux, round-robin), a rate
+control (fixed, ideal, minstrel-ht), a sender (cubic, reno, bbr), joined by +. What is not named stays
+as the scenario has it.
+
+The folder holds scenario.toml (resolved), summary.json, performance.json, report.html and the tables in
+Parquet. An earlier run in it is replaced; a folder that holds anything else is left alone.")]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// Who decides, such as pie or pie+minstrel-ht+bbr [default: that of the scenario]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scheme: Option<String>,
+    /// Folder for the results [default: runs/<scenario>-<scheme>]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write the air as a radiotap capture
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound compare vr-congested
+  airbound compare vr-congested --schemes fifo,linux --seeds 5
+  airbound compare vr-congested --schemes linux,linux+minstrel-ht+bbr --set flow.vr.rate=\"20 Mbit/s\"
+  airbound compare my.toml --json | jq '.runs[].summary.flows[0].latency_ms.p99'
+
+Every scheme meets the same channel: fading, shadowing and interference depend on the seed and the time
+only. Costs are counted against the scheme of the scenario (linux unless it says otherwise).")]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// The schemes to compare [default: those of the scenario]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    pub(crate) schemes: Vec<String>,
+    /// Folder for the results [default: runs/<scenario>]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound check my.toml
+  airbound check vr-congested > my.toml          a scenario of one's own, to be changed
+  airbound check my.toml --set air.width=\"80 MHz\" --json")]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) source: Source,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound list
+  airbound list --json")]
+pub(crate) struct List {}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound report runs/vr-congested              of a comparison
+  airbound report runs/hello-linux runs/hello-pie --out both.html")]
+pub(crate) struct Report {
+    /// Folders of runs or of comparisons
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// The page [default: report.html in the folder, or here if there are several]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// The flow that the headline is about [default: that of the scenario]
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) focus: Option<String>,
+    /// The scheme against which costs are counted
+    #[arg(long, value_name = "NAME")]
+    pub(crate) baseline: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound explain runs/hello-linux --packet 1000
+  airbound explain runs/vr-congested-linux --packet 50 --flow download-1
+
+Packets are numbered from 0 within their flow. The run must have logged them (`airbound run` does).")]
+pub(crate) struct Explain {
+    /// Folder of a run
+    pub(crate) run: PathBuf,
+    /// Number of the packet within its flow
+    #[arg(long, value_name = "N")]
+    pub(crate) packet: u64,
+    /// Name of the flow [default: that which the scenario is about]
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow: Option<String>,
+}
+
+impl Cli {
+    /// Reads the command line.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        Self::try_parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

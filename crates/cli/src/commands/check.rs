@@ -1,0 +1,16 @@
+//! `airbound check`: is a scenario right, and what is it with every default filled in?
+
+use crate::args::{Check, Voice};
+use crate::error::CliError;
+use crate::{output, session};
+
+pub(super) fn check(check: &Check, voice: Voice) -> Result<(), CliError> {
+    let opened = session::open(&check.source)?;
+    for name in &opened.scenario.schemes {
+        opened.scheme(Some(name))?;
+    }
+    if voice.json {
+        return output::json(&opened.scenario);
+    }
+    output::say(voice, &opened.scenario.to_toml())
+}

@@ -1,0 +1,24 @@
+//! `airbound list`: the scenarios that come with the program.
+
+use airbound_sim::scenario::shipped;
+use serde_json::json;
+
+use crate::args::Voice;
+use crate::error::CliError;
+use crate::output;
+
+pub(super) fn list(voice: Voice) -> Result<(), CliError> {
+    if voice.json {
+        let list: Vec<serde_json::Value> = shipped()
+            .iter()
+            .map(|scenario| json!({ "name": scenario.name, "title": scenario.title() }))
+            .collect();
+        return output::json(&list);
+    }
+    let width = shipped().iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
+    let lines: String = shipped()
+        .iter()
+        .map(|scenario| format!("{:width$}  {}\n", scenario.name, scenario.title()))
+        .collect();
+    output::say(voice, &lines)
+}

@@ -1,0 +1,26 @@
+//! One file for each command.
+
+mod check;
+mod compare;
+mod demo;
+mod explain;
+mod list;
+mod report;
+mod run;
+
+use crate::args::{Cli, Command};
+use crate::error::CliError;
+
+/// Does what was asked for.
+pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
+    let voice = cli.voice;
+    match cli.command {
+        Command::Demo(demo) => demo::demo(&demo, voice),
+        Command::Run(run) => run::run(&run, voice),
+        Command::Compare(compare) => compare::compare(&compare, voice),
+        Command::Check(check) => check::check(&check, voice),
+        Command::List(_) => list::list(voice),
+        Command::Report(report) => report::report(&report, voice),
+        Command::Explain(explain) => explain::explain(&explain, voice),
+    }
+}

@@ -1,0 +1,73 @@
+//! `airbound run`: one scenario, one scheme.
+
+use std::path::{Path, PathBuf};
+
+use airbound_record::{Encoding, Tables};
+use airbound_report::Comparison;
+
+use super::compare::{self, Matrix};
+use crate::args::{Run, Voice};
+use crate::error::CliError;
+use crate::progress::Progress;
+use crate::results::{REPORT, write_report};
+use crate::session::{self, Opened, Session};
+use crate::{jobs, output};
+
+pub(super) fn run(run: &Run, voice: Voice) -> Result<(), CliError> {
+    let opened = session::open(&run.source)?;
+    let named = opened.scheme(run.scheme.as_deref())?;
+    let folder = run.out.clone().unwrap_or_else(|| {
+        let seed = run.source.changes.seed.map_or(String::new(), |seed| format!("-seed{seed}"));
+        PathBuf::from("runs").join(format!("{}-{}{seed}", opened.name, compare::file_name(&named.label)))
+    });
+    let tables = tables(run.effort.logs_packets(true));
+    if run.effort.seeds > 1 {
+        if run.pcap.is_some() {
+            return Err(CliError::Input("--pcap takes one run; leave out --seeds".to_owned()));
+        }
+        let matrix = Matrix { schemes: vec![named], seeds: run.effort.seeds, tables, baseline: None };
+        return compare::matrix(&opened, &matrix, jobs::threads(run.effort.jobs), &folder, voice);
+    }
+    let spare = jobs::threads(run.effort.jobs) > 1;
+    let encoding = if spare { Encoding::Thread } else { Encoding::Inline };
+    let session = Session { named, seed: opened.scenario.seed, tables, encoding };
+    one(&opened, &session, &folder, run.pcap.as_deref(), voice)
+}
+
+/// Which tables a run leaves.
+pub(super) const fn tables(logs_packets: bool) -> Tables {
+    if logs_packets { Tables::ALL } else { Tables::SMALL }
+}
+
+fn one(
+    opened: &Opened,
+    session: &Session,
+    folder: &Path,
+    capture: Option<&Path>,
+    voice: Voice,
+) -> Result<(), CliError> {
+    let existed = folder.exists();
+    let progress = Progress::new(voice, opened.length());
+    let done = session.run(opened, folder, capture, &progress);
+    drop(progress);
+    let (record, summary) = done.inspect_err(|_| {
+        if !existed {
+            // Removes the folder only if it is empty, which is what is wanted.
+            let _ = std::fs::remove_dir(folder);
+        }
+    })?;
+    let loaded = airbound_report::Run::load(&record)?;
+    let label = session.named.label.clone();
+    let comparison = Comparison::new(vec![(label, loaded)], opened.focus().as_deref(), None)?;
+    let report = folder.join(REPORT);
+    write_report(&comparison, &report)?;
+    if voice.json {
+        return output::print(&summary.to_json()?);
+    }
+    let mut text = comparison.to_text(output::width());
+    text += &format!("\nRun:    {}\nReport: {}\n", folder.display(), report.display());
+    if let Some(capture) = capture {
+        text += &format!("Air:    {}\n", capture.display());
+    }
+    output::say(voice, &text)
+}

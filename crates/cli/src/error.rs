@@ -1,0 +1,72 @@
+//! What can go wrong, and what the exit code says of it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use airbound_record::RecordError;
+use airbound_report::ReportError;
+use airbound_sim::pcap::CaptureError;
+use airbound_sim::scenario::ScenarioError;
+use airbound_sim::{BuildError, Imbalance};
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum CliError {
+    /// The scenario, or a change to it, is wrong.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The scheme is wrong.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A run cannot be written or read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A report cannot be made.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// The capture cannot be written.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// Packets were lost by the simulator itself.
+    #[error(transparent)]
+    Imbalance(#[from] Imbalance),
+    /// The operating system refused something.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// What was typed cannot be done.
+    #[error("{0}")]
+    Input(String),
+    /// Something that cannot happen.
+    #[error("{0}; this is a defect of airbound")]
+    Defect(String),
+    /// A thread gave up; what it said stands above.
+    #[error("the message above is a defect of airbound; please report it with the command that led to it")]
+    Panic,
+}
+
+impl CliError {
+    /// For `map_err`: what was tried with which file.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+
+    /// 1 for a defect, 2 for wrong input.
+    pub(crate) const fn code(&self) -> u8 {
+        match self {
+            Self::Imbalance(_)
+            | Self::Defect(_)
+            | Self::Panic
+            | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
+            | Self::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,
+            _ => 2,
+        }
+    }
+}

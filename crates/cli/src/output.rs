@@ -1,0 +1,74 @@
+//! What is printed, and where.
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use serde::Serialize;
+
+use crate::args::Voice;
+use crate::error::CliError;
+
+/// Columns of a table where nobody says how wide the terminal is.
+const WIDTH: u16 = 100;
+
+/// Prints `text` for people; says nothing if they want JSON or quiet.
+pub(crate) fn say(voice: Voice, text: &str) -> Result<(), CliError> {
+    if voice.json || voice.quiet { Ok(()) } else { print(text) }
+}
+
+/// Prints what was asked for itself, whatever the voice.
+pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    match written {
+        // Who reads has enough: `airbound list | head -1`.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(source) => Err(CliError::Io { action: "write to", path: "standard output".into(), source }),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Prints `value` as JSON.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), CliError> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| CliError::Defect(format!("the result is no JSON: {error}")))?;
+    print(&format!("{text}\n"))
+}
+
+/// Columns that a table may have.
+pub(crate) fn width() -> u16 {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    told.filter(|columns| (40..=400).contains(columns)).unwrap_or(WIDTH)
+}
+
+/// Whether somebody watches standard error.
+pub(crate) fn is_watched() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Prints an error as one line.
+pub(crate) fn complain(error: &CliError) {
+    let text = error.to_string();
+    let sentence: Vec<&str> = text.split_whitespace().collect();
+    // Nobody is left to be told that standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "airbound: {}", sentence.join(" "));
+}
+
+/// Prints help and version as clap does, and anything wrong with the options as one sentence.
+pub(crate) fn usage(error: &clap::Error) -> Result<(), CliError> {
+    if !error.use_stderr() {
+        return print(&error.render().to_string());
+    }
+    let text = error.render().to_string();
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Err(CliError::Input("name a command; `airbound --help` lists them".to_owned()));
+    }
+    let problem: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    let problem = problem.join(" ");
+    let problem = problem.strip_prefix("error: ").unwrap_or(&problem);
+    Err(CliError::Input(format!("{problem}; see --help")))
+}

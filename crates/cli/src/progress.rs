@@ -1,0 +1,49 @@
+//! A bar for those who wait.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use airbound_units::Span;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::args::Voice;
+use crate::output;
+
+/// Runs that are over sooner show no bar.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How far several runs have come, in simulated time.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    begun: Instant,
+    wanted: bool,
+    shown: OnceLock<()>,
+}
+
+impl Progress {
+    /// Nothing of `total` is done.
+    pub(crate) fn new(voice: Voice, total: Span) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total.as_nanos() / 1000), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("simulating {wide_bar} {percent:>3} %, {eta} left") {
+            bar.set_style(style.progress_chars("━╸ "));
+        }
+        let wanted = !voice.json && !voice.quiet && output::is_watched();
+        Self { bar, begun: Instant::now(), wanted, shown: OnceLock::new() }
+    }
+
+    /// `span` more is done.
+    pub(crate) fn advance(&self, span: Span) {
+        if self.wanted && self.begun.elapsed() > PATIENCE {
+            self.shown.get_or_init(|| {
+                self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+            });
+        }
+        self.bar.inc(span.as_nanos() / 1000);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

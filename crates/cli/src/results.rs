@@ -1,0 +1,164 @@
+//! Folders of results: single runs, and comparisons of several.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use airbound_report::Comparison;
+use serde::{Deserialize, Serialize};
+
+use crate::error::CliError;
+
+/// The file that makes a folder a comparison.
+const INDEX: &str = "comparison.json";
+/// The page of a run or a comparison.
+pub(crate) const REPORT: &str = "report.html";
+
+/// What a comparison consists of: `comparison.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Index {
+    /// Name of the scenario.
+    pub(crate) scenario: String,
+    /// The flow that the headline is about.
+    pub(crate) focus: Option<String>,
+    /// The scheme against which costs are counted.
+    pub(crate) baseline: Option<String>,
+    /// The runs, by scheme and seed.
+    pub(crate) runs: Vec<Entry>,
+}
+
+/// One run of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// Its folder within that of the comparison.
+    pub(crate) folder: String,
+    /// The scheme under the name by which it was asked for.
+    pub(crate) scheme: String,
+    /// The seed.
+    pub(crate) seed: u64,
+}
+
+impl Index {
+    /// Reads the index of a comparison; `None` if the folder holds none.
+    pub(crate) fn read(folder: &Path) -> Result<Option<Self>, CliError> {
+        let path = folder.join(INDEX);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let text = fs::read_to_string(&path).map_err(CliError::io("read", &path))?;
+        let index = serde_json::from_str(&text).map_err(|error| {
+            CliError::Input(format!("{} does not have the form of this version: {error}", path.display()))
+        })?;
+        Ok(Some(index))
+    }
+}
+
+/// A comparison that is being written next to its place, where it is moved when it is complete.
+pub(crate) struct Staging {
+    place: PathBuf,
+    partial: PathBuf,
+}
+
+impl Staging {
+    /// Makes sure that a comparison may be put in `place`.
+    ///
+    /// # Errors
+    /// There is something else than an earlier comparison, or nothing can be written there.
+    pub(crate) fn begin(place: &Path) -> Result<Self, CliError> {
+        check_place(place)?;
+        let Some(name) = place.file_name() else {
+            return Err(CliError::Input(format!("{} is no name of a folder", place.display())));
+        };
+        let partial = place.with_file_name(beside(name, "partial"));
+        if partial.exists() {
+            // Left by a run that was killed: nobody else writes under such a name.
+            fs::remove_dir_all(&partial).map_err(CliError::io("remove", &partial))?;
+        }
+        fs::create_dir_all(&partial).map_err(CliError::io("create the folder", &partial))?;
+        Ok(Self { place: place.to_owned(), partial })
+    }
+
+    /// Where to write until then.
+    pub(crate) fn path(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Writes the index and puts everything in its place, instead of an earlier comparison.
+    pub(crate) fn finish(self, index: &Index) -> Result<(), CliError> {
+        let text = serde_json::to_string_pretty(index)
+            .map_err(|error| CliError::Defect(format!("the index is no JSON: {error}")))?;
+        let path = self.partial.join(INDEX);
+        fs::write(&path, text + "\n").map_err(CliError::io("write", &path))?;
+        if self.place.exists() {
+            // It was empty, or an earlier comparison and nothing else.
+            check_place(&self.place)?;
+            let old = self.place.with_file_name(beside(self.place.file_name().unwrap_or_default(), "old"));
+            fs::rename(&self.place, &old).map_err(CliError::io("move", &self.place))?;
+            fs::rename(&self.partial, &self.place).map_err(CliError::io("move", &self.partial))?;
+            return fs::remove_dir_all(&old).map_err(CliError::io("remove", &old));
+        }
+        fs::rename(&self.partial, &self.place).map_err(CliError::io("move", &self.partial))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // Gone already if the comparison was finished.
+        let _ = fs::remove_dir_all(&self.partial);
+    }
+}
+
+fn beside(name: &std::ffi::OsStr, ending: &str) -> OsString {
+    let mut hidden = OsString::from(".");
+    hidden.push(name);
+    hidden.push(".airbound-");
+    hidden.push(ending);
+    hidden
+}
+
+fn check_place(place: &Path) -> Result<(), CliError> {
+    if !place.exists() {
+        return Ok(());
+    }
+    let read = || CliError::io("read the folder", place);
+    let entries = fs::read_dir(place).map_err(read())?;
+    let names = entries
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<Result<BTreeSet<OsString>, _>>()
+        .map_err(read())?;
+    if names.is_empty() {
+        return Ok(());
+    }
+    let Some(index) = Index::read(place)? else {
+        return Err(CliError::Input(format!(
+            "{} is not empty and not a comparison of airbound; choose another folder with --out, or empty it",
+            place.display()
+        )));
+    };
+    let known = |name: &OsString| {
+        name == INDEX || name == REPORT || index.runs.iter().any(|entry| name == entry.folder.as_str())
+    };
+    match names.iter().find(|name| !known(name)) {
+        None => Ok(()),
+        Some(stranger) => Err(CliError::Input(format!(
+            "{} holds {}, which no comparison of airbound left there; choose another folder with --out, or move it away",
+            place.display(),
+            stranger.display()
+        ))),
+    }
+}
+
+/// Writes the page of a comparison; it appears whole or not at all.
+pub(crate) fn write_report(comparison: &Comparison, path: &Path) -> Result<(), CliError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    let partial = path.with_file_name(name);
+    let html = comparison.to_html()?;
+    let written = fs::write(&partial, html).and_then(|()| fs::rename(&partial, path));
+    written.map_err(|source| {
+        // What was tried first says more.
+        let _ = fs::remove_file(&partial);
+        CliError::io("write", path)(source)
+    })
+}

@@ -1,0 +1,140 @@
+//! From a scenario to a finished run on disk.
+
+use std::path::Path;
+use std::time::Instant;
+
+use airbound_record::{Encoding, Existing, Recorder, RunFolder, Summary, Tables};
+use airbound_sim::pcap::Capture;
+use airbound_sim::scenario::{Overrides, Scenario, Scheme};
+use airbound_sim::{Recording, Run};
+use airbound_units::Span;
+
+use crate::args::{Changes, Source};
+use crate::error::CliError;
+use crate::performance::performance;
+use crate::progress::Progress;
+
+/// A scenario that was asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Opened {
+    /// What it is called in results: the name of a shipped one, or the file's without its ending.
+    pub(crate) name: String,
+    pub(crate) scenario: Scenario,
+}
+
+/// A scheme under the name by which it was asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Named {
+    pub(crate) label: String,
+    pub(crate) scheme: Scheme,
+}
+
+/// One run to be made.
+#[derive(Debug, Clone)]
+pub(crate) struct Session {
+    pub(crate) named: Named,
+    pub(crate) seed: u64,
+    pub(crate) tables: Tables,
+    pub(crate) encoding: Encoding,
+}
+
+/// Into how many pieces a run is cut for the progress bar.
+const PIECES: u64 = 200;
+
+/// Reads a scenario with its changes.
+pub(crate) fn open(source: &Source) -> Result<Opened, CliError> {
+    let scenario = Scenario::open(&source.scenario, &overrides(&source.changes)?)?;
+    let stem = Path::new(&source.scenario).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    Ok(Opened { name: stem.unwrap_or_else(|| source.scenario.clone()), scenario })
+}
+
+fn overrides(changes: &Changes) -> Result<Overrides, CliError> {
+    let mut overrides = Overrides::none();
+    for set in &changes.sets {
+        overrides.set(set)?;
+    }
+    if let Some(trace) = &changes.trace {
+        overrides.trace(trace);
+    }
+    if let Some(seed) = changes.seed {
+        overrides.set(&format!("seed={seed}"))?;
+    }
+    Ok(overrides)
+}
+
+impl Opened {
+    /// The scheme that was asked for, or the scenario's own under the name of its queue.
+    pub(crate) fn scheme(&self, asked: Option<&str>) -> Result<Named, CliError> {
+        let own = &self.scenario.scheme;
+        Ok(match asked {
+            Some(name) => Named { label: name.to_owned(), scheme: own.with_name(name)? },
+            None => Named { label: own.queue.kind().to_owned(), scheme: own.clone() },
+        })
+    }
+
+    /// How long a run simulates, warm-up included.
+    pub(crate) fn length(&self) -> Span {
+        self.scenario.end()
+    }
+
+    /// The flow that the headline is about; of a group its first.
+    pub(crate) fn focus(&self) -> Option<String> {
+        focus(&self.scenario)
+    }
+}
+
+/// The flow that the headline of a scenario is about; of a group its first.
+pub(crate) fn focus(scenario: &Scenario) -> Option<String> {
+    scenario.focus_flows().next().map(|(_, flow)| flow.name.clone())
+}
+
+impl Session {
+    /// Simulates, and leaves the run in `folder`; its air in `capture`.
+    pub(crate) fn run(
+        &self,
+        opened: &Opened,
+        folder: &Path,
+        capture: Option<&Path>,
+        progress: &Progress,
+    ) -> Result<(RunFolder, Summary), CliError> {
+        let begun = Instant::now();
+        let Opened { name, scenario } = opened;
+        let scheme = &self.named.scheme;
+        // The names that the tables carry come from the run, which is told of its tables when it is made.
+        let info = Run::new(name, scenario, scheme, self.seed)?.info().clone();
+        let recorder = Recorder::create(
+            RunFolder::create(folder, Existing::Replace)?,
+            &info,
+            self.tables,
+            self.encoding,
+        )?;
+        let capture = capture.map(|file| Capture::create(file, &info, &scenario.air)).transpose()?;
+        let recording = Box::new(Recording::new(recorder, capture));
+        let mut run = Run::observed(name, scenario, scheme, self.seed, recording)?;
+        let piece = Span::from_nanos((opened.length().as_nanos() / PIECES).max(1));
+        let mut before = run.now();
+        loop {
+            let more = run.advance(piece);
+            progress.advance(run.now() - before);
+            before = run.now();
+            if !more {
+                break;
+            }
+        }
+        let (outcome, observer) = run.finish()?;
+        let Some(recording) = Recording::of(observer) else {
+            return Err(CliError::Defect("the run lost its recording".to_owned()));
+        };
+        let (mut recorder, capture) = recording.into_parts();
+        for row in &outcome.distributions {
+            recorder.distribution(*row);
+        }
+        let resolved = Scenario { scheme: scheme.clone(), seed: self.seed, ..scenario.clone() }.to_toml();
+        let performance = performance(outcome.events, opened.length(), begun.elapsed());
+        let folder = recorder.finish(&resolved, &outcome.summary, &performance)?;
+        if let Some(capture) = capture {
+            capture.finish()?;
+        }
+        Ok((folder, outcome.summary))
+    }
+}
