@@ -26,7 +26,18 @@ def shortened(value):
         return value
 
 
+def kept(path, rows):
+    """Rows already in the file, of builds that were not run again."""
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        old = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    run_again = {row["build"] for row in rows}
+    return [row for row in old if row["build"] not in run_again]
+
+
 def write(path, what, columns, rows):
+    rows = rows + kept(path, rows)
     with open(path, "w", newline="") as file:
         file.write(HEAD.format(what=what))
         writer = csv.writer(file, lineterminator="\n")
