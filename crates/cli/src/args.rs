@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Tell the story of one packet
     Explain(Explain),
+    /// Lay the simulator beside closed forms, ns-3 and the papers' numbers
+    Validate(Validate),
 }
 
 /// Which scenario, and what is different in it.
@@ -242,4 +244,27 @@ mod tests {
     fn the_definition_is_consistent() {
         super::Cli::command().debug_assert();
     }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound validate                       everything
+  airbound validate ns3 --json            one rung, for machines
+  airbound validate closed bianchi --quick
+
+Exit code 1: a row that has a tolerance falls outside it.")]
+pub(crate) struct Validate {
+    /// Which rungs of the ladder [default: all]
+    #[arg(value_parser = ["closed", "bianchi", "ns3", "papers"])]
+    pub(crate) rungs: Vec<String>,
+    /// Shorter runs and one seed, for a first look
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Print tables in Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Run this many simulations at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
 }

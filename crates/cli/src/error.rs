@@ -44,6 +44,9 @@ pub(crate) enum CliError {
     /// What was typed cannot be done.
     #[error("{0}")]
     Input(String),
+    /// A validation that does not hold.
+    #[error("{0} of {1} rows fall outside their tolerance; docs/validation.md explains the known ones")]
+    Validation(usize, usize),
     /// Something that cannot happen.
     #[error("{0}; this is a defect of airbound")]
     Defect(String),
@@ -67,6 +70,7 @@ impl CliError {
             Self::Imbalance(_)
             | Self::Defect(_)
             | Self::Panic
+            | Self::Validation(..)
             | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
             | Self::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,
             Self::Interrupted => 130,

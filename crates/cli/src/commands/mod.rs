@@ -7,6 +7,7 @@ mod explain;
 mod list;
 mod report;
 mod run;
+mod validate;
 
 use crate::args::{Cli, Command};
 use crate::error::CliError;
@@ -26,5 +27,6 @@ pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
         Command::List(_) => list::list(voice),
         Command::Report(report) => report::report(&report, voice),
         Command::Explain(explain) => explain::explain(&explain, voice),
+        Command::Validate(validate) => validate::validate(&validate, voice),
     }
 }
