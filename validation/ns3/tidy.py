@@ -26,7 +26,18 @@ def shortened(value):
         return value
 
 
+def kept(path, rows):
+    """Rows already in the file, of builds that were not run again."""
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        old = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    run_again = {row["build"] for row in rows}
+    return [row for row in old if row["build"] not in run_again]
+
+
 def write(path, what, columns, rows):
+    rows = rows + kept(path, rows)
     with open(path, "w", newline="") as file:
         file.write(HEAD.format(what=what))
         writer = csv.writer(file, lineterminator="\n")
@@ -57,8 +68,10 @@ def main():
     tcp = gathered(source, "tcp_ht-{}-mean.csv", ["wheel"])
     if tcp:
         write(data / "ns3-tcp.csv",
-              "802.11n 40 MHz: TCP CUBIC to n stations over a queueing discipline and a MAC queue; delay: AP to station.",
-              ["build", "ht_mcs", "n", "qdisc", "mac_queue_pkts", "runs", "goodput_mbps", "goodput_min", "goodput_max",
+              "802.11n 40 MHz: TCP CUBIC to n stations over a queueing discipline and a MAC queue; delay: AP to station.\n"
+              "# arc_degrees: 360: stations evenly on a circle of 2 m (frames are captured in collisions); 1: all in one "
+              "place (they are not).",
+              ["build", "ht_mcs", "n", "arc_degrees", "qdisc", "mac_queue_pkts", "runs", "goodput_mbps", "goodput_min", "goodput_max",
                "jain", "delay_p50_ms", "delay_p95_ms", "mpdus_per_ampdu", "dead_flows"], tcp)
     minstrel = [row for row in gathered(source, "minstrel_dist-{}.csv", ["apt"]) if row["goodput_mean_mbps"]]
     if minstrel:

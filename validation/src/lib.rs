@@ -6,6 +6,7 @@
 mod bianchi;
 mod closed;
 mod delays;
+mod markdown;
 mod ns3;
 mod papers;
 mod table;
@@ -15,6 +16,7 @@ use std::num::NonZeroUsize;
 
 use airbound_report::ValidationRow;
 
+pub use markdown::markdown;
 pub use trial::{Trial, TrialError};
 
 /// One rung of the ladder.

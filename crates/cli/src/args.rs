@@ -30,10 +30,10 @@ pub(crate) struct Cli {
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Voice {
     /// Print JSON, and nothing else, on standard output
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 900)]
     pub(crate) json: bool,
     /// Print errors only
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = 901)]
     pub(crate) quiet: bool,
 }
 
@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Tell the story of one packet
     Explain(Explain),
+    /// Lay the simulator beside closed forms, ns-3 and the papers' numbers
+    Validate(Validate),
 }
 
 /// Which scenario, and what is different in it.
@@ -125,11 +127,11 @@ Examples:
   airbound run trace-vr --trace ../shared/traces/restaurant-wifi/trace1.log
   airbound run hello --pcap air.pcap             then: wireshark air.pcap
 
-A scheme names what fills its slots: a queue (fifo, codel, pie, fq-codel, linux, round-robin), a rate
-control (fixed, ideal, minstrel-ht), a sender (cubic, reno, bbr), joined by +. What is not named stays
+A scheme names what fills its slots: a queue (fifo, codel, pie, fq-codel, linux, round-robin), a rate \
+control (fixed, ideal, minstrel-ht), a sender (cubic, reno, bbr), joined by +. What is not named stays \
 as the scenario has it.
 
-The folder holds scenario.toml (resolved), summary.json, performance.json, report.html and the tables in
+The folder holds scenario.toml (resolved), summary.json, performance.json, report.html and the tables in \
 Parquet. An earlier run in it is replaced; a folder that holds anything else is left alone.")]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -140,7 +142,7 @@ pub(crate) struct Run {
     /// Folder for the results [default: runs/<scenario>-<scheme>]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write the air as a radiotap capture
+    /// Write the air as a radiotap capture, for Wireshark
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
     #[command(flatten)]
@@ -155,7 +157,7 @@ Examples:
   airbound compare vr-congested --schemes linux,linux+minstrel-ht+bbr --set flow.vr.rate=\"20 Mbit/s\"
   airbound compare my.toml --json | jq '.runs[].summary.flows[0].latency_ms.p99'
 
-Every scheme meets the same channel: fading, shadowing and interference depend on the seed and the time
+Every scheme meets the same channel: fading, shadowing and interference depend on the seed and the time \
 only. Costs are counted against the scheme of the scenario (linux unless it says otherwise).")]
 pub(crate) struct Compare {
     #[command(flatten)]
@@ -214,14 +216,15 @@ Examples:
   airbound explain runs/hello-linux --packet 1000
   airbound explain runs/vr-congested-linux --packet 50 --flow download-1
 
-Packets are numbered from 0 within their flow. The run must have logged them (`airbound run` does).")]
+Without --flow, N is the number in packets.parquet, which is unique in the run. The run must have logged \
+its packets (`airbound run` does).")]
 pub(crate) struct Explain {
     /// Folder of a run
     pub(crate) run: PathBuf,
-    /// Number of the packet within its flow
+    /// Number of the packet; with --flow counted from 0 within the flow
     #[arg(long, value_name = "N")]
     pub(crate) packet: u64,
-    /// Name of the flow [default: that which the scenario is about]
+    /// Name of its flow
     #[arg(long, value_name = "FLOW")]
     pub(crate) flow: Option<String>,
 }
@@ -241,4 +244,27 @@ mod tests {
     fn the_definition_is_consistent() {
         super::Cli::command().debug_assert();
     }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound validate                       everything
+  airbound validate ns3 --json            one rung, for machines
+  airbound validate closed bianchi --quick
+
+Exit code 1: a row that has a tolerance falls outside it.")]
+pub(crate) struct Validate {
+    /// Which rungs of the ladder [default: all]
+    #[arg(value_parser = ["closed", "bianchi", "ns3", "papers"])]
+    pub(crate) rungs: Vec<String>,
+    /// Shorter runs and one seed, for a first look
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Print tables in Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Run this many simulations at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
 }

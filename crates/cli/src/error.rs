@@ -44,9 +44,15 @@ pub(crate) enum CliError {
     /// What was typed cannot be done.
     #[error("{0}")]
     Input(String),
+    /// A validation that does not hold.
+    #[error("{0} of {1} rows fall outside their tolerance; docs/validation.md explains the known ones")]
+    Validation(usize, usize),
     /// Something that cannot happen.
     #[error("{0}; this is a defect of airbound")]
     Defect(String),
+    /// Somebody pressed Ctrl-C.
+    #[error("interrupted; what was not finished is removed")]
+    Interrupted,
     /// A thread gave up; what it said stands above.
     #[error("the message above is a defect of airbound; please report it with the command that led to it")]
     Panic,
@@ -58,14 +64,16 @@ impl CliError {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 
-    /// 1 for a defect, 2 for wrong input.
+    /// 1 for a defect, 2 for wrong input, 130 as shells report it after Ctrl-C.
     pub(crate) const fn code(&self) -> u8 {
         match self {
             Self::Imbalance(_)
             | Self::Defect(_)
             | Self::Panic
+            | Self::Validation(..)
             | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
             | Self::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,
+            Self::Interrupted => 130,
             _ => 2,
         }
     }

@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod error;
+mod interrupt;
 mod jobs;
 mod output;
 mod performance;

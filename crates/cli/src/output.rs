@@ -34,10 +34,11 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), CliError> {
     print(&format!("{text}\n"))
 }
 
-/// Columns that a table may have.
+/// Columns that a table may have: as many as the terminal, where there is one.
 pub(crate) fn width() -> u16 {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    told.filter(|columns| (40..=400).contains(columns)).unwrap_or(WIDTH)
+    let measured = || terminal_size::terminal_size().map(|(width, _)| width.0);
+    told.or_else(measured).filter(|columns| (40..=400).contains(columns)).unwrap_or(WIDTH)
 }
 
 /// Whether somebody watches standard error.

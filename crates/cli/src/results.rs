@@ -54,10 +54,41 @@ impl Index {
     }
 }
 
+/// Folders that are about to be made: without [`Fresh::keep`] those that did not exist and are empty go again.
+pub(crate) struct Fresh {
+    folders: Vec<PathBuf>,
+}
+
+impl Fresh {
+    /// Notes which of `folder` and those that it is in do not exist.
+    pub(crate) fn note(folder: &Path) -> Self {
+        let missing = folder
+            .ancestors()
+            .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+            .map(Path::to_owned);
+        Self { folders: missing.collect() }
+    }
+
+    /// All went well.
+    pub(crate) fn keep(mut self) {
+        self.folders.clear();
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        for folder in &self.folders {
+            // Fails where something is inside, or it was never made: both are fine.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
 /// A comparison that is being written next to its place, where it is moved when it is complete.
 pub(crate) struct Staging {
     place: PathBuf,
     partial: PathBuf,
+    fresh: Option<Fresh>,
 }
 
 impl Staging {
@@ -71,12 +102,13 @@ impl Staging {
             return Err(CliError::Input(format!("{} is no name of a folder", place.display())));
         };
         let partial = place.with_file_name(beside(name, "partial"));
+        let fresh = Some(Fresh::note(place));
         if partial.exists() {
             // Left by a run that was killed: nobody else writes under such a name.
             fs::remove_dir_all(&partial).map_err(CliError::io("remove", &partial))?;
         }
         fs::create_dir_all(&partial).map_err(CliError::io("create the folder", &partial))?;
-        Ok(Self { place: place.to_owned(), partial })
+        Ok(Self { place: place.to_owned(), partial, fresh })
     }
 
     /// Where to write until then.
@@ -85,11 +117,14 @@ impl Staging {
     }
 
     /// Writes the index and puts everything in its place, instead of an earlier comparison.
-    pub(crate) fn finish(self, index: &Index) -> Result<(), CliError> {
+    pub(crate) fn finish(mut self, index: &Index) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(index)
             .map_err(|error| CliError::Defect(format!("the index is no JSON: {error}")))?;
         let path = self.partial.join(INDEX);
         fs::write(&path, text + "\n").map_err(CliError::io("write", &path))?;
+        if let Some(fresh) = self.fresh.take() {
+            fresh.keep();
+        }
         if self.place.exists() {
             // It was empty, or an earlier comparison and nothing else.
             check_place(&self.place)?;

@@ -11,6 +11,7 @@ use airbound_units::Span;
 
 use crate::args::{Changes, Source};
 use crate::error::CliError;
+use crate::interrupt;
 use crate::performance::performance;
 use crate::progress::Progress;
 
@@ -119,6 +120,9 @@ impl Session {
             before = run.now();
             if !more {
                 break;
+            }
+            if interrupt::is_asked() {
+                return Err(CliError::Interrupted);
             }
         }
         let (outcome, observer) = run.finish()?;

@@ -17,7 +17,6 @@ use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate};
 use airbound_wifi::timing::ppdu_duration;
 
-use crate::air::Countdown;
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Phy, PhyConfig};
 use crate::engine::{ACCESS_POINT, Beacons, Forming, Node, NodeLink, Parts};
@@ -144,8 +143,8 @@ impl Plan<'_> {
             .iter()
             .map(|flow| {
                 let way = flow.way;
-                let entity = u64::from(flow.id.0) * 2 + direction;
-                Way::new(way.delay, way.jitter, way.loss, Stream::new(self.seed, Purpose::Wire, entity))
+                let draws = Stream::new(self.seed, Purpose::Wire, flow.entity() * 2 + direction);
+                Way::new(way.delay, way.jitter, way.loss, draws)
             })
             .collect();
         Wire::new(Bottleneck::new(wire.rate, wire.queue as usize), ways)
@@ -155,15 +154,15 @@ impl Plan<'_> {
         let draws = Stream::new(self.seed, Purpose::Backoff, (node * 4 + category.index()) as u64);
         if is_pipe {
             let none = EdcaParameters { aifsn: 0, cw_min: 0, cw_max: 0, txop_limit: Span::ZERO };
-            return Edcaf::new(none, Span::ZERO, Span::from_nanos(1), Countdown::IdleSlot, draws);
+            return Edcaf::new(none, Span::ZERO, Span::from_nanos(1), draws);
         }
         let air = &self.scenario.air;
-        let (parameters, countdown) = match air.edca {
-            Edca::Linux if node == 0 => (EdcaParameters::linux_access_point(category), Countdown::Boundary),
-            Edca::Linux | Edca::Equal => (EdcaParameters::linux_station(category), Countdown::Boundary),
-            Edca::Dcf => (EdcaParameters::dcf(), Countdown::Boundary),
+        let parameters = match air.edca {
+            Edca::Linux if node == 0 => EdcaParameters::linux_access_point(category),
+            Edca::Linux | Edca::Equal => EdcaParameters::linux_station(category),
+            Edca::Dcf => EdcaParameters::dcf(),
         };
-        Edcaf::new(parameters, air.band.aifs(parameters.aifsn), air.band.slot(), countdown, draws)
+        Edcaf::new(parameters, air.band.aifs(parameters.aifsn), air.band.slot(), draws)
     }
 
     fn capabilities(&self, station: &scenario::Station, streams: u8) -> Capabilities {

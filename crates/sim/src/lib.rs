@@ -3,11 +3,11 @@
 //! A [`scenario::Scenario`] says what is simulated; [`run::Run`] simulates it with one scheme and one seed. The same scenario and
 //! seed give the same bytes on every machine. `docs/simulator.md` holds the model and its limits.
 
-pub mod air;
 pub mod channel;
 pub mod scenario;
 pub mod trace;
 
+mod air;
 mod build;
 mod engine;
 mod flow;

@@ -15,6 +15,17 @@ pub enum Kind {
     Acknowledgement,
 }
 
+/// What the packets of a flow have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// The flow.
+    pub flow: FlowId,
+    /// The node they are sent to over the air.
+    pub to: StationId,
+    /// Their access category.
+    pub category: Category,
+}
+
 /// A packet from the IP header on.
 ///
 /// It is copied from queue to queue, so it is kept within one cache line and a half.
@@ -47,16 +58,8 @@ pub struct Packet {
 impl Packet {
     /// A packet that its source sends at `sent`.
     #[must_use]
-    pub fn new(
-        flow: FlowId,
-        number: u64,
-        kind: Kind,
-        tag: u64,
-        size: ByteCount,
-        to: StationId,
-        category: Category,
-        sent: Instant,
-    ) -> Self {
+    pub fn new(header: Header, number: u64, kind: Kind, tag: u64, size: ByteCount, sent: Instant) -> Self {
+        let Header { flow, to, category } = header;
         Self {
             number,
             tag,

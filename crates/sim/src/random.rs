@@ -6,6 +6,8 @@
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
+use crate::channel::Key;
+
 /// What a stream is for; streams of different purposes never meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -21,24 +23,20 @@ pub(crate) enum Purpose {
 #[derive(Debug, Clone)]
 pub(crate) struct Stream(Pcg64Mcg);
 
-/// Mixes 64 bits so that neighbouring keys give unrelated values (Steele et al., SplitMix, 2014).
-pub(crate) const fn mix(key: u64) -> u64 {
-    let mut z = key.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
 /// A seed for something that draws by itself.
 pub(crate) const fn seed_for(seed: u64, purpose: Purpose, entity: u64) -> u64 {
-    mix(mix(seed ^ 0xA1B0_0D00) ^ mix(((purpose as u64) << 48) ^ entity))
+    key_for(seed, purpose, entity).bits()
+}
+
+const fn key_for(seed: u64, purpose: Purpose, entity: u64) -> Key {
+    Key::of_seed(seed).with(purpose as u64).with(entity)
 }
 
 impl Stream {
     /// The stream of an entity.
     pub(crate) fn new(seed: u64, purpose: Purpose, entity: u64) -> Self {
-        let low = seed_for(seed, purpose, entity);
-        Self(Pcg64Mcg::new(u128::from(mix(low)) << 64 | u128::from(low) | 1))
+        let key = key_for(seed, purpose, entity);
+        Self(Pcg64Mcg::new(u128::from(key.with(1).bits()) << 64 | u128::from(key.bits())))
     }
 
     /// Uniform in 0 to `max`, where `max` is a power of two less one, as contention windows are.

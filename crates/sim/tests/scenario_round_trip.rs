@@ -74,8 +74,8 @@ fn scenario_text() -> impl Strategy<Value = String> {
     let extras = prop_oneof![
         Just(String::new()),
         Just("[[neighbour]]\nname = \"n\"\ntransmitters = 3\nload = \"2 Mbit/s\"\n".to_owned()),
-        span().prop_map(|on| format!(
-            "[[interference]]\nname = \"i\"\nmean-on = \"{on}\"\neffect = \"noise\"\nlevel = \"9 dB\"\n"
+        (10u64..10_000).prop_map(|on| format!(
+            "[[interference]]\nname = \"i\"\nmean-on = \"{on} us\"\neffect = \"noise\"\nlevel = \"9 dB\"\n"
         )),
     ];
     (

@@ -10,11 +10,11 @@ use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../data/ns3-tcp.csv");
 
-/// ns-3's test of the delay asks for twice the shortest round trip (Linux: an eighth more, 4 to 16 ms), and its test of the
-/// train of acknowledgements ends at the first gap between aggregates: over this link its slow start ends by loss.
-const HYSTART: &str = "linux";
+/// ns-3's HyStart asks for twice the shortest round trip (Linux: an eighth more, 4 to 16 ms), and what it takes for a train of
+/// acknowledgements ends at the first gap between aggregates: over this link its slow start mostly ends by loss.
+const HYSTART: &str = "off";
 
-fn trial(reference: &Row<'_>, effort: Effort) -> Trial {
+fn trial(reference: &Row<'_>, effort: Effort, seed: u64) -> Trial {
     let (n, mcs) = (reference.whole("n"), reference.whole("ht_mcs"));
     let streams = mcs / 8 + 1;
     let queue = match reference.text("qdisc") {
@@ -59,14 +59,15 @@ receive-window = "8388608 B"
         hystart = HYSTART,
         below = reference.whole("mac_queue_pkts"),
     );
-    Trial { name: format!("TCP {}", name(reference)), scenario, seed: 1 }
+    Trial { name: format!("TCP {}", name(reference)), scenario, seed }
 }
 
 fn name(reference: &Row<'_>) -> String {
     format!(
-        "MCS {}, n = {}, {} over {}",
+        "MCS {}, n = {}{}, {} over {}",
         reference.whole("ht_mcs"),
         reference.whole("n"),
+        if reference.whole("arc_degrees") == 1 { " in one place" } else { "" },
         reference.text("qdisc"),
         reference.whole("mac_queue_pkts")
     )
@@ -80,19 +81,43 @@ pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
 }
 
 fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
-    let watch = DelayWatch::new(reference.whole("n"), Instant::ZERO + Span::from_secs(5));
-    let (outcome, _) = trial(reference, effort).observed(Box::new(watch.clone()))?;
-    let delays = watch.delays();
-    let goodput: f64 = outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum();
-    let row = |metric: &str, unit: &str, column: &str, measured, tolerance, note: &str| {
-        let metric = format!("{metric}, {}", name(reference));
-        let reference = reference.number(column);
-        ValidationRow::judged("ns3-tcp", metric, unit, reference, measured, tolerance, false, note)
+    let seeds = if effort.quick { 1..=1u64 } else { 1..=5 };
+    let runs = seeds.clone().count() as f64;
+    let (mut goodput, mut p50, mut p95, mut jain) = (0.0, 0.0, 0.0, 0.0);
+    for seed in seeds {
+        let watch = DelayWatch::new(reference.whole("n"), Instant::ZERO + Span::from_secs(5));
+        let (outcome, _) = trial(reference, effort, seed).observed(Box::new(watch.clone()))?;
+        let delays = watch.delays();
+        goodput += outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum::<f64>() / runs;
+        p50 += delays.quantile(0.5).unwrap_or(f64::NAN) / runs;
+        p95 += delays.quantile(0.95).unwrap_or(f64::NAN) / runs;
+        jain += outcome.summary.jain.goodput.unwrap_or(f64::NAN) / runs;
+    }
+    let captures = reference.whole("n") > 1 && reference.whole("arc_degrees") > 1;
+    let row =
+        |metric: &str, unit: &str, column: &str, measured: f64, tolerance: Option<Tolerance>, note: &str| {
+            let metric = format!("{metric}, {}", name(reference));
+            let reference = reference.number(column);
+            let near = reference.is_some_and(|reference| Tolerance::Factor(1.5).holds(reference, measured));
+            ValidationRow::judged("ns3-tcp", metric, unit, reference, Some(measured), tolerance, near, note)
+        };
+    let goodput_note = if captures {
+        "informs only: stations on a circle, so ns-3 lets strong frames survive collisions with acknowledgements of others; \
+         capture is not modelled here (see the rows \"in one place\")"
+    } else {
+        ""
     };
     Ok(vec![
-        row("goodput", "Mb/s", "goodput_mbps", Some(goodput), Some(Tolerance::Relative(0.05)), ""),
-        row("delay p50", "ms", "delay_p50_ms", delays.quantile(0.5), Some(Tolerance::Relative(0.2)), ""),
-        row("delay p95", "ms", "delay_p95_ms", delays.quantile(0.95), None, "informs only"),
-        row("Jain of goodput", "", "jain", outcome.summary.jain.goodput, None, "informs only"),
+        row(
+            "goodput",
+            "Mb/s",
+            "goodput_mbps",
+            goodput,
+            (!captures).then_some(Tolerance::Relative(0.05)),
+            goodput_note,
+        ),
+        row("delay p50", "ms", "delay_p50_ms", p50, Some(Tolerance::Relative(0.2)), ""),
+        row("delay p95", "ms", "delay_p95_ms", p95, None, "informs only"),
+        row("Jain of goodput", "", "jain", jain, None, "informs only"),
     ])
 }

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use airbound_record::{Fate, PacketRow, RunFolder, RunInfo, Split, Stage, TableReader};
-use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_record::{Fate, PacketRow, RunFolder, RunInfo, Split, Stage, TableReader, find_packet};
 use airbound_units::Instant;
 use serde_json::{Value, json};
 
 use crate::args::{Explain, Voice};
 use crate::error::CliError;
+use crate::output;
 use crate::results::Index;
-use crate::{output, session};
 
 pub(super) fn explain(explain: &Explain, voice: Voice) -> Result<(), CliError> {
     if let Some(index) = Index::read(&explain.run)? {
@@ -28,51 +27,34 @@ pub(super) fn explain(explain: &Explain, voice: Voice) -> Result<(), CliError> {
             explain.run.display()
         )));
     };
-    let table = TableReader::<PacketRow>::open(&path)?;
-    let info = table.info().clone();
-    let flow = number_of(&folder, &info, explain.flow.as_deref())?;
-    let row =
-        find(table, flow, explain.packet)?.ok_or_else(|| missing(&info, flow, explain.packet, &path))?;
+    let info = TableReader::<PacketRow>::open(&path)?.info().clone();
+    let row = match &explain.flow {
+        None => find_packet(&path, explain.packet)?,
+        Some(flow) => nth_of_flow(&path, &info, flow, explain.packet)?,
+    };
+    let Some(row) = row else {
+        let of_flow = explain.flow.as_ref().map_or(String::new(), |flow| format!(" of flow {flow}"));
+        return Err(CliError::Input(format!(
+            "there is no packet {}{of_flow} in {}; it was never sent, or was still under way when the run ended",
+            explain.packet,
+            path.display()
+        )));
+    };
     if voice.json {
         return output::json(&value(&row, &info));
     }
     output::say(voice, &airbound_report::explain(&row, &info))
 }
 
-/// The flow of that name, else that which the scenario is about, else the first.
-fn number_of(folder: &RunFolder, info: &RunInfo, name: Option<&str>) -> Result<usize, CliError> {
-    let place = |name: &str| info.flows.iter().position(|flow| flow == name);
-    match name {
-        Some(name) => place(name).ok_or_else(|| {
-            CliError::Input(format!("--flow: there is no flow {name}; there are {}", info.flows.join(", ")))
-        }),
-        None => {
-            let scenario = folder
-                .scenario()
-                .ok()
-                .and_then(|text| Scenario::parse(&text, "scenario.toml", &Overrides::none()).ok());
-            let focus = scenario.and_then(|scenario| session::focus(&scenario));
-            Ok(focus.and_then(|name| place(&name)).unwrap_or(0))
-        }
-    }
-}
-
-fn find(table: TableReader<PacketRow>, flow: usize, packet: u64) -> Result<Option<PacketRow>, CliError> {
-    for row in table {
-        let row = row?;
-        if row.packet == packet && row.flow as usize == flow {
-            return Ok(Some(row));
-        }
-    }
-    Ok(None)
-}
-
-fn missing(info: &RunInfo, flow: usize, packet: u64, path: &Path) -> CliError {
-    CliError::Input(format!(
-        "flow {} has no packet {packet} in {} whose fate is known",
-        RunInfo::name(&info.flows, flow),
-        path.display()
-    ))
+/// The packet that its flow counts as number `wanted`, from 0.
+fn nth_of_flow(path: &Path, info: &RunInfo, flow: &str, wanted: u64) -> Result<Option<PacketRow>, CliError> {
+    let Some(number) = info.flows.iter().position(|name| name == flow) else {
+        let known = info.flows.join(", ");
+        return Err(CliError::Input(format!("--flow: there is no flow {flow}; there are {known}")));
+    };
+    // The simulator numbers packets so that flows take turns.
+    let packet = wanted.saturating_mul(info.flows.len() as u64).saturating_add(number as u64);
+    Ok(find_packet(path, packet)?.filter(|row| row.flow as usize == number))
 }
 
 fn value(row: &PacketRow, info: &RunInfo) -> Value {

@@ -7,13 +7,18 @@ mod explain;
 mod list;
 mod report;
 mod run;
+mod validate;
 
 use crate::args::{Cli, Command};
 use crate::error::CliError;
+use crate::interrupt;
 
 /// Does what was asked for.
 pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
     let voice = cli.voice;
+    if matches!(cli.command, Command::Demo(_) | Command::Run(_) | Command::Compare(_)) {
+        interrupt::listen();
+    }
     match cli.command {
         Command::Demo(demo) => demo::demo(&demo, voice),
         Command::Run(run) => run::run(&run, voice),
@@ -22,5 +27,6 @@ pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
         Command::List(_) => list::list(voice),
         Command::Report(report) => report::report(&report, voice),
         Command::Explain(explain) => explain::explain(&explain, voice),
+        Command::Validate(validate) => validate::validate(&validate, voice),
     }
 }

@@ -9,7 +9,7 @@ use super::compare::{self, Matrix};
 use crate::args::{Run, Voice};
 use crate::error::CliError;
 use crate::progress::Progress;
-use crate::results::{REPORT, write_report};
+use crate::results::{Fresh, REPORT, write_report};
 use crate::session::{self, Opened, Session};
 use crate::{jobs, output};
 
@@ -46,16 +46,11 @@ fn one(
     capture: Option<&Path>,
     voice: Voice,
 ) -> Result<(), CliError> {
-    let existed = folder.exists();
+    let fresh = Fresh::note(folder);
     let progress = Progress::new(voice, opened.length());
-    let done = session.run(opened, folder, capture, &progress);
+    let (record, summary) = session.run(opened, folder, capture, &progress)?;
     drop(progress);
-    let (record, summary) = done.inspect_err(|_| {
-        if !existed {
-            // Removes the folder only if it is empty, which is what is wanted.
-            let _ = std::fs::remove_dir(folder);
-        }
-    })?;
+    fresh.keep();
     let loaded = airbound_report::Run::load(&record)?;
     let label = session.named.label.clone();
     let comparison = Comparison::new(vec![(label, loaded)], opened.focus().as_deref(), None)?;

@@ -5,24 +5,12 @@ use airbound_wifi::edca::EdcaParameters;
 
 use crate::random::Stream;
 
-/// When a frozen backoff loses a slot.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Countdown {
-    /// At each slot boundary from AIFS on, the one at which another transmission begins included: a busy period counts as
-    /// one slot (EDCA, 802.11-2020, 10.23.2.4; also Bianchi's model).
-    #[default]
-    Boundary,
-    /// After each slot that was idle to its end (DCF, 10.3.4.3; ns-3).
-    IdleSlot,
-}
-
 /// The contention function (EDCAF) of one category.
 #[derive(Debug, Clone)]
 pub(crate) struct Edcaf {
     parameters: EdcaParameters,
     aifs: Span,
     slot: Span,
-    countdown: Countdown,
     /// Slot boundaries left since the channel last became idle; `None` when the last backoff has run out and no frame was
     /// waiting for it.
     backoff: Option<u32>,
@@ -33,14 +21,8 @@ pub(crate) struct Edcaf {
 }
 
 impl Edcaf {
-    pub(crate) fn new(
-        parameters: EdcaParameters,
-        aifs: Span,
-        slot: Span,
-        countdown: Countdown,
-        draws: Stream,
-    ) -> Self {
-        Self { parameters, aifs, slot, countdown, backoff: None, failures: 0, ready: None, draws }
+    pub(crate) fn new(parameters: EdcaParameters, aifs: Span, slot: Span, draws: Stream) -> Self {
+        Self { parameters, aifs, slot, backoff: None, failures: 0, ready: None, draws }
     }
 
     pub(crate) const fn txop_limit(&self) -> Span {
@@ -49,6 +31,11 @@ impl Edcaf {
 
     pub(crate) const fn is_ready(&self) -> bool {
         self.ready.is_some()
+    }
+
+    /// Since when it has something to send, if it has.
+    pub(crate) const fn ready_since(&self) -> Option<Instant> {
+        self.ready
     }
 
     /// Whether the state can still change while others use the channel.
@@ -81,16 +68,16 @@ impl Edcaf {
     }
 
     /// Someone, perhaps itself, began to transmit at `busy` on a channel that was idle since `idle_since`.
+    ///
+    /// A backoff loses a slot at each boundary from AIFS on, the one at which the other transmission begins included: a busy
+    /// period counts as one slot (802.11-2020, 10.23.2.4; also Bianchi's model). DCF, and ns-3 throughout, count only slots that
+    /// were idle to their end.
     pub(crate) fn on_busy(&mut self, idle_since: Instant, busy: Instant) {
         let first = idle_since + self.aifs;
         let Some(backoff) = self.backoff.filter(|_| busy >= first) else { return };
         let slots = u32::try_from((busy - first).div_floor(self.slot)).unwrap_or(u32::MAX);
-        let passed = match self.countdown {
-            Countdown::Boundary => slots.saturating_add(1),
-            Countdown::IdleSlot => slots,
-        };
         let ran_out = backoff <= slots && self.ready.is_none();
-        self.backoff = if ran_out { None } else { Some(backoff.saturating_sub(passed)) };
+        self.backoff = if ran_out { None } else { Some(backoff.saturating_sub(slots.saturating_add(1))) };
     }
 
     /// Its transmission succeeded, or its frame was given up: the window shrinks to its least.
@@ -123,13 +110,13 @@ mod tests {
 
     const US: fn(u64) -> Span = Span::from_micros;
 
-    fn edcaf(countdown: Countdown) -> Edcaf {
-        Edcaf::new(EdcaParameters::dcf(), US(34), US(9), countdown, Stream::new(1, Purpose::Backoff, 0))
+    fn edcaf() -> Edcaf {
+        Edcaf::new(EdcaParameters::dcf(), US(34), US(9), Stream::new(1, Purpose::Backoff, 0))
     }
 
     #[test]
     fn a_frame_that_finds_the_channel_free_goes_at_once() {
-        let mut one = edcaf(Countdown::Boundary);
+        let mut one = edcaf();
         let arrival = Instant::ZERO + US(100);
         one.set_ready(arrival, Some(Instant::ZERO));
         assert_eq!(one.access(Instant::ZERO), Some(arrival));
@@ -137,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_frame_that_finds_the_channel_busy_backs_off() {
-        let mut one = edcaf(Countdown::Boundary);
+        let mut one = edcaf();
         one.set_ready(Instant::ZERO + US(100), None);
         let idle = Instant::ZERO + US(200);
         let access = one.access(idle).unwrap();
@@ -145,18 +132,17 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_period_counts_as_a_slot_under_edca_only() {
-        for (countdown, left) in [(Countdown::Boundary, 5 - 3), (Countdown::IdleSlot, 5 - 2)] {
-            let mut one = edcaf(countdown);
-            one.backoff = Some(5);
-            one.on_busy(Instant::ZERO, Instant::ZERO + US(34 + 18));
-            assert_eq!(one.backoff, Some(left));
-        }
+    fn a_busy_period_counts_as_a_slot() {
+        let mut one = edcaf();
+        one.backoff = Some(5);
+        // Two slots passed idle; the third boundary is the one at which the other begins.
+        one.on_busy(Instant::ZERO, Instant::ZERO + US(34 + 18));
+        assert_eq!(one.backoff, Some(2));
     }
 
     #[test]
     fn a_backoff_that_ran_out_unused_does_not_hold_the_next_frame() {
-        let mut one = edcaf(Countdown::Boundary);
+        let mut one = edcaf();
         one.backoff = Some(2);
         let (idle, busy) = (Instant::ZERO, Instant::ZERO + US(34 + 18));
         one.on_busy(idle, busy);
@@ -169,7 +155,7 @@ mod tests {
 
     #[test]
     fn nothing_counts_down_before_aifs() {
-        let mut one = edcaf(Countdown::Boundary);
+        let mut one = edcaf();
         one.backoff = Some(5);
         one.on_busy(Instant::ZERO, Instant::ZERO + US(20));
         assert_eq!(one.backoff, Some(5));
@@ -177,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_window_doubles_to_its_limit() {
-        let mut one = edcaf(Countdown::Boundary);
+        let mut one = edcaf();
         let mut largest = 0;
         for _ in 0..2000 {
             one.on_failure();

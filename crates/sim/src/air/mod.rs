@@ -3,5 +3,3 @@
 pub(crate) mod edcaf;
 pub(crate) mod phy;
 pub(crate) mod reorder;
-
-pub use edcaf::Countdown;

@@ -106,7 +106,12 @@ impl Phy {
             control.fixed.unwrap_or(airbound_wifi::rate::Legacy::Mbps24),
             control.band,
         );
-        longest.min(opportunity - (control.band.sifs() + answer))
+        let protection = if self.config.rts_threshold == ByteCount::MAX {
+            Span::ZERO
+        } else {
+            control.protection_for(Rate::legacy(airbound_wifi::rate::Legacy::Mbps24))
+        };
+        longest.min(opportunity - (protection + control.band.sifs() + answer))
     }
 
     /// The course of an exchange that begins at `start`.

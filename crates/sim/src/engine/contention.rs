@@ -71,11 +71,12 @@ impl Simulation {
             self.parts.edcafs[loser as usize].on_failure();
         }
         if !winners.is_empty() {
-            let collided = winners.len() > 1;
-            self.parts.meters.on_attempts(now, winners.len() as u64, collided);
+            let transmitters = winners.len() as u16;
+            let collided = transmitters > 1;
+            self.parts.meters.on_attempts(now, u64::from(transmitters), collided);
             let mut end = now;
             for &edcaf in &winners {
-                end = end.max(self.start_exchange(edcaf, now, collided, None));
+                end = end.max(self.start_exchange(edcaf, now, transmitters, None));
             }
             if collided {
                 // Each hears nothing of the others: the channel is free when the longest of the first frames has ended.
@@ -106,6 +107,12 @@ impl Simulation {
         if self.parts.nodes[node.index()].hardware[category.index()].is_empty() {
             self.take_in(node);
             self.form(node, category, self.now);
+            let since = self.parts.edcafs[edcaf as usize].ready_since();
+            let first = self.parts.nodes[node.index()].hardware[category.index()].front_mut();
+            if let (Some(first), Some(since)) = (first, since) {
+                // An aggregate formed at access contended before it had a shape.
+                first.contending = since;
+            }
         }
         if self.parts.nodes[node.index()].hardware[category.index()].is_empty() {
             // What waited was dropped, or may not go now.
@@ -184,10 +191,11 @@ impl Simulation {
         &mut self,
         edcaf: u32,
         now: Instant,
-        collided: bool,
+        transmitters: u16,
         opportunity_end: Option<Instant>,
     ) -> Instant {
         let (node, category) = owner_of(edcaf);
+        let collided = transmitters > 1;
         let parts = &mut self.parts;
         let owner = &mut parts.nodes[node.index()];
         let Some(first) = owner.hardware[category.index()].front_mut() else { return now };
@@ -208,7 +216,11 @@ impl Simulation {
         }
         first.transmissions += 1;
         let quality = parts.medium.quality(node, first.grant.station, now);
-        let course = parts.phy.course(now, &first.grant, rate, quality);
+        let mut course = parts.phy.course(now, &first.grant, rate, quality);
+        if collided {
+            // What would have followed the first frame never comes.
+            course.end = now + course.first_frame;
+        }
         let acknowledged = if collided {
             AckBitmap::NONE
         } else {
@@ -228,7 +240,7 @@ impl Simulation {
             start: now,
             course,
             acknowledged,
-            collided,
+            transmitters,
             txop: self.txops,
             opportunity_end,
         });

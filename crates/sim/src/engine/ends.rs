@@ -9,7 +9,7 @@ use super::{ACCESS_POINT, Arrival, Event, Simulation};
 use crate::flow::application::{Application, Write};
 use crate::flow::tcp::{SEGMENT_HEADERS, Side};
 use crate::flow::{Direction, Ends};
-use crate::packet::{Kind, Packet};
+use crate::packet::{Header, Kind, Packet};
 
 impl Simulation {
     /// A packet left the receiver's reordering buffer at `released`.
@@ -52,9 +52,11 @@ impl Simulation {
             Ends::Data(number) => {
                 let length = packet.size().as_u64().saturating_sub(SEGMENT_HEADERS) as u32;
                 let connection = &mut self.parts.connections[number];
-                let before = connection.receiver.delivered();
-                let ack = connection.receiver.on_segment(now, packet.tag, length, packet.sent);
-                let after = connection.receiver.delivered();
+                // What belongs to an earlier connection of the flow came too late.
+                let Some(seq) = packet.tag.checked_sub(connection.base) else { return };
+                let before = connection.delivered();
+                let ack = connection.receiver.on_segment(now, seq, length, packet.sent);
+                let after = connection.delivered();
                 if after > before {
                     self.on_stream_progress(number, before, after, now);
                 }
@@ -67,6 +69,7 @@ impl Simulation {
                 let connection = &mut self.parts.connections[number];
                 if let Some(ack) = connection.in_flight.take(packet.tag) {
                     connection.sender.on_ack(now, &ack);
+                    connection.fill_buffer(now);
                     self.drive(number);
                 }
             }
@@ -74,27 +77,22 @@ impl Simulation {
     }
 
     /// The receiver of a connection has more bytes in order.
-    fn on_stream_progress(&mut self, number: usize, before: ByteCount, after: ByteCount, now: Instant) {
+    fn on_stream_progress(&mut self, number: usize, before: u64, after: u64, now: Instant) {
         let connection = &mut self.parts.connections[number];
         let meters = &mut self.parts.meters;
-        meters.on_stream_bytes(connection.data, now, after - before);
+        meters.on_stream_bytes(connection.data, now, ByteCount::new(after - before));
         match &mut connection.application {
             Application::Video(video) => {
-                for frame in video.completed(after.as_u64()) {
+                for frame in video.completed(after) {
                     meters.on_frame_delivered(connection.data, frame.frame, frame.created, frame.size, now);
                 }
             }
-            Application::Transfers { next, pause, draws, open, .. } => {
-                if let Some(transfer) = open.filter(|transfer| transfer.end <= after.as_u64()) {
+            Application::Transfers { size, open, .. } => {
+                if let Some(transfer) = open.filter(|transfer| transfer.end <= after) {
                     *open = None;
-                    *next = now + pause.mul_f64(draws.exponential());
-                    meters.on_frame_delivered(
-                        connection.data,
-                        transfer.end,
-                        transfer.began,
-                        ByteCount::ZERO,
-                        now,
-                    );
+                    // The record lists a transfer as it lists a video frame.
+                    let count = transfer.end / size.as_u64().max(1) - 1;
+                    meters.on_frame_delivered(connection.data, count, transfer.began, *size, now);
                     self.schedule_application(number);
                 }
             }
@@ -118,9 +116,9 @@ impl Simulation {
             let connection = &mut self.parts.connections[number];
             let count = connection.segments;
             connection.segments += 1;
-            let flow = connection.data;
+            let (flow, tag) = (connection.data, connection.base + segment.seq);
             let size = ByteCount::new(u64::from(segment.len) + SEGMENT_HEADERS);
-            self.send(flow, count, Kind::Segment, segment.seq, size);
+            self.send(flow, count, Kind::Segment, tag, size);
         }
         self.schedule_tcp(number);
     }
@@ -131,7 +129,8 @@ impl Simulation {
         let (station, category) = (details.station, details.category);
         match details.direction {
             Direction::Down => {
-                let packet = Packet::new(flow, number, kind, tag, size, station, category, self.now);
+                let header = Header { flow, to: station, category };
+                let packet = Packet::new(header, number, kind, tag, size, self.now);
                 let feed = &mut self.parts.nodes[ACCESS_POINT.index()].feed;
                 let arrival = feed.push(packet, &mut self.parts.meters);
                 match arrival {
@@ -143,7 +142,8 @@ impl Simulation {
                 }
             }
             Direction::Up => {
-                let packet = Packet::new(flow, number, kind, tag, size, ACCESS_POINT, category, self.now);
+                let header = Header { flow, to: ACCESS_POINT, category };
+                let packet = Packet::new(header, number, kind, tag, size, self.now);
                 self.originate(station, packet);
             }
         }
@@ -196,23 +196,28 @@ impl Simulation {
     pub(super) fn on_application(&mut self, number: usize) {
         let now = self.now;
         let connection = &mut self.parts.connections[number];
-        let unsent = connection.sender.unsent();
+        let unsent = connection.sender.unsent() + connection.unwritten;
         let (write, skipped) = connection.application.on_time(now, unsent, connection.written);
         if let Some(frame) = skipped {
             self.parts.meters.on_frame_skipped(connection.data, frame.frame, frame.created);
         }
-        let amount = match write {
-            Write::Nothing => None,
-            Write::Unlimited => Some(Backlog::Unlimited),
-            Write::Bytes(bytes) => {
-                connection.written += bytes.as_u64();
-                self.parts.meters.on_offered(connection.data, now, bytes);
-                Some(Backlog::Bytes(bytes))
+        match write {
+            Write::Nothing => {}
+            Write::Unlimited => {
+                connection.sender.write(now, Backlog::Unlimited);
+                self.drive(number);
             }
-        };
-        if let Some(amount) = amount {
-            connection.sender.write(now, amount);
-            self.drive(number);
+            Write::Bytes(bytes) | Write::Anew(bytes) => {
+                if matches!(write, Write::Anew(_)) {
+                    connection.renew();
+                }
+                connection.written += bytes.as_u64();
+                connection.unwritten += bytes;
+                self.parts.meters.on_offered(connection.data, now, bytes);
+                connection.fill_buffer(now);
+                self.drive(number);
+            }
+            Write::End => connection.sender.end_backlog(),
         }
         self.schedule_application(number);
     }

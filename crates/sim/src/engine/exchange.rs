@@ -138,6 +138,7 @@ impl Simulation {
                 .move_window(sequence, |item| arrivals.push(item));
             self.deliver_all(&mut arrivals, now);
             self.arrivals = arrivals;
+            self.schedule_release(peer, way, category);
         }
         self.returned = returned;
         gave_up
@@ -161,7 +162,8 @@ impl Simulation {
             let received = self.parts.phy.received(&one.course, end);
             let arrival = Arrival {
                 packet: mpdu.packet,
-                last_transmission: one.course.ppdu_start,
+                // RTS and CTS are part of the transmission that they announce.
+                last_transmission: one.start,
                 received,
                 completed: one.course.end,
                 tries: tries.saturating_add(mpdu.retries),
@@ -176,27 +178,37 @@ impl Simulation {
             self.deliver_all(&mut arrivals, received);
         }
         self.arrivals = arrivals;
-        let buffer = &self.reorder[peer.index()][way][one.category.index()];
-        if let Some(at) = buffer.next_release() {
-            self.schedule(at, Event::Release(peer, way, one.category));
+        self.schedule_release(peer, way, one.category);
+    }
+
+    /// Sees to it that a receiver does not wait for what is missing for ever.
+    fn schedule_release(&mut self, peer: StationId, way: usize, category: Category) {
+        let pending = &mut self.releases[peer.index()][way][category.index()];
+        // An event that comes too soon sets the next one.
+        if *pending == Instant::MAX
+            && let Some(at) = self.reorder[peer.index()][way][category.index()].next_release()
+        {
+            *pending = at;
+            self.schedule(at, Event::Release(peer, way, category));
         }
     }
 
     /// A receiver has waited long enough for what is missing.
     pub(super) fn on_release(&mut self, peer: StationId, way: usize, category: Category) {
         let now = self.now;
+        self.releases[peer.index()][way][category.index()] = Instant::MAX;
         let mut arrivals = std::mem::take(&mut self.arrivals);
         self.reorder[peer.index()][way][category.index()].expire(now, |item| arrivals.push(item));
         self.deliver_all(&mut arrivals, now);
         self.arrivals = arrivals;
+        // Behind this hole there may be another, younger one.
+        self.schedule_release(peer, way, category);
     }
 
     fn deliver_all(&mut self, arrivals: &mut Vec<Arrival>, released: Instant) {
-        for place in 0..arrivals.len() {
-            let arrival = arrivals[place];
+        for arrival in arrivals.drain(..) {
             self.deliver(&arrival, released.max(arrival.received));
         }
-        arrivals.clear();
     }
 
     /// Sends the next PPDU of the same category without contending, if the TXOP has room for it.
@@ -211,17 +223,16 @@ impl Simulation {
         if longest < SHORTEST_PPDU {
             return false;
         }
-        let ahead = matches!(self.parts.nodes[node.index()].forming, super::Forming::Ahead(_));
         if self.parts.nodes[node.index()].hardware[category.index()].is_empty()
             && !self.form_within(node, category, self.now, longest)
         {
             return false;
         }
-        if ahead && !self.fits(node, category, start, one.opportunity_end) {
+        // One that was formed before, or a single packet that is too long, waits for the next opportunity.
+        if !self.fits(node, category, start, one.opportunity_end) {
             return false;
         }
-        let end =
-            self.start_exchange(edcaf_of(node, category) as u32, start, false, Some(one.opportunity_end));
+        let end = self.start_exchange(edcaf_of(node, category) as u32, start, 1, Some(one.opportunity_end));
         self.schedule(end, Event::ExchangeEnd);
         true
     }

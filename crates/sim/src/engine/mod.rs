@@ -88,10 +88,17 @@ pub(crate) struct OnAir {
     pub(crate) start: Instant,
     pub(crate) course: Course,
     pub(crate) acknowledged: AckBitmap,
-    pub(crate) collided: bool,
+    /// How many began at the same time, itself included; more than one is a collision.
+    pub(crate) transmitters: u16,
     pub(crate) txop: u64,
     /// End of the TXOP that it is part of.
     pub(crate) opportunity_end: Instant,
+}
+
+impl OnAir {
+    pub(crate) const fn collided(&self) -> bool {
+        self.transmitters > 1
+    }
 }
 
 /// What happens at a point in time.
@@ -200,6 +207,8 @@ pub(crate) struct Simulation {
     txops: u64,
     /// By station or neighbour, then downwards or upwards, then by category.
     reorder: Vec<[[Reorder<Arrival>; 4]; 2]>,
+    /// When each of them is looked at next; `Instant::MAX` for never.
+    releases: Vec<[[Instant; 4]; 2]>,
     /// Whether traces dictate PHY rates, of which links have to be told.
     dictates: bool,
     events: BinaryHeap<Reverse<Scheduled>>,
@@ -225,6 +234,7 @@ impl Simulation {
             on_air: Vec::new(),
             txops: 0,
             reorder: parts.nodes.iter().map(|_| Default::default()).collect(),
+            releases: vec![[[Instant::MAX; 4]; 2]; parts.nodes.len()],
             dictates: parts.medium.dictates(),
             events: BinaryHeap::new(),
             turn: 0,

@@ -14,6 +14,10 @@ pub(crate) enum Write {
     Unlimited,
     /// So much.
     Bytes(ByteCount),
+    /// So much, in a new connection.
+    Anew(ByteCount),
+    /// Nothing more, if it wrote without end.
+    End,
     /// Nothing.
     Nothing,
 }
@@ -32,15 +36,16 @@ pub(crate) struct PendingFrame {
 #[derive(Debug)]
 pub(crate) enum Application {
     /// A transfer without end.
-    Bulk { start: Instant, stop: Instant, started: bool },
+    Bulk { next: Option<Instant>, stop: Instant },
     /// Writes at a rate, as `iperf3 -b` does: a chunk at a time.
     Paced { next: Instant, stop: Instant, interval: Span, chunk: ByteCount },
-    /// Transfers of a size; the next begins an exponential time after the last has arrived.
+    /// Transfers of a size, each in a connection of its own. They begin at exponential intervals; one whose time comes while
+    /// the last is under way begins when that has arrived.
     Transfers {
         next: Instant,
         stop: Instant,
         size: ByteCount,
-        pause: Span,
+        interval: Span,
         draws: Stream,
         open: Option<Transfer>,
     },
@@ -87,7 +92,7 @@ impl Application {
     /// When it wants to be asked next; `None` if only an arrival can wake it, or nothing.
     pub(crate) fn next(&self) -> Option<Instant> {
         match self {
-            Self::Bulk { start, started, .. } => (!started).then_some(*start),
+            Self::Bulk { next, .. } => *next,
             Self::Paced { next, stop, .. } => (next < stop).then_some(*next),
             Self::Transfers { next, stop, open, .. } => (open.is_none() && next < stop).then_some(*next),
             Self::Video(video) => {
@@ -106,12 +111,12 @@ impl Application {
         end: u64,
     ) -> (Write, Option<SkippedFrame>) {
         match self {
-            Self::Bulk { start, stop, started } => {
-                if *started || now < *start || now >= *stop {
+            Self::Bulk { next, stop } => {
+                if next.is_none_or(|at| now < at) {
                     return (Write::Nothing, None);
                 }
-                *started = true;
-                (Write::Unlimited, None)
+                *next = (now < *stop).then_some(*stop);
+                (if now < *stop { Write::Unlimited } else { Write::End }, None)
             }
             Self::Paced { next, interval, chunk, .. } => {
                 if now < *next {
@@ -123,12 +128,13 @@ impl Application {
                 let bound = *chunk * (Span::from_millis(100).div_floor(*interval)).max(2);
                 (if unsent < bound { Write::Bytes(*chunk) } else { Write::Nothing }, None)
             }
-            Self::Transfers { next, size, open, .. } => {
+            Self::Transfers { next, size, interval, draws, open, .. } => {
                 if open.is_some() || now < *next {
                     return (Write::Nothing, None);
                 }
-                *open = Some(Transfer { began: now, end: end + size.as_u64() });
-                (Write::Bytes(*size), None)
+                *open = Some(Transfer { began: *next, end: end + size.as_u64() });
+                *next += interval.mul_f64(draws.exponential()).max(Span::from_nanos(1));
+                (Write::Anew(*size), None)
             }
             Self::Video(video) => video.on_time(now, unsent),
         }

@@ -52,11 +52,10 @@ impl Feed {
     /// The soonest that a packet of `category` may arrive.
     pub(crate) fn next_arrival(&self, category: Category) -> Option<Instant> {
         let flying = self.transit[category.index()].front().map(|(at, _)| *at);
-        flying.or_else(|| {
-            let sources = self.sources.iter().filter(|source| source.category() == category);
-            let soonest = |source: &Source| source.next().map(|sent| self.wire.soonest(source.flow(), sent));
-            sources.filter_map(soonest).min()
-        })
+        // Ways differ in delay: what is not sent yet may overtake what flies.
+        let sources = self.sources.iter().filter(|source| source.category() == category);
+        let soonest = |source: &Source| source.next().map(|sent| self.wire.soonest(source.flow(), sent));
+        sources.filter_map(soonest).chain(flying).min()
     }
 
     /// Packets on the wire.

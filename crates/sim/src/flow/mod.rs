@@ -46,11 +46,18 @@ pub(crate) struct Flow {
     pub(crate) headers: u64,
     /// What it meets on the wire.
     pub(crate) way: WireWay,
+    /// The number of the entry of the scenario that it comes from; acknowledgements have that of what they acknowledge.
+    pub(crate) origin: u32,
     /// Whether it belongs to a contending network, which the summary leaves out.
     pub(crate) is_neighbour: bool,
 }
 
 impl Flow {
+    /// What its random numbers are keyed by, so that a flow more or less changes nothing for the others.
+    pub(crate) fn entity(&self) -> u64 {
+        u64::from(self.origin) * 2 + u64::from(matches!(self.ends, Ends::Acknowledgements(_)))
+    }
+
     /// Whether the summary lists it. Acknowledgements are part of the flow that they acknowledge.
     pub(crate) const fn is_reported(&self) -> bool {
         !self.is_neighbour && !matches!(self.ends, Ends::Acknowledgements(_))

@@ -13,6 +13,7 @@ use super::{Direction, Ends, Flow};
 use crate::build::{BuildError, Plan, flow_id};
 use crate::engine::ACCESS_POINT;
 use crate::measure::FlowMeter;
+use crate::packet::Header;
 use crate::random::{Purpose, Stream, seed_for};
 use crate::scenario::{self, Load, SizeLaw, Traffic, Transport, VrStream, WireWay};
 
@@ -63,6 +64,7 @@ impl Population {
                 ends: Ends::Datagrams,
                 headers: UDP_HEADERS,
                 way: flow.wire,
+                origin: index as u32,
                 is_neighbour: false,
             });
         }
@@ -134,7 +136,7 @@ impl Population {
             }
             Traffic::Tcp(bulk) => {
                 let application = match bulk.limit {
-                    None => Application::Bulk { start: when.start, stop: when.stop, started: false },
+                    None => Application::Bulk { next: Some(when.start), stop: when.stop },
                     Some(rate) => {
                         // Chunks of a millisecond, and at least one segment: what iperf3's pacing timer does.
                         let chunk = rate.bytes_in(Span::from_millis(1)).max(ByteCount::new(1448));
@@ -154,7 +156,7 @@ impl Population {
                     next: when.start + transfers.interval.mul_f64(draws.exponential()),
                     stop: when.stop,
                     size: transfers.size,
-                    pause: transfers.interval,
+                    interval: transfers.interval,
                     draws,
                     open: None,
                 };
@@ -187,7 +189,8 @@ impl Population {
             Direction::Up => (flow.station, ACCESS_POINT),
         };
         let size = payload + ByteCount::new(flow.headers);
-        self.sources.push((node, Source::new(flow.id, to, flow.category, size, first, stop, rhythm)));
+        let header = Header { flow: flow.id, to, category: flow.category };
+        self.sources.push((node, Source::new(header, size, first, stop, rhythm)));
     }
 
     fn connect(
@@ -222,9 +225,12 @@ impl Population {
             acknowledgements,
             sender: TcpSender::new(config.clone()).map_err(wrong)?,
             receiver: TcpReceiver::new(&config).map_err(wrong)?,
+            base: 0,
+            config,
             application,
             in_flight: AckTable::default(),
             written: 0,
+            unwritten: ByteCount::ZERO,
             segments: 0,
             acks: 0,
             timers: [Instant::MAX; 2],
@@ -250,12 +256,14 @@ impl Population {
                     ends: Ends::Datagrams,
                     headers: UDP_HEADERS,
                     way: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
+                    origin: index as u32,
                     is_neighbour: true,
                 });
                 let rate = match network.load {
                     Load::Offered(rate) => rate,
                     Load::Saturated => network.rate.bit_rate().mul_f64(SATURATING),
                 };
+                let header = Header { flow: flow_id(index), to: own, category: network.category };
                 let mut draws = Stream::new(plan.seed, Purpose::Arrivals, index as u64);
                 let size = network.size + ByteCount::new(UDP_HEADERS);
                 let mean = rate.time_for(network.size);
@@ -264,10 +272,7 @@ impl Population {
                     Load::Offered(_) => Rhythm::Poisson { mean, draws },
                     Load::Saturated => Source::constant(first, rate, network.size),
                 };
-                self.sources.push((
-                    own,
-                    Source::new(flow_id(index), own, network.category, size, first, end, rhythm),
-                ));
+                self.sources.push((own, Source::new(header, size, first, end, rhythm)));
                 node += 1;
             }
         }

@@ -1,10 +1,10 @@
 //! Sources of datagrams. They are asked for arrivals, in bulk, when a queue is next looked at.
 
-use airbound_control::payload::{FlowId, StationId};
+use airbound_control::payload::FlowId;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-use crate::packet::{Kind, Packet};
+use crate::packet::{Header, Kind, Packet};
 use crate::random::Stream;
 
 /// When a source sends.
@@ -88,9 +88,7 @@ pub(crate) struct FrameStart {
 /// A source of datagrams.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
-    flow: FlowId,
-    to: StationId,
-    category: Category,
+    header: Header,
     size: ByteCount,
     stop: Instant,
     next: Instant,
@@ -102,21 +100,23 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn new(
-        flow: FlowId,
-        to: StationId,
-        category: Category,
+        header: Header,
         size: ByteCount,
         first: Instant,
         stop: Instant,
         rhythm: Rhythm,
     ) -> Self {
         let started = match &rhythm {
-            Rhythm::Bursts(bursts) => {
-                Some(FrameStart { flow, frame: 0, created: first, bytes: bursts.left, skipped: 0 })
-            }
+            Rhythm::Bursts(bursts) => Some(FrameStart {
+                flow: header.flow,
+                frame: 0,
+                created: first,
+                bytes: bursts.left,
+                skipped: 0,
+            }),
             _ => None,
         };
-        Self { flow, to, category, size, stop, next: first, number: 0, rhythm, started }
+        Self { header, size, stop, next: first, number: 0, rhythm, started }
     }
 
     /// A constant bit rate of `rate`, counted in payload bytes of which each packet has `payload`.
@@ -129,11 +129,11 @@ impl Source {
     }
 
     pub(crate) const fn flow(&self) -> usize {
-        self.flow.0 as usize
+        self.header.flow.0 as usize
     }
 
     pub(crate) const fn category(&self) -> Category {
-        self.category
+        self.header.category
     }
 
     /// When it sends next; `None` when it has ended.
@@ -186,7 +186,7 @@ impl Source {
                     bursts.left = bursts.sizes.next();
                     self.next = bursts.frame_start;
                     self.started = Some(FrameStart {
-                        flow: self.flow,
+                        flow: self.header.flow,
                         frame: bursts.frame,
                         created: bursts.frame_start,
                         bytes: bursts.left,
@@ -195,6 +195,6 @@ impl Source {
                 }
             }
         }
-        Packet::new(self.flow, number, Kind::Datagram, tag, size, self.to, self.category, sent)
+        Packet::new(self.header, number, Kind::Datagram, tag, size, sent)
     }
 }

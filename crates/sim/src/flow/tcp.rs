@@ -1,8 +1,8 @@
 //! A TCP connection between the server and a station.
 
 use airbound_control::payload::FlowId;
-use airbound_control::sender::{Ack, TcpReceiver, TcpSender};
-use airbound_units::Instant;
+use airbound_control::sender::{Ack, Backlog, TcpConfig, TcpReceiver, TcpSender};
+use airbound_units::{ByteCount, Instant};
 
 use super::application::Application;
 
@@ -16,33 +16,39 @@ pub(crate) enum Side {
     Receiver,
 }
 
-/// Acknowledgements that are under way, by the tag of the packet that carries them.
+/// Acknowledgements that are under way, by the tag of the packet that carries them: the generation of the table in the upper
+/// half, the place in the lower.
 #[derive(Debug, Default)]
 pub(crate) struct AckTable {
     places: Vec<Option<Ack>>,
     free: Vec<u32>,
+    generation: u32,
 }
 
 impl AckTable {
     pub(crate) fn put(&mut self, ack: Ack) -> u64 {
-        match self.free.pop() {
-            Some(place) => {
-                self.places[place as usize] = Some(ack);
-                u64::from(place)
-            }
-            None => {
-                self.places.push(Some(ack));
-                self.places.len() as u64 - 1
-            }
-        }
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() as u32 - 1
+        });
+        self.places[place as usize] = Some(ack);
+        u64::from(self.generation) << 32 | u64::from(place)
     }
 
     pub(crate) fn take(&mut self, tag: u64) -> Option<Ack> {
-        let ack = self.places.get_mut(tag as usize)?.take();
+        if (tag >> 32) as u32 != self.generation {
+            return None;
+        }
+        let ack = self.places.get_mut(tag as u32 as usize)?.take();
         if ack.is_some() {
             self.free.push(tag as u32);
         }
         ack
+    }
+
+    /// Forgets everything: tags given so far mean nothing any more.
+    fn renew(&mut self) {
+        *self = Self { generation: self.generation.wrapping_add(1), ..Self::default() };
     }
 }
 
@@ -51,14 +57,48 @@ impl AckTable {
 pub(crate) struct Connection {
     pub(crate) data: FlowId,
     pub(crate) acknowledgements: FlowId,
+    pub(crate) config: TcpConfig,
     pub(crate) sender: TcpSender,
     pub(crate) receiver: TcpReceiver,
+    /// Where the byte numbers of the present connection begin: what came before belongs to earlier ones of the same flow.
+    pub(crate) base: u64,
     pub(crate) application: Application,
     pub(crate) in_flight: AckTable,
-    /// Bytes written by the application in all.
+    /// Bytes that the application has handed over in all.
     pub(crate) written: u64,
+    /// Of them, what waits for room in the send buffer: the application is blocked.
+    pub(crate) unwritten: ByteCount,
     pub(crate) segments: u64,
     pub(crate) acks: u64,
     /// When the pending timer of each side fires; `Instant::MAX` for none.
     pub(crate) timers: [Instant; 2],
+}
+
+impl Connection {
+    /// Begins anew, as a transfer in a connection of its own does. Packets of the old connection that are still under way are
+    /// ignored when they arrive.
+    pub(crate) fn renew(&mut self) {
+        // The configuration was checked when the first connection was made.
+        if let (Ok(sender), Ok(receiver)) =
+            (TcpSender::new(self.config.clone()), TcpReceiver::new(&self.config))
+        {
+            self.sender = sender;
+            self.receiver = receiver;
+            self.base = self.written;
+            self.in_flight.renew();
+            self.timers = [Instant::MAX; 2];
+        }
+    }
+
+    /// Bytes of the flow that arrived in order, in all its connections.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.base + self.receiver.delivered().as_u64()
+    }
+
+    /// Lets the application write as much of what it has as fits in the send buffer.
+    pub(crate) fn fill_buffer(&mut self, now: Instant) {
+        if self.unwritten > ByteCount::ZERO {
+            self.unwritten -= self.sender.write(now, Backlog::Bytes(self.unwritten));
+        }
+    }
 }

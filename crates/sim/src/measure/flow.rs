@@ -32,6 +32,8 @@ pub(crate) struct Frames {
     pub(crate) delivered: u64,
     pub(crate) late: u64,
     pub(crate) skipped: u64,
+    /// Sent, but a part is gone for good.
+    pub(crate) lost: u64,
 }
 
 /// A frame of datagrams that has not arrived whole.
@@ -235,18 +237,43 @@ impl FlowMeter {
         }
     }
 
-    /// A source of datagrams begins a frame.
-    pub(super) fn on_frame_start(&mut self, start: &FrameStart, measured: bool) {
+    /// A source of datagrams begins a frame; returns one that is given up for it, if there are too many.
+    pub(super) fn on_frame_start(&mut self, start: &FrameStart, measured: bool) -> Option<FrameRow> {
         self.on_frame_skipped(start.skipped, measured);
-        if self.open.len() >= OPEN_FRAMES {
-            self.open.pop_front();
-        }
+        let given_up = if self.open.len() >= OPEN_FRAMES { self.lose_oldest_frame() } else { None };
         self.open.push_back(OpenFrame {
             start: *start,
             first_packet: start.created,
             left: start.bytes.as_u64(),
             measured,
         });
+        given_up
+    }
+
+    fn lose_oldest_frame(&mut self) -> Option<FrameRow> {
+        let lost = self.open.pop_front()?;
+        if let Some(frames) = self.frames.as_mut().filter(|_| lost.measured) {
+            frames.lost += 1;
+        }
+        Some(FrameRow {
+            flow: self.flow.id.0,
+            frame: lost.start.frame,
+            created: lost.start.created,
+            first_packet: lost.first_packet,
+            delivered: Instant::MAX,
+            size: lost.start.bytes,
+            fate: FrameFate::Lost,
+        })
+    }
+
+    /// A frame that misses something for good now that `packet` arrived, since a flow keeps its order. To be asked until
+    /// there is none.
+    pub(super) fn lost_frame(&mut self, packet: &Packet) -> Option<FrameRow> {
+        if self.open.front()?.start.frame < packet.tag && packet.kind == Kind::Datagram {
+            self.lose_oldest_frame()
+        } else {
+            None
+        }
     }
 
     /// A datagram arrived; returns the frame that it completes, if it does.

@@ -158,7 +158,7 @@ impl<'a> ExchangeView<'a> {
     /// Whether another transmission overlapped.
     #[must_use]
     pub const fn collided(&self) -> bool {
-        self.on_air.collided
+        self.on_air.collided()
     }
 
     /// Whether the MPDUs form an A-MPDU, which a block acknowledgement answers.
@@ -271,6 +271,9 @@ impl Meters {
         if self.wants_series {
             meter.on_window_latency(arrived - packet.sent);
         }
+        while let Some(frame) = meter.lost_frame(packet) {
+            self.observer.on_frame(&frame);
+        }
         if let Some(frame) = meter.frames_of_datagrams(packet, arrived) {
             self.observer.on_frame(&frame);
         }
@@ -349,7 +352,8 @@ impl Meters {
 
     pub(crate) fn on_exchange(&mut self, view: &ExchangeView<'_>) {
         let one = view.on_air;
-        let airtime = one.course.end - one.start;
+        // Those who collide share the time that they waste: all shares together never exceed the whole.
+        let airtime = (one.course.end - one.start) / u64::from(one.transmitters);
         let peer = if one.node == ACCESS_POINT { view.grant.station } else { one.node };
         let mpdus = view.grant.mpdus.len() as u16;
         let acknowledged = one.acknowledged.count();
@@ -371,7 +375,7 @@ impl Meters {
                 mpdus,
                 acked: acknowledged,
                 size: view.grant.psdu,
-                collided: one.collided,
+                collided: one.collided(),
             });
         }
         if self.wants_air {
@@ -435,6 +439,8 @@ impl FeedObserver for Meters {
 
     fn on_frame(&mut self, frame: &FrameStart) {
         let measured = frame.created >= self.measured_from;
-        self.flow(frame.flow).on_frame_start(frame, measured);
+        if let Some(lost) = self.flow(frame.flow).on_frame_start(frame, measured) {
+            self.observer.on_frame(&lost);
+        }
     }
 }

@@ -97,7 +97,10 @@ fn flow_summary(meter: &FlowMeter, measured: Span, stations: &[String]) -> FlowS
         offered_mbps: offered,
         goodput_mbps: goodput,
         latency_ms: meter.latency().latency().stats(),
-        loss_rate: (books.sent > 0).then(|| dropped as f64 / books.sent as f64),
+        loss_rate: match books.delivered + dropped {
+            0 => None,
+            settled => Some(dropped as f64 / settled as f64),
+        },
         packets: PacketCounts {
             sent: books.sent,
             delivered: books.delivered,
@@ -108,9 +111,9 @@ fn flow_summary(meter: &FlowMeter, measured: Span, stations: &[String]) -> FlowS
         fps: frames.map(|frames| frames.delivered as f64 / measured.as_secs_f64()),
         frame_latency_ms: meter.latency().frames().map(|frames| frames.stats()),
         stall_rate: frames.map(|frames| {
-            // Frames that a viewer had to do without in time: late ones and those that were left out.
-            let all = frames.delivered + frames.skipped;
-            if all == 0 { 0.0 } else { (frames.late + frames.skipped) as f64 / all as f64 }
+            // Frames that a viewer had to do without in time: late ones, lost ones and those that were left out.
+            let all = frames.delivered + frames.skipped + frames.lost;
+            if all == 0 { 0.0 } else { (frames.late + frames.skipped + frames.lost) as f64 / all as f64 }
         }),
     }
 }

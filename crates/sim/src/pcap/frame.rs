@@ -1,6 +1,6 @@
 //! The bytes of 802.11 frames (802.11-2020, clause 9.3), cut behind the headers of what they carry.
 
-use airbound_control::payload::Payload;
+use airbound_control::payload::{Payload, StationId};
 use airbound_record::RunInfo;
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::control_frames::{ACK, BLOCK_ACK, BLOCK_ACK_256, CTS, RTS};
@@ -75,7 +75,6 @@ impl Frame {
     }
 
     pub(super) fn cts(to: Address, remaining: Span) -> Self {
-        // Its own duration and what follows; the capture's reader only displays it.
         Self::control(0xc4, remaining, &[to], &[], CTS)
     }
 
@@ -145,7 +144,8 @@ impl Frame {
         }
         // LLC/SNAP of IPv4 (RFC 1042).
         bytes.extend([0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00]);
-        network(&mut bytes, names, mpdu.packet, view.category(), downwards);
+        let station = if view.transmitter() == ACCESS_POINT { view.receiver() } else { view.transmitter() };
+        network(&mut bytes, names, mpdu.packet, station, downwards);
         let header = if qos { QOS_DATA_HEADER } else { DATA_HEADER };
         Self { bytes, length: mpdu.packet.size() + LLC_SNAP + header + FCS }
     }
@@ -166,19 +166,16 @@ fn duration(remaining: Span) -> [u8; 2] {
     (remaining.as_nanos().div_ceil(1000).min(32_767) as u16).to_le_bytes()
 }
 
-/// The headers of IPv4 and UDP or TCP, as far as they fit in the packet.
-fn network(bytes: &mut Vec<u8>, names: &Names, packet: &Packet, category: Category, downwards: bool) {
+/// The headers of IPv4 and UDP or TCP, as far as they fit in the packet; the class is the code point of the category.
+fn network(bytes: &mut Vec<u8>, names: &Names, packet: &Packet, station: StationId, downwards: bool) {
     let begin = bytes.len();
     let size = u16::try_from(packet.size().as_u64()).unwrap_or(u16::MAX);
-    let conversation = names.conversation(packet);
-    let station = {
-        let [high, low] = conversation.to_be_bytes();
-        [10, 1, high, low]
-    };
+    let [high, low] = station.0.to_be_bytes();
+    let station = [10, 1, high, low];
     let server = [10, 0, 0, 1];
     let (source, destination) = if downwards { (server, station) } else { (station, server) };
     let protocol = if packet.kind == Kind::Datagram { 17 } else { 6 };
-    let class = match category {
+    let class = match packet.category {
         Category::Bk => 0x20,
         Category::Be => 0,
         Category::Vi => 0xa0,
@@ -193,7 +190,7 @@ fn network(bytes: &mut Vec<u8>, names: &Names, packet: &Packet, category: Catego
     bytes.extend(destination);
     let sum = checksum(&bytes[begin..]);
     bytes[begin + 10..begin + 12].copy_from_slice(&sum.to_be_bytes());
-    let own = PORT.wrapping_add(conversation);
+    let own = PORT.wrapping_add(names.conversation(packet));
     let (from, to) = if downwards { (SERVER_PORT, own) } else { (own, SERVER_PORT) };
     bytes.extend(from.to_be_bytes());
     bytes.extend(to.to_be_bytes());

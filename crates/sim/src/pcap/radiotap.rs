@@ -73,8 +73,8 @@ pub(super) fn append(
     record.extend(frequency.to_le_bytes());
     record.extend(channel_flags.to_le_bytes());
     if rate.format() == Format::Ht {
-        // Known: bandwidth, MCS, guard interval, format.
-        record.extend([0x0f, u8::from(rate.width() == Width::Mhz40) | u8::from(short) << 2, rate.mcs()]);
+        // Known: bandwidth, MCS, guard interval, format, coding, STBC, extension streams.
+        record.extend([0x7f, u8::from(rate.width() == Width::Mhz40) | u8::from(short) << 2, rate.mcs()]);
     }
     if let Some(aggregate) = aggregate {
         align(record, begin, 4);
@@ -101,8 +101,8 @@ fn align(record: &mut Vec<u8>, begin: usize, unit: usize) {
 
 fn vht(record: &mut Vec<u8>, begin: usize, rate: Rate, short: bool) {
     align(record, begin, 2);
-    // Known: guard interval and bandwidth.
-    record.extend(0x0044_u16.to_le_bytes());
+    // Known: STBC, guard interval, bandwidth.
+    record.extend(0x0045_u16.to_le_bytes());
     let width = match rate.width() {
         Width::Mhz20 => 0,
         Width::Mhz40 => 1,

@@ -177,7 +177,7 @@ impl TcpSender {
     }
 
     /// Hands over bytes to send; returns how many fitted into the send buffer. [`Backlog::Unlimited`] always fits and
-    /// holds for the rest of the connection.
+    /// holds until [`TcpSender::end_backlog`].
     pub fn write(&mut self, now: Instant, amount: Backlog) -> ByteCount {
         self.advance(now);
         // Linux `tcp_rate_check_app_limited`: everything is sent and the window has room.
@@ -198,6 +198,11 @@ impl TcpSender {
                 accepted
             }
         }
+    }
+
+    /// The application writes no more without end: what was sent by now is all there is.
+    pub const fn end_backlog(&mut self) {
+        self.unlimited = false;
     }
 
     /// Bytes that the send buffer can still take.

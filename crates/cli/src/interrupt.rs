@@ -1,0 +1,23 @@
+//! Ctrl-C: the runs under way stop, and what they wrote goes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// What a shell reports of a program that Ctrl-C ended.
+const EXIT_CODE: i32 = 130;
+
+/// From now on Ctrl-C only asks the runs to stop. Who asks twice does not wait for that.
+pub(crate) fn listen() {
+    // Without a handler Ctrl-C ends the program at once, which is no reason not to begin.
+    let _ = ctrlc::set_handler(|| {
+        if ASKED.swap(true, Ordering::Relaxed) {
+            std::process::exit(EXIT_CODE);
+        }
+    });
+}
+
+/// Whether the runs are to stop.
+pub(crate) fn is_asked() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}

@@ -1,0 +1,33 @@
+//! Ctrl-C leaves nothing half done.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::place::Place;
+
+#[test]
+fn ctrl_c_leaves_nothing_behind() {
+    let place = Place::new();
+    let before = place.list();
+    for command in ["run", "compare"] {
+        let child = Command::new(env!("CARGO_BIN_EXE_airbound"))
+            .args([command, "tiny.toml", "--set", "duration=10000 s", "--jobs", "1"])
+            .current_dir(place.path("."))
+            .stderr(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        // It is at work when its first table is there.
+        let begun = Instant::now();
+        while !place.list().iter().any(|name| name.ends_with("series.parquet.partial")) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "it never begins");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(killed.expect("kill starts").success());
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(130));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
+        assert_eq!(place.list(), before);
+    }
+}

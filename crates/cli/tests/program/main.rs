@@ -1,0 +1,9 @@
+//! The whole program, as its users meet it.
+
+mod capture;
+mod commands;
+mod interrupt;
+mod place;
+mod same_bytes;
+mod traces;
+mod wrong_input;

@@ -1,0 +1,112 @@
+//! Wrong input: one sentence, exit code 2, nothing left behind.
+
+use crate::place::{Place, TINY};
+
+#[test]
+fn options() {
+    let place = Place::new();
+    for (arguments, words) in [
+        (&["run"][..], "<SCENARIO>"),
+        (&["run", "tiny.toml", "--jobs", "0"], "--jobs"),
+        (&["run", "tiny.toml", "--seeds", "0"], "--seeds"),
+        (&["run", "tiny.toml", "--seed", "-1"], "-1"),
+        (&["run", "tiny.toml", "--nonsense"], "--nonsense"),
+        (&["nonsense"], "nonsense"),
+        (&[], "--help"),
+        (&["run", "tiny.toml", "--set", "duration"], "key=value"),
+        (&["explain", "x"], "--packet"),
+        (&["run", "tiny.toml", "--seeds", "2", "--pcap", "a.pcap"], "--pcap"),
+    ] {
+        let sentence = place.refuse(arguments);
+        assert!(sentence.contains(words), "{words} in {sentence}");
+    }
+}
+
+#[test]
+fn scenarios() {
+    let place = Place::new();
+    let write = |name: &str, text: &str| std::fs::write(place.path(name), text).expect("written");
+    write("syntax.toml", "title = ");
+    write("key.toml", &TINY.replace("duration =", "durations ="));
+    write("unit.toml", &TINY.replace("10 Mbit/s", "10 parsec"));
+    write("negative.toml", &TINY.replace("10 Mbit/s", "-10 Mbit/s"));
+    write("nan.toml", &TINY.replace("10 Mbit/s", "NaN Mbit/s"));
+    write("many.toml", &TINY.replace("name = \"near\"", "name = \"near\"\ncount = 1000000"));
+    write("empty.toml", "");
+    std::fs::write(place.path("bytes.toml"), [0xff, 0xfe, 0x00]).expect("written");
+    for command in ["run", "compare", "check"] {
+        for (scenario, words) in [
+            ("missing.toml", "missing.toml"),
+            ("unknown", "no shipped scenario"),
+            (".", "."),
+            ("syntax.toml", "syntax.toml:1"),
+            ("key.toml", "durations"),
+            ("unit.toml", "parsec"),
+            ("negative.toml", "negative.toml:"),
+            ("nan.toml", "nan.toml:"),
+            ("many.toml", "many.toml:"),
+            ("empty.toml", "duration"),
+            ("bytes.toml", "UTF-8"),
+        ] {
+            let sentence = place.refuse(&[command, scenario]);
+            assert!(sentence.contains(words), "{words} in {sentence}");
+        }
+        place.refuse(&[command, "tiny.toml", "--set", "flow.stream.rte=1 Mbit/s"]);
+        place.refuse(&[command, "tiny.toml", "--set", "flow.nobody.rate=1 Mbit/s"]);
+        place.refuse(&[command, "tiny.toml", "--trace", "a.log"]);
+        let sentence = place.refuse(&[command, "trace-vr", "--trace", "missing.log"]);
+        assert!(sentence.contains("missing.log"), "{sentence}");
+    }
+}
+
+#[test]
+fn schemes() {
+    let place = Place::new();
+    let sentence = place.refuse(&["run", "tiny.toml", "--scheme", "codle"]);
+    assert!(sentence.contains("did you mean codel"), "{sentence}");
+    place.refuse(&["compare", "tiny.toml", "--schemes", "fifo,nothing"]);
+    place.refuse(&["compare", "tiny.toml", "--schemes", "fifo,pie+fifo"]);
+    place.refuse(&["compare", "tiny.toml", "--schemes", ""]);
+    assert!(place.refuse(&["compare", "tiny.toml", "--schemes", "pie,pie"]).contains("twice"));
+}
+
+#[test]
+fn folders() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("mine")).expect("a folder");
+    std::fs::write(place.path("mine/letter.txt"), "Dear").expect("written");
+    std::fs::create_dir(place.path("empty")).expect("a folder");
+    for command in ["run", "compare"] {
+        assert!(place.refuse(&[command, "tiny.toml", "--out", "mine"]).contains("mine"));
+        place.refuse(&[command, "tiny.toml", "--out", "tiny.toml"]);
+        place.refuse(&[command, "tiny.toml", "--out", "tiny.toml/below"]);
+        place.refuse(&[command, "tiny.toml", "--out", "/proc/here"]);
+        place.refuse(&[command, "tiny.toml", "--out", ""]);
+    }
+    place.refuse(&["run", "tiny.toml", "--out", "deep/er", "--pcap", "nowhere/air.pcap"]);
+    place.refuse(&["run", "tiny.toml", "--out", "deep/er", "--pcap", "mine"]);
+    place.refuse(&["run", "tiny.toml", "--out", "deep/er", "--pcap", ""]);
+    assert_eq!(place.bytes("mine/letter.txt"), b"Dear");
+    place.succeed(&["run", "tiny.toml", "--out", "empty"]);
+
+    // A run is no comparison, nor the other way round; what somebody put into a comparison is not thrown away.
+    assert!(place.refuse(&["compare", "tiny.toml", "--out", "empty"]).contains("not a comparison"));
+    place.succeed(&["compare", "tiny.toml", "--out", "both"]);
+    place.refuse(&["run", "tiny.toml", "--out", "both"]);
+    assert!(place.refuse(&["explain", "both", "--packet", "1"]).contains("fifo-seed1"));
+    std::fs::write(place.path("both/notes.txt"), "Remember").expect("written");
+    assert!(place.refuse(&["compare", "tiny.toml", "--out", "both"]).contains("notes.txt"));
+}
+
+#[test]
+fn damaged_results() {
+    let place = Place::new();
+    place.succeed(&["run", "tiny.toml", "--out", "a"]);
+    let packets = place.bytes("a/packets.parquet");
+    std::fs::write(place.path("a/packets.parquet"), &packets[..packets.len() / 2]).expect("written");
+    place.refuse(&["explain", "a", "--packet", "1"]);
+    std::fs::write(place.path("a/summary.json"), "{}").expect("written");
+    place.refuse(&["report", "a"]);
+    std::fs::write(place.path("a/comparison.json"), "{").expect("written");
+    place.refuse(&["report", "a"]);
+}

@@ -1,0 +1,311 @@
+//! No packet is ever lost from the books, whatever the scenario: random scenarios, with everything a scenario can say.
+
+mod simulate;
+
+use airbound_record::{Fate, PacketRow, Split};
+use airbound_sim::scenario::Scenario;
+use airbound_units::{Instant, Span};
+use proptest::prelude::*;
+
+/// One line of a table: present in two of three cases.
+fn maybe(line: impl Strategy<Value = String> + 'static) -> BoxedStrategy<String> {
+    prop_oneof![1 => Just(String::new()), 2 => line].boxed()
+}
+
+fn one_of(choices: &'static [&'static str]) -> BoxedStrategy<&'static str> {
+    prop::sample::select(choices).boxed()
+}
+
+fn air() -> BoxedStrategy<(String, &'static str)> {
+    let standard = one_of(&["legacy", "ht", "vht", "he"]);
+    let lines = (
+        maybe(one_of(&["2.4 GHz", "5 GHz"]).prop_map(|band| format!("band = \"{band}\"\n"))),
+        maybe((0..8000u32).prop_map(|bytes| format!("rts-threshold = \"{bytes} B\"\n"))),
+        maybe(one_of(&["linux", "equal", "dcf"]).prop_map(|edca| format!("edca = \"{edca}\"\n"))),
+        maybe(one_of(&["true", "false", "\"20 ms\""]).prop_map(|beacons| format!("beacons = {beacons}\n"))),
+        maybe(any::<bool>().prop_map(|eifs| format!("eifs = {eifs}\n"))),
+        maybe(one_of(&["6 Mbit/s", "24 Mbit/s"]).prop_map(|rate| format!("control-rate = \"{rate}\"\n"))),
+        any::<bool>().prop_map(|on| format!("encryption = {on}\n")),
+    );
+    (standard, lines)
+        .prop_map(|(standard, (a, b, c, d, e, f, g))| {
+            (format!("[air]\nstandard = \"{standard}\"\n{a}{b}{c}{d}{e}{f}{g}"), standard)
+        })
+        .boxed()
+}
+
+fn path(standard: &'static str, name: &'static str) -> BoxedStrategy<String> {
+    let most: u16 = match standard {
+        "legacy" => 1,
+        "he" => 256,
+        _ => 64,
+    };
+    // Without aggregates there is no block-ack window to choose.
+    let window: u16 = most.max(64);
+    let lines = (
+        maybe((1..8u16).prop_map(|depth| format!("hardware-aggregates = {depth}\n"))),
+        maybe(one_of(&["at-access", "ahead"]).prop_map(|form| format!("form = \"{form}\"\n"))),
+        maybe(
+            one_of(&["0", "1", "7", "100", "\"unlimited\""])
+                .prop_map(|depth| format!("driver-queue = {depth}\n")),
+        ),
+        maybe(
+            one_of(&["oldest-first", "round-robin"])
+                .prop_map(|order| format!("driver-order = \"{order}\"\n")),
+        ),
+        maybe((1..=most).prop_map(|mpdus| format!("max-ampdu-mpdus = {mpdus}\n"))),
+        maybe((100..5484u32).prop_map(|us| format!("max-ppdu-duration = \"{us} us\"\n"))),
+        (
+            maybe((1..6u8).prop_map(|tries| format!("hardware-tries = {tries}\n"))),
+            maybe((1..6u8).prop_map(|grants| format!("max-grants = {grants}\n"))),
+        )
+            .prop_map(|(tries, grants)| tries + &grants),
+        maybe((1..=window).prop_map(|window| format!("block-ack-window = {window}\n"))),
+        maybe(any::<bool>().prop_map(|on| format!("charge-received-airtime = {on}\n"))),
+        maybe(any::<bool>().prop_map(|on| format!("airtime-queue-limit = {on}\n"))),
+    );
+    lines
+        .prop_map(move |(a, b, c, d, e, f, g, h, i, j)| {
+            format!("[{name}.path]\n{a}{b}{c}{d}{e}{f}{g}{h}{i}{j}")
+        })
+        .boxed()
+}
+
+fn queue() -> BoxedStrategy<String> {
+    prop_oneof![
+        4 => one_of(&["fifo", "codel", "pie", "fq-codel", "linux", "round-robin"])
+            .prop_map(|kind| format!("\"{kind}\"")),
+        1 => (1..200u32).prop_map(|packets| format!("{{ kind = \"fifo\", limit = {{ packets = {packets} }} }}")),
+    ]
+    .boxed()
+}
+
+fn deciders(standard: &'static str) -> BoxedStrategy<String> {
+    let rate = || one_of(&["fixed", "ideal", "minstrel-ht"]);
+    let preset = || one_of(&["mac80211", "ath9k-fq", "direct"]);
+    let scheme = (queue(), rate(), one_of(&["cubic", "reno", "bbr"])).prop_map(|(queue, rate, sender)| {
+        format!("[scheme]\nqueue = {queue}\nrate = \"{rate}\"\nsender = \"{sender}\"\n")
+    });
+    let access_point = (preset(), path(standard, "access-point"))
+        .prop_map(|(preset, path)| format!("[access-point]\npreset = \"{preset}\"\n{path}"));
+    let uplink =
+        (queue(), rate(), preset(), path(standard, "uplink")).prop_map(|(queue, rate, preset, path)| {
+            format!("[uplink]\nqueue = {queue}\nrate = \"{rate}\"\npreset = \"{preset}\"\n{path}")
+        });
+    (scheme, access_point, maybe(uplink)).prop_map(|(a, b, c)| a + &b + &c).boxed()
+}
+
+fn wire() -> BoxedStrategy<String> {
+    let line = (
+        prop_oneof![
+            Just("\"unlimited\"".to_owned()),
+            (1..200u32).prop_map(|mbps| format!("\"{mbps} Mbit/s\""))
+        ],
+        1..500u32,
+        0..30u32,
+        prop_oneof![Just(0.0), 0.0..0.3],
+        prop_oneof![Just(0), 0..20u32],
+    );
+    line.prop_map(|(rate, queue, delay, loss, jitter)| {
+        format!(
+            "[wire]\nrate = {rate}\nqueue = {queue}\ndelay = \"{delay} ms\"\nloss = {loss}\njitter = \"{jitter} ms\"\n"
+        )
+    })
+    .boxed()
+}
+
+fn channel() -> BoxedStrategy<String> {
+    let distant = (
+        1..60u32,
+        0..8u32,
+        one_of(&[
+            "\"none\"",
+            "\"rayleigh\"",
+            "{ kind = \"rician\", speed = \"2 m/s\" }",
+            "{ kind = \"rayleigh\", independence = \"per-ppdu\" }",
+            "\"nakagami\"",
+        ]),
+    );
+    prop_oneof![
+        2 => Just("{ kind = \"ideal\" }".to_owned()),
+        // From a dead link to a perfect one.
+        2 => (-10..45i32).prop_map(|snr| format!("{{ kind = \"fixed\", snr = \"{snr} dB\" }}")),
+        2 => distant.prop_map(|(distance, shadowing, fading)| format!(
+            "{{ kind = \"log-distance\", distance = \"{distance} m\", shadowing = \"{shadowing} dB\", fading = {fading} }}"
+        )),
+        1 => Just(
+            "{ kind = \"log-distance\", walk = { from = \"2 m\", to = \"80 m\", speed = \"100 m/s\", return = true } }"
+                .to_owned()
+        ),
+        1 => Just("{ kind = \"trace\", file = \"shipped:crowded-room.log\" }".to_owned()),
+        // So slow that packets are lost, and outages.
+        1 => Just("{ kind = \"trace\", file = \"shipped:crowded-room.log\", scale = 0.01 }".to_owned()),
+        1 => Just("{ kind = \"trace\", file = \"shipped:corridor.csv\" }".to_owned()),
+    ]
+    .boxed()
+}
+
+/// All stations; a pipe takes the place of the air for the only one.
+fn stations() -> BoxedStrategy<(String, usize)> {
+    let pipe = one_of(&[
+        "{ kind = \"trace\", file = \"shipped:swinging-pipe.mahi\" }",
+        "{ kind = \"trace\", file = \"shipped:crowded-room.log\", as = \"pipe\" }",
+    ])
+    .prop_map(|channel| vec![channel.to_owned()]);
+    let list = prop_oneof![9 => prop::collection::vec(channel(), 1..=6), 1 => pipe];
+    list.prop_map(|channels| {
+        let count = channels.len();
+        let text = channels
+            .into_iter()
+            .enumerate()
+            .map(|(index, channel)| format!("[[station]]\nname = \"s{index}\"\nchannel = {channel}\n"))
+            .collect();
+        (text, count)
+    })
+    .boxed()
+}
+
+fn traffic() -> BoxedStrategy<String> {
+    prop_oneof![
+        (100..60_000u32, 12..=1472u32).prop_map(|(kbps, size)| format!(
+            "kind = \"cbr\"\nrate = \"{kbps} kbit/s\"\nsize = \"{size} B\"\n"
+        )),
+        (100..30_000u32, 12..=1472u32).prop_map(|(kbps, size)| format!(
+            "kind = \"poisson\"\nrate = \"{kbps} kbit/s\"\nsize = \"{size} B\"\n"
+        )),
+        Just("kind = \"voip\"\n".to_owned()),
+        Just("kind = \"tcp\"\n".to_owned()),
+        (1..30u32).prop_map(|mbps| format!("kind = \"tcp\"\nlimit = \"{mbps} Mbit/s\"\n")),
+        (1..6_000_000u32)
+            .prop_map(|size| format!("kind = \"tcp-short\"\nsize = \"{size} B\"\ninterval = \"50 ms\"\n")),
+        (1..60u32, one_of(&["tcp", "udp"]), one_of(&["constant", "lognormal(0.4)"])).prop_map(
+            |(mbps, transport, law)| format!(
+                "kind = \"vr\"\nrate = \"{mbps} Mbit/s\"\ntransport = \"{transport}\"\nsize-law = \"{law}\"\n"
+            )
+        ),
+    ]
+    .boxed()
+}
+
+fn flows(stations: usize) -> BoxedStrategy<String> {
+    let flow = (
+        0..stations,
+        traffic(),
+        one_of(&["down", "up"]),
+        maybe(one_of(&["bk", "be", "vi", "vo"]).prop_map(|category| format!("category = \"{category}\"\n"))),
+        maybe((0..100u32).prop_map(|ms| format!("start = \"{ms} ms\"\n"))),
+        maybe((101..600u32).prop_map(|ms| format!("stop = \"{ms} ms\"\n"))),
+        maybe((0..80u32, 0..10u32).prop_map(|(delay, jitter)| {
+            format!("wire = {{ delay = \"{delay} ms\", jitter = \"{jitter} ms\" }}\n")
+        })),
+    );
+    prop::collection::vec(flow, 1..=6)
+        .prop_map(|flows| {
+            let texts = flows.into_iter().enumerate();
+            texts
+                .map(|(index, (station, traffic, direction, a, b, c, d))| {
+                    format!(
+                        "[[flow]]\nname = \"f{index}\"\nstation = \"s{station}\"\ndirection = \"{direction}\"\n\
+                         {traffic}{a}{b}{c}{d}"
+                    )
+                })
+                .collect()
+        })
+        .boxed()
+}
+
+fn disturbers() -> BoxedStrategy<String> {
+    let neighbour = (
+        1..4u32,
+        one_of(&["\"saturated\"", "\"2 Mbit/s\""]),
+        one_of(&["rate = \"OFDM 24 Mbit/s\"\n", "rate = \"HT20 MCS7 1SS LGI\"\nampdu-mpdus = 16\n"]),
+        one_of(&["bk", "be", "vi", "vo"]),
+    )
+        .prop_map(|(count, load, rate, category)| {
+            format!(
+                "[[neighbour]]\nname = \"n\"\ntransmitters = {count}\nload = {load}\ncategory = \"{category}\"\n{rate}"
+            )
+        });
+    let interference =
+        (1..20u32, 1..60u32, one_of(&["effect = \"busy\"\n", "effect = \"noise\"\nlevel = \"12 dB\"\n"]))
+            .prop_map(|(on, off, effect)| {
+                format!(
+                    "[[interference]]\nname = \"i\"\nmean-on = \"{on} ms\"\nmean-off = \"{off} ms\"\n{effect}"
+                )
+            });
+    let rarely = |text: BoxedStrategy<String>| prop_oneof![3 => Just(String::new()), 1 => text];
+    (rarely(neighbour.boxed()), rarely(interference.boxed())).prop_map(|(a, b)| a + &b).boxed()
+}
+
+/// Any scenario.
+fn scenarios() -> impl Strategy<Value = String> {
+    let air = air().prop_flat_map(|(text, standard)| (Just(text), deciders(standard)));
+    let people = stations().prop_flat_map(|(text, count)| (Just(text), flows(count)));
+    (any::<u32>(), 300..800u32, one_of(&["0", "50"]), air, wire(), people, disturbers()).prop_map(
+        |(seed, duration, warm_up, (air, deciders), wire, (stations, flows), disturbers)| {
+            format!(
+                "seed = {seed}\nduration = \"{duration} ms\"\nwarm-up = \"{warm_up} ms\"\n\
+                 {air}{deciders}{wire}{stations}{flows}{disturbers}"
+            )
+        },
+    )
+}
+
+/// The times of a packet follow each other, as far as they were reached.
+fn check_order(row: &PacketRow) {
+    let times = [
+        row.sent,
+        row.enqueued,
+        row.contending,
+        row.first_tx,
+        row.last_tx,
+        row.received,
+        row.delivered,
+        row.arrived,
+    ];
+    let reached = times.iter().filter(|at| **at < Instant::MAX);
+    assert!(reached.is_sorted(), "{row:?}");
+    if row.fate == Fate::Delivered {
+        assert!(times.iter().all(|at| *at < Instant::MAX), "{row:?}");
+        let split = Split::of(row).unwrap();
+        assert_eq!(split.latency(), row.arrived - row.sent, "{row:?}");
+        assert!(row.tries >= 1 && row.txop >= 1, "{row:?}");
+    }
+}
+
+fn check(text: &str) {
+    let scenario: Scenario = simulate::scenario(text);
+    let (mut run, rows) = simulate::prepare(&scenario);
+    // In pieces, as under a progress bar.
+    while run.advance(Span::from_millis(37)) {}
+    let (outcome, _) = run.finish().unwrap_or_else(|imbalance| panic!("{imbalance}\n{text}"));
+    let summary = &outcome.summary;
+    for flow in &summary.flows {
+        assert!(flow.packets.conserved(), "{flow:?}\n{text}");
+        assert_eq!(flow.drops.values().sum::<u64>(), flow.packets.dropped, "{flow:?}");
+        assert!(flow.packets.queued <= flow.packets.sent, "{flow:?}");
+        assert!((0.0..1e5).contains(&flow.goodput_mbps), "{flow:?}");
+    }
+    let share: f64 = summary.stations.iter().map(|station| station.airtime_share).sum();
+    assert!(share <= 1.0, "{share}\n{text}");
+    assert!((0.0..=1.0).contains(&summary.air.busy_share), "{:?}\n{text}", summary.air);
+    // A packet of 12 bytes may cost an event; nothing costs a thousand.
+    assert!(outcome.events < 3_000_000, "{} events\n{text}", outcome.events);
+    let rows = rows.borrow();
+    rows.packets.iter().for_each(check_order);
+    // In a pipe a packet may pass in no time: two share an opportunity.
+    for txop in &rows.txops {
+        assert!(txop.contending <= txop.start && txop.start <= txop.end, "{txop:?}");
+        assert!(txop.acked <= txop.mpdus && txop.mpdus >= 1, "{txop:?}");
+        assert!(!txop.collided || txop.acked == 0, "{txop:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, max_shrink_iters: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_scenarios_lose_no_packet(text in scenarios()) {
+        check(&text);
+    }
+}

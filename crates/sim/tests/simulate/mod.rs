@@ -1,0 +1,76 @@
+//! Runs a scenario that is written down in a test, and keeps what it tells.
+
+// Each test program uses a part of this.
+#![allow(dead_code)]
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use airbound_record::{FlowSummary, FrameRow, PacketRow, SeriesRow, TxopRow};
+use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_sim::{Observer, Outcome, Run};
+
+/// Everything that a run tells.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Rows {
+    pub(crate) packets: Vec<PacketRow>,
+    pub(crate) txops: Vec<TxopRow>,
+    pub(crate) frames: Vec<FrameRow>,
+    pub(crate) series: Vec<SeriesRow>,
+}
+
+/// Keeps all rows, for a test that still holds the other end.
+struct Keeper(Rc<RefCell<Rows>>);
+
+impl Observer for Keeper {
+    fn on_packet(&mut self, row: &PacketRow) {
+        self.0.borrow_mut().packets.push(*row);
+    }
+    fn on_txop(&mut self, row: &TxopRow) {
+        self.0.borrow_mut().txops.push(*row);
+    }
+    fn on_frame(&mut self, row: &FrameRow) {
+        self.0.borrow_mut().frames.push(*row);
+    }
+    fn on_series(&mut self, row: &SeriesRow) {
+        self.0.borrow_mut().series.push(*row);
+    }
+}
+
+/// Reads a scenario that has to be right.
+pub(crate) fn scenario(text: &str) -> Scenario {
+    Scenario::parse(text, "test", &Overrides::none()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Prepares a run with the scenario's own scheme and seed, and what it will tell.
+pub(crate) fn prepare(scenario: &Scenario) -> (Run, Rc<RefCell<Rows>>) {
+    let rows = Rc::new(RefCell::new(Rows::default()));
+    let observer = Box::new(Keeper(Rc::clone(&rows)));
+    let run = Run::observed("test", scenario, &scenario.scheme, scenario.seed, observer).unwrap();
+    (run, rows)
+}
+
+/// Runs a scenario, and keeps all rows.
+pub(crate) fn observed(text: &str) -> (Outcome, Rows) {
+    let (run, rows) = prepare(&scenario(text));
+    let (outcome, _) = run.finish().unwrap();
+    (outcome, rows.take())
+}
+
+/// Runs a scenario for its summary.
+pub(crate) fn run(text: &str) -> Outcome {
+    let scenario = scenario(text);
+    Run::new("test", &scenario, &scenario.scheme, scenario.seed).unwrap().finish().unwrap().0
+}
+
+/// The flow of this name.
+pub(crate) fn flow<'a>(outcome: &'a Outcome, name: &str) -> &'a FlowSummary {
+    outcome.summary.flows.iter().find(|flow| flow.name == name).unwrap()
+}
+
+/// Asserts that `measured` is within a share of `expected`.
+#[track_caller]
+pub(crate) fn assert_within(measured: f64, expected: f64, share: f64, what: &str) {
+    let off = (measured / expected - 1.0).abs();
+    assert!(off <= share, "{what}: {measured} is not within {} % of {expected}", share * 100.0);
+}
