@@ -92,11 +92,31 @@ impl Grid {
             text = format!("{}\n", self.title);
         }
         text.extend(table.lines().map(|line| format!("{}\n", line.trim_end())));
-        if !self.note.is_empty() {
-            text += &format!("{}\n", self.note);
+        for line in self.note.lines() {
+            text += &wrapped(line, usize::from(width));
         }
         text
     }
+}
+
+/// A line broken between words such that none is wider than `width`; what follows is indented.
+fn wrapped(line: &str, width: usize) -> String {
+    let mut text = String::new();
+    let mut length = 0;
+    for word in line.split(' ') {
+        let word_length = word.chars().count();
+        if length > 0 && length + 1 + word_length > width {
+            text += "\n   ";
+            length = 3;
+        } else if length > 0 {
+            text.push(' ');
+            length += 1;
+        }
+        text += word;
+        length += word_length;
+    }
+    text.push('\n');
+    text
 }
 
 /// Lines above and below, and one below the head.

@@ -160,18 +160,23 @@ pub fn validation_json(rows: &[ValidationRow]) -> Result<String, ReportError> {
     Ok(text)
 }
 
-/// The rows as a table.
+/// The rows as a table: grouped by their id, the notes below it, so that it fits a terminal.
 #[must_use]
 pub fn validation_grid(title: &str, rows: &[ValidationRow]) -> Grid {
-    let mut grid = Grid::new(
-        title,
-        &["id", "metric", "reference", "measured", "difference", "tolerance", "verdict", "note"],
-        2,
-    );
-    for text in [6, 7] {
+    let names = ["metric", "reference", "measured", "difference", "tolerance", "verdict", "note"];
+    let mut grid = Grid::new(title, &names, 1);
+    for text in [5, 6] {
         grid.columns[text].numeric = false;
     }
+    let mut notes: Vec<&str> = Vec::new();
+    let mut group = "";
     for row in rows {
+        if row.id != group {
+            group = &row.id;
+            let mut head = vec![String::new(); names.len()];
+            head[0] = format!("[{group}]");
+            grid.rows.push(head.into_iter().map(Into::into).collect());
+        }
         let value = |value: Option<f64>| value.map_or(NOTHING.to_owned(), number);
         let difference = match (row.reference, row.measured) {
             (Some(reference), Some(measured)) if reference != 0.0 => {
@@ -181,15 +186,24 @@ pub fn validation_grid(title: &str, rows: &[ValidationRow]) -> Grid {
         };
         let metric =
             if row.unit.is_empty() { row.metric.clone() } else { format!("{} ({})", row.metric, row.unit) };
+        let note = if row.note.is_empty() {
+            String::new()
+        } else {
+            let known = notes.iter().position(|note| *note == row.note);
+            let number = known.unwrap_or_else(|| {
+                notes.push(&row.note);
+                notes.len() - 1
+            });
+            (number + 1).to_string()
+        };
         let cells = vec![
-            row.id.clone(),
             metric,
             value(row.reference),
             value(row.measured),
             difference,
             row.tolerance.map_or(NOTHING.to_owned(), Tolerance::text),
             row.verdict.text().to_owned(),
-            row.note.clone(),
+            note,
         ];
         grid.rows.push(cells.into_iter().map(Into::into).collect());
     }
@@ -203,5 +217,8 @@ pub fn validation_grid(title: &str, rows: &[ValidationRow]) -> Grid {
         count(Verdict::Differs),
         count(Verdict::NotRun),
     );
+    for (index, note) in notes.iter().enumerate() {
+        grid.note += &format!("\n{}: {note}", index + 1);
+    }
     grid
 }

@@ -36,11 +36,11 @@ fn an_isolated_packet_takes_wire_and_airtime_and_nothing_else() {
         assert_eq!(row.arrived - row.sent, latency, "{row:?}");
         // The channel was idle for longer than AIFS: no backoff.
         assert_eq!(row.first_tx, row.enqueued);
-        // SIFS, and a BlockAck at 24 Mbit/s: 278 bits are 3 symbols of 96 behind 20 us.
-        assert_eq!(row.completed - row.first_tx, ppdu + Span::from_micros(16 + 32));
+        // SIFS, and an ACK at 24 Mbit/s: 134 bits are 2 symbols of 96 behind 20 us.
+        assert_eq!(row.completed - row.first_tx, ppdu + Span::from_micros(16 + 28));
     }
     assert_eq!(outcome.summary.air.collision_rate, Some(0.0));
-    let busy = rows.packets.len() as f64 * 104e-6 / 2.0;
+    let busy = rows.packets.len() as f64 * 100e-6 / 2.0;
     assert_within(outcome.summary.air.busy_share, busy, 0.01, "busy share");
 }
 
@@ -52,8 +52,9 @@ fn request_and_clear_to_send_add_their_airtime() {
              [[flow]]\nname = \"f\"\nkind = \"cbr\"\nstation = \"a\"\nrate = \"800 kbit/s\"\nsize = \"1000 B\"\n"
         )
     };
-    let (_, with) = observed(&text("1071 B"));
-    let (_, without) = observed(&text("1072 B"));
+    // A single MPDU of 1066 B behind its delimiter.
+    let (_, with) = observed(&text("1069 B"));
+    let (_, without) = observed(&text("1070 B"));
     // RTS: 182 bits, CTS: 134 bits, both 2 symbols of 96 behind 20 us, and two SIFS.
     let more = Span::from_micros(28 + 28 + 2 * 16);
     assert_eq!(with.txops.len(), without.txops.len());
@@ -90,8 +91,8 @@ fn aggregates_keep_to_their_limits() {
         let full = rows.txops.iter().filter(|txop| txop.mpdus == most).count();
         assert!(full * 100 >= rows.txops.len() * 95, "{path}: {full} of {}", rows.txops.len());
         for txop in &rows.txops {
-            // The last subframe is padded too.
-            assert_eq!(txop.size, ByteCount::new(1544 * u64::from(txop.mpdus)), "{path}");
+            // The last subframe is not padded.
+            assert_eq!(txop.size, ByteCount::new(1544 * u64::from(txop.mpdus) - 2), "{path}");
         }
     }
 }
