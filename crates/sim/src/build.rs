@@ -275,10 +275,10 @@ impl Plan<'_> {
         let lower = match path.driver_order {
             _ if depth == 0 => None,
             DriverOrder::OldestFirst => {
-                Some(AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?))
+                Some(AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?.below()))
             }
             DriverOrder::RoundRobin => {
-                Some(AnyQueue::RoundRobin(RoundRobin::new(RoundRobinConfig { limit })?))
+                Some(AnyQueue::RoundRobin(RoundRobin::new(RoundRobinConfig { limit })?.below()))
             }
         };
         let lower = lower.map(|queue| LowerQueue { queue, depth });

@@ -32,7 +32,8 @@ pub struct LinkConfig {
 /// A queue below the scheme's own: a driver's or a firmware's, which the scheme cannot order.
 #[derive(Debug, Clone)]
 pub struct LowerQueue<L> {
-    /// The order in which it serves stations.
+    /// The order in which it serves stations. It should leave the time stamps of packets alone ([`crate::queue::Fifo::below`]): they
+    /// are those of the scheme's queue.
     pub queue: L,
     /// Most packets in each category, those in the hardware and those that wait to be sent again included.
     pub depth: usize,
@@ -164,9 +165,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             }
             self.lowered[category.index()] += 1;
             if let Some(lower) = &mut self.lower {
-                // The time of arrival is the scheme's; the lower queue must not overwrite it.
-                let enqueued = packet.enqueued();
-                lower.queue.enqueue(enqueued, packet, &mut self.dropped_below);
+                lower.queue.enqueue(now, packet, &mut self.dropped_below);
             }
             self.settle_dropped_below(now, dropped);
         }

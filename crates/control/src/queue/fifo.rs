@@ -48,6 +48,12 @@ impl<P: Payload> Fifo<P> {
             order: ArrivalOrder::default(),
         })
     }
+
+    /// This queue as the lower one of two: packets keep the time at which they entered the upper one.
+    #[must_use]
+    pub fn below(self) -> Self {
+        Self { lists: self.lists.below(), ..self }
+    }
 }
 
 impl<P: Payload> Queue<P> for Fifo<P> {

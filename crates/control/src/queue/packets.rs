@@ -1,6 +1,6 @@
 //! Packets in linked lists over one table, so that moving a packet between lists neither allocates nor copies it.
 
-use airbound_units::ByteCount;
+use airbound_units::{ByteCount, Instant};
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -8,6 +8,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 struct Slot<P> {
     packet: Option<P>,
+    /// When it was appended.
+    appended: Instant,
     /// The next slot of its list, or the next free one.
     next: u32,
 }
@@ -56,13 +58,19 @@ impl List {
 }
 
 impl<P> Packets<P> {
-    /// Appends a packet that counts as `size` to `list`; gives it back if the table cannot grow any more.
-    pub(super) fn push(&mut self, list: &mut List, packet: P, size: ByteCount) -> Result<(), P> {
+    /// Appends a packet that counts as `size` to `list` at `now`; gives it back if the table cannot grow any more.
+    pub(super) fn push(
+        &mut self,
+        now: Instant,
+        list: &mut List,
+        packet: P,
+        size: ByteCount,
+    ) -> Result<(), P> {
         let index = match self.slots.get_mut(self.free as usize) {
             Some(slot) => {
                 let index = self.free;
                 self.free = slot.next;
-                *slot = Slot { packet: Some(packet), next: NONE };
+                *slot = Slot { packet: Some(packet), appended: now, next: NONE };
                 index
             }
             None => {
@@ -70,7 +78,7 @@ impl<P> Packets<P> {
                 if index == NONE {
                     return Err(packet);
                 }
-                self.slots.push(Slot { packet: Some(packet), next: NONE });
+                self.slots.push(Slot { packet: Some(packet), appended: now, next: NONE });
                 index
             }
         };
@@ -100,6 +108,11 @@ impl<P> Packets<P> {
         Some(packet)
     }
 
+    /// When the first packet of `list` was appended.
+    pub(super) fn first_appended(&self, list: &List) -> Option<Instant> {
+        self.slots.get(list.head as usize).map(|slot| slot.appended)
+    }
+
     /// The first packet of `list`.
     pub(super) fn first(&self, list: &List) -> Option<&P> {
         self.slots.get(list.head as usize)?.packet.as_ref()
@@ -117,7 +130,7 @@ mod tests {
         let (mut even, mut odd) = (List::default(), List::default());
         for number in 0..10_000u32 {
             let list = if number.is_multiple_of(2) { &mut even } else { &mut odd };
-            assert_eq!(packets.push(list, number, one), Ok(()));
+            assert_eq!(packets.push(Instant::ZERO, list, number, one), Ok(()));
             if number >= 10 {
                 let list = if number.is_multiple_of(2) { &mut even } else { &mut odd };
                 assert_eq!(packets.first(list).copied(), Some(number - 10));

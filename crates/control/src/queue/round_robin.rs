@@ -37,6 +37,12 @@ impl<P: Payload> RoundRobin<P> {
     pub fn new(config: RoundRobinConfig) -> Result<Self, ConfigError> {
         Ok(Self { limits: config.limit.check()?, lists: StationLists::default(), order: Rotation::default() })
     }
+
+    /// This queue as the lower one of two: packets keep the time at which they entered the upper one.
+    #[must_use]
+    pub fn below(self) -> Self {
+        Self { lists: self.lists.below(), ..self }
+    }
 }
 
 impl<P: Payload> Queue<P> for RoundRobin<P> {

@@ -84,15 +84,22 @@ pub(super) struct StationLists<P> {
     packets: Packets<P>,
     stations: Vec<[Entry; 4]>,
     waiting: [Backlog; 4],
+    /// Whether packets keep the time at which they entered a queue above this one.
+    keeps_stamps: bool,
 }
 
 impl<P> Default for StationLists<P> {
     fn default() -> Self {
-        Self { packets: Packets::default(), stations: Vec::new(), waiting: [Backlog::default(); 4] }
+        Self { packets: Packets::default(), stations: Vec::new(), waiting: [Backlog::default(); 4], keeps_stamps: false }
     }
 }
 
 impl<P: Payload> StationLists<P> {
+    /// These lists lie below another queue, whose time stamps are left alone.
+    pub(super) fn below(self) -> Self {
+        Self { keeps_stamps: true, ..self }
+    }
+
     fn entry(&mut self, station: StationId, category: Category) -> &mut Entry {
         let index = station.index();
         if index >= self.stations.len() {
@@ -118,10 +125,12 @@ impl<P: Payload> StationLists<P> {
             dropped.push(Dropped { packet, reason });
             return false;
         }
-        packet.set_enqueued(now);
+        if !self.keeps_stamps {
+            packet.set_enqueued(now);
+        }
         self.entry(station, category);
         let entry = &mut self.stations[station.index()][category.index()];
-        if let Err(packet) = self.packets.push(&mut entry.list, packet, size) {
+        if let Err(packet) = self.packets.push(now, &mut entry.list, packet, size) {
             dropped.push(Dropped { packet, reason: DropReason::QueueFull });
             return false;
         }
@@ -143,7 +152,7 @@ impl<P: Payload> StationLists<P> {
 
     /// When the oldest packet came that a station may send now, one that came back included.
     fn oldest_of(&self, entry: &Entry) -> Option<Instant> {
-        let waiting = self.packets.first(&entry.list).map(Payload::enqueued);
+        let waiting = self.packets.first_appended(&entry.list);
         match entry.readiness {
             Readiness::Blocked => None,
             Readiness::Fresh => waiting,

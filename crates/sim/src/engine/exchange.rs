@@ -129,7 +129,7 @@ impl Simulation {
             };
             self.parts.nodes[node.index()].hardware[category.index()].push_front(again);
         }
-        if let (true, Some(sequence)) = (gave_up, returned.window_start.take()) {
+        if let Some(sequence) = returned.window_start.take() {
             // A block-ack request tells the receiver not to wait; its airtime is not modelled.
             let (peer, way) = Self::session(node, station);
             let now = self.now;

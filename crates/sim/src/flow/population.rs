@@ -214,6 +214,7 @@ impl Population {
                 Direction::Up => Direction::Down,
             },
             ends: Ends::Acknowledgements(number),
+            category: options.ack_category,
             ..data.clone()
         };
         let wrong = |error: airbound_control::sender::ConfigError| BuildError::Slot {

@@ -24,7 +24,7 @@ pub struct Flow {
     pub station: String,
     /// Which way its data goes.
     pub direction: Direction,
-    /// The access category of its packets, acknowledgements included.
+    /// The access category of its packets.
     pub category: Category,
     /// When it begins, from the beginning of the run (warm-up included).
     pub start: Span,
@@ -87,6 +87,9 @@ pub struct TcpOptions {
     pub congestion: Option<Slot>,
     /// The most data in flight that the receiver allows.
     pub receive_window: ByteCount,
+    /// The access category of acknowledgements. Best effort by default, whatever the data travels in: receivers do not copy the
+    /// mark of what they acknowledge (Linux `tcp_reflect_tos`, off).
+    pub ack_category: Category,
 }
 
 /// A bulk transfer.
@@ -191,7 +194,7 @@ const KEYS: &[&str] = &[
     "kind",
 ];
 const DATAGRAM_KEYS: &[&str] = &["rate", "size"];
-const TCP_KEYS: &[&str] = &["congestion", "receive-window"];
+const TCP_KEYS: &[&str] = &["congestion", "receive-window", "ack-category"];
 const BULK_KEYS: &[&str] = &["limit"];
 const SHORT_KEYS: &[&str] = &["size", "interval"];
 const VR_KEYS: &[&str] = &["rate", "fps", "transport", "size-law", "burst-rate", "deadline"];
@@ -376,6 +379,7 @@ impl TcpOptions {
                 ByteCount::new(3_145_728),
                 ByteCount::new(4_096)..=ByteCount::new(1_000_000_000),
             )?,
+            ack_category: section.choice("ack-category", Category::Be, text::CATEGORIES)?,
         })
     }
 }
