@@ -110,14 +110,7 @@ fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, Tr
         ""
     };
     Ok(vec![
-        row(
-            "goodput",
-            "Mb/s",
-            "goodput_mbps",
-            goodput,
-            Some(Tolerance::Relative(0.05)),
-            goodput_note,
-        ),
+        row("goodput", "Mb/s", "goodput_mbps", goodput, Some(Tolerance::Relative(0.05)), goodput_note),
         row("delay p50", "ms", "delay_p50_ms", p50, Some(Tolerance::Relative(0.2)), ""),
         row("delay p95", "ms", "delay_p95_ms", p95, None, "informs only"),
         row("Jain of goodput", "", "jain", jain, None, "informs only"),

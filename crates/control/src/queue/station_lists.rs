@@ -90,7 +90,12 @@ pub(super) struct StationLists<P> {
 
 impl<P> Default for StationLists<P> {
     fn default() -> Self {
-        Self { packets: Packets::default(), stations: Vec::new(), waiting: [Backlog::default(); 4], keeps_stamps: false }
+        Self {
+            packets: Packets::default(),
+            stations: Vec::new(),
+            waiting: [Backlog::default(); 4],
+            keeps_stamps: false,
+        }
     }
 }
 
