@@ -122,7 +122,7 @@ proptest! {
 
 /// Any text, and any text cut out of or put into a shipped scenario.
 #[test]
-fn reading_never_panics() {
+fn scenario_reading_never_panics() {
     bolero::check!().with_type::<(u8, u16, u8, Vec<u8>)>().with_iterations(3000).for_each(
         |(which, at, cut, bytes)| {
             let noise = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();

@@ -201,7 +201,7 @@ proptest! {
 }
 
 #[test]
-fn reading_never_panics() {
+fn trace_reading_never_panics() {
     bolero::check!().with_type::<(u8, bool, Vec<u8>)>().with_iterations(5000).for_each(
         |(format, repeat, bytes)| {
             let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
