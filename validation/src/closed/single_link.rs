@@ -7,9 +7,7 @@ use airbound_report::{Tolerance, ValidationRow};
 use airbound_sim::Observer;
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::ampdu::AmpduLimits;
-use airbound_wifi::mpdu::{
-    DATA_HEADER, DELIMITER, FCS, LLC_SNAP, Protection, mpdu_of_packet, psdu_size, subframe_size,
-};
+use airbound_wifi::mpdu::{DATA_HEADER, DELIMITER, FCS, LLC_SNAP, Protection, mpdu_of_packet, psdu_size};
 use airbound_wifi::timing::ppdu_duration;
 use airbound_wifi::{Band, EdcaParameters, Format, Legacy, Rate, control_frames};
 
@@ -58,22 +56,19 @@ impl Formula {
         };
         let limits = AmpduLimits::of(rate.format());
         let mpdus = if legacy { 1 } else { u64::from(limits.max_mpdus_of(mpdu, rate)) };
-        // The engine pads the last subframe too; for this MPDU of 1536 B there is nothing to pad.
-        let (psdu, single) = if legacy {
-            (mpdu, mpdu)
-        } else {
-            (psdu_size(std::iter::repeat_n(mpdu, mpdus as usize)), DELIMITER + mpdu)
-        };
-        debug_assert!(legacy || subframe_size(mpdu) == single);
+        // An HT packet alone travels as a plain MPDU; in VHT and HE it is an A-MPDU of one (802.11-2020, 10.12.7). Either is
+        // answered by an ACK.
+        let psdu = if legacy { mpdu } else { psdu_size(std::iter::repeat_n(mpdu, mpdus as usize)) };
+        let single =
+            if matches!(rate.format(), Format::Legacy | Format::Ht) { mpdu } else { DELIMITER + mpdu };
         let control = if legacy { control_frames::ack } else { control_frames::block_ack };
-        let answer = BAND.sifs() + control(CONTROL, BAND);
         let edca = EdcaParameters::dcf();
         Self {
             mpdus,
-            exchange: ppdu_duration(rate, psdu) + answer,
+            exchange: ppdu_duration(rate, psdu) + BAND.sifs() + control(CONTROL, BAND),
             access: BAND.aifs(edca.aifsn) + BAND.slot() * u64::from(edca.cw_min) / 2,
             single: ppdu_duration(rate, single),
-            answer,
+            answer: BAND.sifs() + control_frames::ack(CONTROL, BAND),
         }
     }
 
