@@ -1,5 +1,6 @@
 //! `--pcap`: tshark reads the capture, finds nothing malformed, and counts what the record counts.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -25,11 +26,11 @@ fn count(file: &Path, filter: &str) -> usize {
     tshark(file, filter, &["frame.number"]).len()
 }
 
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn has_tshark() -> bool {
     let found = Command::new("tshark").arg("--version").output().is_ok();
     if !found {
-        eprintln!("SKIPPED: tshark is not installed (apt-get install tshark)");
+        // Past the test harness, which would keep it to itself.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: tshark is not installed (apt-get install tshark)");
     }
     found
 }
