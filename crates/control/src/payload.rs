@@ -43,6 +43,68 @@ pub trait Payload: Clone {
     fn set_airtime_estimate(&mut self, estimate: Span);
 }
 
+/// A packet with nothing in it but what the controllers look at: for tests, benchmarks and first trials of a controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlainPacket {
+    /// A number of the caller's choice.
+    pub number: usize,
+    /// See [`Payload::flow`].
+    pub flow: FlowId,
+    /// See [`Payload::station`].
+    pub station: StationId,
+    /// See [`Payload::category`].
+    pub category: Category,
+    /// See [`Payload::size`].
+    pub size: ByteCount,
+    /// See [`Payload::enqueued`].
+    pub enqueued: Instant,
+    /// See [`Payload::airtime_estimate`].
+    pub estimate: Span,
+}
+
+impl PlainPacket {
+    /// A best-effort packet of 1500 B with number 0.
+    #[must_use]
+    pub const fn new(station: StationId, flow: FlowId) -> Self {
+        Self {
+            number: 0,
+            flow,
+            station,
+            category: Category::Be,
+            size: ByteCount::new(1500),
+            enqueued: Instant::ZERO,
+            estimate: Span::ZERO,
+        }
+    }
+}
+
+impl Payload for PlainPacket {
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+    fn station(&self) -> StationId {
+        self.station
+    }
+    fn category(&self) -> Category {
+        self.category
+    }
+    fn size(&self) -> ByteCount {
+        self.size
+    }
+    fn enqueued(&self) -> Instant {
+        self.enqueued
+    }
+    fn set_enqueued(&mut self, now: Instant) {
+        self.enqueued = now;
+    }
+    fn airtime_estimate(&self) -> Span {
+        self.estimate
+    }
+    fn set_airtime_estimate(&mut self, estimate: Span) {
+        self.estimate = estimate;
+    }
+}
+
 /// Why a packet was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

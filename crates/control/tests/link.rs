@@ -19,7 +19,7 @@ use airbound_wifi::mpdu::{DELIMITER, psdu_size};
 use airbound_wifi::rate::{Format, Width};
 use airbound_wifi::timing::PpduTiming;
 use bolero::TypeGenerator;
-use link_parts::{Packet, Watched};
+use link_parts::{Packet, Watched, packet};
 
 #[derive(Debug, Clone, TypeGenerator)]
 enum Op {
@@ -166,7 +166,7 @@ impl Checked {
     }
 
     fn enqueue(&mut self, station: u16, category: Category, flow: u32, size: u64) {
-        let packet = Packet::new(self.states.len(), flow, station, category, size);
+        let packet = packet(self.states.len(), flow, station, category, size);
         self.states.push(State::Waiting);
         self.live[category.index()] += 1;
         self.inside.packets += 1;

@@ -13,7 +13,7 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{GuardInterval, Rate, Width};
-use link_parts::{Packet, Watched};
+use link_parts::{Packet, Watched, packet};
 
 const NOW: Instant = Instant::from_nanos(1_000_000_000);
 const BE: Category = Category::Be;
@@ -44,7 +44,7 @@ fn fill(link: &mut TestLink, stations: &[u16], packets: usize) {
     for number in 0..packets {
         for &station in stations {
             let at = NOW + Span::from_micros(number as u64);
-            link.enqueue(at, Packet::new(number, 0, station, BE, 1500), &mut dropped);
+            link.enqueue(at, packet(number, 0, station, BE, 1500), &mut dropped);
         }
     }
     assert!(dropped.is_empty());
@@ -141,7 +141,7 @@ fn samples_go_alone() {
     for millis in 0..2000 {
         let now = NOW + Span::from_millis(millis);
         while link.backlog().packets < 64 {
-            link.enqueue(now, Packet::new(0, 0, 1, BE, 1500), &mut Vec::new());
+            link.enqueue(now, packet(0, 0, 1, BE, 1500), &mut Vec::new());
         }
         let room = Room { category: BE, max_duration: Span::from_micros(5484) };
         let grant = link.next(now, room, &mut Vec::new()).expect("packets wait");

@@ -1,48 +1,10 @@
 //! Every queue, driven by any order of calls: packets are conserved, the backlog is exact, and nothing is lost.
 
-use airbound_control::payload::{Dropped, FlowId, Payload, StationId};
+use airbound_control::payload::{Dropped, FlowId, PlainPacket, StationId};
 use airbound_control::queue::{AnyQueue, Direction, Queue, QueueConfig, Readiness};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use bolero::TypeGenerator;
-
-#[derive(Debug, Clone, PartialEq)]
-struct Packet {
-    number: usize,
-    flow: FlowId,
-    station: StationId,
-    category: Category,
-    size: ByteCount,
-    enqueued: Instant,
-    estimate: Span,
-}
-
-impl Payload for Packet {
-    fn flow(&self) -> FlowId {
-        self.flow
-    }
-    fn station(&self) -> StationId {
-        self.station
-    }
-    fn category(&self) -> Category {
-        self.category
-    }
-    fn size(&self) -> ByteCount {
-        self.size
-    }
-    fn enqueued(&self) -> Instant {
-        self.enqueued
-    }
-    fn set_enqueued(&mut self, now: Instant) {
-        self.enqueued = now;
-    }
-    fn airtime_estimate(&self) -> Span {
-        self.estimate
-    }
-    fn set_airtime_estimate(&mut self, estimate: Span) {
-        self.estimate = estimate;
-    }
-}
 
 #[derive(Debug, Clone, TypeGenerator)]
 enum Op {
@@ -67,7 +29,7 @@ fn category(number: u8) -> Category {
 
 /// A queue and what it ought to hold.
 struct Checked {
-    queue: AnyQueue<Packet>,
+    queue: AnyQueue<PlainPacket>,
     now: Instant,
     sent: usize,
     /// Whether the packet of that number is still in the queue.
@@ -77,7 +39,7 @@ struct Checked {
     by_category: [usize; 4],
     /// Airtime that was handed down and not returned.
     below: [[Span; 4]; 8],
-    dropped: Vec<Dropped<Packet>>,
+    dropped: Vec<Dropped<PlainPacket>>,
 }
 
 impl Checked {
@@ -96,7 +58,7 @@ impl Checked {
         }
     }
 
-    fn left(&mut self, packet: &Packet) {
+    fn left(&mut self, packet: &PlainPacket) {
         assert!(std::mem::replace(&mut self.inside[packet.number], false), "left twice: {packet:?}");
         self.packets -= 1;
         self.bytes -= packet.size;
@@ -117,8 +79,7 @@ impl Checked {
     fn enqueue(&mut self, station: StationId, category: Category, flow: u32, size: u64) {
         let number = self.inside.len();
         let (flow, size) = (FlowId(flow), ByteCount::new(size));
-        let packet =
-            Packet { number, flow, station, category, size, enqueued: Instant::ZERO, estimate: Span::ZERO };
+        let packet = PlainPacket { number, category, size, ..PlainPacket::new(station, flow) };
         self.inside.push(true);
         self.packets += 1;
         self.bytes += size;

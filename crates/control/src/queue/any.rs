@@ -174,8 +174,8 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packet::TestPacket;
     use super::*;
+    use crate::payload::PlainPacket;
 
     fn read(text: &str) -> Result<QueueConfig, toml::de::Error> {
         toml::from_str(text)
@@ -186,7 +186,7 @@ mod tests {
         for name in ["fifo", "codel", "pie", "fq-codel", "fq-codel-airtime", "round-robin"] {
             let config = read(&format!("kind = \"{name}\"")).expect("a known kind");
             assert_eq!(config.name(), name);
-            config.build::<TestPacket>(1).expect("valid defaults");
+            config.build::<PlainPacket>(1).expect("valid defaults");
             let text = toml::to_string(&config).expect("writable");
             assert_eq!(read(&text).expect("readable"), config);
         }
@@ -225,7 +225,7 @@ mod tests {
         assert!(read("kind = \"red\"").is_err());
         let refused = |text| {
             let config = read(text).expect("readable");
-            config.build::<TestPacket>(1).expect_err("out of range").to_string()
+            config.build::<PlainPacket>(1).expect_err("out of range").to_string()
         };
         assert_eq!(
             refused("kind = \"fifo\"\nlimit = { packets = 0 }"),

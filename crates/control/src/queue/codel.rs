@@ -277,8 +277,9 @@ impl<P: Payload> Queue<P> for Codel<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packet::{TestPacket, at_micros};
+    use super::super::test_packet::{Special, at_micros, packet};
     use super::*;
+    use crate::payload::PlainPacket;
 
     const STEP: u64 = 100;
 
@@ -287,7 +288,7 @@ mod tests {
         let mut times = Vec::new();
         for micros in (from..until).step_by(STEP as usize) {
             let now = at_micros(micros);
-            let packet = TestPacket::new(0, 0).enqueued_at(now - age);
+            let packet = packet(0, 0).enqueued_at(now - age);
             let kept = state.dequeue(
                 &CodelParameters::default(),
                 now,
@@ -363,7 +364,7 @@ mod tests {
         let mut queue = Codel::new(CodelConfig::default()).expect("valid");
         let mut dropped = Vec::new();
         for number in 0..1001 {
-            queue.enqueue(at_micros(number), TestPacket::new((number % 3) as u16, 0), &mut dropped);
+            queue.enqueue(at_micros(number), packet((number % 3) as u16, 0), &mut dropped);
         }
         assert_eq!(dropped.pop().expect("one too many").reason, DropReason::QueueFull);
         // One packet every 10 ms: the first waits 10 ms already.
@@ -380,7 +381,7 @@ mod tests {
 
     #[test]
     fn bad_values_are_refused() {
-        let refused = |config| Codel::<TestPacket>::new(config).expect_err("out of range").to_string();
+        let refused = |config| Codel::<PlainPacket>::new(config).expect_err("out of range").to_string();
         let zero = CodelConfig { target: Span::ZERO, ..CodelConfig::default() };
         assert_eq!(refused(zero), "target is 0 ms; allowed is more than 0 ms");
         let short = CodelConfig { interval: Span::from_millis(4), ..CodelConfig::default() };
@@ -396,7 +397,7 @@ mod tests {
         for step in 0..2_000_u64 {
             let now = at_micros(step * 1_000);
             for station in 0..2 {
-                queue.enqueue(now, TestPacket::new(station, 0), &mut dropped);
+                queue.enqueue(now, packet(station, 0), &mut dropped);
             }
             if step > 50 {
                 for _ in 0..2 {

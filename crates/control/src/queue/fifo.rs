@@ -113,21 +113,22 @@ impl<P: Payload> Queue<P> for Fifo<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packet::{TestPacket, at_micros};
+    use super::super::test_packet::{Special, at_micros, packet};
     use super::*;
     use crate::payload::DropReason;
+    use crate::payload::PlainPacket;
     use airbound_units::ByteCount;
 
-    fn filled(stations: &[u16]) -> Fifo<TestPacket> {
+    fn filled(stations: &[u16]) -> Fifo<PlainPacket> {
         let mut queue = Fifo::new(FifoConfig::default()).expect("valid");
         for (number, &station) in stations.iter().enumerate() {
-            let packet = TestPacket::new(station, number as u32);
+            let packet = packet(station, number as u32);
             queue.enqueue(at_micros(number as u64), packet, &mut Vec::new());
         }
         queue
     }
 
-    fn take(queue: &mut Fifo<TestPacket>, most: usize) -> Option<(u16, Vec<u32>)> {
+    fn take(queue: &mut Fifo<PlainPacket>, most: usize) -> Option<(u16, Vec<u32>)> {
         let station = queue.select(Instant::ZERO, Category::Be)?;
         let packets = std::iter::from_fn(|| {
             queue.dequeue(Instant::ZERO, station, Category::Be, &mut Vec::new()).map(|packet| packet.flow().0)
@@ -171,8 +172,8 @@ mod tests {
         let mut queue = Fifo::new(FifoConfig { limit, holds_in_flight: true }).expect("valid");
         let (be, station) = (Category::Be, StationId(0));
         let mut dropped = Vec::new();
-        let mut offer = |queue: &mut Fifo<TestPacket>| {
-            queue.enqueue(Instant::ZERO, TestPacket::new(0, 0), &mut dropped);
+        let mut offer = |queue: &mut Fifo<PlainPacket>| {
+            queue.enqueue(Instant::ZERO, packet(0, 0), &mut dropped);
             dropped.len()
         };
         offer(&mut queue);
@@ -190,12 +191,12 @@ mod tests {
         let mut queue = Fifo::new(FifoConfig { limit, ..FifoConfig::default() }).expect("valid");
         let mut dropped = Vec::new();
         for bytes in [1500, 1500, 1400, 1] {
-            queue.enqueue(Instant::ZERO, TestPacket::new(0, 0).of_size(bytes), &mut dropped);
+            queue.enqueue(Instant::ZERO, packet(0, 0).of_size(bytes), &mut dropped);
         }
         let reasons: Vec<_> =
             dropped.drain(..).map(|drop| (drop.packet.size().as_u64(), drop.reason)).collect();
         assert_eq!(reasons, [(1500, DropReason::MemoryLimit), (1, DropReason::QueueFull)]);
-        queue.enqueue(Instant::ZERO, TestPacket::new(0, 0).of_category(Category::Vo), &mut dropped);
+        queue.enqueue(Instant::ZERO, packet(0, 0).of_category(Category::Vo), &mut dropped);
         assert!(dropped.is_empty());
     }
 }

@@ -335,7 +335,7 @@ impl<P: Payload> Queue<P> for Pie<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packet::{TestPacket, at_micros};
+    use super::super::test_packet::{at_micros, packet};
     use super::*;
 
     const BACKLOG: ByteCount = ByteCount::new(100_000);
@@ -468,7 +468,7 @@ mod tests {
         for millis in 0..120_000 {
             for half in 0..2 {
                 let now = at_micros(millis * 1000 + half * 500);
-                queue.enqueue(now, TestPacket::new(0, 0), &mut dropped);
+                queue.enqueue(now, packet(0, 0), &mut dropped);
             }
             let now = at_micros(millis * 1000 + 700);
             if let Some(station) = queue.select(now, Category::Be)

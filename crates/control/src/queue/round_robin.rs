@@ -87,14 +87,14 @@ impl<P: Payload> Queue<P> for RoundRobin<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packet::TestPacket;
+    use super::super::test_packet::packet;
     use super::*;
 
     #[test]
     fn stations_take_turns() {
         let mut queue = RoundRobin::new(RoundRobinConfig::default()).expect("valid");
         for station in [0, 0, 0, 0, 1, 2, 2] {
-            queue.enqueue(Instant::ZERO, TestPacket::new(station, 0), &mut Vec::new());
+            queue.enqueue(Instant::ZERO, packet(station, 0), &mut Vec::new());
         }
         let now = Instant::ZERO;
         queue.set_readiness(now, StationId(2), Category::Be, Readiness::Blocked);

@@ -2,61 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use airbound_control::payload::{Dropped, FlowId, Payload, StationId};
+pub(crate) use airbound_control::payload::PlainPacket as Packet;
+use airbound_control::payload::{Dropped, FlowId, StationId};
 use airbound_control::queue::{AggregateBound, AnyQueue, Backlog, Direction, Queue, QueueConfig, Readiness};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Packet {
-    pub(crate) number: usize,
-    pub(crate) flow: FlowId,
-    pub(crate) station: StationId,
-    pub(crate) category: Category,
-    pub(crate) size: ByteCount,
-    enqueued: Instant,
-    estimate: Span,
-}
-
-impl Packet {
-    pub(crate) fn new(number: usize, flow: u32, station: u16, category: Category, size: u64) -> Self {
-        Self {
-            number,
-            flow: FlowId(flow),
-            station: StationId(station),
-            category,
-            size: ByteCount::new(size),
-            enqueued: Instant::ZERO,
-            estimate: Span::ZERO,
-        }
-    }
-}
-
-impl Payload for Packet {
-    fn flow(&self) -> FlowId {
-        self.flow
-    }
-    fn station(&self) -> StationId {
-        self.station
-    }
-    fn category(&self) -> Category {
-        self.category
-    }
-    fn size(&self) -> ByteCount {
-        self.size
-    }
-    fn enqueued(&self) -> Instant {
-        self.enqueued
-    }
-    fn set_enqueued(&mut self, now: Instant) {
-        self.enqueued = now;
-    }
-    fn airtime_estimate(&self) -> Span {
-        self.estimate
-    }
-    fn set_airtime_estimate(&mut self, estimate: Span) {
-        self.estimate = estimate;
-    }
+/// A packet with a number.
+pub(crate) fn packet(number: usize, flow: u32, station: u16, category: Category, size: u64) -> Packet {
+    let size = ByteCount::new(size);
+    Packet { number, category, size, ..Packet::new(StationId(station), FlowId(flow)) }
 }
 
 /// A queue that counts what it is told.

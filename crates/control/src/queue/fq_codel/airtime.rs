@@ -333,11 +333,12 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test_packet::{TestPacket, at_micros};
+    use super::super::super::test_packet::{at_micros, packet};
     use super::*;
     use crate::payload::DropReason;
+    use crate::payload::PlainPacket;
 
-    fn queue(config: FqCodelAirtimeConfig) -> FqCodelAirtime<TestPacket> {
+    fn queue(config: FqCodelAirtimeConfig) -> FqCodelAirtime<PlainPacket> {
         FqCodelAirtime::new(config).expect("valid")
     }
 
@@ -346,14 +347,14 @@ mod tests {
     }
 
     /// Serves `turns` aggregates of at most 32 packets to stations that always have more; returns the airtime of each.
-    fn shares(queue: &mut FqCodelAirtime<TestPacket>, micros_per_packet: &[u64], turns: u64) -> Vec<u64> {
+    fn shares(queue: &mut FqCodelAirtime<PlainPacket>, micros_per_packet: &[u64], turns: u64) -> Vec<u64> {
         let mut airtime = vec![0; micros_per_packet.len()];
         let mut dropped = Vec::new();
         let mut now = Instant::ZERO;
         for _ in 0..turns {
             for station in 0..micros_per_packet.len() as u16 {
                 while queue.backlog_of(StationId(station), Category::Be).packets < 64 {
-                    queue.enqueue(now, TestPacket::new(station, u32::from(station)), &mut dropped);
+                    queue.enqueue(now, packet(station, u32::from(station)), &mut dropped);
                 }
             }
             let station = queue.select(now, Category::Be).expect("all have packets");
@@ -396,7 +397,7 @@ mod tests {
         let mut queue = queue(without_limit());
         for station in 0..2 {
             for _ in 0..1000 {
-                queue.enqueue(Instant::ZERO, TestPacket::new(station, 0), &mut Vec::new());
+                queue.enqueue(Instant::ZERO, packet(station, 0), &mut Vec::new());
             }
         }
         let now = Instant::ZERO;
@@ -416,7 +417,7 @@ mod tests {
         let mut queue = queue(without_limit());
         shares(&mut queue, &[100, 100, 100], 100);
         let now = at_micros(1_000_000);
-        queue.enqueue(now, TestPacket::new(7, 9), &mut Vec::new());
+        queue.enqueue(now, packet(7, 9), &mut Vec::new());
         assert_eq!(queue.select(now, Category::Be), Some(StationId(7)));
     }
 
@@ -434,7 +435,7 @@ mod tests {
                 let now = at_micros(millis * 1000);
                 let before = Instant::from_nanos(now.as_nanos().saturating_sub(60_000_000));
                 for _ in 0..2 {
-                    queue.enqueue(before, TestPacket::new(station, 0), &mut dropped);
+                    queue.enqueue(before, packet(station, 0), &mut dropped);
                 }
                 queue.dequeue(now, StationId(station), Category::Be, &mut dropped);
                 if !dropped.is_empty() && first_drop[usize::from(station)].is_none() {
@@ -454,10 +455,10 @@ mod tests {
         let mut queue = queue(config);
         let mut dropped = Vec::new();
         for number in 0..60 {
-            queue.enqueue(at_micros(number), TestPacket::new(1, 1), &mut dropped);
+            queue.enqueue(at_micros(number), packet(1, 1), &mut dropped);
         }
         for number in 0..41 {
-            queue.enqueue(at_micros(100 + number), TestPacket::new(2, 2), &mut dropped);
+            queue.enqueue(at_micros(100 + number), packet(2, 2), &mut dropped);
         }
         // Half of 60 packets of the other station, from its head.
         assert_eq!(dropped.len(), 30);
@@ -474,10 +475,10 @@ mod tests {
         let mut queue = queue(config);
         let mut dropped = Vec::new();
         for _ in 0..1820 {
-            queue.enqueue(Instant::ZERO, TestPacket::new(0, 0), &mut dropped);
+            queue.enqueue(Instant::ZERO, packet(0, 0), &mut dropped);
         }
         assert!(dropped.is_empty());
-        queue.enqueue(Instant::ZERO, TestPacket::new(0, 1), &mut dropped);
+        queue.enqueue(Instant::ZERO, packet(0, 1), &mut dropped);
         assert_eq!(dropped.len(), 32);
         assert!(dropped.iter().all(|drop| drop.reason == DropReason::MemoryLimit));
     }
@@ -490,7 +491,7 @@ mod tests {
         let mut served = [0; 2];
         for _ in 0..1000 {
             for station in 0..2 {
-                queue.enqueue(now, TestPacket::new(station, 0), &mut Vec::new());
+                queue.enqueue(now, packet(station, 0), &mut Vec::new());
             }
             let station = queue.select(now, Category::Be).expect("a backlog");
             queue.dequeue(now, station, Category::Be, &mut Vec::new());

@@ -421,22 +421,23 @@ fn remove_first(flows: &mut [Flow], chain: &mut Chain) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test_packet::TestPacket;
+    use super::super::super::test_packet::{Special, packet};
     use super::*;
     use crate::payload::Payload;
+    use crate::payload::PlainPacket;
 
-    fn table(batch: DropBatch) -> FlowTable<TestPacket> {
+    fn table(batch: DropBatch) -> FlowTable<PlainPacket> {
         FlowTable::new(FlowLimits { packets: 500, memory: u64::MAX, quantum: 300, idle_flows: 64, batch })
     }
 
-    fn push(table: &mut FlowTable<TestPacket>, flow: u32, bytes: u64) -> Vec<Dropped<TestPacket>> {
+    fn push(table: &mut FlowTable<PlainPacket>, flow: u32, bytes: u64) -> Vec<Dropped<PlainPacket>> {
         let mut dropped = Vec::new();
-        let packet = TestPacket::new(0, flow).of_size(bytes);
+        let packet = packet(0, flow).of_size(bytes);
         table.push(Instant::ZERO, 0, u64::from(flow), packet, &mut dropped);
         dropped
     }
 
-    fn pop(table: &mut FlowTable<TestPacket>) -> Option<(u32, u64)> {
+    fn pop(table: &mut FlowTable<PlainPacket>) -> Option<(u32, u64)> {
         let head = table.head(0, |_| false)?;
         let packet = table.pop(Instant::ZERO, head, &CodelParameters::default(), &mut Vec::new())?;
         Some((packet.flow().0, packet.size().as_u64()))
