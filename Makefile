@@ -5,13 +5,16 @@
 # install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint fmt
+.PHONY: help demo test bench fuzz lint fmt
 
 CARGO ?= cargo
 LOCKED ?=
 ARGS ?=
 NS3 ?= 1
 INSTALL ?= 0
+PACKAGE ?= airbound-sim
+TARGET ?= trace_reading_never_panics
+SECONDS ?= 60
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +32,12 @@ bench: ## measures: criterion, and ns-3 side by side where it is installed
 	@scripts/require.sh cargo linker crates
 	$(CARGO) bench $(LOCKED) --workspace --bench '*' -- $(ARGS)
 	@NS3=$(NS3) scripts/bench-ns3.sh
+
+fuzz: ## lets a coverage-guided fuzzer work on TARGET of PACKAGE for SECONDS (docs/testing.md)
+	@scripts/require.sh cargo linker crates
+	@$(CARGO) bolero --version >/dev/null 2>&1 || { \
+	  echo "fuzz: cargo-bolero is missing; install it with: cargo install cargo-bolero --locked" >&2; exit 1; }
+	$(CARGO) bolero test $(TARGET) --package $(PACKAGE) --rustc-bootstrap --time $(SECONDS)s
 
 lint: ## formatting, clippy, documentation, purity, file sizes, licences
 	@INSTALL=$(INSTALL) LOCKED=$(LOCKED) CARGO=$(CARGO) scripts/lint.sh

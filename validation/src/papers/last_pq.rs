@@ -166,7 +166,7 @@ fn trends(figures: &[Figures]) -> Vec<ValidationRow> {
         let tolerance = Some(Tolerance::Absolute(0.0));
         ValidationRow::judged(id, what, "holds", Some(1.0), Some(held), tolerance, false, note)
     };
-    vec![
+    let mut rows = vec![
         row(
             "vr-alone-p95",
             "latency grows with the resolution",
@@ -217,7 +217,14 @@ fn trends(figures: &[Figures]) -> Vec<ValidationRow> {
             rising(&[figure("edca-50-total", |figures| figures.bulk_p95), p95("edca-50-total")]),
             "Sec. III-C: below 20 ms",
         ),
-    ]
+    ];
+    // How near to its limit the call comes.
+    rows.extend(single.map(|case| {
+        let measured = figure(case, |figures| figures.voip_p95);
+        let (metric, note) = (format!("VoIP p95, {case}"), "Sec. III-B: almost all packets below 10 ms");
+        ValidationRow::judged("multi-flow", metric, "ms", None, measured, None, voip(case), note)
+    }));
+    rows
 }
 
 impl Variant {
