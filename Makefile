@@ -37,7 +37,7 @@ fuzz: ## lets a coverage-guided fuzzer work on TARGET of PACKAGE for SECONDS (do
 	@scripts/require.sh cargo linker crates
 	@$(CARGO) bolero --version >/dev/null 2>&1 || { \
 	  echo "fuzz: cargo-bolero is missing; install it with: cargo install cargo-bolero --locked" >&2; exit 1; }
-	$(CARGO) bolero test $(TARGET) --package $(PACKAGE) --rustc-bootstrap --time $(SECONDS)s
+	$(CARGO) bolero test $(TARGET) --package $(PACKAGE) --rustc-bootstrap -T $(SECONDS)s
 
 lint: ## formatting, clippy, documentation, purity, file sizes, licences
 	@INSTALL=$(INSTALL) LOCKED=$(LOCKED) CARGO=$(CARGO) scripts/lint.sh
