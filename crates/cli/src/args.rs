@@ -139,7 +139,7 @@ pub(crate) struct Run {
     /// Who decides, such as pie or pie+minstrel-ht+bbr [default: that of the scenario]
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<String>,
-    /// Folder for the results [default: runs/<scenario>-<scheme>]
+    /// Folder for the results [default: runs/SCENARIO-SCHEME]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Write the air as a radiotap capture, for Wireshark
@@ -165,7 +165,7 @@ pub(crate) struct Compare {
     /// The schemes to compare [default: those of the scenario]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub(crate) schemes: Vec<String>,
-    /// Folder for the results [default: runs/<scenario>]
+    /// Folder for the results [default: runs/SCENARIO]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]

@@ -23,6 +23,6 @@ mod wire;
 pub use build::BuildError;
 pub use engine::Imbalance;
 pub use measure::{ExchangeView, MpduView, Nobody, Observer};
-pub use packet::Packet;
+pub use packet::{Header, Kind, Packet};
 pub use recording::Recording;
 pub use run::{Outcome, Run};
