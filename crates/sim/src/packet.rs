@@ -11,7 +11,7 @@ pub enum Kind {
     Datagram,
     /// A TCP segment with data; `tag` is its first byte.
     Segment,
-    /// A TCP acknowledgement; `tag` is its place in the flow's table of acknowledgements.
+    /// A TCP acknowledgement; `tag` is the byte that it asks for next.
     Acknowledgement,
 }
 

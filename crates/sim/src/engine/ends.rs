@@ -67,7 +67,7 @@ impl Simulation {
             }
             Ends::Acknowledgements(number) => {
                 let connection = &mut self.parts.connections[number];
-                if let Some(ack) = connection.in_flight.take(packet.tag) {
+                if let Some(ack) = connection.in_flight.take(packet.number) {
                     connection.sender.on_ack(now, &ack);
                     connection.fill_buffer(now);
                     self.drive(number);
@@ -102,9 +102,10 @@ impl Simulation {
 
     fn send_ack(&mut self, number: usize, ack: Ack) {
         let connection = &mut self.parts.connections[number];
-        let tag = connection.in_flight.put(ack);
         let count = connection.acks;
         connection.acks += 1;
+        connection.in_flight.put(count, ack);
+        let tag = connection.base + ack.cumulative;
         let flow = connection.acknowledgements;
         self.send(flow, count, Kind::Acknowledgement, tag, ByteCount::new(SEGMENT_HEADERS));
     }
@@ -227,7 +228,7 @@ impl Simulation {
         if packet.kind == Kind::Acknowledgement
             && let Ends::Acknowledgements(number) = self.parts.flows[packet.flow.0 as usize].ends
         {
-            self.parts.connections[number].in_flight.take(packet.tag);
+            self.parts.connections[number].in_flight.take(packet.number);
         }
     }
 }

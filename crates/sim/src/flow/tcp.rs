@@ -1,5 +1,7 @@
 //! A TCP connection between the server and a station.
 
+use std::collections::VecDeque;
+
 use airbound_control::payload::FlowId;
 use airbound_control::sender::{Ack, Backlog, TcpConfig, TcpReceiver, TcpSender};
 use airbound_units::{ByteCount, Instant};
@@ -16,39 +18,29 @@ pub(crate) enum Side {
     Receiver,
 }
 
-/// Acknowledgements that are under way, by the tag of the packet that carries them: the generation of the table in the upper
-/// half, the place in the lower.
+/// Acknowledgements that are under way, by the number of the packet that carries them. Numbers ascend by one.
 #[derive(Debug, Default)]
 pub(crate) struct AckTable {
-    places: Vec<Option<Ack>>,
-    free: Vec<u32>,
-    generation: u32,
+    first: u64,
+    places: VecDeque<Option<Ack>>,
 }
 
 impl AckTable {
-    pub(crate) fn put(&mut self, ack: Ack) -> u64 {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(None);
-            self.places.len() as u32 - 1
-        });
-        self.places[place as usize] = Some(ack);
-        u64::from(self.generation) << 32 | u64::from(place)
+    pub(crate) fn put(&mut self, number: u64, ack: Ack) {
+        if self.places.is_empty() {
+            self.first = number;
+        }
+        self.places.push_back(Some(ack));
     }
 
-    pub(crate) fn take(&mut self, tag: u64) -> Option<Ack> {
-        if (tag >> 32) as u32 != self.generation {
-            return None;
-        }
-        let ack = self.places.get_mut(tag as u32 as usize)?.take();
-        if ack.is_some() {
-            self.free.push(tag as u32);
+    pub(crate) fn take(&mut self, number: u64) -> Option<Ack> {
+        let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        let ack = self.places.get_mut(place)?.take();
+        while let Some(None) = self.places.front() {
+            self.places.pop_front();
+            self.first += 1;
         }
         ack
-    }
-
-    /// Forgets everything: tags given so far mean nothing any more.
-    fn renew(&mut self) {
-        *self = Self { generation: self.generation.wrapping_add(1), ..Self::default() };
     }
 }
 
@@ -85,7 +77,7 @@ impl Connection {
             self.sender = sender;
             self.receiver = receiver;
             self.base = self.written;
-            self.in_flight.renew();
+            self.in_flight.places.clear();
             self.timers = [Instant::MAX; 2];
         }
     }

@@ -205,11 +205,13 @@ fn network(bytes: &mut Vec<u8>, names: &Names, packet: &Packet, station: Station
     bytes.truncate(begin + usize::from(size));
 }
 
-/// The rest of a TCP header with the timestamp option. A packet does not know what it acknowledges: the number is left 0.
+/// The rest of a TCP header with the timestamp option. Data goes one way: it acknowledges nothing, and acknowledgements have no
+/// sequence number. Both count from 0.
 fn transport(bytes: &mut Vec<u8>, packet: &Packet) {
-    let sequence = if packet.kind == Kind::Segment { packet.tag as u32 } else { 0 };
+    let number = packet.tag as u32;
+    let (sequence, acknowledged) = if packet.kind == Kind::Segment { (number, 0) } else { (0, number) };
     bytes.extend(sequence.to_be_bytes());
-    bytes.extend([0; 4]);
+    bytes.extend(acknowledged.to_be_bytes());
     // Eight words, ACK, window, checksum and urgent pointer not filled in.
     bytes.extend([0x80, 0x10, 0xff, 0xff, 0, 0, 0, 0]);
     let milliseconds = (packet.sent.as_nanos() / 1_000_000) as u32;
