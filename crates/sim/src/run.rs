@@ -94,6 +94,7 @@ impl Run {
     pub fn finish(mut self) -> Result<(Outcome, Box<dyn Observer>), Imbalance> {
         self.simulation.advance(Instant::MAX);
         self.simulation.check_conservation()?;
+        self.simulation.end_frames();
         let events = self.simulation.processed();
         let meters = self.simulation.parts.meters;
         let figures = meters.figures(&self.info.stations);

@@ -2,7 +2,7 @@
 
 mod simulate;
 
-use airbound_record::FrameFate;
+use airbound_record::{FrameFate, FrameRow};
 use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_sim::{Outcome, Run};
 use airbound_units::{Instant, Span};
@@ -215,6 +215,13 @@ fn who_walks_away_gets_a_slower_rate() {
     assert!(flow(&leaves, "tcp").goodput_mbps < 0.8 * flow(&stays, "tcp").goodput_mbps);
 }
 
+/// Whatever became of a frame, it is told once.
+fn assert_each_frame_has_one_row(frames: &[FrameRow]) {
+    let mut numbers: Vec<u64> = frames.iter().map(|frame| frame.frame).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>());
+}
+
 #[test]
 fn video_keeps_its_rhythm_alone_and_skips_frames_when_starved() {
     for transport in ["tcp", "udp"] {
@@ -232,7 +239,14 @@ fn video_keeps_its_rhythm_alone_and_skips_frames_when_starved() {
         let whole = alone.frame_latency_ms.unwrap();
         assert!(whole.p50.unwrap() > 3.75 && whole.p99.unwrap() < 12.0, "{transport}: {whole:?}");
         // The first one meets slow start.
-        assert!(rows.frames.iter().all(|frame| frame.frame == 0 || frame.fate == FrameFate::Delivered));
+        let last = rows.frames.iter().map(|frame| frame.frame).max();
+        let fine = |frame: &FrameRow| match frame.fate {
+            FrameFate::Delivered => true,
+            FrameFate::Unfinished => Some(frame.frame) == last,
+            _ => frame.frame == 0,
+        };
+        assert!(rows.frames.iter().all(fine));
+        assert_each_frame_has_one_row(&rows.frames);
     }
     let starved = flow_text("vr", "a", "kind = \"vr\"\nrate = \"45 Mbit/s\"");
     let (outcome, rows) =
@@ -240,6 +254,7 @@ fn video_keeps_its_rhythm_alone_and_skips_frames_when_starved() {
     let starved = flow(&outcome, "vr");
     // 27 Mbit/s of PHY rate carry less than 25: a bit more than half of the frames.
     assert!((10.0..17.5).contains(&starved.fps.unwrap()), "{:?}", starved.fps);
+    assert_each_frame_has_one_row(&rows.frames);
     let skipped = rows.frames.iter().filter(|frame| frame.fate == FrameFate::Skipped).count();
     assert!(skipped > 60 && starved.stall_rate.unwrap() > 0.3, "{skipped}, {:?}", starved.stall_rate);
 }

@@ -223,6 +223,19 @@ impl Simulation {
         self.schedule_application(number);
     }
 
+    /// The run ends: says which video frames are still under way.
+    pub(crate) fn end_frames(&mut self) {
+        let meters = &mut self.parts.meters;
+        for connection in &self.parts.connections {
+            if let Application::Video(video) = &connection.application {
+                for frame in &video.pending {
+                    meters.on_frame_unfinished(connection.data, frame.frame, frame.created, frame.size);
+                }
+            }
+        }
+        meters.end_frames_of_datagrams();
+    }
+
     /// A packet is gone for good: what it refers to is freed.
     pub(super) fn forget(&mut self, packet: &Packet) {
         if packet.kind == Kind::Acknowledgement

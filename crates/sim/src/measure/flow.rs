@@ -295,6 +295,20 @@ impl FlowMeter {
         Some(row)
     }
 
+    /// Frames of datagrams that are still under way at the end of the run.
+    pub(super) fn unfinished_frames(&mut self) -> impl Iterator<Item = FrameRow> + '_ {
+        let flow = self.flow.id.0;
+        self.open.drain(..).map(move |open| FrameRow {
+            flow,
+            frame: open.start.frame,
+            created: open.start.created,
+            first_packet: open.first_packet,
+            delivered: Instant::MAX,
+            size: open.start.bytes,
+            fate: FrameFate::Unfinished,
+        })
+    }
+
     pub(super) fn end_window(
         &mut self,
         start: Instant,

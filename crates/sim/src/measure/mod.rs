@@ -338,6 +338,34 @@ impl Meters {
         });
     }
 
+    /// A frame of a connection is still under way when the run ends.
+    pub(crate) fn on_frame_unfinished(
+        &mut self,
+        flow: FlowId,
+        frame: u64,
+        created: Instant,
+        size: ByteCount,
+    ) {
+        self.observer.on_frame(&FrameRow {
+            flow: flow.0,
+            frame,
+            created,
+            first_packet: created,
+            delivered: Instant::MAX,
+            size,
+            fate: FrameFate::Unfinished,
+        });
+    }
+
+    /// The same for all frames of datagrams.
+    pub(crate) fn end_frames_of_datagrams(&mut self) {
+        for meter in &mut self.flows {
+            for row in meter.unfinished_frames() {
+                self.observer.on_frame(&row);
+            }
+        }
+    }
+
     pub(crate) fn on_attempts(&mut self, now: Instant, transmitters: u64, collided: bool) {
         if now >= self.measured_from {
             self.air.on_attempts(transmitters, collided);
