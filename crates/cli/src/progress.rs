@@ -42,6 +42,43 @@ impl Progress {
     }
 }
 
+/// Which of several long steps is under way.
+pub(crate) struct Steps(ProgressBar);
+
+impl Steps {
+    /// None of `count` has begun.
+    pub(crate) fn new(voice: Voice, count: usize) -> Self {
+        let wanted = !voice.json && !voice.quiet && output::is_watched();
+        let target =
+            if wanted { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(count as u64), target);
+        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len} done, {elapsed}") {
+            bar.set_style(style.progress_chars("━╸ "));
+        }
+        if wanted {
+            bar.enable_steady_tick(Duration::from_millis(500));
+        }
+        Self(bar)
+    }
+
+    /// The next step begins.
+    pub(crate) fn begin(&self, name: &str) {
+        self.0.set_message(name.to_owned());
+    }
+
+    /// It has ended; `tell` prints what it brought.
+    pub(crate) fn end<T>(&self, tell: impl FnOnce() -> T) -> T {
+        self.0.inc(1);
+        self.0.suspend(tell)
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();

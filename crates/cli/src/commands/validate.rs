@@ -7,6 +7,7 @@ use airbound_validation::{Effort, Rung, markdown};
 
 use crate::args::{Validate, Voice};
 use crate::error::CliError;
+use crate::progress::Steps;
 use crate::{jobs, output};
 
 pub(super) fn validate(validate: &Validate, voice: Voice) -> Result<(), CliError> {
@@ -15,19 +16,22 @@ pub(super) fn validate(validate: &Validate, voice: Voice) -> Result<(), CliError
         jobs: NonZeroUsize::new(jobs::threads(validate.jobs)).unwrap_or(NonZeroUsize::MIN),
     };
     let mut all: Vec<ValidationRow> = Vec::new();
-    for rung in Rung::ALL {
-        if !validate.rungs.is_empty() && !validate.rungs.iter().any(|name| name == rung.name()) {
-            continue;
-        }
+    let wanted =
+        |rung: &Rung| validate.rungs.is_empty() || validate.rungs.iter().any(|name| name == rung.name());
+    let rungs: Vec<Rung> = Rung::ALL.into_iter().filter(wanted).collect();
+    let steps = Steps::new(voice, rungs.len());
+    for rung in rungs {
+        steps.begin(rung.name());
         let rows = rung.rows(effort).map_err(|error| CliError::Defect(error.to_string()))?;
-        if validate.markdown {
-            output::say(voice, &markdown(rung, &rows))?;
+        let text = if validate.markdown {
+            markdown(rung, &rows)
         } else {
-            let grid = validation_grid(rung.title(), &rows);
-            output::say(voice, &format!("{}\n", grid.to_text(output::width())))?;
-        }
+            format!("{}\n", validation_grid(rung.title(), &rows).to_text(output::width()))
+        };
+        steps.end(|| output::say(voice, &text))?;
         all.extend(rows);
     }
+    drop(steps);
     if voice.json {
         output::print(&validation_json(&all)?)?;
     }
