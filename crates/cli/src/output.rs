@@ -69,7 +69,7 @@ pub(crate) fn usage(error: &clap::Error) -> Result<(), CliError> {
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
         .filter(|line| !line.is_empty())
         .collect();
-    let problem = problem.join(" ");
+    let problem = problem.join(" ").replace(" tip: ", "; ");
     let problem = problem.strip_prefix("error: ").unwrap_or(&problem);
     Err(CliError::Input(format!("{problem}; see --help")))
 }
