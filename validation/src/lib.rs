@@ -9,6 +9,7 @@ mod delays;
 mod markdown;
 mod ns3;
 mod papers;
+mod reproduce;
 mod table;
 mod trial;
 
@@ -16,7 +17,8 @@ use std::num::NonZeroUsize;
 
 use airbound_report::ValidationRow;
 
-pub use markdown::markdown;
+pub use markdown::{markdown, rows_markdown};
+pub use reproduce::{Paper, Reproduction};
 pub use trial::{Trial, TrialError};
 
 /// One rung of the ladder.

@@ -6,10 +6,16 @@ use airbound_report::{ValidationRow, Verdict};
 
 use crate::Rung;
 
-/// The rows of a rung under its title, with the notes that differ below the table.
+/// The rows of a rung under its title.
 #[must_use]
 pub fn markdown(rung: Rung, rows: &[ValidationRow]) -> String {
-    let mut text = format!("### {}\n\n", rung.title());
+    rows_markdown(rung.title(), rows)
+}
+
+/// Rows under a title.
+#[must_use]
+pub fn rows_markdown(title: &str, rows: &[ValidationRow]) -> String {
+    let mut text = format!("### {title}\n\n");
     text += "| id | metric | reference | ours | difference | verdict |\n|---|---|---:|---:|---:|---|\n";
     for row in rows {
         let verdict = match row.verdict {

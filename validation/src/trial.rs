@@ -8,7 +8,7 @@ use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_sim::{Nobody, Observer, Outcome, Run};
 
 /// A run to be made: a scenario as text, and a seed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Trial {
     /// What it is called in messages.
     pub name: String,

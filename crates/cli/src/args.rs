@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Tell the story of one packet
     Explain(Explain),
+    /// Do a paper's experiments again, and lay its claims beside what comes out
+    Reproduce(Reproduce),
     /// Lay the simulator beside closed forms, ns-3 and the papers' numbers
     Validate(Validate),
 }
@@ -261,6 +263,33 @@ pub(crate) struct Validate {
     /// Shorter runs and one seed, for a first look
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Print tables in Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Run this many simulations at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound reproduce wqm                  every claim of the paper, its figures redrawn in a page
+  airbound reproduce last-pq --quick      a first look, in seconds
+  airbound reproduce wqm --json | jq '.[] | select(.verdict != \"match\")'
+
+Papers: wqm (Showail and Shihada, IEEE Access 2018), last-pq (Lu et al., PerCom 2024).
+Exit code 1: a claim that has a tolerance falls outside it.")]
+pub(crate) struct Reproduce {
+    /// Which paper
+    #[arg(value_parser = ["wqm", "last-pq"])]
+    pub(crate) paper: String,
+    /// Shorter runs, fewer seeds and settings, for a first look
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The page [default: runs/reproduce-PAPER.html]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     /// Print tables in Markdown
     #[arg(long)]
     pub(crate) markdown: bool,

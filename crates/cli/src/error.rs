@@ -47,6 +47,9 @@ pub(crate) enum CliError {
     /// A validation that does not hold.
     #[error("{0} of {1} rows fall outside their tolerance; docs/validation.md explains the known ones")]
     Validation(usize, usize),
+    /// A reproduction in which not every claim holds.
+    #[error("{0} of {1} rows fall outside their tolerance; docs/{2}.md says why")]
+    Reproduction(usize, usize, &'static str),
     /// Something that cannot happen.
     #[error("{0}; this is a defect of airbound")]
     Defect(String),
@@ -71,6 +74,7 @@ impl CliError {
             | Self::Defect(_)
             | Self::Panic
             | Self::Validation(..)
+            | Self::Reproduction(..)
             | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
             | Self::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,
             Self::Interrupted => 130,

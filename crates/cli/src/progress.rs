@@ -66,6 +66,12 @@ impl Steps {
         self.0.set_message(name.to_owned());
     }
 
+    /// So many of all steps are done.
+    pub(crate) fn reach(&self, done: usize, count: usize) {
+        self.0.set_length(count as u64);
+        self.0.set_position(done as u64);
+    }
+
     /// It has ended; `tell` prints what it brought.
     pub(crate) fn end<T>(&self, tell: impl FnOnce() -> T) -> T {
         self.0.inc(1);

@@ -184,12 +184,16 @@ fn check_place(place: &Path) -> Result<(), CliError> {
     }
 }
 
-/// Writes the page of a comparison; it appears whole or not at all.
+/// Writes the page of a comparison.
 pub(crate) fn write_report(comparison: &Comparison, path: &Path) -> Result<(), CliError> {
+    write_page(&comparison.to_html()?, path)
+}
+
+/// Writes a page; it appears whole or not at all.
+pub(crate) fn write_page(html: &str, path: &Path) -> Result<(), CliError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
     let partial = path.with_file_name(name);
-    let html = comparison.to_html()?;
     let written = fs::write(&partial, html).and_then(|()| fs::rename(&partial, path));
     written.map_err(|source| {
         // What was tried first says more.

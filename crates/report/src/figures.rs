@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::comparison::{Comparison, SchemeRuns};
 use crate::error::ReportError;
-use crate::plot::{Line, MOST_LINES, exceedance, split_bars, timeline};
+use crate::plot::{Frame, Line, MOST_LINES, exceedance, lines as plot_lines, split_bars};
 
 /// Windows on a time line; more are taken together.
 const MOST_WINDOWS: usize = 400;
@@ -87,7 +87,8 @@ impl Comparison {
                 (_, Gather::Largest) => format!("; each point is the largest of {merged} windows"),
                 (_, Gather::Mean) => format!("; each point is the mean of {merged} windows"),
             };
-            let svg = timeline(&lines, axis)?;
+            let frame = Frame { x: "time (s)".to_owned(), y: axis.to_owned(), ..Frame::default() };
+            let svg = plot_lines(&lines, &frame)?;
             let caption =
                 format!("{}, {what}{seeds}{how}.", capitalised(axis.split(" (").next().unwrap_or(axis)));
             figures.extend(svg.map(|svg| Figure { svg, caption }));

@@ -54,7 +54,8 @@ pub struct Column {
 }
 
 impl Grid {
-    pub(crate) fn new(title: impl Into<String>, columns: &[&str], texts: usize) -> Self {
+    /// An empty table; its first `texts` columns hold words, the others numbers.
+    pub fn new(title: impl Into<String>, columns: &[&str], texts: usize) -> Self {
         let columns = columns
             .iter()
             .enumerate()

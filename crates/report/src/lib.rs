@@ -4,6 +4,7 @@
 //! ([`Comparison::to_text`]) and as a page ([`Comparison::to_html`]). [`ValidationRow`] is the one form of
 //! comparisons with a reference, [`explain()`] tells one packet's story.
 
+mod chart;
 mod comparison;
 mod error;
 mod explain;
@@ -14,6 +15,7 @@ mod plot;
 mod run;
 mod validate;
 
+pub use chart::{Bar, Bars, Chapter, Chart, ChartKind, Line, Lines, Matrix, reproduction_html};
 pub use comparison::{Comparison, SchemeRuns};
 pub use error::ReportError;
 pub use explain::explain;

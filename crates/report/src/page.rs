@@ -21,12 +21,14 @@ struct Page<'a> {
 }
 
 #[derive(Default, Serialize)]
-struct Section {
-    title: String,
-    tables: Vec<Grid>,
-    figures: Vec<Figure>,
+pub(crate) struct Section {
+    pub(crate) title: String,
+    /// What comes before tables and figures, possibly empty.
+    pub(crate) text: String,
+    pub(crate) tables: Vec<Grid>,
+    pub(crate) figures: Vec<Figure>,
     /// Folded texts: what they are, and the text.
-    folded: Vec<(String, String)>,
+    pub(crate) folded: Vec<(String, String)>,
 }
 
 impl Comparison {
@@ -135,7 +137,7 @@ pub fn validation_html(title: &str, rows: &[ValidationRow]) -> Result<String, Re
     page(title, "validation", &[section])
 }
 
-fn page(title: &str, subtitle: &str, sections: &[Section]) -> Result<String, ReportError> {
+pub(crate) fn page(title: &str, subtitle: &str, sections: &[Section]) -> Result<String, ReportError> {
     let mut environment = Environment::new();
     // The name's ending makes every inserted text escaped.
     environment.add_template("report.html", include_str!("report.html"))?;

@@ -16,6 +16,10 @@ pub enum Tolerance {
     Absolute(f64),
     /// A factor upwards and downwards, at least 1.
     Factor(f64),
+    /// The reference is a lower bound.
+    AtLeast,
+    /// The reference is an upper bound.
+    AtMost,
 }
 
 impl Tolerance {
@@ -29,6 +33,8 @@ impl Tolerance {
                 let (low, high) = (reference / factor, reference * factor);
                 low.min(high) <= measured && measured <= low.max(high)
             }
+            Self::AtLeast => measured >= reference,
+            Self::AtMost => measured <= reference,
         }
     }
 
@@ -37,6 +43,8 @@ impl Tolerance {
             Self::Relative(fraction) => format!("± {} %", number(100.0 * fraction)),
             Self::Absolute(difference) => format!("± {}", number(difference)),
             Self::Factor(factor) => format!("× {}", number(factor)),
+            Self::AtLeast => "or more".to_owned(),
+            Self::AtMost => "or less".to_owned(),
         }
     }
 }

@@ -6,6 +6,7 @@ mod demo;
 mod explain;
 mod list;
 mod report;
+mod reproduce;
 mod run;
 mod validate;
 
@@ -27,6 +28,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
         Command::List(_) => list::list(voice),
         Command::Report(report) => report::report(&report, voice),
         Command::Explain(explain) => explain::explain(&explain, voice),
+        Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, voice),
         Command::Validate(validate) => validate::validate(&validate, voice),
     }
 }

@@ -1,14 +1,18 @@
 //! Plots as SVG text, without anything from elsewhere.
 
 mod axis;
+mod bars;
 mod distribution;
 mod legend;
+mod lines;
+mod matrix;
 mod split;
-mod timeline;
 
+pub(crate) use bars::{Series, UprightBar, grouped_bars};
 pub(crate) use distribution::exceedance;
+pub(crate) use lines::{Frame, lines};
+pub(crate) use matrix::{Panel, matrix};
 pub(crate) use split::split_bars;
-pub(crate) use timeline::timeline;
 
 use axis::Axis;
 use plotters::element::DynElement;

@@ -1,0 +1,67 @@
+//! `airbound reproduce`: a paper's experiments done again.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use airbound_report::{validation_grid, validation_json};
+use airbound_validation::{Effort, Paper, rows_markdown};
+
+use crate::args::{Reproduce, Voice};
+use crate::error::CliError;
+use crate::progress::Steps;
+use crate::results::{Fresh, write_page};
+use crate::{jobs, output};
+
+pub(super) fn reproduce(reproduce: &Reproduce, voice: Voice) -> Result<(), CliError> {
+    let paper = Paper::named(&reproduce.paper)
+        .ok_or_else(|| CliError::Defect(format!("the paper {} has no experiments", reproduce.paper)))?;
+    let effort = Effort {
+        quick: reproduce.quick,
+        jobs: NonZeroUsize::new(jobs::threads(reproduce.jobs)).unwrap_or(NonZeroUsize::MIN),
+    };
+    // What cannot be written should be known before the work is done.
+    let page = reproduce.out.clone().unwrap_or_else(|| default_page(paper));
+    if page.is_dir() {
+        return Err(CliError::Input(format!("{} is a folder; --out takes the name of a page", page.display())));
+    }
+    let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let fresh = folder.map(Fresh::note);
+    if let Some(folder) = folder {
+        fs::create_dir_all(folder).map_err(CliError::io("create the folder", folder))?;
+    }
+    let steps = Steps::new(voice, 1);
+    steps.begin(&format!("reproducing {}", paper.name()));
+    let result = paper
+        .reproduce(effort, &|done, count| steps.reach(done, count))
+        .map_err(|error| CliError::Defect(error.to_string()))?;
+    drop(steps);
+    write_page(&result.to_html()?, &page)?;
+    if let Some(fresh) = fresh {
+        fresh.keep();
+    }
+    if voice.json {
+        output::print(&validation_json(&result.rows)?)?;
+    } else if reproduce.markdown {
+        output::say(voice, &rows_markdown(paper.title(), &result.rows))?;
+    } else {
+        let width = output::width();
+        let mut text = validation_grid(paper.title(), &result.rows).to_text(width);
+        for table in result.chapters.iter().flat_map(|chapter| &chapter.tables) {
+            text += &format!("\n{}", table.to_text(width));
+        }
+        text += &format!("\n{}", result.conclusion().to_text(width));
+        text += &format!("\n{} simulations. Report: {}\n", result.runs, page.display());
+        output::say(voice, &text)?;
+    }
+    let outside = result.rows.iter().filter(|row| row.within() == Some(false)).count();
+    if outside == 0 {
+        Ok(())
+    } else {
+        Err(CliError::Reproduction(outside, result.rows.len(), paper.name()))
+    }
+}
+
+fn default_page(paper: Paper) -> PathBuf {
+    PathBuf::from("runs").join(format!("reproduce-{}.html", paper.name()))
+}

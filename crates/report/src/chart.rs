@@ -1,0 +1,195 @@
+//! What a reproduction draws: charts described by their data, and the page that holds them.
+
+use crate::error::ReportError;
+use crate::figures::Figure;
+use crate::grid::Grid;
+use crate::page::{Section, page};
+use crate::plot::{self, Frame};
+use crate::validate::{ValidationRow, validation_grid};
+
+/// A named line; `None` interrupts it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Line {
+    /// What it stands for.
+    pub name: String,
+    /// Its points, from left to right.
+    pub points: Vec<Option<(f64, f64)>>,
+}
+
+impl Line {
+    /// A line without gaps.
+    pub fn whole(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self { name: name.into(), points: points.into_iter().map(Some).collect() }
+    }
+}
+
+/// Lines over a common axis.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Lines {
+    /// What the horizontal axis shows, with its unit.
+    pub x: String,
+    /// What the vertical axis shows, with its unit.
+    pub y: String,
+    /// Whether the horizontal axis is logarithmic.
+    pub logarithmic: bool,
+    /// The upper end of the vertical axis, where it is not what the data need.
+    pub top: Option<f64>,
+    /// The lines; more than seven cannot be told apart and are left out.
+    pub lines: Vec<Line>,
+    /// Dashed horizontal lines: a demand, a limit.
+    pub levels: Vec<(String, f64)>,
+    /// Values of a reference, as diamonds.
+    pub marks: Vec<(String, (f64, f64))>,
+}
+
+/// One bar: a value, its range over seeds, and what the reference says.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Bar {
+    /// Its height.
+    pub value: f64,
+    /// Lowest and highest over seeds.
+    pub range: Option<(f64, f64)>,
+    /// The value of a reference, drawn as a diamond.
+    pub reference: Option<f64>,
+}
+
+/// Groups of bars.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Bars {
+    /// What the height shows, with its unit.
+    pub y: String,
+    /// The settings.
+    pub groups: Vec<String>,
+    /// For each scheme its name and one bar a group.
+    pub series: Vec<(String, Vec<Option<Bar>>)>,
+}
+
+/// Panels of coloured cells.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Matrix {
+    /// What the columns stand for.
+    pub across: String,
+    /// What the rows stand for.
+    pub down: String,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Names of the rows, from the top.
+    pub rows: Vec<String>,
+    /// Each panel's title and values, row by row.
+    pub panels: Vec<(String, Vec<Vec<Option<f64>>>)>,
+    /// The value from which on a cell is as dark as it gets.
+    pub alarm: f64,
+}
+
+/// A chart with the sentence below it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// What is drawn.
+    pub kind: ChartKind,
+    /// What the reader sees, and which figure of the paper it redraws.
+    pub caption: String,
+}
+
+/// What is drawn.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ChartKind {
+    /// See [`Lines`].
+    Lines(Lines),
+    /// See [`Bars`].
+    Bars(Bars),
+    /// See [`Matrix`].
+    Matrix(Matrix),
+}
+
+impl Chart {
+    fn figure(&self) -> Result<Option<Figure>, ReportError> {
+        let svg = match &self.kind {
+            ChartKind::Lines(chart) => {
+                let lines: Vec<plot::Line> = chart
+                    .lines
+                    .iter()
+                    .take(plot::MOST_LINES)
+                    .map(|line| plot::Line { name: line.name.clone(), points: line.points.clone() })
+                    .collect();
+                let frame = Frame {
+                    x: chart.x.clone(),
+                    y: chart.y.clone(),
+                    logarithmic: chart.logarithmic,
+                    top: chart.top,
+                    levels: chart.levels.clone(),
+                    marks: chart.marks.clone(),
+                };
+                plot::lines(&lines, &frame)?
+            }
+            ChartKind::Bars(chart) => {
+                let upright = |bar: &Bar| plot::UprightBar {
+                    value: bar.value,
+                    range: bar.range,
+                    reference: bar.reference,
+                };
+                let series: Vec<plot::Series> = chart
+                    .series
+                    .iter()
+                    .map(|(name, bars)| {
+                        (name.clone(), bars.iter().map(|bar| bar.as_ref().map(upright)).collect())
+                    })
+                    .collect();
+                plot::grouped_bars(&chart.y, &chart.groups, &series)?
+            }
+            ChartKind::Matrix(chart) => {
+                let panels: Vec<plot::Panel> = chart.panels.clone();
+                plot::matrix((&chart.across, &chart.down), &chart.columns, &chart.rows, &panels, chart.alarm)?
+            }
+        };
+        Ok(svg.map(|svg| Figure { svg, caption: self.caption.clone() }))
+    }
+}
+
+/// A part of a reproduction: what one or a few figures of the paper show.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Chapter {
+    /// Its heading.
+    pub title: String,
+    /// What was done, in a few sentences.
+    pub text: String,
+    /// Tables.
+    pub tables: Vec<Grid>,
+    /// Charts.
+    pub charts: Vec<Chart>,
+}
+
+/// A reproduction as one HTML page: the claims first, then the chapters, at the end what matches and what differs.
+///
+/// # Errors
+/// If a chart cannot be drawn or the page not filled in, which are defects.
+pub fn reproduction_html(
+    title: &str,
+    subtitle: &str,
+    rows: &[ValidationRow],
+    chapters: &[Chapter],
+    conclusion: &Grid,
+) -> Result<String, ReportError> {
+    let mut sections = vec![Section {
+        title: "The paper's claims beside ours".to_owned(),
+        tables: vec![validation_grid("", rows)],
+        ..Section::default()
+    }];
+    for chapter in chapters {
+        let figures: Result<Vec<Option<Figure>>, ReportError> =
+            chapter.charts.iter().map(Chart::figure).collect();
+        sections.push(Section {
+            title: chapter.title.clone(),
+            text: chapter.text.clone(),
+            tables: chapter.tables.clone(),
+            figures: figures?.into_iter().flatten().collect(),
+            ..Section::default()
+        });
+    }
+    sections.push(Section {
+        title: "What matches, what differs, and why".to_owned(),
+        tables: vec![conclusion.clone()],
+        ..Section::default()
+    });
+    page(title, subtitle, &sections)
+}

@@ -1,0 +1,89 @@
+//! A value for each pair of two settings: panels of coloured cells with their numbers.
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::{INK, TEXT, TITLE, WIDTH, axis_text, embed, plot_error};
+use crate::error::ReportError;
+use crate::grid::number;
+
+const CELL_HEIGHT: i32 = 34;
+/// Room for the names of rows and columns, and for the title of a panel.
+const LEFT: i32 = 64;
+const ABOVE: i32 = 34;
+const BELOW: i32 = 54;
+const GAP: i32 = 24;
+
+/// One panel: its title and its values, row by row from the top.
+pub(crate) type Panel = (String, Vec<Vec<Option<f64>>>);
+
+/// Panels side by side that share axes and colours. What is at or above `alarm` is drawn dark, up to white at zero.
+pub(crate) fn matrix(
+    axes: (&str, &str),
+    columns: &[String],
+    rows: &[String],
+    panels: &[Panel],
+    alarm: f64,
+) -> Result<Option<String>, ReportError> {
+    if columns.is_empty() || rows.is_empty() || panels.is_empty() {
+        return Ok(None);
+    }
+    let mut svg = String::new();
+    draw(&mut svg, axes, columns, rows, panels, alarm).map_err(plot_error("a matrix"))?;
+    let names: Vec<&str> = panels.iter().map(|(name, _)| name.as_str()).collect();
+    Ok(Some(embed(&svg, &format!("{} by {} and {}", names.join(" and "), axes.0, axes.1))))
+}
+
+/// From white to the palette's vermilion; beyond the alarm no darker.
+fn shade(share: f64) -> RGBColor {
+    let share = share.clamp(0.0, 1.0);
+    let mix = |from: f64, to: f64| (from + (to - from) * share) as u8;
+    RGBColor(mix(255.0, 230.0), mix(255.0, 120.0), mix(255.0, 40.0))
+}
+
+fn draw(
+    svg: &mut String,
+    (across, down): (&str, &str),
+    columns: &[String],
+    rows: &[String],
+    panels: &[Panel],
+    alarm: f64,
+) -> Result<(), String> {
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let whole = |length: usize| i32::try_from(length).unwrap_or(i32::MAX / 4096);
+    let height = ABOVE + CELL_HEIGHT * whole(rows.len()) + BELOW;
+    let root = SVGBackend::with_string(svg, (WIDTH, height.cast_unsigned())).into_drawing_area();
+    root.fill(&WHITE).map_err(|error| text(&error))?;
+    let room = WIDTH.cast_signed() / whole(panels.len());
+    let cell = (room - LEFT - GAP) / whole(columns.len());
+    let write = |words: &str, at: (i32, i32), size: f64, side: HPos| {
+        let style = axis_text(size).pos(Pos::new(side, VPos::Center));
+        root.draw(&Text::new(words.to_owned(), at, style)).map_err(|error| error.to_string())
+    };
+    for (place, (title, values)) in panels.iter().enumerate() {
+        let left = room * whole(place) + LEFT;
+        let bottom = ABOVE + CELL_HEIGHT * whole(rows.len());
+        let middle = left + cell * whole(columns.len()) / 2;
+        write(title, (middle, ABOVE / 2), TITLE, HPos::Center)?;
+        write(across, (middle, bottom + 36), TEXT, HPos::Center)?;
+        write(down, (left - LEFT + 6, ABOVE / 2), TEXT, HPos::Left)?;
+        for (column, name) in columns.iter().enumerate() {
+            write(name, (left + cell * whole(column) + cell / 2, bottom + 14), TEXT, HPos::Center)?;
+        }
+        for (row, (name, line)) in rows.iter().zip(values).enumerate() {
+            let top = ABOVE + CELL_HEIGHT * whole(row);
+            write(name, (left - 10, top + CELL_HEIGHT / 2), TEXT, HPos::Right)?;
+            for (column, value) in line.iter().enumerate() {
+                let x = left + cell * whole(column);
+                let corners = [(x, top), (x + cell - 2, top + CELL_HEIGHT - 2)];
+                let colour = value.map_or(RGBColor(240, 240, 240), |value| shade(value / alarm));
+                root.draw(&Rectangle::new(corners, colour.filled())).map_err(|error| text(&error))?;
+                root.draw(&Rectangle::new(corners, INK.mix(0.2).stroke_width(1)))
+                    .map_err(|error| text(&error))?;
+                let words = value.map_or("–".to_owned(), number);
+                write(&words, (x + cell / 2, top + CELL_HEIGHT / 2), TEXT, HPos::Center)?;
+            }
+        }
+    }
+    root.present().map_err(|error| text(&error))
+}

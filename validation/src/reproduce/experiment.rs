@@ -1,0 +1,220 @@
+//! Runs that studies ask for: each made once, several at a time.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use airbound_record::{Fate, FrameFate, FrameRow, PacketRow, SeriesRow, TxopRow};
+use airbound_sim::Observer;
+use airbound_units::{Instant, Span};
+
+use crate::trial::in_parallel;
+use crate::{Trial, TrialError};
+
+/// A run, and whether one of its flows is watched packet by packet.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Experiment {
+    /// The run.
+    pub(crate) trial: Trial,
+    /// The number of the flow whose packets and frames are kept.
+    pub(crate) watched: Option<u32>,
+}
+
+/// A packet of the watched flow that was acknowledged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample {
+    /// When it was acknowledged.
+    pub(crate) completed: Instant,
+    /// From entering the queue to the acknowledgement.
+    pub(crate) latency: Span,
+}
+
+/// What the watched flow did.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Watched {
+    /// Its packets, in the order of their acknowledgement.
+    pub(crate) packets: Vec<Sample>,
+    /// When each of its whole frames arrived.
+    pub(crate) frames: Vec<Instant>,
+}
+
+/// What a run brought.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    /// Its figures.
+    pub(crate) outcome: airbound_sim::Outcome,
+    /// What the watched flow did; empty where none was.
+    pub(crate) watched: Watched,
+}
+
+/// Keeps what happens to one flow.
+#[derive(Debug, Clone, Default)]
+struct FlowWatch {
+    flow: u32,
+    seen: Arc<Mutex<Watched>>,
+}
+
+impl FlowWatch {
+    fn seen(&self) -> std::sync::MutexGuard<'_, Watched> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for FlowWatch {
+    fn on_packet(&mut self, row: &PacketRow) {
+        if row.flow == self.flow && row.fate == Fate::Delivered {
+            let latency = row.completed - row.enqueued;
+            self.seen().packets.push(Sample { completed: row.completed, latency });
+        }
+    }
+    fn on_txop(&mut self, _row: &TxopRow) {}
+    fn on_frame(&mut self, row: &FrameRow) {
+        if row.flow == self.flow && matches!(row.fate, FrameFate::Delivered | FrameFate::Late) {
+            self.seen().frames.push(row.delivered);
+        }
+    }
+    fn on_series(&mut self, _row: &SeriesRow) {}
+    fn wants_txops(&self) -> bool {
+        false
+    }
+    fn wants_series(&self) -> bool {
+        false
+    }
+}
+
+impl Experiment {
+    /// A run of which only the figures are wanted.
+    pub(crate) fn plain(trial: Trial) -> Self {
+        Self { trial, watched: None }
+    }
+
+    /// A run one of whose flows is watched.
+    pub(crate) fn watching(trial: Trial, flow: u32) -> Self {
+        Self { trial, watched: Some(flow) }
+    }
+
+    fn run(&self) -> Result<Measured, TrialError> {
+        let Some(flow) = self.watched else {
+            return Ok(Measured { outcome: self.trial.run()?, watched: Watched::default() });
+        };
+        let watch = FlowWatch { flow, ..FlowWatch::default() };
+        let (outcome, _) = self.trial.observed(Box::new(watch.clone()))?;
+        let mut watched = std::mem::take(&mut *watch.seen());
+        watched.packets.sort_by_key(|sample| sample.completed);
+        watched.frames.sort_unstable();
+        Ok(Measured { outcome, watched })
+    }
+}
+
+impl Watched {
+    /// A percentile (0 to 100) of the latency in windows of `length`, as (begin of the window in s, latency in ms).
+    pub(crate) fn percentiles(&self, length: Span, percentile: f64) -> Vec<(f64, f64)> {
+        let mut windows: BTreeMap<u64, Vec<Span>> = BTreeMap::new();
+        for sample in &self.packets {
+            let window = sample.completed.as_nanos() / length.as_nanos().max(1);
+            windows.entry(window).or_default().push(sample.latency);
+        }
+        windows
+            .into_iter()
+            .filter_map(|(window, mut latencies)| {
+                latencies.sort_unstable();
+                let rank = (percentile / 100.0 * latencies.len() as f64).ceil() as usize;
+                let value = latencies.get(rank.max(1) - 1)?.as_millis_f64();
+                Some((window as f64 * length.as_secs_f64(), value))
+            })
+            .collect()
+    }
+
+    /// Whole frames that arrived in each window of `length` up to `end`, per second, as (begin of the window in s, frames
+    /// per second).
+    pub(crate) fn frame_rate(&self, length: Span, end: Span) -> Vec<(f64, f64)> {
+        let count = end.as_nanos() / length.as_nanos().max(1);
+        let mut frames = vec![0_u32; usize::try_from(count).unwrap_or(0)];
+        for at in &self.frames {
+            let window = at.as_nanos() / length.as_nanos().max(1);
+            if let Some(count) = usize::try_from(window).ok().and_then(|window| frames.get_mut(window)) {
+                *count += 1;
+            }
+        }
+        let seconds = length.as_secs_f64();
+        frames.iter().enumerate().map(|(place, count)| (place as f64 * seconds, f64::from(*count) / seconds)).collect()
+    }
+}
+
+/// What all runs brought.
+#[derive(Debug, Default)]
+pub(crate) struct Results(BTreeMap<Experiment, Measured>);
+
+impl Results {
+    /// Makes the runs, equal ones once, `jobs` at a time.
+    ///
+    /// # Errors
+    /// The first that cannot be made.
+    pub(crate) fn of(
+        wanted: impl Iterator<Item = Experiment>,
+        jobs: NonZeroUsize,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Self, TrialError> {
+        let mut experiments: Vec<Experiment> = Vec::new();
+        let mut known = std::collections::BTreeSet::new();
+        for experiment in wanted {
+            if known.insert(experiment.clone()) {
+                experiments.push(experiment);
+            }
+        }
+        let done = AtomicUsize::new(0);
+        progress(0, experiments.len());
+        let measured = in_parallel(&experiments, jobs, |experiment| {
+            let measured = experiment.run();
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, experiments.len());
+            measured
+        })?;
+        Ok(Self(experiments.into_iter().zip(measured).collect()))
+    }
+
+    /// How many runs were made.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What a run brought; `None` if no study asked for it.
+    pub(crate) fn get(&self, experiment: &Experiment) -> Option<&Measured> {
+        self.0.get(experiment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(seed: u64) -> Trial {
+        let scenario = "duration = \"100 ms\"\n[[station]]\nname = \"a\"\n[[flow]]\nname = \"f\"\nkind = \"cbr\"\nstation = \"a\"\nrate = \"1 Mbit/s\"\n";
+        Trial { name: "small".to_owned(), scenario: scenario.to_owned(), seed }
+    }
+
+    #[test]
+    fn equal_runs_are_made_once() {
+        let wanted = [trial(1), trial(2), trial(1)].map(Experiment::plain);
+        let results = Results::of(wanted.into_iter(), NonZeroUsize::MIN, &|_, _| ()).expect("runs");
+        assert_eq!(results.len(), 2);
+        assert!(results.get(&Experiment::plain(trial(2))).is_some());
+        assert!(results.get(&Experiment::watching(trial(2), 0)).is_none());
+    }
+
+    #[test]
+    fn windows_hold_what_was_acknowledged_in_them() {
+        let sample = |at: u64, latency: u64| Sample {
+            completed: Instant::ZERO + Span::from_millis(at),
+            latency: Span::from_millis(latency),
+        };
+        let packets = (1..=20).map(|n| sample(n, n)).chain([sample(150, 7)]).collect();
+        let frames = vec![Instant::ZERO + Span::from_millis(10), Instant::ZERO + Span::from_millis(120)];
+        let watched = Watched { packets, frames };
+        let windows = watched.percentiles(Span::from_millis(100), 95.0);
+        // Nearest rank: the 19th of 20.
+        assert_eq!(windows, vec![(0.0, 19.0), (0.1, 7.0)]);
+        let rate = watched.frame_rate(Span::from_millis(100), Span::from_millis(300));
+        assert_eq!(rate.iter().map(|(_, rate)| *rate).collect::<Vec<_>>(), vec![10.0, 10.0, 0.0]);
+    }
+}
