@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AggregateBound, Backlog, Codel, CodelConfig, Direction, Fifo, FifoConfig, FqCodel, FqCodelAirtime,
-    FqCodelAirtimeConfig, FqCodelConfig, Pie, PieConfig, Queue, Readiness, RoundRobin, RoundRobinConfig,
+    FqCodelAirtimeConfig, FqCodelConfig, Pie, PieConfig, Queue, Readiness, RoundRobin, RoundRobinConfig, Wqm, WqmConfig,
 };
 use crate::error::ConfigError;
 use crate::payload::{Dropped, Payload, StationId};
@@ -30,6 +30,8 @@ pub enum QueueConfig {
     FqCodelAirtime(FqCodelAirtimeConfig),
     /// Stations in turn.
     RoundRobin(RoundRobinConfig),
+    /// Drop-tail with a size that adapts.
+    Wqm(WqmConfig),
 }
 
 impl Default for QueueConfig {
@@ -51,6 +53,7 @@ impl QueueConfig {
             Self::FqCodel(config) => AnyQueue::FqCodel(FqCodel::new(*config)?),
             Self::FqCodelAirtime(config) => AnyQueue::FqCodelAirtime(FqCodelAirtime::new(*config)?),
             Self::RoundRobin(config) => AnyQueue::RoundRobin(RoundRobin::new(*config)?),
+            Self::Wqm(config) => AnyQueue::Wqm(Wqm::new(*config)?),
         })
     }
 
@@ -64,6 +67,7 @@ impl QueueConfig {
             Self::FqCodel(_) => "fq-codel",
             Self::FqCodelAirtime(_) => "fq-codel-airtime",
             Self::RoundRobin(_) => "round-robin",
+            Self::Wqm(_) => "wqm",
         }
     }
 }
@@ -85,6 +89,8 @@ pub enum AnyQueue<P> {
     FqCodelAirtime(FqCodelAirtime<P>),
     /// See [`RoundRobin`].
     RoundRobin(RoundRobin<P>),
+    /// See [`Wqm`].
+    Wqm(Wqm<P>),
 }
 
 /// Passes a call on to whichever queue it is.
@@ -97,6 +103,7 @@ macro_rules! each {
             AnyQueue::FqCodel($queue) => $call,
             AnyQueue::FqCodelAirtime($queue) => $call,
             AnyQueue::RoundRobin($queue) => $call,
+            AnyQueue::Wqm($queue) => $call,
         }
     };
 }
@@ -167,6 +174,18 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.on_expected_throughput(now, station, throughput));
     }
 
+    fn on_rate(&mut self, now: Instant, station: StationId, rate: BitRate, mpdus: u16) {
+        each!(self, queue => queue.on_rate(now, station, rate, mpdus));
+    }
+
+    fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
+        each!(self, queue => queue.on_channel(now, busy, own));
+    }
+
+    fn channel_deadline(&self) -> Option<Instant> {
+        each!(self, queue => queue.channel_deadline())
+    }
+
     fn next_deadline(&self) -> Option<Instant> {
         each!(self, queue => queue.next_deadline())
     }
@@ -183,7 +202,7 @@ mod tests {
 
     #[test]
     fn each_kind_is_read_by_its_name() {
-        for name in ["fifo", "codel", "pie", "fq-codel", "fq-codel-airtime", "round-robin"] {
+        for name in ["fifo", "codel", "pie", "fq-codel", "fq-codel-airtime", "round-robin", "wqm"] {
             let config = read(&format!("kind = \"{name}\"")).expect("a known kind");
             assert_eq!(config.name(), name);
             config.build::<PlainPacket>(1).expect("valid defaults");
