@@ -5,7 +5,7 @@ use airbound_control::link::{Composed, Link, LinkConfig, LowerQueue};
 use airbound_control::payload::{FlowId, StationId};
 use airbound_control::queue::{
     AnyQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
-    RoundRobinConfig,
+    RoundRobinConfig, WqmConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, RateConfig};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
@@ -225,7 +225,7 @@ impl Plan<'_> {
             max_streams: streams,
             ..Capabilities::default()
         };
-        let config: RateConfig = slot_config(&self.scheme.rate, "rate")?;
+        let config = self.rate_config(ACCESS_POINT)?;
         let mut rate = config.build(&default, seed_for(self.seed, Purpose::Queue, 1 << 32))?;
         for (index, station) in scenario.stations.iter().enumerate() {
             let number = StationId(index as u16 + 1);
@@ -242,7 +242,7 @@ impl Plan<'_> {
         let uplink = &scenario.uplink;
         let station = &scenario.stations[node.index() - 1];
         let capabilities = self.capabilities(station, scenario.access_point.streams);
-        let config: RateConfig = slot_config(uplink.rate.as_ref().unwrap_or(&self.scheme.rate), "rate")?;
+        let config = self.rate_config(node)?;
         let mut rate = config
             .build(&capabilities, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
         rate.set_capabilities(ACCESS_POINT, &capabilities)?;
@@ -278,6 +278,9 @@ impl Plan<'_> {
             }
             _ => {}
         }
+        if let QueueConfig::Wqm(wqm) = &mut config {
+            self.fit_wqm(wqm, slot, path, node)?;
+        }
         if let QueueConfig::Fifo(fifo) = &mut config
             && path.driver_queue == Some(0)
         {
@@ -299,6 +302,33 @@ impl Plan<'_> {
         if !given("memory") && matches!(self.scenario.air.standard, Format::Legacy | Format::Ht) {
             config.memory = ByteCount::new(4 << 20);
         }
+    }
+
+    /// WQM follows the aggregates of its transmit path and looks as often as its rate control draws conclusions.
+    fn fit_wqm(
+        &self,
+        config: &mut WqmConfig,
+        slot: &scenario::Slot,
+        path: &Path,
+        node: StationId,
+    ) -> Result<(), BuildError> {
+        let given = |key: &str| slot.parameters().contains_key(key);
+        if !given("subframes") {
+            let is_pipe = Medium::pipe(self.scenario).is_some();
+            config.subframes = if is_pipe { 1 } else { path.max_ampdu_mpdus };
+        }
+        if !given("interval")
+            && let RateConfig::MinstrelHt(minstrel) = self.rate_config(node)?
+        {
+            config.interval = minstrel.update_interval;
+        }
+        Ok(())
+    }
+
+    /// The rate control of the access point or a station.
+    fn rate_config(&self, node: StationId) -> Result<RateConfig, BuildError> {
+        let of_stations = self.scenario.uplink.rate.as_ref().filter(|_| node != ACCESS_POINT);
+        slot_config(of_stations.unwrap_or(&self.scheme.rate), "rate")
     }
 
     fn node(
@@ -339,6 +369,7 @@ impl Plan<'_> {
                 max_duration: path.max_ppdu_duration,
             },
             overhead: LLC_SNAP + header + encryption + FCS,
+            first_subframe_padding: path.first_subframe_padding,
             window: path.block_ack_window,
             max_grants: path.max_grants,
             give_up_after: None,
@@ -355,6 +386,8 @@ impl Plan<'_> {
             hardware: Default::default(),
             hardware_tries: u32::from(path.hardware_tries),
             charges_received: path.charge_received_airtime,
+            own: Span::ZERO,
+            hearing: Default::default(),
             wake: Instant::MAX,
             draws: Stream::new(self.seed, Purpose::Reception, u64::from(node.0)),
         })

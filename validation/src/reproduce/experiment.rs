@@ -138,7 +138,7 @@ impl Watched {
 
     /// Whole frames that arrived in each window of `length` up to `end`, per second, as (begin of the window in s, frames
     /// per second).
-    pub(crate) fn frame_rate(&self, length: Span, end: Span) -> Vec<(f64, f64)> {
+    pub(crate) fn frame_rate(&self, length: Span, end: Instant) -> Vec<(f64, f64)> {
         let count = end.as_nanos() / length.as_nanos().max(1);
         let mut frames = vec![0_u32; usize::try_from(count).unwrap_or(0)];
         for at in &self.frames {
@@ -228,7 +228,7 @@ mod tests {
         let windows = watched.percentiles(Span::from_millis(100), 95.0);
         // Nearest rank: the 19th of 20.
         assert_eq!(windows, vec![(0.0, 19.0), (0.1, 7.0)]);
-        let rate = watched.frame_rate(Span::from_millis(100), Span::from_millis(300));
+        let rate = watched.frame_rate(Span::from_millis(100), Instant::ZERO + Span::from_millis(300));
         assert_eq!(rate.iter().map(|(_, rate)| *rate).collect::<Vec<_>>(), vec![10.0, 10.0, 0.0]);
     }
 }

@@ -261,7 +261,7 @@ impl Simulation {
         beacons.due = false;
         let end = self.now + beacons.duration;
         self.become_busy(idle_since);
-        self.parts.meters.on_busy(self.now, end);
+        self.note_busy(self.now, end);
         self.schedule(end, Event::ExchangeEnd);
     }
 
@@ -271,7 +271,7 @@ impl Simulation {
             self.jammed_until = self.jammed_until.max(until);
             if let Some(idle_since) = self.idle_since {
                 self.become_busy(idle_since);
-                self.parts.meters.on_busy(self.now, until);
+                self.note_busy(self.now, until);
                 self.schedule(until, Event::ExchangeEnd);
             }
         }

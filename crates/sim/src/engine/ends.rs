@@ -69,6 +69,9 @@ impl Simulation {
                 let connection = &mut self.parts.connections[number];
                 if let Some(ack) = connection.in_flight.take(packet.number) {
                     connection.sender.on_ack(now, &ack);
+                    if let Some(round_trip) = connection.sender.last_rtt() {
+                        self.parts.meters.on_round_trip(connection.data, now, round_trip);
+                    }
                     connection.fill_buffer(now);
                     self.drive(number);
                 }

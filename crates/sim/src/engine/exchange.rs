@@ -23,7 +23,7 @@ impl Simulation {
         let mut on_air = std::mem::take(&mut self.on_air);
         let collided = on_air.len() > 1;
         if let (Some(first), false) = (on_air.first(), on_air.is_empty()) {
-            self.parts.meters.on_busy(first.start, self.now);
+            self.note_busy(first.start, self.now);
         }
         let mut continued = false;
         for one in on_air.drain(..) {
@@ -36,7 +36,7 @@ impl Simulation {
             self.on_air = on_air;
         }
         if self.jammed_until > self.now {
-            self.parts.meters.on_busy(self.now, self.jammed_until);
+            self.note_busy(self.now, self.jammed_until);
             self.schedule(self.jammed_until, Event::ExchangeEnd);
             return;
         }
@@ -49,6 +49,8 @@ impl Simulation {
     fn finish(&mut self, one: &OnAir) -> bool {
         let (node, category) = (one.node, one.category);
         self.take_in(node);
+        let airtime = one.course.end - one.start;
+        self.parts.nodes[node.index()].own += airtime;
         let hardware_tries = self.parts.nodes[node.index()].hardware_tries;
         let queue = &mut self.parts.nodes[node.index()].hardware[category.index()];
         let Some(first) = queue.front() else { return false };
@@ -61,7 +63,6 @@ impl Simulation {
         let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
         let expired = first.grant.give_up_after.is_some_and(|limit| self.now - first.handed >= limit);
         let edcaf = edcaf_of(node, category);
-        let airtime = one.course.end - one.start;
         if success {
             self.parts.edcafs[edcaf].on_success();
         } else {

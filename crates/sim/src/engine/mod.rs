@@ -8,6 +8,7 @@ mod books;
 mod contention;
 mod ends;
 mod exchange;
+mod hearing;
 mod intake;
 
 use std::cmp::Reverse;
@@ -22,6 +23,7 @@ use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
 
 pub use books::Imbalance;
+pub(crate) use hearing::Hearing;
 
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Course, Phy};
@@ -74,6 +76,9 @@ pub(crate) struct Node {
     pub(crate) hardware_tries: u32,
     /// Whether airtime of received frames is charged to the sender.
     pub(crate) charges_received: bool,
+    /// Airtime of its transmissions, acknowledgements included.
+    pub(crate) own: Span,
+    pub(crate) hearing: Hearing,
     /// The pending wake-up for arrivals; `Instant::MAX` for none.
     pub(crate) wake: Instant,
     pub(crate) draws: Stream,
@@ -213,6 +218,8 @@ pub(crate) struct Simulation {
     is_active: Vec<bool>,
     /// Since when the channel is idle; `None` while it is busy.
     idle_since: Option<Instant>,
+    /// How long it was busy in all.
+    busy: Span,
     /// Interference keeps the channel busy until then.
     jammed_until: Instant,
     /// Transmissions under way; more than one is a collision.
@@ -243,6 +250,7 @@ impl Simulation {
             active: Vec::new(),
             is_active: vec![false; parts.edcafs.len()],
             idle_since: Some(Instant::ZERO),
+            busy: Span::ZERO,
             jammed_until: Instant::ZERO,
             on_air: Vec::new(),
             txops: 0,

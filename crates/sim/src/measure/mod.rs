@@ -311,6 +311,12 @@ impl Meters {
         self.flow(flow).on_goodput(bytes, measured);
     }
 
+    /// The sender of a connection measured a round trip.
+    pub(crate) fn on_round_trip(&mut self, flow: FlowId, now: Instant, round_trip: Span) {
+        let measured = now >= self.measured_from;
+        self.flow(flow).on_round_trip(round_trip, measured);
+    }
+
     pub(crate) fn on_frame_delivered(
         &mut self,
         flow: FlowId,

@@ -51,7 +51,7 @@ impl Study for Cost {
                     measure::mean(runs, |run| {
                         let stations = &run.outcome.summary.stations;
                         let station =
-                            stations.iter().find(|station| Some(&station.name) == flow.station.as_ref())?;
+                            stations.iter().find(|station| station.name == flow.station)?;
                         Some(100.0 * station.airtime_share)
                     })
                 };

@@ -138,13 +138,13 @@ impl Study for Aggregates {
         let mean =
             |rate: usize, buffer: usize| lengths.get(rate)?.get(buffer)?.as_ref().map(|value| value.mean);
         // Within the noise of a few per cent a mean may stay where it is once it has reached its limit.
-        let grows = |pairs: &mut dyn Iterator<Item = (Option<f64>, Option<f64>)>| {
+        fn grows(mut pairs: impl Iterator<Item = (Option<f64>, Option<f64>)>) -> bool {
             pairs.all(|(less, more)| less.zip(more).is_some_and(|(less, more)| more >= 0.97 * less))
-        };
+        }
         let last = BUFFERS.len() - 1;
         let with_buffer = (1..RATES.len())
-            .all(|rate| grows(&mut (0..last).map(|buffer| (mean(rate, buffer), mean(rate, buffer + 1)))));
-        let with_rate = grows(&mut (0..RATES.len() - 1).map(|rate| (mean(rate, last), mean(rate + 1, last))));
+            .all(|rate| grows((0..last).map(|buffer| (mean(rate, buffer), mean(rate, buffer + 1)))));
+        let with_rate = grows((0..RATES.len() - 1).map(|rate| (mean(rate, last), mean(rate + 1, last))));
         let row = |metric: &str, reference: f64, measured: Option<f64>, note: &str| {
             let tolerance = Some(Tolerance::Absolute(0.005));
             ValidationRow::judged(
