@@ -83,3 +83,16 @@ impl Split {
         self.0.iter().copied().sum()
     }
 }
+
+impl std::ops::Add for Split {
+    type Output = Self;
+
+    /// What two parts of a packet's way took together, such as two hops.
+    fn add(self, other: Self) -> Self {
+        let mut sum = self.0;
+        for (stage, further) in sum.iter_mut().zip(other.0) {
+            *stage += further;
+        }
+        Self(sum)
+    }
+}

@@ -26,6 +26,7 @@ use crate::measure::{Meters, Observer};
 use crate::medium::Medium;
 use crate::random::{Purpose, Stream, seed_for};
 use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
+use crate::topology::Tree;
 use crate::wire::{Bottleneck, Way, Wire};
 
 /// Why a scenario cannot be simulated.
@@ -70,10 +71,11 @@ impl Plan<'_> {
         let neighbours: usize = scenario.neighbours.iter().map(|network| network.transmitters as usize).sum();
         let nodes = 1 + stations + neighbours;
 
-        let Population { flows, connections, sources, meters } = Population::of(self, end)?;
+        let tree = Tree::of(scenario, nodes);
+        let Population { tree, flows, connections, sources, meters } = Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
-            built.push(self.station(StationId(station as u16))?);
+            built.push(self.station(StationId(station as u16), &tree)?);
         }
         let mut next = 1 + stations;
         for network in &scenario.neighbours {
@@ -112,6 +114,7 @@ impl Plan<'_> {
             nodes: built,
             edcafs,
             medium,
+            tree,
             eifs: scenario.air.eifs,
             beacons,
             wire_up: self.wire(&flows, 1),
@@ -196,17 +199,27 @@ impl Plan<'_> {
         self.node(ACCESS_POINT, queue, rate, path, scenario.air.standard, feed)
     }
 
-    fn station(&self, node: StationId) -> Result<Node, BuildError> {
+    /// A station sends as `[uplink]` says; a relay, which stands in for the access point, as that does.
+    fn station(&self, node: StationId, tree: &Tree) -> Result<Node, BuildError> {
         let scenario = self.scenario;
         let uplink = &scenario.uplink;
-        let station = &scenario.stations[node.index() - 1];
-        let capabilities = self.capabilities(station, scenario.access_point.streams);
-        let config: RateConfig = slot_config(uplink.rate.as_ref().unwrap_or(&self.scheme.rate), "rate")?;
-        let mut rate = config
-            .build(&capabilities, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
-        rate.set_capabilities(ACCESS_POINT, &capabilities)?;
-        let queue = self.queue(&uplink.queue, &uplink.path, node)?;
-        self.node(node, queue, rate, &uplink.path, station.standard, Feed::new(Wire::none()))
+        let (queue, rate, path) = if tree.is_relay(node) {
+            (None, None, &scenario.access_point.path)
+        } else {
+            (uplink.queue.as_ref(), uplink.rate.as_ref(), &uplink.path)
+        };
+        let station_of = |link: StationId| &scenario.stations[link.index() - 1];
+        let capabilities_of = |link| self.capabilities(station_of(link), scenario.access_point.streams);
+        let own = capabilities_of(node);
+        let config: RateConfig = slot_config(rate.unwrap_or(&self.scheme.rate), "rate")?;
+        let mut rate =
+            config.build(&own, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
+        rate.set_capabilities(tree.parent(node), &own)?;
+        for child in tree.children(node) {
+            rate.set_capabilities(child, &capabilities_of(child))?;
+        }
+        let queue = self.queue(queue.unwrap_or(&self.scheme.queue), path, node)?;
+        self.node(node, queue, rate, path, station_of(node).standard, Feed::new(Wire::none()))
     }
 
     fn neighbour(&self, node: StationId, network: &scenario::Neighbour) -> Result<Node, BuildError> {

@@ -2,6 +2,7 @@
 
 mod air;
 mod flow;
+mod journey;
 mod summary;
 
 use std::any::Any;
@@ -15,10 +16,12 @@ use airbound_wifi::rate::Rate;
 
 pub(crate) use air::AirMeter;
 pub(crate) use flow::FlowMeter;
+use journey::Journeys;
 
-use crate::engine::{ACCESS_POINT, Arrival, OnAir};
+use crate::engine::{Arrival, OnAir};
 use crate::flow::feed::FeedObserver;
 use crate::flow::source::FrameStart;
+use crate::flow::{Direction, Flow};
 use crate::packet::{Kind, Packet};
 
 /// Who is told of everything that happens, to write it down.
@@ -79,6 +82,11 @@ pub struct ExchangeView<'a> {
     pub(crate) on_air: &'a OnAir,
     pub(crate) grant: &'a Grant<Packet>,
     pub(crate) contending: Instant,
+    /// The link that it goes over, by its lower end.
+    pub(crate) link: StationId,
+    /// The direction on that link.
+    pub(crate) way: Direction,
+    pub(crate) flows: &'a [Flow],
 }
 
 /// One MPDU of a transmission.
@@ -92,6 +100,8 @@ pub struct MpduView<'a> {
     pub sequence: u64,
     /// Whether it was acknowledged.
     pub acknowledged: bool,
+    /// The station at the Wi-Fi end of its flow, however many hops away.
+    pub station: StationId,
 }
 
 impl<'a> ExchangeView<'a> {
@@ -169,12 +179,13 @@ impl<'a> ExchangeView<'a> {
 
     /// The MPDUs, by ascending sequence number.
     pub fn mpdus(&self) -> impl Iterator<Item = MpduView<'a>> + 'a {
-        let acknowledged = self.on_air.acknowledged;
+        let (acknowledged, flows) = (self.on_air.acknowledged, self.flows);
         self.grant.mpdus.iter().enumerate().map(move |(place, mpdu)| MpduView {
             packet: &mpdu.packet,
             size: mpdu.size,
             sequence: mpdu.sequence,
             acknowledged: acknowledged.get(place),
+            station: flows.get(mpdu.packet.flow.0 as usize).map_or(mpdu.packet.to, |flow| flow.station),
         })
     }
 }
@@ -186,6 +197,7 @@ pub(crate) struct Meters {
     end: Instant,
     pub(crate) flows: Vec<FlowMeter>,
     pub(crate) air: AirMeter,
+    journeys: Journeys,
     /// Packets that are still on the wire to the server when the run ends.
     beyond_end: u64,
     observer: Box<dyn Observer>,
@@ -209,6 +221,7 @@ impl Meters {
             end,
             flows,
             air: AirMeter::new(nodes),
+            journeys: Journeys::default(),
             beyond_end: 0,
             wants_packets: observer.wants_packets(),
             wants_txops: observer.wants_txops(),
@@ -237,6 +250,7 @@ impl Meters {
 
     pub(crate) fn on_dropped(&mut self, now: Instant, packet: &Packet, reason: DropReason) {
         let measured = packet.sent >= self.measured_from;
+        self.journeys.take(packet.flow, packet.number);
         let meter = self.flow(packet.flow);
         meter.on_dropped(packet, reason, measured);
         if self.wants_packets {
@@ -256,18 +270,10 @@ impl Meters {
         let measured = packet.sent >= self.measured_from;
         let counts_bytes = arrived >= self.measured_from;
         let needs_row = measured || self.wants_packets;
-        let row = PacketRow {
-            last_tx: arrival.last_transmission,
-            received: arrival.received,
-            delivered: released,
-            arrived,
-            completed: arrival.completed,
-            tries: arrival.tries,
-            txop: arrival.txop,
-            ..self.row(packet, airbound_record::Fate::Delivered)
-        };
+        let row = self.row_of_arrival(arrival, released, arrived);
+        let journey = self.journeys.take(packet.flow, packet.number);
         let meter = &mut self.flows[packet.flow.0 as usize];
-        meter.on_delivered(packet, &row, measured, counts_bytes);
+        meter.on_delivered(packet, &row, journey.as_ref(), measured, counts_bytes);
         if self.wants_series {
             meter.on_window_latency(arrived - packet.sent);
         }
@@ -279,6 +285,25 @@ impl Meters {
         }
         if needs_row && self.wants_packets {
             self.observer.on_packet(&row);
+        }
+    }
+
+    /// A packet left the reordering buffer of a relay at `released`; it has further to go.
+    pub(crate) fn on_relayed(&mut self, arrival: &Arrival, released: Instant) {
+        let row = self.row_of_arrival(arrival, released, released);
+        self.journeys.on_relayed(arrival.packet.flow, arrival.packet.number, &row);
+    }
+
+    fn row_of_arrival(&self, arrival: &Arrival, released: Instant, arrived: Instant) -> PacketRow {
+        PacketRow {
+            last_tx: arrival.last_transmission,
+            received: arrival.received,
+            delivered: released,
+            arrived,
+            completed: arrival.completed,
+            tries: arrival.tries,
+            txop: arrival.txop,
+            ..self.row(&arrival.packet, airbound_record::Fate::Delivered)
         }
     }
 
@@ -382,12 +407,12 @@ impl Meters {
         let one = view.on_air;
         // Those who collide share the time that they waste: all shares together never exceed the whole.
         let airtime = (one.course.end - one.start) / u64::from(one.transmitters);
-        let peer = if one.node == ACCESS_POINT { view.grant.station } else { one.node };
+        let downwards = view.way == Direction::Down;
         let mpdus = view.grant.mpdus.len() as u16;
         let acknowledged = one.acknowledged.count();
-        self.air.on_window(peer, one.node == ACCESS_POINT, airtime, mpdus, one.rate);
+        self.air.on_window(view.link, downwards, airtime, mpdus, one.rate);
         if one.start >= self.measured_from {
-            self.air.on_exchange(one.node, peer, airtime, mpdus, acknowledged, one.rate);
+            self.air.on_exchange(view.link, downwards, airtime, mpdus, acknowledged, one.rate);
         }
         if self.wants_txops {
             self.observer.on_txop(&TxopRow {

@@ -11,6 +11,7 @@ mod link;
 mod node;
 mod overrides;
 mod path;
+mod relay;
 mod scheme;
 mod section;
 mod shipped;
@@ -282,6 +283,7 @@ fn read_stations(
     access_point: &AccessPoint,
 ) -> Result<(Vec<Station>, Vec<String>), ScenarioError> {
     let mut stations: Vec<Station> = Vec::new();
+    let mut entries = Vec::new();
     let mut empty_groups = Vec::new();
     let mut names = BTreeSet::new();
     for section in top.tables("station")? {
@@ -289,6 +291,7 @@ fn read_stations(
         if members.is_empty() {
             empty_groups.push(station::read_name(&section)?);
         }
+        let first = stations.len();
         for station in members {
             if !names.insert(station.name.clone()) {
                 return Err(
@@ -308,7 +311,9 @@ fn read_stations(
                 ),
             ));
         }
+        entries.push(relay::Entry { section, members: first..stations.len() });
     }
+    relay::connect(&entries, &mut stations)?;
     if stations.is_empty() {
         return Err(top.missing("station", "write at least one [[station]]"));
     }
