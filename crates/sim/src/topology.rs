@@ -52,10 +52,23 @@ impl Tree {
 
     /// Whom `node` sends a packet of `flow` to next.
     pub(crate) fn next_hop(&self, node: StationId, flow: &Flow) -> StationId {
-        if flow.direction == Direction::Up {
-            return self.parent(node);
+        match flow.direction {
+            Direction::Down => self.towards(node, flow.station),
+            Direction::Up => self.parent(node),
         }
-        let mut next = flow.station;
+    }
+
+    /// Who sends the packets of `flow` to the relay `node`.
+    pub(crate) fn previous_hop(&self, node: StationId, flow: &Flow) -> StationId {
+        match flow.direction {
+            Direction::Down => self.parent(node),
+            Direction::Up => self.towards(node, flow.station),
+        }
+    }
+
+    /// The node below `node` on the way to `station`.
+    fn towards(&self, node: StationId, station: StationId) -> StationId {
+        let mut next = station;
         while self.parent(next) != node && next != ACCESS_POINT {
             next = self.parent(next);
         }

@@ -61,7 +61,10 @@ fn a_lone_packet_takes_one_exchange_for_each_hop() {
                 let ends = if direction == "down" { (hop, hop + 1) } else { (hop + 1, hop) };
                 let over = rows.txops.iter().filter(|txop| (txop.transmitter, txop.receiver) == ends);
                 let count = over.inspect(|txop| assert_eq!(txop.end - txop.start, exchange)).count();
-                assert!(count.abs_diff(packets) <= 1, "{hops} {direction}: {count} of {packets} over hop {hop}");
+                assert!(
+                    count.abs_diff(packets) <= 1,
+                    "{hops} {direction}: {count} of {packets} over hop {hop}"
+                );
             }
             // The air of a hop is that of the link's lower end.
             for station in &outcome.summary.stations {
@@ -82,29 +85,37 @@ fn latency_and_its_stages_cover_all_hops() {
     use airbound_record::{Component, Stage};
     let stages: Span = Stage::ALL.map(|stage| distribution(Component::Stage(stage))).into_iter().sum();
     let latency = distribution(Component::Latency);
-    // Each mean is rounded down to a nanosecond.
+    // What the meters add up while the run goes on is what the rows say after it. Each mean is rounded down to a nanosecond.
+    let hops = rows.hops_by_packet();
+    for stage in Stage::ALL {
+        let splits = rows.packets.iter().map(|row| Split::over(&hops[&row.packet], row).unwrap());
+        let sum: Span = splits.map(|split| split.stage(stage)).sum();
+        assert_eq!(distribution(Component::Stage(stage)), sum / rows.packets.len() as u64, "{stage:?}");
+    }
     assert!(latency - stages <= Span::from_nanos(6), "{stages} of {latency}");
     let mean: f64 = rows.packets.iter().map(|row| (row.arrived - row.sent).as_secs_f64()).sum::<f64>()
         / rows.packets.len() as f64;
     assert_within(latency.as_secs_f64(), mean, 1e-6, "latency");
     assert_eq!(distribution(Component::Stage(Stage::Airtime)), PPDU * 3);
-    // What a relay waits for, from the last byte on: the answer in its queue or contending, AIFS and backoff contending.
-    let waits = distribution(Component::Stage(Stage::Queueing))
-        + distribution(Component::Stage(Stage::Contention));
+    // What remains is between the hops: the answer in a relay's queue, AIFS and backoff contending.
+    let waits =
+        distribution(Component::Stage(Stage::Queueing)) + distribution(Component::Stage(Stage::Contention));
     assert_eq!(waits + PPDU * 3, latency);
     // From the first queue to the last acknowledgement.
-    assert_within(outcome.wifi_latency[0].mean.unwrap(), (latency + ANSWER).as_millis_f64(), 1e-3, "Wi-Fi latency");
+    assert_within(
+        outcome.wifi_latency[0].mean.unwrap(),
+        (latency + ANSWER).as_millis_f64(),
+        1e-3,
+        "Wi-Fi latency",
+    );
 }
 
 #[test]
 fn hops_share_one_channel() {
     let goodputs: Vec<f64> = (1..=4)
         .map(|hops| {
-            // Each hop has its queue kept full by the one before; a queue that never drops forwards all it gets.
             let text = chain(hops, "{ kind = \"fifo\", limit = { packets = 64 } }")
-                + &format!(
-                    "[[flow]]\nname = \"f\"\nkind = \"tcp\"\nstation = \"s{hops}\"\nack-category = \"be\"\n"
-                );
+                + &format!("[[flow]]\nname = \"f\"\nkind = \"tcp\"\nstation = \"s{hops}\"\n");
             flow(&run(&text.replace("\"2 s\"", "\"10 s\"")), "f").goodput_mbps
         })
         .collect();
@@ -127,7 +138,7 @@ fn uplinks_from_afar_and_acknowledgements_find_their_way() {
             );
         let (outcome, rows) = observed(&text);
         for name in ["far", "relay", "near"] {
-            assert!(flow(&outcome, name).goodput_mbps > 0.5, "{direction}: {:?}", flow(&outcome, name));
+            assert!(flow(&outcome, name).goodput_mbps > 0.2, "{direction}: {:?}", flow(&outcome, name));
         }
         let call = flow(&outcome, "twig");
         assert!(call.packets.delivered > 90, "{direction}: {call:?}");
@@ -137,8 +148,12 @@ fn uplinks_from_afar_and_acknowledgements_find_their_way() {
             let ends = (txop.transmitter.min(txop.receiver), txop.transmitter.max(txop.receiver));
             assert!(links.contains(&ends), "{txop:?}");
         }
+        // Whoever comes from afar has a row for each relay.
+        let hops = rows.hops_by_packet();
         for row in rows.packets.iter().filter(|row| row.fate == Fate::Delivered) {
-            assert_eq!(Split::of(row).unwrap().latency(), row.arrived - row.sent);
+            let own = hops.get(&row.packet).map_or(&[][..], Vec::as_slice);
+            assert_eq!(own.len(), [0, 1, 2, 0, 2][usize::from(row.station)], "{row:?}");
+            assert_eq!(Split::over(own, row).unwrap().latency(), row.arrived - row.sent);
         }
     }
 }
@@ -146,10 +161,9 @@ fn uplinks_from_afar_and_acknowledgements_find_their_way() {
 #[test]
 fn packets_lost_at_a_relay_are_lost_once() {
     // The second link is dead, the third would be perfect.
-    let text = chain(3, "\"fifo\"").replace(
-        "via = \"s1\"\n",
-        "via = \"s1\"\nchannel = { kind = \"fixed\", snr = \"-10 dB\" }\n",
-    ) + &cbr("s3", "800 kbit/s", "down");
+    let text = chain(3, "\"fifo\"")
+        .replace("via = \"s1\"\n", "via = \"s1\"\nchannel = { kind = \"fixed\", snr = \"-10 dB\" }\n")
+        + &cbr("s3", "800 kbit/s", "down");
     let (outcome, rows) = observed(&text);
     let stream = flow(&outcome, "f");
     assert_eq!(stream.packets.delivered, 0);
@@ -165,25 +179,23 @@ fn packets_lost_at_a_relay_are_lost_once() {
 
 #[test]
 fn a_relay_queues_as_the_access_point_does() {
-    // The first hop is faster than the second: what is too much is dropped at the relay, by the scheme's queue.
+    // The first hop is five times as fast as the second, which carries less than is offered: the relay's queue drops.
     let text = |queue: &str| {
-        chain(2, queue).replacen("HT20 MCS7", "HT20 MCS1", 2).replacen("HT20 MCS1", "HT20 MCS7", 1)
-            + &cbr("s2", "9 Mbit/s", "down").replace("1000 B", "1400 B")
+        let slow = "name = \"s2\"\nrate = \"HT20 MCS1 1SS LGI\"";
+        chain(2, queue).replace("name = \"s2\"\nrate = \"HT20 MCS7 1SS LGI\"", slow)
+            + &cbr("s2", "14 Mbit/s", "down")
     };
-    let drops = |queue: &str| flow(&run(&text(queue)), "f").drops.clone();
-    let short = drops("{ kind = \"fifo\", limit = { packets = 20 } }");
-    assert!(short.is_empty() || short.keys().all(|reason| reason == "queue_full"), "{short:?}");
-    let saturated = |queue: &str| {
-        let text = text(queue).replace("9 Mbit/s", "14 Mbit/s");
-        let (outcome, rows) = observed(&text);
-        let relayed = rows.packets.iter().filter(|row| {
-            // It was sent over the first hop before it was dropped.
-            row.fate != Fate::Delivered && row.enqueued > row.sent + PPDU
-        });
-        (flow(&outcome, "f").drops.clone(), relayed.count())
-    };
-    let (drops, at_relay) = saturated("{ kind = \"fifo\", limit = { packets = 20 } }");
-    assert!(drops["queue_full"] > 100 && at_relay > 100, "{drops:?}, {at_relay} at the relay");
-    let (drops, at_relay) = saturated("\"codel\"");
-    assert!(drops["congestion"] > 0 && at_relay > 0, "{drops:?}, {at_relay} at the relay");
+    for (queue, reason) in
+        [("{ kind = \"fifo\", limit = { packets = 20 } }", "queue_full"), ("\"codel\"", "congestion")]
+    {
+        let (outcome, rows) = observed(&text(queue));
+        let hops = rows.hops_by_packet();
+        let at_relay = rows
+            .packets
+            .iter()
+            .filter(|row| row.fate != Fate::Delivered && hops.contains_key(&row.packet))
+            .count();
+        let drops = &flow(&outcome, "f").drops;
+        assert!(at_relay > 50 && drops[reason] > 50, "{drops:?}, {at_relay} at the relay");
+    }
 }

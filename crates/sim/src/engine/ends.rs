@@ -45,9 +45,11 @@ impl Simulation {
 
     /// Passes a packet on towards its destination. The relay has it when the exchange that brought it has ended.
     fn relay(&mut self, arrival: &Arrival, released: Instant) {
-        self.parts.meters.on_relayed(arrival, released);
         let relay = arrival.packet.to;
-        let next = self.parts.tree.next_hop(relay, &self.parts.flows[arrival.packet.flow.0 as usize]);
+        let flow = &self.parts.flows[arrival.packet.flow.0 as usize];
+        let before = self.parts.tree.previous_hop(relay, flow);
+        let next = self.parts.tree.next_hop(relay, flow);
+        self.parts.meters.on_relayed(before, arrival, released);
         self.take_in(relay);
         self.admit(relay, self.now, arrival.packet.onwards(next, self.now));
     }

@@ -19,12 +19,8 @@ pub(crate) struct Journey {
 
 impl Journey {
     /// The stages up to the end of the hop that `row` tells of.
-    ///
-    /// A relay queues a packet when the exchange that brought it has ended, which is later than it let it go: what lies between counts
-    /// as queueing, so that nothing is missing.
     pub(super) fn until(&self, row: &PacketRow) -> Option<Split> {
-        let hop = Split::of(&PacketRow { sent: self.left, enqueued: self.left, ..*row })?;
-        Some(self.split + hop)
+        Some(self.split + Split::from_relay(Some(self.left), row)?)
     }
 }
 

@@ -1,27 +1,26 @@
 //! What is counted while a run goes on.
 
 mod air;
+mod exchange;
 mod flow;
 mod journey;
 mod summary;
 
 use std::any::Any;
 
-use airbound_control::link::Grant;
 use airbound_control::payload::{DropReason, FlowId, Payload, StationId};
-use airbound_record::{FrameFate, FrameRow, PacketRow, SeriesRow, TxopKind, TxopRow};
+use airbound_record::{FrameFate, FrameRow, HopRow, PacketRow, SeriesRow, TxopKind, TxopRow};
 use airbound_units::{ByteCount, Instant, Span};
-use airbound_wifi::edca::Category;
-use airbound_wifi::rate::Rate;
 
 pub(crate) use air::AirMeter;
+pub use exchange::{ExchangeView, MpduView};
 pub(crate) use flow::FlowMeter;
 use journey::Journeys;
 
-use crate::engine::{Arrival, OnAir};
+use crate::engine::Arrival;
+use crate::flow::Direction;
 use crate::flow::feed::FeedObserver;
 use crate::flow::source::FrameStart;
-use crate::flow::{Direction, Flow};
 use crate::packet::{Kind, Packet};
 
 /// Who is told of everything that happens, to write it down.
@@ -30,6 +29,8 @@ use crate::packet::{Kind, Packet};
 pub trait Observer: Any {
     /// A packet's fate is known.
     fn on_packet(&mut self, row: &PacketRow);
+    /// A relay has a packet; asked for with [`Observer::wants_packets`].
+    fn on_hop(&mut self, _row: &HopRow) {}
     /// A frame exchange or a collision has ended.
     fn on_txop(&mut self, row: &TxopRow);
     /// A video frame's fate is known.
@@ -73,120 +74,6 @@ impl Observer for Nobody {
     }
     fn wants_series(&self) -> bool {
         false
-    }
-}
-
-/// One transmission that has ended.
-#[derive(Debug)]
-pub struct ExchangeView<'a> {
-    pub(crate) on_air: &'a OnAir,
-    pub(crate) grant: &'a Grant<Packet>,
-    pub(crate) contending: Instant,
-    /// The link that it goes over, by its lower end.
-    pub(crate) link: StationId,
-    /// The direction on that link.
-    pub(crate) way: Direction,
-    pub(crate) flows: &'a [Flow],
-}
-
-/// One MPDU of a transmission.
-#[derive(Debug, Clone, Copy)]
-pub struct MpduView<'a> {
-    /// What it carries.
-    pub packet: &'a Packet,
-    /// Its length with MAC header and FCS.
-    pub size: ByteCount,
-    /// Its sequence number within receiver and category, counted without wrapping.
-    pub sequence: u64,
-    /// Whether it was acknowledged.
-    pub acknowledged: bool,
-    /// The station at the Wi-Fi end of its flow, however many hops away.
-    pub station: StationId,
-}
-
-impl<'a> ExchangeView<'a> {
-    /// Who transmits: the access point is 0, stations follow, transmitters of neighbour networks come last.
-    #[must_use]
-    pub const fn transmitter(&self) -> StationId {
-        self.on_air.node
-    }
-
-    /// For whom; a transmitter of a neighbour network names itself.
-    #[must_use]
-    pub const fn receiver(&self) -> StationId {
-        self.grant.station
-    }
-
-    /// The access category.
-    #[must_use]
-    pub const fn category(&self) -> Category {
-        self.on_air.category
-    }
-
-    /// The PHY rate of the data.
-    #[must_use]
-    pub const fn rate(&self) -> Rate {
-        self.on_air.rate
-    }
-
-    /// When the transmitter began to contend.
-    #[must_use]
-    pub const fn contending(&self) -> Instant {
-        self.contending
-    }
-
-    /// The first symbol, of RTS or data.
-    #[must_use]
-    pub const fn start(&self) -> Instant {
-        self.on_air.start
-    }
-
-    /// The first symbol of the data; later than [`ExchangeView::start`] where RTS and CTS announce it.
-    #[must_use]
-    pub const fn ppdu_start(&self) -> Instant {
-        self.on_air.course.ppdu_start
-    }
-
-    /// The last symbol of the data.
-    #[must_use]
-    pub const fn ppdu_end(&self) -> Instant {
-        self.on_air.course.ppdu_end
-    }
-
-    /// The last symbol of the acknowledgement, or of the time in which it would have come.
-    #[must_use]
-    pub const fn end(&self) -> Instant {
-        self.on_air.course.end
-    }
-
-    /// How long the first frame lasts: the RTS where there is one, else the data.
-    #[must_use]
-    pub const fn first_frame(&self) -> Span {
-        self.on_air.course.first_frame
-    }
-
-    /// Whether another transmission overlapped.
-    #[must_use]
-    pub const fn collided(&self) -> bool {
-        self.on_air.collided()
-    }
-
-    /// Whether the MPDUs form an A-MPDU, which a block acknowledgement answers.
-    #[must_use]
-    pub const fn aggregated(&self) -> bool {
-        self.grant.aggregated
-    }
-
-    /// The MPDUs, by ascending sequence number.
-    pub fn mpdus(&self) -> impl Iterator<Item = MpduView<'a>> + 'a {
-        let (acknowledged, flows) = (self.on_air.acknowledged, self.flows);
-        self.grant.mpdus.iter().enumerate().map(move |(place, mpdu)| MpduView {
-            packet: &mpdu.packet,
-            size: mpdu.size,
-            sequence: mpdu.sequence,
-            acknowledged: acknowledged.get(place),
-            station: flows.get(mpdu.packet.flow.0 as usize).map_or(mpdu.packet.to, |flow| flow.station),
-        })
     }
 }
 
@@ -288,10 +175,26 @@ impl Meters {
         }
     }
 
-    /// A packet left the reordering buffer of a relay at `released`; it has further to go.
-    pub(crate) fn on_relayed(&mut self, arrival: &Arrival, released: Instant) {
+    /// A packet from `transmitter` left the reordering buffer of a relay at `released`; it has further to go.
+    pub(crate) fn on_relayed(&mut self, transmitter: StationId, arrival: &Arrival, released: Instant) {
         let row = self.row_of_arrival(arrival, released, released);
         self.journeys.on_relayed(arrival.packet.flow, arrival.packet.number, &row);
+        if self.wants_packets {
+            self.observer.on_hop(&HopRow {
+                packet: row.packet,
+                transmitter: transmitter.0,
+                receiver: arrival.packet.to.0,
+                enqueued: row.enqueued,
+                contending: row.contending,
+                first_tx: row.first_tx,
+                last_tx: row.last_tx,
+                received: row.received,
+                delivered: row.delivered,
+                completed: row.completed,
+                tries: row.tries,
+                txop: row.txop,
+            });
+        }
     }
 
     fn row_of_arrival(&self, arrival: &Arrival, released: Instant, arrived: Instant) -> PacketRow {

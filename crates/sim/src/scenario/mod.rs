@@ -260,6 +260,12 @@ impl Scenario {
         self.stations.iter().position(|station| station.name == name)
     }
 
+    /// Whether any station is reached over another.
+    #[must_use]
+    pub fn has_relays(&self) -> bool {
+        self.stations.iter().any(|station| station.via.is_some())
+    }
+
     /// The same scenario under another scheme, named as in `--schemes`.
     ///
     /// # Errors
