@@ -26,6 +26,7 @@ use crate::measure::{Meters, Observer};
 use crate::medium::Medium;
 use crate::random::{Purpose, Stream, seed_for};
 use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
+use crate::topology::Tree;
 use crate::wire::{Bottleneck, Way, Wire};
 
 /// Why a scenario cannot be simulated.
@@ -78,10 +79,11 @@ impl Plan<'_> {
         let neighbours: usize = scenario.neighbours.iter().map(|network| network.transmitters as usize).sum();
         let nodes = 1 + stations + neighbours;
 
-        let Population { flows, connections, sources, meters } = Population::of(self, end)?;
+        let tree = Tree::of(scenario, nodes);
+        let Population { tree, flows, connections, sources, meters } = Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
-            built.push(self.station(StationId(station as u16))?);
+            built.push(self.station(StationId(station as u16), &tree)?);
         }
         let mut next = 1 + stations;
         for network in &scenario.neighbours {
@@ -122,6 +124,7 @@ impl Plan<'_> {
             nodes: built,
             edcafs,
             medium,
+            tree,
             eifs: scenario.air.eifs,
             beacons,
             wire_up: self.wire(&flows, 1),
@@ -225,29 +228,39 @@ impl Plan<'_> {
             max_streams: streams,
             ..Capabilities::default()
         };
-        let config = self.rate_config(ACCESS_POINT)?;
+        let config: RateConfig = slot_config(&self.scheme.rate, "rate")?;
         let mut rate = config.build(&default, seed_for(self.seed, Purpose::Queue, 1 << 32))?;
         for (index, station) in scenario.stations.iter().enumerate() {
             let number = StationId(index as u16 + 1);
             rate.set_capabilities(number, &self.capabilities(station, streams))?;
         }
         let path = &scenario.access_point.path;
-        let queue = self.queue(&self.scheme.queue, path, ACCESS_POINT)?;
+        let queue = self.queue(&self.scheme.queue, path, &config, ACCESS_POINT)?;
         let feed = Feed::new(self.wire(flows, 0));
         self.node(ACCESS_POINT, queue, rate, path, scenario.air.standard, feed)
     }
 
-    fn station(&self, node: StationId) -> Result<Node, BuildError> {
+    /// A station sends as `[uplink]` says; a relay, which stands in for the access point, as that does.
+    fn station(&self, node: StationId, tree: &Tree) -> Result<Node, BuildError> {
         let scenario = self.scenario;
         let uplink = &scenario.uplink;
-        let station = &scenario.stations[node.index() - 1];
-        let capabilities = self.capabilities(station, scenario.access_point.streams);
-        let config = self.rate_config(node)?;
-        let mut rate = config
-            .build(&capabilities, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
-        rate.set_capabilities(ACCESS_POINT, &capabilities)?;
-        let queue = self.queue(&uplink.queue, &uplink.path, node)?;
-        self.node(node, queue, rate, &uplink.path, station.standard, Feed::new(Wire::none()))
+        let (queue, rate, path) = if tree.is_relay(node) {
+            (None, None, &scenario.access_point.path)
+        } else {
+            (uplink.queue.as_ref(), uplink.rate.as_ref(), &uplink.path)
+        };
+        let station_of = |link: StationId| &scenario.stations[link.index() - 1];
+        let capabilities_of = |link| self.capabilities(station_of(link), scenario.access_point.streams);
+        let own = capabilities_of(node);
+        let config: RateConfig = slot_config(rate.unwrap_or(&self.scheme.rate), "rate")?;
+        let mut rate =
+            config.build(&own, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
+        rate.set_capabilities(tree.parent(node), &own)?;
+        for child in tree.children(node) {
+            rate.set_capabilities(child, &capabilities_of(child))?;
+        }
+        let queue = self.queue(queue.unwrap_or(&self.scheme.queue), path, &config, node)?;
+        self.node(node, queue, rate, path, station_of(node).standard, Feed::new(Wire::none()))
     }
 
     fn neighbour(&self, node: StationId, network: &scenario::Neighbour) -> Result<Node, BuildError> {
@@ -267,6 +280,7 @@ impl Plan<'_> {
         &self,
         slot: &scenario::Slot,
         path: &Path,
+        rate: &RateConfig,
         node: StationId,
     ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
         let mut config: QueueConfig = slot_config(slot, "queue")?;
@@ -279,7 +293,7 @@ impl Plan<'_> {
             _ => {}
         }
         if let QueueConfig::Wqm(wqm) = &mut config {
-            self.fit_wqm(wqm, slot, path, node)?;
+            self.fit_wqm(wqm, slot, path, rate);
         }
         if let QueueConfig::Fifo(fifo) = &mut config
             && path.driver_queue == Some(0)
@@ -310,25 +324,18 @@ impl Plan<'_> {
         config: &mut WqmConfig,
         slot: &scenario::Slot,
         path: &Path,
-        node: StationId,
-    ) -> Result<(), BuildError> {
+        rate: &RateConfig,
+    ) {
         let given = |key: &str| slot.parameters().contains_key(key);
         if !given("subframes") {
             let is_pipe = Medium::pipe(self.scenario).is_some();
             config.subframes = if is_pipe { 1 } else { path.max_ampdu_mpdus };
         }
         if !given("interval")
-            && let RateConfig::MinstrelHt(minstrel) = self.rate_config(node)?
+            && let RateConfig::MinstrelHt(minstrel) = rate
         {
             config.interval = minstrel.update_interval;
         }
-        Ok(())
-    }
-
-    /// The rate control of the access point or a station.
-    fn rate_config(&self, node: StationId) -> Result<RateConfig, BuildError> {
-        let of_stations = self.scenario.uplink.rate.as_ref().filter(|_| node != ACCESS_POINT);
-        slot_config(of_stations.unwrap_or(&self.scheme.rate), "rate")
     }
 
     fn node(

@@ -18,6 +18,7 @@ pub mod pcap;
 mod random;
 mod recording;
 pub mod run;
+mod topology;
 mod view;
 mod wire;
 

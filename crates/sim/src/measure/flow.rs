@@ -8,6 +8,7 @@ use airbound_record::{
 };
 use airbound_units::{ByteCount, Instant, Span};
 
+use super::journey::{self, Journey};
 use crate::flow::source::FrameStart;
 use crate::flow::{Ends, Flow};
 use crate::packet::{Kind, Packet};
@@ -183,6 +184,7 @@ impl FlowMeter {
         &mut self,
         packet: &Packet,
         row: &PacketRow,
+        journey: Option<&Journey>,
         measured: bool,
         counts_bytes: bool,
     ) {
@@ -193,10 +195,10 @@ impl FlowMeter {
         }
         if measured {
             self.measured.delivered += 1;
-            if let Some(split) = Split::of(row) {
+            if let Some(split) = journey.map_or_else(|| Split::of(row), |journey| journey.until(row)) {
                 self.latency.record(&split);
             }
-            self.wifi.record(row.completed - row.enqueued);
+            self.wifi.record(journey::wifi_latency(journey, row));
         }
     }
 
