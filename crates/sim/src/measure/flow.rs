@@ -9,8 +9,8 @@ use airbound_record::{
 use airbound_units::{ByteCount, Instant, Span};
 
 use super::journey::{self, Journey};
+use crate::flow::Flow;
 use crate::flow::source::FrameStart;
-use crate::flow::{Ends, Flow};
 use crate::packet::{Kind, Packet};
 
 /// Packets by fate.
@@ -62,8 +62,6 @@ pub(crate) struct FlowMeter {
     latency: FlowLatency,
     /// From entering the queue to the acknowledgement: what LAST-PQ calls latency.
     wifi: LatencyHistogram,
-    /// What the sender of a connection measured.
-    round_trips: Option<LatencyHistogram>,
     frames: Option<Frames>,
     open: VecDeque<OpenFrame>,
     window: Window,
@@ -80,7 +78,6 @@ struct Window {
 
 impl FlowMeter {
     pub(crate) fn new(flow: Flow, has_frames: bool, deadline: Option<Span>) -> Self {
-        let is_connection = matches!(flow.ends, Ends::Data(_));
         Self {
             flow,
             deadline,
@@ -90,7 +87,6 @@ impl FlowMeter {
             goodput: ByteCount::ZERO,
             latency: FlowLatency::new(),
             wifi: LatencyHistogram::new(Resolution::Fine),
-            round_trips: is_connection.then(|| LatencyHistogram::new(Resolution::Fine)),
             frames: has_frames.then(Frames::default),
             open: VecDeque::new(),
             window: Window {
@@ -134,10 +130,6 @@ impl FlowMeter {
 
     pub(crate) const fn wifi_latency(&self) -> &LatencyHistogram {
         &self.wifi
-    }
-
-    pub(crate) const fn round_trips(&self) -> Option<&LatencyHistogram> {
-        self.round_trips.as_ref()
     }
 
     pub(crate) const fn frames(&self) -> Option<&Frames> {
@@ -215,8 +207,8 @@ impl FlowMeter {
     }
 
     pub(super) fn on_round_trip(&mut self, round_trip: Span, measured: bool) {
-        if measured && let Some(round_trips) = &mut self.round_trips {
-            round_trips.record(round_trip);
+        if measured {
+            self.latency.record_round_trip(round_trip);
         }
     }
 
