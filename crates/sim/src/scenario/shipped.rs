@@ -39,6 +39,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "walking",
     "uplink-video",
     "dense",
+    "wqm-one-hop",
     "vht-saturated-n1",
     "vht-saturated-n5",
     "vht-saturated-n20",
