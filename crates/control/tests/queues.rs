@@ -231,7 +231,8 @@ fn wqm_keeps_its_promises() {
 #[test]
 fn wqm_keeps_its_bounds() {
     bolero::check!().with_type::<Vec<Op>>().for_each(|ops| {
-        let mut checked = Checked::new("kind = \"wqm\"\ninterval = \"20 ms\"\nsubframes = 8\nmax-packets = 40");
+        let mut checked =
+            Checked::new("kind = \"wqm\"\ninterval = \"20 ms\"\nsubframes = 8\nmax-packets = 40");
         for op in ops {
             checked.apply(op);
             if let Some(due) = checked.queue.channel_deadline().filter(|due| *due <= checked.now) {

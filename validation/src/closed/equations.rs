@@ -53,13 +53,7 @@ fn buffer_rows() -> Result<Vec<ValidationRow>, RateError> {
             equations::round_trip(fastest, 64).as_millis_f64(),
             "the text says about 1.9 ms; equations 6 and 7 with Table 1 give 1.78",
         ),
-        printed(
-            "B_max",
-            "packets",
-            95.0,
-            packets as f64,
-            "95 follows from the rounded 1.9 ms",
-        ),
+        printed("B_max", "packets", 95.0, packets as f64, "95 follows from the rounded 1.9 ms"),
         printed(
             "lower limit of the drain time (ARTT at 6.5 Mb/s, 1 subframe)",
             "ms",

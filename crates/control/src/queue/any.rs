@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AggregateBound, Backlog, Codel, CodelConfig, Direction, Fifo, FifoConfig, FqCodel, FqCodelAirtime,
-    FqCodelAirtimeConfig, FqCodelConfig, Pie, PieConfig, Queue, Readiness, RoundRobin, RoundRobinConfig, Wqm, WqmConfig,
+    FqCodelAirtimeConfig, FqCodelConfig, Pie, PieConfig, Queue, Readiness, RoundRobin, RoundRobinConfig, Wqm,
+    WqmConfig,
 };
 use crate::error::ConfigError;
 use crate::payload::{Dropped, Payload, StationId};

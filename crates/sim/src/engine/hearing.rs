@@ -44,7 +44,8 @@ impl Simulation {
         let heard = owner.hearing;
         let elapsed = self.now.since(heard.since);
         // What ended in this time may have begun before it.
-        let share = |span: Span| (!elapsed.is_zero()).then(|| (span.as_secs_f64() / elapsed.as_secs_f64()).min(1.0));
+        let share =
+            |span: Span| (!elapsed.is_zero()).then(|| (span.as_secs_f64() / elapsed.as_secs_f64()).min(1.0));
         let (busy, own) = (share(self.busy - heard.busy), share(owner.own - heard.own));
         owner.link.on_channel(self.now, busy, own);
         self.listen(node);

@@ -8,8 +8,8 @@ use airbound_record::{
 };
 use airbound_units::{ByteCount, Instant, Span};
 
-use crate::flow::{Ends, Flow};
 use crate::flow::source::FrameStart;
+use crate::flow::{Ends, Flow};
 use crate::packet::{Kind, Packet};
 
 /// Packets by fate.

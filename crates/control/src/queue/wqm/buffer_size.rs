@@ -260,7 +260,10 @@ mod tests {
         assert!(!size.on_interval(&seen).bloated);
         let shared = size.on_interval(&Observation { free: Some(0.5), ..seen });
         assert_eq!((shared.bloated, shared.drain_time), (true, Some(Span::from_millis(4))));
-        assert_eq!(size.on_interval(&Observation { free: None, ..seen }).drain_time, Some(Span::from_millis(2)));
+        assert_eq!(
+            size.on_interval(&Observation { free: None, ..seen }).drain_time,
+            Some(Span::from_millis(2))
+        );
         assert_eq!(size.on_interval(&Observation { free: Some(0.0), ..seen }).drain_time, Some(Span::MAX));
         let zero = Observation { rate: Some(BitRate::ZERO), ..seen };
         assert_eq!(size.on_interval(&zero).drain_time, Some(Span::MAX));
@@ -273,9 +276,8 @@ mod tests {
 
     #[test]
     fn the_first_rate_decides_where_it_begins() {
-        let new = |subframes| {
-            BufferSize::new(WqmConfig { subframes, ..WqmConfig::default() }).expect("valid")
-        };
+        let new =
+            |subframes| BufferSize::new(WqmConfig { subframes, ..WqmConfig::default() }).expect("valid");
         let mut size = new(32);
         assert_eq!((size.packets(), size.on_interval(&waiting(9000)).changed), (95, false));
         size.begin(BitRate::from_mbps(65), None);

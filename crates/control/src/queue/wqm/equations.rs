@@ -127,8 +127,8 @@ mod tests {
             (7, GuardInterval::Ns800, 32),
             (15, GuardInterval::Ns400, 32),
         ];
-        let packets = rates
-            .map(|(mcs, guard, frames)| bandwidth_delay_product(ht(mcs, Width::Mhz20, guard), frames));
+        let packets =
+            rates.map(|(mcs, guard, frames)| bandwidth_delay_product(ht(mcs, Width::Mhz20, guard), frames));
         // At 13 Mb/s: 13 b/us x (438 + 30286.8 + 768) us; at 65: 65 x (438 + 6057.4 + 153.6); at 144.4: 144.4 x 3234.5 us.
         assert_eq!(packets, [1, 34, 36, 38]);
     }
