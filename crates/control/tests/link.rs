@@ -27,6 +27,7 @@ enum Op {
     Next { category: u8, micros: u16, grants: u8 },
     Report { which: u8, acknowledged: u64, transmissions: u8, airtime: Option<u16> },
     Received { station: u8, category: u8, micros: u16 },
+    Channel { busy: Option<f64>, own: Option<f64> },
     Signal { station: u8, decibels: i8 },
     Dictated { station: u8, kbps: u32 },
     Pass { micros: u32 },
@@ -344,9 +345,12 @@ impl Checked {
             }
             Op::Signal { station: of, decibels } => {
                 let snr = Some(Decibel::new(f64::from(decibels)));
-                let busy = Some(f64::from(decibels) / 60.0);
-                let stats = LinkStats { snr, busy, ..LinkStats::default() };
-                self.link.on_link_stats(self.now, station(of), &stats);
+                self.link.on_link_stats(self.now, station(of), &LinkStats { snr, ..LinkStats::default() });
+            }
+            Op::Channel { busy, own } => {
+                self.link.on_channel(self.now, busy, own);
+                // Whoever asks to be told has been told.
+                assert!(self.link.channel_deadline().is_none_or(|due| due > self.now || due == Instant::MAX));
             }
             Op::Dictated { station: of, kbps } => {
                 let rate = BitRate::from_kbps(u64::from(kbps));

@@ -132,8 +132,13 @@ impl Comparison {
     #[must_use]
     pub fn headline(&self) -> Grid {
         let video = self.any(&self.focus, |flow| flow.fps);
+        // Who watches video cares for frames; of a transfer the round trip is what others report.
+        let round_trips = !video && self.any(&self.focus, |flow| flow.rtt_ms.and_then(|rtt| rtt.p50));
         let mut columns = vec!["scheme", "goodput Mb/s"];
         columns.extend(LATENCIES.map(|(name, _)| name));
+        if round_trips {
+            columns.extend(["RTT p50 ms", "RTT p95 ms"]);
+        }
         columns.push("loss %");
         if video {
             columns.push("FPS");
@@ -145,6 +150,10 @@ impl Comparison {
                 |value: &dyn Fn(&FlowSummary) -> Option<f64>| spread(scheme.flow_spread(&self.focus, value));
             let mut row = vec![self.labelled(scheme).into(), flow(&|flow| Some(flow.goodput_mbps))];
             row.extend(LATENCIES.iter().map(|(_, latency)| flow(&|flow| latency(&flow.latency_ms))));
+            if round_trips {
+                row.push(flow(&|flow| flow.rtt_ms.and_then(|rtt| rtt.p50)));
+                row.push(flow(&|flow| flow.rtt_ms.and_then(|rtt| rtt.p95)));
+            }
             row.push(flow(&|flow| flow.loss_rate.map(|rate| 100.0 * rate)));
             if video {
                 row.push(flow(&|flow| flow.fps));

@@ -41,6 +41,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "dense",
     "multi-hop",
     "parking-lot",
+    "wqm-one-hop",
     "vht-saturated-n1",
     "vht-saturated-n5",
     "vht-saturated-n20",
