@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use airbound_record::{
-    AirSummary, Direction, Fate, FlowSummary, FrameFate, FrameRow, Jain, LatencyStats, PacketCounts,
+    AirSummary, DemandSummary, Direction, Fate, FlowSummary, FrameFate, FrameRow, Jain, LatencyStats, PacketCounts,
     PacketRow, Performance, RunInfo, Scheme, SeriesRow, StationSummary, Summary, TxopKind, TxopRow,
 };
 use airbound_units::{BitRate, ByteCount, Instant};
@@ -164,6 +164,12 @@ pub fn summary() -> Summary {
                 fps: Some(29.95),
                 frame_latency_ms: Some(latency),
                 stall_rate: Some(0.0),
+                demand: Some(DemandSummary {
+                    latency_ms: 20.0,
+                    percentile: 95.0,
+                    measured_ms: Some(17.25),
+                    met_share: Some(0.95),
+                }),
             },
             FlowSummary {
                 name: "bulk \"1\"".to_owned(),
@@ -179,6 +185,7 @@ pub fn summary() -> Summary {
                 fps: None,
                 frame_latency_ms: None,
                 stall_rate: None,
+                demand: None,
             },
         ],
         stations: vec![StationSummary {

@@ -8,6 +8,7 @@ use airbound_record::{
 };
 use airbound_units::{ByteCount, Instant, Span};
 
+use super::demand::DemandMeter;
 use crate::flow::Flow;
 use crate::flow::source::FrameStart;
 use crate::packet::{Kind, Packet};
@@ -61,6 +62,7 @@ pub(crate) struct FlowMeter {
     latency: FlowLatency,
     /// From entering the queue to the acknowledgement: what LAST-PQ calls latency.
     wifi: LatencyHistogram,
+    demand: Option<DemandMeter>,
     frames: Option<Frames>,
     open: VecDeque<OpenFrame>,
     window: Window,
@@ -86,6 +88,7 @@ impl FlowMeter {
             goodput: ByteCount::ZERO,
             latency: FlowLatency::new(),
             wifi: LatencyHistogram::new(Resolution::Fine),
+            demand: None,
             frames: has_frames.then(Frames::default),
             open: VecDeque::new(),
             window: Window {
@@ -95,6 +98,15 @@ impl FlowMeter {
                 latency: LatencyHistogram::new(Resolution::Coarse),
             },
         }
+    }
+
+    /// Measures against a demand too.
+    pub(crate) fn under_demand(self, demand: Option<DemandMeter>) -> Self {
+        Self { demand, ..self }
+    }
+
+    pub(crate) const fn demand(&self) -> Option<&DemandMeter> {
+        self.demand.as_ref()
     }
 
     pub(crate) const fn details(&self) -> &Flow {
@@ -188,7 +200,11 @@ impl FlowMeter {
             if let Some(split) = Split::of(row) {
                 self.latency.record(&split);
             }
-            self.wifi.record(row.completed - row.enqueued);
+            let wifi = row.completed - row.enqueued;
+            self.wifi.record(wifi);
+            if let Some(demand) = &mut self.demand {
+                demand.on_completion(row.completed, wifi);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! What is counted while a run goes on.
 
 mod air;
+mod demand;
 mod flow;
 mod summary;
 
@@ -14,6 +15,7 @@ use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
 
 pub(crate) use air::AirMeter;
+pub(crate) use demand::DemandMeter;
 pub(crate) use flow::FlowMeter;
 
 use crate::engine::{ACCESS_POINT, Arrival, OnAir};
