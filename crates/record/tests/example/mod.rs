@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use airbound_record::{
-    AirSummary, DemandSummary, Direction, Fate, FlowSummary, FrameFate, FrameRow, Jain, LatencyStats, PacketCounts,
-    PacketRow, Performance, RunInfo, Scheme, SeriesRow, StationSummary, Summary, TxopKind, TxopRow,
+    AirSummary, DemandSummary, Direction, Fate, FlowSummary, FrameFate, FrameRow, Jain, LatencyStats,
+    PacketCounts, PacketRow, Performance, RunInfo, Scheme, SeriesRow, StationSummary, Summary, TxopKind,
+    TxopRow,
 };
 use airbound_units::{BitRate, ByteCount, Instant};
 
