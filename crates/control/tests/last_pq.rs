@@ -143,37 +143,63 @@ fn a_flow_that_is_not_urgent_is_served_in_its_default_turn() {
     assert_eq!((protection.packets, protection.urgent), (2, 0));
 }
 
-#[test]
-fn what_is_served_as_urgent_is_charged() {
-    let mut desk = Desk::new(Desk::ath9k());
+/// Lets the phone's VR flow be served as urgent 20 times, with 1 ms of airtime each, then come afresh.
+fn indebted(config: LastPqConfig) -> Desk {
+    let mut desk = Desk::new(config);
     desk.demand(VR, 20);
-    desk.send(PHONE, VR, 30);
-    desk.send(PHONE, BULK, 60);
+    desk.send(PHONE, BULK, 100);
+    desk.send(LAPTOP, OTHER, 100);
+    desk.send(PHONE, VR, 20);
     desk.now += millis(30);
-    assert_eq!(desk.serve(20), Some((PHONE, vec![VR; 20])));
-    desk.queue.set_demand(desk.now, VR, None).expect("a removal");
-    // The other flow catches up with the 20 packets first.
-    let (_, flows) = desk.serve(40).expect("both wait");
-    assert_eq!(flows.iter().take(18).filter(|flow| **flow == VR).count(), 0);
-    assert!(flows.contains(&VR), "{flows:?}");
-
-    // And so do other stations with its airtime.
-    let mut desk = Desk::new(Desk::ath9k());
-    desk.demand(VR, 20);
-    desk.send(PHONE, VR, 30);
-    desk.send(LAPTOP, OTHER, 60);
-    desk.now += millis(30);
-    for _ in 0..10 {
-        assert_eq!(desk.serve(1).map(|(station, _)| station), Some(PHONE));
+    for _ in 0..20 {
+        assert_eq!(desk.serve(1), Some((PHONE, vec![VR])));
         desk.charge(PHONE, millis(1));
     }
-    desk.queue.set_demand(desk.now, VR, None).expect("a removal");
+    desk.send(PHONE, VR, 20);
+    desk
+}
+
+/// How many turns of 1 ms the laptop has before the phone is served.
+fn turns_of_the_laptop(desk: &mut Desk) -> usize {
     let mut turns = 0;
-    while desk.serve(1).map(|(station, _)| station) == Some(LAPTOP) {
+    while desk.next() == Some(LAPTOP) {
+        assert_eq!(desk.serve(1), Some((LAPTOP, vec![OTHER])));
         desk.charge(LAPTOP, millis(1));
         turns += 1;
     }
-    assert!((8..=12).contains(&turns), "{turns}");
+    turns
+}
+
+#[test]
+fn what_is_served_as_urgent_is_charged() {
+    let mut desk = indebted(Desk::ath9k());
+    let turns = turns_of_the_laptop(&mut desk);
+    assert!((18..=22).contains(&turns), "{turns}: it catches up with 20 ms");
+    // The phone's other flow catches up with 20 packets, too.
+    let (_, flows) = desk.serve(25).expect("both wait");
+    assert!(flows.iter().take(18).all(|flow| *flow == BULK) && flows.contains(&VR), "{flows:?}");
+}
+
+#[test]
+fn the_debt_of_a_station_may_be_bounded() {
+    let mut desk = indebted(LastPqConfig { most_debt: Some(millis(4)), ..Desk::ath9k() });
+    let turns = turns_of_the_laptop(&mut desk);
+    assert!((3..=6).contains(&turns), "{turns}");
+}
+
+#[test]
+fn whose_demand_is_removed_begins_anew() {
+    let mut desk = indebted(Desk::ath9k());
+    desk.queue.set_demand(desk.now, VR, None).expect("a removal");
+    assert!(turns_of_the_laptop(&mut desk) <= 1);
+    let (_, flows) = desk.serve(4).expect("both wait");
+    assert!(flows.contains(&VR), "{flows:?}");
+    // While another flow of the station is protected, the station owes what it owed.
+    let mut desk = indebted(Desk::ath9k());
+    desk.demand(BULK, 1000);
+    desk.send(PHONE, BULK, 1);
+    desk.queue.set_demand(desk.now, VR, None).expect("a removal");
+    assert!(turns_of_the_laptop(&mut desk) > 15);
 }
 
 #[test]

@@ -13,7 +13,7 @@ const WINDOW: Span = Span::from_secs(1);
 #[derive(Debug, Clone)]
 pub(crate) struct DemandMeter {
     schedule: DemandSchedule,
-    /// The demand of the last completion, and the latencies since it was made.
+    /// The demand of the last completion that was under one, and the latencies since it was made.
     demand: Option<Demand>,
     latencies: LatencyHistogram,
     /// The current second, and its latencies.
@@ -46,8 +46,14 @@ impl DemandMeter {
         }
         let demand = self.schedule.at(now);
         if demand != self.demand {
-            // What was measured under another demand says nothing of this one.
             self.close_window();
+        }
+        if demand.is_none() {
+            // What was demanded last stays as it was measured then.
+            return;
+        }
+        if demand != self.demand {
+            // What was measured under another demand says nothing of this one.
             self.latencies.clear();
             self.demand = demand;
         }
@@ -65,11 +71,12 @@ impl DemandMeter {
         self.window.clear();
     }
 
-    /// What it came to at the end of a run, if anything was demanded then.
+    /// What it came to at the end of a run, if anything was ever demanded.
     pub(super) fn summary(&self) -> Option<DemandSummary> {
         let mut last = self.clone();
         last.close_window();
-        let demand = self.demand.or_else(|| self.schedule.at(Span::MAX))?;
+        let demand =
+            self.demand.or_else(|| self.schedule.steps().iter().rev().find_map(|(_, demand)| *demand))?;
         let measured = self.latencies.quantile(demand.percentile() / 100.0);
         Some(DemandSummary {
             latency_ms: demand.latency().as_millis_f64(),
