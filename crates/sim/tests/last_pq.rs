@@ -4,6 +4,7 @@ mod simulate;
 
 use airbound_record::{DemandSummary, PacketRow};
 use airbound_sim::Outcome;
+use airbound_units::Span;
 use simulate::{flow, observed, run};
 
 /// LAST-PQ's setting (Sec. III): 162 Mb/s to the phone, 405 Mb/s to each client, a VR stream of 45 Mb/s in `category`.
@@ -135,6 +136,26 @@ fn a_demand_may_change_while_it_runs() {
     // The last one that was demanded.
     let demand = demand_of(&outcome, "vr");
     assert_eq!((demand.latency_ms, demand.percentile), (15.0, 95.0));
+}
+
+#[test]
+fn the_controller_can_be_watched() {
+    let scenario = simulate::scenario(&setting("\"last-pq\"", "\"20 ms\"", "bk", CONGESTION));
+    let (mut run, _) = simulate::prepare(&scenario);
+    let mut permitted = Vec::new();
+    while run.advance(Span::from_millis(100)) {
+        let protection = run.protection(0).expect("a demand");
+        assert!((Span::from_millis(1)..=Span::from_millis(20)).contains(&protection.permitted));
+        assert!(protection.urgent <= protection.packets);
+        permitted.push(protection.permitted);
+        assert_eq!(run.protection(1), None, "a bulk flow");
+    }
+    permitted.sort_unstable();
+    permitted.dedup();
+    assert!(permitted.len() > 50, "it adapts");
+    let protection = run.protection(0).expect("a demand");
+    // In debt as the phone is, it is served as urgent or not at all.
+    assert!(protection.urgent * 10 > protection.packets * 9, "{protection:?}");
 }
 
 #[test]
