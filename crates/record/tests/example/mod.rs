@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use airbound_record::{
-    AirSummary, Direction, Fate, FlowSummary, FrameFate, FrameRow, HopRow, Jain, LatencyStats, PacketCounts,
-    PacketRow, Performance, RunInfo, Scheme, SeriesRow, StationSummary, Summary, TxopKind, TxopRow,
+    AirSummary, DemandSummary, Direction, Fate, FlowSummary, FrameFate, FrameRow, HopRow, Jain, LatencyStats,
+    PacketCounts, PacketRow, Performance, RunInfo, Scheme, SeriesRow, StationSummary, Summary, TxopKind,
+    TxopRow,
 };
 use airbound_units::{BitRate, ByteCount, Instant};
 
@@ -186,6 +187,12 @@ pub fn summary() -> Summary {
                 fps: Some(29.95),
                 frame_latency_ms: Some(latency),
                 stall_rate: Some(0.0),
+                demand: Some(DemandSummary {
+                    latency_ms: 20.0,
+                    percentile: 95.0,
+                    measured_ms: Some(17.25),
+                    met_share: Some(0.95),
+                }),
             },
             FlowSummary {
                 name: "bulk \"1\"".to_owned(),
@@ -202,6 +209,7 @@ pub fn summary() -> Summary {
                 fps: None,
                 frame_latency_ms: None,
                 stall_rate: None,
+                demand: None,
             },
         ],
         stations: vec![StationSummary {

@@ -8,6 +8,7 @@ use airbound_record::{
 };
 use airbound_units::{ByteCount, Instant, Span};
 
+use super::demand::DemandMeter;
 use super::journey::{self, Journey};
 use crate::flow::Flow;
 use crate::flow::source::FrameStart;
@@ -62,6 +63,7 @@ pub(crate) struct FlowMeter {
     latency: FlowLatency,
     /// From entering the queue to the acknowledgement: what LAST-PQ calls latency.
     wifi: LatencyHistogram,
+    demand: Option<DemandMeter>,
     frames: Option<Frames>,
     open: VecDeque<OpenFrame>,
     window: Window,
@@ -87,6 +89,7 @@ impl FlowMeter {
             goodput: ByteCount::ZERO,
             latency: FlowLatency::new(),
             wifi: LatencyHistogram::new(Resolution::Fine),
+            demand: None,
             frames: has_frames.then(Frames::default),
             open: VecDeque::new(),
             window: Window {
@@ -96,6 +99,15 @@ impl FlowMeter {
                 latency: LatencyHistogram::new(Resolution::Coarse),
             },
         }
+    }
+
+    /// Measures against a demand too.
+    pub(crate) fn under_demand(self, demand: Option<DemandMeter>) -> Self {
+        Self { demand, ..self }
+    }
+
+    pub(crate) const fn demand(&self) -> Option<&DemandMeter> {
+        self.demand.as_ref()
     }
 
     pub(crate) const fn details(&self) -> &Flow {
@@ -190,7 +202,11 @@ impl FlowMeter {
             if let Some(split) = journey.map_or_else(|| Split::of(row), |journey| journey.until(row)) {
                 self.latency.record(&split);
             }
-            self.wifi.record(journey::wifi_latency(journey, row));
+            let wifi = journey::wifi_latency(journey, row);
+            self.wifi.record(wifi);
+            if let Some(demand) = &mut self.demand {
+                demand.on_completion(row.completed, wifi);
+            }
         }
     }
 

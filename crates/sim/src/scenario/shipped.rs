@@ -32,6 +32,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "vr-multi-flow",
     "vr-multi-client",
     "edca-all-in-vi",
+    "vr-mixed-demands",
     "trace-vr",
     "trace-pipe",
     "trace-snr",
