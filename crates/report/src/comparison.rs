@@ -206,7 +206,7 @@ impl Comparison {
             }
             for scheme in &self.schemes {
                 let cell = |value: &dyn Fn(&DemandSummary) -> Option<f64>| {
-                    spread(scheme.flow_spread(&name, &|flow: &FlowSummary| value(&flow.demand?)))
+                    spread(scheme.flow_spread(&name, |flow: &FlowSummary| value(&flow.demand?)))
                 };
                 grid.rows.push(vec![
                     name.clone().into(),

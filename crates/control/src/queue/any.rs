@@ -54,7 +54,7 @@ impl QueueConfig {
             Self::Pie(config) => AnyQueue::Pie(Pie::new(*config, seed)?),
             Self::FqCodel(config) => AnyQueue::FqCodel(FqCodel::new(*config)?),
             Self::FqCodelAirtime(config) => AnyQueue::FqCodelAirtime(FqCodelAirtime::new(*config)?),
-            Self::LastPq(config) => AnyQueue::LastPq(LastPq::new(*config)?),
+            Self::LastPq(config) => AnyQueue::LastPq(Box::new(LastPq::new(*config)?)),
             Self::RoundRobin(config) => AnyQueue::RoundRobin(RoundRobin::new(*config)?),
         })
     }
@@ -90,7 +90,7 @@ pub enum AnyQueue<P> {
     /// See [`FqCodelAirtime`].
     FqCodelAirtime(FqCodelAirtime<P>),
     /// See [`LastPq`].
-    LastPq(LastPq<P>),
+    LastPq(Box<LastPq<P>>),
     /// See [`RoundRobin`].
     RoundRobin(RoundRobin<P>),
 }
@@ -162,7 +162,7 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
     }
 
     fn expect_lower_queue(&mut self) {
-        each!(self, queue => Queue::<P>::expect_lower_queue(queue));
+        each!(self, queue => queue.expect_lower_queue());
     }
 
     fn on_granted(&mut self, now: Instant, grant: &Grant<P>) {
