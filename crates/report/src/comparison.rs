@@ -1,6 +1,6 @@
 //! Several runs side by side: schemes, each with one or more seeds.
 
-use airbound_record::{FlowSummary, LatencyStats, Summary};
+use airbound_record::{DemandSummary, FlowSummary, LatencyStats, Summary};
 
 use crate::error::ReportError;
 use crate::grid::{Grid, NOTHING, Spread, change, spread};
@@ -201,6 +201,36 @@ impl Comparison {
         Some(grid)
     }
 
+    /// The latency demands, and what became of them under each scheme; `None` where nothing is demanded.
+    #[must_use]
+    pub fn demands(&self) -> Option<Grid> {
+        let mut grid = Grid::new(
+            "Latency demands, from entering the queue to the acknowledgement",
+            &["flow", "scheme", "percentile", "demanded ms", "measured ms", "seconds in which it was met %"],
+            2,
+        );
+        for name in self.flow_names() {
+            if !self.any(&name, |flow| flow.demand.map(|demand| demand.latency_ms)) {
+                continue;
+            }
+            for scheme in &self.schemes {
+                let cell = |value: &dyn Fn(&DemandSummary) -> Option<f64>| {
+                    spread(scheme.flow_spread(&name, |flow: &FlowSummary| value(&flow.demand?)))
+                };
+                grid.rows.push(vec![
+                    name.clone().into(),
+                    self.labelled(scheme).into(),
+                    cell(&|demand| Some(demand.percentile)),
+                    cell(&|demand| Some(demand.latency_ms)),
+                    cell(&|demand| demand.measured_ms),
+                    cell(&|demand| demand.met_share.map(|share| 100.0 * share)),
+                ]);
+            }
+        }
+        grid.note = self.seed_note();
+        (!grid.rows.is_empty()).then_some(grid)
+    }
+
     /// Every flow under every scheme.
     #[must_use]
     pub fn flows(&self) -> Grid {
@@ -330,6 +360,7 @@ impl Comparison {
         if self.schemes.len() == 1 && self.flow_names().len() > 1 {
             grids.push(self.every_flow());
         }
+        grids.extend(self.demands());
         grids.extend(self.costs());
         grids.iter().map(|grid| grid.to_text(width)).collect::<Vec<_>>().join("\n")
     }
