@@ -24,6 +24,11 @@ impl View {
         let parts = &simulation.parts;
         let senders =
             parts.connections.iter().map(|connection| (connection.data, connection.sender.metrics()));
-        Self { backlog: parts.nodes[ACCESS_POINT.index()].link.backlog(), senders: senders.collect() }
+        let link = &parts.nodes[ACCESS_POINT.index()].link;
+        let buffer_size = match link.queue() {
+            AnyQueue::Wqm(queue) => Some(queue.buffer_size(Category::Be).packets()),
+            _ => None,
+        };
+        Self { backlog: link.backlog(), buffer_size, senders: senders.collect() }
     }
 }
