@@ -71,11 +71,12 @@ impl Study for Bloat {
                 "1000 packets in the queue and 123 in the driver hold 1.63 MB of payload",
             ),
         ];
-        let chart = |y: &str, points: Vec<(f64, f64)>, what: &str| Chart {
+        let chart = |y: &str, points: Vec<(f64, f64)>, level: (&str, f64), what: &str| Chart {
             kind: ChartKind::Lines(Lines {
                 x: "time (s)".to_owned(),
                 y: y.to_owned(),
                 lines: vec![Line::whole("FIFO 1000", points)],
+                levels: vec![(level.0.to_owned(), level.1)],
                 ..Lines::default()
             }),
             caption: format!("Fig. 1: {what}, one flow at 6.5 Mb/s."),
@@ -86,9 +87,19 @@ impl Study for Bloat {
                 .to_owned(),
             tables: Vec::new(),
             charts: vec![
-                chart("congestion window (MB)", window, "the sender's window"),
-                chart("round-trip time (ms)", rtt, "the smoothed round-trip time"),
-                chart("packets", backlog, "packets waiting at the sender, driver included"),
+                chart("congestion window (MB)", window, ("paper: 1.6 MB", 1.6), "the sender's window"),
+                chart(
+                    "round-trip time (ms)",
+                    rtt,
+                    ("paper: above 2 s", 2000.0),
+                    "the smoothed round-trip time",
+                ),
+                chart(
+                    "packets",
+                    backlog,
+                    ("transmit queue 1000", 1000.0),
+                    "packets waiting at the sender, driver included",
+                ),
             ],
         };
         Part { rows, chapter }

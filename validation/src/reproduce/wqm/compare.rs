@@ -17,6 +17,8 @@ pub(super) struct Comparison {
     /// What the charts redraw.
     pub(super) figures: &'static str,
     pub(super) groups: Vec<(String, Setting)>,
+    /// Round-trip times that the paper prints: the number of the setting, the scheme, ms.
+    pub(super) printed: &'static [(usize, &'static str, f64)],
     /// The claims.
     pub(super) rows: fn(&Table) -> Vec<ValidationRow>,
 }
@@ -131,7 +133,7 @@ impl Table {
         grid
     }
 
-    fn charts(&self, figures: &str) -> Vec<Chart> {
+    fn charts(&self, figures: &str, printed: &[(usize, &str, f64)]) -> Vec<Chart> {
         let mut charts: Vec<Chart> = (0..self.len())
             .map(|group| {
                 let lines =
@@ -142,11 +144,18 @@ impl Table {
                     logarithmic: true,
                     top: Some(100.0),
                     lines: lines.collect(),
+                    // A mean stands in the middle.
+                    marks: printed
+                        .iter()
+                        .filter(|(setting, ..)| *setting == group)
+                        .map(|(_, name, ms)| (format!("paper: {name} {ms} ms"), (*ms, 50.0)))
+                        .collect(),
                     ..Lines::default()
                 });
                 Chart { kind, caption: format!("{figures}: round-trip time, {}.", self.name(group)) }
             })
             .collect();
+        charts.extend(self.flow_charts(figures));
         let series = SCHEMES.iter().enumerate().map(|(place, scheme)| {
             let bars = self.cells.iter().map(|(_, cells)| {
                 cells.get(place).and_then(Option::as_ref).map(|figures| figures.goodput.bar())
@@ -160,6 +169,32 @@ impl Table {
         });
         charts.push(Chart { kind, caption: format!("{figures}: goodput of all flows, range over seeds.") });
         charts
+    }
+}
+
+impl Table {
+    /// Where flows go to different nodes: the round-trip time of each.
+    fn flow_charts(&self, figures: &str) -> Vec<Chart> {
+        let flows = self.of(0, WQM).map_or(0, |figures| figures.flows.len());
+        let name = |flow: usize| self.of(0, WQM).and_then(|figures| figures.flows.get(flow)).cloned();
+        let differ = name(0).is_some_and(|name| name.starts_with("hops"));
+        let all = (0..flows).filter(|_| differ).filter_map(|flow| Some((flow, name(flow)?)));
+        all.map(|(flow, name)| {
+            let series = SCHEMES.iter().map(|scheme| {
+                let bar = |group| Some(self.of(group, *scheme)?.rtt_ms.get(flow)?.bar());
+                (scheme.name.to_owned(), (0..self.len()).map(bar).collect())
+            });
+            let kind = ChartKind::Bars(Bars {
+                y: "round-trip time (ms)".to_owned(),
+                groups: self.cells.iter().map(|(name, _)| name.clone()).collect(),
+                series: series.collect(),
+            });
+            Chart {
+                kind,
+                caption: format!("{figures}: mean round-trip time of the flow {name}, range over seeds."),
+            }
+        })
+        .collect()
     }
 }
 
@@ -182,7 +217,7 @@ impl Study for Comparison {
             title: self.title.to_owned(),
             text: self.text.to_owned(),
             tables: vec![table.grid(self.title)],
-            charts: table.charts(self.figures),
+            charts: table.charts(self.figures, self.printed),
         };
         Part { rows: (self.rows)(&table), chapter }
     }

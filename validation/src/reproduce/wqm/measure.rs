@@ -58,6 +58,8 @@ impl Value {
 /// What a case came to.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Figures {
+    /// Names of the flows.
+    pub(super) flows: Vec<String>,
     /// Round-trip time of each flow, ms.
     pub(super) rtt_ms: Vec<Value>,
     /// 99th percentile of all round-trip times, ms; the largest of the flows.
@@ -85,7 +87,9 @@ impl Figures {
                 .and_then(pick)
                 .unwrap_or(0.0)
         };
+        let names = runs.first().map(|run| run.outcome.summary.flows.iter().map(|flow| flow.name.clone()));
         Self {
+            flows: names.map(Iterator::collect).unwrap_or_default(),
             rtt_ms: (0..flows).map(|flow| over_runs(&|run| rtt(run, flow, |stats| stats.mean))).collect(),
             rtt_p99_ms: over_runs(&|run| {
                 (0..flows).map(|flow| rtt(run, flow, |stats| stats.p99)).fold(0.0, f64::max)

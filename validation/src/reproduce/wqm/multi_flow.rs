@@ -27,6 +27,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
             text: "One, three and five bulk TCP flows between the same two nodes.",
             figures: "Fig. 15 and 16",
             groups: flows(Setting::USUAL),
+            printed: &[],
             rows: flow_rows,
         }),
         Box::new(Comparison {
@@ -35,6 +36,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
             text: "The same with A-MPDU switched off.",
             figures: "Fig. 17 and 18",
             groups: flows(Setting { aggregation: false, ..Setting::USUAL }),
+            printed: &[],
             rows: no_aggregation_rows,
         }),
         Box::new(Comparison {
@@ -50,6 +52,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
                     (rate.name().to_owned(), setting)
                 })
                 .collect(),
+            printed: &[],
             rows: parking_rows,
         }),
     ]

@@ -26,6 +26,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
                    contend in one channel. Every node runs the scheme.",
             figures: "Fig. 7 and 8",
             groups: hops(Setting::USUAL),
+            printed: &[(2, "PIE", 261.3), (2, "WQM", 49.47)],
             rows: hop_rows,
         }),
         Box::new(Comparison {
@@ -34,6 +35,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
             text: "A-MPDU switched off on every node, as for a receiver that cannot take aggregates.",
             figures: "Fig. 9 and 10",
             groups: hops(Setting { aggregation: false, ..Setting::USUAL }),
+            printed: &[],
             rows: no_aggregation_rows,
         }),
         Box::new(Comparison {
@@ -45,6 +47,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
                 .into_iter()
                 .map(|distance_m| (format!("{distance_m} m"), Setting { distance_m, ..Setting::USUAL }))
                 .collect(),
+            printed: &[],
             rows: distance_rows,
         }),
         Box::new(Comparison {
@@ -56,6 +59,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
                 .into_iter()
                 .map(|seconds| (format!("{seconds} s"), Setting { seconds, ..Setting::USUAL }))
                 .collect(),
+            printed: &[],
             rows: short_rows,
         }),
     ]

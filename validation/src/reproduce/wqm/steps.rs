@@ -23,6 +23,19 @@ fn case(scheme: Scheme) -> Case {
     Case { setting: Setting::USUAL, scheme }
 }
 
+/// A rule of which the buffer size is looked at.
+fn looked_at(rule: Scheme, effort: Effort) -> Experiment {
+    let setting = Setting { seconds: effort.seconds(100, 8), ..Setting::USUAL };
+    Experiment::plain(setting.trial(rule, 1)).looking(Span::from_millis(50))
+}
+
+/// The mean buffer size of a run.
+fn mean_size(run: &Measured) -> Option<f64> {
+    let sizes: Vec<f64> =
+        run.views.iter().filter_map(|(_, view)| view.buffer_size).map(|size| size as f64).collect();
+    (!sizes.is_empty()).then(|| sizes.iter().sum::<f64>() / sizes.len() as f64)
+}
+
 /// One flow at 65 Mb/s, of which buffer size and queue are looked at (Fig. 4).
 fn watched(effort: Effort) -> Experiment {
     let setting = Setting { rate: Rate::Mcs7, seconds: effort.seconds(30, 8), ..Setting::USUAL };
@@ -48,7 +61,8 @@ fn adaptation(run: &Measured) -> Chart {
 impl Study for Steps {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
         let rules = RULES.iter().flat_map(|rule| case(*rule).experiments(effort));
-        rules.chain([watched(effort)]).collect()
+        let looks = RULES.iter().map(|rule| looked_at(*rule, effort));
+        rules.chain(looks).chain([watched(effort)]).collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
@@ -56,7 +70,7 @@ impl Study for Steps {
             RULES.iter().map(|rule| case(*rule).figures(effort, results)).collect();
         let mut grid = Grid::new(
             "Step rules, one flow over one hop",
-            &["rule", "RTT ms", "RTT p99 ms", "goodput Mb/s"],
+            &["rule", "RTT ms", "RTT p99 ms", "goodput Mb/s", "mean B"],
             1,
         );
         let mut lines = Vec::new();
@@ -67,6 +81,11 @@ impl Study for Steps {
                 shown(figures.rtt()).into(),
                 shown(figures.rtt_p99_ms.mean).into(),
                 shown(figures.goodput.mean).into(),
+                results
+                    .get(&looked_at(*rule, effort))
+                    .and_then(mean_size)
+                    .map_or(String::new(), shown)
+                    .into(),
             ]);
             lines.push(figures.line(rule.name));
         }

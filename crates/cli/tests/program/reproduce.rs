@@ -1,0 +1,97 @@
+//! The papers are done again, quickly: every claim has its row, and the page stands alone.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::place::Place;
+
+/// Identities of a paper's claims that every version of ours must judge.
+fn known(paper: &str) -> &'static [&'static str] {
+    match paper {
+        "wqm" => &[
+            "bloat",
+            "ampdu-length",
+            "bounds",
+            "hops",
+            "no-aggregation",
+            "distance",
+            "short-flows",
+            "multi-flow",
+            "parking-lot",
+            "aimd",
+            "multi-flow-no-aggregation",
+            "parking-lot-goodput",
+        ],
+        _ => &[
+            "vr-alone-p95",
+            "fig1-congested",
+            "multi-flow",
+            "multi-client",
+            "edca-all-in-vi",
+            "runtime-control",
+            "static-headline",
+            "mobility",
+            "edca-last-pq",
+            "parameters",
+            "edca-multi-client",
+            "mobility-excursion",
+        ],
+    }
+}
+
+/// The identities in the list of claims next to the repository, or `None`.
+fn listed(paper: &str) -> Option<Vec<String>> {
+    let claims = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../../shared/claims/{paper}.toml"));
+    let text = std::fs::read_to_string(claims).ok()?;
+    let ids = text.lines().filter_map(|line| line.strip_prefix("id = "));
+    Some(ids.map(|id| id.trim_matches('"').to_owned()).collect())
+}
+
+fn reproduces(paper: &str) {
+    let place = Place::new();
+    let output = place.run(&["reproduce", paper, "--quick", "--json"]);
+    // Not every claim holds, and of the quick runs still others do not.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
+    let rows: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    let judged = |id: &str| rows.iter().any(|row| row["id"] == id && !row["tolerance"].is_null());
+    for id in known(paper) {
+        assert!(judged(id), "{id} is not judged");
+    }
+    match listed(paper) {
+        Some(ids) => {
+            assert!(ids.len() >= 10, "{ids:?}");
+            ids.iter().for_each(|id| assert!(judged(id), "{id} of ../shared/claims is not judged"));
+        }
+        None => {
+            let _ = writeln!(std::io::stderr(), "SKIPPED: there is no ../shared/claims/{paper}.toml");
+        }
+    }
+    let not_run: Vec<&Value> = rows.iter().filter(|row| row["verdict"] == "not_run").collect();
+    assert!(not_run.is_empty(), "{not_run:?}");
+    let page = String::from_utf8(place.bytes(&format!("runs/reproduce-{paper}.html"))).expect("text");
+    for forbidden in ["http://", "https://", "<script", "src="] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert!(page.matches("<svg ").count() > 5 && page.contains("What matches, what differs, and why"));
+}
+
+#[test]
+fn wqm_is_done_again() {
+    reproduces("wqm");
+}
+
+#[test]
+fn last_pq_is_done_again() {
+    reproduces("last-pq");
+}
+
+#[test]
+fn only_known_papers_and_pages_are_taken() {
+    let place = Place::new();
+    let text = place.refuse(&["reproduce", "plum"]);
+    assert!(text.contains("plum") && text.contains("wqm"), "{text}");
+    let text = place.refuse(&["reproduce", "wqm", "--quick", "--out", "."]);
+    assert!(text.contains("is a folder"), "{text}");
+}
