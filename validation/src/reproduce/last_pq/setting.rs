@@ -55,6 +55,8 @@ pub(super) struct Setting {
     pub(super) flows: u32,
     /// Other clients with one bulk flow each.
     pub(super) clients: u32,
+    /// Whether the phone has a call too, in the category of the background.
+    pub(super) call: bool,
     /// The demand as a scenario file has it.
     pub(super) demand: &'static str,
     pub(super) burst_mbps: u32,
@@ -69,6 +71,7 @@ impl Setting {
         place: Place::At(S6_M),
         flows: 0,
         clients: 0,
+        call: false,
         demand: "\"20 ms\"",
         burst_mbps: 400,
         categories: Categories::AllBk,
@@ -138,6 +141,12 @@ demand = {demand}
                      category = \"{background}\"\nstagger = \"50 ms\"\n"
                 );
             }
+        }
+        if self.call {
+            let _ = write!(
+                scenario,
+                "[[flow]]\nname = \"call\"\nkind = \"voip\"\nstation = \"phone\"\ncategory = \"{background}\"\n"
+            );
         }
         Trial { name: format!("last-pq {} flows, {} clients", self.flows, self.clients), scenario, seed }
     }
