@@ -5,6 +5,7 @@ mod compare;
 mod demo;
 mod explain;
 mod list;
+mod plan;
 mod report;
 mod run;
 mod validate;
@@ -27,6 +28,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
         Command::List(_) => list::list(voice),
         Command::Report(report) => report::report(&report, voice),
         Command::Explain(explain) => explain::explain(&explain, voice),
+        Command::Plan(plan) => plan::plan(&plan, voice),
         Command::Validate(validate) => validate::validate(&validate, voice),
     }
 }
