@@ -1,6 +1,6 @@
 //! What is demanded: of which flow, which latency, at which percentile.
 
-use airbound_sim::scenario::{Direction, Scenario};
+use airbound_sim::scenario::{Direction, Flow, Scenario};
 use airbound_units::Span;
 
 /// A latency demand of one flow: the LAST-PQ paper's ld at the percentile beta (Sec. IV).
@@ -54,6 +54,22 @@ pub enum PlanError {
 }
 
 impl Demand {
+    /// The demands that a scenario makes itself; of one that changes over time each flow's strictest.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Vec<Self> {
+        let strictest = |flow: &Flow| {
+            let steps = flow.demand.iter().flat_map(|schedule| schedule.steps());
+            steps.filter_map(|(_, demand)| *demand).min_by_key(|demand| demand.latency())
+        };
+        let each = scenario.flows.iter().filter_map(|flow| Some((flow, strictest(flow)?)));
+        each.map(|(flow, demand)| Self {
+            flow: flow.name.clone(),
+            latency: demand.latency(),
+            percentile: demand.percentile(),
+        })
+        .collect()
+    }
+
     /// Reads `FLOW=20ms` or `FLOW=20ms@95`.
     ///
     /// # Errors

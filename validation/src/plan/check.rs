@@ -139,16 +139,7 @@ fn case(random: &RandomScenario, runs: u64) -> Result<Case, TrialError> {
     let defect = |reason: String| TrialError { name: random.name.clone(), reason };
     let scenario = Scenario::parse(&random.text, &random.name, &Overrides::default())
         .map_err(|error| defect(error.to_string()))?;
-    let demands: Vec<Demand> = random
-        .wanted
-        .iter()
-        .map(|wanted| Demand {
-            flow: wanted.flow.clone(),
-            latency: Span::from_millis(u64::from(wanted.latency_ms)),
-            percentile: f64::from(wanted.percentile),
-        })
-        .collect();
-    let plan = plan(&scenario, &demands).map_err(|error| defect(error.to_string()))?;
+    let plan = plan(&scenario, &Demand::of(&scenario)).map_err(|error| defect(error.to_string()))?;
     let mut latencies: Vec<Vec<Span>> = vec![Vec::new(); scenario.flows.len()];
     let mut goodput = vec![0.0; scenario.flows.len()];
     for seed in 1..=runs.max(1) {

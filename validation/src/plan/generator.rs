@@ -7,26 +7,13 @@ use std::fmt::Write as _;
 
 use airbound_sim::channel::Key;
 
-/// A flow with a demand.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
-    /// Its name.
-    pub flow: String,
-    /// The latency that it may have, in ms.
-    pub latency_ms: u32,
-    /// The percentile at which it may have it.
-    pub percentile: u32,
-}
-
 /// A random scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RandomScenario {
     /// Its name: seed of the set and number in it.
     pub name: String,
-    /// The scenario file, without the demands.
+    /// The scenario file.
     pub text: String,
-    /// The demands.
-    pub wanted: Vec<Wanted>,
 }
 
 /// Draws that follow one another.
@@ -108,6 +95,7 @@ guard-interval = "400 ns"
 preset = "ath9k-fq"
 path = {{ hardware-aggregates = {hardware} }}
 [scheme]
+queue = "last-pq"
 rate = "{rate_control}"
 "#,
         standard = phy.standard,
@@ -121,9 +109,8 @@ rate = "{rate_control}"
     for index in 1..=clients {
         station(&mut text, &format!("client-{index}"), phy, &mut draws);
     }
-    let mut wanted = Vec::new();
     for index in 1..=headsets {
-        wanted.push(demanding(&mut text, index, &mut draws));
+        demanding(&mut text, index, &mut draws);
     }
     for index in 1..=clients {
         flow(&mut text, &format!("bulk-{index}"), &format!("client-{index}"), "kind = \"tcp\"");
@@ -140,7 +127,7 @@ rate = "{rate_control}"
     if draws.chance(0.35) {
         neighbour(&mut text, &mut draws);
     }
-    RandomScenario { name: format!("random-{seed}-{number}"), text, wanted }
+    RandomScenario { name: format!("random-{seed}-{number}"), text }
 }
 
 fn station(text: &mut String, name: &str, phy: Phy, draws: &mut Draws) {
@@ -162,7 +149,7 @@ fn flow(text: &mut String, name: &str, station: &str, rest: &str) {
     let _ = write!(text, "[[flow]]\nname = \"{name}\"\nstation = \"{station}\"\n{rest}\n");
 }
 
-fn demanding(text: &mut String, index: usize, draws: &mut Draws) -> Wanted {
+fn demanding(text: &mut String, index: usize, draws: &mut Draws) {
     let name = format!("wanted-{index}");
     let rest = if draws.chance(0.3) {
         format!("kind = \"cbr\"\nrate = \"{:.1} Mbit/s\"", draws.around(2.0, 30.0))
@@ -178,8 +165,9 @@ fn demanding(text: &mut String, index: usize, draws: &mut Draws) -> Wanted {
         )
     };
     flow(text, &name, &format!("headset-{index}"), &rest);
-    let latency_ms = draws.around(8.0, 50.0).round() as u32;
-    Wanted { flow: name, latency_ms, percentile: draws.one_of(&[90, 95, 99]) }
+    let latency = draws.around(8.0, 50.0).round();
+    let percentile = draws.one_of(&[90, 95, 99]);
+    let _ = writeln!(text, "demand = {{ latency = \"{latency} ms\", percentile = {percentile} }}");
 }
 
 fn uplink(text: &mut String, index: usize, clients: usize, headsets: usize, draws: &mut Draws) {
