@@ -104,6 +104,11 @@ impl Exchange {
         self.link.ppdu(&self.timing, self.subframe * mpdus.max(1.0)) + self.around
     }
 
+    /// The same exchange over the same rate when MPDUs arrive with another probability.
+    pub(crate) fn over(self, link: Link) -> Self {
+        Self { link, ..self }
+    }
+
     /// The probability that an MPDU arrives, at least a thousandth.
     pub(crate) fn success(&self) -> f64 {
         self.link.success.max(0.001)

@@ -1,7 +1,9 @@
 //! The model of a scenario: who is served how, and what latency that gives.
 
+use std::collections::BTreeMap;
+
 use airbound_sim::scenario::{Flow, Form, Scenario};
-use airbound_units::{ByteCount, Span};
+use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::{Category, Legacy, Rate};
 
@@ -9,7 +11,7 @@ use crate::contention::{Contender, wait};
 use crate::demand::{Demand, PlanError};
 use crate::exchange::{Medium, limits};
 use crate::latency::{Part, percentile};
-use crate::link::Link;
+use crate::link::{self, Course, Link};
 use crate::timeline::{Backlog, Hardware, Service, Stream, latencies};
 use crate::traffic::{self, Background, Rhythm};
 
@@ -17,12 +19,18 @@ use crate::traffic::{self, Background, Rhythm};
 const HORIZON: f64 = 0.4;
 /// A queue that is not empty so much later never will be.
 const DEADLINE: f64 = 3.0 * HORIZON;
-/// Draws of the phases at which the streams begin, if there are few streams.
-const PHASES: usize = 8;
-/// Above this many pairs of streams and draws fewer of each are looked at.
-const EFFORT: usize = 64;
+/// Draws: of the phases at which the streams begin, and of the channel where it varies.
+const DRAWS: usize = 8;
+const DRAWS_OF_CHANNELS: usize = 24;
+/// Above this many pairs of streams and draws fewer draws are looked at.
+const EFFORT: usize = 128;
 /// While a prioritised flow exists, LAST-PQ lets an aggregate of the others last this share of the permitted latency.
 const ADAPTED_SHARE: f64 = 0.25;
+
+/// LAST-PQ never permits less, in seconds (`least-permitted` of its delay controller).
+const LEAST_PERMITTED: f64 = 0.001;
+/// Shares of the demand that packets may queue; the first is less than what is always permitted.
+const PERMITTED: [f64; 3] = [0.0, 0.3, 0.6];
 
 /// A scenario, prepared.
 pub(crate) struct Model<'a> {
@@ -30,8 +38,9 @@ pub(crate) struct Model<'a> {
     medium: Medium,
     limits: AmpduLimits,
     hardware: Hardware,
-    /// The states of each station.
-    states: Vec<Vec<Link>>,
+    /// The link to each station, in each draw.
+    courses: Vec<Vec<Course>>,
+    draws: usize,
     contenders: Vec<Contender>,
     background: Vec<Background>,
     pub(crate) wanted: Vec<Wanted<'a>>,
@@ -58,8 +67,18 @@ impl<'a> Model<'a> {
     pub(crate) fn new(scenario: &'a Scenario, demands: Vec<(usize, Demand)>) -> Result<Self, PlanError> {
         let medium = Medium::of(&scenario.air);
         let path = &scenario.access_point.path;
-        let states = traffic::links(scenario);
-        let middles: Vec<Link> = states.iter().map(|states| middle(states)).collect();
+        let varies = |station: usize| {
+            link::courses(scenario, station, 1, 0.0).iter().any(|course| !course.is_constant())
+        };
+        let wanted_stations = demands.iter().filter_map(|(index, _)| {
+            scenario.flows.get(*index).and_then(|flow| scenario.station_index(&flow.station))
+        });
+        let most = if wanted_stations.clone().any(varies) { DRAWS_OF_CHANNELS } else { DRAWS };
+        let draws = (EFFORT / demands.len().max(1)).clamp(2, most);
+        let courses: Vec<Vec<Course>> = (0..scenario.stations.len())
+            .map(|station| link::courses(scenario, station, draws, HORIZON))
+            .collect();
+        let middles: Vec<Link> = courses.iter().map(|courses| middle(courses)).collect();
         let is_wanted = |index| demands.iter().any(|(other, _)| *other == index);
         let background = traffic::background(scenario, is_wanted);
         let contenders = traffic::contenders(scenario, &medium, &middles);
@@ -81,106 +100,93 @@ impl<'a> Model<'a> {
                 depth: usize::from(path.hardware_aggregates),
                 ahead: path.form == Form::Ahead,
             },
-            states,
+            courses,
+            draws,
             contenders,
             background,
             wanted,
         })
     }
 
-    /// The link to a station in its middle state.
+    /// The link to a station in the middle of its course.
     pub(crate) fn middle(&self, station: usize) -> Link {
-        middle(self.states.get(station).map_or(&[], Vec::as_slice))
+        middle(self.courses.get(station).map_or(&[], Vec::as_slice))
     }
 
     /// What comes of each demand when its flow sends at its rate times `scales`.
     pub(crate) fn estimates(&self, scales: &[f64]) -> Vec<Estimate> {
         let rhythms: Vec<Rhythm> =
             self.wanted.iter().zip(scales).map(|(wanted, scale)| wanted.rhythm.scaled(*scale)).collect();
+        // For each stream, for each draw, as time goes by.
+        let services: Vec<Vec<Vec<Service>>> = self.wanted.iter().map(|wanted| self.services(wanted)).collect();
         let loads: Vec<f64> =
-            self.wanted.iter().zip(&rhythms).map(|(wanted, rhythm)| self.load(wanted, rhythm)).collect();
+            services.iter().zip(&rhythms).map(|(services, rhythm)| load(services, rhythm)).collect();
         if loads.iter().sum::<f64>() > 1.0 {
             return loads.into_iter().map(|load| Estimate { load, latency: f64::INFINITY }).collect();
         }
-        let draws = (EFFORT / self.wanted.len().max(1)).clamp(1, PHASES);
-        let backlogs = self.backlogs();
-        let middles: Vec<Service> = self
-            .wanted
-            .iter()
-            .zip(&rhythms)
-            .map(|(wanted, rhythm)| self.service(wanted, rhythm, self.middle(wanted.station)))
-            .collect();
-        let varies = |wanted: &Wanted<'_>| self.states.get(wanted.station).is_some_and(|states| states.len() > 1);
-        let common = self.parts(&middles, &rhythms, &backlogs, draws);
-        let mut estimates = Vec::with_capacity(loads.len());
-        for (place, (wanted, load)) in self.wanted.iter().zip(&loads).enumerate() {
-            let share = wanted.demand.percentile / 100.0;
-            let latency = if varies(wanted) {
-                let states = self.states.get(wanted.station).map_or(&[][..], Vec::as_slice);
-                let stride = states.len().div_ceil(draws);
-                let mut all: Vec<Part> = Vec::new();
-                for link in states.iter().skip(stride / 2).step_by(stride.max(1)) {
-                    let mut services = middles.clone();
-                    for ((service, other), rhythm) in services.iter_mut().zip(&self.wanted).zip(&rhythms) {
-                        if other.station == wanted.station {
-                            *service = self.service(other, rhythm, *link);
-                        }
-                    }
-                    let parts = self.parts(&services, &rhythms, &backlogs, draws.div_ceil(2));
-                    all.extend(parts.into_iter().nth(place).unwrap_or_default());
-                }
-                percentile(&all, share)
-            } else {
-                percentile(common.get(place).map_or(&[], Vec::as_slice), share)
-            };
-            estimates.push(Estimate { load: *load, latency });
-        }
-        estimates
+        // LAST-PQ adapts how long packets may queue. Sooner is not always better: what is sent at once goes in small
+        // aggregates. The best of some shares of the demands is what it can come to.
+        let candidates = PERMITTED.iter().map(|share| self.latencies(&services, &rhythms, *share));
+        let strain = |latencies: &Vec<f64>| {
+            let each = self.wanted.iter().zip(latencies);
+            each.map(|(wanted, latency)| latency / wanted.demand.latency.as_secs_f64()).fold(0.0, f64::max)
+        };
+        let best = candidates.min_by(|one, other| strain(one).total_cmp(&strain(other))).unwrap_or_default();
+        loads.into_iter().zip(best).map(|(load, latency)| Estimate { load, latency }).collect()
     }
 
-    /// The latencies of each wanted flow over several draws of the phases.
-    fn parts(
-        &self,
-        services: &[Service],
-        rhythms: &[Rhythm],
-        backlogs: &[Backlog],
-        draws: usize,
-    ) -> Vec<Vec<Part>> {
-        let mut all: Vec<Vec<Part>> = vec![Vec::new(); services.len()];
-        for draw in 0..draws {
+    /// The latency of each wanted flow at its percentile, when packets may queue for a share of what is demanded.
+    fn latencies(&self, services: &[Vec<Vec<Service>>], rhythms: &[Rhythm], share: f64) -> Vec<f64> {
+        let permitted = |wanted: &Wanted<'_>| {
+            let permitted = wanted.demand.latency.as_secs_f64() * share;
+            permitted.max(LEAST_PERMITTED)
+        };
+        let strictest = self.wanted.iter().map(permitted).fold(f64::INFINITY, f64::min);
+        let backlogs = self.backlogs(Span::from_secs_f64(strictest));
+        let mut parts: Vec<Vec<Part>> = vec![Vec::new(); self.wanted.len()];
+        for draw in 0..self.draws {
             let streams: Vec<Stream> = services
                 .iter()
                 .zip(rhythms)
+                .zip(&self.wanted)
                 .enumerate()
-                .map(|(place, (service, rhythm))| Stream {
-                    service: *service,
+                .map(|(place, ((services, rhythm), wanted))| Stream {
+                    services: services.get(draw).cloned().unwrap_or_default(),
                     arrivals: rhythm.arrivals(phase(place, draw), HORIZON),
+                    permitted: permitted(wanted),
                 })
                 .collect();
-            let parts = latencies(&streams, backlogs, self.hardware, DEADLINE);
-            all.iter_mut().zip(parts).for_each(|(all, parts)| all.extend(parts));
+            let drawn = latencies(&streams, &backlogs, self.hardware, DEADLINE);
+            parts.iter_mut().zip(drawn).for_each(|(parts, drawn)| parts.extend(drawn));
         }
-        all
+        let each = self.wanted.iter().zip(&parts);
+        each.map(|(wanted, parts)| percentile(parts, wanted.demand.percentile / 100.0)).collect()
     }
 
-    /// The share of time that a flow needs in full aggregates, on average over the states of its station.
-    fn load(&self, wanted: &Wanted<'_>, rhythm: &Rhythm) -> f64 {
-        let states = self.states.get(wanted.station).map_or(&[][..], Vec::as_slice);
-        let needs = states.iter().map(|link| {
-            let service = self.service(wanted, rhythm, *link);
-            rhythm.packets() / service.exchange.fresh() * service.full_cycle()
-        });
-        needs.sum::<f64>() / states.len().max(1) as f64
-    }
-
-    fn service(&self, wanted: &Wanted<'_>, rhythm: &Rhythm, link: Link) -> Service {
+    /// How a flow is served, in each draw as time goes by.
+    fn services(&self, wanted: &Wanted<'_>) -> Vec<Vec<Service>> {
         let category = wanted.flow.category;
         let txop = self.medium.parameters(category, true).txop_limit;
         let limits = if txop.is_zero() { self.limits } else { self.limits.within(txop) };
-        self.served(wanted.station, link, rhythm.packet, limits, category, rhythm.is_tcp)
+        // The wait depends on the rate, not on what is lost: it is worked out once for each.
+        let mut known: BTreeMap<(Rate, Option<BitRate>), Service> = BTreeMap::new();
+        let courses = self.courses.get(wanted.station).map_or(&[][..], Vec::as_slice);
+        courses
+            .iter()
+            .map(|course| {
+                let each = course.steps().iter().map(|link| {
+                    let service = known.entry((link.rate, link.dictated)).or_insert_with(|| {
+                        let Rhythm { packet, is_tcp, .. } = wanted.rhythm;
+                        self.service(wanted.station, *link, packet, limits, category, is_tcp)
+                    });
+                    Service { exchange: service.exchange.over(*link), ..*service }
+                });
+                each.collect()
+            })
+            .collect()
     }
 
-    fn served(
+    fn service(
         &self,
         station: usize,
         link: Link,
@@ -193,16 +199,15 @@ impl<'a> Model<'a> {
         let own = exchange.duration(exchange.most);
         let mut others = self.contenders.clone();
         if is_tcp {
-            others.push(traffic::echo(self.scenario, &self.medium, link, exchange.fresh(), own));
+            others.push(traffic::echo(self.scenario, &self.medium, link, exchange.most, own));
         }
         let wait = wait(&self.medium, &self.medium.parameters(category, true), own, &others);
-        Service { station, exchange, wait }
+        Service { station, exchange, wait, probes: link::is_probed(self.scenario, station) }
     }
 
     /// The unprotected traffic, one entry for each station, in aggregates as short as LAST-PQ makes them.
-    fn backlogs(&self) -> Vec<Backlog> {
-        let strictest = self.wanted.iter().map(|wanted| wanted.demand.latency).min().unwrap_or(Span::MAX);
-        let limits = self.limits.within(strictest.mul_f64(ADAPTED_SHARE));
+    fn backlogs(&self, permitted: Span) -> Vec<Backlog> {
+        let limits = self.limits.within(permitted.mul_f64(ADAPTED_SHARE));
         let mut backlogs: Vec<Backlog> = Vec::new();
         for flow in &self.background {
             if let Some(known) = backlogs.iter_mut().find(|known| known.service.station == flow.station) {
@@ -210,17 +215,26 @@ impl<'a> Model<'a> {
                 continue;
             }
             let link = self.middle(flow.station);
-            let category = Category::Be;
-            let service = self.served(flow.station, link, flow.packet, limits, category, flow.is_tcp);
+            let service = self.service(flow.station, link, flow.packet, limits, Category::Be, flow.is_tcp);
             backlogs.push(Backlog { service, load: flow.load });
         }
         backlogs
     }
 }
 
-fn middle(states: &[Link]) -> Link {
-    let fallback = Link::perfect(Rate::legacy(Legacy::Mbps6));
-    states.get(states.len() / 2).copied().unwrap_or(fallback)
+/// The share of time that a flow needs in full aggregates: its queue rides out what is bad for a while, so that the mean speed
+/// counts.
+fn load(services: &[Vec<Service>], rhythm: &Rhythm) -> f64 {
+    let (mut speeds, mut count) = (0.0, 0.0);
+    for service in services.iter().flatten() {
+        speeds += service.exchange.fresh() / service.full_cycle();
+        count += 1.0;
+    }
+    rhythm.packets() * f64::max(count, 1.0) / f64::max(speeds, 1e-9)
+}
+
+fn middle(courses: &[Course]) -> Link {
+    courses.get(courses.len() / 2).map_or(Link::perfect(Rate::legacy(Legacy::Mbps6)), Course::middle)
 }
 
 /// Where in its first interval a stream begins, 0 to 1: evenly spread draws, different for each stream (multiples of

@@ -1,15 +1,17 @@
 //! Bursts in front of an access point that serves the protected flows first: who waits for what.
 //!
 //! A recurrence over aggregates, each with its mean wait and its exchange. The hardware holds `depth` of them, made
-//! ahead; whenever one is done, the next is made: of the protected station that had the least airtime in this busy
-//! period (LAST-PQ, Sec. IV: the greatest deficit), else of the backlog of the others. So an aggregate of the others that
-//! is in hardware when a burst comes is in its way, as Sec. VIII of the paper says, and no other one is.
+//! ahead; whenever one is done, the next is made. A stream is urgent when the age of its oldest packet and the drain of
+//! the hardware exceed its permitted latency (LAST-PQ, Sec. IV). Of the urgent streams the one with the least airtime goes
+//! first (the greatest deficit); without any, all have their turn by airtime. So an aggregate of others that is in hardware
+//! when a burst comes is in its way, as Sec. VIII of the paper says.
 
 use std::collections::VecDeque;
 
 use crate::contention::Wait;
 use crate::exchange::Exchange;
 use crate::latency::Part;
+use crate::link::Course;
 
 /// How a station is served.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +20,8 @@ pub(crate) struct Service {
     pub(crate) exchange: Exchange,
     /// In front of each exchange.
     pub(crate) wait: Wait,
+    /// Whether rate control probes other rates, for which a packet goes alone.
+    pub(crate) probes: bool,
 }
 
 impl Service {
@@ -30,10 +34,24 @@ impl Service {
 /// A flow to be protected: how it is served, and when its packets come.
 #[derive(Debug, Clone)]
 pub(crate) struct Stream {
-    pub(crate) service: Service,
+    /// As time goes by, at the steps of [`crate::link::Course`]; the last one stays.
+    pub(crate) services: Vec<Service>,
     /// Ascending, in seconds.
     pub(crate) arrivals: Vec<f64>,
+    /// How long its packets may queue until it is urgent (l_pq), in seconds.
+    pub(crate) permitted: f64,
 }
+
+impl Stream {
+    fn service(&self, seconds: f64) -> Option<&Service> {
+        self.services.get(Course::step(seconds).min(self.services.len().saturating_sub(1)))
+    }
+}
+
+/// LAST-PQ's guard against a drain estimate that is too low (T_guard), in seconds.
+const GUARD: f64 = 0.001;
+/// Seconds between probes of rate control (Minstrel-HT's sample interval in `airbound_control::rate`).
+const PROBE_INTERVAL: f64 = 0.02;
 
 /// The unprotected traffic to one station.
 #[derive(Debug, Clone, Copy)]
@@ -82,6 +100,47 @@ impl History {
     }
 }
 
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy)]
+enum Turn {
+    Stream(usize),
+    Backlog(usize),
+}
+
+/// The airtime that each has had. Who had nothing to send does not save it up.
+struct Shares {
+    streams: Vec<f64>,
+    backlogs: Vec<f64>,
+    /// That of the last who was served, before.
+    level: f64,
+}
+
+impl Shares {
+    fn of(&self, turn: Turn) -> f64 {
+        match turn {
+            Turn::Stream(stream) => self.streams.get(stream).copied().unwrap_or(0.0),
+            Turn::Backlog(backlog) => self.backlogs.get(backlog).copied().unwrap_or(0.0),
+        }
+    }
+
+    fn charge(&mut self, turn: Turn, airtime: f64) {
+        let level = self.level;
+        let share = match turn {
+            Turn::Stream(stream) => self.streams.get_mut(stream),
+            Turn::Backlog(backlog) => self.backlogs.get_mut(backlog),
+        };
+        if let Some(share) = share {
+            // No more credit than an aggregate's worth.
+            *share = share.max(level - MOST_CREDIT);
+            self.level = level.max(*share);
+            *share += airtime;
+        }
+    }
+}
+
+/// Airtime that may be saved up, in seconds: some quanta of mac80211's airtime scheduler.
+const MOST_CREDIT: f64 = 0.004;
+
 /// The latencies of the packets of each stream. What is not served by `deadline` counts as if it were served then.
 pub(crate) fn latencies(
     streams: &[Stream],
@@ -91,66 +150,80 @@ pub(crate) fn latencies(
 ) -> Vec<Vec<Part>> {
     let mut parts: Vec<Vec<Part>> = vec![Vec::new(); streams.len()];
     let mut next = vec![0_usize; streams.len()];
-    let mut airtime = vec![0.0_f64; streams.len()];
     let mut taken = vec![0.0_f64; backlogs.len()];
-    let mut turn = 0;
+    let mut probe = vec![0.0_f64; streams.len()];
+    let mut shares =
+        Shares { streams: vec![0.0; streams.len()], backlogs: vec![0.0; backlogs.len()], level: 0.0 };
     let mut history = History::default();
     let depth = if hardware.ahead { hardware.depth.max(1) } else { 1 };
     let mut under_way: VecDeque<f64> = std::iter::repeat_n(0.0, depth).collect();
     let waiting = |next: &[usize], stream: usize| streams[stream].arrivals.get(next[stream]).copied();
-    loop {
-        let soonest = (0..streams.len()).filter_map(|stream| waiting(&next, stream)).min_by(f64::total_cmp);
-        let Some(soonest) = soonest else { break };
+    while let Some(soonest) =
+        (0..streams.len()).filter_map(|stream| waiting(&next, stream)).min_by(f64::total_cmp)
+    {
         let room = under_way.pop_front().unwrap_or(0.0);
         if room > deadline {
             break;
         }
-        let due = backlogs_due(backlogs, &taken, room, turn);
-        if soonest > room
-            && let Some(place) = due
-        {
-            let Backlog { service, load } = backlogs[place];
-            let packets = (load * room - taken[place]).min(service.exchange.fresh()).max(1.0);
-            taken[place] += packets;
-            turn = place + 1;
-            let sent = (packets / service.exchange.success()).min(service.exchange.most);
-            let end = room.max(history.last_end()) + service.wait.mean + service.exchange.duration(sent);
-            history.add(end, &service.wait);
-            under_way.push_back(end);
-            airtime.fill(0.0);
-            continue;
-        }
-        if soonest > room {
-            airtime.fill(0.0);
-        }
-        let begin = room.max(soonest);
-        let stream = (0..streams.len())
+        let is_due = |place: usize| {
+            backlogs[place].load.is_infinite() || backlogs[place].load * room - taken[place] >= 1.0
+        };
+        let others = (0..backlogs.len()).filter(|place| is_due(*place)).map(Turn::Backlog);
+        let others: Vec<Turn> = others.collect();
+        let begin = if others.is_empty() { room.max(soonest) } else { room };
+        let here = (0..streams.len())
             .filter(|&stream| waiting(&next, stream).is_some_and(|arrival| arrival <= begin))
-            .min_by(|&one, &other| airtime[one].total_cmp(&airtime[other]));
-        let Some(stream) = stream else { break };
-        let Service { exchange, wait, .. } = streams[stream].service;
+            .map(Turn::Stream);
+        let drain = history.last_end().max(begin) - begin + GUARD;
+        let is_urgent = |turn: &Turn| match turn {
+            Turn::Stream(stream) => {
+                let age = waiting(&next, *stream).map_or(0.0, |arrival| begin - arrival);
+                age + drain >= streams[*stream].permitted
+            }
+            Turn::Backlog(_) => false,
+        };
+        let least = |one: &Turn, other: &Turn| shares.of(*one).total_cmp(&shares.of(*other));
+        let urgent = here.clone().filter(is_urgent).min_by(least);
+        let Some(turn) = urgent.or_else(|| here.chain(others.iter().copied()).min_by(least)) else { break };
         let start = begin.max(history.last_end());
-        let joined = if hardware.ahead { begin } else { start + wait.mean };
-        let arrivals = &streams[stream].arrivals;
-        let first = next[stream];
-        let most = first + exchange.fresh().floor().max(1.0) as usize;
-        let until = arrivals.partition_point(|arrival| *arrival <= joined).clamp(first + 1, most);
-        let sent = ((until - first) as f64 / exchange.success()).min(exchange.most);
-        let duration = exchange.duration(sent);
-        let end = start + wait.mean + duration;
-        history.add(end, &wait);
-        under_way.push_back(end);
-        airtime[stream] += duration;
-        let again = depth as f64 * (wait.mean + duration);
-        for &arrival in arrivals.get(first..until).unwrap_or_default() {
-            parts[stream].push(part(&history, arrival, end, 1.0 - exchange.success(), again));
+        match turn {
+            Turn::Backlog(place) => {
+                let Backlog { service, load } = backlogs[place];
+                let packets = (load * room - taken[place]).min(service.exchange.fresh()).max(1.0);
+                taken[place] += packets;
+                let sent = (packets / service.exchange.success()).min(service.exchange.most);
+                let duration = service.exchange.duration(sent);
+                history.add(start + service.wait.mean + duration, &service.wait);
+                shares.charge(turn, duration);
+            }
+            Turn::Stream(stream) => {
+                let Some(&Service { exchange, wait, probes, .. }) = streams[stream].service(begin) else { break };
+                let joined = if hardware.ahead { begin } else { start + wait.mean };
+                let is_probe = probes && begin >= probe[stream];
+                if is_probe {
+                    probe[stream] = begin + PROBE_INTERVAL;
+                }
+                let arrivals = &streams[stream].arrivals;
+                let first = next[stream];
+                let most = first + if is_probe { 1 } else { exchange.fresh().floor().max(1.0) as usize };
+                let until = arrivals.partition_point(|arrival| *arrival <= joined).clamp(first + 1, most);
+                let sent = ((until - first) as f64 / exchange.success()).min(exchange.most);
+                let duration = exchange.duration(sent);
+                let end = start + wait.mean + duration;
+                history.add(end, &wait);
+                shares.charge(turn, duration);
+                let again = depth as f64 * (wait.mean + duration);
+                for &arrival in arrivals.get(first..until).unwrap_or_default() {
+                    parts[stream].push(part(&history, arrival, end, 1.0 - exchange.success(), again));
+                }
+                next[stream] = until;
+            }
         }
-        next[stream] = until;
+        under_way.push_back(history.last_end());
     }
-    for (stream, parts) in streams.iter().zip(&mut parts).zip(&next).map(|((stream, parts), next)| {
-        (stream.arrivals.get(*next..).unwrap_or_default(), parts)
-    }) {
-        parts.extend(stream.iter().filter(|arrival| **arrival < deadline).map(|arrival| Part {
+    for ((stream, parts), next) in streams.iter().zip(&mut parts).zip(next) {
+        let unserved = stream.arrivals.get(next..).unwrap_or_default().iter();
+        parts.extend(unserved.filter(|arrival| **arrival < deadline).map(|arrival| Part {
             certain: deadline - arrival,
             mean: 0.0,
             variance: 0.0,
@@ -164,11 +237,4 @@ pub(crate) fn latencies(
 fn part(history: &History, arrival: f64, end: f64, failure: f64, again: f64) -> Part {
     let (mean, variance) = history.waits_since(arrival);
     Part { certain: end - arrival - mean, mean, variance, failure, again }
-}
-
-/// The next of the backlogs, in turn, that has a packet.
-fn backlogs_due(backlogs: &[Backlog], taken: &[f64], now: f64, turn: usize) -> Option<usize> {
-    (0..backlogs.len())
-        .map(|step| (turn + step) % backlogs.len())
-        .find(|&place| backlogs[place].load * now - taken[place] >= 1.0 || backlogs[place].load.is_infinite())
 }

@@ -8,7 +8,7 @@ use airbound_wifi::{Category, Format, Legacy, Rate};
 
 use crate::contention::Contender;
 use crate::exchange::{Medium, limits};
-use crate::link::{self, Link};
+use crate::link::Link;
 
 /// A TCP packet on the wire, and its payload.
 const TCP_PACKET: ByteCount = ByteCount::new(1_500);
@@ -221,9 +221,4 @@ pub(crate) fn echo(scenario: &Scenario, medium: &Medium, link: Link, segments: f
         load: (segments / SEGMENTS_PER_ACK).max(1.0) / period,
         exchange,
     }
-}
-
-/// The states of all stations.
-pub(crate) fn links(scenario: &Scenario) -> Vec<Vec<Link>> {
-    (0..scenario.stations.len()).map(|station| link::states(scenario, station)).collect()
 }

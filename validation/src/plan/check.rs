@@ -35,6 +35,8 @@ pub struct Case {
     pub load: f64,
     /// Each demand.
     pub demands: Vec<Judged>,
+    /// The scenario file, for whoever wants to run it alone.
+    pub scenario: String,
 }
 
 /// One demand, planned and simulated.
@@ -121,7 +123,7 @@ pub struct Set {
     pub seed: u64,
     /// How many scenarios.
     pub count: u64,
-    /// Runs of each, with seeds from 1 on, whose packets are judged together.
+    /// Runs of each with seeds of its own, whose packets are judged together.
     pub runs: u64,
 }
 
@@ -142,7 +144,9 @@ fn case(random: &RandomScenario, runs: u64) -> Result<Case, TrialError> {
     let plan = plan(&scenario, &Demand::of(&scenario)).map_err(|error| defect(error.to_string()))?;
     let mut latencies: Vec<Vec<Span>> = vec![Vec::new(); scenario.flows.len()];
     let mut goodput = vec![0.0; scenario.flows.len()];
-    for seed in 1..=runs.max(1) {
+    for run in 0..runs.max(1) {
+        // Phases follow from the seed: no two scenarios share them.
+        let seed = random.number * runs.max(1) + run + 1;
         let trial = Trial { name: random.name.clone(), scenario: random.text.clone(), seed };
         let ears = Ears { from: Instant::ZERO + scenario.warm_up, latencies };
         let (outcome, observer) = trial.observed(Box::new(ears))?;
@@ -182,6 +186,7 @@ fn case(random: &RandomScenario, runs: u64) -> Result<Case, TrialError> {
         strain: strain.min(1e6),
         load: plan.load,
         demands: judged,
+        scenario: random.text.clone(),
     })
 }
 

@@ -12,6 +12,8 @@ use airbound_sim::channel::Key;
 pub struct RandomScenario {
     /// Its name: seed of the set and number in it.
     pub name: String,
+    /// Its number in the set.
+    pub number: u64,
     /// The scenario file.
     pub text: String,
 }
@@ -127,7 +129,7 @@ rate = "{rate_control}"
     if draws.chance(0.35) {
         neighbour(&mut text, &mut draws);
     }
-    RandomScenario { name: format!("random-{seed}-{number}"), text }
+    RandomScenario { name: format!("random-{seed}-{number}"), number, text }
 }
 
 fn station(text: &mut String, name: &str, phy: Phy, draws: &mut Draws) {

@@ -69,7 +69,7 @@ fn table(scenario: &str, plan: &Planned) -> Grid {
 /// The set that is checked unless a seed names another.
 const DEFAULT_SET: u64 = 1;
 /// Runs of each scenario.
-const RUNS: u64 = 3;
+const RUNS: u64 = 8;
 
 fn checked(plan: &Plan, voice: Voice) -> Result<(), CliError> {
     let set = Set {
