@@ -79,6 +79,8 @@ pub struct Slower {
 const HALVINGS: usize = 6;
 /// No more headroom than this is looked for: four times the rate.
 pub const MOST_HEADROOM: f64 = 3.0;
+/// Rounds in the search for longer demands: each makes at least one longer by a millisecond.
+const ROUNDS: usize = 16;
 /// A flow is slowed down to this share of its rate at most.
 const SLOWEST: f64 = 0.1;
 
@@ -100,23 +102,15 @@ pub fn plan(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError> 
     let estimates = model.estimates(&as_is);
     let all_met = are_met(&model, &estimates);
     let demands: Vec<Outlook> = outlooks(&model, &estimates);
-    let relax = demands
-        .iter()
-        .filter(|outlook| !outlook.met)
-        .filter_map(|outlook| {
-            Some(Relaxed {
-                flow: outlook.demand.flow.clone(),
-                from: outlook.demand.latency,
-                to: rounded_up(outlook.latency?),
-            })
-        })
-        .collect();
+    let slow_down = if all_met { Vec::new() } else { slower(&model) };
+    let headroom = if all_met { headroom(&model) } else { 0.0 };
+    let relax = relaxed(model, &estimates);
     Ok(Plan {
         answer: if all_met { Answer::Yes } else { Answer::No },
         load: estimates.iter().map(|estimate| estimate.load).sum(),
-        headroom: if all_met { headroom(&model) } else { 0.0 },
+        headroom,
         relax,
-        slow_down: if all_met { Vec::new() } else { slower(&model) },
+        slow_down,
         demands,
     })
 }
@@ -143,6 +137,30 @@ fn are_met(model: &Model<'_>, estimates: &[Estimate]) -> bool {
     model.wanted.iter().zip(estimates).all(|(wanted, estimate)| is_met(&wanted.demand, estimate))
 }
 
+/// The demands that must be longer, and how long, so that all are met. A longer one lets others send longer aggregates, so
+/// that it is asked again until the answer is yes; empty if the air is too short for any.
+fn relaxed(mut model: Model<'_>, estimates: &[Estimate]) -> Vec<Relaxed> {
+    let before: Vec<Span> = model.wanted.iter().map(|wanted| wanted.demand.latency).collect();
+    let mut estimates = estimates.to_vec();
+    for _ in 0..ROUNDS {
+        if are_met(&model, &estimates) || estimates.iter().any(|estimate| estimate.latency.is_infinite()) {
+            break;
+        }
+        for (wanted, estimate) in model.wanted.iter_mut().zip(&estimates) {
+            if !is_met(&wanted.demand, estimate) {
+                wanted.demand.latency = rounded_up(Span::from_secs_f64(estimate.latency));
+            }
+        }
+        estimates = model.estimates(&vec![1.0; model.wanted.len()]);
+    }
+    if !are_met(&model, &estimates) {
+        return Vec::new();
+    }
+    let each = model.wanted.iter().zip(before).filter(|(wanted, before)| wanted.demand.latency > *before);
+    each.map(|(wanted, from)| Relaxed { flow: wanted.flow.name.clone(), from, to: wanted.demand.latency })
+        .collect()
+}
+
 /// To the next whole millisecond.
 fn rounded_up(latency: Span) -> Span {
     Span::from_millis(latency.as_nanos().div_ceil(1_000_000))
@@ -150,7 +168,9 @@ fn rounded_up(latency: Span) -> Span {
 
 /// By how much all flows can grow together.
 fn headroom(model: &Model<'_>) -> f64 {
-    largest(0.0, MOST_HEADROOM, |more| are_met(model, &model.estimates(&vec![1.0 + more; model.wanted.len()])))
+    largest(0.0, MOST_HEADROOM, |more| {
+        are_met(model, &model.estimates(&vec![1.0 + more; model.wanted.len()]))
+    })
 }
 
 /// The largest value that is good, of a range whose lower end is good, by halving.

@@ -94,8 +94,7 @@ pub(crate) fn wait(medium: &Medium, parameters: &EdcaParameters, own: f64, other
             first += share * time;
             second += share * time * time;
         }
-        let (other, other_square) =
-            if weight > 0.0 { (first / weight, second / weight) } else { (0.0, 0.0) };
+        let (other, other_square) = if weight > 0.0 { (first / weight, second / weight) } else { (0.0, 0.0) };
         let (attempts, slots) = backoff(parameters, collision);
         let per_slot = (1.0 - collision) * medium.slot + collision * other;
         let crash = own.max(other) + medium.collision_pause;

@@ -46,7 +46,9 @@ pub enum PlanError {
         flows: String,
     },
     /// The model has no air to speak of.
-    #[error("the plan speaks of 802.11 air, and station {station} has a trace that takes its place (as = \"pipe\")")]
+    #[error(
+        "the plan speaks of 802.11 air, and station {station} has a trace that takes its place (as = \"pipe\")"
+    )]
     Pipe {
         /// The station.
         station: String,
@@ -93,7 +95,9 @@ impl Demand {
             .parse()
             .ok()
             .filter(|percentile| (1.0..=99.99).contains(percentile))
-            .ok_or_else(|| wrong(&format!("the percentile is \"{percentile}\"; allowed is a number from 1 to 99.99")))?;
+            .ok_or_else(|| {
+                wrong(&format!("the percentile is \"{percentile}\"; allowed is a number from 1 to 99.99"))
+            })?;
         Ok(Self { flow: flow.to_owned(), latency, percentile })
     }
 }
@@ -146,7 +150,10 @@ mod tests {
     #[test]
     fn a_demand_is_read() {
         let demand = Demand::parse("vr=20ms@99").expect("valid");
-        assert_eq!((demand.flow.as_str(), demand.latency, demand.percentile), ("vr", Span::from_millis(20), 99.0));
+        assert_eq!(
+            (demand.flow.as_str(), demand.latency, demand.percentile),
+            ("vr", Span::from_millis(20), 99.0)
+        );
         assert_eq!(Demand::parse("vr=8 ms").map(|demand| demand.percentile), Ok(DEFAULT_PERCENTILE));
     }
 

@@ -2,9 +2,9 @@
 
 use airbound_sim::scenario::{Air, Edca, Path};
 use airbound_units::ByteCount;
+use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::control_frames::{Basic, ControlTiming};
 use airbound_wifi::mpdu::{self, Protection};
-use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::{Category, EdcaParameters, Format, PpduTiming};
 
 use crate::link::Link;

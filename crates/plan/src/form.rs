@@ -164,7 +164,9 @@ impl Plan {
             lines.push(format!("or slow {} down to {} (from {})", slower.flow, slower.to, slower.from));
         }
         if self.answer == Answer::No && self.relax.is_empty() && self.slow_down.is_empty() {
-            lines.push("no single flow that is slowed down would make room enough: slow several down".to_owned());
+            lines.push(
+                "no single flow that is slowed down would make room enough: slow several down".to_owned(),
+            );
         }
         lines
     }

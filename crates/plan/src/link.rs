@@ -165,7 +165,8 @@ impl Choice {
         }
         let rates = self.rates.iter().enumerate().zip(&sums);
         let chosen = rates.max_by(|((_, one), first), ((_, other), second)| {
-            (one.bit_rate().as_bps() as f64 * **first).total_cmp(&(other.bit_rate().as_bps() as f64 * **second))
+            (one.bit_rate().as_bps() as f64 * **first)
+                .total_cmp(&(other.bit_rate().as_bps() as f64 * **second))
         });
         let Some(((place, &rate), _)) = chosen else { return self.best(now) };
         let success = self.successes(snr, known).get(place).copied().unwrap_or(1.0);

@@ -132,7 +132,8 @@ impl<'a> Model<'a> {
         let rhythms: Vec<Rhythm> =
             self.wanted.iter().zip(scales).map(|(wanted, scale)| wanted.rhythm.scaled(*scale)).collect();
         // For each stream, for each draw, as time goes by.
-        let services: Vec<Vec<Vec<Service>>> = self.wanted.iter().map(|wanted| self.services(wanted)).collect();
+        let services: Vec<Vec<Vec<Service>>> =
+            self.wanted.iter().map(|wanted| self.services(wanted)).collect();
         let loads: Vec<f64> =
             services.iter().zip(&rhythms).map(|(services, rhythm)| load(services, rhythm)).collect();
         if loads.iter().sum::<f64>() > 1.0 {

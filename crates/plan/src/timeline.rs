@@ -94,7 +94,8 @@ impl History {
     /// Mean and variance of all waits since `from`, the one then under way included.
     fn waits_since(&self, from: f64) -> (f64, f64) {
         let before = self.ends.partition_point(|end| *end <= from);
-        let at = |sums: &[f64]| before.checked_sub(1).and_then(|place| sums.get(place)).copied().unwrap_or(0.0);
+        let at =
+            |sums: &[f64]| before.checked_sub(1).and_then(|place| sums.get(place)).copied().unwrap_or(0.0);
         let all = |sums: &[f64]| sums.last().copied().unwrap_or(0.0);
         (all(&self.means) - at(&self.means), all(&self.variances) - at(&self.variances))
     }
@@ -197,7 +198,9 @@ pub(crate) fn latencies(
                 shares.charge(turn, duration);
             }
             Turn::Stream(stream) => {
-                let Some(&Service { exchange, wait, probes, .. }) = streams[stream].service(begin) else { break };
+                let Some(&Service { exchange, wait, probes, .. }) = streams[stream].service(begin) else {
+                    break;
+                };
                 let joined = if hardware.ahead { begin } else { start + wait.mean };
                 let is_probe = probes && begin >= probe[stream];
                 if is_probe {

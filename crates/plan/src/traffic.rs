@@ -2,8 +2,8 @@
 
 use airbound_sim::scenario::{Direction, Flow, Load, Scenario, SizeLaw, Traffic, Transport};
 use airbound_units::{BitRate, ByteCount};
-use airbound_wifi::mpdu::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS, UDP_HEADER};
 use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::mpdu::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS, UDP_HEADER};
 use airbound_wifi::{Category, Format, Legacy, Rate};
 
 use crate::contention::Contender;
@@ -53,13 +53,8 @@ impl Rhythm {
             frames: None,
             is_tcp: false,
         };
-        let tcp = |rate: f64| Self {
-            packet: TCP_PACKET,
-            payload: TCP_PAYLOAD,
-            rate,
-            frames: None,
-            is_tcp: true,
-        };
+        let tcp =
+            |rate: f64| Self { packet: TCP_PACKET, payload: TCP_PAYLOAD, rate, frames: None, is_tcp: true };
         let bps = |rate: BitRate| rate.as_bps() as f64;
         Some(match &flow.traffic {
             Traffic::Cbr(datagrams) | Traffic::Poisson(datagrams) => {
@@ -211,7 +206,13 @@ pub(crate) fn contenders(scenario: &Scenario, medium: &Medium, links: &[Link]) -
 }
 
 /// The station that acknowledges, by TCP, what it was just sent.
-pub(crate) fn echo(scenario: &Scenario, medium: &Medium, link: Link, segments: f64, period: f64) -> Contender {
+pub(crate) fn echo(
+    scenario: &Scenario,
+    medium: &Medium,
+    link: Link,
+    segments: f64,
+    period: f64,
+) -> Contender {
     let packet = IPV4_HEADER + TCP_HEADER + TCP_TIMESTAMPS;
     let exchange = medium.exchange(link, packet, limits(&scenario.uplink.path));
     Contender {

@@ -65,17 +65,35 @@ const PHYS: [Phy; 3] = [
     Phy {
         standard: "ht",
         width: 40,
-        fixed: &["HT40 MCS4 1SS SGI", "HT40 MCS7 1SS SGI", "HT40 MCS11 2SS SGI", "HT40 MCS13 2SS SGI", "HT40 MCS15 2SS SGI"],
+        fixed: &[
+            "HT40 MCS4 1SS SGI",
+            "HT40 MCS7 1SS SGI",
+            "HT40 MCS11 2SS SGI",
+            "HT40 MCS13 2SS SGI",
+            "HT40 MCS15 2SS SGI",
+        ],
     },
     Phy {
         standard: "ht",
         width: 20,
-        fixed: &["HT20 MCS5 1SS SGI", "HT20 MCS7 1SS SGI", "HT20 MCS12 2SS SGI", "HT20 MCS14 2SS SGI", "HT20 MCS15 2SS SGI"],
+        fixed: &[
+            "HT20 MCS5 1SS SGI",
+            "HT20 MCS7 1SS SGI",
+            "HT20 MCS12 2SS SGI",
+            "HT20 MCS14 2SS SGI",
+            "HT20 MCS15 2SS SGI",
+        ],
     },
     Phy {
         standard: "vht",
         width: 80,
-        fixed: &["VHT80 MCS3 1SS SGI", "VHT80 MCS5 1SS SGI", "VHT80 MCS4 2SS SGI", "VHT80 MCS7 2SS SGI", "VHT80 MCS9 2SS SGI"],
+        fixed: &[
+            "VHT80 MCS3 1SS SGI",
+            "VHT80 MCS5 1SS SGI",
+            "VHT80 MCS4 2SS SGI",
+            "VHT80 MCS7 2SS SGI",
+            "VHT80 MCS9 2SS SGI",
+        ],
     },
 ];
 
