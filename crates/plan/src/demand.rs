@@ -103,10 +103,7 @@ impl Demand {
 }
 
 /// The demands with the number of their flow; a group's name stands for all its members, and the last demand of a flow holds.
-pub(crate) fn of_flows<'a>(
-    scenario: &Scenario,
-    demands: &'a [Demand],
-) -> Result<Vec<(usize, Demand)>, PlanError> {
+pub(crate) fn of_flows(scenario: &Scenario, demands: &[Demand]) -> Result<Vec<(usize, Demand)>, PlanError> {
     let mut found: Vec<(usize, Demand)> = Vec::new();
     for demand in demands {
         let refused = |problem: String| PlanError::Flow { flow: demand.flow.clone(), problem };

@@ -40,7 +40,7 @@ const HIGHEST_PERCENTILE: f64 = 99.99;
 
 /// The share of a demand that LAST-PQ can make use of. Its controller follows windows of 20 ms: it lets the permitted latency
 /// grow after each quick one, is late for the next slow one, and a window with few packets says little of a high
-/// percentile. The two values were read off the development set of `airbound plan --check --seed 1`, and from nothing else.
+/// percentile. The two values were read off the development set of `airbound plan --check --seed 1`.
 fn kept(percent: f64) -> f64 {
     let beyond = ((percent - 95.0) / 4.0).clamp(0.0, 1.0);
     0.85 - 0.2 * beyond
