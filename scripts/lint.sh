@@ -10,7 +10,7 @@ CARGO=${CARGO:-cargo}
 LOCKED=${LOCKED:-}
 export CARGO
 # These decide, and neither knows a clock, I/O, threads or randomness of its own; imports run from right to left.
-PURE="units wifi control"
+PURE="units wifi control plan"
 LONGEST=600
 
 failed=()
@@ -44,6 +44,7 @@ purity() {
     imports record "units" || bad=1
     imports report "record units" || bad=1
     imports sim "units wifi control record" || bad=1
+    imports plan "units wifi control sim" || bad=1
     return $bad
 }
 

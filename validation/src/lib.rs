@@ -9,6 +9,7 @@ mod delays;
 mod markdown;
 mod ns3;
 mod papers;
+pub mod plan;
 mod reproduce;
 mod table;
 mod trial;

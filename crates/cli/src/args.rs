@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Tell the story of one packet
     Explain(Explain),
+    /// Say, before any run, whether latency demands can be met
+    Plan(Plan),
     /// Do a paper's experiments again, and lay its claims beside what comes out
     Reproduce(Reproduce),
     /// Lay the simulator beside closed forms, ns-3 and the papers' numbers
@@ -246,6 +248,36 @@ mod tests {
     fn the_definition_is_consistent() {
         super::Cli::command().debug_assert();
     }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound plan vr-congested --demand vr=20ms@95
+  airbound plan my.toml --demand headset=15ms --demand monitor=30ms@99 --json
+  airbound plan my.toml --set flow.vr.rate=\"60 Mbit/s\"
+  airbound plan --check 200 --seed 2            how often is the plan wrong?
+
+The latency is that from the access point's queue to the acknowledgement, when the flows with demands are \
+served first (LAST-PQ). docs/plan.md holds the model and how often it is wrong.
+
+Exit codes: 0 yes, all demands can be met; 1 no; 2 wrong input.")]
+pub(crate) struct Plan {
+    /// A scenario file, or the name of one that comes with airbound (see `airbound list`)
+    #[arg(required_unless_present = "check", conflicts_with = "check")]
+    pub(crate) scenario: Option<String>,
+    /// Demand a latency of a flow, at a percentile (95 unless given); may be given several times
+    #[arg(long = "demand", value_name = "FLOW=20ms@95", conflicts_with = "check")]
+    pub(crate) demands: Vec<String>,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    /// Plan and simulate N random scenarios instead, and count wrong answers; --seed names the set
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "200",
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) check: Option<u32>,
+    /// With --check: run this many simulations at once [default: one for each core]
+    #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use airbound_plan::PlanError;
 use airbound_record::RecordError;
 use airbound_report::ReportError;
 use airbound_sim::pcap::CaptureError;
@@ -47,6 +48,12 @@ pub(crate) enum CliError {
     /// A validation that does not hold.
     #[error("{0} of {1} rows fall outside their tolerance; docs/validation.md explains the known ones")]
     Validation(usize, usize),
+    /// There is nothing to plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The answer of a plan is no.
+    #[error("{0} of {1} demands cannot be met")]
+    Unmet(usize, usize),
     /// A reproduction in which not every claim holds.
     #[error("{0} of {1} rows fall outside their tolerance; docs/{2}.md says why")]
     Reproduction(usize, usize, &'static str),
@@ -74,6 +81,7 @@ impl CliError {
             | Self::Defect(_)
             | Self::Panic
             | Self::Validation(..)
+            | Self::Unmet(..)
             | Self::Reproduction(..)
             | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
             | Self::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,

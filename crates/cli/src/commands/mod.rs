@@ -5,6 +5,7 @@ mod compare;
 mod demo;
 mod explain;
 mod list;
+mod plan;
 mod report;
 mod reproduce;
 mod run;
@@ -28,6 +29,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
         Command::List(_) => list::list(voice),
         Command::Report(report) => report::report(&report, voice),
         Command::Explain(explain) => explain::explain(&explain, voice),
+        Command::Plan(plan) => plan::plan(&plan, voice),
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, voice),
         Command::Validate(validate) => validate::validate(&validate, voice),
     }

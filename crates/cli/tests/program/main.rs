@@ -4,6 +4,7 @@ mod capture;
 mod commands;
 mod interrupt;
 mod place;
+mod plan;
 mod reproduce;
 mod same_bytes;
 mod traces;

@@ -1,0 +1,189 @@
+//! A plan as sentences for people, and in the stable form for machines.
+
+use airbound_units::Span;
+use serde::Serialize;
+
+use crate::answer::{Answer, MOST_HEADROOM, Plan};
+
+/// What `airbound plan --json` prints: keys with their units, as in `summary.json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlanForm {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Whether all demands can be met: "yes" or "no".
+    pub answer: &'static str,
+    /// Share of all time that the demanding flows need.
+    pub load: f64,
+    /// By how much they could all grow together.
+    pub headroom: f64,
+    /// Each demand.
+    pub demands: Vec<DemandForm>,
+    /// Demands that could be met in the place of those that cannot.
+    pub relax: Vec<RelaxForm>,
+    /// Rates at which all demands could be met, each by itself.
+    pub slow_down: Vec<RateForm>,
+}
+
+/// One demand.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DemandForm {
+    /// The flow.
+    pub flow: String,
+    /// Its station.
+    pub station: String,
+    /// What is demanded.
+    pub latency_ms: f64,
+    /// At which percentile.
+    pub percentile: f64,
+    /// What the source offers.
+    pub rate_mbps: f64,
+    /// The PHY rate of the station in its middle state.
+    pub phy_rate_mbps: f64,
+    /// Share of all time that the flow needs.
+    pub load: f64,
+    /// What is to be expected; null if the queue never empties.
+    pub expected_ms: Option<f64>,
+    /// Demanded less expected.
+    pub margin_ms: Option<f64>,
+    /// Whether it can be met.
+    pub met: bool,
+}
+
+/// A demand that could be met.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RelaxForm {
+    /// The flow.
+    pub flow: String,
+    /// What is demanded.
+    pub from_ms: f64,
+    /// What could be.
+    pub to_ms: f64,
+}
+
+/// A rate at which all demands could be met.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RateForm {
+    /// The flow.
+    pub flow: String,
+    /// What it offers.
+    pub from_mbps: f64,
+    /// What it could offer.
+    pub to_mbps: f64,
+}
+
+impl Plan {
+    /// The stable form.
+    #[must_use]
+    pub fn form(&self, scenario: &str) -> PlanForm {
+        PlanForm {
+            scenario: scenario.to_owned(),
+            answer: self.answer.name(),
+            load: rounded(self.load),
+            headroom: rounded(self.headroom),
+            demands: self
+                .demands
+                .iter()
+                .map(|outlook| {
+                    let demanded = outlook.demand.latency.as_millis_f64();
+                    let expected = outlook.latency.map(Span::as_millis_f64);
+                    DemandForm {
+                        flow: outlook.demand.flow.clone(),
+                        station: outlook.station.clone(),
+                        latency_ms: rounded(demanded),
+                        percentile: outlook.demand.percentile,
+                        rate_mbps: rounded(outlook.rate.as_mbps_f64()),
+                        phy_rate_mbps: rounded(outlook.phy_rate.as_mbps_f64()),
+                        load: rounded(outlook.load),
+                        expected_ms: expected.map(rounded),
+                        margin_ms: expected.map(|expected| rounded(demanded - expected)),
+                        met: outlook.met,
+                    }
+                })
+                .collect(),
+            relax: self
+                .relax
+                .iter()
+                .map(|relaxed| RelaxForm {
+                    flow: relaxed.flow.clone(),
+                    from_ms: relaxed.from.as_millis_f64(),
+                    to_ms: relaxed.to.as_millis_f64(),
+                })
+                .collect(),
+            slow_down: self
+                .slow_down
+                .iter()
+                .map(|slower| RateForm {
+                    flow: slower.flow.clone(),
+                    from_mbps: slower.from.as_mbps_f64(),
+                    to_mbps: slower.to.as_mbps_f64(),
+                })
+                .collect(),
+        }
+    }
+
+    /// What it comes to, and what to do: one sentence a line.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+        let offered: f64 = self.demands.iter().map(|outlook| outlook.rate.as_mbps_f64()).sum();
+        match self.answer {
+            Answer::Yes => {
+                let more = if self.headroom >= MOST_HEADROOM { "at least " } else { "" };
+                lines.push(format!(
+                    "yes: all demands can be met; {} of the airtime is left, and {more}{:.0} Mb/s ({more}{}) more could be \
+                     carried in time",
+                    percent(1.0 - self.load),
+                    self.headroom * offered,
+                    percent(self.headroom)
+                ));
+            }
+            Answer::No if self.load > 1.0 => lines.push(format!(
+                "no: the demanding flows alone need {} of the airtime; {} is missing",
+                percent(self.load),
+                percent(self.load - 1.0)
+            )),
+            Answer::No => {
+                for outlook in self.demands.iter().filter(|outlook| !outlook.met) {
+                    let over = outlook.latency.unwrap_or(Span::MAX).saturating_sub(outlook.demand.latency);
+                    lines.push(format!(
+                        "no: {} misses its demand by {:.1} ms even when it is served first",
+                        outlook.demand.flow,
+                        over.as_millis_f64()
+                    ));
+                }
+            }
+        }
+        if !self.relax.is_empty() {
+            let each = self.relax.iter().map(|relaxed| {
+                format!("{} to {} ms (from {})", relaxed.flow, relaxed.to.as_millis(), relaxed.from)
+            });
+            lines.push(format!("relax {}", each.collect::<Vec<_>>().join(" and ")));
+        }
+        for slower in self.slow_down.iter().take(2) {
+            lines.push(format!("or slow {} down to {} (from {})", slower.flow, slower.to, slower.from));
+        }
+        if self.answer == Answer::No && self.relax.is_empty() && self.slow_down.is_empty() {
+            lines.push(
+                "no single flow that is slowed down would make room enough: slow several down".to_owned(),
+            );
+        }
+        lines
+    }
+}
+
+impl Answer {
+    /// "yes" or "no".
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+        }
+    }
+}
+
+/// To a thousandth: less is beyond the model.
+fn rounded(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}

@@ -1,0 +1,234 @@
+//! The plan's answers beside what LAST-PQ then does in the simulator.
+
+use std::any::Any;
+use std::num::NonZeroUsize;
+
+use airbound_plan::{Answer, Demand, plan};
+use airbound_record::{Fate, FrameRow, PacketRow, SeriesRow, TxopRow};
+use airbound_sim::Observer;
+use airbound_sim::scenario::{Overrides, Scenario, Traffic};
+use airbound_units::{BitRate, Instant, Span};
+use serde::Serialize;
+
+use super::generator::{RandomScenario, random_scenario};
+use crate::trial::in_parallel;
+use crate::{Trial, TrialError};
+
+/// Less of what a source offers than this counts as not delivered.
+pub const DELIVERED: f64 = 0.95;
+/// A case whose measured latency, or delivered share, lies within this fraction of what is demanded is at the border.
+pub const BORDER: f64 = 0.1;
+
+/// One random scenario, planned and simulated.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Case {
+    /// Seed of the set and number in it.
+    pub name: String,
+    /// Whether the plan says that all demands can be met.
+    pub planned: bool,
+    /// Whether they were met in the simulation.
+    pub met: bool,
+    /// The largest of measured over demanded latency, and of demanded over delivered rate where too little was delivered,
+    /// over all demands: at most 1 if all are met.
+    pub strain: f64,
+    /// The share of time that the plan says the demanding flows need.
+    pub load: f64,
+    /// Each demand.
+    pub demands: Vec<Judged>,
+    /// The scenario file, for whoever wants to run it alone.
+    pub scenario: String,
+}
+
+/// One demand, planned and simulated.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// Name of the flow.
+    pub flow: String,
+    /// What is demanded, in ms.
+    pub demanded_ms: f64,
+    /// At which percentile.
+    pub percentile: f64,
+    /// What the plan expects; `None` without bound.
+    pub planned_ms: Option<f64>,
+    /// What was measured from the queue to the acknowledgement, over all seeds; `None` if nothing arrived.
+    pub measured_ms: Option<f64>,
+    /// Delivered over offered payload.
+    pub delivered: f64,
+    /// Whether the plan says that it can be met.
+    pub planned: bool,
+    /// Whether it was.
+    pub met: bool,
+}
+
+/// How answers and simulations agree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Confusion {
+    /// Planned and met.
+    pub yes_met: usize,
+    /// Planned, and not met.
+    pub yes_missed: usize,
+    /// Refused, and met all the same.
+    pub no_met: usize,
+    /// Refused, and not met.
+    pub no_missed: usize,
+}
+
+impl Confusion {
+    /// Of cases.
+    #[must_use]
+    pub fn of<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Self {
+        let mut confusion = Self::default();
+        for case in cases {
+            *match (case.planned, case.met) {
+                (true, true) => &mut confusion.yes_met,
+                (true, false) => &mut confusion.yes_missed,
+                (false, true) => &mut confusion.no_met,
+                (false, false) => &mut confusion.no_missed,
+            } += 1;
+        }
+        confusion
+    }
+
+    /// How many cases.
+    #[must_use]
+    pub const fn all(&self) -> usize {
+        self.yes_met + self.yes_missed + self.no_met + self.no_missed
+    }
+
+    /// How many answers are wrong.
+    #[must_use]
+    pub const fn wrong(&self) -> usize {
+        self.yes_missed + self.no_met
+    }
+
+    /// The share of wrong answers; zero without cases.
+    #[must_use]
+    pub fn wrong_share(&self) -> f64 {
+        self.wrong() as f64 / self.all().max(1) as f64
+    }
+}
+
+impl Case {
+    /// Whether what was measured lies so close to what is demanded that little decides.
+    #[must_use]
+    pub fn is_at_border(&self) -> bool {
+        (1.0 / (1.0 + BORDER)..=1.0 + BORDER).contains(&self.strain)
+    }
+}
+
+/// How a set is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Set {
+    /// Seed from which the scenarios follow.
+    pub seed: u64,
+    /// How many scenarios.
+    pub count: u64,
+    /// Runs of each with seeds of its own, whose packets are judged together.
+    pub runs: u64,
+}
+
+/// Plans and simulates a set, `jobs` simulations at a time.
+///
+/// # Errors
+/// A scenario cannot be run: a defect.
+pub fn check(set: Set, jobs: NonZeroUsize) -> Result<Vec<Case>, TrialError> {
+    let scenarios: Vec<RandomScenario> =
+        (0..set.count).map(|number| random_scenario(set.seed, number)).collect();
+    in_parallel(&scenarios, jobs, |random| case(random, set.runs))
+}
+
+fn case(random: &RandomScenario, runs: u64) -> Result<Case, TrialError> {
+    let defect = |reason: String| TrialError { name: random.name.clone(), reason };
+    let scenario = Scenario::parse(&random.text, &random.name, &Overrides::default())
+        .map_err(|error| defect(error.to_string()))?;
+    let plan = plan(&scenario, &Demand::of(&scenario)).map_err(|error| defect(error.to_string()))?;
+    let mut latencies: Vec<Vec<Span>> = vec![Vec::new(); scenario.flows.len()];
+    let mut goodput = vec![0.0; scenario.flows.len()];
+    for run in 0..runs.max(1) {
+        // Phases follow from the seed: no two scenarios share them.
+        let seed = random.number * runs.max(1) + run + 1;
+        let trial = Trial { name: random.name.clone(), scenario: random.text.clone(), seed };
+        let ears = Ears { from: Instant::ZERO + scenario.warm_up, latencies };
+        let (outcome, observer) = trial.observed(Box::new(ears))?;
+        let observer: Box<dyn Any> = observer;
+        latencies = observer.downcast::<Ears>().map(|ears| ears.latencies).unwrap_or_default();
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            let summary = outcome.summary.flows.iter().find(|summary| summary.name == flow.name);
+            goodput[index] += summary.map_or(0.0, |summary| summary.goodput_mbps) / runs.max(1) as f64;
+        }
+    }
+    let mut judged = Vec::new();
+    let mut strain: f64 = 0.0;
+    for outlook in &plan.demands {
+        let demand = &outlook.demand;
+        let index = scenario.flows.iter().position(|flow| flow.name == demand.flow).unwrap_or(0);
+        let measured = percentile(&mut latencies[index], demand.percentile);
+        let offered = offered(&scenario.flows[index].traffic).as_mbps_f64();
+        let delivered = goodput[index] / offered;
+        let late = measured.map_or(f64::INFINITY, |span| span.as_secs_f64() / demand.latency.as_secs_f64());
+        // Who delivers enough is not near the border for it, however little more would be too little.
+        let short = if delivered < DELIVERED { DELIVERED / delivered.max(1e-9) } else { 0.0 };
+        let own_strain = late.max(short);
+        strain = strain.max(own_strain);
+        judged.push(Judged {
+            flow: demand.flow.clone(),
+            demanded_ms: demand.latency.as_millis_f64(),
+            percentile: demand.percentile,
+            planned_ms: outlook.latency.map(Span::as_millis_f64),
+            measured_ms: measured.map(Span::as_millis_f64),
+            delivered,
+            planned: outlook.met,
+            met: own_strain <= 1.0,
+        });
+    }
+    Ok(Case {
+        name: random.name.clone(),
+        planned: plan.answer == Answer::Yes,
+        met: strain <= 1.0,
+        strain: strain.min(1e6),
+        load: plan.load,
+        demands: judged,
+        scenario: random.text.clone(),
+    })
+}
+
+fn offered(traffic: &Traffic) -> BitRate {
+    match traffic {
+        Traffic::Vr(stream) => stream.rate,
+        Traffic::Cbr(datagrams) | Traffic::Poisson(datagrams) => datagrams.rate,
+        // The generator demands of no other kind.
+        _ => BitRate::from_bps(1),
+    }
+}
+
+fn percentile(latencies: &mut [Span], percentile: f64) -> Option<Span> {
+    latencies.sort_unstable();
+    let place = (latencies.len() as f64 * percentile / 100.0).ceil() as usize;
+    latencies.get(place.saturating_sub(1)).copied()
+}
+
+/// Keeps the Wi-Fi latencies of what arrives, by flow.
+struct Ears {
+    from: Instant,
+    latencies: Vec<Vec<Span>>,
+}
+
+impl Observer for Ears {
+    fn on_packet(&mut self, row: &PacketRow) {
+        if row.fate == Fate::Delivered
+            && row.sent >= self.from
+            && let Some(latencies) = self.latencies.get_mut(row.flow as usize)
+        {
+            latencies.push(row.completed - row.enqueued);
+        }
+    }
+    fn on_txop(&mut self, _row: &TxopRow) {}
+    fn on_frame(&mut self, _row: &FrameRow) {}
+    fn on_series(&mut self, _row: &SeriesRow) {}
+    fn wants_txops(&self) -> bool {
+        false
+    }
+    fn wants_series(&self) -> bool {
+        false
+    }
+}
