@@ -1,7 +1,7 @@
 //! From a scenario to a simulation.
 
 use airbound_control::ConfigError;
-use airbound_control::link::{Composed, LinkConfig, LowerQueue};
+use airbound_control::link::{Composed, Link, LinkConfig, LowerQueue};
 use airbound_control::payload::{FlowId, StationId};
 use airbound_control::queue::{
     AnyQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
@@ -19,7 +19,7 @@ use airbound_wifi::timing::ppdu_duration;
 
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Phy, PhyConfig};
-use crate::engine::{ACCESS_POINT, Beacons, Forming, Node, NodeLink, Parts};
+use crate::engine::{ACCESS_POINT, Beacons, DemandChange, Forming, Node, NodeLink, Parts};
 use crate::flow::feed::Feed;
 use crate::flow::{Flow, population::Population};
 use crate::measure::{Meters, Observer};
@@ -39,6 +39,14 @@ pub enum BuildError {
         slot: &'static str,
         /// What is wrong.
         reason: String,
+    },
+    /// The scheme cannot work with what is demanded of a flow.
+    #[error("[[flow]] {flow}: {reason}")]
+    Demand {
+        /// The flow.
+        flow: String,
+        /// What is wrong.
+        reason: ConfigError,
     },
     /// A value that several parts share is wrong.
     #[error(transparent)]
@@ -86,6 +94,8 @@ impl Plan<'_> {
             built[node.index()].feed.add(source);
         }
 
+        let demands = self.demands(&mut built)?;
+
         let control = self.control();
         let pipe = Medium::pipe(scenario);
         let medium = Medium::of(scenario, self.seed);
@@ -118,8 +128,39 @@ impl Plan<'_> {
             meters: Meters::new(measured_from, end, meters, nodes, observer),
             flows,
             connections,
+            demands,
             window: scenario.window,
         })
+    }
+
+    /// Sets the demands that hold from the beginning; returns the later ones, which are known to be possible too.
+    fn demands(&self, nodes: &mut [Node]) -> Result<Vec<DemandChange>, BuildError> {
+        let mut changes = Vec::new();
+        for (index, flow) in self.scenario.flows.iter().enumerate() {
+            let station = self.scenario.station_index(&flow.station).unwrap_or(0);
+            let node = match flow.direction {
+                scenario::Direction::Down => ACCESS_POINT,
+                scenario::Direction::Up => StationId(station as u16 + 1),
+            };
+            let refused = |reason| BuildError::Demand { flow: flow.name.clone(), reason };
+            for (time, demand) in flow.demand.iter().flat_map(|schedule| schedule.steps()) {
+                let at = Instant::ZERO + *time;
+                let change = DemandChange { at, node, flow: flow_id(index), demand: *demand };
+                // Each is tried once before the run begins; what does not hold yet is taken back.
+                let link = &mut nodes[node.index()].link;
+                link.set_demand(Instant::ZERO, change.flow, change.demand).map_err(refused)?;
+                if !time.is_zero() {
+                    changes.push(change);
+                }
+            }
+            if let Some(schedule) = &flow.demand {
+                let link = &mut nodes[node.index()].link;
+                let at_once = schedule.at(Span::ZERO);
+                link.set_demand(Instant::ZERO, flow_id(index), None).map_err(refused)?;
+                link.set_demand(Instant::ZERO, flow_id(index), at_once).map_err(refused)?;
+            }
+        }
+        Ok(changes)
     }
 
     /// The ratio to the noise below which a receiver does not notice a frame.
@@ -229,8 +270,13 @@ impl Plan<'_> {
         node: StationId,
     ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
         let mut config: QueueConfig = slot_config(slot, "queue")?;
-        if let QueueConfig::FqCodelAirtime(airtime) = &mut config {
-            self.fit_airtime(airtime, slot, path);
+        match &mut config {
+            QueueConfig::FqCodelAirtime(airtime) => self.fit_airtime(airtime, Some(slot.parameters()), path),
+            QueueConfig::LastPq(last_pq) => {
+                let given = slot.parameters().get("linux").and_then(toml::Value::as_table);
+                self.fit_airtime(&mut last_pq.linux, given, path);
+            }
+            _ => {}
         }
         if let QueueConfig::Fifo(fifo) = &mut config
             && path.driver_queue == Some(0)
@@ -240,9 +286,9 @@ impl Plan<'_> {
         Ok(config.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
     }
 
-    /// What mac80211 does depends on the driver below it.
-    fn fit_airtime(&self, config: &mut FqCodelAirtimeConfig, slot: &scenario::Slot, path: &Path) {
-        let given = |key: &str| slot.parameters().contains_key(key);
+    /// What mac80211 does depends on the driver below it, where the scenario does not say otherwise.
+    fn fit_airtime(&self, config: &mut FqCodelAirtimeConfig, given: Option<&toml::Table>, path: &Path) {
+        let given = |key: &str| given.is_some_and(|given| given.contains_key(key));
         if !given("airtime-queue-limit") && !path.airtime_queue_limit {
             config.airtime_queue_limit = None;
         }

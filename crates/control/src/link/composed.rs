@@ -10,8 +10,9 @@ use super::airtime::AirtimeEstimate;
 use super::rate_facts::RateTable;
 use super::session::Session;
 use super::{Grant, Link, Mpdu, Returned, Room, TxReport};
-use crate::payload::{DropReason, Dropped, Payload, StationId};
-use crate::queue::{AggregateBound, Backlog, Direction, Queue, Readiness};
+use crate::error::ConfigError;
+use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::queue::{AggregateBound, Backlog, Demand, Direction, Queue, Readiness};
 use crate::rate::{LinkStats, RateControl, RateReport};
 
 /// How a composed link forms aggregates and repeats them.
@@ -103,7 +104,10 @@ const MOST_MPDUS: u16 = 256;
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> {
     /// Puts the parts together. A window outside of 1 to 256 is taken for the nearest bound.
     #[must_use]
-    pub fn new(upper: Q, lower: Option<LowerQueue<L>>, rate: R, mut config: LinkConfig) -> Self {
+    pub fn new(mut upper: Q, lower: Option<LowerQueue<L>>, rate: R, mut config: LinkConfig) -> Self {
+        if lower.is_some() {
+            upper.expect_lower_queue();
+        }
         config.window = config.window.clamp(1, MOST_MPDUS);
         Self {
             upper,
@@ -368,6 +372,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             }?;
             let before = dropped.len();
             if let Some(grant) = self.form(now, station, room, dropped) {
+                self.upper.on_granted(now, &grant);
                 self.refill(now, room.category, dropped);
                 return Some(grant);
             }
@@ -377,6 +382,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
     }
 
     fn on_report(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
+        self.upper.on_report(now, &report);
         let TxReport { grant, used, acknowledged, airtime, .. } = report;
         let (station, category) = (grant.station, grant.category);
         let mut mpdus = grant.mpdus;
@@ -432,6 +438,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         if news {
             self.tell_throughput(now, station);
         }
+    }
+
+    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
+        self.upper.set_demand(now, flow, demand)
     }
 
     fn has_backlog(&self, category: Category) -> bool {

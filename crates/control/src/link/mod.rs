@@ -2,17 +2,20 @@
 
 mod airtime;
 mod composed;
+mod outstanding;
 mod rate_facts;
 mod session;
 
 pub use airtime::{AirtimeEstimate, expected_airtime};
 pub use composed::{Composed, LinkConfig, LowerQueue};
+pub use outstanding::Outstanding;
 
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-use crate::payload::{DropReason, Dropped, Payload, StationId};
-use crate::queue::Backlog;
+use crate::error::ConfigError;
+use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::queue::{Backlog, Demand};
 use crate::rate::{LinkStats, Series};
 
 /// A packet on its way through the hardware.
@@ -153,6 +156,19 @@ pub trait Link<P: Payload> {
 
     /// News about the link to `station`.
     fn on_link_stats(&mut self, _now: Instant, _station: StationId, _stats: &LinkStats) {}
+
+    /// Demands a latency of a flow; see [`crate::queue::Queue::set_demand`].
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if the link cannot work with the demand; what was demanded before stays.
+    fn set_demand(
+        &mut self,
+        _now: Instant,
+        _flow: FlowId,
+        _demand: Option<Demand>,
+    ) -> Result<(), ConfigError> {
+        Ok(())
+    }
 
     /// Whether [`Link::next`] may have something to send in `category`.
     fn has_backlog(&self, category: Category) -> bool;

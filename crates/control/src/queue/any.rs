@@ -5,11 +5,13 @@ use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AggregateBound, Backlog, Codel, CodelConfig, Direction, Fifo, FifoConfig, FqCodel, FqCodelAirtime,
-    FqCodelAirtimeConfig, FqCodelConfig, Pie, PieConfig, Queue, Readiness, RoundRobin, RoundRobinConfig,
+    AggregateBound, Backlog, Codel, CodelConfig, Demand, Direction, Fifo, FifoConfig, FqCodel,
+    FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, LastPq, LastPqConfig, Pie, PieConfig, Protection,
+    Queue, Readiness, RoundRobin, RoundRobinConfig,
 };
 use crate::error::ConfigError;
-use crate::payload::{Dropped, Payload, StationId};
+use crate::link::{Grant, TxReport};
+use crate::payload::{Dropped, FlowId, Payload, StationId};
 
 /// Which queue, and its configuration. In a scenario file `kind` names it and the other keys are those of its own
 /// configuration.
@@ -28,6 +30,8 @@ pub enum QueueConfig {
     /// What Linux does for Wi-Fi; also called `linux`.
     #[serde(alias = "linux")]
     FqCodelAirtime(FqCodelAirtimeConfig),
+    /// What Linux does, with flows that have a latency demand before all others while they are urgent.
+    LastPq(LastPqConfig),
     /// Stations in turn.
     RoundRobin(RoundRobinConfig),
 }
@@ -50,6 +54,7 @@ impl QueueConfig {
             Self::Pie(config) => AnyQueue::Pie(Pie::new(*config, seed)?),
             Self::FqCodel(config) => AnyQueue::FqCodel(FqCodel::new(*config)?),
             Self::FqCodelAirtime(config) => AnyQueue::FqCodelAirtime(FqCodelAirtime::new(*config)?),
+            Self::LastPq(config) => AnyQueue::LastPq(LastPq::new(*config)?),
             Self::RoundRobin(config) => AnyQueue::RoundRobin(RoundRobin::new(*config)?),
         })
     }
@@ -63,6 +68,7 @@ impl QueueConfig {
             Self::Pie(_) => "pie",
             Self::FqCodel(_) => "fq-codel",
             Self::FqCodelAirtime(_) => "fq-codel-airtime",
+            Self::LastPq(_) => "last-pq",
             Self::RoundRobin(_) => "round-robin",
         }
     }
@@ -83,6 +89,8 @@ pub enum AnyQueue<P> {
     FqCodel(FqCodel<P>),
     /// See [`FqCodelAirtime`].
     FqCodelAirtime(FqCodelAirtime<P>),
+    /// See [`LastPq`].
+    LastPq(LastPq<P>),
     /// See [`RoundRobin`].
     RoundRobin(RoundRobin<P>),
 }
@@ -96,6 +104,7 @@ macro_rules! each {
             AnyQueue::Pie($queue) => $call,
             AnyQueue::FqCodel($queue) => $call,
             AnyQueue::FqCodelAirtime($queue) => $call,
+            AnyQueue::LastPq($queue) => $call,
             AnyQueue::RoundRobin($queue) => $call,
         }
     };
@@ -152,6 +161,18 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.on_returned(now, station, category, estimated));
     }
 
+    fn expect_lower_queue(&mut self) {
+        each!(self, queue => Queue::<P>::expect_lower_queue(queue));
+    }
+
+    fn on_granted(&mut self, now: Instant, grant: &Grant<P>) {
+        each!(self, queue => queue.on_granted(now, grant));
+    }
+
+    fn on_report(&mut self, now: Instant, report: &TxReport<P>) {
+        each!(self, queue => queue.on_report(now, report));
+    }
+
     fn on_airtime(
         &mut self,
         now: Instant,
@@ -165,6 +186,14 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
 
     fn on_expected_throughput(&mut self, now: Instant, station: StationId, throughput: BitRate) {
         each!(self, queue => queue.on_expected_throughput(now, station, throughput));
+    }
+
+    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
+        each!(self, queue => queue.set_demand(now, flow, demand))
+    }
+
+    fn protection(&self, flow: FlowId) -> Option<Protection> {
+        each!(self, queue => queue.protection(flow))
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -183,7 +212,7 @@ mod tests {
 
     #[test]
     fn each_kind_is_read_by_its_name() {
-        for name in ["fifo", "codel", "pie", "fq-codel", "fq-codel-airtime", "round-robin"] {
+        for name in ["fifo", "codel", "pie", "fq-codel", "fq-codel-airtime", "last-pq", "round-robin"] {
             let config = read(&format!("kind = \"{name}\"")).expect("a known kind");
             assert_eq!(config.name(), name);
             config.build::<PlainPacket>(1).expect("valid defaults");

@@ -7,6 +7,7 @@ mod any;
 mod codel;
 mod fifo;
 mod fq_codel;
+mod last_pq;
 mod packets;
 mod pie;
 mod round_robin;
@@ -21,6 +22,9 @@ pub use fifo::{Fifo, FifoConfig};
 pub use fq_codel::{
     AirtimeQueueLimit, FqCodel, FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, SlowStations,
 };
+pub use last_pq::{
+    Choice, DelayConfig, DelayController, Demand, DrainConfig, LastPq, LastPqConfig, Mark, Protection,
+};
 pub use pie::{DelayEstimate, Pie, PieConfig};
 pub use round_robin::{RoundRobin, RoundRobinConfig};
 pub use station_lists::Limits;
@@ -28,7 +32,9 @@ pub use station_lists::Limits;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-use crate::payload::{Dropped, Payload, StationId};
+use crate::error::ConfigError;
+use crate::link::{Grant, TxReport};
+use crate::payload::{Dropped, FlowId, Payload, StationId};
 
 /// How much is waiting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -132,6 +138,15 @@ pub trait Queue<P: Payload> {
     /// A packet whose estimate at [`Queue::on_handed`] was `estimated` left the layers below, sent or given up.
     fn on_returned(&mut self, _now: Instant, _station: StationId, _category: Category, _estimated: Span) {}
 
+    /// Told once, before all else: another queue, which this one cannot order, lies between it and the hardware.
+    fn expect_lower_queue(&mut self) {}
+
+    /// A grant goes to the hardware.
+    fn on_granted(&mut self, _now: Instant, _grant: &Grant<P>) {}
+
+    /// A grant comes back from the hardware. What of it was not acknowledged is sent again or given up by the link.
+    fn on_report(&mut self, _now: Instant, _report: &TxReport<P>) {}
+
     /// Airtime that `station` really used, tries that failed included.
     fn on_airtime(
         &mut self,
@@ -145,6 +160,25 @@ pub trait Queue<P: Payload> {
 
     /// The goodput that rate control expects of `station`, perhaps changed (kernel: `ieee80211_sta_set_expected_throughput`).
     fn on_expected_throughput(&mut self, _now: Instant, _station: StationId, _throughput: BitRate) {}
+
+    /// Demands a latency of a flow from now on, another one than before, or with `None` none any more. A queue that protects nobody
+    /// ignores it.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if the queue cannot work with the demand; what was demanded before stays.
+    fn set_demand(
+        &mut self,
+        _now: Instant,
+        _flow: FlowId,
+        _demand: Option<Demand>,
+    ) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    /// How a flow with a demand fares; `None` if it has none, or if the queue protects nobody.
+    fn protection(&self, _flow: FlowId) -> Option<Protection> {
+        None
+    }
 
     /// When the queue wants [`Queue::select`] to be called again although nothing was enqueued or reported.
     fn next_deadline(&self) -> Option<Instant> {

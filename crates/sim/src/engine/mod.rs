@@ -14,8 +14,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use airbound_control::link::{AckBitmap, Composed, Grant, Link, Returned};
-use airbound_control::payload::{Dropped, StationId};
-use airbound_control::queue::AnyQueue;
+use airbound_control::payload::{Dropped, FlowId, StationId};
+use airbound_control::queue::{AnyQueue, Demand};
 use airbound_control::rate::AnyRate;
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
@@ -120,6 +120,8 @@ pub(crate) enum Event {
     Interference,
     /// A receiver may give up a hole in what a node and category sent, downwards (0) or upwards (1).
     Release(StationId, usize, Category),
+    /// Something else is demanded of a flow from now on.
+    Demand(usize),
     /// A window of the series ends.
     Window,
 }
@@ -171,6 +173,16 @@ pub(crate) struct Beacons {
     pub(crate) due: bool,
 }
 
+/// A demand that begins, changes or ends while the run is under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DemandChange {
+    pub(crate) at: Instant,
+    /// Who sends the data of the flow over the air.
+    pub(crate) node: StationId,
+    pub(crate) flow: FlowId,
+    pub(crate) demand: Option<Demand>,
+}
+
 /// What a simulation is made of.
 pub(crate) struct Parts {
     pub(crate) end: Instant,
@@ -184,6 +196,7 @@ pub(crate) struct Parts {
     pub(crate) beacons: Option<Beacons>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) connections: Vec<Connection>,
+    pub(crate) demands: Vec<DemandChange>,
     /// From the access point to the server.
     pub(crate) wire_up: Wire,
     pub(crate) meters: Meters,
@@ -266,6 +279,9 @@ impl Simulation {
         if let Some(at) = self.parts.medium.next_jam_change(Instant::ZERO) {
             self.schedule(at, Event::Interference);
         }
+        for change in 0..self.parts.demands.len() {
+            self.schedule(self.parts.demands[change].at, Event::Demand(change));
+        }
         self.schedule(Instant::ZERO + self.parts.window, Event::Window);
     }
 
@@ -313,6 +329,11 @@ impl Simulation {
             Event::Beacon => self.on_beacon_due(),
             Event::Interference => self.on_interference(),
             Event::Release(node, way, category) => self.on_release(node, way, category),
+            Event::Demand(change) => {
+                let DemandChange { node, flow, demand, .. } = self.parts.demands[change];
+                let accepted = self.parts.nodes[node.index()].link.set_demand(self.now, flow, demand);
+                debug_assert!(accepted.is_ok(), "tried when the run was built: {accepted:?}");
+            }
             Event::Window => {
                 self.parts.meters.end_window(self.now);
                 self.schedule(self.now + self.parts.window, Event::Window);

@@ -5,6 +5,7 @@ use airbound_wifi::Category;
 use serde::{Serialize, Serializer};
 
 use super::access_point::WireWay;
+use super::demand::DemandSchedule;
 use super::error::ScenarioError;
 use super::node::{Node, Value};
 use super::scheme::{SENDERS, Slot};
@@ -33,6 +34,9 @@ pub struct Flow {
     pub stop: Option<Span>,
     /// Whether the scheme is meant to protect it; a report sums up what that costs the others.
     pub protected: bool,
+    /// The latency that is demanded of its packets, which a scheme that protects flows tries to keep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demand: Option<DemandSchedule>,
     /// Its own way over the wire.
     pub wire: WireWay,
     /// What it sends.
@@ -190,6 +194,7 @@ const KEYS: &[&str] = &[
     "stop",
     "stagger",
     "protected",
+    "demand",
     "wire",
     "kind",
 ];
@@ -206,12 +211,45 @@ pub(super) struct Entry {
     pub(super) flows: Vec<Flow>,
 }
 
+/// The queues that decide over the data of flows.
+pub(super) struct Deciders<'a> {
+    /// That of the access point.
+    pub(super) down: &'a Slot,
+    /// That of the stations.
+    pub(super) up: &'a Slot,
+}
+
+impl Deciders<'_> {
+    /// Reads the demand of a flow, which a queue has to be there for.
+    fn read_demand(
+        &self,
+        section: &Section<'_>,
+        direction: Direction,
+    ) -> Result<Option<DemandSchedule>, ScenarioError> {
+        let queue = match direction {
+            Direction::Down => self.down,
+            Direction::Up => self.up,
+        };
+        let demand = DemandSchedule::read(section, queue.shortest_demand())?;
+        // Downwards the schemes that are compared may have a use for it.
+        if demand.is_some() && direction == Direction::Up && queue.kind() != "last-pq" {
+            let problem = format!(
+                "is for data that the stations' queue {} decides over; a demand upwards needs uplink.queue = \"last-pq\"",
+                queue.kind()
+            );
+            return Err(section.wrong("demand", problem));
+        }
+        Ok(demand)
+    }
+}
+
 /// Reads an entry and makes its flows: one for each member of its station group, `count` times.
 pub(super) fn read(
     section: &Section<'_>,
     stations: &[Station],
     empty_groups: &[String],
     wire: WireWay,
+    deciders: &Deciders<'_>,
 ) -> Result<Entry, ScenarioError> {
     let kind = section.required_text("kind", &format!("allowed are {}", KINDS.join(", ")))?;
     let own: &[&[&str]] = match kind {
@@ -252,19 +290,18 @@ pub(super) fn read(
     }
     let protected = if section.has("protected") { Some(section.boolean("protected", false)?) } else { None };
     let group = section.text("group")?.unwrap_or(&name).to_owned();
+    let direction =
+        section.choice("direction", Direction::Down, &[("down", Direction::Down), ("up", Direction::Up)])?;
     let flow = Flow {
         name: name.clone(),
         group,
         station: String::new(),
-        direction: section.choice(
-            "direction",
-            Direction::Down,
-            &[("down", Direction::Down), ("up", Direction::Up)],
-        )?,
+        direction,
         category: section.choice("category", default_category(kind), text::CATEGORIES)?,
         start,
         stop,
         protected: protected.unwrap_or(false),
+        demand: deciders.read_demand(section, direction)?,
         wire: WireWay::read_own(&section.table("wire")?, wire)?,
         traffic: read_traffic(section, kind)?,
     };

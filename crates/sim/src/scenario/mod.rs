@@ -4,6 +4,7 @@
 
 mod access_point;
 mod air;
+mod demand;
 mod disturbance;
 mod error;
 mod flow;
@@ -26,6 +27,7 @@ use serde::Serialize;
 
 pub use access_point::{AccessPoint, Uplink, Wire, WireWay};
 pub use air::{Air, Edca, ErrorModel};
+pub use demand::DemandSchedule;
 pub use disturbance::{Effect, Interference, Load, Neighbour};
 pub use error::{Place, ScenarioError};
 pub use flow::{
@@ -191,7 +193,8 @@ impl Scenario {
         let uplink = Uplink::read(&top.table("uplink")?, air.standard)?;
         let wire = Wire::read(&top.table("wire")?)?;
         let (stations, empty_groups) = read_stations(top, &air, &access_point)?;
-        let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire)?;
+        let deciders = flow::Deciders { down: &scheme.queue, up: &uplink.queue };
+        let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire, &deciders)?;
         let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
         let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();
         if transmitters > disturbance::MOST_TRANSMITTERS {
@@ -320,12 +323,13 @@ fn read_flows(
     stations: &[Station],
     empty_groups: &[String],
     wire: &Wire,
+    deciders: &flow::Deciders<'_>,
 ) -> Result<(Vec<Flow>, String), ScenarioError> {
     let mut entries = Vec::new();
     let mut names = BTreeSet::new();
     let mut total = 0;
     for section in top.tables("flow")? {
-        let entry = flow::read(&section, stations, empty_groups, wire.way)?;
+        let entry = flow::read(&section, stations, empty_groups, wire.way, deciders)?;
         for flow in &entry.flows {
             if !names.insert(flow.name.clone()) {
                 return Err(
@@ -369,7 +373,7 @@ fn read_flows(
     for entry in entries {
         for mut flow in entry.flows {
             let focused = flow.name == focus || flow.group == focus;
-            flow.protected = entry.protected.unwrap_or(focused);
+            flow.protected = entry.protected.unwrap_or(focused || flow.demand.is_some());
             flows.push(flow);
         }
     }

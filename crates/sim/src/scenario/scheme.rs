@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use airbound_control::queue::QueueConfig;
+use airbound_control::queue::{DelayConfig, QueueConfig};
 use airbound_control::rate::RateConfig;
 use airbound_control::sender::{Congestion, TcpConfig, TcpSender};
+use airbound_units::Span;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -23,7 +24,7 @@ pub(super) struct Choices {
 
 /// The kinds of queue.
 pub(super) const QUEUES: Choices = Choices {
-    kinds: &["fifo", "codel", "pie", "fq-codel", "linux", "round-robin"],
+    kinds: &["fifo", "codel", "pie", "fq-codel", "linux", "last-pq", "round-robin"],
     check: |slot| {
         let config: QueueConfig = slot.config()?;
         config.build::<Packet>(0).map(|_| ()).map_err(|error| error.to_string())
@@ -96,6 +97,14 @@ impl Slot {
         table.insert("kind".to_owned(), toml::Value::String(self.kind.to_owned()));
         let read = toml::Value::Table(table).try_into();
         read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
+    }
+
+    /// The shortest latency that a queue can be asked for; that of LAST-PQ's defaults where it protects nobody.
+    pub(super) fn shortest_demand(&self) -> Span {
+        match self.config() {
+            Ok(QueueConfig::LastPq(config)) => config.delay.shortest_demand(),
+            _ => DelayConfig::default().shortest_demand(),
+        }
     }
 
     /// Reads a name, or a table with `kind`.

@@ -1,5 +1,7 @@
 //! What mac80211 does: flow queues with CoDel for each station and category, airtime fairness, airtime queue limit.
 
+mod out_of_turn;
+
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
@@ -11,6 +13,8 @@ use super::plain::{check_limits, flow_key};
 use super::stations::Stations;
 use crate::error::ConfigError;
 use crate::payload::{Dropped, Payload, StationId};
+
+pub(in crate::queue) use out_of_turn::FlowQueue;
 
 /// How much airtime may wait below the queue (AQL; kernel: `ieee80211_txq_airtime_check`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -210,6 +214,11 @@ impl<P: Payload> FqCodelAirtime<P> {
         self.flows.backlog_of(owner(station, category))
     }
 
+    /// The CoDel parameters for a station.
+    fn codel_of(&self, station: StationId) -> CodelParameters {
+        self.speeds.get(station.index()).map_or(self.usual_codel(), |speed| speed.codel)
+    }
+
     const fn usual_codel(&self) -> CodelParameters {
         CodelParameters { target: self.config.target, interval: self.config.interval, mtu: self.config.mtu }
     }
@@ -251,7 +260,7 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
         if !self.stations.may_hand(station, category.index()) {
             return None;
         }
-        let codel = self.speeds.get(station.index()).map_or(self.usual_codel(), |speed| speed.codel);
+        let codel = self.codel_of(station);
         let owner = owner(station, category);
         let before = dropped.len();
         let packet = loop {

@@ -234,7 +234,35 @@ impl<P: Payload> FlowTable<P> {
         self.packets.first(&self.flows.get(head.0 as usize)?.list).map(P::size)
     }
 
-    /// Takes the next packet of a flow that [`FlowTable::head`] named; `None` if CoDel dropped all that it had.
+    /// The flow with the identity `key`, wherever it stands in the order; it may have no packets.
+    pub(super) fn find(&self, key: u64) -> Option<Head> {
+        let mut at = self.buckets.get(self.bucket(key)).copied()?;
+        loop {
+            let flow = self.flows.get(at as usize)?;
+            if flow.key == key {
+                return Some(Head(at));
+            }
+            at = flow.next_in_bucket;
+        }
+    }
+
+    /// The packets of a flow.
+    pub(super) fn packets(&self, head: Head) -> usize {
+        self.flows.get(head.0 as usize).map_or(0, |flow| flow.list.packets())
+    }
+
+    /// When the first packet of a flow came; `None` if it has none.
+    pub(super) fn first_enqueued(&self, head: Head) -> Option<Instant> {
+        self.packets.first(&self.flows.get(head.0 as usize)?.list).map(P::enqueued)
+    }
+
+    /// The bytes that a flow may still send in its turn.
+    pub(super) fn deficit(&self, head: Head) -> i64 {
+        self.flows.get(head.0 as usize).map_or(0, |flow| flow.deficit)
+    }
+
+    /// Takes the next packet of a flow that [`FlowTable::head`] or [`FlowTable::find`] named; `None` if CoDel dropped all that it
+    /// had.
     pub(super) fn pop(
         &mut self,
         now: Instant,

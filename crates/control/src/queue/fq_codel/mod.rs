@@ -5,5 +5,6 @@ mod flows;
 mod plain;
 mod stations;
 
+pub(super) use airtime::FlowQueue;
 pub use airtime::{AirtimeQueueLimit, FqCodelAirtime, FqCodelAirtimeConfig, SlowStations};
 pub use plain::{FqCodel, FqCodelConfig};

@@ -252,6 +252,17 @@ impl Stations {
         }
     }
 
+    /// The airtime that a station may still use in its turn, in nanoseconds, as it is compared in [`Stations::select`].
+    pub(super) fn deficit(&self, station: StationId, category: usize) -> i64 {
+        Self::effective(self.limit.as_ref(), &self.entry(station.0, category))
+    }
+
+    /// What lies below the queue for a station, unless nothing may be sent to it now.
+    pub(super) fn servable(&self, station: StationId, category: usize) -> Option<Readiness> {
+        let entry = self.entry(station.0, category);
+        (!self.is_held(&entry)).then_some(entry.readiness)
+    }
+
     /// Whether a packet may go down: the limit is looked at for each one, as in `ieee80211_tx_dequeue`.
     pub(super) fn may_hand(&self, station: StationId, category: usize) -> bool {
         self.limit.is_none() || !self.is_over_limit(&self.entry(station.0, category))

@@ -1,0 +1,93 @@
+//! What lets a scheduler on top serve a flow out of its turn: everything is counted and charged as if it had been its turn.
+
+use airbound_units::Instant;
+use airbound_wifi::edca::Category;
+
+use super::super::super::Readiness;
+use super::super::plain::flow_key;
+use super::{FqCodelAirtime, owner};
+use crate::payload::{Dropped, FlowId, Payload, StationId};
+
+/// A flow queue: the packets of a flow for one station in one category.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::queue) struct FlowQueue {
+    pub(in crate::queue) station: StationId,
+    pub(in crate::queue) category: Category,
+    pub(in crate::queue) flow: FlowId,
+    /// Its identity in the table of flows.
+    key: u64,
+}
+
+impl FlowQueue {
+    /// The queue that a packet goes to.
+    pub(in crate::queue) fn of<P: Payload>(packet: &P) -> Self {
+        Self {
+            station: packet.station(),
+            category: packet.category(),
+            flow: packet.flow(),
+            key: flow_key(packet),
+        }
+    }
+}
+
+impl<P: Payload> FqCodelAirtime<P> {
+    /// When the oldest packet of a flow queue came; `None` if it is empty.
+    pub(in crate::queue) fn oldest_of(&self, queue: &FlowQueue) -> Option<Instant> {
+        self.flows.find(queue.key).and_then(|flow| self.flows.first_enqueued(flow))
+    }
+
+    /// The packets of a flow queue.
+    pub(in crate::queue) fn packets_of(&self, queue: &FlowQueue) -> usize {
+        self.flows.find(queue.key).map_or(0, |flow| self.flows.packets(flow))
+    }
+
+    /// The deficit of a flow in bytes.
+    pub(in crate::queue) fn byte_deficit(&self, queue: &FlowQueue) -> i64 {
+        self.flows.find(queue.key).map_or(0, |flow| self.flows.deficit(flow))
+    }
+
+    /// The deficit of a station in nanoseconds of airtime.
+    pub(in crate::queue) fn airtime_deficit(&self, station: StationId, category: Category) -> i64 {
+        self.stations.deficit(station, category.index())
+    }
+
+    /// What lies below for a station, unless it is blocked or over its airtime queue limit.
+    pub(in crate::queue) fn servable(&self, station: StationId, category: Category) -> Option<Readiness> {
+        self.stations.servable(station, category.index())
+    }
+
+    /// The next packet of a flow queue, whosever turn it is. CoDel decides as ever, and the flow's deficit is charged; its place
+    /// among the new and old flows stays. `None` if it is empty, if CoDel dropped all that it had, or if the airtime queue limit
+    /// lets nothing go down.
+    pub(in crate::queue) fn dequeue_of(
+        &mut self,
+        now: Instant,
+        queue: &FlowQueue,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        self.now = self.now.max(now);
+        let FlowQueue { station, category, key, .. } = *queue;
+        if !self.stations.may_hand(station, category.index()) {
+            return None;
+        }
+        let codel = self.codel_of(station);
+        let flow = self.flows.find(key)?;
+        let before = dropped.len();
+        let packet = self.flows.pop(self.now, flow, &codel, dropped);
+        let left = dropped.len() - before + usize::from(packet.is_some());
+        let waiting = &mut self.waiting[category.index()];
+        *waiting = waiting.saturating_sub(left);
+        packet
+    }
+
+    /// Whether all that waits for a station in a category is that of `queues`.
+    pub(in crate::queue) fn holds_only<'a>(
+        &self,
+        station: StationId,
+        category: Category,
+        queues: impl Iterator<Item = &'a FlowQueue>,
+    ) -> bool {
+        let packets: usize = queues.map(|queue| self.packets_of(queue)).sum();
+        self.flows.backlog_of(owner(station, category)).packets <= packets
+    }
+}

@@ -1,0 +1,277 @@
+//! How long the hardware needs until it sends what is handed to it now (Sec. IV, "hardware queue draining estimation").
+
+use airbound_units::{Instant, Span};
+use airbound_wifi::control_frames::ControlTiming;
+use airbound_wifi::rate::Rate;
+use airbound_wifi::timing::preamble;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ConfigError;
+use crate::link::{Grant, Outstanding, TxReport};
+use crate::payload::StationId;
+
+/// The parameters of the drain estimate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct DrainConfig {
+    /// What is added against underestimation (T_guard, Sec. V): 1 ms. Up to 1 s.
+    pub guard: Span,
+    /// Weight of a new sample in the moving average of the contention time (T_ctt): 0.125. The paper has no number; this is
+    /// TCP's. Above 0, up to 1.
+    pub contention_weight: f64,
+}
+
+impl Default for DrainConfig {
+    fn default() -> Self {
+        Self { guard: Span::from_millis(1), contention_weight: 0.125 }
+    }
+}
+
+impl DrainConfig {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        ConfigError::check(self.guard <= Span::from_secs(1), "drain.guard", self.guard, "0 ms to 1 s")?;
+        ConfigError::check(
+            self.contention_weight > 0.0 && self.contention_weight <= 1.0,
+            "drain.contention-weight",
+            self.contention_weight,
+            "more than 0, up to 1",
+        )
+    }
+}
+
+/// What is remembered of a frame (a PPDU) in the hardware.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    /// T_air: its bytes at the most recently used rate.
+    air: Span,
+    /// T_mac: preamble, SIFS and acknowledgement.
+    mac: Span,
+    /// Whether the hardware was empty when it came.
+    first: bool,
+}
+
+/// The estimate for one category.
+///
+/// `l_hq = T_ctt + sum over the frames in the hardware (T_ctt + T_mac + T_air) + T_guard`. The contention time of a frame is what
+/// its time in the hardware has beyond T_mac and T_air: counted from when it was handed down if the hardware was empty then,
+/// else from the end of the frame before it. Tries that failed count as contention, and so does what a wrong rate hides. A frame that
+/// nobody acknowledged gives no sample.
+///
+/// The timing of control frames is that of the 5 GHz band with the mandatory basic rates: at 2.4 GHz 12 us less.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Drain {
+    config: DrainConfig,
+    frames: Outstanding<Frame>,
+    contention: Option<Span>,
+    last_end: Instant,
+    /// Whether a report said that it does not know where PPDUs begin and end.
+    boundless: bool,
+}
+
+impl Drain {
+    pub(super) fn new(config: DrainConfig) -> Self {
+        Self { config, ..Self::default() }
+    }
+
+    /// A frame goes to the hardware; `rate` is the one most recently used for its station.
+    pub(super) fn on_granted<P>(&mut self, grant: &Grant<P>, rate: Rate) {
+        let control = ControlTiming::default();
+        let answer = if grant.aggregated { control.block_ack_for(rate) } else { control.ack_for(rate) };
+        let frame = Frame {
+            air: rate.bit_rate().time_for(grant.psdu),
+            mac: preamble(rate) + control.band.sifs() + answer,
+            first: self.frames.is_empty(),
+        };
+        self.frames.hand(grant, frame);
+    }
+
+    /// A frame left the hardware.
+    pub(super) fn on_report<P>(&mut self, report: &TxReport<P>) {
+        self.boundless = !report.boundaries_known;
+        let frame = self.frames.take(&report.grant);
+        let before = self.last_end;
+        self.last_end = before.max(report.ended);
+        let Some(frame) = frame.filter(|_| report.acknowledged.count() > 0 && report.boundaries_known) else {
+            return;
+        };
+        let since = if frame.first { report.handed } else { before };
+        let sample = report.ended.since(since) - frame.mac - frame.air;
+        let weight = self.config.contention_weight;
+        self.contention = Some(match self.contention {
+            Some(average) => average.mul_f64(1.0 - weight) + sample.mul_f64(weight),
+            None => sample,
+        });
+    }
+
+    /// The average contention time (T_ctt); zero before the first acknowledgement.
+    pub(super) fn contention(&self) -> Span {
+        self.contention.unwrap_or(Span::ZERO)
+    }
+
+    /// The delay that a frame handed down now expects below the queue (l_hq), itself excluded.
+    ///
+    /// `below` is the airtime of all that lies there where another queue lies between this one and the hardware; then, and where the
+    /// boundaries of PPDUs are unknown, it is the outstanding airtime and the guard.
+    pub(super) fn expected(&self, below: Option<Span>) -> Span {
+        let air = || self.frames.iter().fold(Span::ZERO, |sum, frame| sum + frame.air);
+        let drained = match below {
+            Some(below) => below,
+            None if self.boundless => air(),
+            None => self
+                .frames
+                .iter()
+                .fold(self.contention(), |sum, frame| sum + self.contention() + frame.mac + frame.air),
+        };
+        drained + self.config.guard
+    }
+}
+
+/// The most recently used rate of each station.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RecentRates {
+    rates: Vec<Option<Rate>>,
+}
+
+impl RecentRates {
+    /// The rate that a report names last.
+    pub(super) fn on_report<P>(&mut self, report: &TxReport<P>) {
+        let index = report.grant.station.index();
+        if index >= self.rates.len() {
+            self.rates.resize(index + 1, None);
+        }
+        if let (Some(slot), Some(step)) = (self.rates.get_mut(index), report.used.steps().last()) {
+            *slot = Some(step.rate);
+        }
+    }
+
+    pub(super) fn of(&self, station: StationId) -> Option<Rate> {
+        self.rates.get(station.index()).copied().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_units::ByteCount;
+    use airbound_wifi::edca::Category;
+    use airbound_wifi::rate::{GuardInterval, Width};
+
+    use super::*;
+    use crate::link::{AckBitmap, Mpdu};
+    use crate::payload::{FlowId, PlainPacket};
+    use crate::rate::Series;
+
+    fn rate() -> Rate {
+        Rate::ht(1, Width::Mhz40, GuardInterval::Ns800).expect("exists")
+    }
+
+    /// What T_mac comes to at that rate: a preamble of 36 us, SIFS of 16 us, a BlockAck at 12 Mbit/s of 44 us.
+    const MAC: u64 = 36 + 16 + 44;
+
+    fn grant(sequence: u64, bytes: u64) -> Grant<PlainPacket> {
+        let packet = PlainPacket::new(StationId(1), FlowId(1));
+        let mpdu = Mpdu { packet, size: ByteCount::new(bytes), sequence, retries: 0 };
+        Grant {
+            station: StationId(1),
+            category: Category::Be,
+            mpdus: vec![mpdu],
+            psdu: ByteCount::new(bytes),
+            aggregated: true,
+            series: Series::single(rate(), 1),
+            give_up_after: None,
+        }
+    }
+
+    fn at(micros: u64) -> Instant {
+        Instant::from_nanos(micros * 1000)
+    }
+
+    fn report(sequence: u64, handed: u64, ended: u64, acknowledged: usize) -> TxReport<PlainPacket> {
+        let grant = grant(sequence, 4050);
+        TxReport {
+            used: grant.series,
+            handed: at(handed),
+            started: None,
+            ended: at(ended),
+            airtime: None,
+            acknowledged: AckBitmap::first(acknowledged),
+            boundaries_known: true,
+            grant,
+        }
+    }
+
+    /// A drain whose frames take 1.2 ms of airtime each (4050 B at 27 Mbit/s).
+    fn drain(sequences: impl IntoIterator<Item = u64>) -> Drain {
+        let mut drain = Drain::new(DrainConfig::default());
+        for sequence in sequences {
+            drain.on_granted(&grant(sequence, 4050), rate());
+        }
+        drain
+    }
+
+    #[test]
+    fn the_rate_of_these_tests() {
+        assert_eq!(rate().bit_rate().as_bps(), 27_000_000);
+        assert_eq!(rate().bit_rate().time_for(ByteCount::new(4050)), Span::from_micros(1200));
+    }
+
+    #[test]
+    fn an_empty_hardware_costs_contention_and_guard() {
+        assert_eq!(drain([]).expected(None), Span::from_millis(1), "nothing is known of contention yet");
+    }
+
+    #[test]
+    fn into_an_empty_hardware_contention_counts_from_the_handing_down() {
+        let mut drain = drain([0]);
+        // 1200 us of air, T_mac, and 104 us of contention.
+        drain.on_report(&report(0, 500, 500 + 1200 + MAC + 104, 1));
+        assert_eq!(drain.contention(), Span::from_micros(104));
+        assert_eq!(drain.expected(None), Span::from_micros(1104));
+    }
+
+    #[test]
+    fn behind_another_frame_contention_counts_from_its_end() {
+        let mut drain = drain([0, 1]);
+        let first = 1200 + MAC + 104;
+        drain.on_report(&report(0, 0, first, 1));
+        // Handed down at 0 too, so only the time since the end of the first counts: 200 us of contention.
+        drain.on_report(&report(1, 0, first + 1200 + MAC + 200, 1));
+        // 7/8 of 104 and 1/8 of 200.
+        assert_eq!(drain.contention(), Span::from_micros(116));
+    }
+
+    #[test]
+    fn each_frame_in_the_hardware_costs_contention_overhead_and_airtime() {
+        let mut drain = drain([0, 1, 2]);
+        drain.on_report(&report(0, 0, 1200 + MAC + 100, 1));
+        // 100, twice (100 + T_mac + 1200), 1000.
+        assert_eq!(drain.expected(None), Span::from_micros(100 + 2 * (100 + MAC + 1200) + 1000));
+    }
+
+    #[test]
+    fn a_frame_without_acknowledgement_gives_no_sample_but_ends() {
+        let mut drain = drain([0, 1]);
+        drain.on_report(&report(0, 0, 9_000, 0));
+        assert_eq!(drain.contention(), Span::ZERO);
+        drain.on_report(&report(1, 0, 9_000 + 1200 + MAC + 50, 1));
+        assert_eq!(drain.contention(), Span::from_micros(50));
+        assert!(drain.frames.is_empty());
+    }
+
+    #[test]
+    fn without_boundaries_it_is_the_outstanding_airtime() {
+        let mut drain = drain([0, 1]);
+        drain.on_report(&TxReport { boundaries_known: false, ..report(0, 0, 5_000, 1) });
+        assert_eq!(drain.expected(None), Span::from_micros(1200 + 1000));
+        assert_eq!(drain.expected(Some(Span::from_millis(7))), Span::from_millis(8), "a queue in between");
+    }
+
+    #[test]
+    fn strange_reports_change_nothing() {
+        let mut drain = drain([0]);
+        drain.on_report(&report(7, 0, 5_000, 1));
+        assert_eq!(drain.contention(), Span::ZERO);
+        // One that seems to end before it was handed down: no negative time.
+        drain.on_report(&report(0, 9_000, 5_000, 1));
+        assert_eq!((drain.contention(), drain.expected(None)), (Span::ZERO, Span::from_millis(1)));
+    }
+}

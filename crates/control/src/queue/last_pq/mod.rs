@@ -1,0 +1,28 @@
+//! LAST-PQ: latency-aware scheduling with two-level priority queueing (Lu et al., PerCom 2024).
+//!
+//! ```text
+//!   demand ──▶ delay controller ──▶ mark ──▶ packet ──▶ flow queue ──┐ new, old ──▶ default order
+//!                  ▲  once in a window                               │                   │
+//!                  │                                                 └─ priority list    │
+//!                  │                       waiting time + drain estimate > mark: urgent  │
+//!   latencies ◀── reports ◀── hardware ◀──────────────── urgent flows first ◀────────────┘
+//! ```
+//!
+//! What decides a number, the [`DelayController`], stands apart from what enforces it, the [`LastPq`] scheduler.
+
+mod config;
+mod controller;
+mod demand;
+mod drain;
+mod gradient;
+mod mark;
+mod prioritised;
+mod scheduler;
+
+pub use config::{Choice, LastPqConfig};
+pub use controller::DelayController;
+pub use demand::Demand;
+pub use drain::DrainConfig;
+pub use gradient::DelayConfig;
+pub use mark::Mark;
+pub use scheduler::{LastPq, Protection};

@@ -1,0 +1,87 @@
+//! The priority list: which flow queues are prioritised, and which of them are urgent.
+
+use airbound_units::{Instant, Span};
+
+use super::super::fq_codel::FlowQueue;
+use super::config::Choice;
+use super::mark::Mark;
+
+/// A flow queue in the priority list. It keeps its place among the new and old flows too.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Prioritised {
+    pub(super) queue: FlowQueue,
+    /// That of its newest packet: a demand may have changed since the oldest came.
+    pub(super) mark: Mark,
+    /// Packets that came back from the hardware and wait below to be sent again.
+    pub(super) returned: u32,
+    /// When the oldest of those came, at the latest.
+    pub(super) returned_since: Instant,
+    /// Since when its oldest packet waits, wherever it does.
+    pub(super) waiting_since: Instant,
+    /// Nanoseconds left of its permitted latency.
+    slack: i128,
+}
+
+impl Prioritised {
+    pub(super) const fn new(queue: FlowQueue, mark: Mark) -> Self {
+        Self {
+            queue,
+            mark,
+            returned: 0,
+            returned_since: Instant::MAX,
+            waiting_since: Instant::MAX,
+            slack: i128::MAX,
+        }
+    }
+
+    /// Compares the expected queueing latency, l_e = l_sq + l_hq, with the permitted one. `oldest` is the first packet in the queue,
+    /// `below` the drain estimate. False if it has no packets any more.
+    pub(super) fn judge(&mut self, now: Instant, oldest: Option<Instant>, below: Span) -> bool {
+        let returned = (self.returned > 0).then_some(self.returned_since);
+        let Some(since) = oldest.into_iter().chain(returned).min() else { return false };
+        self.waiting_since = since;
+        let expected = now.since(since) + below;
+        self.slack = i128::from(self.mark.permitted().as_nanos()) - i128::from(expected.as_nanos());
+        true
+    }
+
+    /// Whether it was tagged when last judged: its expected latency exceeds the permitted one.
+    pub(super) const fn is_urgent(&self) -> bool {
+        self.slack < 0
+    }
+
+    /// The tag is taken off until it is judged again.
+    pub(super) const fn untag(&mut self) {
+        self.slack = i128::MAX;
+    }
+
+    /// Packets of it came back.
+    pub(super) fn on_returned(&mut self, enqueued: Instant) {
+        self.returned = self.returned.saturating_add(1);
+        self.returned_since = self.returned_since.min(enqueued);
+    }
+
+    /// One of them is sent again.
+    pub(super) const fn on_sent_again(&mut self) {
+        self.returned = self.returned.saturating_sub(1);
+        if self.returned == 0 {
+            self.returned_since = Instant::MAX;
+        }
+    }
+
+    /// What came back from the hardware was settled in some other way.
+    pub(super) const fn forget_returned(&mut self) {
+        self.returned = 0;
+        self.returned_since = Instant::MAX;
+    }
+
+    /// Its rank among the urgent, of which the least goes first. `deficit` is that of its station or of itself, whatever is chosen
+    /// between.
+    pub(super) fn rank(&self, choice: Choice, deficit: i64) -> (i128, Instant) {
+        let first = match choice {
+            Choice::Deficit => -i128::from(deficit),
+            Choice::Slack => self.slack,
+        };
+        (first, self.waiting_since)
+    }
+}

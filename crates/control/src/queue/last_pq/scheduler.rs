@@ -1,0 +1,352 @@
+//! The scheduler: two-level priority queueing on top of [`FqCodelAirtime`] (Sec. IV, "Two-level Priority Queueing" and
+//! "Latency-aware Scheduler").
+
+use std::collections::BTreeMap;
+
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+
+use super::super::fq_codel::FlowQueue;
+use super::super::{AggregateBound, Backlog, Direction, FqCodelAirtime, Queue, Readiness};
+use super::config::LastPqConfig;
+use super::controller::DelayController;
+use super::demand::Demand;
+use super::drain::{Drain, RecentRates};
+use super::prioritised::Prioritised;
+use crate::error::ConfigError;
+use crate::link::{Grant, TxReport};
+use crate::payload::{Dropped, FlowId, Payload, StationId};
+
+/// How a flow with a demand fares.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Protection {
+    /// What is demanded.
+    pub demand: Demand,
+    /// How long its packets may queue at the moment (l_pq).
+    pub permitted: Span,
+    /// Its latency in the last window in which there was one.
+    pub latency: Option<Span>,
+    /// Packets that left the queue since the demand was first set.
+    pub packets: u64,
+    /// Of these, those that left it as urgent ones, before everyone else.
+    pub urgent: u64,
+}
+
+/// Packets of a flow that left the queue.
+#[derive(Debug, Clone, Copy, Default)]
+struct Served {
+    packets: u64,
+    urgent: u64,
+}
+
+/// LAST-PQ: prioritised flows keep their place in the order of [`FqCodelAirtime`], and go before it while they are urgent.
+///
+/// A flow is prioritised while it has a demand ([`Queue::set_demand`]); without any demand the queue is an [`FqCodelAirtime`] in
+/// every respect. When a station is selected, each prioritised flow queue of the category is judged: it is urgent if the time that
+/// its oldest packet has waited, and the time that the hardware will need until it sends what is handed down now, together
+/// exceed the permitted latency. A packet that waits to be sent again counts as waiting. Of the urgent stations, then of their
+/// urgent flows, [`super::Choice`] picks one; the tag holds for the whole aggregate, which carries urgent packets alone unless
+/// [`LastPqConfig::fill`] says otherwise.
+///
+/// What is served as urgent is charged like everything else, to the flow's deficit and to the station's: who is protected beyond a
+/// fair share runs into debt, and gets nothing in the default order until the others have caught up. CoDel watches over
+/// prioritised flows as over all others. A blocked station, or one over its airtime queue limit, is never urgent.
+///
+/// While a prioritised flow is active, aggregates of others are kept short in every category, since they share the air: see
+/// [`LastPqConfig::aggregate_share`]. An aggregate of a station where nothing but prioritised flows waits is none of those.
+#[derive(Debug, Clone)]
+pub struct LastPq<P> {
+    config: LastPqConfig,
+    default: FqCodelAirtime<P>,
+    controller: DelayController,
+    /// The priority lists, by category, in the order in which flow queues joined.
+    lists: [Vec<Prioritised>; 4],
+    drains: [Drain; 4],
+    rates: RecentRates,
+    /// Whether another queue lies between this one and the hardware, and the airtime of what was handed down and has not returned.
+    has_lower: bool,
+    below: [Span; 4],
+    /// The station that was selected because it has urgent flows, if that was why.
+    turns: [Option<StationId>; 4],
+    served: BTreeMap<FlowId, Served>,
+    /// The latest time that was seen.
+    now: Instant,
+}
+
+impl<P: Payload> LastPq<P> {
+    /// An empty queue without demands.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
+    pub fn new(config: LastPqConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        let drain = Drain::new(config.drain);
+        Ok(Self {
+            default: FqCodelAirtime::new(config.linux)?,
+            controller: DelayController::new(config.delay)?,
+            lists: Default::default(),
+            drains: [drain.clone(), drain.clone(), drain.clone(), drain],
+            rates: RecentRates::default(),
+            has_lower: false,
+            below: [Span::ZERO; 4],
+            turns: [None; 4],
+            served: BTreeMap::new(),
+            now: Instant::ZERO,
+            config,
+        })
+    }
+
+    /// Lets the controller close the windows that have ended.
+    fn advance(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+        let (lists, default) = (&self.lists, &self.default);
+        self.controller.advance(self.now, |flow| {
+            let queues = lists.iter().flatten().filter(|prioritised| prioritised.queue.flow == flow);
+            queues
+                .filter_map(|prioritised| {
+                    let returned = Some(prioritised.returned_since).filter(|_| prioritised.returned > 0);
+                    default.oldest_of(&prioritised.queue).into_iter().chain(returned).min()
+                })
+                .min()
+        });
+    }
+
+    /// Judges the prioritised flows of a category; returns the station to be served first if any is urgent.
+    fn most_urgent(&mut self, category: Category) -> Option<StationId> {
+        let (now, choice, default) = (self.now, self.config.choice, &self.default);
+        let below = self.has_lower.then_some(self.below[category.index()]);
+        let below = self.drains[category.index()].expected(below);
+        let list = &mut self.lists[category.index()];
+        list.retain_mut(|prioritised| {
+            let readiness = default.servable(prioritised.queue.station, category);
+            if !matches!(readiness, Some(Readiness::Retries { .. })) {
+                // Whatever came back was given up since.
+                prioritised.forget_returned();
+            }
+            prioritised.judge(now, default.oldest_of(&prioritised.queue), below)
+        });
+        list.iter()
+            .filter(|prioritised| prioritised.is_urgent())
+            .filter(|prioritised| default.servable(prioritised.queue.station, category).is_some())
+            .min_by_key(|prioritised| {
+                prioritised.rank(choice, default.airtime_deficit(prioritised.queue.station, category))
+            })
+            .map(|prioritised| prioritised.queue.station)
+    }
+
+    /// The next packet of the urgent flows of a station.
+    fn dequeue_urgent(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        let (choice, default) = (self.config.choice, &mut self.default);
+        loop {
+            let first = self.lists[category.index()]
+                .iter_mut()
+                .filter(|prioritised| prioritised.queue.station == station && prioritised.is_urgent())
+                .filter(|prioritised| default.packets_of(&prioritised.queue) > 0)
+                .min_by_key(|prioritised| prioritised.rank(choice, default.byte_deficit(&prioritised.queue)));
+            let first = first?;
+            if let Some(packet) = default.dequeue_of(now, &first.queue, dropped) {
+                return Some(packet);
+            }
+            // CoDel dropped all that it had, or nothing more may go down.
+            first.untag();
+        }
+    }
+
+    /// The entry of a flow queue in the priority list; a new one is made with `permitted`.
+    fn prioritise(&mut self, queue: FlowQueue, mark: super::Mark) -> &mut Prioritised {
+        let list = &mut self.lists[queue.category.index()];
+        let place = list.iter().position(|known| known.queue == queue).unwrap_or_else(|| {
+            list.push(Prioritised::new(queue, mark));
+            list.len() - 1
+        });
+        &mut list[place]
+    }
+}
+
+impl<P: Payload> Queue<P> for LastPq<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        if !self.controller.is_empty() {
+            self.advance(now);
+            if let Some(mark) = self.controller.mark(now, packet.flow()) {
+                self.prioritise(FlowQueue::of(&packet), mark).mark = mark;
+            }
+        }
+        self.default.enqueue(now, packet, dropped);
+    }
+
+    fn select(&mut self, now: Instant, category: Category) -> Option<StationId> {
+        self.turns[category.index()] = None;
+        if !self.lists[category.index()].is_empty() {
+            self.advance(now);
+            let station = self.most_urgent(category);
+            if station.is_some() {
+                self.turns[category.index()] = station;
+                return station;
+            }
+        }
+        self.default.select(now, category)
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        let is_urgent = self.turns[category.index()] == Some(station);
+        if is_urgent && let Some(packet) = self.dequeue_urgent(now, station, category, dropped) {
+            if let Some(served) = self.served.get_mut(&packet.flow()) {
+                served.packets += 1;
+                served.urgent += 1;
+            }
+            return Some(packet);
+        }
+        if is_urgent && !self.config.fill {
+            return None;
+        }
+        let packet = self.default.dequeue(now, station, category, dropped)?;
+        if let Some(served) = self.served.get_mut(&packet.flow()) {
+            served.packets += 1;
+        }
+        Some(packet)
+    }
+
+    fn has_backlog(&self, category: Category) -> bool {
+        self.default.has_backlog(category)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.default.backlog()
+    }
+
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.default.next_size(station, category)
+    }
+
+    fn aggregate_bound(&self, now: Instant, station: StationId, category: Category) -> AggregateBound {
+        let Some(permitted) = self.controller.tightest(self.now.max(now)) else {
+            return AggregateBound::NONE;
+        };
+        let list = &self.lists[category.index()];
+        let mut own =
+            list.iter().map(|known| &known.queue).filter(|queue| queue.station == station).peekable();
+        let is_urgent = self.turns[category.index()] == Some(station);
+        if is_urgent || (own.peek().is_some() && self.default.holds_only(station, category, own)) {
+            return AggregateBound::NONE;
+        }
+        let duration = permitted.mul_f64(self.config.aggregate_share).max(self.config.least_aggregate);
+        AggregateBound { duration, ..AggregateBound::NONE }
+    }
+
+    fn set_readiness(&mut self, now: Instant, station: StationId, category: Category, readiness: Readiness) {
+        self.default.set_readiness(now, station, category, readiness);
+    }
+
+    fn expect_lower_queue(&mut self) {
+        self.has_lower = true;
+    }
+
+    fn counts_below(&self) -> bool {
+        self.has_lower || self.default.counts_below()
+    }
+
+    fn on_handed(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
+        self.below[category.index()] += estimated;
+        self.default.on_handed(now, station, category, estimated);
+    }
+
+    fn on_returned(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
+        self.below[category.index()] -= estimated;
+        self.default.on_returned(now, station, category, estimated);
+    }
+
+    fn on_granted(&mut self, _now: Instant, grant: &Grant<P>) {
+        let category = grant.category.index();
+        let rate = self.rates.of(grant.station).unwrap_or(grant.series.first_rate());
+        self.drains[category].on_granted(grant, rate);
+        if self.lists[category].is_empty() {
+            return;
+        }
+        for mpdu in grant.mpdus.iter().filter(|mpdu| mpdu.retries > 0) {
+            let queue = FlowQueue::of(&mpdu.packet);
+            if let Some(known) = self.lists[category].iter_mut().find(|known| known.queue == queue) {
+                known.on_sent_again();
+            }
+        }
+    }
+
+    fn on_report(&mut self, now: Instant, report: &TxReport<P>) {
+        let grant = &report.grant;
+        self.rates.on_report(report);
+        self.drains[grant.category.index()].on_report(report);
+        if self.controller.is_empty() {
+            return;
+        }
+        self.advance(now);
+        for (place, mpdu) in grant.mpdus.iter().enumerate() {
+            let (flow, enqueued) = (mpdu.packet.flow(), mpdu.packet.enqueued());
+            if report.acknowledged.get(place) {
+                self.controller.on_completion(now, flow, report.ended.since(enqueued));
+            } else if !self.has_lower
+                && let Some(permitted) = self.controller.permitted(flow)
+            {
+                // Below another queue it is out of this one's hands.
+                let mark = super::Mark::encode(permitted);
+                self.prioritise(FlowQueue::of(&mpdu.packet), mark).on_returned(enqueued);
+            }
+        }
+    }
+
+    fn on_airtime(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        airtime: Span,
+        direction: Direction,
+    ) {
+        self.default.on_airtime(now, station, category, airtime, direction);
+    }
+
+    fn on_expected_throughput(&mut self, now: Instant, station: StationId, throughput: BitRate) {
+        self.default.on_expected_throughput(now, station, throughput);
+    }
+
+    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
+        self.advance(now);
+        self.controller.set_demand(now, flow, demand)?;
+        if demand.is_some() {
+            self.served.entry(flow).or_default();
+        } else {
+            self.served.remove(&flow);
+            for list in &mut self.lists {
+                list.retain(|prioritised| prioritised.queue.flow != flow);
+            }
+        }
+        Ok(())
+    }
+
+    fn protection(&self, flow: FlowId) -> Option<Protection> {
+        let Served { packets, urgent } = self.served.get(&flow).copied().unwrap_or_default();
+        Some(Protection {
+            demand: self.controller.demand(flow)?,
+            permitted: self.controller.permitted(flow)?,
+            latency: self.controller.latency(flow),
+            packets,
+            urgent,
+        })
+    }
+
+    /// Only the default order's. Windows are closed when the queue is next called: between two calls nothing can be decided that
+    /// would depend on them.
+    fn next_deadline(&self) -> Option<Instant> {
+        self.default.next_deadline()
+    }
+}
