@@ -138,7 +138,11 @@ impl Watched {
             }
         }
         let seconds = length.as_secs_f64();
-        frames.iter().enumerate().map(|(place, count)| (place as f64 * seconds, f64::from(*count) / seconds)).collect()
+        frames
+            .iter()
+            .enumerate()
+            .map(|(place, count)| (place as f64 * seconds, f64::from(*count) / seconds))
+            .collect()
     }
 }
 

@@ -4,6 +4,7 @@
 //! makes rows and a chapter of what they brought. All runs of a paper go through one pool, each once however many studies ask
 //! for it.
 
+mod auto;
 mod experiment;
 
 use airbound_report::{Chapter, Grid, ValidationRow, Verdict, reproduction_html};
@@ -134,10 +135,14 @@ impl Reproduction {
                 (count(Verdict::Differs), "differ"),
                 (count(Verdict::NotRun), "not run"),
             ];
-            let said: Vec<String> =
-                counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+            let said: Vec<String> = counts
+                .iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, word)| format!("{count} {word}"))
+                .collect();
             let all_match = judged().all(|row| row.verdict == Verdict::Match);
-            let why = if all_match { "" } else { self.paper.reason(claim).unwrap_or("see the notes of its rows") };
+            let why =
+                if all_match { "" } else { self.paper.reason(claim).unwrap_or("see the notes of its rows") };
             let said = if said.is_empty() { "informs only".to_owned() } else { said.join(", ") };
             grid.rows.push(vec![claim.into(), said.into(), why.into()]);
         }
