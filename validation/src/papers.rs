@@ -1,6 +1,6 @@
 //! The papers' own numbers.
 
-mod last_pq;
+pub(crate) mod last_pq;
 
 use airbound_report::ValidationRow;
 

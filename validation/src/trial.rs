@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_sim::{Nobody, Observer, Outcome, Run};
+use airbound_units::Span;
 
 /// A run to be made: a scenario as text, and a seed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,11 +43,29 @@ impl Trial {
     /// # Errors
     /// As [`Trial::run`].
     pub fn observed(&self, observer: Box<dyn Observer>) -> Result<(Outcome, Box<dyn Observer>), TrialError> {
+        self.looking(observer, None, |_| ())
+    }
+
+    /// Runs it under the eyes of an observer, and looks at it at equal distances of simulated time.
+    ///
+    /// # Errors
+    /// As [`Trial::run`].
+    pub fn looking(
+        &self,
+        observer: Box<dyn Observer>,
+        every: Option<Span>,
+        mut look: impl FnMut(&Run),
+    ) -> Result<(Outcome, Box<dyn Observer>), TrialError> {
         let wrong = |reason: String| TrialError { name: self.name.clone(), reason };
         let scenario = Scenario::parse(&self.scenario, &self.name, &Overrides::default())
             .map_err(|error| wrong(error.to_string()))?;
-        let run = Run::observed(&self.name, &scenario, &scenario.scheme, self.seed, observer)
+        let mut run = Run::observed(&self.name, &scenario, &scenario.scheme, self.seed, observer)
             .map_err(|error| wrong(error.to_string()))?;
+        if let Some(every) = every.filter(|every| !every.is_zero()) {
+            while run.advance(every) {
+                look(&run);
+            }
+        }
         run.finish().map_err(|error| wrong(error.to_string()))
     }
 }

@@ -103,12 +103,10 @@ impl Session {
         let scheme = &self.named.scheme;
         // The names that the tables carry come from the run, which is told of its tables when it is made.
         let info = Run::new(name, scenario, scheme, self.seed)?.info().clone();
-        let recorder = Recorder::create(
-            RunFolder::create(folder, Existing::Replace)?,
-            &info,
-            self.tables,
-            self.encoding,
-        )?;
+        // Without relays there are no hops to list.
+        let tables = Tables { hops: self.tables.hops && scenario.has_relays(), ..self.tables };
+        let folder = RunFolder::create(folder, Existing::Replace)?;
+        let recorder = Recorder::create(folder, &info, tables, self.encoding)?;
         let capture = capture.map(|file| Capture::create(file, &info, &scenario.air)).transpose()?;
         let recording = Box::new(Recording::new(recorder, capture));
         let mut run = Run::observed(name, scenario, scheme, self.seed, recording)?;

@@ -36,6 +36,7 @@ fn link(queue: &QueueConfig, rate: &RateConfig, driver: bool) -> AnyLink {
         LinkConfig {
             ampdu: AmpduLimits::vht(),
             overhead: ByteCount::new(38),
+            first_subframe_padding: ByteCount::ZERO,
             window: 64,
             max_grants: 8,
             give_up_after: None,

@@ -53,6 +53,7 @@ impl Setup {
                 max_duration: Span::from_micros(4000),
             },
             overhead: ByteCount::new(38),
+            first_subframe_padding: ByteCount::ZERO,
             window: [64, 1, 7, 256, 1000, 0][usize::from(self.window % 6)],
             max_grants: [8, 1, 3][usize::from(self.grants % 3)],
             give_up_after: None,
@@ -343,7 +344,9 @@ impl Checked {
             }
             Op::Signal { station: of, decibels } => {
                 let snr = Some(Decibel::new(f64::from(decibels)));
-                self.link.on_link_stats(self.now, station(of), &LinkStats { snr, ..LinkStats::default() });
+                let busy = Some(f64::from(decibels) / 60.0);
+                let stats = LinkStats { snr, busy, ..LinkStats::default() };
+                self.link.on_link_stats(self.now, station(of), &stats);
             }
             Op::Dictated { station: of, kbps } => {
                 let rate = BitRate::from_kbps(u64::from(kbps));
@@ -484,6 +487,11 @@ fn fifo_keeps_the_promises_of_a_link() {
 #[test]
 fn round_robin_keeps_the_promises_of_a_link() {
     check!("kind = \"round-robin\"\nlimit = { packets = 150 }");
+}
+
+#[test]
+fn wqm_keeps_the_promises_of_a_link() {
+    check!("kind = \"wqm\"\ninterval = \"20 ms\"\nsubframes = 20\nmax-packets = 150\ndrop = \"selective\"");
 }
 
 #[test]

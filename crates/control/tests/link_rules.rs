@@ -28,6 +28,7 @@ fn config() -> LinkConfig {
     LinkConfig {
         ampdu: AmpduLimits::vht(),
         overhead: ByteCount::new(38),
+        first_subframe_padding: ByteCount::ZERO,
         window: 64,
         max_grants: 3,
         give_up_after: None,
@@ -91,6 +92,54 @@ fn a_full_aggregate_does_not_give_its_station_another_turn() {
         report(&mut link, grant, |_| true);
     }
     assert_eq!(turns, [(1, 2), (2, 2), (1, 2), (2, 2), (1, 2), (2, 2)]);
+}
+
+/// What a fixed rate, and a driver that pads the first subframe, leave of an aggregate within 4 ms.
+fn mpdus_within_4_ms(rate: Rate, padding: u64) -> (usize, u64) {
+    let mut config = LinkConfig { ampdu: AmpduLimits::ath9k(), ..config() };
+    config.first_subframe_padding = ByteCount::new(padding);
+    let rate = RateConfig::Fixed(FixedConfig::default()).build(&Capabilities::only(rate), 1);
+    let queue = Watched::new("kind = \"wqm\"");
+    let mut link = TestLink::new(queue, None, rate.expect("valid"), config);
+    fill(&mut link, &[1], 40);
+    let grant = next(&mut link).expect("40 wait");
+    (grant.mpdus.len(), grant.psdu.as_u64())
+}
+
+#[test]
+fn a_padded_first_subframe_leaves_room_for_one_at_the_lowest_rate() {
+    let ht = |mcs, guard| Rate::ht(mcs, Width::Mhz20, guard).expect("exists");
+    // 4 ms less a preamble of 36 us are 991 symbols of 26 bits: 3218 B, or two subframes of 1542 and 2 B.
+    let slowest = ht(0, GuardInterval::Ns800);
+    assert_eq!(mpdus_within_4_ms(slowest, 0), (2, 3086));
+    // 60 delimiters behind the first one make it 3326; a single MPDU has no delimiter at all.
+    assert_eq!(mpdus_within_4_ms(slowest, 240), (1, 1538));
+    // 13 Mb/s: 6438 B for four and the padding.
+    assert_eq!(mpdus_within_4_ms(ht(1, GuardInterval::Ns800), 240), (4, 4 * 1544 - 2 + 240));
+    // 65 Mb/s: 32204 B. 144.4 Mb/s: the count of 32.
+    assert_eq!(mpdus_within_4_ms(ht(7, GuardInterval::Ns800), 240), (20, 20 * 1544 - 2 + 240));
+    assert_eq!(mpdus_within_4_ms(ht(15, GuardInterval::Ns400), 240), (32, 32 * 1544 - 2 + 240));
+}
+
+#[test]
+fn the_queue_is_told_rate_longest_aggregate_and_channel() {
+    let mut link = link("kind = \"wqm\"\nsubframes = 64\nfloor = \"rate\"", vht(0));
+    fill(&mut link, &[1], 1);
+    let size = |link: &TestLink| match &link.queue().queue {
+        AnyQueue::Wqm(queue) => (queue.buffer_size(BE).bounds(), queue.buffer_size(BE).packets()),
+        _ => panic!("another queue"),
+    };
+    // Nobody has told a rate.
+    assert_eq!(size(&link), ((64, 95), 95));
+    link.on_link_stats(NOW, StationId(1), &LinkStats::default());
+    fill(&mut link, &[1], 1);
+    // At 6.5 Mbit/s 5.484 ms hold two packets: R x ARTT are 2 x 219 + 2 x 1892.9 + 96 us, two packets.
+    assert_eq!(size(&link), ((2, 95), 2));
+    let due = link.channel_deadline().expect("packets wait");
+    assert_eq!(due, NOW + Span::from_millis(100));
+    let heard = LinkStats { busy: Some(0.5), own: Some(0.25), ..LinkStats::default() };
+    link.on_link_stats(due, StationId(1), &heard);
+    assert_eq!(link.channel_deadline(), Some(due + Span::from_millis(100)));
 }
 
 #[test]

@@ -15,6 +15,8 @@ enum Op {
     Returned { station: u8, category: u8, micros: u16 },
     Airtime { station: u8, category: u8, micros: u32, received: bool },
     Throughput { station: u8, kbps: u32 },
+    Rate { station: u8, kbps: u32, mpdus: u16 },
+    Channel { busy: Option<f64>, own: Option<f64> },
     Pass { micros: u32 },
     GoBack { micros: u32 },
 }
@@ -152,6 +154,10 @@ impl Checked {
                 let throughput = BitRate::from_kbps(u64::from(kbps));
                 self.queue.on_expected_throughput(now, station(to), throughput);
             }
+            Op::Rate { station: to, kbps, mpdus } => {
+                self.queue.on_rate(now, station(to), BitRate::from_kbps(u64::from(kbps)), mpdus);
+            }
+            Op::Channel { busy, own } => self.queue.on_channel(now, busy, own),
             Op::Pass { micros } => self.now += Span::from_micros(u64::from(micros)),
             Op::GoBack { micros } => self.now = self.now - Span::from_micros(u64::from(micros)),
         }
@@ -211,6 +217,39 @@ fn fifo_keeps_its_promises() {
 #[test]
 fn round_robin_keeps_its_promises() {
     check!("kind = \"round-robin\"\nlimit = { packets = 50 }");
+}
+
+#[test]
+fn wqm_keeps_its_promises() {
+    check!(
+        "kind = \"wqm\"\ninterval = \"20 ms\"\nsubframes = 8\nmax-packets = 40",
+        "kind = \"wqm\"\nsubframes = 1\nfloor = \"rate\"\ndrop = \"selective\"\nlook-around = true\nstep = \"mimd\"",
+    );
+}
+
+/// Whatever is told, the buffer stays within its bounds, and an update that asks to be called moves its deadline.
+#[test]
+fn wqm_keeps_its_bounds() {
+    bolero::check!().with_type::<Vec<Op>>().for_each(|ops| {
+        let mut checked =
+            Checked::new("kind = \"wqm\"\ninterval = \"20 ms\"\nsubframes = 8\nmax-packets = 40");
+        for op in ops {
+            checked.apply(op);
+            if let Some(due) = checked.queue.channel_deadline().filter(|due| *due <= checked.now) {
+                checked.queue.on_channel(checked.now, None, None);
+                assert!(checked.queue.channel_deadline().is_none_or(|next| next > due));
+                checked.settle();
+            }
+            let AnyQueue::Wqm(queue) = &checked.queue else { panic!("another queue") };
+            for category in Category::ALL {
+                let size = queue.buffer_size(category);
+                assert!((8..=40).contains(&size.packets()), "{}", size.packets());
+                // Nothing is let in beyond the size, and it never exceeds B_max.
+                assert!(checked.by_category[category.index()] <= 40);
+            }
+        }
+        checked.drain();
+    });
 }
 
 #[test]

@@ -12,10 +12,11 @@ use crate::summary::{Performance, Summary};
 /// The file that makes a folder a run; written last.
 const SUMMARY: &str = "summary.json";
 /// Every file that a run may leave, the summary apart.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "scenario.toml",
     "performance.json",
     "packets.parquet",
+    "hops.parquet",
     "txops.parquet",
     "frames.parquet",
     "series.parquet",

@@ -23,10 +23,10 @@ pub use folder::{Existing, RunFolder};
 pub use info::{RunInfo, SCHEMA_VERSION};
 pub use latency::{FlowLatency, LatencyHistogram, Resolution};
 pub use number::{SIGNIFICANT_DIGITS, rounded};
-pub use reader::{TableReader, find_packet};
+pub use reader::{TableReader, find_hops, find_packet};
 pub use recorder::{Encoding, Recorder, Tables};
 pub use rows::{
-    Component, DistributionRow, Fate, FrameFate, FrameRow, PacketRow, SeriesRow, TxopKind, TxopRow,
+    Component, DistributionRow, Fate, FrameFate, FrameRow, HopRow, PacketRow, SeriesRow, TxopKind, TxopRow,
 };
 pub use split::{Split, Stage};
 pub use summary::{

@@ -13,7 +13,7 @@ use parquet::file::statistics::Statistics;
 use crate::column::{Cells, ColumnBuffer, Cursor};
 use crate::error::RecordError;
 use crate::info::{RUN_KEY, RunInfo, SCHEMA_KEY, SCHEMA_VERSION, TABLE_KEY};
-use crate::rows::PacketRow;
+use crate::rows::{HopRow, PacketRow};
 use crate::table::{self, Row};
 
 /// The rows of a table in the order of the file. Ends after the first error.
@@ -129,8 +129,34 @@ impl<R: Row> Iterator for TableReader<R> {
 /// # Errors
 /// If the file cannot be read or is not a table of packets.
 pub fn find_packet(path: &Path, packet: u64) -> Result<Option<PacketRow>, RecordError> {
-    let mut reader = TableReader::<PacketRow>::open(path)?;
-    let wanted = packet.cast_signed();
+    let mut found = None;
+    search(path, packet, |row: PacketRow| {
+        found = (row.packet == packet).then_some(row);
+        found.is_none()
+    })?;
+    Ok(found)
+}
+
+/// Finds the hops of one packet in `hops.parquet`, in the order in which it took them; reads only the row groups that may
+/// hold some.
+///
+/// # Errors
+/// If the file cannot be read or is not a table of hops.
+pub fn find_hops(path: &Path, packet: u64) -> Result<Vec<HopRow>, RecordError> {
+    let mut found = Vec::new();
+    search(path, packet, |row: HopRow| {
+        if row.packet == packet {
+            found.push(row);
+        }
+        true
+    })?;
+    Ok(found)
+}
+
+/// Shows the rows of all row groups whose first column may hold `key` to `look`, until it wants no more.
+fn search<R: Row>(path: &Path, key: u64, mut look: impl FnMut(R) -> bool) -> Result<(), RecordError> {
+    let mut reader = TableReader::<R>::open(path)?;
+    let wanted = key.cast_signed();
     for group in 0..reader.file.num_row_groups() {
         if !may_hold(reader.file.metadata().row_group(group), wanted) {
             continue;
@@ -138,13 +164,14 @@ pub fn find_packet(path: &Path, packet: u64) -> Result<Option<PacketRow>, Record
         reader.next_group = group;
         reader.read_group()?;
         while reader.rows_left > 0 {
-            match reader.next_row()? {
-                Some(row) if row.packet == packet => return Ok(Some(row)),
-                _ => {}
+            if let Some(row) = reader.next_row()?
+                && !look(row)
+            {
+                return Ok(());
             }
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 /// Whether the first column of a row group may hold a key, going by its statistics.

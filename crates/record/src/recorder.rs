@@ -7,7 +7,7 @@ use crate::encoder::TableEncoder;
 use crate::error::RecordError;
 use crate::folder::RunFolder;
 use crate::info::RunInfo;
-use crate::rows::{DistributionRow, FrameRow, PacketRow, SeriesRow, TxopRow};
+use crate::rows::{DistributionRow, FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
 use crate::summary::{Performance, Summary};
 use crate::table::Row;
 
@@ -21,6 +21,8 @@ const WAITING_BATCHES: usize = 8;
 pub struct Tables {
     /// `packets.parquet`.
     pub packets: bool,
+    /// `hops.parquet`, of packets that relays pass on.
+    pub hops: bool,
     /// `txops.parquet`.
     pub txops: bool,
     /// `frames.parquet`.
@@ -34,10 +36,10 @@ pub struct Tables {
 impl Tables {
     /// Everything.
     pub const ALL: Self =
-        Self { packets: true, txops: true, frames: true, series: true, distributions: true };
+        Self { packets: true, hops: true, txops: true, frames: true, series: true, distributions: true };
     /// What a report needs, and whose size does not follow the number of packets.
     pub const SMALL: Self =
-        Self { packets: false, txops: false, frames: true, series: true, distributions: true };
+        Self { packets: false, hops: false, txops: false, frames: true, series: true, distributions: true };
 }
 
 /// Who encodes the tables. The bytes are the same.
@@ -57,6 +59,7 @@ pub struct Recorder {
     folder: RunFolder,
     tables: Tables,
     packets: Vec<PacketRow>,
+    hops: Vec<HopRow>,
     txops: Vec<TxopRow>,
     frames: Vec<FrameRow>,
     series: Vec<SeriesRow>,
@@ -78,6 +81,7 @@ enum Sink {
 /// Rows on their way to the encoder.
 enum Batch {
     Packets(Vec<PacketRow>),
+    Hops(Vec<HopRow>),
     Txops(Vec<TxopRow>),
     Frames(Vec<FrameRow>),
     Series(Vec<SeriesRow>),
@@ -103,6 +107,7 @@ impl Batch {
 
 struct Encoders {
     packets: Option<TableEncoder<PacketRow>>,
+    hops: Option<TableEncoder<HopRow>>,
     txops: Option<TableEncoder<TxopRow>>,
     frames: Option<TableEncoder<FrameRow>>,
     series: Option<TableEncoder<SeriesRow>>,
@@ -121,6 +126,7 @@ impl Encoders {
         }
         Ok(Self {
             packets: table(tables.packets, folder, info)?,
+            hops: table(tables.hops, folder, info)?,
             txops: table(tables.txops, folder, info)?,
             frames: table(tables.frames, folder, info)?,
             series: table(tables.series, folder, info)?,
@@ -134,6 +140,7 @@ impl Encoders {
         }
         match batch {
             Batch::Packets(rows) => extend(&mut self.packets, rows),
+            Batch::Hops(rows) => extend(&mut self.hops, rows),
             Batch::Txops(rows) => extend(&mut self.txops, rows),
             Batch::Frames(rows) => extend(&mut self.frames, rows),
             Batch::Series(rows) => extend(&mut self.series, rows),
@@ -146,6 +153,7 @@ impl Encoders {
             table.map_or(Ok(()), TableEncoder::finish)
         }
         finish(self.packets)?;
+        finish(self.hops)?;
         finish(self.txops)?;
         finish(self.frames)?;
         finish(self.series)?;
@@ -197,6 +205,7 @@ impl Recorder {
             folder,
             tables,
             packets: Vec::new(),
+            hops: Vec::new(),
             txops: Vec::new(),
             frames: Vec::new(),
             series: Vec::new(),
@@ -209,6 +218,10 @@ impl Recorder {
     push!(
         /// Adds a packet whose fate is known.
         packet, PacketRow, packets, Packets
+    );
+    push!(
+        /// Adds a hop that ended at a relay.
+        hop, HopRow, hops, Hops
     );
     push!(
         /// Adds a transmission opportunity.
@@ -261,6 +274,7 @@ impl Recorder {
     fn close(&mut self) -> Result<(), RecordError> {
         for batch in [
             Batch::Packets(std::mem::take(&mut self.packets)),
+            Batch::Hops(std::mem::take(&mut self.hops)),
             Batch::Txops(std::mem::take(&mut self.txops)),
             Batch::Frames(std::mem::take(&mut self.frames)),
             Batch::Series(std::mem::take(&mut self.series)),

@@ -33,7 +33,7 @@ pub struct PacketRow {
     pub size: ByteCount,
     /// Given to the network by the source. The latency begins here.
     pub sent: Instant,
-    /// Entered the queues of the Wi-Fi transmitter.
+    /// Entered the queues of the Wi-Fi transmitter: of a relayed packet, here and below, the last one.
     pub enqueued: Instant,
     /// The aggregate that first carried it began to contend for the medium.
     pub contending: Instant,
@@ -54,6 +54,36 @@ pub struct PacketRow {
     /// Number of transmissions.
     pub tries: u8,
     /// Number of the transmission opportunity of its last try; 0 if it was never sent.
+    pub txop: u64,
+}
+
+/// One hop of a packet that ended at a relay: `hops.parquet`. The last hop, or the one on which it was dropped, is in its
+/// [`PacketRow`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HopRow {
+    /// Number of the packet; its hops come in the order in which it took them.
+    pub packet: u64,
+    /// Who sent: number of the transmitter, see [`crate::RunInfo::transmitters`].
+    pub transmitter: u16,
+    /// The relay: number of the transmitter.
+    pub receiver: u16,
+    /// Entered the queues of the transmitter.
+    pub enqueued: Instant,
+    /// The aggregate that first carried it on this hop began to contend for the medium.
+    pub contending: Instant,
+    /// Its first transmission on this hop began.
+    pub first_tx: Instant,
+    /// Its last (the successful) transmission on this hop began.
+    pub last_tx: Instant,
+    /// That transmission ended at the relay.
+    pub received: Instant,
+    /// The relay's reordering buffer let it go.
+    pub delivered: Instant,
+    /// The transmitter got the acknowledgement. The relay queues the packet then.
+    pub completed: Instant,
+    /// Number of transmissions on this hop.
+    pub tries: u8,
+    /// Number of the transmission opportunity of the last try.
     pub txop: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use airbound_units::{Instant, Span};
 
-use crate::rows::{Fate, PacketRow};
+use crate::rows::{Fate, HopRow, PacketRow};
 
 /// The six stages of a latency, in the order in which a downlink packet passes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +45,8 @@ impl Stage {
 pub struct Split([Span; 6]);
 
 impl Split {
-    /// The split of a delivered packet; `None` for one that was not delivered.
+    /// The split of a delivered packet, of a relayed one over its last hop only ([`Split::over`]); `None` for one that was
+    /// not delivered.
     ///
     /// A timestamp that was never set ([`Instant::MAX`]) or lies before its predecessor gives a stage of zero
     /// length, one after the arrival ends there, so that the sum holds for every row.
@@ -71,6 +72,42 @@ impl Split {
         Some(Self([to_transmitter + onwards, queueing, contention, airtime, retries, reordering]))
     }
 
+    /// The split of a delivered packet that took `hops` before its last: each stage is summed over all of them.
+    ///
+    /// A relay queues a packet when the exchange that brought it has ended, which is later than its reordering buffer let it
+    /// go: what lies between counts as queueing, so that the sum holds.
+    #[must_use]
+    pub fn over(hops: &[HopRow], last: &PacketRow) -> Option<Self> {
+        let mut sum = Self::default();
+        let mut left = None;
+        for hop in hops {
+            let row = PacketRow {
+                enqueued: hop.enqueued,
+                contending: hop.contending,
+                first_tx: hop.first_tx,
+                last_tx: hop.last_tx,
+                received: hop.received,
+                delivered: hop.delivered,
+                arrived: hop.delivered,
+                fate: Fate::Delivered,
+                ..*last
+            };
+            sum = sum + Self::from_relay(left, &row)?;
+            left = Some(hop.delivered);
+        }
+        Some(sum + Self::from_relay(left, last)?)
+    }
+
+    /// The split over the hop that `row` tells of, from when the relay before it let the packet go at `left`; from the source
+    /// if there was none.
+    #[must_use]
+    pub fn from_relay(left: Option<Instant>, row: &PacketRow) -> Option<Self> {
+        match left {
+            None => Self::of(row),
+            Some(left) => Self::of(&PacketRow { sent: left, enqueued: left, ..*row }),
+        }
+    }
+
     /// Time in one stage.
     #[must_use]
     pub const fn stage(&self, stage: Stage) -> Span {
@@ -81,5 +118,18 @@ impl Split {
     #[must_use]
     pub fn latency(&self) -> Span {
         self.0.iter().copied().sum()
+    }
+}
+
+impl std::ops::Add for Split {
+    type Output = Self;
+
+    /// What two parts of a packet's way took together, such as two hops.
+    fn add(self, other: Self) -> Self {
+        let mut sum = self.0;
+        for (stage, further) in sum.iter_mut().zip(other.0) {
+            *stage += further;
+        }
+        Self(sum)
     }
 }

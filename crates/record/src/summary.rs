@@ -80,6 +80,9 @@ pub struct FlowSummary {
     pub goodput_mbps: f64,
     /// Latency of delivered packets, from sending to arrival.
     pub latency_ms: LatencyStats,
+    /// TCP only: round trips that the sender measured, one for each acknowledgement that allows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_ms: Option<LatencyStats>,
     /// Dropped packets over dropped and delivered ones; null where there were neither.
     #[serde(with = "number::optional")]
     pub loss_rate: Option<f64>,

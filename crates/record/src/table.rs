@@ -9,7 +9,7 @@ use crate::column::{
     Bytes, ColumnBuffer, ColumnSpec, Cursor, Flag, Format, Kbps, Kind, Length, MaybeReal, MaybeTime,
     PacketFate, Part, Real, Time, U8, U16, U32, U64, VideoFate,
 };
-use crate::rows::{DistributionRow, FrameRow, PacketRow, SeriesRow, TxopRow};
+use crate::rows::{DistributionRow, FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
 
 /// A row that can be written to and read from a Parquet file. Implemented by the rows of this crate only.
 pub trait Row: Copy + Send + sealed::Columns + 'static {}
@@ -86,6 +86,21 @@ table!(PacketRow, "packets", "a packet, written when its fate is known", [
     fate: PacketFate = "fate", "", "what became of it, an index into `fates`";
     tries: U8 = "tries", "", "number of transmissions";
     txop: U64 = "txop", "", "transmission opportunity of its last try, 0 if never sent";
+]);
+
+table!(HopRow, "hops", "a hop of a packet that ended at a relay", [
+    packet: U64 = "packet", "", "number of the packet";
+    transmitter: U16 = "transmitter", "", "who sent, an index into `transmitters`";
+    receiver: U16 = "receiver", "", "the relay, an index into `transmitters`";
+    enqueued: Time = "enqueued_ns", "ns", "entered the queues of the transmitter";
+    contending: Time = "contending_ns", "ns", "the aggregate that first carried it on this hop began to contend";
+    first_tx: Time = "first_tx_ns", "ns", "its first transmission on this hop began";
+    last_tx: Time = "last_tx_ns", "ns", "its last transmission on this hop began";
+    received: Time = "received_ns", "ns", "that transmission ended at the relay";
+    delivered: Time = "delivered_ns", "ns", "the relay's reordering buffer let it go";
+    completed: Time = "completed_ns", "ns", "the transmitter got the acknowledgement";
+    tries: U8 = "tries", "", "number of transmissions on this hop";
+    txop: U64 = "txop", "", "transmission opportunity of the last try";
 ]);
 
 table!(TxopRow, "txops", "a transmission opportunity, successful or not", [

@@ -2,7 +2,7 @@
 
 mod example;
 
-use airbound_record::{Fate, LatencyHistogram, PacketRow, Resolution, Split, Stage};
+use airbound_record::{Fate, HopRow, LatencyHistogram, PacketRow, Resolution, Split, Stage};
 use airbound_units::{Instant, Span};
 use proptest::prelude::*;
 
@@ -69,6 +69,41 @@ proptest! {
         prop_assert_eq!(merged.count(), together.count());
         prop_assert!(merged.buckets().eq(together.buckets()));
     }
+}
+
+#[test]
+fn stages_are_summed_over_hops() {
+    let at = Instant::from_nanos;
+    let hop = |start: u64| HopRow {
+        enqueued: at(start),
+        contending: at(start + 10),
+        first_tx: at(start + 110),
+        last_tx: at(start + 110),
+        received: at(start + 1_110),
+        delivered: at(start + 1_110),
+        completed: at(start + 1_140),
+        ..example::hop(3, 0)
+    };
+    // Each relay queues what it has when the acknowledgement, 30 ns later, has ended.
+    let hops = [hop(7), hop(7 + 1_140)];
+    let row = PacketRow {
+        sent: at(0),
+        enqueued: at(7 + 2 * 1_140),
+        contending: at(7 + 2 * 1_140 + 10),
+        first_tx: at(7 + 2 * 1_140 + 110),
+        last_tx: at(7 + 2 * 1_140 + 510),
+        received: at(7 + 2 * 1_140 + 1_510),
+        delivered: at(7 + 2 * 1_140 + 1_530),
+        arrived: at(7 + 2 * 1_140 + 1_535),
+        fate: Fate::Delivered,
+        ..example::packet(3)
+    };
+    let split = Split::over(&hops, &row).unwrap();
+    let nanos = Stage::ALL.map(|stage| split.stage(stage).as_nanos());
+    assert_eq!(nanos, [7 + 5, 3 * 10 + 2 * 30, 3 * 100, 3 * 1000, 400, 20]);
+    assert_eq!(split.latency(), row.arrived - row.sent);
+    assert_eq!(Split::over(&[], &row), Split::of(&row));
+    assert_eq!(Split::over(&hops, &PacketRow { fate: Fate::Dropped(0), ..row }), None);
 }
 
 #[test]

@@ -3,10 +3,10 @@
 mod example;
 
 use airbound_record::{
-    Component, DistributionRow, Encoding, Existing, FlowLatency, FrameRow, PacketRow, RecordError, Recorder,
-    RunFolder, SeriesRow, Split, Stage, TableReader, Tables, TxopRow, find_packet,
+    Component, DistributionRow, Encoding, Existing, FlowLatency, FrameRow, HopRow, PacketRow, RecordError,
+    Recorder, RunFolder, SeriesRow, Split, Stage, TableReader, Tables, TxopRow, find_hops, find_packet,
 };
-use example::{frame, info, packet, performance, series, summary, txop};
+use example::{frame, hop, info, packet, performance, series, summary, txop};
 
 const PACKETS: u64 = 300_000;
 
@@ -20,6 +20,9 @@ fn record(path: &std::path::Path, encoding: Encoding) -> RunFolder {
             latency.record(&split);
         }
         recorder.packet(row);
+        for relay in 0..number % 3 {
+            recorder.hop(hop(number, relay));
+        }
         if number.is_multiple_of(16) {
             recorder.txop(txop(number / 16));
         }
@@ -53,6 +56,13 @@ fn rows_come_back_as_they_were() {
         TableReader::open(&folder.file("txops.parquet")).unwrap().map(Result::unwrap).collect();
     assert_eq!(txops.len() as u64, PACKETS / 16);
     assert!((0..).zip(&txops).all(|(number, row)| *row == txop(number)));
+    let hops: Vec<HopRow> =
+        TableReader::open(&folder.file("hops.parquet")).unwrap().map(Result::unwrap).collect();
+    assert_eq!(hops.len() as u64, PACKETS);
+    for number in [0, 1, 2, PACKETS / 2, PACKETS - 1] {
+        let own: Vec<HopRow> = (0..number % 3).map(|relay| hop(number, relay)).collect();
+        assert_eq!(find_hops(&folder.file("hops.parquet"), number).unwrap(), own);
+    }
     let frames: Vec<FrameRow> =
         TableReader::open(&folder.file("frames.parquet")).unwrap().map(Result::unwrap).collect();
     assert!(!frames.is_empty() && (0..).zip(&frames).all(|(number, row)| *row == frame(number)));
@@ -91,7 +101,7 @@ fn the_encoding_thread_leaves_the_same_bytes() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let one = record(one.path(), Encoding::Inline);
     let other = record(other.path(), Encoding::Thread);
-    for name in ["packets", "txops", "frames", "series", "distributions"] {
+    for name in ["packets", "hops", "txops", "frames", "series", "distributions"] {
         let name = format!("{name}.parquet");
         assert!(
             std::fs::read(one.file(&name)).unwrap() == std::fs::read(other.file(&name)).unwrap(),

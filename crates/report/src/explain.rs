@@ -1,13 +1,13 @@
 //! One packet's story.
 
-use airbound_record::{Fate, PacketRow, RunInfo};
+use airbound_record::{Fate, HopRow, PacketRow, RunInfo};
 use airbound_units::{Instant, Span};
 
 const BAR: usize = 16;
 
-/// What happened to a packet, as lines of text no longer than 100 columns if names are short.
+/// What happened to a packet that took `hops` before its last, as lines of text no longer than 100 columns if names are short.
 #[must_use]
-pub fn explain(row: &PacketRow, info: &RunInfo) -> String {
+pub fn explain(row: &PacketRow, hops: &[HopRow], info: &RunInfo) -> String {
     let name = |names: &[String], number: usize| RunInfo::name(names, number);
     let flow = name(&info.flows, usize::try_from(row.flow).unwrap_or(usize::MAX));
     let station = name(&info.stations, usize::from(row.station));
@@ -31,18 +31,23 @@ pub fn explain(row: &PacketRow, info: &RunInfo) -> String {
             }
         }
     };
+    let relays = match hops.len() {
+        0 => String::new(),
+        1 => "passed on by a relay, then ".to_owned(),
+        relays => format!("passed on by {relays} relays, then "),
+    };
     let tries = match row.tries {
         0 => "never transmitted".to_owned(),
         1 => format!("transmitted once, in TXOP {}", row.txop),
         tries => format!("transmitted {tries} times, last in TXOP {}", row.txop),
     };
     let text = format!(
-        "Packet {} of flow {flow} (station {station}, {} B, {category}) {fate}.\nSent at {:.6} s, {tries}.\n\n",
+        "Packet {} of flow {flow} (station {station}, {} B, {category}) {fate}.\nSent at {:.6} s, {relays}{tries}.\n\n",
         row.packet,
         row.size.as_u64(),
         row.sent.as_secs_f64(),
     );
-    text + &timeline(row, end)
+    text + &timeline(row, hops, end, info)
 }
 
 /// When the story ends: at the arrival, or when the transmitter was done with the packet.
@@ -52,15 +57,37 @@ fn end(row: &PacketRow) -> Option<Instant> {
 }
 
 /// A line for each moment that was reached: when, what, how long since the one before, and a bar for that.
-fn timeline(row: &PacketRow, end: Option<Instant>) -> String {
+fn timeline(row: &PacketRow, hops: &[HopRow], end: Option<Instant>, info: &RunInfo) -> String {
     let dropped = matches!(row.fate, Fate::Dropped(_)).then_some(row.completed).unwrap_or(Instant::MAX);
     let arrived = if row.arrived == row.delivered { Instant::MAX } else { row.arrived };
-    let mut moments = vec![
-        (row.sent, "sent by its source", ""),
-        (row.enqueued, "queued at the Wi-Fi transmitter", "wired"),
+    let queued_at =
+        |number: u16| format!("queued at {}", RunInfo::name(&info.transmitters, usize::from(number)));
+    let texts: Vec<String> = hops.iter().map(|hop| queued_at(hop.transmitter)).collect();
+    let mut moments = vec![(row.sent, "sent by its source", "")];
+    for (hop, text) in hops.iter().zip(&texts) {
+        moments.extend([
+            (hop.enqueued, text.as_str(), if moments.len() == 1 { "wired" } else { "queueing" }),
+            (hop.contending, "its aggregate began to contend", "queueing"),
+            (hop.first_tx, "first transmission began", "contention"),
+        ]);
+        if hop.tries > 1 {
+            moments.push((hop.last_tx, "last transmission began", "retries"));
+        }
+        moments.extend([
+            (hop.received, "received by a relay", "airtime"),
+            (hop.delivered, "left its reordering buffer", "reordering"),
+        ]);
+    }
+    let text = hops.last().map(|hop| queued_at(hop.receiver));
+    let queued = match &text {
+        Some(text) => (row.enqueued, text.as_str(), "queueing"),
+        None => (row.enqueued, "queued at the Wi-Fi transmitter", "wired"),
+    };
+    moments.extend([
+        queued,
         (row.contending, "its aggregate began to contend", "queueing"),
         (row.first_tx, "first transmission began", "contention"),
-    ];
+    ]);
     if row.tries > 1 {
         moments.push((row.last_tx, "last transmission began", "retries"));
     }

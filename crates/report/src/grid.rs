@@ -137,8 +137,9 @@ fn aligned(text: &str, numeric: bool) -> comfy_table::Cell {
 /// What stands where there is no number.
 pub(crate) const NOTHING: &str = "–";
 
-/// A number with three significant digits, more before the point.
-pub(crate) fn number(value: f64) -> String {
+/// A number with three significant digits, more before the point; a dash for what is none.
+#[must_use]
+pub fn number(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {
         _ if !value.is_finite() => return NOTHING.to_owned(),

@@ -19,7 +19,7 @@ pub use chart::{Bar, Bars, Chapter, Chart, ChartKind, Line, Lines, Matrix, repro
 pub use comparison::{Comparison, SchemeRuns};
 pub use error::ReportError;
 pub use explain::explain;
-pub use grid::{Cell, Column, Grid};
+pub use grid::{Cell, Column, Grid, number};
 pub use page::validation_html;
 pub use run::Run;
 pub use validate::{Outcome, Tolerance, ValidationRow, Verdict, outcome, validation_grid, validation_json};

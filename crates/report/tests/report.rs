@@ -189,7 +189,7 @@ fn a_packet_tells_its_story() {
     let delivered: PacketRow =
         (0..).map(|n| example::packet(n, 0, 8.0, 1)).find(|row| row.tries == 2).unwrap();
     let info = example::info("linux", 1);
-    let story = explain(&delivered, &info);
+    let story = explain(&delivered, &[], &info);
     keep("explain.txt", &story);
     for text in [
         "flow vr",
@@ -216,14 +216,14 @@ fn a_packet_tells_its_story() {
         tries: 0,
         ..delivered
     };
-    let story = explain(&dropped, &info);
+    let story = explain(&dropped, &[], &info);
     assert!(
         story.contains("was dropped after 2.000 ms (codel)") && story.contains("never transmitted"),
         "{story}"
     );
     dropped.completed = never;
     dropped.fate = Fate::Dropped(200);
-    assert!(explain(&dropped, &info).contains("was dropped (#200)"));
+    assert!(explain(&dropped, &[], &info).contains("was dropped (#200)"));
     dropped.fate = Fate::Queued;
-    assert!(explain(&dropped, &info).contains("still under way"));
+    assert!(explain(&dropped, &[], &info).contains("still under way"));
 }

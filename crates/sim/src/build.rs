@@ -5,7 +5,7 @@ use airbound_control::link::{Composed, Link, LinkConfig, LowerQueue};
 use airbound_control::payload::{FlowId, StationId};
 use airbound_control::queue::{
     AnyQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
-    RoundRobinConfig,
+    RoundRobinConfig, WqmConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, RateConfig};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
@@ -26,6 +26,7 @@ use crate::measure::{Meters, Observer};
 use crate::medium::Medium;
 use crate::random::{Purpose, Stream, seed_for};
 use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
+use crate::topology::Tree;
 use crate::wire::{Bottleneck, Way, Wire};
 
 /// Why a scenario cannot be simulated.
@@ -78,10 +79,11 @@ impl Plan<'_> {
         let neighbours: usize = scenario.neighbours.iter().map(|network| network.transmitters as usize).sum();
         let nodes = 1 + stations + neighbours;
 
-        let Population { flows, connections, sources, meters } = Population::of(self, end)?;
+        let tree = Tree::of(scenario, nodes);
+        let Population { tree, flows, connections, sources, meters } = Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
-            built.push(self.station(StationId(station as u16))?);
+            built.push(self.station(StationId(station as u16), &tree)?);
         }
         let mut next = 1 + stations;
         for network in &scenario.neighbours {
@@ -122,6 +124,7 @@ impl Plan<'_> {
             nodes: built,
             edcafs,
             medium,
+            tree,
             eifs: scenario.air.eifs,
             beacons,
             wire_up: self.wire(&flows, 1),
@@ -232,22 +235,32 @@ impl Plan<'_> {
             rate.set_capabilities(number, &self.capabilities(station, streams))?;
         }
         let path = &scenario.access_point.path;
-        let queue = self.queue(&self.scheme.queue, path, ACCESS_POINT)?;
+        let queue = self.queue(&self.scheme.queue, path, &config, ACCESS_POINT)?;
         let feed = Feed::new(self.wire(flows, 0));
         self.node(ACCESS_POINT, queue, rate, path, scenario.air.standard, feed)
     }
 
-    fn station(&self, node: StationId) -> Result<Node, BuildError> {
+    /// A station sends as `[uplink]` says; a relay, which stands in for the access point, as that does.
+    fn station(&self, node: StationId, tree: &Tree) -> Result<Node, BuildError> {
         let scenario = self.scenario;
         let uplink = &scenario.uplink;
-        let station = &scenario.stations[node.index() - 1];
-        let capabilities = self.capabilities(station, scenario.access_point.streams);
-        let config: RateConfig = slot_config(uplink.rate.as_ref().unwrap_or(&self.scheme.rate), "rate")?;
-        let mut rate = config
-            .build(&capabilities, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
-        rate.set_capabilities(ACCESS_POINT, &capabilities)?;
-        let queue = self.queue(&uplink.queue, &uplink.path, node)?;
-        self.node(node, queue, rate, &uplink.path, station.standard, Feed::new(Wire::none()))
+        let (queue, rate, path) = if tree.is_relay(node) {
+            (None, None, &scenario.access_point.path)
+        } else {
+            (uplink.queue.as_ref(), uplink.rate.as_ref(), &uplink.path)
+        };
+        let station_of = |link: StationId| &scenario.stations[link.index() - 1];
+        let capabilities_of = |link| self.capabilities(station_of(link), scenario.access_point.streams);
+        let own = capabilities_of(node);
+        let config: RateConfig = slot_config(rate.unwrap_or(&self.scheme.rate), "rate")?;
+        let mut rate =
+            config.build(&own, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
+        rate.set_capabilities(tree.parent(node), &own)?;
+        for child in tree.children(node) {
+            rate.set_capabilities(child, &capabilities_of(child))?;
+        }
+        let queue = self.queue(queue.unwrap_or(&self.scheme.queue), path, &config, node)?;
+        self.node(node, queue, rate, path, station_of(node).standard, Feed::new(Wire::none()))
     }
 
     fn neighbour(&self, node: StationId, network: &scenario::Neighbour) -> Result<Node, BuildError> {
@@ -267,6 +280,7 @@ impl Plan<'_> {
         &self,
         slot: &scenario::Slot,
         path: &Path,
+        rate: &RateConfig,
         node: StationId,
     ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
         let mut config: QueueConfig = slot_config(slot, "queue")?;
@@ -277,6 +291,9 @@ impl Plan<'_> {
                 self.fit_airtime(&mut last_pq.linux, given, path);
             }
             _ => {}
+        }
+        if let QueueConfig::Wqm(wqm) = &mut config {
+            self.fit_wqm(wqm, slot, path, rate);
         }
         if let QueueConfig::Fifo(fifo) = &mut config
             && path.driver_queue == Some(0)
@@ -298,6 +315,26 @@ impl Plan<'_> {
         // Without VHT mac80211 allows 4 MiB (`ieee80211_txq_setup_flows`).
         if !given("memory") && matches!(self.scenario.air.standard, Format::Legacy | Format::Ht) {
             config.memory = ByteCount::new(4 << 20);
+        }
+    }
+
+    /// WQM follows the aggregates of its transmit path and looks as often as its rate control draws conclusions.
+    fn fit_wqm(
+        &self,
+        config: &mut WqmConfig,
+        slot: &scenario::Slot,
+        path: &Path,
+        rate: &RateConfig,
+    ) {
+        let given = |key: &str| slot.parameters().contains_key(key);
+        if !given("subframes") {
+            let is_pipe = Medium::pipe(self.scenario).is_some();
+            config.subframes = if is_pipe { 1 } else { path.max_ampdu_mpdus };
+        }
+        if !given("interval")
+            && let RateConfig::MinstrelHt(minstrel) = rate
+        {
+            config.interval = minstrel.update_interval;
         }
     }
 
@@ -339,6 +376,7 @@ impl Plan<'_> {
                 max_duration: path.max_ppdu_duration,
             },
             overhead: LLC_SNAP + header + encryption + FCS,
+            first_subframe_padding: path.first_subframe_padding,
             window: path.block_ack_window,
             max_grants: path.max_grants,
             give_up_after: None,
@@ -355,6 +393,8 @@ impl Plan<'_> {
             hardware: Default::default(),
             hardware_tries: u32::from(path.hardware_tries),
             charges_received: path.charge_received_airtime,
+            own: Span::ZERO,
+            hearing: Default::default(),
             wake: Instant::MAX,
             draws: Stream::new(self.seed, Purpose::Reception, u64::from(node.0)),
         })

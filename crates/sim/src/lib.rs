@@ -18,6 +18,8 @@ pub mod pcap;
 mod random;
 mod recording;
 pub mod run;
+mod topology;
+mod view;
 mod wire;
 
 pub use build::BuildError;
@@ -26,3 +28,4 @@ pub use measure::{ExchangeView, MpduView, Nobody, Observer};
 pub use packet::{Header, Kind, Packet};
 pub use recording::Recording;
 pub use run::{Outcome, Run};
+pub use view::View;

@@ -7,11 +7,10 @@ use airbound_control::rate::LinkStats;
 use airbound_units::{BitRate, Decibel, Instant};
 
 use crate::channel::{Bursts, Channel, Quality};
-use crate::engine::ACCESS_POINT;
 use crate::scenario::{ChannelSpec, Effect, Scenario, TraceUse};
 use crate::trace::Capacity;
 
-/// The link between the access point and a node, alike in both directions.
+/// The link between a station and the next node on its way to the access point, alike in both directions.
 #[derive(Debug, Clone)]
 struct RadioLink {
     channel: Channel,
@@ -72,10 +71,9 @@ impl Medium {
         })
     }
 
-    /// What a frame of `node` to `peer` meets at `now`.
-    pub(crate) fn quality(&mut self, node: StationId, peer: StationId, now: Instant) -> Quality {
-        let end = if node == ACCESS_POINT { peer } else { node };
-        let Some(link) = self.links.get_mut(end.index().wrapping_sub(1)) else { return Quality::Perfect };
+    /// What a frame meets at `now` on the link whose lower end is `link`.
+    pub(crate) fn quality(&mut self, link: StationId, now: Instant) -> Quality {
+        let Some(link) = self.links.get_mut(link.index().wrapping_sub(1)) else { return Quality::Perfect };
         match link.quality(now) {
             Quality::Snr(snr) if !self.noises.is_empty() => {
                 let on = self.noises.iter().filter(|(bursts, _)| bursts.busy_at(now));
@@ -86,11 +84,11 @@ impl Medium {
         }
     }
 
-    /// What a link may know of the way to a peer before its first frame.
-    pub(crate) fn stats(&mut self, node: StationId, peer: StationId, now: Instant) -> LinkStats {
+    /// What both ends may know of a link before their first frame.
+    pub(crate) fn stats(&mut self, link: StationId, now: Instant) -> LinkStats {
         /// A ratio at which every rate is free of errors.
         const FLAWLESS: Decibel = Decibel::new(100.0);
-        let (snr, rate) = match self.quality(node, peer, now) {
+        let (snr, rate) = match self.quality(link, now) {
             Quality::Perfect => (FLAWLESS, None),
             Quality::Snr(snr) => (snr, None),
             Quality::Phy(quality) => (FLAWLESS, Some(quality.rate)),
@@ -98,7 +96,7 @@ impl Medium {
         LinkStats { snr: Some(snr), rate, ..LinkStats::default() }
     }
 
-    /// A station whose dictated rate changed since this was last asked, until there is none.
+    /// A link whose dictated rate changed since this was last asked, until there is none.
     pub(crate) fn changed(&mut self, now: Instant) -> Option<(StationId, LinkStats)> {
         for (index, link) in self.links.iter_mut().enumerate() {
             if let Quality::Phy(quality) = link.quality(now)

@@ -20,7 +20,7 @@ pub enum Kind {
 pub struct Header {
     /// The flow.
     pub flow: FlowId,
-    /// The node they are sent to over the air.
+    /// The node they are sent to first over the air.
     pub to: StationId,
     /// Their access category.
     pub category: Category,
@@ -37,7 +37,7 @@ pub struct Packet {
     pub tag: u64,
     /// When its source sent it.
     pub sent: Instant,
-    /// When it entered the queue of the transmitter.
+    /// When it entered the queue of its transmitter: of a relayed packet, the last that has it.
     pub enqueued: Instant,
     /// When the PPDU it first travelled in began to contend for the channel.
     pub contending: Instant,
@@ -47,7 +47,7 @@ pub struct Packet {
     size: u32,
     /// The flow it belongs to.
     pub flow: FlowId,
-    /// The node it is sent to over the air.
+    /// The node it is sent to next over the air.
     pub to: StationId,
     /// Its access category.
     pub category: Category,
@@ -73,6 +73,19 @@ impl Packet {
             to,
             category,
             kind,
+        }
+    }
+
+    /// The same packet, as a relay that has it at `now` sends it to `next`.
+    #[must_use]
+    pub(crate) const fn onwards(self, next: StationId, now: Instant) -> Self {
+        Self {
+            to: next,
+            enqueued: now,
+            contending: Instant::MAX,
+            first_transmission: Instant::MAX,
+            estimate_nanos: 0,
+            ..self
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use airbound_record::{FrameRow, PacketRow, Recorder, SeriesRow, TxopRow};
+use airbound_record::{FrameRow, HopRow, PacketRow, Recorder, SeriesRow, TxopRow};
 
 use crate::measure::{ExchangeView, Observer};
 use crate::pcap::Capture;
@@ -37,6 +37,9 @@ impl Recording {
 impl Observer for Recording {
     fn on_packet(&mut self, row: &PacketRow) {
         self.recorder.packet(*row);
+    }
+    fn on_hop(&mut self, row: &HopRow) {
+        self.recorder.hop(*row);
     }
     fn on_txop(&mut self, row: &TxopRow) {
         self.recorder.txop(*row);

@@ -7,6 +7,7 @@ use crate::build::{BuildError, Plan};
 use crate::engine::{Imbalance, Simulation};
 use crate::measure::{Nobody, Observer};
 use crate::scenario::{Scenario, Scheme};
+use crate::view::View;
 use airbound_control::payload::DropReason;
 
 /// A run under way.
@@ -85,6 +86,12 @@ impl Run {
     pub fn advance(&mut self, span: Span) -> bool {
         self.simulation.advance(self.simulation.now + span);
         self.simulation.now < self.simulation.parts.end
+    }
+
+    /// What controllers and queues say at this moment.
+    #[must_use]
+    pub fn view(&self) -> View {
+        View::of(&self.simulation)
     }
 
     /// Runs to the end, closes the books, and gives the observer back.

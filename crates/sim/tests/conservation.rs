@@ -2,7 +2,7 @@
 
 mod simulate;
 
-use airbound_record::{Fate, PacketRow, Split};
+use airbound_record::{Fate, HopRow, PacketRow, Split};
 use airbound_sim::scenario::Scenario;
 use airbound_units::{Instant, Span};
 use proptest::prelude::*;
@@ -88,8 +88,13 @@ fn deciders(standard: &'static str) -> BoxedStrategy<String> {
     });
     let access_point = (preset(), path(standard, "access-point"))
         .prop_map(|(preset, path)| format!("[access-point]\npreset = \"{preset}\"\n{path}"));
-    let uplink =
-        (queue(), rate(), preset(), path(standard, "uplink")).prop_map(|(queue, rate, preset, path)| {
+    let uplink = (
+        prop_oneof![4 => queue(), 1 => Just("\"scheme\"".to_owned())],
+        rate(),
+        preset(),
+        path(standard, "uplink"),
+    )
+        .prop_map(|(queue, rate, preset, path)| {
             format!("[uplink]\nqueue = {queue}\nrate = \"{rate}\"\npreset = \"{preset}\"\n{path}")
         });
     (scheme, access_point, maybe(uplink)).prop_map(|(a, b, c)| a + &b + &c).boxed()
@@ -145,7 +150,7 @@ fn channel() -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// All stations; a pipe takes the place of the air for the only one.
+/// All stations, some behind others; a pipe takes the place of the air for the only one.
 fn stations() -> BoxedStrategy<(String, usize)> {
     let pipe = one_of(&[
         "{ kind = \"trace\", file = \"shipped:swinging-pipe.mahi\" }",
@@ -153,16 +158,24 @@ fn stations() -> BoxedStrategy<(String, usize)> {
     ])
     .prop_map(|channel| vec![channel.to_owned()]);
     let list = prop_oneof![9 => prop::collection::vec(channel(), 1..=6), 1 => pipe];
-    list.prop_map(|channels| {
-        let count = channels.len();
-        let text = channels
-            .into_iter()
-            .enumerate()
-            .map(|(index, channel)| format!("[[station]]\nname = \"s{index}\"\nchannel = {channel}\n"))
-            .collect();
-        (text, count)
-    })
-    .boxed()
+    // A relay is one of the stations before, or none: any tree.
+    (list, prop::collection::vec(any::<prop::sample::Index>(), 6), any::<bool>())
+        .prop_map(|(channels, parents, has_relays)| {
+            let count = channels.len();
+            let text = channels
+                .into_iter()
+                .enumerate()
+                .map(|(index, channel)| {
+                    let via = match parents[index].index(index + 1) {
+                        relay if has_relays && relay < index => format!("via = \"s{relay}\"\n"),
+                        _ => String::new(),
+                    };
+                    format!("[[station]]\nname = \"s{index}\"\n{via}channel = {channel}\n")
+                })
+                .collect();
+            (text, count)
+        })
+        .boxed()
 }
 
 fn traffic() -> BoxedStrategy<String> {
@@ -251,8 +264,19 @@ fn scenarios() -> impl Strategy<Value = String> {
     )
 }
 
-/// The times of a packet follow each other, as far as they were reached.
-fn check_order(row: &PacketRow) {
+/// The times of a packet follow each other, as far as they were reached, hop after hop.
+fn check_order(row: &PacketRow, hops: &[HopRow]) {
+    let mut before = row.sent;
+    let mut relay = None;
+    for hop in hops {
+        let HopRow { enqueued, contending, first_tx, last_tx, received, delivered, completed, .. } = *hop;
+        let times = [before, enqueued, contending, first_tx, last_tx, received, delivered];
+        assert!(times.is_sorted() && delivered < Instant::MAX && received <= completed, "{hop:?}");
+        assert!(relay.is_none_or(|relay| relay == hop.transmitter) && hop.tries >= 1, "{hop:?}");
+        before = delivered;
+        relay = Some(hop.receiver);
+    }
+    assert!(before <= row.enqueued, "{row:?}");
     let times = [
         row.sent,
         row.enqueued,
@@ -267,7 +291,7 @@ fn check_order(row: &PacketRow) {
     assert!(reached.is_sorted(), "{row:?}");
     if row.fate == Fate::Delivered {
         assert!(times.iter().all(|at| *at < Instant::MAX), "{row:?}");
-        let split = Split::of(row).unwrap();
+        let split = Split::over(hops, row).unwrap();
         assert_eq!(split.latency(), row.arrived - row.sent, "{row:?}");
         assert!(row.tries >= 1 && row.txop >= 1, "{row:?}");
     }
@@ -292,7 +316,10 @@ fn check(text: &str) {
     // A packet of 12 bytes may cost an event; nothing costs a thousand.
     assert!(outcome.events < 3_000_000, "{} events\n{text}", outcome.events);
     let rows = rows.borrow();
-    rows.packets.iter().for_each(check_order);
+    let hops = rows.hops_by_packet();
+    for row in &rows.packets {
+        check_order(row, hops.get(&row.packet).map_or(&[], Vec::as_slice));
+    }
     // In a pipe a packet may pass in no time: two share an opportunity.
     for txop in &rows.txops {
         assert!(txop.contending <= txop.start && txop.start <= txop.end, "{txop:?}");

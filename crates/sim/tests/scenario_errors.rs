@@ -103,11 +103,70 @@ fn rates_belong_to_the_standard() {
 }
 
 #[test]
+fn relays_form_a_tree() {
+    let via = |relay: &str| with("[[flow]]", &format!("via = \"{relay}\"\n[[flow]]"));
+    let station = |name: &str, lines: &str| format!("[[station]]\nname = \"{name}\"\n{lines}\n");
+    check(&via("fone"), &["test.toml:6:", "station.phone.via", "no station is named", "did you mean phone?"]);
+    check(&via("phone"), &["test.toml:6:", "never leads to the access point: phone via phone"]);
+    check(
+        &(via("a") + &station("a", "via = \"b\"") + &station("b", "via = \"a\"")),
+        &["test.toml:6:", "station.phone.via", "phone via a via b via a"],
+    );
+    check(&with("[[flow]]", "via = 3\n[[flow]]"), &["test.toml:6:", "station.phone.via", "a text in quotes"]);
+    let chain: String = (1..=8)
+        .map(|hop| {
+            let relay = if hop == 1 { "phone".to_owned() } else { format!("h{}", hop - 1) };
+            station(&format!("h{hop}"), &format!("via = \"{relay}\""))
+        })
+        .collect();
+    check(&format!("{GOOD}{chain}"), &["station.h8.via", "more than 8 hops", "allowed are 1 to 8"]);
+    let shorter = chain.rsplit_once("[[station]]").unwrap().0;
+    Scenario::parse(&format!("{GOOD}{shorter}"), "test.toml", &Overrides::none()).unwrap();
+    check(
+        &format!("{GOOD}{}{}", station("r", "count = 3"), station("far", "count = 2\nvia = \"r\"")),
+        &["station.far.via", "a group of 3", "as many as this entry has, 2"],
+    );
+    let old = station("r", "standard = \"legacy\"");
+    check(
+        &(via("r") + &old),
+        &["station.phone.standard", "is ht, newer than its relay's; r speaks at most legacy"],
+    );
+    check(
+        &(via("r") + &station("r", "width = \"20 MHz\"")),
+        &["station.phone.width", "is 40 MHz; its relay r has 20 MHz"],
+    );
+    check(&(via("r") + &station("r", "streams = 1")), &["station.phone.streams", "is 2; its relay r has 1"]);
+    let pipe = "channel = { kind = \"trace\", file = \"shipped:swinging-pipe.mahi\" }";
+    check(
+        &(via("r") + &station("r", pipe)),
+        &["test.toml:6:", "station.phone.via", "the trace of r puts a pipe"],
+    );
+    check(&format!("{GOOD}[uplink]\nqueue = \"schema\"\n"), &["uplink.queue", "\"fifo\""]);
+}
+
+#[test]
+fn members_of_groups_share_a_relay_or_have_one_each() {
+    let text = |count: u32| {
+        format!(
+            "{GOOD}[[station]]\nname = \"r\"\ncount = {count}\n[[station]]\nname = \"far\"\ncount = 2\nvia = \"r\"\n"
+        )
+    };
+    for (count, relays) in [(1, ["r", "r"]), (2, ["r-1", "r-2"])] {
+        let scenario = Scenario::parse(&text(count), "test.toml", &Overrides::none()).unwrap();
+        let far: Vec<&str> = scenario.stations.iter().filter_map(|station| station.via.as_deref()).collect();
+        assert_eq!(far, relays);
+        assert!(scenario.has_relays());
+        let again = Scenario::parse(&scenario.to_toml(), "printed", &Overrides::none());
+        assert_eq!(again, Ok(scenario));
+    }
+}
+
+#[test]
 fn presets_of_later_issues_name_those_that_are_there() {
-    for preset in ["ath9k-2014", "openwifi"] {
+    for preset in ["openwifi"] {
         check(
             &format!("{GOOD}[access-point]\npreset = \"{preset}\"\n"),
-            &["test.toml:12:", preset, "not available yet", "mac80211", "ath9k-fq", "direct"],
+            &["test.toml:12:", preset, "not available yet", "mac80211", "ath9k-fq", "ath9k-2014", "direct"],
         );
     }
 }

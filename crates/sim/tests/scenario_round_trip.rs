@@ -81,20 +81,27 @@ fn scenario_text() -> impl Strategy<Value = String> {
     (
         head,
         preset,
-        proptest::collection::vec((channel(), 0usize..4), 1..4),
+        proptest::collection::vec((channel(), 0usize..4, any::<bool>()), 1..4),
+        prop_oneof![Just("{ kind = \"fifo\", limit = { packets = 77 } }"), Just("\"scheme\""), Just("\"linux\"")],
         proptest::collection::vec((traffic(), 0usize..3, span()), 1..5),
         extras,
     )
-        .prop_map(|((duration, window, seed, standard), preset, stations, flows, extras)| {
+        .prop_map(|((duration, window, seed, standard), preset, stations, queue, flows, extras)| {
             let mut text = format!(
                 "title = \"t\"\nduration = \"5 {}\"\nwindow = \"1 s\"\nwarm-up = \"{window}\"\nseed = {seed}\n\
                  [air]\nstandard = \"{standard}\"\n[access-point]\npreset = \"{preset}\"\n\
-                 [uplink]\nqueue = {{ kind = \"fifo\", limit = {{ packets = 77 }} }}\n[wire]\ndelay = \"{duration}\"\n",
+                 [uplink]\nqueue = {queue}\n[wire]\ndelay = \"{duration}\"\n",
                 "s"
             );
-            for (index, (channel, count)) in stations.iter().enumerate() {
+            // A pipe knows no relays; the first station is one, or a group as large as those behind it.
+            let has_pipe = stations.iter().any(|(channel, ..)| channel.contains("pipe"));
+            for (index, (channel, count, is_far)) in stations.iter().enumerate() {
                 let count = count + usize::from(index == 0);
-                text += &format!("[[station]]\nname = \"s{index}\"\ncount = {count}\nchannel = {{ {channel} }}\n");
+                let fits = stations[0].1 == 0 || stations[0].1 + 1 == count;
+                let via = if *is_far && index > 0 && fits && !has_pipe { "via = \"s0\"\n" } else { "" };
+                text += &format!(
+                    "[[station]]\nname = \"s{index}\"\ncount = {count}\n{via}channel = {{ {channel} }}\n"
+                );
             }
             for (index, (traffic, count, stagger)) in flows.iter().enumerate() {
                 let count = count + usize::from(index == 0);

@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn slow_rates_do_not_aggregate_on_ath9k() {
         let slowest = Rate::ht(0, Width::Mhz20, GuardInterval::Ns800).unwrap();
-        // 6.5 Mbit/s for 4 ms is 3.2 kB: the paper on WQM sees one frame, the limit itself allows two.
+        // 6.5 Mbit/s for 4 ms is 3.2 kB: the limit allows two. The paper on WQM sees one: its cards pad the first.
         assert_eq!(AmpduLimits::ath9k().max_mpdus_of(MPDU, slowest), 2);
         let fast = Rate::ht(15, Width::Mhz20, GuardInterval::Ns400).unwrap();
         assert_eq!(AmpduLimits::ath9k().max_mpdus_of(MPDU, fast), 32);

@@ -1,6 +1,6 @@
 //! The airtimes that the papers state, from the facts of this crate and, where they differ, the papers' constants.
 
-use airbound_units::{BitRate, ByteCount, Span};
+use airbound_units::{ByteCount, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::mpdu::{Protection, mpdu_of_packet};
 use airbound_wifi::timing::preamble;
@@ -8,71 +8,13 @@ use airbound_wifi::{Band, EdcaParameters, GuardInterval, Legacy, Rate, Width, co
 
 const BAND: Band = Band::Ghz5;
 
-fn seconds(span: Span) -> f64 {
-    span.as_secs_f64()
-}
-
-/// papers/wqm.md Sec. IV-B, Table 1. Times are in seconds.
-mod wqm {
-    use super::*;
-
-    /// T_PHY: the paper gives 33 us for preamble and header of every PPDU.
-    const T_PHY: Span = Span::from_micros(33);
-    /// L_MAC: header, FCS and delimiter with encryption or HT control, 38 B in the paper.
-    const L_MAC: ByteCount = ByteCount::new(38);
-    /// L_BACK: 30 B in the paper; a compressed BlockAck has 32.
-    const L_BACK: ByteCount = ByteCount::new(30);
-
-    /// What equations 6 and 7 share: T_BO + T_DIFS + 2 T_PHY + T_SIFS + T_BACK.
-    fn overhead() -> f64 {
-        // The paper's mean backoff is (CW_min - 1) slots / 2; that of the standard is CW_min / 2.
-        let backoff = BAND.slot() * u64::from(EdcaParameters::dcf().cw_min - 1) / 2;
-        let block_ack = Legacy::Mbps6.bit_rate().time_for(L_BACK);
-        seconds(backoff + BAND.difs() + T_PHY * 2 + BAND.sifs() + block_ack)
-    }
-
-    /// Equation 6 or 7: `frames` subframes of `packet` bytes at `rate`.
-    fn exchange(rate: BitRate, frames: f64, packet: u64) -> f64 {
-        overhead() + frames * seconds(rate.time_for(L_MAC + ByteCount::new(packet)))
-    }
-
-    /// ARTT: K segments of 1500 B there, K/2 acknowledgements of 40 B back.
-    fn artt(rate: BitRate, subframes: f64) -> f64 {
-        exchange(rate, subframes, 1_500) + exchange(rate, subframes / 2.0, 40)
-    }
-
-    #[test]
-    fn the_overhead_is_that_of_table_1() {
-        assert!((overhead() - 219e-6).abs() < 1e-9);
-    }
-
-    #[test]
-    fn upper_bound_of_the_buffer() {
-        let fastest = Rate::ht(31, Width::Mhz40, GuardInterval::Ns400).unwrap().bit_rate();
-        assert_eq!(fastest, BitRate::from_mbps(600));
-        let artt = artt(fastest, 64.0);
-        // The text says "about 1.9 ms" and 95 packets; its own equations give less.
-        assert!((artt - 1.78e-3).abs() < 0.005e-3, "{artt}");
-        let packets = fastest.as_bps() as f64 * artt / 12_000.0;
-        assert_eq!(packets as u64, 89);
-        assert_eq!((fastest.as_bps() as f64 * 1.9e-3 / 12_000.0).round() as u64, 95);
-    }
-
-    #[test]
-    fn limit() {
-        let slowest = Rate::ht(0, Width::Mhz20, GuardInterval::Ns800).unwrap().bit_rate();
-        let limit = artt(slowest, 1.0);
-        // The text says 2.5 ms.
-        assert!((limit - 2.38e-3).abs() < 0.005e-3, "{limit}");
-    }
-
-    #[test]
-    fn an_ht_aggregate_cannot_hold_64_full_packets() {
-        // 65 535 B hold 42: the paper's bound is one that the air does not reach.
-        let mpdu = mpdu_of_packet(ByteCount::new(1_500), Protection::Open);
-        let fastest = Rate::ht(31, Width::Mhz40, GuardInterval::Ns400).unwrap();
-        assert_eq!(AmpduLimits::ht().max_mpdus_of(mpdu, fastest), 42);
-    }
+/// papers/wqm.md Sec. IV-B. Its equations stand in `airbound-control`, with the controller that needs them.
+#[test]
+fn an_ht_aggregate_cannot_hold_64_full_packets() {
+    // 65 535 B hold 42: the paper's bound is one that the air does not reach.
+    let mpdu = mpdu_of_packet(ByteCount::new(1_500), Protection::Open);
+    let fastest = Rate::ht(31, Width::Mhz40, GuardInterval::Ns400).unwrap();
+    assert_eq!(AmpduLimits::ht().max_mpdus_of(mpdu, fastest), 42);
 }
 
 /// papers/low-delay-rate-allocation.md Sec. 4.1, footnote 6.

@@ -1,7 +1,8 @@
-//! The arithmetic that the papers print, from the constants of `airbound-wifi` and, where they differ, the papers' own.
+//! The arithmetic that the papers print: WQM's equations as its core has them, the others from the constants of `airbound-wifi`.
 
+use airbound_control::queue::wqm::equations;
 use airbound_report::{ValidationRow, Verdict};
-use airbound_units::{BitRate, ByteCount, Span};
+use airbound_units::Span;
 use airbound_wifi::timing::preamble;
 use airbound_wifi::{Band, EdcaParameters, GuardInterval, Legacy, Rate, RateError, Width, control_frames};
 
@@ -17,38 +18,13 @@ pub(super) fn rows() -> Vec<ValidationRow> {
     rows
 }
 
-/// WQM, Table 1: preamble and header of every PPDU.
-const T_PHY: Span = Span::from_micros(33);
-/// WQM, Table 1, L_MAC: header, FCS and delimiter.
-const L_MAC: ByteCount = ByteCount::new(38);
-/// WQM, Table 1, L_BACK; a compressed BlockAck has 32 B.
-const L_BACK: ByteCount = ByteCount::new(30);
-
-/// What WQM's equations 6 and 7 share: T_BO + T_DIFS + 2 T_PHY + T_SIFS + T_BACK, in seconds.
-fn overhead() -> f64 {
-    // The paper's mean backoff is (CW_min - 1) / 2 slots; that of the standard is CW_min / 2.
-    let backoff = BAND.slot() * u64::from(EdcaParameters::dcf().cw_min - 1) / 2;
-    let block_ack = Legacy::Mbps6.bit_rate().time_for(L_BACK);
-    (backoff + BAND.difs() + T_PHY * 2 + BAND.sifs() + block_ack).as_secs_f64()
-}
-
-/// WQM's equation 6 or 7: `frames` subframes of `packet` bytes at `rate`, in seconds.
-fn exchange(rate: BitRate, frames: f64, packet: u64) -> f64 {
-    overhead() + frames * rate.time_for(L_MAC + ByteCount::new(packet)).as_secs_f64()
-}
-
-/// ARTT: `frames` segments of 1500 B there, half as many acknowledgements of 40 B back, in seconds.
-fn artt(rate: BitRate, frames: f64) -> f64 {
-    exchange(rate, frames, 1_500) + exchange(rate, frames / 2.0, 40)
-}
-
 fn overhead_row() -> ValidationRow {
     exact(
         "wqm-eq-6-7",
         "overhead of one exchange",
         "us",
         219.0,
-        overhead() * 1e6,
+        equations::exchange_overhead().as_secs_f64() * 1e6,
         1e-6,
         "WQM Table 1: 63 + 34 + 66 + 16 + 40 us",
     )
@@ -68,27 +44,21 @@ fn buffer_rows() -> Result<Vec<ValidationRow>, RateError> {
         verdict: Verdict::Trend,
         note: note.to_owned(),
     };
-    let most = artt(fastest, 64.0);
+    let packets = equations::bandwidth_delay_product(fastest, 64);
     Ok(vec![
         printed(
             "ARTT at 600 Mb/s, 64 subframes",
             "ms",
             1.9,
-            most * 1e3,
+            equations::round_trip(fastest, 64).as_millis_f64(),
             "the text says about 1.9 ms; equations 6 and 7 with Table 1 give 1.78",
         ),
-        printed(
-            "B_max",
-            "packets",
-            95.0,
-            (fastest.as_bps() as f64 * most / 12_000.0).floor(),
-            "95 follows from the rounded 1.9 ms",
-        ),
+        printed("B_max", "packets", 95.0, packets as f64, "95 follows from the rounded 1.9 ms"),
         printed(
             "lower limit of the drain time (ARTT at 6.5 Mb/s, 1 subframe)",
             "ms",
             2.5,
-            artt(slowest, 1.0) * 1e3,
+            equations::round_trip(slowest, 1).as_millis_f64(),
             "the text says 2.5 ms; the equations give 2.38",
         ),
     ])

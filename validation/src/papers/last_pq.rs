@@ -6,6 +6,7 @@
 mod case;
 
 use airbound_report::{Tolerance, ValidationRow};
+use airbound_sim::Outcome;
 
 use self::case::{Background, CASES, Case, Variant};
 use crate::table::Table;
@@ -47,16 +48,27 @@ fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
-/// Runs every case of a variant.
-fn measure(variant: Variant, effort: Effort) -> Result<Vec<Figures>, TrialError> {
-    let seeds = if effort.quick { 1..=1u64 } else { 1..=5 };
-    let runs = seeds.clone().count();
+/// Seeds of every case.
+fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
+    if effort.quick { 1..=1 } else { 1..=5 }
+}
+
+/// The main variant, then the others.
+fn variants() -> impl Iterator<Item = Variant> {
+    std::iter::once(Variant::MAIN).chain(Variant::OTHERS)
+}
+
+/// All runs: by variant, case and seed.
+pub(crate) fn trials(effort: Effort) -> Vec<Trial> {
     let seconds = effort.seconds(20, 5);
-    let trials: Vec<Trial> = CASES
-        .iter()
-        .flat_map(|case| seeds.clone().map(move |seed| case.trial(variant, seconds, seed)))
-        .collect();
-    let outcomes = run_all(&trials, effort.jobs)?;
+    let cases = variants().flat_map(|variant| CASES.iter().map(move |case| (variant, case)));
+    cases
+        .flat_map(|(variant, case)| seeds(effort).map(move |seed| case.trial(variant, seconds, seed)))
+        .collect()
+}
+
+/// The figures of each case of a variant.
+fn figures(outcomes: &[&Outcome], runs: usize) -> Vec<Figures> {
     let figures = CASES.iter().zip(outcomes.chunks(runs)).map(|(_, outcomes)| {
         let flow = |name: &'static str| {
             outcomes.iter().map(move |one| {
@@ -82,7 +94,7 @@ fn measure(variant: Variant, effort: Effort) -> Result<Vec<Figures>, TrialError>
             jain_airtime: mean(outcomes.iter().map(|one| one.summary.jain.airtime)),
         }
     });
-    Ok(figures.collect())
+    figures.collect()
 }
 
 fn of<'a>(figures: &'a [Figures], case: &str) -> Option<&'a Figures> {
@@ -91,13 +103,22 @@ fn of<'a>(figures: &'a [Figures], case: &str) -> Option<&'a Figures> {
 
 /// All rows of this paper.
 pub(crate) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
-    let main = measure(Variant::MAIN, effort)?;
-    let mut rows = absolute(&main, Variant::MAIN);
-    rows.extend(trends(&main));
-    for variant in Variant::OTHERS {
-        rows.extend(absolute(&measure(variant, effort)?, variant));
+    let outcomes = run_all(&trials(effort), effort.jobs)?;
+    Ok(rows_of(&outcomes.iter().collect::<Vec<_>>(), effort))
+}
+
+/// All rows from the outcomes of [`trials`], in the same order.
+pub(crate) fn rows_of(outcomes: &[&Outcome], effort: Effort) -> Vec<ValidationRow> {
+    let runs = seeds(effort).count();
+    let mut rows = Vec::new();
+    for (variant, outcomes) in variants().zip(outcomes.chunks(runs * CASES.len())) {
+        let figures = figures(outcomes, runs);
+        rows.extend(absolute(&figures, variant));
+        if variant == Variant::MAIN {
+            rows.extend(trends(&figures));
+        }
     }
-    Ok(rows)
+    rows
 }
 
 /// Each printed value beside ours; only the main variant is judged.

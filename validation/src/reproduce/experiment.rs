@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use airbound_record::{Fate, FrameFate, FrameRow, PacketRow, SeriesRow, TxopRow};
-use airbound_sim::Observer;
+use airbound_sim::{Nobody, Observer, Run, View};
 use airbound_units::{Instant, Span};
 
 use crate::trial::in_parallel;
@@ -19,6 +19,8 @@ pub(crate) struct Experiment {
     pub(crate) trial: Trial,
     /// The number of the flow whose packets and frames are kept.
     pub(crate) watched: Option<u32>,
+    /// How often queues and controllers are looked at.
+    pub(crate) every: Option<Span>,
 }
 
 /// A packet of the watched flow that was acknowledged.
@@ -46,6 +48,8 @@ pub(crate) struct Measured {
     pub(crate) outcome: airbound_sim::Outcome,
     /// What the watched flow did; empty where none was.
     pub(crate) watched: Watched,
+    /// What queues and controllers said, with the time in s.
+    pub(crate) views: Vec<(f64, View)>,
 }
 
 /// Keeps what happens to one flow.
@@ -86,24 +90,30 @@ impl Observer for FlowWatch {
 impl Experiment {
     /// A run of which only the figures are wanted.
     pub(crate) fn plain(trial: Trial) -> Self {
-        Self { trial, watched: None }
+        Self { trial, watched: None, every: None }
     }
 
-    /// A run one of whose flows is watched.
+    /// A run one of whose flows is watched packet by packet.
     pub(crate) fn watching(trial: Trial, flow: u32) -> Self {
-        Self { trial, watched: Some(flow) }
+        Self { watched: Some(flow), ..Self::plain(trial) }
+    }
+
+    /// The same run, looked at at equal distances.
+    pub(crate) fn looking(self, every: Span) -> Self {
+        Self { every: Some(every), ..self }
     }
 
     fn run(&self) -> Result<Measured, TrialError> {
-        let Some(flow) = self.watched else {
-            return Ok(Measured { outcome: self.trial.run()?, watched: Watched::default() });
-        };
-        let watch = FlowWatch { flow, ..FlowWatch::default() };
-        let (outcome, _) = self.trial.observed(Box::new(watch.clone()))?;
+        let watch = FlowWatch { flow: self.watched.unwrap_or(0), ..FlowWatch::default() };
+        let observer: Box<dyn Observer> =
+            if self.watched.is_some() { Box::new(watch.clone()) } else { Box::new(Nobody) };
+        let mut views = Vec::new();
+        let look = |run: &Run| views.push((run.now().as_secs_f64(), run.view()));
+        let (outcome, _) = self.trial.looking(observer, self.every, look)?;
         let mut watched = std::mem::take(&mut *watch.seen());
         watched.packets.sort_by_key(|sample| sample.completed);
         watched.frames.sort_unstable();
-        Ok(Measured { outcome, watched })
+        Ok(Measured { outcome, watched, views })
     }
 }
 
@@ -128,7 +138,7 @@ impl Watched {
 
     /// Whole frames that arrived in each window of `length` up to `end`, per second, as (begin of the window in s, frames
     /// per second).
-    pub(crate) fn frame_rate(&self, length: Span, end: Span) -> Vec<(f64, f64)> {
+    pub(crate) fn frame_rate(&self, length: Span, end: Instant) -> Vec<(f64, f64)> {
         let count = end.as_nanos() / length.as_nanos().max(1);
         let mut frames = vec![0_u32; usize::try_from(count).unwrap_or(0)];
         for at in &self.frames {
@@ -218,7 +228,7 @@ mod tests {
         let windows = watched.percentiles(Span::from_millis(100), 95.0);
         // Nearest rank: the 19th of 20.
         assert_eq!(windows, vec![(0.0, 19.0), (0.1, 7.0)]);
-        let rate = watched.frame_rate(Span::from_millis(100), Span::from_millis(300));
+        let rate = watched.frame_rate(Span::from_millis(100), Instant::ZERO + Span::from_millis(300));
         assert_eq!(rate.iter().map(|(_, rate)| *rate).collect::<Vec<_>>(), vec![10.0, 10.0, 0.0]);
     }
 }

@@ -4,12 +4,14 @@
 //! makes rows and a chapter of what they brought. All runs of a paper go through one pool, each once however many studies ask
 //! for it.
 
-mod auto;
+mod distribution;
 mod experiment;
+mod last_pq;
+mod wqm;
 
 use airbound_report::{Chapter, Grid, ValidationRow, Verdict, reproduction_html};
 
-pub(crate) use experiment::{Experiment, Results};
+use experiment::{Experiment, Results};
 
 use crate::{Effort, TrialError};
 
@@ -20,6 +22,11 @@ pub enum Paper {
     Wqm,
     /// Lu et al., "Practical Latency-aware Scheduling for Low-latency Elephant VR Flows in Wi-Fi Networks", PerCom 2024.
     LastPq,
+}
+
+/// A number with three significant digits, as tables show it.
+fn shown(value: f64) -> String {
+    airbound_report::number(value)
 }
 
 /// What a study brought.
@@ -83,8 +90,8 @@ impl Paper {
 
     fn studies(self) -> Vec<Box<dyn Study>> {
         match self {
-            Self::Wqm => Vec::new(),
-            Self::LastPq => Vec::new(),
+            Self::Wqm => wqm::studies(),
+            Self::LastPq => last_pq::studies(),
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use airbound_record::{Fate, PacketRow, RunFolder, RunInfo, Split, Stage, TableReader, find_packet};
+use airbound_record::{
+    Fate, HopRow, PacketRow, RunFolder, RunInfo, Split, Stage, TableReader, find_hops, find_packet,
+};
 use airbound_units::Instant;
 use serde_json::{Value, json};
 
@@ -40,10 +42,14 @@ pub(super) fn explain(explain: &Explain, voice: Voice) -> Result<(), CliError> {
             path.display()
         )));
     };
+    let hops = match folder.existing("hops.parquet") {
+        Some(path) => find_hops(&path, row.packet)?,
+        None => Vec::new(),
+    };
     if voice.json {
-        return output::json(&value(&row, &info));
+        return output::json(&value(&row, &hops, &info));
     }
-    output::say(voice, &airbound_report::explain(&row, &info))
+    output::say(voice, &airbound_report::explain(&row, &hops, &info))
 }
 
 /// The packet that its flow counts as number `wanted`, from 0.
@@ -57,14 +63,15 @@ fn nth_of_flow(path: &Path, info: &RunInfo, flow: &str, wanted: u64) -> Result<O
     Ok(find_packet(path, packet)?.filter(|row| row.flow as usize == number))
 }
 
-fn value(row: &PacketRow, info: &RunInfo) -> Value {
+fn value(row: &PacketRow, hops: &[HopRow], info: &RunInfo) -> Value {
     let at = |instant: Instant| (instant != Instant::MAX).then(|| instant.as_secs_f64());
     let fate = match row.fate {
         Fate::Delivered => "delivered".to_owned(),
         Fate::Queued => "queued".to_owned(),
         Fate::Dropped(reason) => RunInfo::name(&info.drop_reasons, usize::from(reason)),
     };
-    let stages: Option<serde_json::Map<String, Value>> = Split::of(row).map(|split| {
+    let split = Split::over(hops, row);
+    let stages: Option<serde_json::Map<String, Value>> = split.map(|split| {
         let stage = |stage: Stage| (stage.name().to_owned(), json!(split.stage(stage).as_millis_f64()));
         Stage::ALL.into_iter().map(stage).collect()
     });
@@ -85,7 +92,25 @@ fn value(row: &PacketRow, info: &RunInfo) -> Value {
         "delivered_s": at(row.delivered),
         "arrived_s": at(row.arrived),
         "completed_s": at(row.completed),
-        "latency_ms": Split::of(row).map(|split| split.latency().as_millis_f64()),
+        "hops": hops.iter().map(|hop| hop_value(hop, info)).collect::<Vec<_>>(),
+        "latency_ms": split.map(|split| split.latency().as_millis_f64()),
         "stages_ms": stages,
+    })
+}
+
+/// A hop that ended at a relay.
+fn hop_value(hop: &HopRow, info: &RunInfo) -> Value {
+    json!({
+        "transmitter": RunInfo::name(&info.transmitters, usize::from(hop.transmitter)),
+        "relay": RunInfo::name(&info.transmitters, usize::from(hop.receiver)),
+        "tries": hop.tries,
+        "txop": hop.txop,
+        "enqueued_s": hop.enqueued.as_secs_f64(),
+        "contending_s": hop.contending.as_secs_f64(),
+        "first_tx_s": hop.first_tx.as_secs_f64(),
+        "last_tx_s": hop.last_tx.as_secs_f64(),
+        "received_s": hop.received.as_secs_f64(),
+        "delivered_s": hop.delivered.as_secs_f64(),
+        "completed_s": hop.completed.as_secs_f64(),
     })
 }

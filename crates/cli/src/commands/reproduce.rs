@@ -23,7 +23,10 @@ pub(super) fn reproduce(reproduce: &Reproduce, voice: Voice) -> Result<(), CliEr
     // What cannot be written should be known before the work is done.
     let page = reproduce.out.clone().unwrap_or_else(|| default_page(paper));
     if page.is_dir() {
-        return Err(CliError::Input(format!("{} is a folder; --out takes the name of a page", page.display())));
+        return Err(CliError::Input(format!(
+            "{} is a folder; --out takes the name of a page",
+            page.display()
+        )));
     }
     let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty());
     let fresh = folder.map(Fresh::note);
@@ -55,11 +58,7 @@ pub(super) fn reproduce(reproduce: &Reproduce, voice: Voice) -> Result<(), CliEr
         output::say(voice, &text)?;
     }
     let outside = result.rows.iter().filter(|row| row.within() == Some(false)).count();
-    if outside == 0 {
-        Ok(())
-    } else {
-        Err(CliError::Reproduction(outside, result.rows.len(), paper.name()))
-    }
+    if outside == 0 { Ok(()) } else { Err(CliError::Reproduction(outside, result.rows.len(), paper.name())) }
 }
 
 fn default_page(paper: Paper) -> PathBuf {

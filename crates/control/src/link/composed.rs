@@ -13,7 +13,7 @@ use super::{Grant, Link, Mpdu, Returned, Room, TxReport};
 use crate::error::ConfigError;
 use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
 use crate::queue::{AggregateBound, Backlog, Demand, Direction, Queue, Readiness};
-use crate::rate::{LinkStats, RateControl, RateReport};
+use crate::rate::{LinkStats, RateControl, RateReport, Series};
 
 /// How a composed link forms aggregates and repeats them.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,12 +22,32 @@ pub struct LinkConfig {
     pub ampdu: AmpduLimits,
     /// Bytes that LLC and MAC add to a packet: LLC/SNAP, MAC header, encryption, FCS.
     pub overhead: ByteCount,
+    /// What a driver adds behind the first subframe of an A-MPDU beyond what the standard asks for (ath9k:
+    /// `FIRST_DESC_NDELIMS`).
+    pub first_subframe_padding: ByteCount,
     /// MPDUs that may lie between the oldest unsettled one and the newest: the block-ack window, 1 to 256.
     pub window: u16,
     /// In how many grants an MPDU may be before it is given up, 1 to 255.
     pub max_grants: u8,
     /// The hardware gives a grant back after so long, whatever tries are left.
     pub give_up_after: Option<Span>,
+}
+
+impl LinkConfig {
+    /// How many MPDUs with packets of 1500 B an A-MPDU holds whose PSDU may be `longest`, at least one.
+    fn most_full_mpdus(&self, longest: ByteCount) -> u16 {
+        let size = FULL_PACKET + self.overhead;
+        let first = DELIMITER + size;
+        let further = first.padded_to(SUBFRAME_ALIGNMENT);
+        let second = further + self.first_subframe_padding + first;
+        let longest = longest.min(self.ampdu.max_bytes);
+        let fitting = match longest.as_u64().checked_sub(second.as_u64()) {
+            Some(left) => 2 + left.checked_div(further.as_u64()).unwrap_or(0),
+            None => 1,
+        };
+        let most = self.ampdu.max_mpdus.clamp(1, u32::from(self.window));
+        u16::try_from(fitting.min(u64::from(most))).unwrap_or(u16::MAX)
+    }
 }
 
 /// A queue below the scheme's own: a driver's or a firmware's, which the scheme cannot order.
@@ -48,11 +68,13 @@ struct Station<P> {
     dictated: Option<(BitRate, AirtimeEstimate)>,
     /// Whether the queue was told of an expected throughput.
     told: bool,
+    /// The rate that the queue was told of last.
+    told_rate: Option<BitRate>,
 }
 
 impl<P> Default for Station<P> {
     fn default() -> Self {
-        Self { sessions: Default::default(), dictated: None, told: false }
+        Self { sessions: Default::default(), dictated: None, told: false, told_rate: None }
     }
 }
 
@@ -97,6 +119,9 @@ const MOST_SPARE: usize = 64;
 
 /// The packets whose throughput a queue is told (minstrel: `AVG_PKT_SIZE`).
 const AVERAGE_PACKET: ByteCount = ByteCount::new(1200);
+
+/// What most packets of a bulk transfer are.
+const FULL_PACKET: ByteCount = ByteCount::new(1500);
 
 /// More MPDUs than this no block ack can acknowledge (802.11ax).
 const MOST_MPDUS: u16 = 256;
@@ -226,6 +251,21 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         };
         self.station(station).told = true;
         self.upper.on_expected_throughput(now, station, throughput);
+        self.tell_rate(now, station);
+    }
+
+    /// Tells the queue at which rate data goes to a station, if that has changed.
+    fn tell_rate(&mut self, now: Instant, station: StationId) {
+        let expected = self.rate.expected_rate(station);
+        let dictated = self.station(station).dictated.map(|(rate, _)| rate);
+        let rate = dictated.unwrap_or_else(|| expected.bit_rate());
+        if self.station(station).told_rate.replace(rate) != Some(rate) {
+            let chain = Series::single(expected, 1);
+            let longest = self.rates.max_psdu(&chain, self.config.ampdu.max_duration, dictated);
+            let mpdus = self.config.most_full_mpdus(longest);
+            let mpdus = if expected.format() == Format::Legacy { 1 } else { mpdus };
+            self.upper.on_rate(now, station, rate, mpdus);
+        }
     }
 
     /// The next packet that has no sequence number yet.
@@ -286,14 +326,19 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
 
         let mut mpdus = self.spare.pop().unwrap_or_default();
         let mut psdu = ByteCount::ZERO;
-        let with = |psdu: ByteCount, size| psdu.padded_to(SUBFRAME_ALIGNMENT) + DELIMITER + size;
+        // The length of the PSDU when one more joins those that it has.
+        let first_padding = self.config.first_subframe_padding;
+        let with = |psdu: ByteCount, mpdus: usize, size| {
+            let padding = if mpdus == 1 { first_padding } else { ByteCount::ZERO };
+            psdu.padded_to(SUBFRAME_ALIGNMENT) + padding + DELIMITER + size
+        };
         let window = self.config.window;
         let mut window_end = None;
         let estimate = (self.lower.is_none() && self.upper.counts_below()).then(|| self.estimate(station));
         while mpdus.len() < max_mpdus as usize {
             let session = &mut self.station(station).sessions[category.index()];
             if let Some(size) = session.first_retry().map(|retry| retry.size) {
-                let longer = with(psdu, size);
+                let longer = with(psdu, mpdus.len(), size);
                 if !mpdus.is_empty() && longer > max_psdu {
                     break;
                 }
@@ -310,13 +355,13 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             }
             if !mpdus.is_empty()
                 && let Some(next) = self.next_size(station, category)
-                && with(psdu, next + self.config.overhead) > max_psdu
+                && with(psdu, mpdus.len(), next + self.config.overhead) > max_psdu
             {
                 break;
             }
             let Some(packet) = self.take_fresh(now, station, category, estimate, dropped) else { break };
             let (size, bytes) = (packet.size() + self.config.overhead, packet.size());
-            let longer = with(psdu, size);
+            let longer = with(psdu, mpdus.len(), size);
             let session = &mut self.station(station).sessions[category.index()];
             let mpdu = Mpdu { packet, size, sequence: session.number(), retries: 0 };
             if !mpdus.is_empty() && longer > max_psdu {
@@ -429,6 +474,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
         self.rate.on_link_stats(now, station, stats);
+        if stats.busy.is_some() || stats.own.is_some() {
+            self.upper.on_channel(now, stats.busy, stats.own);
+        }
         let mut news = !self.station(station).told;
         if let Some(rate) = stats.rate {
             let estimate = AirtimeEstimate::dictated(self.rate.expected_rate(station), rate);
@@ -457,6 +505,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             Backlog { packets: upper.packets + lower.packets, bytes: upper.bytes + lower.bytes },
             |sum, kept| Backlog { packets: sum.packets + kept.packets, bytes: sum.bytes + kept.bytes },
         )
+    }
+
+    fn channel_deadline(&self) -> Option<Instant> {
+        self.upper.channel_deadline()
     }
 
     fn next_deadline(&self) -> Option<Instant> {

@@ -176,6 +176,12 @@ pub trait Link<P: Payload> {
     /// All that waits in the link, packets kept for retransmission included.
     fn backlog(&self) -> Backlog;
 
+    /// When the link wants to be told through [`Link::on_link_stats`], for any station, how busy the channel was; `None`: not as long as
+    /// nothing comes.
+    fn channel_deadline(&self) -> Option<Instant> {
+        None
+    }
+
     /// When the link wants [`Link::next`] to be called again although nothing was enqueued or reported.
     fn next_deadline(&self) -> Option<Instant> {
         None

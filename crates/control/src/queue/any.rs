@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     AggregateBound, Backlog, Codel, CodelConfig, Demand, Direction, Fifo, FifoConfig, FqCodel,
     FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, LastPq, LastPqConfig, Pie, PieConfig, Protection,
-    Queue, Readiness, RoundRobin, RoundRobinConfig,
+    Queue, Readiness, RoundRobin, RoundRobinConfig, Wqm, WqmConfig,
 };
 use crate::error::ConfigError;
 use crate::link::{Grant, TxReport};
@@ -34,6 +34,8 @@ pub enum QueueConfig {
     LastPq(LastPqConfig),
     /// Stations in turn.
     RoundRobin(RoundRobinConfig),
+    /// Drop-tail with a size that adapts.
+    Wqm(WqmConfig),
 }
 
 impl Default for QueueConfig {
@@ -56,6 +58,7 @@ impl QueueConfig {
             Self::FqCodelAirtime(config) => AnyQueue::FqCodelAirtime(FqCodelAirtime::new(*config)?),
             Self::LastPq(config) => AnyQueue::LastPq(LastPq::new(*config)?),
             Self::RoundRobin(config) => AnyQueue::RoundRobin(RoundRobin::new(*config)?),
+            Self::Wqm(config) => AnyQueue::Wqm(Wqm::new(*config)?),
         })
     }
 
@@ -70,6 +73,7 @@ impl QueueConfig {
             Self::FqCodelAirtime(_) => "fq-codel-airtime",
             Self::LastPq(_) => "last-pq",
             Self::RoundRobin(_) => "round-robin",
+            Self::Wqm(_) => "wqm",
         }
     }
 }
@@ -93,6 +97,8 @@ pub enum AnyQueue<P> {
     LastPq(LastPq<P>),
     /// See [`RoundRobin`].
     RoundRobin(RoundRobin<P>),
+    /// See [`Wqm`].
+    Wqm(Wqm<P>),
 }
 
 /// Passes a call on to whichever queue it is.
@@ -106,6 +112,7 @@ macro_rules! each {
             AnyQueue::FqCodelAirtime($queue) => $call,
             AnyQueue::LastPq($queue) => $call,
             AnyQueue::RoundRobin($queue) => $call,
+            AnyQueue::Wqm($queue) => $call,
         }
     };
 }
@@ -196,6 +203,18 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.protection(flow))
     }
 
+    fn on_rate(&mut self, now: Instant, station: StationId, rate: BitRate, mpdus: u16) {
+        each!(self, queue => queue.on_rate(now, station, rate, mpdus));
+    }
+
+    fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
+        each!(self, queue => queue.on_channel(now, busy, own));
+    }
+
+    fn channel_deadline(&self) -> Option<Instant> {
+        each!(self, queue => queue.channel_deadline())
+    }
+
     fn next_deadline(&self) -> Option<Instant> {
         each!(self, queue => queue.next_deadline())
     }
@@ -212,7 +231,8 @@ mod tests {
 
     #[test]
     fn each_kind_is_read_by_its_name() {
-        for name in ["fifo", "codel", "pie", "fq-codel", "fq-codel-airtime", "last-pq", "round-robin"] {
+        for name in ["fifo", "codel", "pie", "fq-codel", "fq-codel-airtime", "last-pq", "round-robin", "wqm"]
+        {
             let config = read(&format!("kind = \"{name}\"")).expect("a known kind");
             assert_eq!(config.name(), name);
             config.build::<PlainPacket>(1).expect("valid defaults");

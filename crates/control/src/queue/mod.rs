@@ -15,6 +15,7 @@ mod station_lists;
 mod switch;
 #[cfg(test)]
 mod test_packet;
+pub mod wqm;
 
 pub use any::{AnyQueue, QueueConfig};
 pub use codel::{Codel, CodelConfig, CodelParameters, CodelState, Standing};
@@ -28,6 +29,7 @@ pub use last_pq::{
 pub use pie::{DelayEstimate, Pie, PieConfig};
 pub use round_robin::{RoundRobin, RoundRobinConfig};
 pub use station_lists::Limits;
+pub use wqm::{Wqm, WqmConfig};
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
@@ -177,6 +179,18 @@ pub trait Queue<P: Payload> {
 
     /// How a flow with a demand fares; `None` if it has none, or if the queue protects nobody.
     fn protection(&self, _flow: FlowId) -> Option<Protection> {
+        None
+    }
+
+    /// Data to `station` goes out at `rate` now, at which an aggregate holds at most `mpdus` full-size packets.
+    fn on_rate(&mut self, _now: Instant, _station: StationId, _rate: BitRate, _mpdus: u16) {}
+
+    /// How the channel was used of late: the share of the time in which it was `busy` for any reason, and that of our `own`
+    /// transmissions with their acknowledgements, which is part of it; 0 to 1, `None` where the environment cannot tell.
+    fn on_channel(&mut self, _now: Instant, _busy: Option<f64>, _own: Option<f64>) {}
+
+    /// When the queue wants [`Queue::on_channel`] to be called, for the time up to then; `None`: not as long as nothing comes.
+    fn channel_deadline(&self) -> Option<Instant> {
         None
     }
 

@@ -108,6 +108,41 @@ impl<P> Packets<P> {
         Some(packet)
     }
 
+    /// Takes the first packet of `list` that is `wanted`. Looks at all before it.
+    pub(super) fn take(
+        &mut self,
+        list: &mut List,
+        wanted: impl Fn(&P) -> bool,
+        size: impl FnOnce(&P) -> ByteCount,
+    ) -> Option<P> {
+        let (mut before, mut index) = (NONE, list.head);
+        loop {
+            let slot = self.slots.get(index as usize)?;
+            if slot.packet.as_ref().is_some_and(&wanted) {
+                break;
+            }
+            (before, index) = (index, slot.next);
+        }
+        let mut rest = List { head: index, ..*list };
+        let packet = self.pop(&mut rest, size);
+        if let Some(slot) = self.slots.get_mut(before as usize) {
+            slot.next = rest.head;
+            if rest.head == NONE {
+                rest.tail = before;
+            }
+            rest.head = list.head;
+        }
+        *list = rest;
+        packet
+    }
+
+    /// The packets of `list` in order.
+    pub(super) fn iter<'a>(&'a self, list: &List) -> impl Iterator<Item = &'a P> {
+        let first = self.slots.get(list.head as usize);
+        std::iter::successors(first, |slot| self.slots.get(slot.next as usize))
+            .filter_map(|slot| slot.packet.as_ref())
+    }
+
     /// When the first packet of `list` was appended.
     pub(super) fn first_appended(&self, list: &List) -> Option<Instant> {
         self.slots.get(list.head as usize).map(|slot| slot.appended)
@@ -122,6 +157,29 @@ impl<P> Packets<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_packet_can_be_taken_from_anywhere() {
+        let one = ByteCount::new(1);
+        for wanted in 0..4u32 {
+            let mut packets = Packets::default();
+            let mut list = List::default();
+            for number in 0..4u32 {
+                assert_eq!(packets.push(Instant::ZERO, &mut list, number, one), Ok(()));
+            }
+            assert_eq!(packets.take(&mut list, |number| *number == 9, |_| one), None);
+            assert_eq!(packets.take(&mut list, |number| *number == wanted, |_| one), Some(wanted));
+            assert_eq!((list.packets(), list.bytes()), (3, ByteCount::new(3)));
+            // The list is still whole at both ends.
+            assert_eq!(packets.push(Instant::ZERO, &mut list, 9, one), Ok(()));
+            let left: Vec<u32> = packets.iter(&list).copied().collect();
+            let expected: Vec<u32> = (0..4).filter(|number| *number != wanted).chain([9]).collect();
+            assert_eq!(left, expected);
+            assert_eq!(std::iter::from_fn(|| packets.pop(&mut list, |_| one)).count(), 4);
+            assert!(list.is_empty());
+            assert_eq!(packets.take(&mut list, |_| true, |_| one), None);
+        }
+    }
 
     #[test]
     fn freed_slots_are_used_again() {

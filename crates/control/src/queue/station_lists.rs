@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::packets::{List, Packets};
 use super::{Backlog, Readiness};
 use crate::error::ConfigError;
-use crate::payload::{DropReason, Dropped, Payload, StationId};
+use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
 
 /// How much a category may hold. The packets of all stations count together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,9 +149,7 @@ impl<P: Payload> StationLists<P> {
     pub(super) fn pop(&mut self, station: StationId, category: Category) -> Option<P> {
         let entry = self.stations.get_mut(station.index()).map(|entries| &mut entries[category.index()])?;
         let packet = self.packets.pop(&mut entry.list, P::size)?;
-        let waiting = &mut self.waiting[category.index()];
-        waiting.packets = waiting.packets.saturating_sub(1);
-        waiting.bytes -= packet.size();
+        self.forget(category, packet.size());
         Some(packet)
     }
 
@@ -169,6 +167,41 @@ impl<P: Payload> StationLists<P> {
     pub(super) fn first_size(&self, station: StationId, category: Category) -> Option<ByteCount> {
         let entry = self.stations.get(station.index())?.get(category.index())?;
         self.packets.first(&entry.list).map(P::size)
+    }
+
+    /// Takes the oldest packet of the flow that has most packets in a category; among equals, of the lowest number.
+    pub(super) fn take_from_longest_flow(&mut self, category: Category) -> Option<P> {
+        let mut flows: BTreeMap<(FlowId, StationId), usize> = BTreeMap::new();
+        for entries in &self.stations {
+            for packet in self.packets.iter(&entries[category.index()].list) {
+                *flows.entry((packet.flow(), packet.station())).or_default() += 1;
+            }
+        }
+        // Of equals `max_by_key` takes the last.
+        let ((flow, station), _) = flows.into_iter().rev().max_by_key(|(_, count)| *count)?;
+        let entry = self.stations.get_mut(station.index()).map(|entries| &mut entries[category.index()])?;
+        let packet = self.packets.take(&mut entry.list, |packet| packet.flow() == flow, P::size)?;
+        self.forget(category, packet.size());
+        Some(packet)
+    }
+
+    /// A packet has left.
+    fn forget(&mut self, category: Category, size: ByteCount) {
+        let waiting = &mut self.waiting[category.index()];
+        waiting.packets = waiting.packets.saturating_sub(1);
+        waiting.bytes -= size;
+    }
+
+    /// What waits in a category for each station for which something waits.
+    pub(super) fn stations_waiting(
+        &self,
+        category: Category,
+    ) -> impl Iterator<Item = (StationId, Backlog)> + '_ {
+        self.stations.iter().zip(0..).filter_map(move |(entries, station)| {
+            let list = &entries[category.index()].list;
+            let waiting = Backlog { packets: list.packets(), bytes: list.bytes() };
+            (!list.is_empty()).then_some((StationId(station), waiting))
+        })
     }
 
     pub(super) fn waiting(&self, category: Category) -> Backlog {

@@ -116,6 +116,18 @@ impl Queue<Packet> for Watched {
         self.queue.on_expected_throughput(now, station, throughput);
     }
 
+    fn on_rate(&mut self, now: Instant, station: StationId, rate: BitRate, mpdus: u16) {
+        self.queue.on_rate(now, station, rate, mpdus);
+    }
+
+    fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
+        self.queue.on_channel(now, busy, own);
+    }
+
+    fn channel_deadline(&self) -> Option<Instant> {
+        self.queue.channel_deadline()
+    }
+
     fn next_deadline(&self) -> Option<Instant> {
         self.queue.next_deadline()
     }

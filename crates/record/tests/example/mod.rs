@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use airbound_record::{
-    AirSummary, Direction, Fate, FlowSummary, FrameFate, FrameRow, Jain, LatencyStats, PacketCounts,
+    AirSummary, Direction, Fate, FlowSummary, FrameFate, FrameRow, HopRow, Jain, LatencyStats, PacketCounts,
     PacketRow, Performance, RunInfo, Scheme, SeriesRow, StationSummary, Summary, TxopKind, TxopRow,
 };
 use airbound_units::{BitRate, ByteCount, Instant};
@@ -69,6 +69,27 @@ pub fn packet(number: u64) -> PacketRow {
         1 => PacketRow { fate: Fate::Queued, enqueued: never, ..unsent },
         2 => PacketRow { fate: Fate::Dropped(253), size: ByteCount::new(u64::from(u32::MAX)), ..unsent },
         _ => row,
+    }
+}
+
+/// The hop of a packet that ended at its relay of number `relay`.
+pub fn hop(packet: u64, relay: u64) -> HopRow {
+    let enqueued = 25_000 * packet + 1_000_000 * relay;
+    let at = |offset: u64| Instant::from_nanos(enqueued + offset);
+    let noise = scramble(packet) % 1000;
+    HopRow {
+        packet,
+        transmitter: relay as u16,
+        receiver: relay as u16 + 1,
+        enqueued: at(0),
+        contending: at(1000 + noise),
+        first_tx: at(3000 + noise),
+        last_tx: at(5000 + noise),
+        received: at(900_000),
+        delivered: at(900_000 + noise),
+        completed: at(944_000),
+        tries: 1 + (noise % 3) as u8,
+        txop: packet / 32,
     }
 }
 
@@ -158,6 +179,7 @@ pub fn summary() -> Summary {
                 offered_mbps: 45.0,
                 goodput_mbps: 44.25,
                 latency_ms: latency,
+                rtt_ms: None,
                 loss_rate: Some(0.0125),
                 packets: PacketCounts { sent: 100, delivered: 79, dropped: 1, queued: 20 },
                 drops: BTreeMap::from([("codel".to_owned(), 1)]),
@@ -173,6 +195,7 @@ pub fn summary() -> Summary {
                 offered_mbps: 0.0,
                 goodput_mbps: 0.0,
                 latency_ms: LatencyStats::default(),
+                rtt_ms: Some(LatencyStats { p50: Some(12.5), ..LatencyStats::default() }),
                 loss_rate: None,
                 packets: PacketCounts::default(),
                 drops: BTreeMap::new(),

@@ -5,7 +5,7 @@ use airbound_control::payload::Payload;
 use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
 use airbound_wifi::control_frames::{self, Band, ControlTiming};
 use airbound_wifi::error::ErrorTable;
-use airbound_wifi::mpdu::subframe_size;
+use airbound_wifi::mpdu::{DELIMITER, psdu_size, subframe_size};
 use airbound_wifi::rate::Rate;
 use airbound_wifi::timing::PpduTiming;
 
@@ -221,12 +221,15 @@ impl Phy {
 
 /// Where each MPDU of a grant ends within its PSDU.
 pub(crate) fn mpdu_ends<P>(grant: &Grant<P>) -> impl Iterator<Item = ByteCount> + '_ {
+    let delimiter = if grant.aggregated { DELIMITER } else { ByteCount::ZERO };
+    // What a PSDU has beyond its subframes stands behind the first one.
+    let plain = psdu_size(grant.mpdus.iter().map(|mpdu| mpdu.size));
+    let mut extra = if grant.aggregated { grant.psdu - plain } else { ByteCount::ZERO };
     let mut end = ByteCount::ZERO;
     grant.mpdus.iter().map(move |mpdu| {
         // The delimiter stands in front of the MPDU, the padding behind it.
-        let ends =
-            end + if grant.aggregated { airbound_wifi::mpdu::DELIMITER } else { ByteCount::ZERO } + mpdu.size;
-        end += subframe_size(mpdu.size);
+        let ends = end + delimiter + mpdu.size;
+        end += subframe_size(mpdu.size) + std::mem::take(&mut extra);
         ends
     })
 }

@@ -138,9 +138,8 @@ impl Simulation {
         longest: Span,
     ) -> bool {
         if self.dictates {
-            while let Some((station, stats)) = self.parts.medium.changed(now) {
-                self.parts.nodes[0].link.on_link_stats(now, station, &stats);
-                self.parts.nodes[station.index()].link.on_link_stats(now, StationId(0), &stats);
+            while let Some((link, stats)) = self.parts.medium.changed(now) {
+                self.tell_ends(now, link, &stats);
             }
         }
         let owner = &mut self.parts.nodes[node.index()];
@@ -215,7 +214,8 @@ impl Simulation {
             }
         }
         first.transmissions += 1;
-        let quality = parts.medium.quality(node, first.grant.station, now);
+        let (link, _) = parts.tree.link(node, first.grant.station);
+        let quality = parts.medium.quality(link, now);
         let mut course = parts.phy.course(now, &first.grant, rate, quality);
         if collided {
             // What would have followed the first frame never comes.
@@ -261,7 +261,7 @@ impl Simulation {
         beacons.due = false;
         let end = self.now + beacons.duration;
         self.become_busy(idle_since);
-        self.parts.meters.on_busy(self.now, end);
+        self.note_busy(self.now, end);
         self.schedule(end, Event::ExchangeEnd);
     }
 
@@ -271,7 +271,7 @@ impl Simulation {
             self.jammed_until = self.jammed_until.max(until);
             if let Some(idle_since) = self.idle_since {
                 self.become_busy(idle_since);
-                self.parts.meters.on_busy(self.now, until);
+                self.note_busy(self.now, until);
                 self.schedule(until, Event::ExchangeEnd);
             }
         }

@@ -16,9 +16,12 @@ impl Simulation {
     pub(super) fn deliver(&mut self, arrival: &Arrival, released: Instant) {
         let packet = arrival.packet;
         let flow = &self.parts.flows[packet.flow.0 as usize];
-        let to_server = packet.to == ACCESS_POINT;
         let (ends, reacts) = (flow.ends, flow.ends != Ends::Datagrams);
-        if !to_server {
+        if packet.to != flow.ends_at() {
+            self.relay(arrival, released);
+            return;
+        }
+        if packet.to != ACCESS_POINT {
             self.parts.meters.on_delivered(arrival, released, released);
             if reacts {
                 self.at_destination(ends, &packet, self.now);
@@ -38,6 +41,17 @@ impl Simulation {
                 }
             }
         }
+    }
+
+    /// Passes a packet on towards its destination. The relay has it when the exchange that brought it has ended.
+    fn relay(&mut self, arrival: &Arrival, released: Instant) {
+        let relay = arrival.packet.to;
+        let flow = &self.parts.flows[arrival.packet.flow.0 as usize];
+        let before = self.parts.tree.previous_hop(relay, flow);
+        let next = self.parts.tree.next_hop(relay, flow);
+        self.parts.meters.on_relayed(before, arrival, released);
+        self.take_in(relay);
+        self.admit(relay, self.now, arrival.packet.onwards(next, self.now));
     }
 
     pub(super) fn on_packet_at_server(&mut self, packet: Packet) {
@@ -69,6 +83,9 @@ impl Simulation {
                 let connection = &mut self.parts.connections[number];
                 if let Some(ack) = connection.in_flight.take(packet.number) {
                     connection.sender.on_ack(now, &ack);
+                    if let Some(round_trip) = connection.sender.last_rtt() {
+                        self.parts.meters.on_round_trip(connection.data, now, round_trip);
+                    }
                     connection.fill_buffer(now);
                     self.drive(number);
                 }
@@ -127,11 +144,11 @@ impl Simulation {
     /// Sends a packet of a flow from the end where the flow begins.
     fn send(&mut self, flow: FlowId, number: u64, kind: Kind, tag: u64, size: ByteCount) {
         let details = &self.parts.flows[flow.0 as usize];
-        let (station, category) = (details.station, details.category);
+        let (node, category) = (details.begins_at(), details.category);
+        let header = Header { flow, to: self.parts.tree.next_hop(node, details), category };
+        let packet = Packet::new(header, number, kind, tag, size, self.now);
         match details.direction {
             Direction::Down => {
-                let header = Header { flow, to: station, category };
-                let packet = Packet::new(header, number, kind, tag, size, self.now);
                 let feed = &mut self.parts.nodes[ACCESS_POINT.index()].feed;
                 let arrival = feed.push(packet, &mut self.parts.meters);
                 match arrival {
@@ -142,11 +159,7 @@ impl Simulation {
                     Some(_) => {}
                 }
             }
-            Direction::Up => {
-                let header = Header { flow, to: ACCESS_POINT, category };
-                let packet = Packet::new(header, number, kind, tag, size, self.now);
-                self.originate(station, packet);
-            }
+            Direction::Up => self.originate(node, packet),
         }
     }
 

@@ -6,13 +6,10 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
 use super::contention::edcaf_of;
-use super::{ACCESS_POINT, Arrival, Event, InHardware, OnAir, Simulation};
+use super::{Arrival, Event, InHardware, OnAir, Simulation};
 use crate::air::phy::mpdu_ends;
+use crate::flow::Direction;
 use crate::measure::ExchangeView;
-
-/// Downwards and upwards in the table of reordering buffers.
-const DOWN: usize = 0;
-const UP: usize = 1;
 
 /// An exchange that could not carry more than this is not worth the rest of a TXOP.
 const SHORTEST_PPDU: Span = Span::from_micros(100);
@@ -23,7 +20,7 @@ impl Simulation {
         let mut on_air = std::mem::take(&mut self.on_air);
         let collided = on_air.len() > 1;
         if let (Some(first), false) = (on_air.first(), on_air.is_empty()) {
-            self.parts.meters.on_busy(first.start, self.now);
+            self.note_busy(first.start, self.now);
         }
         let mut continued = false;
         for one in on_air.drain(..) {
@@ -36,7 +33,7 @@ impl Simulation {
             self.on_air = on_air;
         }
         if self.jammed_until > self.now {
-            self.parts.meters.on_busy(self.now, self.jammed_until);
+            self.note_busy(self.now, self.jammed_until);
             self.schedule(self.jammed_until, Event::ExchangeEnd);
             return;
         }
@@ -49,19 +46,25 @@ impl Simulation {
     fn finish(&mut self, one: &OnAir) -> bool {
         let (node, category) = (one.node, one.category);
         self.take_in(node);
+        let airtime = one.course.end - one.start;
+        self.parts.nodes[node.index()].own += airtime;
         let hardware_tries = self.parts.nodes[node.index()].hardware_tries;
         let queue = &mut self.parts.nodes[node.index()].hardware[category.index()];
         let Some(first) = queue.front() else { return false };
+        let receiver = first.grant.station;
+        let (link, way) = self.parts.tree.link(node, receiver);
         self.parts.meters.on_exchange(&ExchangeView {
             on_air: one,
             grant: &first.grant,
             contending: first.contending,
+            link,
+            way,
+            flows: &self.parts.flows,
         });
         let success = one.acknowledged.count() > 0;
         let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
         let expired = first.grant.give_up_after.is_some_and(|limit| self.now - first.handed >= limit);
         let edcaf = edcaf_of(node, category);
-        let airtime = one.course.end - one.start;
         if success {
             self.parts.edcafs[edcaf].on_success();
         } else {
@@ -75,8 +78,9 @@ impl Simulation {
         };
         if success {
             self.receive(one, &done);
-            if node != ACCESS_POINT && self.parts.nodes[ACCESS_POINT.index()].charges_received {
-                let link = &mut self.parts.nodes[ACCESS_POINT.index()].link;
+            // The receivers of neighbours are not modelled.
+            if receiver != node && self.parts.nodes[receiver.index()].charges_received {
+                let link = &mut self.parts.nodes[receiver.index()].link;
                 link.on_received(self.now, node, category, airtime);
             }
         }
@@ -131,27 +135,22 @@ impl Simulation {
         }
         if let Some(sequence) = returned.window_start.take() {
             // A block-ack request tells the receiver not to wait; its airtime is not modelled.
-            let (peer, way) = Self::session(node, station);
+            let (link, way) = self.parts.tree.link(node, station);
             let now = self.now;
             let mut arrivals = std::mem::take(&mut self.arrivals);
-            self.reorder[peer.index()][way][category.index()]
+            self.reorder[link.index()][way as usize][category.index()]
                 .move_window(sequence, |item| arrivals.push(item));
             self.deliver_all(&mut arrivals, now);
             self.arrivals = arrivals;
-            self.schedule_release(peer, way, category);
+            self.schedule_release(link, way, category);
         }
         self.returned = returned;
         gave_up
     }
 
-    /// Where the receiver's state for a transmission is kept.
-    fn session(node: StationId, station: StationId) -> (StationId, usize) {
-        if node == ACCESS_POINT { (station, DOWN) } else { (node, UP) }
-    }
-
     /// Passes the MPDUs that got through to the receiver's reordering buffer, and on from there.
     fn receive(&mut self, one: &OnAir, done: &InHardware) {
-        let (peer, way) = Self::session(one.node, done.grant.station);
+        let (link, way) = self.parts.tree.link(one.node, done.grant.station);
         let mut arrivals = std::mem::take(&mut self.arrivals);
         let all = one.acknowledged == AckBitmap::first(done.grant.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
@@ -169,7 +168,7 @@ impl Simulation {
                 tries: tries.saturating_add(mpdu.retries),
                 txop: one.txop,
             };
-            let buffer = &mut self.reorder[peer.index()][way][one.category.index()];
+            let buffer = &mut self.reorder[link.index()][way as usize][one.category.index()];
             let rejected = buffer.receive(mpdu.sequence, arrival, received, |item| arrivals.push(item));
             if let Some(late) = rejected {
                 self.forget(&late.packet);
@@ -178,31 +177,31 @@ impl Simulation {
             self.deliver_all(&mut arrivals, received);
         }
         self.arrivals = arrivals;
-        self.schedule_release(peer, way, one.category);
+        self.schedule_release(link, way, one.category);
     }
 
     /// Sees to it that a receiver does not wait for what is missing for ever.
-    fn schedule_release(&mut self, peer: StationId, way: usize, category: Category) {
-        let pending = &mut self.releases[peer.index()][way][category.index()];
+    fn schedule_release(&mut self, link: StationId, way: Direction, category: Category) {
+        let pending = &mut self.releases[link.index()][way as usize][category.index()];
         // An event that comes too soon sets the next one.
         if *pending == Instant::MAX
-            && let Some(at) = self.reorder[peer.index()][way][category.index()].next_release()
+            && let Some(at) = self.reorder[link.index()][way as usize][category.index()].next_release()
         {
             *pending = at;
-            self.schedule(at, Event::Release(peer, way, category));
+            self.schedule(at, Event::Release(link, way, category));
         }
     }
 
     /// A receiver has waited long enough for what is missing.
-    pub(super) fn on_release(&mut self, peer: StationId, way: usize, category: Category) {
+    pub(super) fn on_release(&mut self, link: StationId, way: Direction, category: Category) {
         let now = self.now;
-        self.releases[peer.index()][way][category.index()] = Instant::MAX;
+        self.releases[link.index()][way as usize][category.index()] = Instant::MAX;
         let mut arrivals = std::mem::take(&mut self.arrivals);
-        self.reorder[peer.index()][way][category.index()].expire(now, |item| arrivals.push(item));
+        self.reorder[link.index()][way as usize][category.index()].expire(now, |item| arrivals.push(item));
         self.deliver_all(&mut arrivals, now);
         self.arrivals = arrivals;
         // Behind this hole there may be another, younger one.
-        self.schedule_release(peer, way, category);
+        self.schedule_release(link, way, category);
     }
 
     fn deliver_all(&mut self, arrivals: &mut Vec<Arrival>, released: Instant) {
@@ -241,7 +240,8 @@ impl Simulation {
     fn fits(&mut self, node: StationId, category: Category, start: Instant, end: Instant) -> bool {
         let parts = &mut self.parts;
         let Some(first) = parts.nodes[node.index()].hardware[category.index()].front() else { return false };
-        let quality = parts.medium.quality(node, first.grant.station, start);
+        let (link, _) = parts.tree.link(node, first.grant.station);
+        let quality = parts.medium.quality(link, start);
         let rate = first.grant.series.rate_of(first.transmissions).unwrap_or(first.grant.series.first_rate());
         parts.phy.course(start, &first.grant, rate, quality).end <= end
     }

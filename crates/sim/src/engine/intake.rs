@@ -28,7 +28,7 @@ impl Simulation {
     }
 
     /// Puts a packet that arrived at `at` in the queue, and in the hardware if that has room.
-    fn admit(&mut self, node: StationId, at: Instant, packet: Packet) {
+    pub(super) fn admit(&mut self, node: StationId, at: Instant, packet: Packet) {
         let category = airbound_control::payload::Payload::category(&packet);
         self.parts.nodes[node.index()].link.enqueue(at, packet, &mut self.dropped);
         if !self.dropped.is_empty() {
@@ -69,9 +69,11 @@ impl Simulation {
             .into_iter()
             .filter(|category| !self.parts.edcafs[edcaf_of(node, *category)].is_ready());
         let arrival = idle.filter_map(|category| owner.feed.next_arrival(category)).min();
-        // A link may also want to be asked again at a time of its own.
-        let deadline = owner.link.next_deadline();
-        if let Some(at) = arrival.into_iter().chain(deadline).min() {
+        // A link may also want to be asked again, or to be told of the channel, at a time of its own.
+        let deadlines = [owner.link.next_deadline(), owner.link.channel_deadline()];
+        let next = arrival.into_iter().chain(deadlines.into_iter().flatten()).min();
+        self.listen(node);
+        if let Some(at) = next {
             self.wake_at(node, at.max(self.now));
         }
     }
@@ -92,6 +94,7 @@ impl Simulation {
         }
         self.parts.nodes[node.index()].wake = Instant::MAX;
         self.take_in(node);
+        self.tell_channel(node);
         for category in Category::ALL {
             self.fill(node, category, self.now);
         }

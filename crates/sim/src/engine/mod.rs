@@ -8,6 +8,7 @@ mod books;
 mod contention;
 mod ends;
 mod exchange;
+mod hearing;
 mod intake;
 
 use std::cmp::Reverse;
@@ -16,23 +17,25 @@ use std::collections::{BinaryHeap, VecDeque};
 use airbound_control::link::{AckBitmap, Composed, Grant, Link, Returned};
 use airbound_control::payload::{Dropped, FlowId, StationId};
 use airbound_control::queue::{AnyQueue, Demand};
-use airbound_control::rate::AnyRate;
+use airbound_control::rate::{AnyRate, LinkStats};
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
 
 pub use books::Imbalance;
+pub(crate) use hearing::Hearing;
 
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Course, Phy};
 use crate::air::reorder::Reorder;
-use crate::flow::Flow;
 use crate::flow::feed::Feed;
 use crate::flow::tcp::{Connection, Side};
+use crate::flow::{Direction, Flow};
 use crate::measure::Meters;
 use crate::medium::Medium;
 use crate::packet::Packet;
 use crate::random::Stream;
+use crate::topology::Tree;
 use crate::wire::Wire;
 
 /// The link of a simulated transmitter.
@@ -63,7 +66,7 @@ pub(crate) struct InHardware {
     pub(crate) airtime: Span,
 }
 
-/// A transmitter: the access point, a station or a neighbour.
+/// A transmitter: the access point, a station, which may be a relay, or a neighbour.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) link: NodeLink,
@@ -74,6 +77,9 @@ pub(crate) struct Node {
     pub(crate) hardware_tries: u32,
     /// Whether airtime of received frames is charged to the sender.
     pub(crate) charges_received: bool,
+    /// Airtime of its transmissions, acknowledgements included.
+    pub(crate) own: Span,
+    pub(crate) hearing: Hearing,
     /// The pending wake-up for arrivals; `Instant::MAX` for none.
     pub(crate) wake: Instant,
     pub(crate) draws: Stream,
@@ -118,8 +124,8 @@ pub(crate) enum Event {
     Beacon,
     /// A burst of interference begins or ends.
     Interference,
-    /// A receiver may give up a hole in what a node and category sent, downwards (0) or upwards (1).
-    Release(StationId, usize, Category),
+    /// A receiver may give up a hole in what came over a link, in one direction and category.
+    Release(StationId, Direction, Category),
     /// Something else is demanded of a flow from now on.
     Demand(usize),
     /// A window of the series ends.
@@ -191,6 +197,7 @@ pub(crate) struct Parts {
     /// Four for each node, by category.
     pub(crate) edcafs: Vec<Edcaf>,
     pub(crate) medium: Medium,
+    pub(crate) tree: Tree,
     /// Whether a collision makes everyone wait for EIFS.
     pub(crate) eifs: bool,
     pub(crate) beacons: Option<Beacons>,
@@ -213,12 +220,14 @@ pub(crate) struct Simulation {
     is_active: Vec<bool>,
     /// Since when the channel is idle; `None` while it is busy.
     idle_since: Option<Instant>,
+    /// How long it was busy in all.
+    busy: Span,
     /// Interference keeps the channel busy until then.
     jammed_until: Instant,
     /// Transmissions under way; more than one is a collision.
     on_air: Vec<OnAir>,
     txops: u64,
-    /// By station or neighbour, then downwards or upwards, then by category.
+    /// By link, named by its lower end, then downwards or upwards, then by category.
     reorder: Vec<[[Reorder<Arrival>; 4]; 2]>,
     /// When each of them is looked at next; `Instant::MAX` for never.
     releases: Vec<[[Instant; 4]; 2]>,
@@ -243,6 +252,7 @@ impl Simulation {
             active: Vec::new(),
             is_active: vec![false; parts.edcafs.len()],
             idle_since: Some(Instant::ZERO),
+            busy: Span::ZERO,
             jammed_until: Instant::ZERO,
             on_air: Vec::new(),
             txops: 0,
@@ -265,10 +275,9 @@ impl Simulation {
 
     /// Schedules what happens without a cause.
     fn begin(&mut self) {
+        self.tell_link_stats();
         for node in 0..self.parts.nodes.len() {
-            let node = StationId(node as u16);
-            self.tell_link_stats(node);
-            self.sleep(node);
+            self.sleep(StationId(node as u16));
         }
         for connection in 0..self.parts.connections.len() {
             self.schedule_application(connection);
@@ -341,12 +350,18 @@ impl Simulation {
         }
     }
 
-    /// Lets a rate control know what its links are like before the first frame.
-    fn tell_link_stats(&mut self, node: StationId) {
-        let peers = if node == ACCESS_POINT { 1..self.parts.nodes.len() as u16 } else { 0..1 };
-        for peer in peers.map(StationId) {
-            let stats = self.parts.medium.stats(node, peer, self.now);
-            self.parts.nodes[node.index()].link.on_link_stats(self.now, peer, &stats);
+    /// Lets rate controls know what their links are like before the first frame.
+    fn tell_link_stats(&mut self) {
+        for link in (1..self.parts.nodes.len() as u16).map(StationId) {
+            let stats = self.parts.medium.stats(link, self.now);
+            self.tell_ends(self.now, link, &stats);
         }
+    }
+
+    /// Lets both ends of a link know what it is like.
+    fn tell_ends(&mut self, now: Instant, link: StationId, stats: &LinkStats) {
+        let parent = self.parts.tree.parent(link);
+        self.parts.nodes[parent.index()].link.on_link_stats(now, link, stats);
+        self.parts.nodes[link.index()].link.on_link_stats(now, parent, stats);
     }
 }

@@ -9,9 +9,10 @@ pub(crate) mod tcp;
 use airbound_control::payload::{FlowId, StationId};
 use airbound_wifi::edca::Category;
 
+use crate::engine::ACCESS_POINT;
 use crate::scenario::WireWay;
 
-/// Which way the data of a flow goes.
+/// Which way the data of a flow goes, and a transmission on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// From the server, over the access point, to the station.
@@ -56,6 +57,22 @@ impl Flow {
     /// What its random numbers are keyed by, so that a flow more or less changes nothing for the others.
     pub(crate) fn entity(&self) -> u64 {
         u64::from(self.origin) * 2 + u64::from(matches!(self.ends, Ends::Acknowledgements(_)))
+    }
+
+    /// The node in whose queue its packets begin their way over the air.
+    pub(crate) const fn begins_at(&self) -> StationId {
+        match self.direction {
+            Direction::Down => ACCESS_POINT,
+            Direction::Up => self.station,
+        }
+    }
+
+    /// The node at which that way ends.
+    pub(crate) const fn ends_at(&self) -> StationId {
+        match self.direction {
+            Direction::Down => self.station,
+            Direction::Up => ACCESS_POINT,
+        }
     }
 
     /// Whether the summary lists it. Acknowledgements are part of the flow that they acknowledge.

@@ -11,11 +11,11 @@ use super::source::{Bursts, FrameSizes, Rhythm, Source};
 use super::tcp::{AckTable, Connection};
 use super::{Direction, Ends, Flow};
 use crate::build::{BuildError, Plan, flow_id};
-use crate::engine::ACCESS_POINT;
 use crate::measure::FlowMeter;
 use crate::packet::Header;
 use crate::random::{Purpose, Stream, seed_for};
 use crate::scenario::{self, Load, SizeLaw, Traffic, Transport, VrStream, WireWay};
+use crate::topology::Tree;
 
 /// IPv4 and UDP.
 const UDP_HEADERS: u64 = 20 + 8;
@@ -29,6 +29,7 @@ const SATURATING: f64 = 1.0;
 
 /// Everything that sends.
 pub(crate) struct Population {
+    pub(crate) tree: Tree,
     pub(crate) flows: Vec<Flow>,
     pub(crate) connections: Vec<Connection>,
     /// Sources of datagrams, with the node in whose queue their packets arrive.
@@ -43,9 +44,14 @@ struct Beginning {
 }
 
 impl Population {
-    pub(crate) fn of(plan: &Plan<'_>, end: Instant) -> Result<Self, BuildError> {
-        let mut population =
-            Self { flows: Vec::new(), connections: Vec::new(), sources: Vec::new(), meters: Vec::new() };
+    pub(crate) fn of(plan: &Plan<'_>, tree: Tree, end: Instant) -> Result<Self, BuildError> {
+        let mut population = Self {
+            tree,
+            flows: Vec::new(),
+            connections: Vec::new(),
+            sources: Vec::new(),
+            meters: Vec::new(),
+        };
         let scenario = plan.scenario;
         // The flows of the scenario come first, so that their numbers are those of the scenario.
         for (index, flow) in scenario.flows.iter().enumerate() {
@@ -184,10 +190,8 @@ impl Population {
 
     fn source(&mut self, index: usize, payload: ByteCount, first: Instant, stop: Instant, rhythm: Rhythm) {
         let flow = &self.flows[index];
-        let (node, to) = match flow.direction {
-            Direction::Down => (ACCESS_POINT, flow.station),
-            Direction::Up => (flow.station, ACCESS_POINT),
-        };
+        let node = flow.begins_at();
+        let to = self.tree.next_hop(node, flow);
         let size = payload + ByteCount::new(flow.headers);
         let header = Header { flow: flow.id, to, category: flow.category };
         self.sources.push((node, Source::new(header, size, first, stop, rhythm)));

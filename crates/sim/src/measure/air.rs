@@ -4,7 +4,7 @@ use airbound_control::payload::StationId;
 use airbound_units::Span;
 use airbound_wifi::rate::Rate;
 
-/// One station's part, both ways.
+/// One station's part: what went over its link towards the access point, both ways.
 #[derive(Debug, Clone, Default)]
 struct StationMeter {
     airtime: Span,
@@ -55,16 +55,16 @@ impl AirMeter {
 
     pub(super) fn on_exchange(
         &mut self,
-        node: StationId,
-        peer: StationId,
+        link: StationId,
+        downwards: bool,
         airtime: Span,
         mpdus: u16,
         acknowledged: u16,
         rate: Rate,
     ) {
-        let Some(station) = self.stations.get_mut(peer.index()) else { return };
+        let Some(station) = self.stations.get_mut(link.index()) else { return };
         station.airtime += airtime;
-        if node != peer {
+        if downwards {
             station.ppdus += 1;
             station.mpdus += u64::from(mpdus);
             station.acknowledged += u64::from(acknowledged);
@@ -74,13 +74,13 @@ impl AirMeter {
 
     pub(super) fn on_window(
         &mut self,
-        peer: StationId,
+        link: StationId,
         downwards: bool,
         airtime: Span,
         mpdus: u16,
         rate: Rate,
     ) {
-        let Some(station) = self.stations.get_mut(peer.index()) else { return };
+        let Some(station) = self.stations.get_mut(link.index()) else { return };
         station.window_airtime += airtime;
         if downwards {
             station.window_mpdus += u64::from(mpdus);

@@ -8,8 +8,9 @@ use airbound_record::{
 };
 use airbound_units::{ByteCount, Instant, Span};
 
-use crate::flow::Flow;
+use super::journey::{self, Journey};
 use crate::flow::source::FrameStart;
+use crate::flow::{Ends, Flow};
 use crate::packet::{Kind, Packet};
 
 /// Packets by fate.
@@ -61,6 +62,8 @@ pub(crate) struct FlowMeter {
     latency: FlowLatency,
     /// From entering the queue to the acknowledgement: what LAST-PQ calls latency.
     wifi: LatencyHistogram,
+    /// What the sender of a connection measured.
+    round_trips: Option<LatencyHistogram>,
     frames: Option<Frames>,
     open: VecDeque<OpenFrame>,
     window: Window,
@@ -77,6 +80,7 @@ struct Window {
 
 impl FlowMeter {
     pub(crate) fn new(flow: Flow, has_frames: bool, deadline: Option<Span>) -> Self {
+        let is_connection = matches!(flow.ends, Ends::Data(_));
         Self {
             flow,
             deadline,
@@ -86,6 +90,7 @@ impl FlowMeter {
             goodput: ByteCount::ZERO,
             latency: FlowLatency::new(),
             wifi: LatencyHistogram::new(Resolution::Fine),
+            round_trips: is_connection.then(|| LatencyHistogram::new(Resolution::Fine)),
             frames: has_frames.then(Frames::default),
             open: VecDeque::new(),
             window: Window {
@@ -129,6 +134,10 @@ impl FlowMeter {
 
     pub(crate) const fn wifi_latency(&self) -> &LatencyHistogram {
         &self.wifi
+    }
+
+    pub(crate) const fn round_trips(&self) -> Option<&LatencyHistogram> {
+        self.round_trips.as_ref()
     }
 
     pub(crate) const fn frames(&self) -> Option<&Frames> {
@@ -175,6 +184,7 @@ impl FlowMeter {
         &mut self,
         packet: &Packet,
         row: &PacketRow,
+        journey: Option<&Journey>,
         measured: bool,
         counts_bytes: bool,
     ) {
@@ -185,10 +195,10 @@ impl FlowMeter {
         }
         if measured {
             self.measured.delivered += 1;
-            if let Some(split) = Split::of(row) {
+            if let Some(split) = journey.map_or_else(|| Split::of(row), |journey| journey.until(row)) {
                 self.latency.record(&split);
             }
-            self.wifi.record(row.completed - row.enqueued);
+            self.wifi.record(journey::wifi_latency(journey, row));
         }
     }
 
@@ -201,6 +211,12 @@ impl FlowMeter {
         self.window.goodput += bytes;
         if measured {
             self.goodput += bytes;
+        }
+    }
+
+    pub(super) fn on_round_trip(&mut self, round_trip: Span, measured: bool) {
+        if measured && let Some(round_trips) = &mut self.round_trips {
+            round_trips.record(round_trip);
         }
     }
 

@@ -1,22 +1,24 @@
 //! What is counted while a run goes on.
 
 mod air;
+mod exchange;
 mod flow;
+mod journey;
 mod summary;
 
 use std::any::Any;
 
-use airbound_control::link::Grant;
 use airbound_control::payload::{DropReason, FlowId, Payload, StationId};
-use airbound_record::{FrameFate, FrameRow, PacketRow, SeriesRow, TxopKind, TxopRow};
+use airbound_record::{FrameFate, FrameRow, HopRow, PacketRow, SeriesRow, TxopKind, TxopRow};
 use airbound_units::{ByteCount, Instant, Span};
-use airbound_wifi::edca::Category;
-use airbound_wifi::rate::Rate;
 
 pub(crate) use air::AirMeter;
+pub use exchange::{ExchangeView, MpduView};
 pub(crate) use flow::FlowMeter;
+use journey::Journeys;
 
-use crate::engine::{ACCESS_POINT, Arrival, OnAir};
+use crate::engine::Arrival;
+use crate::flow::Direction;
 use crate::flow::feed::FeedObserver;
 use crate::flow::source::FrameStart;
 use crate::packet::{Kind, Packet};
@@ -27,6 +29,8 @@ use crate::packet::{Kind, Packet};
 pub trait Observer: Any {
     /// A packet's fate is known.
     fn on_packet(&mut self, row: &PacketRow);
+    /// A relay has a packet; asked for with [`Observer::wants_packets`].
+    fn on_hop(&mut self, _row: &HopRow) {}
     /// A frame exchange or a collision has ended.
     fn on_txop(&mut self, row: &TxopRow);
     /// A video frame's fate is known.
@@ -73,112 +77,6 @@ impl Observer for Nobody {
     }
 }
 
-/// One transmission that has ended.
-#[derive(Debug)]
-pub struct ExchangeView<'a> {
-    pub(crate) on_air: &'a OnAir,
-    pub(crate) grant: &'a Grant<Packet>,
-    pub(crate) contending: Instant,
-}
-
-/// One MPDU of a transmission.
-#[derive(Debug, Clone, Copy)]
-pub struct MpduView<'a> {
-    /// What it carries.
-    pub packet: &'a Packet,
-    /// Its length with MAC header and FCS.
-    pub size: ByteCount,
-    /// Its sequence number within receiver and category, counted without wrapping.
-    pub sequence: u64,
-    /// Whether it was acknowledged.
-    pub acknowledged: bool,
-}
-
-impl<'a> ExchangeView<'a> {
-    /// Who transmits: the access point is 0, stations follow, transmitters of neighbour networks come last.
-    #[must_use]
-    pub const fn transmitter(&self) -> StationId {
-        self.on_air.node
-    }
-
-    /// For whom; a transmitter of a neighbour network names itself.
-    #[must_use]
-    pub const fn receiver(&self) -> StationId {
-        self.grant.station
-    }
-
-    /// The access category.
-    #[must_use]
-    pub const fn category(&self) -> Category {
-        self.on_air.category
-    }
-
-    /// The PHY rate of the data.
-    #[must_use]
-    pub const fn rate(&self) -> Rate {
-        self.on_air.rate
-    }
-
-    /// When the transmitter began to contend.
-    #[must_use]
-    pub const fn contending(&self) -> Instant {
-        self.contending
-    }
-
-    /// The first symbol, of RTS or data.
-    #[must_use]
-    pub const fn start(&self) -> Instant {
-        self.on_air.start
-    }
-
-    /// The first symbol of the data; later than [`ExchangeView::start`] where RTS and CTS announce it.
-    #[must_use]
-    pub const fn ppdu_start(&self) -> Instant {
-        self.on_air.course.ppdu_start
-    }
-
-    /// The last symbol of the data.
-    #[must_use]
-    pub const fn ppdu_end(&self) -> Instant {
-        self.on_air.course.ppdu_end
-    }
-
-    /// The last symbol of the acknowledgement, or of the time in which it would have come.
-    #[must_use]
-    pub const fn end(&self) -> Instant {
-        self.on_air.course.end
-    }
-
-    /// How long the first frame lasts: the RTS where there is one, else the data.
-    #[must_use]
-    pub const fn first_frame(&self) -> Span {
-        self.on_air.course.first_frame
-    }
-
-    /// Whether another transmission overlapped.
-    #[must_use]
-    pub const fn collided(&self) -> bool {
-        self.on_air.collided()
-    }
-
-    /// Whether the MPDUs form an A-MPDU, which a block acknowledgement answers.
-    #[must_use]
-    pub const fn aggregated(&self) -> bool {
-        self.grant.aggregated
-    }
-
-    /// The MPDUs, by ascending sequence number.
-    pub fn mpdus(&self) -> impl Iterator<Item = MpduView<'a>> + 'a {
-        let acknowledged = self.on_air.acknowledged;
-        self.grant.mpdus.iter().enumerate().map(move |(place, mpdu)| MpduView {
-            packet: &mpdu.packet,
-            size: mpdu.size,
-            sequence: mpdu.sequence,
-            acknowledged: acknowledged.get(place),
-        })
-    }
-}
-
 /// All meters of a run.
 pub(crate) struct Meters {
     /// Before this, nothing counts but the books.
@@ -186,6 +84,7 @@ pub(crate) struct Meters {
     end: Instant,
     pub(crate) flows: Vec<FlowMeter>,
     pub(crate) air: AirMeter,
+    journeys: Journeys,
     /// Packets that are still on the wire to the server when the run ends.
     beyond_end: u64,
     observer: Box<dyn Observer>,
@@ -209,6 +108,7 @@ impl Meters {
             end,
             flows,
             air: AirMeter::new(nodes),
+            journeys: Journeys::default(),
             beyond_end: 0,
             wants_packets: observer.wants_packets(),
             wants_txops: observer.wants_txops(),
@@ -237,6 +137,7 @@ impl Meters {
 
     pub(crate) fn on_dropped(&mut self, now: Instant, packet: &Packet, reason: DropReason) {
         let measured = packet.sent >= self.measured_from;
+        self.journeys.take(packet.flow, packet.number);
         let meter = self.flow(packet.flow);
         meter.on_dropped(packet, reason, measured);
         if self.wants_packets {
@@ -256,18 +157,10 @@ impl Meters {
         let measured = packet.sent >= self.measured_from;
         let counts_bytes = arrived >= self.measured_from;
         let needs_row = measured || self.wants_packets;
-        let row = PacketRow {
-            last_tx: arrival.last_transmission,
-            received: arrival.received,
-            delivered: released,
-            arrived,
-            completed: arrival.completed,
-            tries: arrival.tries,
-            txop: arrival.txop,
-            ..self.row(packet, airbound_record::Fate::Delivered)
-        };
+        let row = self.row_of_arrival(arrival, released, arrived);
+        let journey = self.journeys.take(packet.flow, packet.number);
         let meter = &mut self.flows[packet.flow.0 as usize];
-        meter.on_delivered(packet, &row, measured, counts_bytes);
+        meter.on_delivered(packet, &row, journey.as_ref(), measured, counts_bytes);
         if self.wants_series {
             meter.on_window_latency(arrived - packet.sent);
         }
@@ -279,6 +172,41 @@ impl Meters {
         }
         if needs_row && self.wants_packets {
             self.observer.on_packet(&row);
+        }
+    }
+
+    /// A packet from `transmitter` left the reordering buffer of a relay at `released`; it has further to go.
+    pub(crate) fn on_relayed(&mut self, transmitter: StationId, arrival: &Arrival, released: Instant) {
+        let row = self.row_of_arrival(arrival, released, released);
+        self.journeys.on_relayed(arrival.packet.flow, arrival.packet.number, &row);
+        if self.wants_packets {
+            self.observer.on_hop(&HopRow {
+                packet: row.packet,
+                transmitter: transmitter.0,
+                receiver: arrival.packet.to.0,
+                enqueued: row.enqueued,
+                contending: row.contending,
+                first_tx: row.first_tx,
+                last_tx: row.last_tx,
+                received: row.received,
+                delivered: row.delivered,
+                completed: row.completed,
+                tries: row.tries,
+                txop: row.txop,
+            });
+        }
+    }
+
+    fn row_of_arrival(&self, arrival: &Arrival, released: Instant, arrived: Instant) -> PacketRow {
+        PacketRow {
+            last_tx: arrival.last_transmission,
+            received: arrival.received,
+            delivered: released,
+            arrived,
+            completed: arrival.completed,
+            tries: arrival.tries,
+            txop: arrival.txop,
+            ..self.row(&arrival.packet, airbound_record::Fate::Delivered)
         }
     }
 
@@ -309,6 +237,12 @@ impl Meters {
     pub(crate) fn on_stream_bytes(&mut self, flow: FlowId, now: Instant, bytes: ByteCount) {
         let measured = now >= self.measured_from;
         self.flow(flow).on_goodput(bytes, measured);
+    }
+
+    /// The sender of a connection measured a round trip.
+    pub(crate) fn on_round_trip(&mut self, flow: FlowId, now: Instant, round_trip: Span) {
+        let measured = now >= self.measured_from;
+        self.flow(flow).on_round_trip(round_trip, measured);
     }
 
     pub(crate) fn on_frame_delivered(
@@ -382,12 +316,12 @@ impl Meters {
         let one = view.on_air;
         // Those who collide share the time that they waste: all shares together never exceed the whole.
         let airtime = (one.course.end - one.start) / u64::from(one.transmitters);
-        let peer = if one.node == ACCESS_POINT { view.grant.station } else { one.node };
+        let downwards = view.way == Direction::Down;
         let mpdus = view.grant.mpdus.len() as u16;
         let acknowledged = one.acknowledged.count();
-        self.air.on_window(peer, one.node == ACCESS_POINT, airtime, mpdus, one.rate);
+        self.air.on_window(view.link, downwards, airtime, mpdus, one.rate);
         if one.start >= self.measured_from {
-            self.air.on_exchange(one.node, peer, airtime, mpdus, acknowledged, one.rate);
+            self.air.on_exchange(view.link, downwards, airtime, mpdus, acknowledged, one.rate);
         }
         if self.wants_txops {
             self.observer.on_txop(&TxopRow {

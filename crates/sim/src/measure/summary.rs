@@ -97,6 +97,7 @@ fn flow_summary(meter: &FlowMeter, measured: Span, stations: &[String]) -> FlowS
         offered_mbps: offered,
         goodput_mbps: goodput,
         latency_ms: meter.latency().latency().stats(),
+        rtt_ms: meter.round_trips().map(|round_trips| round_trips.stats()),
         loss_rate: match books.delivered + dropped {
             0 => None,
             settled => Some(dropped as f64 / settled as f64),

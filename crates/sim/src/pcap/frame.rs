@@ -7,7 +7,7 @@ use airbound_wifi::control_frames::{ACK, BLOCK_ACK, BLOCK_ACK_256, CTS, RTS};
 use airbound_wifi::edca::Category;
 use airbound_wifi::mpdu::{CCMP, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 
-use super::ACCESS_POINT;
+use crate::flow::Direction;
 use crate::measure::{ExchangeView, MpduView};
 use crate::packet::{Kind, Packet};
 
@@ -26,7 +26,6 @@ const SERVER_PORT: u16 = 5_000;
 pub(super) struct Names {
     /// For each flow the number by which both of its directions go.
     conversations: Vec<u16>,
-    stations: usize,
 }
 
 impl Names {
@@ -38,7 +37,7 @@ impl Names {
         };
         let conversations =
             info.flows.iter().enumerate().map(|(number, name)| data(name).unwrap_or(number) as u16).collect();
-        Self { conversations, stations: info.stations.len() }
+        Self { conversations }
     }
 
     /// Transmitter and receiver.
@@ -46,10 +45,6 @@ impl Names {
         let from = address(view.transmitter().0);
         let to = if view.transmitter() == view.receiver() { SERVER } else { address(view.receiver().0) };
         (from, to)
-    }
-
-    fn is_neighbour(&self, view: &ExchangeView<'_>) -> bool {
-        view.transmitter().index() > self.stations
     }
 
     fn conversation(&self, packet: &Packet) -> u16 {
@@ -125,7 +120,8 @@ impl Frame {
         to: Address,
         remaining: Span,
     ) -> Self {
-        let downwards = view.transmitter() == ACCESS_POINT || names.is_neighbour(view);
+        // A relay is the access point of those below it; a neighbour's receiver is nobody's.
+        let downwards = view.way == Direction::Down || view.transmitter() == view.receiver();
         // What is left are MAC header and encryption.
         let header = mpdu.size - mpdu.packet.size() - LLC_SNAP - FCS;
         let qos = header != DATA_HEADER && header != DATA_HEADER + CCMP;
@@ -144,8 +140,7 @@ impl Frame {
         }
         // LLC/SNAP of IPv4 (RFC 1042).
         bytes.extend([0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00]);
-        let station = if view.transmitter() == ACCESS_POINT { view.receiver() } else { view.transmitter() };
-        network(&mut bytes, names, mpdu.packet, station, downwards);
+        network(&mut bytes, names, mpdu.packet, mpdu.station, downwards);
         let header = if qos { QOS_DATA_HEADER } else { DATA_HEADER };
         Self { bytes, length: mpdu.packet.size() + LLC_SNAP + header + FCS }
     }

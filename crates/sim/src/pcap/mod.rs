@@ -12,7 +12,6 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use airbound_control::payload::StationId;
 use airbound_record::RunInfo;
 use airbound_units::{ByteCount, Instant};
 use airbound_wifi::control_frames::{Basic, ControlTiming};
@@ -195,6 +194,3 @@ impl Drop for Capture {
         let _ = fs::remove_file(&self.partial);
     }
 }
-
-/// The access point in the capture.
-pub(crate) const ACCESS_POINT: StationId = crate::engine::ACCESS_POINT;

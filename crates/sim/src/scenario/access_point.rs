@@ -39,12 +39,13 @@ impl AccessPoint {
     }
 }
 
-/// What every station sends with.
+/// What every station sends with that is no relay: relays send with what the access point has.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Uplink {
-    /// The queueing scheme of the stations.
-    pub queue: Slot,
+    /// The queueing scheme of the stations; `None` takes that of the scheme.
+    #[serde(serialize_with = "text::or_scheme")]
+    pub queue: Option<Slot>,
     /// The rate control of the stations; `None` takes that of the scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Slot>,
@@ -59,7 +60,10 @@ impl Uplink {
         section.allow("[uplink]", &[&["queue", "rate", "preset", "path"]])?;
         let preset = path::read_preset(section, Preset::Direct)?;
         Ok(Self {
-            queue: Slot::read(section, "queue", QUEUES)?.unwrap_or_else(|| Slot::plain("fifo")),
+            queue: match section.get("queue") {
+                Some(Node { value: Value::Text(word), .. }) if word == "scheme" => None,
+                _ => Some(Slot::read(section, "queue", QUEUES)?.unwrap_or_else(|| Slot::plain("fifo"))),
+            },
             rate: Slot::read(section, "rate", RATES)?,
             preset,
             path: Path::read(&section.table("path")?, preset, standard)?,

@@ -12,6 +12,7 @@ mod link;
 mod node;
 mod overrides;
 mod path;
+mod relay;
 mod scheme;
 mod section;
 mod shipped;
@@ -193,7 +194,7 @@ impl Scenario {
         let uplink = Uplink::read(&top.table("uplink")?, air.standard)?;
         let wire = Wire::read(&top.table("wire")?)?;
         let (stations, empty_groups) = read_stations(top, &air, &access_point)?;
-        let deciders = flow::Deciders { down: &scheme.queue, up: &uplink.queue };
+        let deciders = flow::Deciders { down: &scheme.queue, up: uplink.queue.as_ref().unwrap_or(&scheme.queue) };
         let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire, &deciders)?;
         let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
         let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();
@@ -262,6 +263,12 @@ impl Scenario {
         self.stations.iter().position(|station| station.name == name)
     }
 
+    /// Whether any station is reached over another.
+    #[must_use]
+    pub fn has_relays(&self) -> bool {
+        self.stations.iter().any(|station| station.via.is_some())
+    }
+
     /// The same scenario under another scheme, named as in `--schemes`.
     ///
     /// # Errors
@@ -285,6 +292,7 @@ fn read_stations(
     access_point: &AccessPoint,
 ) -> Result<(Vec<Station>, Vec<String>), ScenarioError> {
     let mut stations: Vec<Station> = Vec::new();
+    let mut entries = Vec::new();
     let mut empty_groups = Vec::new();
     let mut names = BTreeSet::new();
     for section in top.tables("station")? {
@@ -292,6 +300,7 @@ fn read_stations(
         if members.is_empty() {
             empty_groups.push(station::read_name(&section)?);
         }
+        let first = stations.len();
         for station in members {
             if !names.insert(station.name.clone()) {
                 return Err(
@@ -311,7 +320,9 @@ fn read_stations(
                 ),
             ));
         }
+        entries.push(relay::Entry { section, members: first..stations.len() });
     }
+    relay::connect(&entries, &mut stations)?;
     if stations.is_empty() {
         return Err(top.missing("station", "write at least one [[station]]"));
     }

@@ -20,6 +20,10 @@ pub enum Preset {
     /// Linux's ath9k since it has per-station queues: aggregates formed ahead by the driver, two in hardware, no airtime
     /// queue limit (LAST-PQ's access point).
     Ath9kFq,
+    /// Linux's ath9k as of 3.17, before mac80211 had queues: 123 frames in the driver below the transmit queue of the
+    /// device, aggregates formed ahead by station in turn, two in hardware (WQM's testbed).
+    #[serde(rename = "ath9k-2014")]
+    Ath9k2014,
     /// One queue, aggregated at channel access: a transmit path without layers, as ns-3's.
     Direct,
 }
@@ -64,6 +68,8 @@ pub struct Path {
     pub max_ampdu_bytes: ByteCount,
     /// Longest PPDU.
     pub max_ppdu_duration: Span,
+    /// What the driver adds behind the first subframe of an A-MPDU, beyond its padding.
+    pub first_subframe_padding: ByteCount,
     /// Most transmissions of one PPDU by the hardware, whatever the rate chain allows.
     pub hardware_tries: u8,
     /// How often an MPDU is handed to the hardware before it is given up.
@@ -107,6 +113,7 @@ impl Preset {
             max_ampdu_mpdus: mpdus_of(limits),
             max_ampdu_bytes: limits.max_bytes,
             max_ppdu_duration: limits.max_duration,
+            first_subframe_padding: ByteCount::ZERO,
             // No rate chain: each try is a decision of its own.
             hardware_tries: 1,
             // dot11ShortRetryLimit; ns-3 counts an aggregate's MPDUs likewise (MaxSsrc, MaxSlrc).
@@ -129,6 +136,19 @@ impl Preset {
                 airtime_queue_limit: true,
                 queue_holds_in_flight: false,
                 ..direct
+            },
+            Self::Ath9k2014 => Path {
+                // ATH_MAX_QDEPTH: a quarter of ATH_TXBUF (512) less ATH_TXBUF_RESERVE (5). `ath_tx_start` stops the queue of the
+                // category when so many frames are below it, those that wait to be sent again included.
+                driver_queue: Some(123),
+                // `ath_txq_schedule` puts a station that has more back at the end of the list.
+                driver_order: DriverOrder::RoundRobin,
+                // xmit.c, `ath_compute_num_delims`: 60 delimiters of 4 B (FIRST_DESC_NDELIMS) on cards like the testbed's AR9380,
+                // so that 4 ms at 6.5 Mb/s hold one frame.
+                first_subframe_padding: ByteCount::new(240),
+                // There was no airtime fairness before 4.11.
+                charge_received_airtime: false,
+                ..Self::Ath9kFq.path(standard)
             },
             Self::Ath9kFq => Path {
                 // ATH_AGGR_MIN_QDEPTH: the driver stops at two aggregates.
@@ -159,6 +179,7 @@ pub(super) const KEYS: &[&str] = &[
     "max-ampdu-mpdus",
     "max-ampdu-bytes",
     "max-ppdu-duration",
+    "first-subframe-padding",
     "hardware-tries",
     "max-grants",
     "block-ack-window",
@@ -169,14 +190,17 @@ pub(super) const KEYS: &[&str] = &[
 
 /// Reads `preset`.
 pub(super) fn read_preset(section: &Section<'_>, default: Preset) -> Result<Preset, ScenarioError> {
-    const AVAILABLE: &[(&str, Preset)] =
-        &[("mac80211", Preset::Mac80211), ("ath9k-fq", Preset::Ath9kFq), ("direct", Preset::Direct)];
-    if let Some(later @ ("ath9k-2014" | "openwifi")) = section.text("preset")? {
+    const AVAILABLE: &[(&str, Preset)] = &[
+        ("mac80211", Preset::Mac80211),
+        ("ath9k-fq", Preset::Ath9kFq),
+        ("ath9k-2014", Preset::Ath9k2014),
+        ("direct", Preset::Direct),
+    ];
+    if let Some("openwifi") = section.text("preset")? {
         return Err(section.wrong(
             "preset",
-            format!(
-                "is \"{later}\", which is not available yet; available are \"mac80211\", \"ath9k-fq\" and \"direct\""
-            ),
+            "is \"openwifi\", which is not available yet; available are \"mac80211\", \"ath9k-fq\", \"ath9k-2014\" and \
+             \"direct\"",
         ));
     }
     section.choice("preset", default, AVAILABLE)
@@ -237,6 +261,11 @@ impl Path {
                 "max-ppdu-duration",
                 base.max_ppdu_duration,
                 Span::from_micros(100)..=limits.max_duration,
+            )?,
+            first_subframe_padding: section.ranged(
+                "first-subframe-padding",
+                base.first_subframe_padding,
+                ByteCount::ZERO..=ByteCount::new(4000),
             )?,
             hardware_tries: section.whole("hardware-tries", base.hardware_tries, 1..=120)?,
             max_grants: section.whole("max-grants", base.max_grants, 1..=255)?,

@@ -24,7 +24,7 @@ pub(super) struct Choices {
 
 /// The kinds of queue.
 pub(super) const QUEUES: Choices = Choices {
-    kinds: &["fifo", "codel", "pie", "fq-codel", "linux", "last-pq", "round-robin"],
+    kinds: &["fifo", "codel", "pie", "fq-codel", "linux", "last-pq", "round-robin", "wqm"],
     check: |slot| {
         let config: QueueConfig = slot.config()?;
         config.build::<Packet>(0).map(|_| ()).map_err(|error| error.to_string())

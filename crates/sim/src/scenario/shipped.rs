@@ -39,6 +39,8 @@ const SCENARIOS: &[Shipped] = scenarios![
     "walking",
     "uplink-video",
     "dense",
+    "multi-hop",
+    "parking-lot",
     "vht-saturated-n1",
     "vht-saturated-n5",
     "vht-saturated-n20",

@@ -1,4 +1,4 @@
-//! `[[station]]`: who is associated with the access point.
+//! `[[station]]`: who is associated with the access point, or with a relay.
 
 use airbound_wifi::{Format, Rate, Width};
 use serde::Serialize;
@@ -28,16 +28,19 @@ pub struct Station {
     /// A fixed rate in both directions; it overrides the scheme's rate control for this station.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// What lies between it and the access point.
+    /// The station over which it is reached; `None`: it hears the access point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
+    /// What lies between it and the next node on the way to the access point.
     pub channel: ChannelSpec,
 }
 
-const KEYS: &[&str] = &["name", "group", "count", "standard", "width", "streams", "rate", "channel"];
+const KEYS: &[&str] = &["name", "group", "count", "standard", "width", "streams", "rate", "via", "channel"];
 
 /// The most stations of a scenario.
 pub(super) const MOST_STATIONS: usize = 200;
 
-/// Reads an entry and makes its members.
+/// Reads an entry and makes its members; over whom they are reached is found out when all are known.
 pub(super) fn read(
     section: &Section<'_>,
     air: &Air,
@@ -88,7 +91,7 @@ pub(super) fn read(
         Some(group) => group.to_owned(),
         None => name.clone(),
     };
-    let station = Station { name, group, standard, width, streams, rate, channel };
+    let station = Station { name, group, standard, width, streams, rate, via: None, channel };
     Ok(members(count)
         .map(|suffix| Station { name: format!("{}{suffix}", station.name), ..station.clone() })
         .collect())

@@ -93,3 +93,14 @@ pub(super) fn or_unlimited<T: Serialize, S: Serializer>(
         None => serializer.serialize_str("unlimited"),
     }
 }
+
+/// Writes a slot that may be left to the scheme.
+pub(super) fn or_scheme<T: Serialize, S: Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(slot) => slot.serialize(serializer),
+        None => serializer.serialize_str("scheme"),
+    }
+}

@@ -4,9 +4,10 @@
 #![allow(dead_code)]
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use airbound_record::{FlowSummary, FrameRow, PacketRow, SeriesRow, TxopRow};
+use airbound_record::{FlowSummary, FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
 use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_sim::{Observer, Outcome, Run};
 
@@ -14,6 +15,7 @@ use airbound_sim::{Observer, Outcome, Run};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Rows {
     pub(crate) packets: Vec<PacketRow>,
+    pub(crate) hops: Vec<HopRow>,
     pub(crate) txops: Vec<TxopRow>,
     pub(crate) frames: Vec<FrameRow>,
     pub(crate) series: Vec<SeriesRow>,
@@ -22,9 +24,23 @@ pub(crate) struct Rows {
 /// Keeps all rows, for a test that still holds the other end.
 struct Keeper(Rc<RefCell<Rows>>);
 
+impl Rows {
+    /// The hops of each packet that ended at relays, in order.
+    pub(crate) fn hops_by_packet(&self) -> BTreeMap<u64, Vec<HopRow>> {
+        let mut hops = BTreeMap::<u64, Vec<HopRow>>::new();
+        for hop in &self.hops {
+            hops.entry(hop.packet).or_default().push(*hop);
+        }
+        hops
+    }
+}
+
 impl Observer for Keeper {
     fn on_packet(&mut self, row: &PacketRow) {
         self.0.borrow_mut().packets.push(*row);
+    }
+    fn on_hop(&mut self, row: &HopRow) {
+        self.0.borrow_mut().hops.push(*row);
     }
     fn on_txop(&mut self, row: &TxopRow) {
         self.0.borrow_mut().txops.push(*row);

@@ -44,6 +44,7 @@ impl TcpSender {
     /// future) is ignored.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) {
         self.advance(now);
+        self.last_rtt = None;
         if ack.cumulative > self.next {
             return;
         }
@@ -147,7 +148,8 @@ impl TcpSender {
         if let Some(rtt) = newest {
             self.rtt.on_min(self.now, rtt);
         }
-        if let Some(rtt) = oldest.or(echoed) {
+        self.last_rtt = oldest.or(echoed);
+        if let Some(rtt) = self.last_rtt {
             self.rtt.on_sample(rtt, self.first_unacked, self.next);
         }
         if advanced {

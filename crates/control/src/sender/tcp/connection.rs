@@ -25,6 +25,8 @@ pub struct SenderMetrics {
     pub srtt: Option<Span>,
     /// Smallest round trip of the last 300 s.
     pub min_rtt: Option<Span>,
+    /// What the last acknowledgement measured, if it did: the sample that the smoothed round trip takes (web10g: `SampleRTT`).
+    pub last_rtt: Option<Span>,
     /// Segments believed to be in the network.
     pub in_flight: u32,
     /// Segments delivered, cumulatively or selectively acknowledged.
@@ -77,6 +79,8 @@ pub struct TcpSender {
     // What is in flight and what it tells.
     pub(super) board: Scoreboard,
     pub(super) rtt: RoundTrip,
+    /// The sample of the last acknowledgement.
+    pub(super) last_rtt: Option<Span>,
     pub(super) rack: Rack,
     pub(super) rate: DeliveryRate,
     // Windows and phases.
@@ -147,6 +151,7 @@ impl TcpSender {
             short_end: 0,
             board: Scoreboard::default(),
             rtt: RoundTrip::new(config.min_rto),
+            last_rtt: None,
             rack: Rack::default(),
             rate: DeliveryRate::default(),
             controller,
@@ -238,6 +243,7 @@ impl TcpSender {
             ssthresh: (self.window.ssthresh < UNSET_THRESHOLD).then(|| bytes(self.window.ssthresh)),
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.min(),
+            last_rtt: self.last_rtt,
             in_flight: self.board.in_flight(),
             delivered: self.rate.delivered,
             retransmissions: self.retransmissions,
@@ -246,6 +252,12 @@ impl TcpSender {
             undone: self.undone,
             pacing_rate: self.pacer.rate().filter(|_| self.pacer.is_on()),
         }
+    }
+
+    /// [`SenderMetrics::last_rtt`] alone.
+    #[must_use]
+    pub const fn last_rtt(&self) -> Option<Span> {
+        self.last_rtt
     }
 
     /// When [`Self::on_deadline`] must be called at the latest if nothing else happens.

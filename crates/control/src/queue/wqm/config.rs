@@ -1,0 +1,147 @@
+//! What WQM is told, and the choices that the paper leaves or names as future work.
+
+use airbound_units::Span;
+use serde::{Deserialize, Serialize};
+
+use super::super::station_lists::check_packets;
+use crate::error::ConfigError;
+
+/// How the size of the buffer changes (Sec. V-A, Fig. 5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepRule {
+    /// One packet more; half, rounded up: the paper's choice, algorithm 1.
+    #[default]
+    Aimd,
+    /// One packet more; one packet less.
+    Aiad,
+    /// Twice as many; one packet less.
+    Miad,
+    /// Twice as many; half, rounded up.
+    Mimd,
+}
+
+/// How the share of the channel that is free for us follows from what was heard.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FreeShare {
+    /// 1 - (busy - own): what others leave. A driver's busy time contains our own transmissions.
+    #[default]
+    Others,
+    /// 1 - busy: the paper's words taken literally. One saturating station then finds no time free at all.
+    Literal,
+}
+
+/// Where the lower bound B_min comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Floor {
+    /// `subframes`: the longest A-MPDU that the network allows at any rate (Sec. IV-B).
+    #[default]
+    Network,
+    /// The longest that the duration limit leaves of it at the present rate: 1 where aggregation is not possible.
+    Rate,
+}
+
+/// Who is dropped when the buffer is full.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DropRule {
+    /// Who arrives.
+    #[default]
+    Tail,
+    /// The oldest packet of the flow that has most packets in the buffer: who fills it is told soonest, and others are spared
+    /// (the paper's future work; the rule is that of Suter et al., "Design considerations for supporting TCP with per-flow
+    /// queueing", 1998).
+    Selective,
+}
+
+/// A look-around interval that adapts (the paper's future work; the rule is ours): halved after an update that found the drain time above
+/// the limit in a buffer that can still shrink, doubled after any other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct LookAround {
+    /// Shortest interval, 1 ms to 10 s. Default 25 ms.
+    pub shortest: Span,
+    /// Longest interval, at least the shortest, at most 10 s. Default 400 ms.
+    pub longest: Span,
+}
+
+impl Default for LookAround {
+    fn default() -> Self {
+        Self { shortest: Span::from_millis(25), longest: Span::from_millis(400) }
+    }
+}
+
+/// Configuration of [`super::Wqm`] and [`super::BufferSize`]. Defaults are the paper's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct WqmConfig {
+    /// Acceptable drain time, 1 us to 10 s. Default 2.5 ms (Sec. IV-B).
+    pub limit: Span,
+    /// Measurement interval, 1 ms to 10 s: that in which the rate control draws its conclusions, since the rate is fixed
+    /// over it (Sec. V-A). Default 100 ms, that of Minstrel in the paper's kernel (3.17); the simulator fills in
+    /// the interval of its rate control where it has one.
+    pub interval: Span,
+    /// Most subframes of an A-MPDU, 1 to 1024: K of equations 6 and 7, and the lower bound B_min. 1 where nothing is
+    /// aggregated. Default 64 (802.11n); the simulator fills in that of the transmit path.
+    pub subframes: u16,
+    /// Where B_min comes from.
+    pub floor: Floor,
+    /// Upper bound B_max, 1 to 1 000 000 packets; B_min wins if it is larger. Default 95 (Sec. IV-B).
+    pub max_packets: usize,
+    /// How the size changes.
+    pub step: StepRule,
+    /// What F of equation 2 is.
+    pub free_share: FreeShare,
+    /// Who is dropped.
+    pub drop: DropRule,
+    /// Whether the interval adapts. Default no.
+    #[serde(with = "super::super::switch")]
+    pub look_around: Option<LookAround>,
+}
+
+impl Default for WqmConfig {
+    fn default() -> Self {
+        Self {
+            limit: Span::from_micros(2500),
+            interval: Span::from_millis(100),
+            subframes: 64,
+            floor: Floor::Network,
+            max_packets: 95,
+            step: StepRule::Aimd,
+            free_share: FreeShare::Others,
+            drop: DropRule::Tail,
+            look_around: None,
+        }
+    }
+}
+
+impl WqmConfig {
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value is out of range.
+    pub(super) fn check(self) -> Result<Self, ConfigError> {
+        let longest_time = Span::from_secs(10);
+        let limit = Span::from_micros(1)..=longest_time;
+        ConfigError::check(limit.contains(&self.limit), "limit", self.limit, "1 us to 10 s")?;
+        let intervals = Span::from_millis(1)..=longest_time;
+        ConfigError::check(intervals.contains(&self.interval), "interval", self.interval, "1 ms to 10 s")?;
+        ConfigError::check((1..=1024).contains(&self.subframes), "subframes", self.subframes, "1 to 1024")?;
+        check_packets("max-packets", self.max_packets)?;
+        if let Some(LookAround { shortest, longest }) = self.look_around {
+            ConfigError::check(
+                intervals.contains(&shortest),
+                "look-around.shortest",
+                shortest,
+                "1 ms to 10 s",
+            )?;
+            ConfigError::check(
+                (shortest..=longest_time).contains(&longest),
+                "look-around.longest",
+                longest,
+                "look-around.shortest to 10 s",
+            )?;
+        }
+        Ok(self)
+    }
+}

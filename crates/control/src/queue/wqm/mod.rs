@@ -1,0 +1,218 @@
+//! WQM, wireless queue management (Showail and Shihada, "Battling Latency in Modern Wireless Networks", 2018): a drop-tail queue whose
+//! size follows rate, load and contention.
+//!
+//! ```text
+//!   rate control ─ rate, longest aggregate ─▶ ┌──────────────────────┐
+//!   channel ────── busy and own share ──────▶ │ T_drain = BL / R / F │ ─▶ two alarms ─▶ B
+//!   queue ──────── backlog ─────────────────▶ └──────────────────────┘               │
+//!   packets ──────────────────────▶ drop-tail queue of at most B packets ◀───────────┘
+//! ```
+//!
+//! The *controller* ([`BufferSize`]) decides a number; the *mechanism* ([`Wqm`]) enforces it. Each access category has a buffer and
+//! a size of its own, as Linux has a queueing discipline for each hardware queue; rates and channel are common.
+
+mod buffer_size;
+mod clock;
+mod config;
+pub mod equations;
+
+pub use buffer_size::{BufferSize, Observation, Update};
+pub use config::{DropRule, Floor, FreeShare, LookAround, StepRule, WqmConfig};
+
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+
+use self::clock::Clock;
+use super::station_lists::{ArrivalOrder, Limits, StationLists};
+use super::{Backlog, Queue, Readiness};
+use crate::error::ConfigError;
+use crate::payload::{DropReason, Dropped, Payload, StationId};
+
+/// The rate to a station, and how many full-size MPDUs an aggregate holds at it.
+type StationRate = (BitRate, u16);
+
+/// A first-in-first-out queue for each category, of the size that [`BufferSize`] decides.
+///
+/// The initial size follows from the rate of the station to which the first packet goes. A size that falls below what waits
+/// drops nothing that waits: nobody is let in until there is room, as when Linux changes `txqueuelen`. In an empty
+/// queue nothing needs to be looked at: intervals that pass then are made up for when a packet comes.
+///
+/// What an environment cannot tell: without rates the size stays as it is (B_max at the start); without busy time F is
+/// 1; without own airtime F is the literal 1 - busy. Where [`Queue::on_channel`] is not called, updates are made in the other calls.
+#[derive(Debug, Clone)]
+pub struct Wqm<P> {
+    config: WqmConfig,
+    lists: StationLists<P>,
+    order: ArrivalOrder,
+    sizes: [BufferSize; 4],
+    /// By station.
+    rates: Vec<Option<StationRate>>,
+    free: Option<f64>,
+    /// Whether somebody tells of the channel.
+    is_told: bool,
+    clock: Clock,
+}
+
+impl<P: Payload> Wqm<P> {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
+    pub fn new(config: WqmConfig) -> Result<Self, ConfigError> {
+        let size = BufferSize::new(config)?;
+        Ok(Self {
+            config,
+            lists: StationLists::default(),
+            order: ArrivalOrder::default(),
+            sizes: std::array::from_fn(|_| size.clone()),
+            rates: Vec::new(),
+            free: None,
+            is_told: false,
+            clock: Clock::new(config.interval, config.look_around),
+        })
+    }
+
+    /// The controller of a category.
+    #[must_use]
+    pub const fn buffer_size(&self, category: Category) -> &BufferSize {
+        &self.sizes[category.index()]
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lists.backlog().packets == 0
+    }
+
+    /// Makes the updates that are due before anything changes at `now`.
+    fn catch_up(&mut self, now: Instant) {
+        let Some(due) = self.clock.due() else { return };
+        if now < due {
+            return;
+        }
+        if self.is_empty() {
+            self.clock.pass_idle(now, &mut self.sizes);
+        } else if !self.is_told || now >= due + self.clock.interval() {
+            self.update(now);
+        }
+    }
+
+    /// A measurement interval ends.
+    fn update(&mut self, now: Instant) {
+        let mut bloated = false;
+        for (category, size) in Category::ALL.into_iter().zip(0..) {
+            let seen = self.observe(category);
+            let size: &mut BufferSize = &mut self.sizes[size];
+            bloated |= size.on_interval(&seen).bloated;
+        }
+        self.clock.pass(now, bloated);
+    }
+
+    fn observe(&self, category: Category) -> Observation {
+        let (mut known, mut time, mut subframes) = (ByteCount::ZERO, Span::ZERO, None);
+        for (station, waiting) in self.lists.stations_waiting(category) {
+            if let Some((rate, mpdus)) = self.rate_of(station) {
+                known += waiting.bytes;
+                time += rate.time_for(waiting.bytes);
+                subframes = subframes.max(Some(mpdus));
+            }
+        }
+        // The harmonic mean weighted by backlog: what waits for all over the time that it takes at the rate of each.
+        let rate = (known > ByteCount::ZERO).then(|| BitRate::of(known, time));
+        Observation { backlog: self.lists.waiting(category).bytes, rate, free: self.free, subframes }
+    }
+
+    fn rate_of(&self, station: StationId) -> Option<StationRate> {
+        self.rates.get(station.index()).copied().flatten()
+    }
+
+    fn free_share(&self, busy: Option<f64>, own: Option<f64>) -> Option<f64> {
+        let share = |value: f64| (!value.is_nan()).then(|| value.clamp(0.0, 1.0));
+        let (busy, own) = (busy.and_then(share)?, own.and_then(share).unwrap_or(0.0));
+        Some(match self.config.free_share {
+            FreeShare::Others => 1.0 - (busy - own).max(0.0),
+            FreeShare::Literal => 1.0 - busy,
+        })
+    }
+}
+
+impl<P: Payload> Queue<P> for Wqm<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        self.catch_up(now);
+        let (station, category) = (packet.station(), packet.category());
+        self.clock.begin(now);
+        if let Some((rate, subframes)) = self.rate_of(station) {
+            self.sizes[category.index()].begin(rate, Some(subframes));
+        }
+        let mut packets = self.sizes[category.index()].packets();
+        if self.config.drop == DropRule::Selective
+            && self.lists.waiting(category).packets >= packets
+            && let Some(packet) = self.lists.take_from_longest_flow(category)
+        {
+            dropped.push(Dropped { packet, reason: DropReason::QueueFull });
+            packets = usize::MAX;
+        }
+        if self.lists.push(now, packet, Limits { packets, bytes: None }, dropped) {
+            self.order.update(&mut self.lists, station, category);
+        }
+    }
+
+    fn select(&mut self, now: Instant, category: Category) -> Option<StationId> {
+        self.catch_up(now);
+        self.order.select(&mut self.lists, category)
+    }
+
+    fn dequeue(
+        &mut self,
+        _now: Instant,
+        station: StationId,
+        category: Category,
+        _dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        self.lists.pop(station, category)
+    }
+
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.lists.first_size(station, category)
+    }
+
+    fn has_backlog(&self, category: Category) -> bool {
+        self.lists.waiting(category).packets > 0
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.lists.backlog()
+    }
+
+    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
+        self.lists.set_readiness(station, category, readiness);
+        self.order.update(&mut self.lists, station, category);
+    }
+
+    fn on_rate(&mut self, _now: Instant, station: StationId, rate: BitRate, mpdus: u16) {
+        let index = station.index();
+        if index >= self.rates.len() {
+            self.rates.resize(index + 1, None);
+        }
+        self.rates[index] = Some((rate, mpdus));
+    }
+
+    fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
+        self.is_told = true;
+        self.free = self.free_share(busy, own);
+        match self.clock.due() {
+            Some(due) if now >= due && !self.is_empty() => self.update(now),
+            _ => self.catch_up(now),
+        }
+    }
+
+    fn channel_deadline(&self) -> Option<Instant> {
+        self.clock.due().filter(|_| !self.is_empty())
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let patience = if self.is_told { self.clock.interval() } else { Span::ZERO };
+        self.channel_deadline().map(|due| due + patience)
+    }
+}
+
+#[cfg(test)]
+mod tests;

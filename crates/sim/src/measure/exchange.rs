@@ -1,0 +1,125 @@
+//! One transmission, as those who write down the air see it.
+
+use airbound_control::link::Grant;
+use airbound_control::payload::StationId;
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+use airbound_wifi::rate::Rate;
+
+use crate::engine::OnAir;
+use crate::flow::{Direction, Flow};
+use crate::packet::Packet;
+
+/// One transmission that has ended.
+#[derive(Debug)]
+pub struct ExchangeView<'a> {
+    pub(crate) on_air: &'a OnAir,
+    pub(crate) grant: &'a Grant<Packet>,
+    pub(crate) contending: Instant,
+    /// The link that it goes over, by its lower end.
+    pub(crate) link: StationId,
+    /// The direction on that link.
+    pub(crate) way: Direction,
+    pub(crate) flows: &'a [Flow],
+}
+
+/// One MPDU of a transmission.
+#[derive(Debug, Clone, Copy)]
+pub struct MpduView<'a> {
+    /// What it carries.
+    pub packet: &'a Packet,
+    /// Its length with MAC header and FCS.
+    pub size: ByteCount,
+    /// Its sequence number within receiver and category, counted without wrapping.
+    pub sequence: u64,
+    /// Whether it was acknowledged.
+    pub acknowledged: bool,
+    /// The station at the Wi-Fi end of its flow, however many hops away.
+    pub station: StationId,
+}
+
+impl<'a> ExchangeView<'a> {
+    /// Who transmits: the access point is 0, stations follow, transmitters of neighbour networks come last.
+    #[must_use]
+    pub const fn transmitter(&self) -> StationId {
+        self.on_air.node
+    }
+
+    /// For whom; a transmitter of a neighbour network names itself.
+    #[must_use]
+    pub const fn receiver(&self) -> StationId {
+        self.grant.station
+    }
+
+    /// The access category.
+    #[must_use]
+    pub const fn category(&self) -> Category {
+        self.on_air.category
+    }
+
+    /// The PHY rate of the data.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        self.on_air.rate
+    }
+
+    /// When the transmitter began to contend.
+    #[must_use]
+    pub const fn contending(&self) -> Instant {
+        self.contending
+    }
+
+    /// The first symbol, of RTS or data.
+    #[must_use]
+    pub const fn start(&self) -> Instant {
+        self.on_air.start
+    }
+
+    /// The first symbol of the data; later than [`ExchangeView::start`] where RTS and CTS announce it.
+    #[must_use]
+    pub const fn ppdu_start(&self) -> Instant {
+        self.on_air.course.ppdu_start
+    }
+
+    /// The last symbol of the data.
+    #[must_use]
+    pub const fn ppdu_end(&self) -> Instant {
+        self.on_air.course.ppdu_end
+    }
+
+    /// The last symbol of the acknowledgement, or of the time in which it would have come.
+    #[must_use]
+    pub const fn end(&self) -> Instant {
+        self.on_air.course.end
+    }
+
+    /// How long the first frame lasts: the RTS where there is one, else the data.
+    #[must_use]
+    pub const fn first_frame(&self) -> Span {
+        self.on_air.course.first_frame
+    }
+
+    /// Whether another transmission overlapped.
+    #[must_use]
+    pub const fn collided(&self) -> bool {
+        self.on_air.collided()
+    }
+
+    /// Whether the MPDUs form an A-MPDU, which a block acknowledgement answers.
+    #[must_use]
+    pub const fn aggregated(&self) -> bool {
+        self.grant.aggregated
+    }
+
+    /// The MPDUs, by ascending sequence number.
+    pub fn mpdus(&self) -> impl Iterator<Item = MpduView<'a>> + 'a {
+        let (acknowledged, flows) = (self.on_air.acknowledged, self.flows);
+        self.grant.mpdus.iter().enumerate().map(move |(place, mpdu)| MpduView {
+            packet: &mpdu.packet,
+            size: mpdu.size,
+            sequence: mpdu.sequence,
+            acknowledged: acknowledged.get(place),
+            station: flows.get(mpdu.packet.flow.0 as usize).map_or(mpdu.packet.to, |flow| flow.station),
+        })
+    }
+}

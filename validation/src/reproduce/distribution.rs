@@ -1,0 +1,30 @@
+//! Distributions of several runs together.
+
+use std::collections::BTreeMap;
+
+use airbound_record::Component;
+
+use super::experiment::Measured;
+
+/// The share of samples (%) up to each value (ms), of all flows of all runs together.
+pub(crate) fn shares(runs: &[&Measured], component: Component) -> Vec<(f64, f64)> {
+    let mut buckets = BTreeMap::<_, u64>::new();
+    let rows = runs.iter().flat_map(|run| &run.outcome.distributions);
+    for row in rows.filter(|row| row.component == component) {
+        *buckets.entry(row.high).or_default() += row.count;
+    }
+    let total: u64 = buckets.values().sum();
+    let mut up_to = 0;
+    let mut points = Vec::new();
+    let mut shown = -1.0;
+    for (high, count) in buckets {
+        up_to += count;
+        let share = 100.0 * up_to as f64 / total as f64;
+        // Steps too small to be seen are left out.
+        if share - shown > 0.2 || up_to == total {
+            points.push((high.as_millis_f64(), share));
+            shown = share;
+        }
+    }
+    points
+}

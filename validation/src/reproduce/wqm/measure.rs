@@ -1,0 +1,117 @@
+//! What the runs of a setting come to: round-trip time and goodput, over seeds.
+
+use airbound_report::{Bar, Line};
+
+use super::setting::{Scheme, Setting};
+use crate::Effort;
+use crate::reproduce::experiment::{Experiment, Measured, Results};
+
+/// Seeds of each setting: "at least three runs" (Sec. V-C).
+pub(super) fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
+    if effort.quick { 1..=1 } else { 1..=3 }
+}
+
+/// A setting under a scheme.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Case {
+    pub(super) setting: Setting,
+    pub(super) scheme: Scheme,
+}
+
+impl Case {
+    /// Its runs; a quick one is shorter.
+    pub(super) fn experiments(self, effort: Effort) -> impl Iterator<Item = Experiment> {
+        let seconds = if effort.quick { self.setting.seconds.min(8) } else { self.setting.seconds };
+        let setting = Setting { seconds, ..self.setting };
+        seeds(effort).map(move |seed| Experiment::plain(setting.trial(self.scheme, seed)))
+    }
+
+    /// What they came to.
+    pub(super) fn figures(self, effort: Effort, results: &Results) -> Option<Figures> {
+        let runs: Option<Vec<&Measured>> =
+            self.experiments(effort).map(|experiment| results.get(&experiment)).collect();
+        runs.filter(|runs| !runs.is_empty()).map(|runs| Figures::of(&runs))
+    }
+}
+
+/// A value over seeds: its mean and its range.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Value {
+    pub(super) mean: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Value {
+    pub(super) fn of(values: impl Iterator<Item = f64>) -> Self {
+        let values: Vec<f64> = values.collect();
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Self { mean: values.iter().sum::<f64>() / values.len().max(1) as f64, low, high }
+    }
+
+    pub(super) fn bar(self) -> Bar {
+        Bar { value: self.mean, range: Some((self.low, self.high)), reference: None }
+    }
+}
+
+/// What a case came to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Figures {
+    /// Round-trip time of each flow, ms.
+    pub(super) rtt_ms: Vec<Value>,
+    /// 99th percentile of all round-trip times, ms; the largest of the flows.
+    pub(super) rtt_p99_ms: Value,
+    /// Goodput of all flows together, Mb/s.
+    pub(super) goodput: Value,
+    /// Fairness of their goodput.
+    pub(super) jain: Value,
+    /// Mean MPDUs of an aggregate to the first node.
+    pub(super) ampdu: Value,
+    /// Share of round-trip times up to each latency, of all flows and seeds together: (ms, %).
+    pub(super) distribution: Vec<(f64, f64)>,
+}
+
+impl Figures {
+    fn of(runs: &[&Measured]) -> Self {
+        let flows = runs.first().map_or(0, |run| run.outcome.summary.flows.len());
+        let over_runs = |value: &dyn Fn(&Measured) -> f64| Value::of(runs.iter().map(|run| value(run)));
+        let rtt = |run: &Measured, flow: usize, pick: fn(&airbound_record::LatencyStats) -> Option<f64>| {
+            run.outcome
+                .summary
+                .flows
+                .get(flow)
+                .and_then(|flow| flow.rtt_ms.as_ref())
+                .and_then(pick)
+                .unwrap_or(0.0)
+        };
+        Self {
+            rtt_ms: (0..flows).map(|flow| over_runs(&|run| rtt(run, flow, |stats| stats.mean))).collect(),
+            rtt_p99_ms: over_runs(&|run| {
+                (0..flows).map(|flow| rtt(run, flow, |stats| stats.p99)).fold(0.0, f64::max)
+            }),
+            goodput: over_runs(&|run| run.outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum()),
+            jain: over_runs(&|run| run.outcome.summary.jain.goodput.unwrap_or(1.0)),
+            ampdu: over_runs(&|run| {
+                run.outcome.summary.stations.first().and_then(|station| station.mean_ampdu).unwrap_or(0.0)
+            }),
+            distribution: crate::reproduce::distribution::shares(runs, airbound_record::Component::RoundTrip),
+        }
+    }
+
+    /// Round-trip time, mean over the flows, ms.
+    pub(super) fn rtt(&self) -> f64 {
+        self.rtt_ms.iter().map(|value| value.mean).sum::<f64>() / self.rtt_ms.len().max(1) as f64
+    }
+
+    /// The round-trip time as a value with its range over seeds.
+    pub(super) fn rtt_value(&self) -> Value {
+        let count = self.rtt_ms.len().max(1) as f64;
+        let mean = |pick: fn(&Value) -> f64| self.rtt_ms.iter().map(pick).sum::<f64>() / count;
+        Value { mean: mean(|value| value.mean), low: mean(|value| value.low), high: mean(|value| value.high) }
+    }
+
+    pub(super) fn line(&self, name: &str) -> Line {
+        Line::whole(name, self.distribution.iter().copied())
+    }
+}

@@ -1,0 +1,81 @@
+//! Sec. V-A: the step rule, and how the buffer size moves.
+
+use airbound_report::{Chapter, Chart, ChartKind, Grid, Lines, Tolerance, ValidationRow};
+
+use super::measure::{Case, Figures};
+use super::setting::{Scheme, Setting, WQM};
+use crate::Effort;
+use crate::reproduce::experiment::{Experiment, Results};
+use crate::reproduce::{Part, Study, shown};
+
+/// The four rules of Fig. 5.
+const RULES: [Scheme; 4] = [
+    Scheme { name: "AIMD", ..WQM },
+    Scheme { name: "AIAD", queue: "{ kind = \"wqm\", step = \"aiad\" }", ..WQM },
+    Scheme { name: "MIAD", queue: "{ kind = \"wqm\", step = \"miad\" }", ..WQM },
+    Scheme { name: "MIMD", queue: "{ kind = \"wqm\", step = \"mimd\" }", ..WQM },
+];
+
+pub(super) struct Steps;
+
+fn case(scheme: Scheme) -> Case {
+    Case { setting: Setting::USUAL, scheme }
+}
+
+impl Study for Steps {
+    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
+        RULES.iter().flat_map(|rule| case(*rule).experiments(effort)).collect()
+    }
+
+    fn part(&self, effort: Effort, results: &Results) -> Part {
+        let figures: Vec<Option<Figures>> =
+            RULES.iter().map(|rule| case(*rule).figures(effort, results)).collect();
+        let mut grid = Grid::new(
+            "Step rules, one flow over one hop",
+            &["rule", "RTT ms", "RTT p99 ms", "goodput Mb/s"],
+            1,
+        );
+        let mut lines = Vec::new();
+        for (rule, figures) in RULES.iter().zip(&figures) {
+            let Some(figures) = figures else { continue };
+            grid.rows.push(vec![
+                rule.name.into(),
+                shown(figures.rtt()).into(),
+                shown(figures.rtt_p99_ms.mean).into(),
+                shown(figures.goodput.mean).into(),
+            ]);
+            lines.push(figures.line(rule.name));
+        }
+        let aimd = figures.first().and_then(Option::as_ref).map(Figures::rtt);
+        let rows = RULES.iter().zip(&figures).skip(1).map(|(rule, figures)| {
+            let factor = figures.as_ref().map(Figures::rtt).zip(aimd).map(|(other, aimd)| other / aimd);
+            let metric = format!("RTT of {} over AIMD", rule.name);
+            let note = "Fig. 5; the rules other than AIMD are ours to define (docs/wqm.md)";
+            ValidationRow::judged(
+                "aimd",
+                metric,
+                "",
+                Some(1.0),
+                factor,
+                Some(Tolerance::AtLeast),
+                false,
+                note,
+            )
+        });
+        let rows = rows.collect();
+        let kind = ChartKind::Lines(Lines {
+            x: "round-trip time (ms)".to_owned(),
+            y: "share of samples (%)".to_owned(),
+            top: Some(100.0),
+            lines,
+            ..Lines::default()
+        });
+        let chapter = Chapter {
+            title: "The step rule".to_owned(),
+            text: "How the buffer grows and shrinks: additively or multiplicatively.".to_owned(),
+            tables: vec![grid],
+            charts: vec![Chart { kind, caption: "Fig. 5: round-trip time of the four rules.".to_owned() }],
+        };
+        Part { rows, chapter }
+    }
+}
