@@ -261,6 +261,13 @@ impl<P: Payload> FlowTable<P> {
         self.flows.get(head.0 as usize).map_or(0, |flow| flow.deficit)
     }
 
+    /// Lets a flow that is in debt begin anew.
+    pub(super) fn forgive(&mut self, head: Head) {
+        if let Some(flow) = self.flows.get_mut(head.0 as usize) {
+            flow.deficit = flow.deficit.max(0);
+        }
+    }
+
     /// Takes the next packet of a flow that [`FlowTable::head`] or [`FlowTable::find`] named; `None` if CoDel dropped all that it
     /// had.
     pub(super) fn pop(

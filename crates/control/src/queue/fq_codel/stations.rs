@@ -257,6 +257,13 @@ impl Stations {
         Self::effective(self.limit.as_ref(), &self.entry(station.0, category))
     }
 
+    /// Lets a station be in debt with no more than `most` of airtime.
+    pub(super) fn forgive(&mut self, station: StationId, category: usize, most: Span) {
+        let entry = &mut self.station(station).by_category[category];
+        let deepest = 0i64.saturating_sub_unsigned(most.as_nanos());
+        entry.deficit = entry.deficit.max(deepest);
+    }
+
     /// What lies below the queue for a station, unless nothing may be sent to it now.
     pub(super) fn servable(&self, station: StationId, category: usize) -> Option<Readiness> {
         let entry = self.entry(station.0, category);

@@ -38,6 +38,10 @@ pub struct LastPqConfig {
     pub aggregate_share: f64,
     /// The aggregates of others are never bound to less than this: 0 ms, which leaves them at least one MPDU. Up to 10 s.
     pub least_aggregate: Span,
+    /// The deepest debt of airtime that a station with a prioritised flow may run into; none by default, as in the paper. Without a
+    /// bound, a station whose prioritised flow needs more than the station's fair share gets nothing else any more: all that it
+    /// has goes to that flow, and its other flows starve. With one, the others pay for the flow instead.
+    pub most_debt: Option<Span>,
     /// The scheduler whose order holds where nothing is urgent.
     pub linux: FqCodelAirtimeConfig,
 }
@@ -51,6 +55,7 @@ impl Default for LastPqConfig {
             fill: false,
             aggregate_share: 0.25,
             least_aggregate: Span::ZERO,
+            most_debt: None,
             linux: FqCodelAirtimeConfig::default(),
         }
     }

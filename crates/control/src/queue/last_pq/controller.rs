@@ -39,7 +39,8 @@ struct Controlled {
 /// call [`DelayController::advance`] when [`DelayController::next_deadline`] has come, or at any time.
 ///
 /// A window without completions leaves the permitted latency as it is; but if packets are waiting then, the age of the oldest is
-/// taken for the latency, since silence under load is not health.
+/// taken for the latency, since silence under load is not health. An age can only lower the permitted latency: the latency itself will
+/// be longer.
 #[derive(Debug, Clone)]
 pub struct DelayController {
     config: DelayConfig,
@@ -192,7 +193,8 @@ impl Controlled {
         while self.recent.front().is_some_and(|(at, _)| end.since(*at) > memory) {
             self.recent.pop_front();
         }
-        let measured = if self.window.is_empty() {
+        let is_silent = self.window.is_empty();
+        let measured = if is_silent {
             oldest().filter(|oldest| *oldest < end).map(|oldest| end - oldest)
         } else if self.window.len() < config.least_completions {
             let mut latencies: Vec<Span> = self.recent.iter().map(|(_, latency)| *latency).collect();
@@ -203,8 +205,12 @@ impl Controlled {
         self.window.clear();
         self.completions = 0;
         let Some(latency) = measured else { return };
-        self.permitted = config.step(&self.demand, self.permitted, self.latency, latency);
-        self.latency = Some(latency);
+        let permitted = config.step(&self.demand, self.permitted, self.latency, latency);
+        // An age is the least that the latency will be: it can show that it is too long, never that it is short.
+        if !is_silent || permitted < self.permitted {
+            self.permitted = permitted;
+            self.latency = Some(latency);
+        }
     }
 }
 

@@ -32,11 +32,14 @@ pub struct Protection {
     pub urgent: u64,
 }
 
-/// Packets of a flow that left the queue.
-#[derive(Debug, Clone, Copy, Default)]
+/// What a flow with a demand brought.
+#[derive(Debug, Clone, Default)]
 struct Served {
+    /// Packets that left the queue, and those of them that left it as urgent ones.
     packets: u64,
     urgent: u64,
+    /// Where they waited: one queue, as a rule.
+    queues: Vec<FlowQueue>,
 }
 
 /// LAST-PQ: prioritised flows keep their place in the order of [`FqCodelAirtime`], and go before it while they are urgent.
@@ -49,7 +52,8 @@ struct Served {
 /// [`LastPqConfig::fill`] says otherwise.
 ///
 /// What is served as urgent is charged like everything else, to the flow's deficit and to the station's: who is protected beyond a
-/// fair share runs into debt, and gets nothing in the default order until the others have caught up. CoDel watches over
+/// fair share runs into debt, and gets nothing in the default order until the others have caught up ([`LastPqConfig::most_debt`]
+/// bounds the debt of a station). Whose demand is removed begins anew, or it would starve for as long as it was protected. CoDel watches over
 /// prioritised flows as over all others. A blocked station, or one over its airtime queue limit, is never urgent.
 ///
 /// While a prioritised flow is active, aggregates of others are kept short in every category, since they share the air: see
@@ -163,6 +167,10 @@ impl<P: Payload> LastPq<P> {
         let list = &mut self.lists[queue.category.index()];
         let place = list.iter().position(|known| known.queue == queue).unwrap_or_else(|| {
             list.push(Prioritised::new(queue, mark));
+            let queues = &mut self.served.entry(queue.flow).or_default().queues;
+            if !queues.contains(&queue) {
+                queues.push(queue);
+            }
             list.len() - 1
         });
         &mut list[place]
@@ -313,6 +321,11 @@ impl<P: Payload> Queue<P> for LastPq<P> {
         direction: Direction,
     ) {
         self.default.on_airtime(now, station, category, airtime, direction);
+        if let Some(most) = self.config.most_debt
+            && self.lists[category.index()].iter().any(|known| known.queue.station == station)
+        {
+            self.default.forgive_station(station, category, most);
+        }
     }
 
     fn on_expected_throughput(&mut self, now: Instant, station: StationId, throughput: BitRate) {
@@ -325,16 +338,25 @@ impl<P: Payload> Queue<P> for LastPq<P> {
         if demand.is_some() {
             self.served.entry(flow).or_default();
         } else {
-            self.served.remove(&flow);
             for list in &mut self.lists {
                 list.retain(|prioritised| prioritised.queue.flow != flow);
+            }
+            for queue in self.served.remove(&flow).unwrap_or_default().queues {
+                self.default.forgive_flow(&queue);
+                let others = self.served.values().flat_map(|served| &served.queues);
+                let same =
+                    |other: &FlowQueue| (other.station, other.category) == (queue.station, queue.category);
+                if !others.into_iter().any(same) {
+                    self.default.forgive_station(queue.station, queue.category, Span::ZERO);
+                }
             }
         }
         Ok(())
     }
 
     fn protection(&self, flow: FlowId) -> Option<Protection> {
-        let Served { packets, urgent } = self.served.get(&flow).copied().unwrap_or_default();
+        let (packets, urgent) =
+            self.served.get(&flow).map_or((0, 0), |served| (served.packets, served.urgent));
         Some(Protection {
             demand: self.controller.demand(flow)?,
             permitted: self.controller.permitted(flow)?,

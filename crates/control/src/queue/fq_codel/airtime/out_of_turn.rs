@@ -1,6 +1,6 @@
 //! What lets a scheduler on top serve a flow out of its turn: everything is counted and charged as if it had been its turn.
 
-use airbound_units::Instant;
+use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
 use super::super::super::Readiness;
@@ -49,6 +49,18 @@ impl<P: Payload> FqCodelAirtime<P> {
     /// The deficit of a station in nanoseconds of airtime.
     pub(in crate::queue) fn airtime_deficit(&self, station: StationId, category: Category) -> i64 {
         self.stations.deficit(station, category.index())
+    }
+
+    /// Lets a station be in debt with no more than `most` of airtime.
+    pub(in crate::queue) fn forgive_station(&mut self, station: StationId, category: Category, most: Span) {
+        self.stations.forgive(station, category.index(), most);
+    }
+
+    /// Lets a flow that is in debt begin anew.
+    pub(in crate::queue) fn forgive_flow(&mut self, queue: &FlowQueue) {
+        if let Some(flow) = self.flows.find(queue.key) {
+            self.flows.forgive(flow);
+        }
     }
 
     /// What lies below for a station, unless it is blocked or over its airtime queue limit.
