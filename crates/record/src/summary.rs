@@ -99,6 +99,20 @@ pub struct FlowSummary {
     /// Video only: fraction of the time in which playback stood still.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::optional")]
     pub stall_rate: Option<f64>,
+    /// Only where the queue protected a flow that nobody named: since when, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<FoundSummary>,
+}
+
+/// A flow that a queue chose to protect by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FoundSummary {
+    /// When it was first found, seconds from the beginning of the run, warm-up included.
+    #[serde(with = "number")]
+    pub at_s: f64,
+    /// Why it was protected last, as a sentence.
+    pub because: String,
 }
 
 /// Quantiles of a latency in milliseconds; all null where there was no sample.

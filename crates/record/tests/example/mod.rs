@@ -186,6 +186,7 @@ pub fn summary() -> Summary {
                 fps: Some(29.95),
                 frame_latency_ms: Some(latency),
                 stall_rate: Some(0.0),
+                found: None,
             },
             FlowSummary {
                 name: "bulk \"1\"".to_owned(),
@@ -202,6 +203,7 @@ pub fn summary() -> Summary {
                 fps: None,
                 frame_latency_ms: None,
                 stall_rate: None,
+                found: None,
             },
         ],
         stations: vec![StationSummary {

@@ -120,6 +120,7 @@ pub fn write(path: &Path, scheme: &str, scale: f64, seed: u64, tables: Tables) -
             fps: (flow == 0).then_some(29.5),
             frame_latency_ms: latency.frames().map(LatencyHistogram::stats),
             stall_rate: (flow == 0).then_some(0.01),
+            found: None,
         });
     }
     let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();

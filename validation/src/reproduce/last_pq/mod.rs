@@ -29,5 +29,6 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
         Box::new(edca::TwoStreams),
         Box::new(cost::Cost),
         Box::new(slack::Slack),
+        Box::new(auto::Households),
     ]
 }
