@@ -11,6 +11,12 @@ use super::rhythm::Folder;
 use crate::error::ConfigError;
 use crate::payload::FlowId;
 
+/// A weak rhythm that is not seen again within so many windows was chance.
+const SUSPICION_WINDOWS: u64 = 3;
+
+/// Two rates that differ by no more than this share are the same: a window of two seconds tells 30 from 30.3 frames a second.
+const SAME_RATE: f64 = 0.01;
+
 /// A verdict that is new.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change {
@@ -26,6 +32,8 @@ struct Watched {
     history: History,
     /// What it looked like when last judged with a rhythm.
     pattern: Option<Pattern>,
+    /// A rhythm that was too weak to be believed at once: when it was seen, and its rate.
+    suspicion: Option<(Instant, f64)>,
     /// When a found flow last looked like one; `None` if it is not found.
     kept: Option<Instant>,
 }
@@ -71,7 +79,8 @@ impl FlowClassifier {
         if !self.flows.contains_key(&flow) && self.flows.len() >= config.flows && !self.make_room() {
             return None;
         }
-        let new = || Watched { history: History::new(now, self.part), pattern: None, kept: None };
+        let new =
+            || Watched { history: History::new(now, self.part), pattern: None, suspicion: None, kept: None };
         let watched = self.flows.entry(flow).or_insert_with(new);
         let turned = watched.history.turn(now, self.part);
         let change =
@@ -166,11 +175,16 @@ impl Watched {
             None
         };
         let Some(kept) = self.kept else {
-            let pattern = pattern?;
-            if pattern.strength < config.found_at || pattern.bytes_on_beat < config.found_on_beat {
+            let pattern = pattern.filter(|pattern| {
+                pattern.strength >= config.suspected_at && pattern.bytes_on_beat >= config.found_on_beat
+            })?;
+            if pattern.strength < config.found_at
+                && !self.is_seen_again(now, config.window, pattern.frame_rate)
+            {
                 return None;
             }
             self.pattern = Some(pattern);
+            self.suspicion = None;
             self.kept = Some(now);
             return Some(Change::Found(pattern));
         };
@@ -182,5 +196,20 @@ impl Watched {
             return Some(Change::Lost);
         }
         None
+    }
+
+    /// A weak rhythm of `rate` is seen at `now`: whether the same was seen a window ago. If not it is remembered.
+    fn is_seen_again(&mut self, now: Instant, window: Span, rate: f64) -> bool {
+        let Some((then, remembered)) = self.suspicion else {
+            self.suspicion = Some((now, rate));
+            return false;
+        };
+        let age = now.since(then);
+        if age > window * SUSPICION_WINDOWS || (rate - remembered).abs() > SAME_RATE * rate {
+            // Another one, or one that has not been seen since: chance, so far.
+            self.suspicion = Some((now, rate));
+            return false;
+        }
+        age >= window
     }
 }

@@ -20,13 +20,17 @@ pub struct ClassifierConfig {
     pub least_frame_rate: f64,
     /// The greatest frame rate, in frames a second: 150. 6 to 250, and above the least one.
     pub most_frame_rate: f64,
-    /// The least strength of a rhythm (Z² over two harmonics, see [`super::Pattern::strength`]) with which a flow is found.
+    /// The least strength of a rhythm (Z² over two harmonics, see [`super::Pattern::strength`]) with which a flow is found at once: 100.
     /// 10 to 10 000.
     pub found_at: f64,
+    /// A weaker rhythm counts if the flow shows the same one again a window later, in packets that have not been looked at before: 60.
+    /// A clock does so, chance hardly ever; and an elephant is looked at thousands of times in an hour. 10 to [`ClassifierConfig::found_at`].
+    pub suspected_at: f64,
     /// The least share of the bytes that come in bursts on the beat with which a flow is found. A quarter of the beat is "on" it, so
     /// a quarter is what chance gives. 0 to 1.
     pub found_on_beat: f64,
-    /// Below this strength a found flow has no rhythm any more. 0 to [`ClassifierConfig::found_at`].
+    /// Below this strength a found flow has no rhythm any more: 30. Chance rarely reaches it. 0 to
+    /// [`ClassifierConfig::suspected_at`].
     pub lost_at: f64,
     /// A found flow is lost when it had no rhythm, or less than half of the least rate, or was silent for so long: 5 s.
     /// 100 ms to 10 min.
@@ -44,9 +48,10 @@ impl Default for ClassifierConfig {
             least_rate: BitRate::from_mbps(4),
             least_frame_rate: 20.0,
             most_frame_rate: 150.0,
-            found_at: 60.0,
+            found_at: 100.0,
+            suspected_at: 60.0,
             found_on_beat: 0.4,
-            lost_at: 20.0,
+            lost_at: 30.0,
             hold: Span::from_secs(5),
             flows: 256,
         }
@@ -81,12 +86,19 @@ impl ClassifierConfig {
         check((10.0..=10_000.0).contains(&found), "classifier.found-at", &found, "10 to 10000")?;
         let share = self.found_on_beat;
         check((0.0..=1.0).contains(&share), "classifier.found-on-beat", &share, "0 to 1")?;
+        let suspected = self.suspected_at;
+        check(
+            (10.0..=found).contains(&suspected),
+            "classifier.suspected-at",
+            &suspected,
+            "10 to the value of classifier.found-at",
+        )?;
         let lost = self.lost_at;
         check(
-            (0.0..=found).contains(&lost),
+            (0.0..=suspected).contains(&lost),
             "classifier.lost-at",
             &lost,
-            "0 to the value of classifier.found-at",
+            "0 to the value of classifier.suspected-at",
         )?;
         let hold = (Span::from_millis(100)..=Span::from_secs(600)).contains(&self.hold);
         check(hold, "classifier.hold", &self.hold, "100 ms to 10 min")?;
@@ -110,6 +122,7 @@ mod tests {
             ClassifierConfig { least_frame_rate: 60.0, most_frame_rate: 60.0, ..usual },
             ClassifierConfig { found_at: f64::INFINITY, ..usual },
             ClassifierConfig { found_on_beat: 1.1, ..usual },
+            ClassifierConfig { suspected_at: 101.0, ..usual },
             ClassifierConfig { lost_at: 61.0, ..usual },
             ClassifierConfig { hold: Span::ZERO, ..usual },
             ClassifierConfig { flows: 0, ..usual },
@@ -117,7 +130,10 @@ mod tests {
             assert!(wrong.check().is_err(), "{wrong:?}");
         }
         let sentence = ClassifierConfig { lost_at: 61.0, ..usual }.check().expect_err("too much").to_string();
-        assert_eq!(sentence, "classifier.lost-at is 61; allowed is 0 to the value of classifier.found-at");
+        assert_eq!(
+            sentence,
+            "classifier.lost-at is 61; allowed is 0 to the value of classifier.suspected-at"
+        );
         assert!(toml::from_str::<ClassifierConfig>("windows = \"1 s\"").is_err());
     }
 }
