@@ -129,7 +129,7 @@ Examples:
   airbound run trace-vr --trace ../shared/traces/restaurant-wifi/trace1.log
   airbound run hello --pcap air.pcap             then: wireshark air.pcap
 
-A scheme names what fills its slots: a queue (fifo, codel, pie, fq-codel, linux, round-robin), a rate \
+A scheme names what fills its slots: a queue (fifo, codel, pie, fq-codel, linux, last-pq, round-robin), a rate \
 control (fixed, ideal, minstrel-ht), a sender (cubic, reno, bbr), joined by +. What is not named stays \
 as the scenario has it.
 

@@ -33,6 +33,7 @@ fn queues(criterion: &mut Criterion) {
         QueueConfig::Pie(Default::default()),
         QueueConfig::FqCodel(Default::default()),
         QueueConfig::FqCodelAirtime(Default::default()),
+        QueueConfig::LastPq(Default::default()),
     ];
     let mut group = criterion.benchmark_group("queue");
     group.throughput(Throughput::Elements(AGGREGATE as u64)).sample_size(20);

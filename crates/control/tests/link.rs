@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use airbound_control::link::{
     AckBitmap, Composed, Grant, Link, LinkConfig, LowerQueue, Returned, Room, TxReport,
 };
-use airbound_control::payload::{DropReason, Dropped, StationId};
-use airbound_control::queue::{AnyQueue, Backlog, QueueConfig};
+use airbound_control::payload::{DropReason, Dropped, FlowId, StationId};
+use airbound_control::queue::{AnyQueue, Backlog, Demand, QueueConfig};
 use airbound_control::rate::{
     AnyRate, Capabilities, FixedConfig, IdealConfig, LinkStats, MinstrelHtConfig, RateConfig,
 };
@@ -27,8 +27,10 @@ enum Op {
     Next { category: u8, micros: u16, grants: u8 },
     Report { which: u8, acknowledged: u64, transmissions: u8, airtime: Option<u16> },
     Received { station: u8, category: u8, micros: u16 },
+    Channel { busy: Option<f64>, own: Option<f64> },
     Signal { station: u8, decibels: i8 },
     Dictated { station: u8, kbps: u32 },
+    Demand { flow: u8, millis: u8, percentile: u8 },
     Pass { micros: u32 },
     GoBack { micros: u32 },
 }
@@ -289,7 +291,7 @@ impl Checked {
             ended: self.now,
             airtime,
             acknowledged,
-            boundaries_known: true,
+            boundaries_known: transmissions % 8 != 7,
             grant,
         };
         let mut returned = Returned::default();
@@ -344,15 +346,24 @@ impl Checked {
             }
             Op::Signal { station: of, decibels } => {
                 let snr = Some(Decibel::new(f64::from(decibels)));
-                let busy = Some(f64::from(decibels) / 60.0);
-                let stats = LinkStats { snr, busy, ..LinkStats::default() };
-                self.link.on_link_stats(self.now, station(of), &stats);
+                self.link.on_link_stats(self.now, station(of), &LinkStats { snr, ..LinkStats::default() });
+            }
+            Op::Channel { busy, own } => {
+                self.link.on_channel(self.now, busy, own);
+                // Whoever asks to be told has been told.
+                assert!(self.link.channel_deadline().is_none_or(|due| due > self.now || due == Instant::MAX));
             }
             Op::Dictated { station: of, kbps } => {
                 let rate = BitRate::from_kbps(u64::from(kbps));
                 self.dictated.insert(station(of), rate);
                 let stats = LinkStats { rate: Some(rate), ..LinkStats::default() };
                 self.link.on_link_stats(self.now, station(of), &stats);
+            }
+            Op::Demand { flow, millis, percentile } => {
+                let latency = Span::from_millis(u64::from(millis));
+                let demand = Demand::new(latency, f64::from(percentile)).ok();
+                // Refused, it changes nothing.
+                let _ = self.link.set_demand(self.now, FlowId(u32::from(flow % 8)), demand);
             }
             Op::Pass { micros } => self.now += Span::from_micros(u64::from(micros)),
             Op::GoBack { micros } => self.now = self.now - Span::from_micros(u64::from(micros)),
@@ -438,6 +449,9 @@ fn busy(seed: u32) -> impl Iterator<Item = Op> {
             },
             13 => Op::Pass { micros: other % 3_000 },
             14 if other % 8 == 0 => Op::GoBack { micros: value % 10_000 },
+            14 if other % 8 == 2 => {
+                Op::Demand { flow: other as u8, millis: (value >> 8) as u8, percentile: (value % 101) as u8 }
+            }
             14 if other % 8 == 1 => Op::Dictated { station, kbps: value % 400_000 },
             14 => Op::Signal { station, decibels: (other % 50) as i8 },
             _ => Op::Received { station, category, micros: other as u16 },
@@ -514,5 +528,13 @@ fn linux_keeps_the_promises_of_a_link() {
     check!(
         "kind = \"linux\"\npackets = 260\nflows = 4\ninterval = \"20 ms\"",
         "kind = \"linux\"\ncharge-estimates = true\nairtime-queue-limit = { low = \"1 ms\", high = \"2 ms\" }",
+    );
+}
+
+#[test]
+fn last_pq_keeps_the_promises_of_a_link() {
+    check!(
+        "kind = \"last-pq\"\nlinux = { packets = 260, flows = 4, interval = \"20 ms\", airtime-queue-limit = false }",
+        "kind = \"last-pq\"\nfill = true\nchoice = \"slack\"\nlinux = { charge-estimates = true }",
     );
 }

@@ -137,8 +137,7 @@ fn the_queue_is_told_rate_longest_aggregate_and_channel() {
     assert_eq!(size(&link), ((2, 95), 2));
     let due = link.channel_deadline().expect("packets wait");
     assert_eq!(due, NOW + Span::from_millis(100));
-    let heard = LinkStats { busy: Some(0.5), own: Some(0.25), ..LinkStats::default() };
-    link.on_link_stats(due, StationId(1), &heard);
+    link.on_channel(due, Some(0.5), Some(0.25));
     assert_eq!(link.channel_deadline(), Some(due + Span::from_millis(100)));
 }
 

@@ -1,7 +1,7 @@
 //! Every queue, driven by any order of calls: packets are conserved, the backlog is exact, and nothing is lost.
 
 use airbound_control::payload::{Dropped, FlowId, PlainPacket, StationId};
-use airbound_control::queue::{AnyQueue, Direction, Queue, QueueConfig, Readiness};
+use airbound_control::queue::{AnyQueue, Demand, Direction, Queue, QueueConfig, Readiness};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use bolero::TypeGenerator;
@@ -17,6 +17,7 @@ enum Op {
     Throughput { station: u8, kbps: u32 },
     Rate { station: u8, kbps: u32, mpdus: u16 },
     Channel { busy: Option<f64>, own: Option<f64> },
+    Demand { flow: u8, millis: u8, percentile: u8 },
     Pass { micros: u32 },
     GoBack { micros: u32 },
 }
@@ -42,6 +43,8 @@ struct Checked {
     /// Airtime that was handed down and not returned.
     below: [[Span; 4]; 8],
     dropped: Vec<Dropped<PlainPacket>>,
+    /// Who was served, with which packet, and what was dropped on the way.
+    log: Vec<(Option<StationId>, Option<usize>, usize)>,
 }
 
 impl Checked {
@@ -57,6 +60,7 @@ impl Checked {
             by_category: [0; 4],
             below: [[Span::ZERO; 4]; 8],
             dropped: Vec::new(),
+            log: Vec::new(),
         }
     }
 
@@ -92,7 +96,9 @@ impl Checked {
 
     /// Serves one aggregate; returns how many packets left.
     fn serve(&mut self, category: Category, most: usize) -> Option<usize> {
-        let station = self.queue.select(self.now, category)?;
+        let station = self.queue.select(self.now, category);
+        self.log.push((station, None, 0));
+        let station = station?;
         let before = self.packets;
         for _ in 0..most {
             if !self.dequeue(station, category) {
@@ -104,6 +110,7 @@ impl Checked {
 
     fn dequeue(&mut self, station: StationId, category: Category) -> bool {
         let packet = self.queue.dequeue(self.now, station, category, &mut self.dropped);
+        self.log.push((None, packet.as_ref().map(|packet| packet.number), self.dropped.len()));
         if let Some(packet) = &packet {
             assert_eq!((packet.station, packet.category), (station, category));
             self.sent += 1;
@@ -158,6 +165,12 @@ impl Checked {
                 self.queue.on_rate(now, station(to), BitRate::from_kbps(u64::from(kbps)), mpdus);
             }
             Op::Channel { busy, own } => self.queue.on_channel(now, busy, own),
+            Op::Demand { flow, millis, percentile } => {
+                let latency = Span::from_millis(u64::from(millis));
+                let demand = Demand::new(latency, f64::from(percentile)).ok();
+                // Refused, it changes nothing.
+                let _ = self.queue.set_demand(now, FlowId(u32::from(flow % 16)), demand);
+            }
             Op::Pass { micros } => self.now += Span::from_micros(u64::from(micros)),
             Op::GoBack { micros } => self.now = self.now - Span::from_micros(u64::from(micros)),
         }
@@ -285,4 +298,30 @@ fn fq_codel_airtime_keeps_its_promises() {
         "kind = \"fq-codel-airtime\"\npackets = 60\nflows = 4\ninterval = \"20 ms\"",
         "kind = \"linux\"\nmemory = \"100 kB\"\ncharge-estimates = true",
     );
+}
+
+#[test]
+fn last_pq_keeps_its_promises() {
+    check!(
+        "kind = \"last-pq\"\nlinux = { packets = 60, flows = 4, interval = \"20 ms\" }",
+        "kind = \"last-pq\"\nfill = true\nchoice = \"slack\"\nlinux = { airtime-queue-limit = false }",
+    );
+}
+
+#[test]
+fn without_demands_last_pq_is_linux() {
+    bolero::check!().with_type::<Vec<Op>>().for_each(|ops| {
+        let run = |config: &str| {
+            let mut checked = Checked::new(config);
+            for op in ops.iter().filter(|op| !matches!(op, Op::Demand { .. })) {
+                checked.apply(op);
+            }
+            checked.drain();
+            checked.log
+        };
+        for keys in ["packets = 60, flows = 4", "airtime-queue-limit = false", "charge-estimates = true"] {
+            let linux = format!("kind = \"linux\"\n{}", keys.replace(", ", "\n"));
+            assert_eq!(run(&linux), run(&format!("kind = \"last-pq\"\nlinux = {{ {keys} }}")));
+        }
+    });
 }

@@ -141,12 +141,13 @@ impl LatencyHistogram {
     }
 }
 
-/// The distributions of one flow: its latency, each stage of it, and for video that of whole frames.
+/// The distributions of one flow: its latency, each stage of it, for video that of whole frames, for TCP the round trips.
 #[derive(Debug, Clone)]
 pub struct FlowLatency {
     latency: LatencyHistogram,
     stages: [LatencyHistogram; 6],
     frames: Option<LatencyHistogram>,
+    round_trips: Option<LatencyHistogram>,
 }
 
 impl FlowLatency {
@@ -157,6 +158,7 @@ impl FlowLatency {
             latency: LatencyHistogram::new(Resolution::Fine),
             stages: std::array::from_fn(|_| LatencyHistogram::new(Resolution::Coarse)),
             frames: None,
+            round_trips: None,
         }
     }
 
@@ -172,6 +174,11 @@ impl FlowLatency {
     /// Adds a delivered video frame.
     pub fn record_frame(&mut self, latency: Span) {
         self.frames.get_or_insert_with(|| LatencyHistogram::new(Resolution::Fine)).record(latency);
+    }
+
+    /// Adds a round trip that the flow's sender measured.
+    pub fn record_round_trip(&mut self, round_trip: Span) {
+        self.round_trips.get_or_insert_with(|| LatencyHistogram::new(Resolution::Fine)).record(round_trip);
     }
 
     /// Latency of packets.
@@ -192,12 +199,19 @@ impl FlowLatency {
         self.frames.as_ref()
     }
 
+    /// Round trips, `None` if none was measured.
+    #[must_use]
+    pub const fn round_trips(&self) -> Option<&LatencyHistogram> {
+        self.round_trips.as_ref()
+    }
+
     /// The rows of `distributions.parquet` for flow number `flow`.
     pub fn rows(&self, flow: u32) -> impl Iterator<Item = DistributionRow> + '_ {
         let stages = Stage::ALL.iter().map(|stage| (Component::Stage(*stage), self.stage(*stage)));
         std::iter::once((Component::Latency, &self.latency))
             .chain(stages)
             .chain(self.frames.iter().map(|frames| (Component::Frame, frames)))
+            .chain(self.round_trips.iter().map(|round_trips| (Component::RoundTrip, round_trips)))
             .flat_map(move |(component, histogram)| {
                 let mean = histogram.mean().unwrap_or(Span::ZERO);
                 histogram.buckets().map(move |(low, high, count)| DistributionRow {

@@ -201,11 +201,13 @@ pub enum Component {
     Stage(Stage),
     /// The latency of whole video frames.
     Frame,
+    /// Round trips that a TCP sender measured.
+    RoundTrip,
 }
 
 impl Component {
     /// All components; the position is the number in the file.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Latency,
         Self::Stage(Stage::Wired),
         Self::Stage(Stage::Queueing),
@@ -214,6 +216,7 @@ impl Component {
         Self::Stage(Stage::Retries),
         Self::Stage(Stage::Reordering),
         Self::Frame,
+        Self::RoundTrip,
     ];
 
     /// The name used in metadata and reports.
@@ -223,6 +226,7 @@ impl Component {
             Self::Latency => "latency",
             Self::Stage(stage) => stage.name(),
             Self::Frame => "frame",
+            Self::RoundTrip => "round_trip",
         }
     }
 
@@ -233,6 +237,7 @@ impl Component {
             Self::Latency => 0,
             Self::Stage(stage) => 1 + stage as u8,
             Self::Frame => 7,
+            Self::RoundTrip => 8,
         }
     }
 }

@@ -99,9 +99,32 @@ pub struct FlowSummary {
     /// Video only: fraction of the time in which playback stood still.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::optional")]
     pub stall_rate: Option<f64>,
+    /// Only where a latency is demanded of it: whether the demand was met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demand: Option<DemandSummary>,
     /// Only where the queue protected a flow that nobody named: since when, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<FoundSummary>,
+}
+
+/// A latency demand, and what became of it. The latency is that of Wi-Fi alone: from entering the queue of the transmitter to the
+/// acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DemandSummary {
+    /// The latency that was demanded last.
+    #[serde(with = "number")]
+    pub latency_ms: f64,
+    /// Of which percentile, in percent.
+    #[serde(with = "number")]
+    pub percentile: f64,
+    /// That percentile of the packets that were acknowledged since then; null if there were none.
+    #[serde(with = "number::optional")]
+    pub measured_ms: Option<f64>,
+    /// Share of the seconds, of those with acknowledged packets, in which the percentile kept to the demand of the time; null if
+    /// there were none.
+    #[serde(with = "number::optional")]
+    pub met_share: Option<f64>,
 }
 
 /// A flow that a queue chose to protect by itself.

@@ -1,6 +1,6 @@
 //! Several runs side by side: schemes, each with one or more seeds.
 
-use airbound_record::{FlowSummary, LatencyStats, Summary};
+use airbound_record::{DemandSummary, FlowSummary, LatencyStats, Summary};
 
 use crate::error::ReportError;
 use crate::grid::{Grid, NOTHING, Spread, change, spread};
@@ -132,8 +132,13 @@ impl Comparison {
     #[must_use]
     pub fn headline(&self) -> Grid {
         let video = self.any(&self.focus, |flow| flow.fps);
+        // Who watches video cares for frames; of a transfer the round trip is what others report.
+        let round_trips = !video && self.any(&self.focus, |flow| flow.rtt_ms.and_then(|rtt| rtt.p50));
         let mut columns = vec!["scheme", "goodput Mb/s"];
         columns.extend(LATENCIES.map(|(name, _)| name));
+        if round_trips {
+            columns.extend(["RTT p50 ms", "RTT p95 ms"]);
+        }
         columns.push("loss %");
         if video {
             columns.push("FPS");
@@ -145,6 +150,10 @@ impl Comparison {
                 |value: &dyn Fn(&FlowSummary) -> Option<f64>| spread(scheme.flow_spread(&self.focus, value));
             let mut row = vec![self.labelled(scheme).into(), flow(&|flow| Some(flow.goodput_mbps))];
             row.extend(LATENCIES.iter().map(|(_, latency)| flow(&|flow| latency(&flow.latency_ms))));
+            if round_trips {
+                row.push(flow(&|flow| flow.rtt_ms.and_then(|rtt| rtt.p50)));
+                row.push(flow(&|flow| flow.rtt_ms.and_then(|rtt| rtt.p95)));
+            }
             row.push(flow(&|flow| flow.loss_rate.map(|rate| 100.0 * rate)));
             if video {
                 row.push(flow(&|flow| flow.fps));
@@ -190,6 +199,36 @@ impl Comparison {
         }
         grid.note = self.seed_note();
         Some(grid)
+    }
+
+    /// The latency demands, and what became of them under each scheme; `None` where nothing is demanded.
+    #[must_use]
+    pub fn demands(&self) -> Option<Grid> {
+        let mut grid = Grid::new(
+            "Latency demands, from entering the queue to the acknowledgement",
+            &["flow", "scheme", "percentile", "demanded ms", "measured ms", "seconds in which it was met %"],
+            2,
+        );
+        for name in self.flow_names() {
+            if !self.any(&name, |flow| flow.demand.map(|demand| demand.latency_ms)) {
+                continue;
+            }
+            for scheme in &self.schemes {
+                let cell = |value: &dyn Fn(&DemandSummary) -> Option<f64>| {
+                    spread(scheme.flow_spread(&name, |flow: &FlowSummary| value(&flow.demand?)))
+                };
+                grid.rows.push(vec![
+                    name.clone().into(),
+                    self.labelled(scheme).into(),
+                    cell(&|demand| Some(demand.percentile)),
+                    cell(&|demand| Some(demand.latency_ms)),
+                    cell(&|demand| demand.measured_ms),
+                    cell(&|demand| demand.met_share.map(|share| 100.0 * share)),
+                ]);
+            }
+        }
+        grid.note = self.seed_note();
+        (!grid.rows.is_empty()).then_some(grid)
     }
 
     /// Every flow under every scheme.
@@ -321,6 +360,7 @@ impl Comparison {
         if self.schemes.len() == 1 && self.flow_names().len() > 1 {
             grids.push(self.every_flow());
         }
+        grids.extend(self.demands());
         grids.extend(self.costs());
         grids.iter().map(|grid| grid.to_text(width)).collect::<Vec<_>>().join("\n")
     }

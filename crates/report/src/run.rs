@@ -1,10 +1,11 @@
 //! One run as a report needs it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use airbound_record::{
-    Component, DistributionRow, FlowLatency, PacketRow, Performance, RunFolder, RunInfo, SeriesRow, Split,
-    Stage, Summary, TableReader,
+    Component, DistributionRow, FlowLatency, HopRow, PacketRow, Performance, RunFolder, RunInfo, SeriesRow,
+    Split, Stage, Summary, TableReader,
 };
 use airbound_units::Span;
 
@@ -60,7 +61,8 @@ impl Run {
             run.note_scheme(table.info());
             run.distributions = table.collect::<Result<_, _>>()?;
         } else if let Some(path) = folder.existing("packets.parquet") {
-            run.distributions = run.distributions_of(&path)?;
+            let hops = folder.existing("hops.parquet");
+            run.distributions = run.distributions_of(&path, hops.as_deref())?;
         }
         Ok(run)
     }
@@ -71,14 +73,21 @@ impl Run {
         }
     }
 
-    fn distributions_of(&mut self, path: &Path) -> Result<Vec<DistributionRow>, ReportError> {
+    fn distributions_of(
+        &mut self,
+        path: &Path,
+        hops: Option<&Path>,
+    ) -> Result<Vec<DistributionRow>, ReportError> {
         let table = TableReader::<PacketRow>::open(path)?;
         self.note_scheme(table.info());
+        // What relays passed on has its earlier hops elsewhere.
+        let mut hops = hops.map_or_else(|| Ok(BTreeMap::new()), hops_by_packet)?;
         let mut flows: Vec<FlowLatency> = self.summary.flows.iter().map(|_| FlowLatency::new()).collect();
         for row in table {
             let row = row?;
             let flow = usize::try_from(row.flow).ok().and_then(|flow| flows.get_mut(flow));
-            if let (Some(flow), Some(split)) = (flow, Split::of(&row)) {
+            let before = hops.remove(&row.packet).unwrap_or_default();
+            if let (Some(flow), Some(split)) = (flow, Split::over(&before, &row)) {
                 flow.record(&split);
             }
         }
@@ -128,4 +137,14 @@ impl Run {
         let number = self.number(flow);
         self.series.iter().filter(move |row| Some(row.flow) == number)
     }
+}
+
+/// The hops of each packet that ended at relays, in order.
+fn hops_by_packet(path: &Path) -> Result<BTreeMap<u64, Vec<HopRow>>, ReportError> {
+    let mut hops = BTreeMap::<u64, Vec<HopRow>>::new();
+    for hop in TableReader::<HopRow>::open(path)? {
+        let hop = hop?;
+        hops.entry(hop.packet).or_default().push(hop);
+    }
+    Ok(hops)
 }

@@ -210,16 +210,19 @@ pub fn validation_grid(title: &str, rows: &[ValidationRow]) -> Grid {
             value(row.measured),
             difference,
             row.tolerance.map_or(NOTHING.to_owned(), Tolerance::text),
-            row.verdict.text().to_owned(),
+            if row.tolerance.is_none() { NOTHING.to_owned() } else { row.verdict.text().to_owned() },
             note,
         ];
         grid.rows.push(cells.into_iter().map(Into::into).collect());
     }
-    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    // A row without a tolerance only informs.
+    let judged = || rows.iter().filter(|row| row.tolerance.is_some());
+    let count = |verdict| judged().filter(|row| row.verdict == verdict).count();
     let outside = rows.iter().filter(|row| row.within() == Some(false)).count();
     grid.note = format!(
-        "{} rows: {} match, {} trend, {} differ, {} not run; {outside} outside their tolerance.",
+        "{} rows: {} inform; {} match, {} trend, {} differ, {} not run; {outside} outside their tolerance.",
         rows.len(),
+        rows.len() - judged().count(),
         count(Verdict::Match),
         count(Verdict::Trend),
         count(Verdict::Differs),

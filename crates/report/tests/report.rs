@@ -106,6 +106,20 @@ fn costs_are_counted_against_the_same_seed_of_the_default_scheme() {
 }
 
 #[test]
+fn demands_stand_beside_what_was_measured() {
+    let demands = comparison().demands().unwrap();
+    // One flow has one, under each scheme.
+    assert!(demands.rows.len() > 1 && demands.rows.iter().all(|row| row[0].text == "vr"));
+    for row in &demands.rows {
+        let texts: Vec<&str> = row.iter().map(|cell| cell.text.as_str()).collect();
+        assert!(
+            texts[2].starts_with("95") && texts[3].starts_with("20") && texts[5].starts_with("90"),
+            "{texts:?}"
+        );
+    }
+}
+
+#[test]
 fn nothing_to_show_is_no_reason_to_crash() {
     assert!(matches!(Comparison::new(Vec::new(), None, None), Err(ReportError::NoRun)));
     let (_, run) = example::runs().remove(0);

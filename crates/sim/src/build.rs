@@ -319,13 +319,7 @@ impl Plan<'_> {
     }
 
     /// WQM follows the aggregates of its transmit path and looks as often as its rate control draws conclusions.
-    fn fit_wqm(
-        &self,
-        config: &mut WqmConfig,
-        slot: &scenario::Slot,
-        path: &Path,
-        rate: &RateConfig,
-    ) {
+    fn fit_wqm(&self, config: &mut WqmConfig, slot: &scenario::Slot, path: &Path, rate: &RateConfig) {
         let given = |key: &str| slot.parameters().contains_key(key);
         if !given("subframes") {
             let is_pipe = Medium::pipe(self.scenario).is_some();

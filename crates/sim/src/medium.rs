@@ -93,7 +93,7 @@ impl Medium {
             Quality::Snr(snr) => (snr, None),
             Quality::Phy(quality) => (FLAWLESS, Some(quality.rate)),
         };
-        LinkStats { snr: Some(snr), rate, ..LinkStats::default() }
+        LinkStats { snr: Some(snr), rate }
     }
 
     /// A link whose dictated rate changed since this was last asked, until there is none.

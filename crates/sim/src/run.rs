@@ -3,12 +3,13 @@
 use airbound_record::{DistributionRow, LatencyStats, RunInfo, Summary};
 use airbound_units::{Instant, Span};
 
-use crate::build::{BuildError, Plan};
+use crate::build::{BuildError, Plan, flow_id};
 use crate::engine::{Imbalance, Simulation};
 use crate::measure::{Nobody, Observer};
 use crate::scenario::{Scenario, Scheme};
 use crate::view::View;
 use airbound_control::payload::DropReason;
+use airbound_control::queue::{Protection, Queue};
 
 /// A run under way.
 pub struct Run {
@@ -92,6 +93,14 @@ impl Run {
     #[must_use]
     pub fn view(&self) -> View {
         View::of(&self.simulation)
+    }
+
+    /// How the protection of a flow fares, by its number in the scenario; `None` without a demand, or where the queue that decides
+    /// over the flow's data protects nobody. Between two calls of [`Run::advance`] it shows the controller at work.
+    #[must_use]
+    pub fn protection(&self, flow: usize) -> Option<Protection> {
+        let nodes = self.simulation.parts.nodes.iter();
+        nodes.map(|node| node.link.queue()).find_map(|queue| queue.protection(flow_id(flow)))
     }
 
     /// Runs to the end, closes the books, and gives the observer back.

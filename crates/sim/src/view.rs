@@ -2,8 +2,9 @@
 
 use airbound_control::link::Link;
 use airbound_control::payload::FlowId;
-use airbound_control::queue::Backlog;
+use airbound_control::queue::{AnyQueue, Backlog};
 use airbound_control::sender::SenderMetrics;
+use airbound_wifi::edca::Category;
 
 use crate::engine::{ACCESS_POINT, Simulation};
 
@@ -12,6 +13,8 @@ use crate::engine::{ACCESS_POINT, Simulation};
 pub struct View {
     /// What waits in the access point's link, packets kept for retransmission included.
     pub backlog: Backlog,
+    /// How many best-effort packets the access point's queue may hold, where a controller sizes it.
+    pub buffer_size: Option<usize>,
     /// TCP senders, by the flow whose data they send.
     pub senders: Vec<(FlowId, SenderMetrics)>,
 }
@@ -21,6 +24,11 @@ impl View {
         let parts = &simulation.parts;
         let senders =
             parts.connections.iter().map(|connection| (connection.data, connection.sender.metrics()));
-        Self { backlog: parts.nodes[ACCESS_POINT.index()].link.backlog(), senders: senders.collect() }
+        let link = &parts.nodes[ACCESS_POINT.index()].link;
+        let buffer_size = match link.queue() {
+            AnyQueue::Wqm(queue) => Some(queue.buffer_size(Category::Be).packets()),
+            _ => None,
+        };
+        Self { backlog: link.backlog(), buffer_size, senders: senders.collect() }
     }
 }

@@ -7,7 +7,7 @@ use airbound_sim::Run;
 use airbound_sim::scenario::Scenario;
 use airbound_units::{Instant, Span};
 
-/// Everything that draws: fading, interference, losses on the wire, contention, TCP, frames of random size.
+/// Everything that draws: fading, interference, relays, losses on the wire, contention, TCP, frames of random size.
 fn lively(queue: &str, seed: u64) -> Scenario {
     simulate::scenario(&format!(
         "seed = {seed}\nduration = \"1500 ms\"\nwarm-up = \"200 ms\"\n[air]\nstandard = \"ht\"\nwidth = \"40 MHz\"\n\
@@ -15,11 +15,13 @@ fn lively(queue: &str, seed: u64) -> Scenario {
          [wire]\nloss = 0.001\njitter = \"2 ms\"\n\
          [[station]]\nname = \"near\"\nchannel = {{ kind = \"log-distance\", distance = \"5 m\", shadowing = \"3 dB\", fading = \"rayleigh\" }}\n\
          [[station]]\nname = \"far\"\nchannel = {{ kind = \"log-distance\", distance = \"20 m\", fading = {{ kind = \"rician\", speed = \"1 m/s\" }} }}\n\
+         [[station]]\nname = \"behind\"\nvia = \"near\"\nchannel = {{ kind = \"log-distance\", distance = \"7 m\", fading = \"rayleigh\" }}\n\
          [[flow]]\nname = \"vr\"\nkind = \"vr\"\nstation = \"near\"\nsize-law = \"lognormal(0.3)\"\n\
          [[flow]]\nname = \"call\"\nkind = \"voip\"\nstation = \"far\"\n\
          [[flow]]\nname = \"download\"\nkind = \"tcp\"\nstation = \"far\"\n\
          [[flow]]\nname = \"pages\"\nkind = \"tcp-short\"\nstation = \"near\"\ninterval = \"100 ms\"\n\
          [[flow]]\nname = \"upload\"\nkind = \"poisson\"\nstation = \"far\"\ndirection = \"up\"\nrate = \"3 Mbit/s\"\n\
+         [[flow]]\nname = \"relayed\"\nkind = \"tcp-short\"\nstation = \"behind\"\ninterval = \"100 ms\"\n\
          [[neighbour]]\nname = \"n\"\nload = \"5 Mbit/s\"\n\
          [[interference]]\nname = \"i\"\n"
     ))

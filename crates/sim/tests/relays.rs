@@ -199,3 +199,27 @@ fn a_relay_queues_as_the_access_point_does() {
         assert!(at_relay > 50 && drops[reason] > 50, "{drops:?}, {at_relay} at the relay");
     }
 }
+
+#[test]
+fn a_relay_charges_what_it_receives_if_its_path_does() {
+    // Two stations behind a relay are sent as much; one of them also sends, which takes air of its own.
+    let goodputs = |charged: bool| {
+        let mut text = chain(1, "\"linux\"").replace("\"2 s\"", "\"5 s\"").replace(
+            "preset = \"direct\"\n",
+            &format!("preset = \"direct\"\n[access-point.path]\ncharge-received-airtime = {charged}\n"),
+        );
+        for name in ["talks", "listens"] {
+            text += &format!(
+                "[[station]]\nname = \"{name}\"\nvia = \"s1\"\nrate = \"HT20 MCS0 1SS LGI\"\n\
+                 [[flow]]\nname = \"{name}\"\nkind = \"cbr\"\nstation = \"{name}\"\nrate = \"8 Mbit/s\"\n"
+            );
+        }
+        text += "[[flow]]\nname = \"up\"\nkind = \"cbr\"\nstation = \"talks\"\ndirection = \"up\"\nrate = \"1 Mbit/s\"\n";
+        let outcome = run(&text);
+        (flow(&outcome, "talks").goodput_mbps, flow(&outcome, "listens").goodput_mbps)
+    };
+    let (talks, listens) = goodputs(false);
+    assert_within(talks, listens, 0.1, "downlink of the one that also sends, not charged");
+    let (talks, listens) = goodputs(true);
+    assert!(talks < 0.8 * listens, "charged: {talks} and {listens} Mbit/s");
+}

@@ -163,12 +163,10 @@ fn members_of_groups_share_a_relay_or_have_one_each() {
 
 #[test]
 fn presets_of_later_issues_name_those_that_are_there() {
-    for preset in ["openwifi"] {
-        check(
-            &format!("{GOOD}[access-point]\npreset = \"{preset}\"\n"),
-            &["test.toml:12:", preset, "not available yet", "mac80211", "ath9k-fq", "ath9k-2014", "direct"],
-        );
-    }
+    check(
+        &format!("{GOOD}[access-point]\npreset = \"openwifi\"\n"),
+        &["test.toml:12:", "openwifi", "not available yet", "mac80211", "ath9k-fq", "ath9k-2014", "direct"],
+    );
 }
 
 #[test]
@@ -263,6 +261,41 @@ fn wrong_overrides_say_so() {
     trace.trace("x.log");
     let error = Scenario::parse(GOOD, "test.toml", &trace).unwrap_err().to_string();
     assert!(error.starts_with("--trace x.log: has no effect"), "{error}");
+}
+
+#[test]
+fn demands_are_checked() {
+    let demand = |value: &str| with("rate =", &format!("demand = {value}\nrate ="));
+    for good in ["\"2 ms\"", "\"none\"", "{ latency = \"20 ms\" }", "[[\"1 s\", \"none\"]]"] {
+        Scenario::parse(&demand(good), "test.toml", &Overrides::none()).unwrap();
+    }
+    let place = "test.toml:10: flow.stream.demand";
+    check(&demand("20"), &[place, "is the number 20", "allowed are a time such as \"20 ms\""]);
+    check(&demand("\"20\""), &[place, "unit"]);
+    // Twice the guard interval, where the thresholds of LAST-PQ's controller meet.
+    check(&demand("\"1999 us\""), &[place, "is 1.999 ms; allowed is 2 ms to 10 s"]);
+    check(&demand("\"11 s\""), &[place, "is 11 s; allowed is 2 ms to 10 s"]);
+    check(&demand("{ percentile = 95 }"), &[place, "has no latency"]);
+    check(&demand("{ latency = \"20 ms\", percent = 95 }"), &[place, "unknown key percent"]);
+    let percentile = |value: &str| demand(&format!("{{ latency = \"20 ms\", percentile = {value} }}"));
+    check(&percentile("0"), &[place, "demand.percentile is 0; allowed is more than 0, up to 100"]);
+    check(&percentile("\"95\""), &[place, "has the percentile the text \"95\""]);
+    check(&demand("[]"), &[place, "has 0 items"]);
+    check(&demand("[\"20 ms\"]"), &[place, "has an item that is no pair"]);
+    check(&demand("[[\"0 s\"]]"), &[place, "has an item with 1 values"]);
+    let steps = "[[\"2 s\", \"20 ms\"], [\"2 s\", \"none\"]]";
+    check(&demand(steps), &[place, "has the time 2 s after a later or equal one"]);
+    // A scheme of its own may work with less, or with more only.
+    let guarded = demand("\"5 ms\"")
+        + "[scheme]\nqueue = { kind = \"last-pq\", delay = { guard-interval = \"4 ms\" } }";
+    check(&guarded, &[place, "is 5 ms; allowed is 8 ms to 10 s"]);
+    let upwards = with("rate =", "direction = \"up\"\ndemand = \"20 ms\"\nrate =");
+    check(
+        &upwards,
+        &["test.toml:11: flow.stream.demand", "the stations' queue fifo", "uplink.queue = \"last-pq\""],
+    );
+    let queue = with("[air]", "[scheme]\nqueue = { kind = \"last-pq\", drain = { guard = \"2 s\" } }\n[air]");
+    check(&queue, &["test.toml:3: scheme.queue", "drain.guard is 2 s; allowed is 0 ms to 1 s"]);
 }
 
 #[test]

@@ -68,6 +68,34 @@ fn traffic() -> impl Strategy<Value = String> {
     ]
 }
 
+fn demand() -> impl Strategy<Value = String> {
+    let one = || {
+        prop_oneof![
+            Just("\"none\"".to_owned()),
+            (2u32..10_000).prop_map(|latency| format!("\"{latency} ms\"")),
+            (2_000u32..90_000, 1u32..=300).prop_map(|(latency, part)| format!(
+                "{{ latency = \"{latency} us\", percentile = {} }}",
+                f64::from(part) / 3.0
+            )),
+        ]
+    };
+    prop_oneof![
+        Just(String::new()),
+        one().prop_map(|demand| format!("demand = {demand}")),
+        proptest::collection::vec((1u32..500, one()), 1..4).prop_map(|steps| {
+            let mut time = 0;
+            let steps: Vec<String> = steps
+                .iter()
+                .map(|(later, demand)| {
+                    time += later;
+                    format!("[\"{} ms\", {demand}]", time - 1)
+                })
+                .collect();
+            format!("demand = [{}]", steps.join(", "))
+        }),
+    ]
+}
+
 fn scenario_text() -> impl Strategy<Value = String> {
     let head = (span(), span(), any::<u32>(), prop_oneof![Just("ht"), Just("vht"), Just("he")]);
     let preset = prop_oneof![Just("mac80211"), Just("ath9k-fq"), Just("direct")];
@@ -83,7 +111,7 @@ fn scenario_text() -> impl Strategy<Value = String> {
         preset,
         proptest::collection::vec((channel(), 0usize..4, any::<bool>()), 1..4),
         prop_oneof![Just("{ kind = \"fifo\", limit = { packets = 77 } }"), Just("\"scheme\""), Just("\"linux\"")],
-        proptest::collection::vec((traffic(), 0usize..3, span()), 1..5),
+        proptest::collection::vec((traffic(), 0usize..3, span(), demand()), 1..5),
         extras,
     )
         .prop_map(|((duration, window, seed, standard), preset, stations, queue, flows, extras)| {
@@ -103,11 +131,11 @@ fn scenario_text() -> impl Strategy<Value = String> {
                     "[[station]]\nname = \"s{index}\"\ncount = {count}\n{via}channel = {{ {channel} }}\n"
                 );
             }
-            for (index, (traffic, count, stagger)) in flows.iter().enumerate() {
+            for (index, (traffic, count, stagger, demand)) in flows.iter().enumerate() {
                 let count = count + usize::from(index == 0);
                 let station = if index == 0 { 0 } else { index % stations.len() };
                 text += &format!(
-                    "[[flow]]\nname = \"f{index}\"\nstation = \"s{station}\"\ncount = {count}\nstagger = \"{stagger}\"\n{traffic}\n"
+                    "[[flow]]\nname = \"f{index}\"\nstation = \"s{station}\"\ncount = {count}\nstagger = \"{stagger}\"\n{demand}\n{traffic}\n"
                 );
             }
             text + &extras

@@ -107,18 +107,24 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     Ok(rows_of(&outcomes.iter().collect::<Vec<_>>(), effort))
 }
 
-/// All rows from the outcomes of [`trials`], in the same order.
+/// All rows from the outcomes of [`trials`], in the same order: those of the main variant, which judge, then the others.
 pub(crate) fn rows_of(outcomes: &[&Outcome], effort: Effort) -> Vec<ValidationRow> {
+    by_variant(outcomes, effort).into_iter().flat_map(|(_, rows)| rows).collect()
+}
+
+/// The rows of each variant under what it varies, the main one first.
+pub(crate) fn by_variant(outcomes: &[&Outcome], effort: Effort) -> Vec<(String, Vec<ValidationRow>)> {
     let runs = seeds(effort).count();
-    let mut rows = Vec::new();
-    for (variant, outcomes) in variants().zip(outcomes.chunks(runs * CASES.len())) {
+    let all = variants().zip(outcomes.chunks(runs * CASES.len()));
+    all.map(|(variant, outcomes)| {
         let figures = figures(outcomes, runs);
-        rows.extend(absolute(&figures, variant));
+        let mut rows = absolute(&figures, variant);
         if variant == Variant::MAIN {
             rows.extend(trends(&figures));
         }
-    }
-    rows
+        (variant.suffix(), rows)
+    })
+    .collect()
 }
 
 /// Each printed value beside ours; only the main variant is judged.

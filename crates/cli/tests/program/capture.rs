@@ -120,3 +120,54 @@ fn of_collisions_and_protection() {
         examine(&["vr-congested", "--set", "duration=300 ms", "--set", "warm-up=0 s"]);
     }
 }
+
+#[test]
+fn of_relays() {
+    if has_tshark() {
+        examine(&["multi-hop", "--set", "duration=50 ms", "--set", "warm-up=0 s"]);
+    }
+}
+
+/// The MAC header and what follows of each frame of a capture.
+fn frames(capture: &[u8]) -> Vec<&[u8]> {
+    let mut rest = &capture[24..];
+    let mut frames = Vec::new();
+    while let Some((header, behind)) = rest.split_at_checked(16) {
+        let captured = u32::from_le_bytes(header[8..12].try_into().expect("four bytes")) as usize;
+        let radiotap = usize::from(u16::from_le_bytes([behind[2], behind[3]]));
+        frames.push(&behind[radiotap..captured]);
+        rest = &behind[captured..];
+    }
+    frames
+}
+
+/// Each hop has its own transmitter and receiver; the packet in it keeps its ends.
+#[test]
+fn relays_have_addresses_of_their_own() {
+    let place = Place::new();
+    place.succeed(&[
+        "run",
+        "multi-hop",
+        "--set",
+        "duration=50 ms",
+        "--set",
+        "warm-up=0 s",
+        "--out",
+        "run",
+        "--pcap",
+        "air.pcap",
+        "--quiet",
+    ]);
+    let capture = place.bytes("air.pcap");
+    let mut seen = std::collections::BTreeSet::new();
+    for frame in frames(&capture).into_iter().filter(|frame| frame[0] == 0x88) {
+        let (receiver, transmitter) = (frame[9], frame[15]);
+        let ip = &frame[34..];
+        let downwards = frame[1] & 3 == 2;
+        assert_eq!(if downwards { &ip[16..20] } else { &ip[12..16] }, [10, 1, 0, 3]);
+        seen.insert((downwards, transmitter, receiver));
+    }
+    let down = [(true, 0, 1), (true, 1, 2), (true, 2, 3)];
+    let up = [(false, 1, 0), (false, 2, 1), (false, 3, 2)];
+    assert_eq!(seen, down.into_iter().chain(up).collect());
+}

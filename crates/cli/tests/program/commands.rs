@@ -157,6 +157,25 @@ fn explain_tells_one_packet() {
 }
 
 #[test]
+fn explain_follows_a_packet_over_relays() {
+    let place = Place::new();
+    place.succeed(&["run", "multi-hop", "--set", "duration=200 ms", "--set", "warm-up=0 s", "--out", "a"]);
+    let story = place.succeed(&["explain", "a", "--packet", "20", "--flow", "download"]);
+    for words in ["passed on by 2 relays", "queued at access-point", "queued at first", "queued at second"] {
+        assert!(story.contains(words), "{words} in {story}");
+    }
+    let value = place.json(&["explain", "a", "--packet", "20", "--flow", "download", "--json"]);
+    assert_eq!(value["hops"][0]["relay"], "first");
+    assert_eq!(value["hops"][1]["transmitter"], "first");
+    let stages = value["stages_ms"].as_object().expect("stages");
+    let sum: f64 = stages.values().filter_map(serde_json::Value::as_f64).sum();
+    assert!((sum - value["latency_ms"].as_f64().expect("a latency")).abs() < 1e-6);
+    // Without relays there is nothing to list.
+    place.succeed(&["run", "tiny.toml", "--out", "b"]);
+    assert!(place.path("a/hops.parquet").is_file() && !place.path("b/hops.parquet").exists());
+}
+
+#[test]
 fn demo_compares_and_reports() {
     let place = Place::new();
     let text = place.succeed(&["demo"]);

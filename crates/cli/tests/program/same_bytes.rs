@@ -10,7 +10,7 @@ fn depends_on_machine(name: &str) -> bool {
 #[test]
 fn whatever_the_number_of_jobs() {
     let place = Place::new();
-    let schemes = "fifo,codel,pie,fq-codel,linux,round-robin";
+    let schemes = "fifo,codel,pie,fq-codel,linux,last-pq,round-robin";
     for jobs in ["1", "2", "5"] {
         place.succeed(&[
             "compare",

@@ -474,9 +474,6 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
         self.rate.on_link_stats(now, station, stats);
-        if stats.busy.is_some() || stats.own.is_some() {
-            self.upper.on_channel(now, stats.busy, stats.own);
-        }
         let mut news = !self.station(station).told;
         if let Some(rate) = stats.rate {
             let estimate = AirtimeEstimate::dictated(self.rate.expected_rate(station), rate);
@@ -505,6 +502,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             Backlog { packets: upper.packets + lower.packets, bytes: upper.bytes + lower.bytes },
             |sum, kept| Backlog { packets: sum.packets + kept.packets, bytes: sum.bytes + kept.bytes },
         )
+    }
+
+    fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
+        self.upper.on_channel(now, busy, own);
     }
 
     fn channel_deadline(&self) -> Option<Instant> {

@@ -176,8 +176,11 @@ pub trait Link<P: Payload> {
     /// All that waits in the link, packets kept for retransmission included.
     fn backlog(&self) -> Backlog;
 
-    /// When the link wants to be told through [`Link::on_link_stats`], for any station, how busy the channel was; `None`: not as long as
-    /// nothing comes.
+    /// How the channel was used of late: the share of the time in which it was `busy` for any reason, and that of our `own`
+    /// transmissions with their acknowledgements, which is part of it; 0 to 1, `None` where the environment cannot tell.
+    fn on_channel(&mut self, _now: Instant, _busy: Option<f64>, _own: Option<f64>) {}
+
+    /// When the link wants [`Link::on_channel`] to be called, for the time up to then; `None`: not as long as nothing comes.
     fn channel_deadline(&self) -> Option<Instant> {
         None
     }

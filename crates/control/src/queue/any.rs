@@ -56,7 +56,7 @@ impl QueueConfig {
             Self::Pie(config) => AnyQueue::Pie(Pie::new(*config, seed)?),
             Self::FqCodel(config) => AnyQueue::FqCodel(FqCodel::new(*config)?),
             Self::FqCodelAirtime(config) => AnyQueue::FqCodelAirtime(FqCodelAirtime::new(*config)?),
-            Self::LastPq(config) => AnyQueue::LastPq(LastPq::new(*config)?),
+            Self::LastPq(config) => AnyQueue::LastPq(Box::new(LastPq::new(*config)?)),
             Self::RoundRobin(config) => AnyQueue::RoundRobin(RoundRobin::new(*config)?),
             Self::Wqm(config) => AnyQueue::Wqm(Wqm::new(*config)?),
         })
@@ -94,7 +94,7 @@ pub enum AnyQueue<P> {
     /// See [`FqCodelAirtime`].
     FqCodelAirtime(FqCodelAirtime<P>),
     /// See [`LastPq`].
-    LastPq(LastPq<P>),
+    LastPq(Box<LastPq<P>>),
     /// See [`RoundRobin`].
     RoundRobin(RoundRobin<P>),
     /// See [`Wqm`].
@@ -169,7 +169,7 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
     }
 
     fn expect_lower_queue(&mut self) {
-        each!(self, queue => Queue::<P>::expect_lower_queue(queue));
+        each!(self, queue => queue.expect_lower_queue());
     }
 
     fn on_granted(&mut self, now: Instant, grant: &Grant<P>) {

@@ -143,10 +143,6 @@ pub struct LinkStats {
     pub snr: Option<Decibel>,
     /// The rate at which data really goes out, where something else than the rate control decides it.
     pub rate: Option<BitRate>,
-    /// Share of the last measurement interval in which the channel was busy for any reason, own frames included, 0 to 1.
-    pub busy: Option<f64>,
-    /// Share of the last measurement interval in which our own frames occupied the channel, 0 to 1.
-    pub own: Option<f64>,
 }
 
 /// Chooses the rate chain of each transmission, for all stations of one transmitter.

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use airbound_control::ConfigError;
+use airbound_control::link::{Grant, TxReport};
 pub(crate) use airbound_control::payload::PlainPacket as Packet;
 use airbound_control::payload::{Dropped, FlowId, StationId};
-use airbound_control::queue::{AggregateBound, AnyQueue, Backlog, Direction, Queue, QueueConfig, Readiness};
+use airbound_control::queue::{
+    AggregateBound, AnyQueue, Backlog, Demand, Direction, Queue, QueueConfig, Readiness,
+};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
@@ -126,6 +130,22 @@ impl Queue<Packet> for Watched {
 
     fn channel_deadline(&self) -> Option<Instant> {
         self.queue.channel_deadline()
+    }
+
+    fn expect_lower_queue(&mut self) {
+        Queue::<Packet>::expect_lower_queue(&mut self.queue);
+    }
+
+    fn on_granted(&mut self, now: Instant, grant: &Grant<Packet>) {
+        self.queue.on_granted(now, grant);
+    }
+
+    fn on_report(&mut self, now: Instant, report: &TxReport<Packet>) {
+        self.queue.on_report(now, report);
+    }
+
+    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
+        self.queue.set_demand(now, flow, demand)
     }
 
     fn next_deadline(&self) -> Option<Instant> {

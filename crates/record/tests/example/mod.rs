@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use airbound_record::{
-    AirSummary, Direction, Fate, FlowSummary, FrameFate, FrameRow, HopRow, Jain, LatencyStats, PacketCounts,
-    PacketRow, Performance, RunInfo, Scheme, SeriesRow, StationSummary, Summary, TxopKind, TxopRow,
+    AirSummary, DemandSummary, Direction, Fate, FlowSummary, FoundSummary, FrameFate, FrameRow, HopRow, Jain,
+    LatencyStats, PacketCounts, PacketRow, Performance, RunInfo, Scheme, SeriesRow, StationSummary, Summary,
+    TxopKind, TxopRow,
 };
 use airbound_units::{BitRate, ByteCount, Instant};
 
@@ -186,6 +187,12 @@ pub fn summary() -> Summary {
                 fps: Some(29.95),
                 frame_latency_ms: Some(latency),
                 stall_rate: Some(0.0),
+                demand: Some(DemandSummary {
+                    latency_ms: 20.0,
+                    percentile: 95.0,
+                    measured_ms: Some(17.25),
+                    met_share: Some(0.95),
+                }),
                 found: None,
             },
             FlowSummary {
@@ -203,7 +210,8 @@ pub fn summary() -> Summary {
                 fps: None,
                 frame_latency_ms: None,
                 stall_rate: None,
-                found: None,
+                demand: None,
+                found: Some(FoundSummary { at_s: 3.25, because: "its rhythm".to_owned() }),
             },
         ],
         stations: vec![StationSummary {

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use airbound_record::{
-    AirSummary, Direction, Encoding, Existing, Fate, FlowLatency, FlowSummary, Jain, LatencyHistogram,
-    PacketCounts, PacketRow, Performance, Recorder, Resolution, RunFolder, RunInfo, Scheme, SeriesRow, Split,
-    StationSummary, Summary, Tables,
+    AirSummary, DemandSummary, Direction, Encoding, Existing, Fate, FlowLatency, FlowSummary, Jain,
+    LatencyHistogram, PacketCounts, PacketRow, Performance, Recorder, Resolution, RunFolder, RunInfo, Scheme,
+    SeriesRow, Split, StationSummary, Summary, Tables,
 };
 use airbound_report::Run;
 use airbound_units::{ByteCount, Instant, Span};
@@ -120,6 +120,12 @@ pub fn write(path: &Path, scheme: &str, scale: f64, seed: u64, tables: Tables) -
             fps: (flow == 0).then_some(29.5),
             frame_latency_ms: latency.frames().map(LatencyHistogram::stats),
             stall_rate: (flow == 0).then_some(0.01),
+            demand: (flow == 0).then(|| DemandSummary {
+                latency_ms: 20.0,
+                percentile: 95.0,
+                measured_ms: latency.latency().stats().p95,
+                met_share: Some(0.9),
+            }),
             found: None,
         });
     }

@@ -5,10 +5,9 @@
 
 use airbound_control::link::Link;
 use airbound_control::payload::StationId;
-use airbound_control::rate::LinkStats;
 use airbound_units::{Instant, Span};
 
-use super::{ACCESS_POINT, Simulation};
+use super::Simulation;
 
 /// The time since which a transmitter listens, and what had been heard then.
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,14 +46,8 @@ impl Simulation {
         // What ended in this time may have begun before it.
         let share =
             |span: Span| (!elapsed.is_zero()).then(|| (span.as_secs_f64() / elapsed.as_secs_f64()).min(1.0));
-        let stats = LinkStats {
-            busy: share(self.busy - heard.busy),
-            own: share(owner.own - heard.own),
-            ..LinkStats::default()
-        };
-        // The channel is that of every peer; the first one will do.
-        let peer = if node == ACCESS_POINT { StationId(1) } else { ACCESS_POINT };
-        owner.link.on_link_stats(self.now, peer, &stats);
+        let (busy, own) = (share(self.busy - heard.busy), share(owner.own - heard.own));
+        owner.link.on_channel(self.now, busy, own);
         self.listen(node);
     }
 }

@@ -11,7 +11,7 @@ use super::source::{Bursts, FrameSizes, Rhythm, Source};
 use super::tcp::{AckTable, Connection};
 use super::{Direction, Ends, Flow};
 use crate::build::{BuildError, Plan, flow_id};
-use crate::measure::FlowMeter;
+use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
 use crate::random::{Purpose, Stream, seed_for};
 use crate::scenario::{self, Load, SizeLaw, Traffic, Transport, VrStream, WireWay};
@@ -84,11 +84,13 @@ impl Population {
             .flows
             .iter()
             .map(|flow| {
-                let traffic = scenario.flows.get(flow.id.0 as usize).map(|flow| &flow.traffic);
-                match traffic {
+                let written = scenario.flows.get(flow.id.0 as usize);
+                let demand = written.and_then(|flow| flow.demand.clone()).map(DemandMeter::new);
+                let meter = match written.map(|flow| &flow.traffic) {
                     Some(Traffic::Vr(stream)) => FlowMeter::new(flow.clone(), true, Some(stream.deadline)),
                     _ => FlowMeter::new(flow.clone(), false, None),
-                }
+                };
+                meter.under_demand(demand)
             })
             .collect();
         Ok(population)

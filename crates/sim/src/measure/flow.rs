@@ -9,9 +9,10 @@ use airbound_record::{
 };
 use airbound_units::{ByteCount, Instant, Span};
 
+use super::demand::DemandMeter;
 use super::journey::{self, Journey};
+use crate::flow::Flow;
 use crate::flow::source::FrameStart;
-use crate::flow::{Ends, Flow};
 use crate::packet::{Kind, Packet};
 
 /// Packets by fate.
@@ -63,8 +64,7 @@ pub(crate) struct FlowMeter {
     latency: FlowLatency,
     /// From entering the queue to the acknowledgement: what LAST-PQ calls latency.
     wifi: LatencyHistogram,
-    /// What the sender of a connection measured.
-    round_trips: Option<LatencyHistogram>,
+    demand: Option<DemandMeter>,
     frames: Option<Frames>,
     open: VecDeque<OpenFrame>,
     /// When a queue first protected it by itself, and why it did so last.
@@ -83,7 +83,6 @@ struct Window {
 
 impl FlowMeter {
     pub(crate) fn new(flow: Flow, has_frames: bool, deadline: Option<Span>) -> Self {
-        let is_connection = matches!(flow.ends, Ends::Data(_));
         Self {
             flow,
             deadline,
@@ -93,7 +92,7 @@ impl FlowMeter {
             goodput: ByteCount::ZERO,
             latency: FlowLatency::new(),
             wifi: LatencyHistogram::new(Resolution::Fine),
-            round_trips: is_connection.then(|| LatencyHistogram::new(Resolution::Fine)),
+            demand: None,
             frames: has_frames.then(Frames::default),
             open: VecDeque::new(),
             found: None,
@@ -114,6 +113,15 @@ impl FlowMeter {
 
     pub(crate) const fn found(&self) -> Option<(Instant, Pattern)> {
         self.found
+    }
+
+    /// Measures against a demand too.
+    pub(crate) fn under_demand(self, demand: Option<DemandMeter>) -> Self {
+        Self { demand, ..self }
+    }
+
+    pub(crate) const fn demand(&self) -> Option<&DemandMeter> {
+        self.demand.as_ref()
     }
 
     pub(crate) const fn details(&self) -> &Flow {
@@ -148,10 +156,6 @@ impl FlowMeter {
 
     pub(crate) const fn wifi_latency(&self) -> &LatencyHistogram {
         &self.wifi
-    }
-
-    pub(crate) const fn round_trips(&self) -> Option<&LatencyHistogram> {
-        self.round_trips.as_ref()
     }
 
     pub(crate) const fn frames(&self) -> Option<&Frames> {
@@ -212,7 +216,11 @@ impl FlowMeter {
             if let Some(split) = journey.map_or_else(|| Split::of(row), |journey| journey.until(row)) {
                 self.latency.record(&split);
             }
-            self.wifi.record(journey::wifi_latency(journey, row));
+            let wifi = journey::wifi_latency(journey, row);
+            self.wifi.record(wifi);
+            if let Some(demand) = &mut self.demand {
+                demand.on_completion(row.completed, wifi);
+            }
         }
     }
 
@@ -229,8 +237,8 @@ impl FlowMeter {
     }
 
     pub(super) fn on_round_trip(&mut self, round_trip: Span, measured: bool) {
-        if measured && let Some(round_trips) = &mut self.round_trips {
-            round_trips.record(round_trip);
+        if measured {
+            self.latency.record_round_trip(round_trip);
         }
     }
 

@@ -1,6 +1,7 @@
 //! What is counted while a run goes on.
 
 mod air;
+mod demand;
 mod exchange;
 mod flow;
 mod journey;
@@ -14,6 +15,7 @@ use airbound_record::{FrameFate, FrameRow, HopRow, PacketRow, SeriesRow, TxopKin
 use airbound_units::{ByteCount, Instant, Span};
 
 pub(crate) use air::AirMeter;
+pub(crate) use demand::DemandMeter;
 pub use exchange::{ExchangeView, MpduView};
 pub(crate) use flow::FlowMeter;
 use journey::Journeys;

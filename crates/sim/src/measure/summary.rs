@@ -9,7 +9,7 @@ use airbound_record::{
 };
 use airbound_units::{ByteCount, Span};
 
-use super::{FlowMeter, Meters};
+use super::{DemandMeter, FlowMeter, Meters};
 use crate::flow;
 
 /// What the meters say at the end.
@@ -87,6 +87,7 @@ fn flow_summary(meter: &FlowMeter, measured: Span, stations: &[String]) -> FlowS
         .collect();
     let station = stations.get(details.station.index().wrapping_sub(1)).cloned().unwrap_or_default();
     let frames = meter.frames();
+    let demand = meter.demand().and_then(DemandMeter::summary);
     FlowSummary {
         name: details.name.clone(),
         kind: details.kind.to_owned(),
@@ -98,7 +99,7 @@ fn flow_summary(meter: &FlowMeter, measured: Span, stations: &[String]) -> FlowS
         offered_mbps: offered,
         goodput_mbps: goodput,
         latency_ms: meter.latency().latency().stats(),
-        rtt_ms: meter.round_trips().map(|round_trips| round_trips.stats()),
+        rtt_ms: meter.latency().round_trips().map(|round_trips| round_trips.stats()),
         loss_rate: match books.delivered + dropped {
             0 => None,
             settled => Some(dropped as f64 / settled as f64),
@@ -110,6 +111,7 @@ fn flow_summary(meter: &FlowMeter, measured: Span, stations: &[String]) -> FlowS
             queued: books.sent - books.delivered - dropped,
         },
         drops,
+        demand,
         fps: frames.map(|frames| frames.delivered as f64 / measured.as_secs_f64()),
         frame_latency_ms: meter.latency().frames().map(|frames| frames.stats()),
         stall_rate: frames.map(|frames| {

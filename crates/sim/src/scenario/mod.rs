@@ -194,7 +194,8 @@ impl Scenario {
         let uplink = Uplink::read(&top.table("uplink")?, air.standard)?;
         let wire = Wire::read(&top.table("wire")?)?;
         let (stations, empty_groups) = read_stations(top, &air, &access_point)?;
-        let deciders = flow::Deciders { down: &scheme.queue, up: uplink.queue.as_ref().unwrap_or(&scheme.queue) };
+        let deciders =
+            flow::Deciders { down: &scheme.queue, up: uplink.queue.as_ref().unwrap_or(&scheme.queue) };
         let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire, &deciders)?;
         let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
         let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();

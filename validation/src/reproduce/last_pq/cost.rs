@@ -50,8 +50,7 @@ impl Study for Cost {
                 let airtime = |runs: &[&Measured]| {
                     measure::mean(runs, |run| {
                         let stations = &run.outcome.summary.stations;
-                        let station =
-                            stations.iter().find(|station| station.name == flow.station)?;
+                        let station = stations.iter().find(|station| station.name == flow.station)?;
                         Some(100.0 * station.airtime_share)
                     })
                 };

@@ -29,6 +29,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
         Box::new(edca::TwoStreams),
         Box::new(cost::Cost),
         Box::new(slack::Slack),
+        Box::new(auto::Home),
         Box::new(auto::Households),
     ]
 }

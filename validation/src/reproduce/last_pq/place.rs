@@ -3,13 +3,13 @@
 use airbound_report::{Chapter, Grid, Tolerance, ValidationRow};
 
 use super::measure::{self, Vr};
-use super::setting::{M8_M, Place, S6_M, Setting, WALK_S};
+use super::setting::{M8_M, Place, S6_M, Setting};
 use crate::Effort;
 use crate::reproduce::experiment::{Experiment, Results};
 use crate::reproduce::{Part, Study, shown};
 
 const AT: [u32; 5] = [10, 15, 20, 25, 30];
-const AWAY: [u32; 3] = [10, 15, 20];
+const AROUND: [u32; 4] = [5, 10, 15, 20];
 const DEMAND_MS: f64 = 20.0;
 
 pub(super) struct Places;
@@ -22,11 +22,11 @@ fn settings() -> impl Iterator<Item = (String, Setting, bool)> {
             metres == S6_M,
         )
     });
-    let away = AWAY.into_iter().map(|metres| {
-        let setting = Setting { place: Place::Away(metres), seconds: WALK_S, ..Setting::USUAL };
-        (format!("walking to {metres} m"), setting, metres == M8_M)
+    let around = AROUND.into_iter().map(|metres| {
+        let setting = Setting { place: Place::Around(metres), ..Setting::USUAL };
+        (format!("carried about, {metres} m"), setting, metres == M8_M)
     });
-    at.chain(away)
+    at.chain(around)
 }
 
 impl Study for Places {

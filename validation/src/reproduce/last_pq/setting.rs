@@ -11,8 +11,8 @@ pub(super) const LAST_PQ: &str = "\"last-pq\"";
 /// The farthest place on a grid of 5 m where VR alone keeps its p95 at or below three quarters of its demand, the phone at rest:
 /// S6. [`super::place`] prints the margin.
 pub(super) const S6_M: u32 = 25;
-/// The same for a phone that moves, over the way from M1: M8.
-pub(super) const M8_M: u32 = 15;
+/// The same for a phone that is carried about there: M8.
+pub(super) const M8_M: u32 = 10;
 /// Where the walk begins.
 const M1_M: u32 = 2;
 /// Other clients stand around S5, nearer than S6.
@@ -27,6 +27,8 @@ pub(super) const LEAD_S: u32 = 3;
 pub(super) enum Place {
     /// At rest, so far from the access point.
     At(u32),
+    /// So far from the access point, carried about at walking speed.
+    Around(u32),
     /// From M1 to a place so far away, at walking speed.
     Away(u32),
     /// Back from there.
@@ -87,6 +89,7 @@ impl Setting {
         // At rest nothing moves; a walk meets a strong direct path and what people's bodies do to it.
         let channel = match self.place {
             Place::At(metres) => format!("distance = \"{metres} m\""),
+            Place::Around(metres) => format!("distance = \"{metres} m\", {FADING}"),
             Place::Away(far) => moving(&format!("[\"{lead} s\", \"{M1_M} m\"], [\"{walk} s\", \"{far} m\"]")),
             Place::Back(far) => moving(&format!("[\"{lead} s\", \"{far} m\"], [\"{walk} s\", \"{M1_M} m\"]")),
         };
@@ -140,6 +143,9 @@ demand = {demand}
     }
 }
 
+/// What a phone that moves meets.
+const FADING: &str = "fading = { kind = \"rician\", k = \"10 dB\", speed = \"1 m/s\" }";
+
 fn moving(path: &str) -> String {
-    format!("path = [{path}], fading = {{ kind = \"rician\", k = \"10 dB\", speed = \"1 m/s\" }}")
+    format!("path = [{path}], {FADING}")
 }

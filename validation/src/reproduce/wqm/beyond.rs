@@ -19,10 +19,10 @@ const VARIANTS: [(&str, Setting, Scheme); 8] = [
     ("WQM", USUAL, WQM),
     ("WQM, selective drop", USUAL, Scheme { queue: "{ kind = \"wqm\", drop = \"selective\" }", ..WQM }),
     ("WQM, adaptive look-around", USUAL, Scheme { queue: "{ kind = \"wqm\", look-around = true }", ..WQM }),
-    ("WQM, paced TCP", USUAL, Scheme { sender: "{ kind = \"cubic\", pacing = true }", ..WQM }),
+    ("WQM, paced TCP", USUAL, Scheme { sender: "{ kind = \"cubic\", pacing = \"on\" }", ..WQM }),
     ("FIFO 1000, 802.11ac", VHT, FIFO),
     ("WQM, 802.11ac", VHT, WQM),
-    ("WQM, 802.11ac, paced TCP", VHT, Scheme { sender: "{ kind = \"cubic\", pacing = true }", ..WQM }),
+    ("WQM, 802.11ac, paced TCP", VHT, Scheme { sender: "{ kind = \"cubic\", pacing = \"on\" }", ..WQM }),
 ];
 
 impl Study for FutureWork {

@@ -38,7 +38,7 @@ impl Study for Bloat {
         let emptiest =
             backlog.iter().filter(|(at, _)| *at > 5.0).map(|(_, packets)| *packets).reduce(f64::min);
         let never_empty = emptiest.map(|packets| if packets > 0.0 { 1.0 } else { 0.0 });
-        let largest = before_first_loss(run);
+        let largest = when_first_full(run);
         let rows = vec![
             ValidationRow::judged(
                 "bloat",
@@ -62,7 +62,7 @@ impl Study for Bloat {
             ),
             ValidationRow::judged(
                 "bloat",
-                "congestion window when the first loss is noticed",
+                "congestion window when the queue is first full",
                 "MB",
                 Some(1.6),
                 largest,
@@ -95,12 +95,13 @@ impl Study for Bloat {
     }
 }
 
-/// The congestion window in MB just before the sender first retransmits, or the largest where it never does.
-fn before_first_loss(run: &Measured) -> Option<f64> {
-    let senders =
-        || run.views.iter().filter_map(|(_, view)| view.senders.first().map(|(_, metrics)| metrics));
-    let calm = senders().take_while(|metrics| metrics.retransmissions == 0);
-    calm.map(|metrics| metrics.cwnd.as_u64() as f64 / 1e6).reduce(f64::max)
+/// The congestion window in MB when the queue first holds what it can: then the first packet is lost. The sender learns of it a
+/// round trip later.
+fn when_first_full(run: &Measured) -> Option<f64> {
+    let most = run.views.iter().map(|(_, view)| view.backlog.packets).max()?;
+    // Between two looks the queue may have been full and shorter again.
+    let (_, view) = run.views.iter().find(|(_, view)| view.backlog.packets * 100 >= most * 98)?;
+    Some(view.senders.first()?.1.cwnd.as_u64() as f64 / 1e6)
 }
 
 /// The length of aggregates over buffer size and rate (Fig. 2).

@@ -104,13 +104,6 @@ impl Figures {
         self.rtt_ms.iter().map(|value| value.mean).sum::<f64>() / self.rtt_ms.len().max(1) as f64
     }
 
-    /// The round-trip time as a value with its range over seeds.
-    pub(super) fn rtt_value(&self) -> Value {
-        let count = self.rtt_ms.len().max(1) as f64;
-        let mean = |pick: fn(&Value) -> f64| self.rtt_ms.iter().map(pick).sum::<f64>() / count;
-        Value { mean: mean(|value| value.mean), low: mean(|value| value.low), high: mean(|value| value.high) }
-    }
-
     pub(super) fn line(&self, name: &str) -> Line {
         Line::whole(name, self.distribution.iter().copied())
     }

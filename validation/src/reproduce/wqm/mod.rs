@@ -7,6 +7,7 @@ mod compare;
 mod driver;
 mod measure;
 mod multi_flow;
+mod open;
 mod setting;
 mod single_flow;
 mod steps;
@@ -24,6 +25,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
     studies.extend(single_flow::studies());
     studies.extend(multi_flow::studies());
     studies.push(Box::new(driver::Driver));
+    studies.push(Box::new(open::Open));
     studies.push(Box::new(beyond::FutureWork));
     studies
 }

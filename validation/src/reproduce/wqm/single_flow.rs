@@ -3,7 +3,7 @@
 use airbound_report::{Tolerance, ValidationRow};
 
 use super::compare::{Comparison, Table};
-use super::setting::{CODEL, FIFO, Flows, PIE, SCHEMES, Setting, WQM};
+use super::setting::{CODEL, FIFO, PIE, SCHEMES, Setting, WQM};
 use crate::reproduce::Study;
 
 /// A value that was measured on the authors' hardware: the same order of magnitude counts.
@@ -170,6 +170,7 @@ fn short_rows(table: &Table) -> Vec<ValidationRow> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::setting::Flows;
     use super::*;
 
     #[test]

@@ -1,11 +1,12 @@
 //! Sec. V-A: the step rule, and how the buffer size moves.
 
-use airbound_report::{Chapter, Chart, ChartKind, Grid, Lines, Tolerance, ValidationRow};
+use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, ValidationRow};
+use airbound_units::Span;
 
 use super::measure::{Case, Figures};
-use super::setting::{Scheme, Setting, WQM};
+use super::setting::{Rate, Scheme, Setting, WQM};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
+use crate::reproduce::experiment::{Experiment, Measured, Results};
 use crate::reproduce::{Part, Study, shown};
 
 /// The four rules of Fig. 5.
@@ -22,9 +23,32 @@ fn case(scheme: Scheme) -> Case {
     Case { setting: Setting::USUAL, scheme }
 }
 
+/// One flow at 65 Mb/s, of which buffer size and queue are looked at (Fig. 4).
+fn watched(effort: Effort) -> Experiment {
+    let setting = Setting { rate: Rate::Mcs7, seconds: effort.seconds(30, 8), ..Setting::USUAL };
+    Experiment::plain(setting.trial(WQM, 1)).looking(Span::from_millis(50))
+}
+
+/// The buffer size and what waits, over time.
+fn adaptation(run: &Measured) -> Chart {
+    let size = run.views.iter().filter_map(|(at, view)| Some((*at, view.buffer_size? as f64)));
+    let backlog = run.views.iter().map(|(at, view)| (*at, view.backlog.packets as f64));
+    let kind = ChartKind::Lines(Lines {
+        x: "time (s)".to_owned(),
+        y: "packets".to_owned(),
+        lines: vec![
+            Line::whole("buffer size B", size),
+            Line::whole("waiting at the sender, driver included", backlog),
+        ],
+        ..Lines::default()
+    });
+    Chart { kind, caption: "Fig. 4: how the buffer size follows the queue, one flow at 65 Mb/s.".to_owned() }
+}
+
 impl Study for Steps {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        RULES.iter().flat_map(|rule| case(*rule).experiments(effort)).collect()
+        let rules = RULES.iter().flat_map(|rule| case(*rule).experiments(effort));
+        rules.chain([watched(effort)]).collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
@@ -74,7 +98,10 @@ impl Study for Steps {
             title: "The step rule".to_owned(),
             text: "How the buffer grows and shrinks: additively or multiplicatively.".to_owned(),
             tables: vec![grid],
-            charts: vec![Chart { kind, caption: "Fig. 5: round-trip time of the four rules.".to_owned() }],
+            charts: [Chart { kind, caption: "Fig. 5: round-trip time of the four rules.".to_owned() }]
+                .into_iter()
+                .chain(results.get(&watched(effort)).map(adaptation))
+                .collect(),
         };
         Part { rows, chapter }
     }

@@ -36,7 +36,8 @@ pub struct LastPqConfig {
     /// Who goes first among the urgent.
     pub choice: Choice,
     /// Whether an urgent aggregate is filled up with the station's other packets in their default order. No by default: the paper
-    /// dequeues "from that flow queue", and the acknowledgement of the urgent packets would wait for what is added.
+    /// dequeues "from that flow queue", and the acknowledgement of the urgent packets would wait for what is added. Where it is filled
+    /// up, its length is not bound.
     pub fill: bool,
     /// Longest aggregate of others while a prioritised flow is active, as a share of the least permitted latency: 0.25. The paper
     /// reduces the size without a number; a quarter lets an urgent packet wait for little more than that. Above 0, up to 1000.

@@ -57,7 +57,8 @@ struct Frame {
 /// else from the end of the frame before it. Tries that failed count as contention, and so does what a wrong rate hides. A frame that
 /// nobody acknowledged gives no sample.
 ///
-/// The timing of control frames is that of the 5 GHz band with the mandatory basic rates: at 2.4 GHz 12 us less.
+/// The timing of control frames is that of the 5 GHz band with the mandatory basic rates; what else holds moves T_mac by some
+/// microseconds, for which the contention time makes up.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Drain {
     config: DrainConfig,

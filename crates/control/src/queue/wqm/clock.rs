@@ -54,7 +54,7 @@ impl Clock {
     fn skip_past(&mut self, now: Instant) {
         if let Some(due) = &mut self.due {
             let missed = now.since(*due).div_floor(self.interval);
-            *due = *due + self.interval * missed.saturating_add(1);
+            *due += self.interval * missed.saturating_add(1);
         }
     }
 

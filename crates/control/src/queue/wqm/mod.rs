@@ -38,7 +38,7 @@ type StationRate = (BitRate, u16);
 /// queue nothing needs to be looked at: intervals that pass then are made up for when a packet comes.
 ///
 /// What an environment cannot tell: without rates the size stays as it is (B_max at the start); without busy time F is
-/// 1; without own airtime F is the literal 1 - busy. Where [`Queue::on_channel`] is not called, updates are made in the other calls.
+/// what it was last, 1 at the start; without own airtime F is the literal 1 - busy. Where [`Queue::on_channel`] is not called, updates are made in the other calls.
 #[derive(Debug, Clone)]
 pub struct Wqm<P> {
     config: WqmConfig,
@@ -197,7 +197,7 @@ impl<P: Payload> Queue<P> for Wqm<P> {
 
     fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
         self.is_told = true;
-        self.free = self.free_share(busy, own);
+        self.free = self.free_share(busy, own).or(self.free);
         match self.clock.due() {
             Some(due) if now >= due && !self.is_empty() => self.update(now),
             _ => self.catch_up(now),

@@ -5,6 +5,7 @@ use airbound_report::{Chapter, Grid, Tolerance, ValidationRow};
 use airbound_sim::scenario::{Overrides, Scenario};
 
 use super::mix;
+use super::ways::{AUTO, WAYS, Way};
 use crate::reproduce::experiment::{Experiment, Measured, Results};
 use crate::reproduce::{Part, Study, shown};
 use crate::{Effort, Trial};
@@ -17,19 +18,6 @@ const LEAST_PRECISION: f64 = 0.95;
 const LEAST_RECALL: f64 = 0.8;
 /// From the first packet of a stream.
 const VERDICT_S: f64 = 2.0;
-
-/// A way to run a household: what it is called, the queue, and what is demanded of the streams by name.
-#[derive(Clone, Copy)]
-struct Way {
-    name: &'static str,
-    queue: &'static str,
-    demand: Option<&'static str>,
-}
-
-const LINUX: Way = Way { name: "Linux", queue: "\"linux\"", demand: None };
-const NAMED: Way = Way { name: "LAST-PQ, named", queue: "\"last-pq\"", demand: Some("\"20 ms\"") };
-const AUTO: Way = Way { name: "LAST-PQ, auto", queue: "\"last-pq-auto\"", demand: None };
-const WAYS: [Way; 3] = [LINUX, NAMED, AUTO];
 
 fn seeds(effort: Effort) -> impl Iterator<Item = u64> {
     mix::JUDGED.take(if effort.quick { 6 } else { usize::MAX })
@@ -248,8 +236,7 @@ fn worth(effort: Effort, results: &Results) -> Grid {
         grid.rows.push(cells.map(Into::into).to_vec());
     }
     grid.note = "p95 from the queue to the acknowledgement, the time before the verdict included. FPS: of the stream's frame rate, mean. \
-                 others: goodput of all other flows, mean of the households. Some streams are over a wire of 15 ms and in a household \
-                 that wants more than its air carries: none of the three can serve those."
+                 others: goodput of all other flows, mean of the households, some of which want more than their air carries."
         .to_owned();
     grid
 }
