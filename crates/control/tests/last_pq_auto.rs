@@ -52,7 +52,7 @@ fn a_flow_with_the_pattern_is_protected_and_the_reason_can_be_read() {
     assert!((pattern.rate.as_mbps_f64() - 36.0).abs() < 1.0, "{reason}");
     assert!(
         reason.ends_with(
-            "in 30.0 frames a second: 100 % of its bursts, with 100 % of its bytes, begin on the beat"
+            "in a rhythm of 30.0 Hz: 100 % of its bursts, with 100 % of its bytes, begin on the beat"
         ),
         "{reason}"
     );

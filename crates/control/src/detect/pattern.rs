@@ -9,7 +9,8 @@ use airbound_units::BitRate;
 pub struct Pattern {
     /// Its rate over the window, IP headers included.
     pub rate: BitRate,
-    /// The rate of the beat that its bursts keep best, in frames a second.
+    /// The rate of the beat that its bursts keep best, in frames a second. A multiple of the true one where TCP sends each frame in
+    /// several rounds at equal distances.
     pub frame_rate: f64,
     /// Which share of its bursts begins on the beat, 0 to 1: within an eighth of a period of it, so that chance alone gives 0.25.
     pub bursts_on_beat: f64,
@@ -25,7 +26,7 @@ impl fmt::Display for Pattern {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
-            "{:.1} Mb/s in {:.1} frames a second: {:.0} % of its bursts, with {:.0} % of its bytes, begin on the beat",
+            "{:.1} Mb/s in a rhythm of {:.1} Hz: {:.0} % of its bursts, with {:.0} % of its bytes, begin on the beat",
             self.rate.as_mbps_f64(),
             self.frame_rate,
             100.0 * self.bursts_on_beat,
@@ -48,7 +49,8 @@ mod tests {
             beats_met: 0.9,
             strength: 200.0,
         };
-        let sentence = "45.1 Mb/s in 30.0 frames a second: 97 % of its bursts, with 99 % of its bytes, begin on the beat";
+        let sentence =
+            "45.1 Mb/s in a rhythm of 30.0 Hz: 97 % of its bursts, with 99 % of its bytes, begin on the beat";
         assert_eq!(pattern.to_string(), sentence);
     }
 }

@@ -270,6 +270,6 @@ mod tests {
             assert_eq!(case.flow.found.is_some(), is_stream(case.flow), "{:?}", case.flow);
         }
         let found = cases.iter().find_map(|case| case.flow.found.as_ref()).expect("there is a stream");
-        assert!(found.because.contains("frames a second"), "{}", found.because);
+        assert!(found.because.contains("in a rhythm of"), "{}", found.because);
     }
 }
