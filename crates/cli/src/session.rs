@@ -69,7 +69,7 @@ impl Opened {
         let own = &self.scenario.scheme;
         Ok(match asked {
             Some(name) => Named { label: name.to_owned(), scheme: own.with_name(name)? },
-            None => Named { label: own.queue.kind().to_owned(), scheme: own.clone() },
+            None => Named { label: own.queue.name().to_owned(), scheme: own.clone() },
         })
     }
 

@@ -228,6 +228,15 @@ fn fifo_keeps_its_promises() {
 }
 
 #[test]
+fn last_pq_that_finds_its_flows_keeps_its_promises() {
+    check!(
+        "kind = \"last-pq\"\nprotect = \"auto\"\nlinux = { packets = 60, flows = 4 }",
+        "kind = \"last-pq\"\nprotect = \"auto\"\nauto = { classifier = { window = \"500 ms\", gap = \"100 us\", \
+         least-rate = \"100 kbit/s\", found-at = 10, suspected-at = 10, found-on-beat = 0, lost-at = 10, flows = 3 } }",
+    );
+}
+
+#[test]
 fn round_robin_keeps_its_promises() {
     check!("kind = \"round-robin\"\nlimit = { packets = 50 }");
 }

@@ -30,7 +30,7 @@ pub use rows::{
 };
 pub use split::{Split, Stage};
 pub use summary::{
-    AirSummary, DemandSummary, Direction, FlowSummary, Jain, LatencyStats, PacketCounts, Performance, Scheme,
-    StationSummary, Summary,
+    AirSummary, DemandSummary, Direction, FlowSummary, FoundSummary, Jain, LatencyStats, PacketCounts,
+    Performance, Scheme, StationSummary, Summary,
 };
 pub use table::Row;

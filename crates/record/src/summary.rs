@@ -102,6 +102,9 @@ pub struct FlowSummary {
     /// Only where a latency is demanded of it: whether the demand was met.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demand: Option<DemandSummary>,
+    /// Only where the queue protected a flow that nobody named: since when, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<FoundSummary>,
 }
 
 /// A latency demand, and what became of it. The latency is that of Wi-Fi alone: from entering the queue of the transmitter to the
@@ -122,6 +125,17 @@ pub struct DemandSummary {
     /// there were none.
     #[serde(with = "number::optional")]
     pub met_share: Option<f64>,
+}
+
+/// A flow that a queue chose to protect by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FoundSummary {
+    /// When it was first found, seconds from the beginning of the run, warm-up included.
+    #[serde(with = "number")]
+    pub at_s: f64,
+    /// Why it was protected last, as a sentence.
+    pub because: String,
 }
 
 /// Quantiles of a latency in milliseconds; all null where there was no sample.

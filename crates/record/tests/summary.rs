@@ -2,7 +2,9 @@
 
 mod example;
 
-use airbound_record::{FlowSummary, Jain, LatencyStats, Performance, RecordError, RunFolder, Summary};
+use airbound_record::{
+    FlowSummary, FoundSummary, Jain, LatencyStats, Performance, RecordError, RunFolder, Summary,
+};
 
 const GOLDEN: &str = include_str!("golden/summary.json");
 
@@ -66,4 +68,14 @@ fn empty_measurements_are_null_and_not_zero() {
     assert_eq!(Jain::index(&[0.0, 0.0]), None);
     assert_eq!(Jain::index(&[2.0, 2.0, 2.0]), Some(1.0));
     assert_eq!(Jain::index(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
+}
+
+#[test]
+fn a_flow_that_was_found_says_since_when_and_why() {
+    let mut summary = example::summary();
+    assert!(!GOLDEN.contains("\"found\""), "nothing of flows that were not");
+    let found = FoundSummary { at_s: 3.25, because: "its rhythm".to_owned() };
+    summary.flows[1].found = Some(found.clone());
+    let read: Summary = serde_json::from_str(&summary.to_json().unwrap()).unwrap();
+    assert_eq!(read.flows[1].found, Some(found));
 }

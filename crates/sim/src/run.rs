@@ -110,6 +110,7 @@ impl Run {
     pub fn finish(mut self) -> Result<(Outcome, Box<dyn Observer>), Imbalance> {
         self.simulation.advance(Instant::MAX);
         self.simulation.check_conservation()?;
+        self.simulation.note_found();
         self.simulation.end_frames();
         let events = self.simulation.processed();
         let meters = self.simulation.parts.meters;
@@ -119,7 +120,7 @@ impl Run {
             airbound: env!("CARGO_PKG_VERSION").to_owned(),
             scenario: self.info.scenario.clone(),
             scheme: airbound_record::Scheme {
-                queue: self.scheme.queue.kind().to_owned(),
+                queue: self.scheme.queue.name().to_owned(),
                 rate: self.scheme.rate.kind().to_owned(),
                 sender: has_tcp.then(|| self.scheme.sender.kind().to_owned()),
                 session: None,

@@ -176,6 +176,11 @@ fn schemes_are_checked() {
         &["test.toml:2:", "pei", "did you mean pie?"],
     );
     check(&with("[air]", "schemes = [\"pie+fifo\"]\n[air]"), &["two kinds of queue"]);
+    check(&with("[air]", "schemes = [\"last-pq+last-pq-auto\"]\n[air]"), &["two kinds of queue"]);
+    check(
+        &format!("{GOOD}[scheme]\nqueue = {{ kind = \"last-pq\", protect = \"all\" }}\n"),
+        &["scheme.queue", "unknown variant all", "named or auto"],
+    );
     check(&format!("{GOOD}[scheme]\nqueue = \"fiffo\"\n"), &["test.toml:12:", "scheme.queue", "\"fifo\""]);
     check(
         &format!("{GOOD}[scheme]\nqueue = {{ kind = \"fifo\", depth = 3 }}\n"),

@@ -85,6 +85,20 @@ fn the_cases_of_the_last_pq_paper_are_one_override_away() {
 }
 
 #[test]
+fn a_variant_of_a_queue_has_a_name_of_its_own() {
+    let home = with("mixed-home", &[]);
+    let [named, auto] = ["last-pq", "last-pq-auto"].map(|name| home.scheme.with_name(name).unwrap());
+    assert_eq!((named.queue.kind(), auto.queue.kind()), ("last-pq", "last-pq"));
+    assert_eq!((named.queue.name(), auto.queue.name()), ("last-pq", "last-pq-auto"));
+    assert_eq!(auto.to_string(), "last-pq-auto+minstrel-ht+cubic");
+    // What it sets can be read, and read again.
+    assert_eq!(auto.queue.parameters().get("protect").and_then(|value| value.as_str()), Some("auto"));
+    let written = with("mixed-home", &[("scheme.queue", "\"last-pq-auto\"")]);
+    assert_eq!(written.scheme, auto);
+    assert_eq!(Scenario::parse(&written.to_toml(), "printed", &Overrides::none()).unwrap().scheme, auto);
+}
+
+#[test]
 fn the_ns3_scenarios_offer_what_ns3_offered() {
     for (name, stations, total_mbps) in [
         ("vht-saturated-n1", 1, 632.525),

@@ -31,7 +31,7 @@ pub enum QueueConfig {
     #[serde(alias = "linux")]
     FqCodelAirtime(FqCodelAirtimeConfig),
     /// What Linux does, with flows that have a latency demand before all others while they are urgent.
-    LastPq(LastPqConfig),
+    LastPq(Box<LastPqConfig>),
     /// Stations in turn.
     RoundRobin(RoundRobinConfig),
     /// Drop-tail with a size that adapts.
@@ -56,7 +56,7 @@ impl QueueConfig {
             Self::Pie(config) => AnyQueue::Pie(Pie::new(*config, seed)?),
             Self::FqCodel(config) => AnyQueue::FqCodel(FqCodel::new(*config)?),
             Self::FqCodelAirtime(config) => AnyQueue::FqCodelAirtime(FqCodelAirtime::new(*config)?),
-            Self::LastPq(config) => AnyQueue::LastPq(Box::new(LastPq::new(*config)?)),
+            Self::LastPq(config) => AnyQueue::LastPq(Box::new(LastPq::new(**config)?)),
             Self::RoundRobin(config) => AnyQueue::RoundRobin(RoundRobin::new(*config)?),
             Self::Wqm(config) => AnyQueue::Wqm(Wqm::new(*config)?),
         })

@@ -193,6 +193,7 @@ pub fn summary() -> Summary {
                     measured_ms: Some(17.25),
                     met_share: Some(0.95),
                 }),
+                found: None,
             },
             FlowSummary {
                 name: "bulk \"1\"".to_owned(),
@@ -210,6 +211,7 @@ pub fn summary() -> Summary {
                 frame_latency_ms: None,
                 stall_rate: None,
                 demand: None,
+                found: None,
             },
         ],
         stations: vec![StationSummary {

@@ -126,6 +126,7 @@ pub fn write(path: &Path, scheme: &str, scale: f64, seed: u64, tables: Tables) -
                 measured_ms: latency.latency().stats().p95,
                 met_share: Some(0.9),
             }),
+            found: None,
         });
     }
     let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();

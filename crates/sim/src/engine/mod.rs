@@ -16,7 +16,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use airbound_control::link::{AckBitmap, Composed, Grant, Link, Returned};
 use airbound_control::payload::{Dropped, FlowId, StationId};
-use airbound_control::queue::{AnyQueue, Demand};
+use airbound_control::queue::{AnyQueue, Demand, Queue};
 use airbound_control::rate::{AnyRate, LinkStats};
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
@@ -328,6 +328,18 @@ impl Simulation {
         self.now = until;
     }
 
+    /// Notes whom the transmitters protect without having been told to.
+    pub(crate) fn note_found(&mut self) {
+        let Parts { nodes, meters, .. } = &mut self.parts;
+        meters.note_found(|flow| {
+            let sender = match flow.direction {
+                Direction::Down => ACCESS_POINT,
+                Direction::Up => flow.station,
+            };
+            nodes[sender.index()].link.queue().protection(flow.id)?.found
+        });
+    }
+
     fn handle(&mut self, event: Event) {
         match event {
             Event::ExchangeEnd => self.on_exchange_end(),
@@ -344,6 +356,7 @@ impl Simulation {
                 debug_assert!(accepted.is_ok(), "tried when the run was built: {accepted:?}");
             }
             Event::Window => {
+                self.note_found();
                 self.parts.meters.end_window(self.now);
                 self.schedule(self.now + self.parts.window, Event::Window);
             }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use airbound_control::detect::Pattern;
 use airbound_control::payload::{DropReason, Payload, StationId};
 use airbound_record::{
     FlowLatency, FrameFate, FrameRow, LatencyHistogram, PacketRow, Resolution, SeriesRow, Split,
@@ -66,6 +67,8 @@ pub(crate) struct FlowMeter {
     demand: Option<DemandMeter>,
     frames: Option<Frames>,
     open: VecDeque<OpenFrame>,
+    /// When a queue first protected it by itself, and why it did so last.
+    found: Option<(Instant, Pattern)>,
     window: Window,
 }
 
@@ -92,6 +95,7 @@ impl FlowMeter {
             demand: None,
             frames: has_frames.then(Frames::default),
             open: VecDeque::new(),
+            found: None,
             window: Window {
                 offered: ByteCount::ZERO,
                 goodput: ByteCount::ZERO,
@@ -99,6 +103,16 @@ impl FlowMeter {
                 latency: LatencyHistogram::new(Resolution::Coarse),
             },
         }
+    }
+
+    /// A queue protects it by itself since some time, for a reason.
+    pub(crate) fn on_found(&mut self, since: Instant, pattern: Pattern) {
+        let first = self.found.map_or(since, |(first, _)| first);
+        self.found = Some((first, pattern));
+    }
+
+    pub(crate) const fn found(&self) -> Option<(Instant, Pattern)> {
+        self.found
     }
 
     /// Measures against a demand too.

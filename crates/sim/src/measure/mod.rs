@@ -9,6 +9,7 @@ mod summary;
 
 use std::any::Any;
 
+use airbound_control::detect::Pattern;
 use airbound_control::payload::{DropReason, FlowId, Payload, StationId};
 use airbound_record::{FrameFate, FrameRow, HopRow, PacketRow, SeriesRow, TxopKind, TxopRow};
 use airbound_units::{ByteCount, Instant, Span};
@@ -20,9 +21,9 @@ pub(crate) use flow::FlowMeter;
 use journey::Journeys;
 
 use crate::engine::Arrival;
-use crate::flow::Direction;
 use crate::flow::feed::FeedObserver;
 use crate::flow::source::FrameStart;
+use crate::flow::{Direction, Flow};
 use crate::packet::{Kind, Packet};
 
 /// Who is told of everything that happens, to write it down.
@@ -344,6 +345,15 @@ impl Meters {
         }
         if self.wants_air {
             self.observer.on_air(view);
+        }
+    }
+
+    /// Notes who is protected without having been named; `reason` tells since when and why.
+    pub(crate) fn note_found(&mut self, reason: impl Fn(&Flow) -> Option<(Instant, Pattern)>) {
+        for meter in self.flows.iter_mut().filter(|meter| meter.is_reported()) {
+            if let Some((since, pattern)) = reason(meter.details()) {
+                meter.on_found(since, pattern);
+            }
         }
     }
 

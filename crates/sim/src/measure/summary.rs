@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use airbound_control::payload::{DropReason, StationId};
 use airbound_record::{
-    AirSummary, Direction, DistributionRow, FlowSummary, Jain, LatencyStats, PacketCounts, StationSummary,
+    AirSummary, Direction, DistributionRow, FlowSummary, FoundSummary, Jain, LatencyStats, PacketCounts,
+    StationSummary,
 };
 use airbound_units::{ByteCount, Span};
 
@@ -118,5 +119,8 @@ fn flow_summary(meter: &FlowMeter, measured: Span, stations: &[String]) -> FlowS
             let all = frames.delivered + frames.skipped + frames.lost;
             if all == 0 { 0.0 } else { (frames.late + frames.skipped + frames.lost) as f64 / all as f64 }
         }),
+        found: meter
+            .found()
+            .map(|(since, pattern)| FoundSummary { at_s: since.as_secs_f64(), because: pattern.to_string() }),
     }
 }

@@ -44,6 +44,9 @@ pub(super) const SENDERS: Choices = Choices {
     },
 };
 
+/// A name for a kind with a parameter that makes another scheme of it, so that both can be compared: name, kind, parameter, value.
+const VARIANTS: [(&str, &str, &str, &str); 1] = [("last-pq-auto", "last-pq", "protect", "auto")];
+
 /// What fills a slot: a kind, and parameters that differ from its defaults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slot {
@@ -54,6 +57,31 @@ pub struct Slot {
 impl Slot {
     pub(super) fn plain(kind: &'static str) -> Self {
         Self { kind, parameters: toml::Table::new() }
+    }
+
+    /// The kind and, for a variant, the parameter that it sets of what a name stands for; `None` if that is none of `kinds`.
+    fn find(
+        name: &str,
+        kinds: &[&'static str],
+    ) -> Option<(&'static str, Option<(&'static str, &'static str)>)> {
+        let variant = VARIANTS.into_iter().find(|(variant, ..)| *variant == name);
+        let (wanted, set) = variant.map_or((name, None), |(_, kind, key, value)| (kind, Some((key, value))));
+        kinds.iter().find(|kind| **kind == wanted).map(|kind| (*kind, set))
+    }
+
+    fn set(&mut self, parameter: Option<(&str, &str)>) {
+        if let Some((key, value)) = parameter {
+            self.parameters.insert(key.to_owned(), toml::Value::String(value.to_owned()));
+        }
+    }
+
+    /// The shortest name: that of the variant, such as "last-pq-auto", or of the kind.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        let is_it = |(_, kind, key, value): &&(&str, &str, &str, &str)| {
+            self.kind == *kind && self.parameters.get(*key).and_then(toml::Value::as_str) == Some(*value)
+        };
+        VARIANTS.iter().find(is_it).map_or(self.kind, |(name, ..)| name)
     }
 
     /// The connections of a slot that names a sender.
@@ -115,12 +143,16 @@ impl Slot {
     ) -> Result<Option<Self>, ScenarioError> {
         let kinds = choices.kinds;
         let Some(node) = section.get(key) else { return Ok(None) };
-        let find = |name: &str| kinds.iter().find(|kind| **kind == name).copied();
+        let find = |name: &str| Self::find(name, kinds);
         let allowed = || kinds.iter().map(|kind| format!("\"{kind}\"")).collect::<Vec<_>>().join(", ");
         match &node.value {
             Value::Text(name) => {
                 match find(name) {
-                    Some(kind) => Ok(Some(Self::plain(kind))),
+                    Some((kind, variant)) => {
+                        let mut slot = Self::plain(kind);
+                        slot.set(variant);
+                        Ok(Some(slot))
+                    }
                     None => Err(section
                         .wrong(key, format!("is {}; allowed are {}", node.value.describe(), allowed()))),
                 }
@@ -128,7 +160,7 @@ impl Slot {
             Value::Table(entries) => {
                 let table = section.table(key)?;
                 let name = table.required_text("kind", &format!("allowed are {}", allowed()))?;
-                let Some(kind) = find(name) else {
+                let Some((kind, variant)) = find(name) else {
                     return Err(table.wrong("kind", format!("is \"{name}\"; allowed are {}", allowed())));
                 };
                 let parameters = entries
@@ -136,7 +168,8 @@ impl Slot {
                     .filter(|(name, _)| name != "kind")
                     .map(|(name, value)| (name.clone(), node::to_toml(value)))
                     .collect();
-                let slot = Self { kind, parameters };
+                let mut slot = Self { kind, parameters };
+                slot.set(variant);
                 (choices.check)(&slot)
                     .map_err(|problem| section.wrong(key, format!("is wrong: {problem}")))?;
                 Ok(Some(slot))
@@ -188,7 +221,7 @@ impl Default for Scheme {
 
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}+{}+{}", self.queue.kind, self.rate.kind, self.sender.kind)
+        write!(f, "{}+{}+{}", self.queue.name(), self.rate.name(), self.sender.name())
     }
 }
 
@@ -228,10 +261,10 @@ impl Scheme {
                 ("sender", SENDERS, &mut scheme.sender),
             ];
             let found = slots.into_iter().zip(&mut filled).find_map(|((word, kinds, slot), filled)| {
-                let kind = kinds.kinds.iter().find(|kind| **kind == part)?;
-                Some((word, *kind, slot, filled))
+                let (kind, variant) = Slot::find(part, kinds.kinds)?;
+                Some((word, kind, variant, slot, filled))
             });
-            let Some((word, kind, slot, filled)) = found else {
+            let Some((word, kind, variant, slot, filled)) = found else {
                 let all =
                     || [QUEUES, RATES, SENDERS].into_iter().flat_map(|choices| choices.kinds.iter().copied());
                 let suggestion =
@@ -251,6 +284,7 @@ impl Scheme {
             if slot.kind != kind {
                 *slot = Slot::plain(kind);
             }
+            slot.set(variant);
         }
         Ok(scheme)
     }

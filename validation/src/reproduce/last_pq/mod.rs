@@ -1,5 +1,6 @@
 //! LAST-PQ (PerCom 2024): every experiment of Sec. III and VI.
 
+mod auto;
 mod case_study;
 mod cost;
 mod edca;
@@ -28,5 +29,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
         Box::new(edca::TwoStreams),
         Box::new(cost::Cost),
         Box::new(slack::Slack),
+        Box::new(auto::Home),
+        Box::new(auto::Households),
     ]
 }

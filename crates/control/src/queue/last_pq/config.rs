@@ -4,6 +4,7 @@ use airbound_units::Span;
 use serde::{Deserialize, Serialize};
 
 use super::super::FqCodelAirtimeConfig;
+use super::auto::{AutoConfig, Protect};
 use super::drain::DrainConfig;
 use super::gradient::DelayConfig;
 use crate::error::ConfigError;
@@ -24,6 +25,10 @@ pub enum Choice {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LastPqConfig {
+    /// Who is protected.
+    pub protect: Protect,
+    /// With `protect = "auto"`, what is demanded of whom nobody named.
+    pub auto: AutoConfig,
     /// The delay controller.
     pub delay: DelayConfig,
     /// The drain estimate of the hardware queue.
@@ -50,6 +55,8 @@ pub struct LastPqConfig {
 impl Default for LastPqConfig {
     fn default() -> Self {
         Self {
+            protect: Protect::default(),
+            auto: AutoConfig::default(),
             delay: DelayConfig::default(),
             drain: DrainConfig::default(),
             choice: Choice::default(),
@@ -66,6 +73,8 @@ impl LastPqConfig {
     /// Checks what is not checked by its parts.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.drain.check()?;
+        self.auto.classifier.check()?;
+        self.delay.check_demand(&self.auto.demand()?)?;
         ConfigError::check(
             self.aggregate_share > 0.0 && self.aggregate_share <= 1000.0,
             "aggregate-share",

@@ -10,6 +10,7 @@
 //!
 //! What decides a number, the [`DelayController`], stands apart from what enforces it, the [`LastPq`] scheduler.
 
+mod auto;
 mod config;
 mod controller;
 mod demand;
@@ -19,6 +20,7 @@ mod mark;
 mod prioritised;
 mod scheduler;
 
+pub use auto::{AutoConfig, Protect};
 pub use config::{Choice, LastPqConfig};
 pub use controller::DelayController;
 pub use demand::Demand;

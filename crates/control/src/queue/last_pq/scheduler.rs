@@ -8,11 +8,13 @@ use airbound_wifi::edca::Category;
 
 use super::super::fq_codel::FlowQueue;
 use super::super::{AggregateBound, Backlog, Direction, FqCodelAirtime, Queue, Readiness};
+use super::auto::{AutoProtection, Protect};
 use super::config::LastPqConfig;
 use super::controller::DelayController;
 use super::demand::Demand;
 use super::drain::{Drain, RecentRates};
 use super::prioritised::Prioritised;
+use crate::detect::Pattern;
 use crate::error::ConfigError;
 use crate::link::{Grant, TxReport};
 use crate::payload::{Dropped, FlowId, Payload, StationId};
@@ -30,6 +32,8 @@ pub struct Protection {
     pub packets: u64,
     /// Of these, those that left it as urgent ones, before everyone else.
     pub urgent: u64,
+    /// Since when it is protected for its pattern, and that pattern; `None` if somebody named it.
+    pub found: Option<(Instant, Pattern)>,
 }
 
 /// What a flow with a demand brought.
@@ -63,6 +67,8 @@ pub struct LastPq<P> {
     config: LastPqConfig,
     default: FqCodelAirtime<P>,
     controller: DelayController,
+    /// `None` if only those are protected who are named.
+    auto: Option<AutoProtection>,
     /// The priority lists, by category, in the order in which flow queues joined.
     lists: [Vec<Prioritised>; 4],
     drains: [Drain; 4],
@@ -88,6 +94,10 @@ impl<P: Payload> LastPq<P> {
         Ok(Self {
             default: FqCodelAirtime::new(config.linux)?,
             controller: DelayController::new(config.delay)?,
+            auto: match config.protect {
+                Protect::Named => None,
+                Protect::Auto => Some(AutoProtection::new(config.auto)?),
+            },
             lists: Default::default(),
             drains: [drain.clone(), drain.clone(), drain.clone(), drain],
             rates: RecentRates::default(),
@@ -113,6 +123,21 @@ impl<P: Payload> LastPq<P> {
                 })
                 .min()
         });
+    }
+
+    /// Lets the classifier see a packet, and changes the demands of flows that nobody named as it says.
+    fn classify(&mut self, now: Instant, packet: &P) {
+        let Some(auto) = &mut self.auto else { return };
+        let demand = auto.demand();
+        let flow = packet.flow();
+        let silent = auto.next_silent(now);
+        let is_named = self.controller.demand(flow).is_some();
+        let change = auto.on_packet(now, flow, packet.size(), is_named);
+        let changes = [silent.map(|flow| (flow, None)), change.map(|set| (flow, set.then_some(demand)))];
+        for (flow, demand) in changes.into_iter().flatten() {
+            let accepted = self.change_demand(now, flow, demand);
+            debug_assert!(accepted.is_ok(), "checked with the configuration: {accepted:?}");
+        }
     }
 
     /// Judges the prioritised flows of a category; returns the station to be served first if any is urgent.
@@ -162,6 +187,34 @@ impl<P: Payload> LastPq<P> {
         }
     }
 
+    /// Sets, changes or removes a demand, whoever made it.
+    fn change_demand(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        demand: Option<Demand>,
+    ) -> Result<(), ConfigError> {
+        self.advance(now);
+        self.controller.set_demand(now, flow, demand)?;
+        if demand.is_some() {
+            self.served.entry(flow).or_default();
+        } else {
+            for list in &mut self.lists {
+                list.retain(|prioritised| prioritised.queue.flow != flow);
+            }
+            for queue in self.served.remove(&flow).unwrap_or_default().queues {
+                self.default.forgive_flow(&queue);
+                let others = self.served.values().flat_map(|served| &served.queues);
+                let same =
+                    |other: &FlowQueue| (other.station, other.category) == (queue.station, queue.category);
+                if !others.into_iter().any(same) {
+                    self.default.forgive_station(queue.station, queue.category, Span::ZERO);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The entry of a flow queue in the priority list; a new one is made with `permitted`.
     fn prioritise(&mut self, queue: FlowQueue, mark: super::Mark) -> &mut Prioritised {
         let list = &mut self.lists[queue.category.index()];
@@ -179,6 +232,7 @@ impl<P: Payload> LastPq<P> {
 
 impl<P: Payload> Queue<P> for LastPq<P> {
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        self.classify(now, &packet);
         if !self.controller.is_empty() {
             self.advance(now);
             if let Some(mark) = self.controller.mark(now, packet.flow()) {
@@ -333,25 +387,10 @@ impl<P: Payload> Queue<P> for LastPq<P> {
     }
 
     fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
-        self.advance(now);
-        self.controller.set_demand(now, flow, demand)?;
-        if demand.is_some() {
-            self.served.entry(flow).or_default();
-        } else {
-            for list in &mut self.lists {
-                list.retain(|prioritised| prioritised.queue.flow != flow);
-            }
-            for queue in self.served.remove(&flow).unwrap_or_default().queues {
-                self.default.forgive_flow(&queue);
-                let others = self.served.values().flat_map(|served| &served.queues);
-                let same =
-                    |other: &FlowQueue| (other.station, other.category) == (queue.station, queue.category);
-                if !others.into_iter().any(same) {
-                    self.default.forgive_station(queue.station, queue.category, Span::ZERO);
-                }
-            }
-        }
-        Ok(())
+        self.change_demand(now, flow, demand)?;
+        let Some(auto) = &mut self.auto else { return Ok(()) };
+        let found = auto.on_named(now, flow, demand.is_some()).then(|| auto.demand());
+        if found.is_some() { self.change_demand(now, flow, found) } else { Ok(()) }
     }
 
     fn protection(&self, flow: FlowId) -> Option<Protection> {
@@ -363,6 +402,7 @@ impl<P: Payload> Queue<P> for LastPq<P> {
             latency: self.controller.latency(flow),
             packets,
             urgent,
+            found: self.auto.as_ref().and_then(|auto| auto.reason(flow)),
         })
     }
 

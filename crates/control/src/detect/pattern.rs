@@ -1,0 +1,56 @@
+//! Why a flow was chosen.
+
+use std::fmt;
+
+use airbound_units::BitRate;
+
+/// What a flow looks like: the reasons for a verdict.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pattern {
+    /// Its rate over the window, IP headers included.
+    pub rate: BitRate,
+    /// The rate of the beat that its bursts keep best, in frames a second. A multiple of the true one where TCP sends each frame in
+    /// several rounds at equal distances.
+    pub frame_rate: f64,
+    /// Which share of its bursts begins on the beat, 0 to 1: within an eighth of a period of it, so that chance alone gives 0.25.
+    pub bursts_on_beat: f64,
+    /// Which share of its bytes comes in those bursts, 0 to 1.
+    pub bytes_on_beat: f64,
+    /// How many of the beats have a burst, 0 to 1: less than all where frames were left out or held up.
+    pub beats_met: f64,
+    /// Z² over two harmonics (Buccheri et al. 1983): four times the number of bursts for a perfect rhythm, about 4 for none.
+    pub strength: f64,
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{:.1} Mb/s in a rhythm of {:.1} Hz: {:.0} % of its bursts, with {:.0} % of its bytes, begin on the beat",
+            self.rate.as_mbps_f64(),
+            self.frame_rate,
+            100.0 * self.bursts_on_beat,
+            100.0 * self.bytes_on_beat,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_a_sentence() {
+        let pattern = Pattern {
+            rate: BitRate::from_kbps(45_060),
+            frame_rate: 29.98,
+            bursts_on_beat: 0.966,
+            bytes_on_beat: 0.991,
+            beats_met: 0.9,
+            strength: 200.0,
+        };
+        let sentence =
+            "45.1 Mb/s in a rhythm of 30.0 Hz: 97 % of its bursts, with 99 % of its bytes, begin on the beat";
+        assert_eq!(pattern.to_string(), sentence);
+    }
+}
