@@ -24,8 +24,8 @@ pub use fq_codel::{
     AirtimeQueueLimit, FqCodel, FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, SlowStations,
 };
 pub use last_pq::{
-    AutoConfig, Choice, DelayConfig, DelayController, Demand, DrainConfig, LastPq, LastPqConfig, Mark,
-    Protect, Protection,
+    AutoConfig, Choice, DelayConfig, DelayController, Demand, DrainConfig, HoldConfig, LastPq, LastPqConfig,
+    Mark, Protect, Protection,
 };
 pub use pie::{DelayEstimate, Pie, PieConfig};
 pub use round_robin::{RoundRobin, RoundRobinConfig};

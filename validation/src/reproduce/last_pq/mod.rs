@@ -4,6 +4,7 @@ mod auto;
 mod case_study;
 mod cost;
 mod edca;
+mod held;
 mod measure;
 mod mobility;
 mod parameters;
@@ -27,6 +28,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
         Box::new(mobility::Mobility),
         Box::new(edca::Clients),
         Box::new(edca::TwoStreams),
+        Box::new(held::Held),
         Box::new(cost::Cost),
         Box::new(slack::Slack),
         Box::new(auto::Home),

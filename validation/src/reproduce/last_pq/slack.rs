@@ -13,7 +13,10 @@ pub(super) struct Slack;
 const CHOICES: [(&str, &str); 3] = [
     ("Linux", LINUX),
     ("greatest deficit", LAST_PQ),
-    ("least slack", "{ kind = \"last-pq\", choice = \"slack\" }"),
+    (
+        "least slack",
+        "{ kind = \"last-pq\", choice = \"slack\", most-debt = \"none\", delay = { hold = false } }",
+    ),
 ];
 /// Four users, each with a demand of its own.
 const DEMANDS_MS: [u32; 4] = [12, 20, 30, 50];

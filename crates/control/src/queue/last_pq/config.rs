@@ -21,7 +21,8 @@ pub enum Choice {
     Slack,
 }
 
-/// Configuration of a [`super::LastPq`] queue. What the paper leaves open has a default with its reason.
+/// Configuration of a [`super::LastPq`] queue. What the paper leaves open has a default with its reason. In two points the defaults go
+/// beyond the paper, whose behaviour is `most_debt` of none and [`DelayConfig::hold`] of none.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LastPqConfig {
@@ -44,9 +45,10 @@ pub struct LastPqConfig {
     pub aggregate_share: f64,
     /// The aggregates of others are never bound to less than this: 0 ms, which leaves them at least one MPDU. Up to 10 s.
     pub least_aggregate: Span,
-    /// The deepest debt of airtime that a station with a prioritised flow may run into; none by default, as in the paper. Without a
-    /// bound, a station whose prioritised flow needs more than the station's fair share gets nothing else any more: all that it
-    /// has goes to that flow, and its other flows starve. With one, the others pay for the flow instead.
+    /// The deepest debt of airtime that a station with a prioritised flow may run into: 4 ms, a long aggregate. `"none"` in a file for
+    /// no bound, as in the paper: a station whose prioritised flow needs more than the station's fair share then gets nothing else any
+    /// more, and its other flows, a call among them, starve. With a bound the other stations pay for the flow too.
+    #[serde(with = "super::or_none")]
     pub most_debt: Option<Span>,
     /// The scheduler whose order holds where nothing is urgent.
     pub linux: FqCodelAirtimeConfig,
@@ -63,7 +65,7 @@ impl Default for LastPqConfig {
             fill: false,
             aggregate_share: 0.25,
             least_aggregate: Span::ZERO,
-            most_debt: None,
+            most_debt: Some(Span::from_millis(4)),
             linux: FqCodelAirtimeConfig::default(),
         }
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use airbound_units::{Instant, Span};
 
+use super::ceiling::Ceiling;
 use super::demand::Demand;
 use super::gradient::DelayConfig;
 use super::mark::Mark;
@@ -29,6 +30,7 @@ struct Controlled {
     completions: usize,
     /// The last completions with their times, for windows that have few.
     recent: VecDeque<(Instant, Span)>,
+    ceiling: Ceiling,
     /// When it last sent something or something of it was acknowledged.
     active: Option<Instant>,
 }
@@ -41,6 +43,8 @@ struct Controlled {
 /// A window without completions leaves the permitted latency as it is; but if packets are waiting then, the age of the oldest is
 /// taken for the latency, since silence under load is not health. An age can only lower the permitted latency: the latency itself will
 /// be longer.
+///
+/// With [`DelayConfig::hold`] a ceiling, which is not in the paper, bounds what the window-based rule permits.
 #[derive(Debug, Clone)]
 pub struct DelayController {
     config: DelayConfig,
@@ -92,6 +96,7 @@ impl DelayController {
             window: Vec::new(),
             completions: 0,
             recent: VecDeque::new(),
+            ceiling: Ceiling::default(),
             active: None,
         };
         let controlled = self.flows.entry(flow).or_insert_with(new);
@@ -138,6 +143,7 @@ impl DelayController {
         self.advance(now, |_| None);
         let Some(controlled) = self.flows.get_mut(&flow) else { return };
         controlled.active = Some(self.now);
+        controlled.ceiling.on_completion(latency > self.config.upper_threshold(&controlled.demand));
         if controlled.window.len() < MOST_COMPLETIONS {
             controlled.window.push(latency);
         } else if let Some(oldest) = controlled.window.get_mut(controlled.completions % MOST_COMPLETIONS) {
@@ -204,12 +210,17 @@ impl Controlled {
         };
         self.window.clear();
         self.completions = 0;
-        let Some(latency) = measured else { return };
-        let permitted = config.step(&self.demand, self.permitted, self.latency, latency);
-        // An age is the least that the latency will be: it can show that it is too long, never that it is short.
-        if !is_silent || permitted < self.permitted {
-            self.permitted = permitted;
-            self.latency = Some(latency);
+        if let Some(latency) = measured {
+            let permitted = config.step(&self.demand, self.permitted, self.latency, latency);
+            // An age is the least that the latency will be: it can show that it is too long, never that it is short.
+            if !is_silent || permitted < self.permitted {
+                self.permitted = permitted;
+                self.latency = Some(latency);
+            }
+        }
+        if let Some(hold) = &config.hold {
+            let ceiling = self.ceiling.close(hold, &self.demand, config.window);
+            self.permitted = config.bounded(&self.demand, self.permitted.min(ceiling));
         }
     }
 }

@@ -3,6 +3,7 @@
 use airbound_units::Span;
 use serde::{Deserialize, Serialize};
 
+use super::ceiling::HoldConfig;
 use super::demand::Demand;
 use crate::error::ConfigError;
 
@@ -29,6 +30,9 @@ pub struct DelayConfig {
     pub least_completions: usize,
     /// Completions older than so many windows say nothing any more: 5. 1 to 1000.
     pub memory: u32,
+    /// Holds the demand over seconds too, with a ceiling of the permitted latency. Not in the paper; `false` in a file for none.
+    #[serde(with = "super::super::switch")]
+    pub hold: Option<HoldConfig>,
 }
 
 impl Default for DelayConfig {
@@ -43,6 +47,7 @@ impl Default for DelayConfig {
             least_permitted: Span::from_millis(1),
             least_completions: 20,
             memory: 5,
+            hold: Some(HoldConfig::default()),
         }
     }
 }
@@ -88,7 +93,8 @@ impl DelayConfig {
             &self.least_completions,
             "1 to 1000",
         )?;
-        check((1..=1000).contains(&self.memory), "delay.memory", &self.memory, "1 to 1000 windows")
+        check((1..=1000).contains(&self.memory), "delay.memory", &self.memory, "1 to 1000 windows")?;
+        self.hold.as_ref().map_or(Ok(()), HoldConfig::check)
     }
 
     /// The shortest latency that can be demanded: l_GI / alpha. Below it the lower threshold would exceed the upper one.

@@ -11,16 +11,19 @@
 //! What decides a number, the [`DelayController`], stands apart from what enforces it, the [`LastPq`] scheduler.
 
 mod auto;
+mod ceiling;
 mod config;
 mod controller;
 mod demand;
 mod drain;
 mod gradient;
 mod mark;
+mod or_none;
 mod prioritised;
 mod scheduler;
 
 pub use auto::{AutoConfig, Protect};
+pub use ceiling::HoldConfig;
 pub use config::{Choice, LastPqConfig};
 pub use controller::DelayController;
 pub use demand::Demand;
