@@ -22,8 +22,12 @@ const STEPS: f64 = 4.0;
 /// Finer steps around the best, on either side.
 const FINE: i32 = 8;
 
-/// A greater rate must be so much better than a smaller one: the multiples of a perfect beat fit as well as itself.
-const BETTER: f64 = 1.05;
+/// The multiples of a perfect beat fit as well as itself: a fraction of the best rate is preferred if it falls short by no more than
+/// this factor.
+const AS_GOOD: f64 = 1.05;
+
+/// Such fractions: up to a sixth, from 150 to 25 beats a second.
+const FRACTIONS: u32 = 6;
 
 /// A beat, and how well it is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,7 +117,6 @@ impl Folder {
         origin: Instant,
         [rate, step]: [f64; 2],
         count: u32,
-        better: f64,
     ) -> (f64, Sums) {
         self.set(bursts, origin, rate, step);
         let events = self.phases.len();
@@ -122,7 +125,7 @@ impl Folder {
         for number in 0..count {
             let sums = self.fold();
             let strength = sums.strength(events);
-            if strength > most * better {
+            if strength > most {
                 most = strength;
                 best = (rate + step * f64::from(number), sums);
             }
@@ -147,10 +150,23 @@ impl Folder {
         }
         let step = 1.0 / (STEPS * span);
         let count = ((most - least) / step).clamp(1.0, 1e5) as u32 + 1;
-        let (near, _) = self.scan(bursts.clone(), origin, [least, step], count, BETTER);
-        let fine = step / f64::from(FINE);
-        let from = (near - step).max(fine);
-        let (rate, sums) = self.scan(bursts.clone(), origin, [from, fine], 2 * FINE as u32 + 1, 1.0);
+        let (near, _) = self.scan(bursts.clone(), origin, [least, step], count);
+        // The scan may have passed a peak at some distance: it is climbed before it is compared.
+        let mut climb = |near: f64| {
+            let fine = step / f64::from(FINE);
+            let from = (near - step).max(fine);
+            self.scan(bursts.clone(), origin, [from, fine], 2 * FINE as u32 + 1)
+        };
+        let (mut rate, mut sums) = climb(near);
+        let enough = sums.strength(events) / AS_GOOD;
+        for fraction in
+            (2..=FRACTIONS).map(|part| near / f64::from(part)).filter(|fraction| *fraction >= least)
+        {
+            let (slower, of_slower) = climb(fraction);
+            if of_slower.strength(events) >= enough {
+                (rate, sums) = (slower, of_slower);
+            }
+        }
         Some(self.describe(bursts, origin, rate, &sums, (span * rate).max(1.0)))
     }
 
