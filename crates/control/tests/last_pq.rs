@@ -40,7 +40,7 @@ impl Desk {
 
     /// Without an airtime queue limit, as on ath9k.
     fn ath9k() -> LastPqConfig {
-        let mut config = LastPqConfig::default();
+        let mut config = LastPqConfig::paper();
         config.linux.airtime_queue_limit = None;
         config
     }
@@ -123,12 +123,12 @@ fn an_urgent_flow_goes_before_all_others_and_others_keep_their_order() {
 
 #[test]
 fn an_urgent_aggregate_can_be_filled_up() {
-    let mut desk = Desk::new(LastPqConfig { fill: true, ..Desk::ath9k() });
+    let mut desk = Desk::new(LastPqConfig { fill: 3, ..Desk::ath9k() });
     desk.demand(VR, 20);
     desk.send(PHONE, BULK, 5);
     desk.send(PHONE, VR, 2);
     desk.now += millis(30);
-    assert_eq!(desk.serve(32), Some((PHONE, vec![VR, VR, BULK, BULK, BULK, BULK, BULK])));
+    assert_eq!(desk.serve(32), Some((PHONE, vec![VR, VR, BULK, BULK, BULK])), "three ride along");
     assert_eq!(desk.queue.protection(VR).map(|vr| vr.urgent), Some(2));
 }
 

@@ -535,6 +535,6 @@ fn linux_keeps_the_promises_of_a_link() {
 fn last_pq_keeps_the_promises_of_a_link() {
     check!(
         "kind = \"last-pq\"\nlinux = { packets = 260, flows = 4, interval = \"20 ms\", airtime-queue-limit = false }",
-        "kind = \"last-pq\"\nfill = true\nchoice = \"slack\"\nlinux = { charge-estimates = true }",
+        "kind = \"last-pq\"\nfill = 3\nchoice = \"slack\"\nlinux = { charge-estimates = true }",
     );
 }

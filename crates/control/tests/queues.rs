@@ -304,7 +304,7 @@ fn fq_codel_airtime_keeps_its_promises() {
 fn last_pq_keeps_its_promises() {
     check!(
         "kind = \"last-pq\"\nlinux = { packets = 60, flows = 4, interval = \"20 ms\" }",
-        "kind = \"last-pq\"\nfill = true\nchoice = \"slack\"\nlinux = { airtime-queue-limit = false }",
+        "kind = \"last-pq\"\nfill = 3\nchoice = \"slack\"\nlinux = { airtime-queue-limit = false }",
     );
 }
 

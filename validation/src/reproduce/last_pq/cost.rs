@@ -52,7 +52,7 @@ impl Study for Cost {
                 grid.rows.push(cells.into_iter().map(Into::into).collect());
             }
         }
-        grid.note = "L: Linux; P: LAST-PQ as in the paper; O: with our defaults, which hold the demand over seconds and bound debt. nF: n \
+        grid.note = "L: Linux; P: LAST-PQ as in the paper; O: with our defaults, which hold the demand over seconds and let four packets ride along. nF: n \
                      bulk flows (local) at the VR phone; nC: n other clients with one each (other); a call goes to the VR \
                      phone. p95: from the queue to the acknowledgement. airtime: of the flow's station, all its flows \
                      together."
@@ -60,8 +60,8 @@ impl Study for Cost {
         let chapter = Chapter {
             title: "Beyond the paper: what the protection costs".to_owned(),
             text: "Every flow under Linux and under LAST-PQ; vr is the protected one. What is served before its turn is charged \
-                   to flow and station, so that the station's other flows wait until the others have caught up: bounded, \
-                   that debt leaves them alive."
+                   to flow and station: a station whose stream needs more than the station's fair share pays with its \
+                   other flows first."
                 .to_owned(),
             tables: vec![grid],
             charts: Vec::new(),

@@ -13,10 +13,7 @@ pub(super) struct Slack;
 const CHOICES: [(&str, &str); 3] = [
     ("Linux", LINUX),
     ("greatest deficit", LAST_PQ),
-    (
-        "least slack",
-        "{ kind = \"last-pq\", choice = \"slack\", most-debt = \"none\", delay = { hold = false } }",
-    ),
+    ("least slack", "{ kind = \"last-pq\", choice = \"slack\", fill = 0, delay = { hold = false } }"),
 ];
 /// Four users, each with a demand of its own.
 const DEMANDS_MS: [u32; 4] = [12, 20, 30, 50];

@@ -22,7 +22,7 @@ pub enum Choice {
 }
 
 /// Configuration of a [`super::LastPq`] queue. What the paper leaves open has a default with its reason. In two points the defaults go
-/// beyond the paper, whose behaviour is `most_debt` of none and [`DelayConfig::hold`] of none.
+/// beyond the paper, whose behaviour is `fill` of 0 and [`DelayConfig::hold`] of none.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LastPqConfig {
@@ -36,18 +36,19 @@ pub struct LastPqConfig {
     pub drain: DrainConfig,
     /// Who goes first among the urgent.
     pub choice: Choice,
-    /// Whether an urgent aggregate is filled up with the station's other packets in their default order. No by default: the paper
-    /// dequeues "from that flow queue", and the acknowledgement of the urgent packets would wait for what is added. Where it is filled
-    /// up, its length is not bound.
-    pub fill: bool,
+    /// How many of the station's other packets, in their default order, may follow the urgent ones in an aggregate that has room: 4.
+    /// None in the paper, which dequeues "from that flow queue". A station whose prioritised flow needs more than the station's fair
+    /// share runs into debt and gets nothing in the default order; with a few packets that ride along, a call or an
+    /// acknowledgement to the same device stays alive. 0 to 65 535.
+    pub fill: u16,
     /// Longest aggregate of others while a prioritised flow is active, as a share of the least permitted latency: 0.25. The paper
     /// reduces the size without a number; a quarter lets an urgent packet wait for little more than that. Above 0, up to 1000.
     pub aggregate_share: f64,
     /// The aggregates of others are never bound to less than this: 0 ms, which leaves them at least one MPDU. Up to 10 s.
     pub least_aggregate: Span,
-    /// The deepest debt of airtime that a station with a prioritised flow may run into: 4 ms, a long aggregate. `"none"` in a file for
-    /// no bound, as in the paper: a station whose prioritised flow needs more than the station's fair share then gets nothing else any
-    /// more, and its other flows, a call among them, starve. With a bound the other stations pay for the flow too.
+    /// The deepest debt of airtime that a station with a prioritised flow may run into; `"none"` in a file, and by default, for no
+    /// bound, as in the paper: what a flow needs beyond the station's fair share is taken from the station's other flows as far as
+    /// that goes, then from others. With a bound the other stations pay more of it.
     #[serde(with = "super::or_none")]
     pub most_debt: Option<Span>,
     /// The scheduler whose order holds where nothing is urgent.
@@ -62,16 +63,22 @@ impl Default for LastPqConfig {
             delay: DelayConfig::default(),
             drain: DrainConfig::default(),
             choice: Choice::default(),
-            fill: false,
+            fill: 4,
             aggregate_share: 0.25,
             least_aggregate: Span::ZERO,
-            most_debt: Some(Span::from_millis(4)),
+            most_debt: None,
             linux: FqCodelAirtimeConfig::default(),
         }
     }
 }
 
 impl LastPqConfig {
+    /// What the paper does, as far as it says: nothing rides along, nothing is held beyond its windows.
+    #[must_use]
+    pub fn paper() -> Self {
+        Self { fill: 0, delay: DelayConfig { hold: None, ..DelayConfig::default() }, ..Self::default() }
+    }
+
     /// Checks what is not checked by its parts.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.drain.check()?;

@@ -78,6 +78,8 @@ pub struct LastPq<P> {
     below: [Span; 4],
     /// The station that was selected because it has urgent flows, if that was why.
     turns: [Option<StationId>; 4],
+    /// How many other packets may still ride along with its aggregate.
+    rides: [u16; 4],
     served: BTreeMap<FlowId, Served>,
     /// The latest time that was seen.
     now: Instant,
@@ -104,6 +106,7 @@ impl<P: Payload> LastPq<P> {
             has_lower: false,
             below: [Span::ZERO; 4],
             turns: [None; 4],
+            rides: [0; 4],
             served: BTreeMap::new(),
             now: Instant::ZERO,
             config,
@@ -249,6 +252,7 @@ impl<P: Payload> Queue<P> for LastPq<P> {
             let station = self.most_urgent(category);
             if station.is_some() {
                 self.turns[category.index()] = station;
+                self.rides[category.index()] = self.config.fill;
                 return station;
             }
         }
@@ -270,8 +274,9 @@ impl<P: Payload> Queue<P> for LastPq<P> {
             }
             return Some(packet);
         }
-        if is_urgent && !self.config.fill {
-            return None;
+        if is_urgent {
+            let room = &mut self.rides[category.index()];
+            *room = room.checked_sub(1)?;
         }
         let packet = self.default.dequeue(now, station, category, dropped)?;
         if let Some(served) = self.served.get_mut(&packet.flow()) {
