@@ -18,7 +18,7 @@ use std::num::NonZeroUsize;
 
 use airbound_report::ValidationRow;
 
-pub use markdown::{markdown, rows_markdown};
+pub use markdown::{grid_markdown, markdown, rows_markdown};
 pub use reproduce::{Paper, Reproduction};
 pub use trial::{Trial, TrialError};
 

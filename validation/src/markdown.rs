@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use airbound_report::{ValidationRow, Verdict};
+use airbound_report::{Grid, ValidationRow, Verdict};
 
 use crate::Rung;
 
@@ -36,6 +36,24 @@ pub fn rows_markdown(title: &str, rows: &[ValidationRow]) -> String {
             number(row.measured),
             difference(row)
         );
+    }
+    text + "\n"
+}
+
+/// A table under its title, with its note below.
+#[must_use]
+pub fn grid_markdown(grid: &Grid) -> String {
+    let bar =
+        |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+    let mut text = format!("**{}**\n\n", grid.title);
+    text += &bar(&mut grid.columns.iter().map(|column| column.name.clone()));
+    text +=
+        &bar(&mut grid.columns.iter().map(|column| if column.numeric { "---:" } else { "---" }.to_owned()));
+    for row in &grid.rows {
+        text += &bar(&mut row.iter().map(|cell| cell.text.clone()));
+    }
+    if !grid.note.is_empty() {
+        text += &format!("\n{}\n", grid.note);
     }
     text + "\n"
 }

@@ -96,8 +96,11 @@ impl Paper {
     }
 
     /// Why a claim comes out as it does, for those that do not match.
-    fn reason(self, _claim: &str) -> Option<&'static str> {
-        None
+    fn reason(self, claim: &str) -> Option<&'static str> {
+        match self {
+            Self::Wqm => wqm::reason(claim),
+            Self::LastPq => last_pq::reason(claim),
+        }
     }
 
     /// Runs everything. `progress` is told how many of how many runs are done.

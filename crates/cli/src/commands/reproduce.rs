@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use airbound_report::{validation_grid, validation_json};
-use airbound_validation::{Effort, Paper, rows_markdown};
+use airbound_validation::{Effort, Paper, grid_markdown, rows_markdown};
 
 use crate::args::{Reproduce, Voice};
 use crate::error::CliError;
@@ -46,7 +46,10 @@ pub(super) fn reproduce(reproduce: &Reproduce, voice: Voice) -> Result<(), CliEr
     if voice.json {
         output::print(&validation_json(&result.rows)?)?;
     } else if reproduce.markdown {
-        output::say(voice, &rows_markdown(paper.title(), &result.rows))?;
+        let tables = result.chapters.iter().flat_map(|chapter| &chapter.tables);
+        let conclusion = result.conclusion();
+        let tables: String = tables.chain([&conclusion]).map(grid_markdown).collect();
+        output::say(voice, &(rows_markdown(paper.title(), &result.rows) + &tables))?;
     } else {
         let width = output::width();
         let mut text = validation_grid(paper.title(), &result.rows).to_text(width);

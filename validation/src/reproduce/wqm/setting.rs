@@ -82,6 +82,8 @@ pub(super) struct Setting {
     pub(super) rate: Rate,
     /// Between neighbours in the row.
     pub(super) distance_m: u32,
+    /// Whether people move slowly: a strong direct path and weak fading. Else the channel is at rest.
+    pub(super) fading: bool,
     pub(super) aggregation: bool,
     /// Frames in the driver's queue, below the scheme.
     pub(super) driver_queue: u32,
@@ -107,6 +109,7 @@ impl Setting {
         flows: Flows::ToTheEnd(1),
         rate: Rate::Minstrel,
         distance_m: 10,
+        fading: true,
         aggregation: true,
         driver_queue: 123,
         subframes: 32,
@@ -151,11 +154,14 @@ sender = {sender}
             }
             let _ = writeln!(scenario, "{}", self.rate.key());
             if self.rate == Rate::Minstrel {
-                // An office at rest: a strong direct path, people who move slowly.
+                let fading = if self.fading {
+                    "{ kind = \"rician\", k = \"10 dB\", speed = \"0.1 m/s\" }"
+                } else {
+                    "\"none\""
+                };
                 let _ = writeln!(
                     scenario,
-                    "channel = {{ kind = \"log-distance\", distance = \"{distance_m} m\", \
-                     fading = {{ kind = \"rician\", k = \"10 dB\", speed = \"0.1 m/s\" }} }}"
+                    "channel = {{ kind = \"log-distance\", distance = \"{distance_m} m\", fading = {fading} }}"
                 );
             }
         }
