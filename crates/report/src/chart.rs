@@ -77,8 +77,10 @@ pub struct Matrix {
     pub rows: Vec<String>,
     /// Each panel's title and values, row by row.
     pub panels: Vec<(String, Vec<Vec<Option<f64>>>)>,
-    /// The value from which on a cell is as dark as it gets.
-    pub alarm: f64,
+    /// The value of a white cell.
+    pub best: f64,
+    /// The value from which on a cell is as dark as it gets; below `best` if more is better.
+    pub worst: f64,
 }
 
 /// A chart with the sentence below it.
@@ -139,7 +141,8 @@ impl Chart {
             }
             ChartKind::Matrix(chart) => {
                 let panels: Vec<plot::Panel> = chart.panels.clone();
-                plot::matrix((&chart.across, &chart.down), &chart.columns, &chart.rows, &panels, chart.alarm)?
+                let scale = plot::Scale { best: chart.best, worst: chart.worst };
+                plot::matrix((&chart.across, &chart.down), &chart.columns, &chart.rows, &panels, scale)?
             }
         };
         Ok(svg.map(|svg| Figure { svg, caption: self.caption.clone() }))

@@ -17,24 +17,39 @@ const GAP: i32 = 24;
 /// One panel: its title and its values, row by row from the top.
 pub(crate) type Panel = (String, Vec<Vec<Option<f64>>>);
 
-/// Panels side by side that share axes and colours. What is at or above `alarm` is drawn dark, up to white at zero.
+/// Panels side by side that share axes and colours: white at `best`, dark at `worst` and beyond.
 pub(crate) fn matrix(
     axes: (&str, &str),
     columns: &[String],
     rows: &[String],
     panels: &[Panel],
-    alarm: f64,
+    scale: Scale,
 ) -> Result<Option<String>, ReportError> {
     if columns.is_empty() || rows.is_empty() || panels.is_empty() {
         return Ok(None);
     }
     let mut svg = String::new();
-    draw(&mut svg, axes, columns, rows, panels, alarm).map_err(plot_error("a matrix"))?;
+    draw(&mut svg, axes, columns, rows, panels, scale).map_err(plot_error("a matrix"))?;
     let names: Vec<&str> = panels.iter().map(|(name, _)| name.as_str()).collect();
     Ok(Some(embed(&svg, &format!("{} by {} and {}", names.join(" and "), axes.0, axes.1))))
 }
 
-/// From white to the palette's vermilion; beyond the alarm no darker.
+/// What is white and what is dark.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale {
+    pub(crate) best: f64,
+    pub(crate) worst: f64,
+}
+
+impl Scale {
+    /// How far a value lies on the way from best to worst; 1 is the worst.
+    fn badness(self, value: f64) -> f64 {
+        let way = self.worst - self.best;
+        if way == 0.0 { 0.0 } else { (value - self.best) / way }
+    }
+}
+
+/// From white to the palette's vermilion; beyond the worst no darker.
 fn shade(share: f64) -> RGBColor {
     let share = share.clamp(0.0, 1.0);
     let mix = |from: f64, to: f64| (from + (to - from) * share) as u8;
@@ -47,7 +62,7 @@ fn draw(
     columns: &[String],
     rows: &[String],
     panels: &[Panel],
-    alarm: f64,
+    scale: Scale,
 ) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let whole = |length: usize| i32::try_from(length).unwrap_or(i32::MAX / 4096);
@@ -76,7 +91,7 @@ fn draw(
             for (column, value) in line.iter().enumerate() {
                 let x = left + cell * whole(column);
                 let corners = [(x, top), (x + cell - 2, top + CELL_HEIGHT - 2)];
-                let colour = value.map_or(RGBColor(240, 240, 240), |value| shade(value / alarm));
+                let colour = value.map_or(RGBColor(240, 240, 240), |value| shade(scale.badness(value)));
                 root.draw(&Rectangle::new(corners, colour.filled())).map_err(|error| text(&error))?;
                 root.draw(&Rectangle::new(corners, INK.mix(0.2).stroke_width(1)))
                     .map_err(|error| text(&error))?;

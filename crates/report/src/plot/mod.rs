@@ -11,7 +11,7 @@ mod split;
 pub(crate) use bars::{Series, UprightBar, grouped_bars};
 pub(crate) use distribution::exceedance;
 pub(crate) use lines::{Frame, lines};
-pub(crate) use matrix::{Panel, matrix};
+pub(crate) use matrix::{Panel, Scale, matrix};
 pub(crate) use split::split_bars;
 
 use axis::Axis;

@@ -41,27 +41,34 @@ impl Study for Static {
             counts.iter().rev().map(row).collect()
         };
         let names = |counts: &mut dyn Iterator<Item = &u32>| counts.map(u32::to_string).collect::<Vec<_>>();
-        let matrix = |what: &str, alarm: f64, value: &dyn Fn(Vr) -> f64, caption: &str| Chart {
-            kind: ChartKind::Matrix(Matrix {
-                across: "other clients".to_owned(),
-                down: "flows".to_owned(),
-                columns: names(&mut counts.iter()),
-                rows: names(&mut counts.iter().rev()),
-                panels: SCHEMES
-                    .map(|(name, queue)| (format!("{name}: {what}"), panel(queue, value)))
-                    .to_vec(),
-                alarm,
-            }),
-            caption: caption.to_owned(),
-        };
+        let matrix =
+            |what: &str, (best, worst): (f64, f64), value: &dyn Fn(Vr) -> f64, caption: &str| Chart {
+                kind: ChartKind::Matrix(Matrix {
+                    across: "other clients".to_owned(),
+                    down: "flows".to_owned(),
+                    columns: names(&mut counts.iter()),
+                    rows: names(&mut counts.iter().rev()),
+                    panels: SCHEMES
+                        .map(|(name, queue)| (format!("{name}: {what}"), panel(queue, value)))
+                        .to_vec(),
+                    best,
+                    worst,
+                }),
+                caption: caption.to_owned(),
+            };
         let charts = vec![
             matrix(
                 "p95 (ms)",
-                60.0,
+                (0.0, 60.0),
                 &|vr| vr.p95,
-                "Fig. 11a, b: 95th percentile of the VR latency, mean over seeds.",
+                "Fig. 11a, b: 95th percentile of the VR latency, mean over seeds. The paper: Linux up to 99.39 ms, LAST-PQ at most 19.98 ms.",
             ),
-            matrix("VR goodput (Mb/s)", 90.0, &|vr| vr.goodput, "Fig. 11c, d: goodput of the VR stream."),
+            matrix(
+                "VR goodput (Mb/s)",
+                (45.0, 0.0),
+                &|vr| vr.goodput,
+                "Fig. 11c, d: goodput of the VR stream. The paper, in heavy cases: Linux 2.06 to 7.30, LAST-PQ 43.65 to 45.27 Mb/s.",
+            ),
         ];
         let all = |queue, value: &dyn Fn(Vr) -> f64| -> Vec<f64> {
             panel(queue, value).into_iter().flatten().flatten().collect()
