@@ -30,7 +30,8 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
         Box::new(edca::TwoStreams),
         Box::new(held::Held),
         Box::new(cost::Cost),
-        Box::new(slack::Slack),
+        Box::new(slack::SPREAD),
+        Box::new(slack::ALIKE),
         Box::new(auto::Home),
         Box::new(auto::Households),
     ]
