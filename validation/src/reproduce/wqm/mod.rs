@@ -50,8 +50,7 @@ pub(super) fn reason(claim: &str) -> Option<&'static str> {
              aims at 5; with each hop that counts again"
         }
         "distance" => {
-            "with a channel at rest the gap shrinks as in Fig. 12, with slow fading it grows: probably since TCP halves its window in \
-             a fade, and a small buffer runs empty while it recovers"
+            "with a channel at rest the gap shrinks as in Fig. 12; with slow fading it stays within the scatter of the seeds"
         }
         "parking-lot" => "PIE holds its target above the driver, see hops",
         _ => return None,

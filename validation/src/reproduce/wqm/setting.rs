@@ -1,4 +1,5 @@
-//! The testbed as scenarios (Sec. V-B): nodes in a row about 10 m apart that all run the same queue over ath9k of 2014.
+//! The testbed as scenarios (Sec. V-B): nodes in a row about 10 m apart that all run the same queue over ath9k of 2014, peers with the
+//! same EDCA parameters.
 
 use std::fmt::Write as _;
 
@@ -131,6 +132,7 @@ impl Setting {
 standard = "{standard}"
 width = "{width}"
 guard-interval = "400 ns"
+edca = "equal"
 [access-point]
 preset = "ath9k-2014"
 streams = 2
