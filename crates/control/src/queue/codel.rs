@@ -4,8 +4,8 @@ use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
+use super::Queue;
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
-use super::{Backlog, Queue, Readiness};
 use crate::error::ConfigError;
 use crate::payload::{DropReason, Dropped, Payload, StationId};
 
@@ -257,22 +257,7 @@ impl<P: Payload> Queue<P> for Codel<P> {
         packet
     }
 
-    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
-        self.lists.first_size(station, category)
-    }
-
-    fn has_backlog(&self, category: Category) -> bool {
-        self.lists.waiting(category).packets > 0
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.lists.backlog()
-    }
-
-    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
-        self.lists.set_readiness(station, category, readiness);
-        self.order.update(&mut self.lists, station, category);
-    }
+    super::station_lists::answers_of_lists!();
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! First in, first out, with drop-tail (kernel: `net/sched/sch_fifo.c`, `pfifo` and `bfifo`).
 
-use airbound_units::{ByteCount, Instant, Span};
+use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
+use super::Queue;
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
-use super::{Backlog, Queue, Readiness};
 use crate::error::ConfigError;
 use crate::payload::{Dropped, Payload, StationId};
 
@@ -80,22 +80,7 @@ impl<P: Payload> Queue<P> for Fifo<P> {
         self.lists.pop(station, category)
     }
 
-    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
-        self.lists.first_size(station, category)
-    }
-
-    fn has_backlog(&self, category: Category) -> bool {
-        self.lists.waiting(category).packets > 0
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.lists.backlog()
-    }
-
-    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
-        self.lists.set_readiness(station, category, readiness);
-        self.order.update(&mut self.lists, station, category);
-    }
+    super::station_lists::answers_of_lists!();
 
     fn counts_below(&self) -> bool {
         self.holds_in_flight
@@ -113,6 +98,7 @@ impl<P: Payload> Queue<P> for Fifo<P> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Readiness;
     use super::super::test_packet::{Special, at_micros, packet};
     use super::*;
     use crate::payload::DropReason;

@@ -1,11 +1,11 @@
 //! Stations in turn, one aggregate each.
 
-use airbound_units::{ByteCount, Instant};
+use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
+use super::Queue;
 use super::station_lists::{Limits, Rotation, StationLists};
-use super::{Backlog, Queue, Readiness};
 use crate::error::ConfigError;
 use crate::payload::{Dropped, Payload, StationId};
 
@@ -67,26 +67,12 @@ impl<P: Payload> Queue<P> for RoundRobin<P> {
         self.lists.pop(station, category)
     }
 
-    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
-        self.lists.first_size(station, category)
-    }
-
-    fn has_backlog(&self, category: Category) -> bool {
-        self.lists.waiting(category).packets > 0
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.lists.backlog()
-    }
-
-    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
-        self.lists.set_readiness(station, category, readiness);
-        self.order.update(&mut self.lists, station, category);
-    }
+    super::station_lists::answers_of_lists!();
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Readiness;
     use super::super::test_packet::packet;
     use super::*;
 

@@ -57,6 +57,39 @@ pub(super) fn check_packets(key: &'static str, packets: usize) -> Result<(), Con
     ConfigError::check((1..=1_000_000).contains(&packets), key, packets, "1 to 1000000 packets")
 }
 
+/// What a [`super::Queue`] answers that keeps its packets in `lists: StationLists` and its stations in `order`.
+macro_rules! answers_of_lists {
+    () => {
+        fn next_size(
+            &mut self,
+            station: $crate::payload::StationId,
+            category: airbound_wifi::edca::Category,
+        ) -> Option<airbound_units::ByteCount> {
+            self.lists.first_size(station, category)
+        }
+
+        fn has_backlog(&self, category: airbound_wifi::edca::Category) -> bool {
+            self.lists.waiting(category).packets > 0
+        }
+
+        fn backlog(&self) -> $crate::queue::Backlog {
+            self.lists.backlog()
+        }
+
+        fn set_readiness(
+            &mut self,
+            _now: airbound_units::Instant,
+            station: $crate::payload::StationId,
+            category: airbound_wifi::edca::Category,
+            readiness: $crate::queue::Readiness,
+        ) {
+            self.lists.set_readiness(station, category, readiness);
+            self.order.update(&mut self.lists, station, category);
+        }
+    };
+}
+pub(super) use answers_of_lists;
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     list: List,
