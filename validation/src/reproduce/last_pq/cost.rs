@@ -52,7 +52,7 @@ impl Study for Cost {
                 grid.rows.push(cells.into_iter().map(Into::into).collect());
             }
         }
-        grid.note = "L: Linux; P: LAST-PQ as in the paper; O: with our defaults, which hold the demand over seconds and let four packets ride along. nF: n \
+        grid.note = "L: Linux; P: LAST-PQ as in the paper; O: with our defaults, which hold the demand over seconds, let four packets ride along, and cut others' aggregates no shorter than 1.5 ms. nF: n \
                      bulk flows (local) at the VR phone; nC: n other clients with one each (other); a call goes to the VR \
                      phone. p95: from the queue to the acknowledgement. airtime: of the flow's station, all its flows \
                      together."

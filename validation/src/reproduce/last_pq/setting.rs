@@ -7,8 +7,9 @@ use crate::Trial;
 /// Which queue the access point has.
 pub(super) const LINUX: &str = "\"linux\"";
 /// As in the paper: without what our defaults add.
-pub(super) const LAST_PQ: &str = "{ kind = \"last-pq\", fill = 0, delay = { hold = false } }";
-/// Our defaults: the demand is held over seconds, and a few packets of others ride along.
+pub(super) const LAST_PQ: &str =
+    "{ kind = \"last-pq\", fill = 0, least-aggregate = \"0 ms\", delay = { hold = false } }";
+/// Our defaults: the demand is held over seconds, a few packets of others ride along, and others' aggregates are not cut below 1.5 ms.
 pub(super) const OURS: &str = "\"last-pq\"";
 
 /// The farthest place on a grid of 5 m where VR alone keeps its p95 at or below three quarters of its demand, the phone at rest:
