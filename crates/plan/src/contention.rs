@@ -9,8 +9,11 @@
 //! wait       = A AIFS + B ((1 - p) slot + p T_o) + (A - 1) T_collision
 //! ```
 //!
-//! A contender with load q packets a second takes part in a cycle of length C with probability min(1, q C), with the
-//! packets that came in that time. C contains the wait: the two are iterated to a fixed point.
+//! A contender with load q has n = q C exchanges in a cycle of length C: what is there when the backoff begins is gone, on average, in
+//! its middle, so that it takes part in n / 2 of the slots, in 1 - 1 / (2 n) of them above one, and in all if its queue does not empty.
+//! C contains the wait: the two are iterated to a fixed point. From it single waits are drawn, backoff by backoff.
+//!
+//! TCP acknowledgements of what was just sent are no such contender: they come once ([`Echo`]).
 
 use airbound_units::ByteCount;
 use airbound_wifi::EdcaParameters;
