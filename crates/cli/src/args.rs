@@ -256,7 +256,7 @@ Examples:
   airbound plan vr-congested --demand vr=20ms@95
   airbound plan my.toml --demand headset=15ms --demand monitor=30ms@99 --json
   airbound plan my.toml --set flow.vr.rate=\"60 Mbit/s\"
-  airbound plan --check 200 --seed 2            how often is the plan wrong?
+  airbound plan --check 200 --seed 3            how often is the plan wrong?
 
 The latency is that from the access point's queue to the acknowledgement, when the flows with demands are \
 served first (LAST-PQ). docs/plan.md holds the model and how often it is wrong.

@@ -20,6 +20,8 @@ pub enum Answer {
 pub struct Plan {
     /// Whether all demands can be met.
     pub answer: Answer,
+    /// Whether the answer hangs by a thread: the expected latency lies within a factor of [`CLOSE`] of what is demanded.
+    pub is_close: bool,
     /// The share of all time that the flows with demands need, contention included; above 1 the air is too short.
     pub load: f64,
     /// Each demand.
@@ -75,12 +77,16 @@ pub struct Slower {
     pub to: BitRate,
 }
 
+/// So far, as a factor, a latency may lie from what is expected; read off the development set of `airbound plan --check`.
+pub const CLOSE: f64 = 1.5;
 /// Halvings in the search for a rate: to a sixty-fourth.
 const HALVINGS: usize = 6;
 /// No more headroom than this is looked for: four times the rate.
 pub const MOST_HEADROOM: f64 = 3.0;
 /// Rounds in the search for longer demands: each makes at least one longer by a millisecond.
 const ROUNDS: usize = 16;
+/// A recommended rate stays so far below the highest that will do, since that is a matter of luck.
+const MARGIN: f64 = 0.95;
 /// A flow is slowed down to this share of its rate at most.
 const SLOWEST: f64 = 0.1;
 
@@ -104,9 +110,11 @@ pub fn plan(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError> 
     let demands: Vec<Outlook> = outlooks(&model, &estimates);
     let slow_down = if all_met { Vec::new() } else { slower(&model) };
     let headroom = if all_met { headroom(&model) } else { 0.0 };
+    let is_close = is_close(&model, &estimates);
     let relax = relaxed(model, &estimates);
     Ok(Plan {
         answer: if all_met { Answer::Yes } else { Answer::No },
+        is_close,
         load: estimates.iter().map(|estimate| estimate.load).sum(),
         headroom,
         relax,
@@ -135,6 +143,13 @@ fn is_met(demand: &Demand, estimate: &Estimate) -> bool {
 
 fn are_met(model: &Model<'_>, estimates: &[Estimate]) -> bool {
     model.wanted.iter().zip(estimates).all(|(wanted, estimate)| is_met(&wanted.demand, estimate))
+}
+
+/// Whether what is expected of the demand that has it hardest is near to what is demanded.
+fn is_close(model: &Model<'_>, estimates: &[Estimate]) -> bool {
+    let each = model.wanted.iter().zip(estimates);
+    let strains = each.map(|(wanted, estimate)| estimate.latency / wanted.demand.latency.as_secs_f64());
+    (1.0 / CLOSE..=CLOSE).contains(&strains.fold(0.0, f64::max))
 }
 
 /// The demands that must be longer, and how long, so that all are met. A longer one lets others send longer aggregates, so
@@ -201,7 +216,7 @@ fn slower(model: &Model<'_>) -> Vec<Slower> {
         if !met_at(SLOWEST) {
             continue;
         }
-        let low = largest(SLOWEST, 1.0, met_at);
+        let low = MARGIN * largest(SLOWEST, 1.0, met_at);
         let rate = wanted.rhythm.rate;
         found.push(Slower {
             flow: wanted.flow.name.clone(),

@@ -3,7 +3,7 @@
 use airbound_units::Span;
 use serde::Serialize;
 
-use crate::answer::{Answer, MOST_HEADROOM, Plan};
+use crate::answer::{Answer, CLOSE, MOST_HEADROOM, Plan};
 
 /// What `airbound plan --json` prints: keys with their units, as in `summary.json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -12,6 +12,8 @@ pub struct PlanForm {
     pub scenario: String,
     /// Whether all demands can be met: "yes" or "no".
     pub answer: &'static str,
+    /// Whether it hangs by a thread: what is expected lies within a factor of 1.5 of what is demanded.
+    pub close: bool,
     /// Share of all time that the demanding flows need.
     pub load: f64,
     /// By how much they could all grow together.
@@ -78,6 +80,7 @@ impl Plan {
         PlanForm {
             scenario: scenario.to_owned(),
             answer: self.answer.name(),
+            close: self.is_close,
             load: rounded(self.load),
             headroom: rounded(self.headroom),
             demands: self
@@ -153,6 +156,11 @@ impl Plan {
                     ));
                 }
             }
+        }
+        if self.is_close {
+            lines.push(format!(
+                "this is close: the expected latency lies within a factor of {CLOSE} of the demand; simulate it"
+            ));
         }
         if !self.relax.is_empty() {
             let each = self.relax.iter().map(|relaxed| {

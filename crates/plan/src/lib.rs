@@ -17,7 +17,9 @@
 mod answer;
 mod contention;
 mod demand;
+mod draws;
 mod exchange;
+mod fairness;
 mod form;
 mod latency;
 mod link;
@@ -25,6 +27,6 @@ mod model;
 mod timeline;
 mod traffic;
 
-pub use answer::{Answer, MOST_HEADROOM, Outlook, Plan, Relaxed, Slower, plan};
+pub use answer::{Answer, CLOSE, MOST_HEADROOM, Outlook, Plan, Relaxed, Slower, plan};
 pub use demand::{DEFAULT_PERCENTILE, Demand, PlanError};
 pub use form::{DemandForm, PlanForm, RateForm, RelaxForm};

@@ -9,6 +9,11 @@ use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
 use airbound_wifi::error::mpdu_success;
 use airbound_wifi::{GuardInterval, Legacy, PpduTiming, Rate};
 
+use crate::draws::OWN_SEED;
+
+/// Tries of an exchange: of one rate by `ideal` and where it is fixed; by Minstrel-HT at least two of each of its three rates.
+const TRIES: u32 = 7;
+const LEARNT_TRIES: u32 = 6;
 /// The MPDU whose success decides on a rate.
 const MPDU: ByteCount = ByteCount::new(1_536);
 /// Seconds between steps of a course: shorter than an aggregate.
@@ -16,8 +21,6 @@ const STEP: f64 = 0.002;
 /// Steps over which a rate control that learns averages: some 150 ms, between the 100 ms of Minstrel's statistics interval in
 /// older kernels and the time constant of its average.
 const MEMORY: u64 = 75;
-/// The first of the plan's own seeds.
-const OWN_SEED: u64 = 0x706c_616e;
 
 /// The link to a station at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -193,6 +196,11 @@ fn fastest(links: impl Iterator<Item = Link>) -> Link {
 pub(crate) fn is_probed(scenario: &Scenario, number: usize) -> bool {
     let is_fixed = scenario.stations.get(number).is_some_and(|station| station.rate.is_some());
     !is_fixed && scenario.scheme.rate.kind() == "minstrel-ht"
+}
+
+/// How often the hardware repeats what nobody acknowledges.
+pub(crate) fn tries(scenario: &Scenario, number: usize) -> u32 {
+    if is_probed(scenario, number) { LEARNT_TRIES } else { TRIES }
 }
 
 /// The rates that a station can receive; at least one.

@@ -2,23 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use airbound_sim::scenario::{Flow, Form, Scenario};
+use airbound_sim::scenario::{Direction, Flow, Form, Scenario};
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::{Category, Legacy, Rate};
 
 use crate::contention::{Contender, wait};
 use crate::demand::{Demand, PlanError};
+use crate::draws::Draws;
 use crate::exchange::{Medium, limits};
-use crate::latency::{Part, percentile};
+use crate::fairness::{Claim, uplink_shares};
+use crate::latency::percentile;
 use crate::link::{self, Course, Link};
 use crate::timeline::{Backlog, Hardware, Service, Stream, latencies};
 use crate::traffic::{self, Background, Rhythm};
 
 /// Seconds of traffic that are looked at, for each draw of phases.
-const HORIZON: f64 = 0.4;
+const HORIZON: f64 = 1.0;
 /// A queue that is not empty so much later never will be.
-const DEADLINE: f64 = 3.0 * HORIZON;
+const DEADLINE: f64 = 2.0 * HORIZON;
 /// Draws: of the phases at which the streams begin, and of the channel where it varies.
 const DRAWS: usize = 8;
 const DRAWS_OF_CHANNELS: usize = 24;
@@ -29,22 +31,16 @@ const ADAPTED_SHARE: f64 = 0.25;
 
 /// LAST-PQ never permits less, in seconds (`least-permitted` of its delay controller).
 const LEAST_PERMITTED: f64 = 0.001;
-/// How much of the demand is usually permitted: LAST-PQ lets it grow whenever a window was quick, and the aggregates of others
-/// with it.
-const USUAL: f64 = 0.5;
+/// Other packets that LAST-PQ lets ride along with an urgent aggregate (`fill`).
+const RIDES: f64 = 4.0;
 /// Shares of the demand that packets may queue; the first is less than what is always permitted.
 const PERMITTED: [f64; 3] = [0.0, 0.3, 0.6];
+/// Rounds in which flows are then treated differently, and the longest that one may queue.
+const ROUNDS: usize = 6;
+const MOST_PERMITTED: f64 = 0.9;
 
 /// A demand on every packet is looked at as one on all but one of ten thousand.
 const HIGHEST_PERCENTILE: f64 = 99.99;
-
-/// The share of a demand that LAST-PQ can make use of. Its controller follows windows of 20 ms: it lets the permitted latency
-/// grow after each quick one, is late for the next slow one, and a window with few packets says little of a high
-/// percentile. The two values were read off the development set of `airbound plan --check --seed 1`.
-fn kept(percent: f64) -> f64 {
-    let beyond = ((percent - 95.0) / 4.0).clamp(0.0, 1.0);
-    0.85 - 0.2 * beyond
-}
 
 /// A scenario, prepared.
 pub(crate) struct Model<'a> {
@@ -56,6 +52,8 @@ pub(crate) struct Model<'a> {
     courses: Vec<Vec<Course>>,
     draws: usize,
     contenders: Vec<Contender>,
+    /// The share of all time that the demands leave.
+    free: f64,
     background: Vec<Background>,
     pub(crate) wanted: Vec<Wanted<'a>>,
 }
@@ -95,7 +93,6 @@ impl<'a> Model<'a> {
         let middles: Vec<Link> = courses.iter().map(|courses| middle(courses)).collect();
         let is_wanted = |index| demands.iter().any(|(other, _)| *other == index);
         let background = traffic::background(scenario, is_wanted);
-        let contenders = traffic::contenders(scenario, &medium, &middles);
         let mut wanted = Vec::with_capacity(demands.len());
         for (index, demand) in demands {
             let Some(flow) = scenario.flows.get(index) else { continue };
@@ -106,10 +103,16 @@ impl<'a> Model<'a> {
             let station = scenario.station_index(&flow.station).unwrap_or(0);
             wanted.push(Wanted { flow, station, demand, rhythm });
         }
+        let limits = limits(path);
+        let claims = claims(scenario, &medium, limits, &middles, &wanted, &background);
+        let demanded: f64 = claims.iter().map(|claim| claim.demanded).sum();
+        let shares = uplink_shares(&claims);
+        let allowed = |station: usize| shares.get(station).copied().unwrap_or(0.0);
+        let contenders = traffic::contenders(scenario, &medium, &middles, allowed);
         Ok(Self {
             scenario,
             medium,
-            limits: limits(path),
+            limits,
             hardware: Hardware {
                 depth: usize::from(path.hardware_aggregates),
                 ahead: path.form == Form::Ahead,
@@ -117,6 +120,7 @@ impl<'a> Model<'a> {
             courses,
             draws,
             contenders,
+            free: (1.0 - demanded).max(0.0),
             background,
             wanted,
         })
@@ -140,46 +144,64 @@ impl<'a> Model<'a> {
             return loads.into_iter().map(|load| Estimate { load, latency: f64::INFINITY }).collect();
         }
         // LAST-PQ adapts how long packets may queue. Sooner is not always better: what is sent at once goes in small
-        // aggregates. The best of some shares of the demands is what it can come to.
-        let candidates = PERMITTED.iter().map(|share| self.latencies(&services, &rhythms, *share));
-        let strain = |latencies: &Vec<f64>| {
+        // aggregates, and before others. So some shares of the demands are tried for all; then each flow whose demand is missed
+        // gets less, and who has time to spare more. The best is what it can come to.
+        let strains = |latencies: &[f64]| -> Vec<f64> {
             let each = self.wanted.iter().zip(latencies);
-            each.map(|(wanted, latency)| latency / wanted.demand.latency.as_secs_f64()).fold(0.0, f64::max)
+            each.map(|(wanted, latency)| latency / wanted.demand.latency.as_secs_f64()).collect()
         };
-        let best = candidates.min_by(|one, other| strain(one).total_cmp(&strain(other))).unwrap_or_default();
+        let most = |latencies: &[f64]| strains(latencies).into_iter().fold(0.0, f64::max);
+        let tried = |shares: Vec<f64>| (self.latencies(&services, &rhythms, &shares), shares);
+        let uniform = PERMITTED.iter().map(|share| tried(vec![*share; self.wanted.len()]));
+        let Some(mut best) = uniform.min_by(|(one, _), (other, _)| most(one).total_cmp(&most(other))) else {
+            return Vec::new();
+        };
+        let (mut latencies, mut shares) = best.clone();
+        let rounds = if self.wanted.len() > 1 { ROUNDS } else { 0 };
+        for _ in 0..rounds {
+            let worst = most(&latencies);
+            for (share, strain) in shares.iter_mut().zip(strains(&latencies)) {
+                *share =
+                    if strain >= 0.9 * worst { *share / 2.0 } else { (*share + 0.15).min(MOST_PERMITTED) };
+            }
+            (latencies, shares) = tried(shares);
+            if most(&latencies) < most(&best.0) {
+                best = (latencies.clone(), shares.clone());
+            }
+        }
+        let (best, _) = best;
         loads.into_iter().zip(best).map(|(load, latency)| Estimate { load, latency }).collect()
     }
 
-    /// The latency of each wanted flow at its percentile, when packets may queue for a share of what is demanded.
-    fn latencies(&self, services: &[Vec<Vec<Service>>], rhythms: &[Rhythm], share: f64) -> Vec<f64> {
-        let permitted = |wanted: &Wanted<'_>| {
-            let permitted = wanted.demand.latency.as_secs_f64() * share;
-            permitted.max(LEAST_PERMITTED)
-        };
-        let strictest = self.wanted.iter().map(|wanted| wanted.demand.latency).min().unwrap_or(Span::MAX);
-        let backlogs = self.backlogs(strictest.mul_f64(USUAL));
-        let mut parts: Vec<Vec<Part>> = vec![Vec::new(); self.wanted.len()];
+    /// The latency of each wanted flow at its percentile, when packets may queue for shares of what is demanded.
+    fn latencies(&self, services: &[Vec<Vec<Service>>], rhythms: &[Rhythm], shares: &[f64]) -> Vec<f64> {
+        let each = self.wanted.iter().zip(shares);
+        let permitted: Vec<f64> = each
+            .map(|(wanted, share)| (wanted.demand.latency.as_secs_f64() * share).max(LEAST_PERMITTED))
+            .collect();
+        let strictest = permitted.iter().copied().fold(f64::INFINITY, f64::min);
+        let backlogs = self.backlogs(Span::from_secs_f64(strictest));
+        let mut all: Vec<Vec<f64>> = vec![Vec::new(); self.wanted.len()];
         for draw in 0..self.draws {
             let streams: Vec<Stream> = services
                 .iter()
                 .zip(rhythms)
-                .zip(&self.wanted)
+                .zip(&permitted)
                 .enumerate()
-                .map(|(place, ((services, rhythm), wanted))| Stream {
+                .map(|(place, ((services, rhythm), permitted))| Stream {
                     services: services.get(draw).cloned().unwrap_or_default(),
                     arrivals: rhythm.arrivals(phase(place, draw), HORIZON),
-                    permitted: permitted(wanted),
+                    permitted: *permitted,
                 })
                 .collect();
-            let drawn = latencies(&streams, &backlogs, self.hardware, DEADLINE);
-            parts.iter_mut().zip(drawn).for_each(|(parts, drawn)| parts.extend(drawn));
+            let others = backlogs.get(draw).map_or(&[][..], Vec::as_slice);
+            let mut draws = Draws::new(draw as u64);
+            let drawn = latencies(&streams, others, self.hardware, DEADLINE, &mut draws);
+            all.iter_mut().zip(drawn).for_each(|(all, drawn)| all.extend(drawn));
         }
-        let each = self.wanted.iter().zip(&parts);
-        each.map(|(wanted, parts)| {
-            let percent = wanted.demand.percentile.min(HIGHEST_PERCENTILE);
-            percentile(parts, percent / 100.0) / kept(percent)
-        })
-        .collect()
+        let each = self.wanted.iter().zip(&mut all);
+        each.map(|(wanted, all)| percentile(all, wanted.demand.percentile.min(HIGHEST_PERCENTILE) / 100.0))
+            .collect()
     }
 
     /// How a flow is served, in each draw as time goes by.
@@ -187,22 +209,31 @@ impl<'a> Model<'a> {
         let category = wanted.flow.category;
         let txop = self.medium.parameters(category, true).txop_limit;
         let limits = if txop.is_zero() { self.limits } else { self.limits.within(txop) };
+        let Rhythm { packet, is_tcp, .. } = wanted.rhythm;
+        self.services_of(wanted.station, packet, limits, category, is_tcp)
+    }
+
+    fn services_of(
+        &self,
+        station: usize,
+        packet: ByteCount,
+        limits: AmpduLimits,
+        category: Category,
+        is_tcp: bool,
+    ) -> Vec<Vec<Service>> {
         // The wait depends on the rate, not on what is lost: it is worked out once for each.
         let mut known: BTreeMap<(Rate, Option<BitRate>), Service> = BTreeMap::new();
-        let courses = self.courses.get(wanted.station).map_or(&[][..], Vec::as_slice);
-        courses
-            .iter()
-            .map(|course| {
-                let each = course.steps().iter().map(|link| {
-                    let service = known.entry((link.rate, link.dictated)).or_insert_with(|| {
-                        let Rhythm { packet, is_tcp, .. } = wanted.rhythm;
-                        self.service(wanted.station, *link, packet, limits, category, is_tcp)
-                    });
-                    Service { exchange: service.exchange.over(*link), ..*service }
-                });
-                each.collect()
-            })
-            .collect()
+        let courses = self.courses.get(station).map_or(&[][..], Vec::as_slice);
+        let each = courses.iter().map(|course| {
+            let each = course.steps().iter().map(|link| {
+                let service = known
+                    .entry((link.rate, link.dictated))
+                    .or_insert_with(|| self.service(station, *link, packet, limits, category, is_tcp));
+                Service { exchange: service.exchange.over(*link), ..*service }
+            });
+            each.collect()
+        });
+        each.collect()
     }
 
     fn service(
@@ -216,29 +247,77 @@ impl<'a> Model<'a> {
     ) -> Service {
         let exchange = self.medium.exchange(link, packet, limits);
         let own = exchange.duration(exchange.most);
-        let mut others = self.contenders.clone();
-        if is_tcp {
-            others.push(traffic::echo(self.scenario, &self.medium, link, exchange.most, own));
-        }
-        let wait = wait(&self.medium, &self.medium.parameters(category, true), own, &others);
-        Service { station, exchange, wait, probes: link::is_probed(self.scenario, station) }
+        let parameters = self.medium.parameters(category, true);
+        let wait = wait(&self.medium, &parameters, own, &self.contenders, self.free);
+        let echo = is_tcp.then(|| {
+            traffic::echo(
+                self.scenario,
+                &self.medium,
+                station,
+                link,
+                &parameters,
+                exchange.most,
+                &self.contenders,
+            )
+        });
+        let probes = link::is_probed(self.scenario, station);
+        let tries = link::tries(self.scenario, station);
+        Service { station, exchange, wait, echo: echo.flatten(), probes, tries }
     }
 
-    /// The unprotected traffic, one entry for each station, in aggregates as short as LAST-PQ makes them.
-    fn backlogs(&self, permitted: Span) -> Vec<Backlog> {
+    /// The unprotected traffic in each draw, one entry for each station, in aggregates as short as LAST-PQ makes them.
+    fn backlogs(&self, permitted: Span) -> Vec<Vec<Backlog>> {
         let limits = self.limits.within(permitted.mul_f64(ADAPTED_SHARE));
-        let mut backlogs: Vec<Backlog> = Vec::new();
+        let mut stations: BTreeMap<usize, Background> = BTreeMap::new();
         for flow in &self.background {
-            if let Some(known) = backlogs.iter_mut().find(|known| known.service.station == flow.station) {
-                known.load += flow.load;
-                continue;
+            stations.entry(flow.station).and_modify(|known| known.load += flow.load).or_insert(*flow);
+        }
+        let mut backlogs: Vec<Vec<Backlog>> = vec![Vec::new(); self.draws];
+        for Background { station, load, packet, is_tcp } in stations.into_values() {
+            let services = self.services_of(station, packet, limits, Category::Be, is_tcp);
+            for (backlogs, services) in backlogs.iter_mut().zip(services) {
+                backlogs.push(Backlog { services, load });
             }
-            let link = self.middle(flow.station);
-            let service = self.service(flow.station, link, flow.packet, limits, Category::Be, flow.is_tcp);
-            backlogs.push(Backlog { service, load: flow.load });
         }
         backlogs
     }
+}
+
+/// What each station takes of the air.
+fn claims(
+    scenario: &Scenario,
+    medium: &Medium,
+    limits: AmpduLimits,
+    links: &[Link],
+    wanted: &[Wanted<'_>],
+    background: &[Background],
+) -> Vec<Claim> {
+    let mut claims = vec![Claim::default(); scenario.stations.len()];
+    for wanted in wanted {
+        let (Some(claim), Some(link)) = (claims.get_mut(wanted.station), links.get(wanted.station)) else {
+            continue;
+        };
+        let exchange = medium.exchange(*link, wanted.rhythm.packet, limits);
+        claim.demanded += wanted.rhythm.packets() * exchange.duration(exchange.most) / exchange.fresh();
+        let frames = wanted.rhythm.frames.map_or(0.0, |frames| frames.fps);
+        let aggregates = (wanted.rhythm.packets() / exchange.fresh()).max(frames);
+        let uplink = medium.exchange(*link, traffic::TCP_PACKET, limits);
+        let segment = uplink.duration(uplink.most) / uplink.fresh();
+        claim.rides += aggregates * RIDES * traffic::SEGMENTS_PER_ACK * segment;
+    }
+    for flow in background.iter().filter(|flow| flow.load.is_infinite()) {
+        if let Some(claim) = claims.get_mut(flow.station) {
+            claim.takes_more = true;
+        }
+    }
+    let greedy = scenario.flows.iter().filter(|flow| flow.direction == Direction::Up);
+    for flow in greedy.filter(|flow| Rhythm::of(flow, None).is_none()) {
+        if let Some(claim) = scenario.station_index(&flow.station).and_then(|station| claims.get_mut(station))
+        {
+            claim.sends_more = true;
+        }
+    }
+    claims
 }
 
 /// The share of time that a flow needs in full aggregates: its queue rides out what is bad for a while, so that the mean speed

@@ -1,16 +1,16 @@
 //! Bursts in front of an access point that serves the protected flows first: who waits for what.
 //!
-//! A recurrence over aggregates, each with its mean wait and its exchange. The hardware holds `depth` of them, made
+//! A recurrence over aggregates, each with a drawn wait, its exchange, and drawn losses. The hardware holds `depth` of them, made
 //! ahead; whenever one is done, the next is made. A stream is urgent when the age of its oldest packet and the drain of
 //! the hardware exceed its permitted latency (LAST-PQ, Sec. IV). Of the urgent streams the one with the least airtime goes
 //! first (the greatest deficit); without any, all have their turn by airtime. So an aggregate of others that is in hardware
 //! when a burst comes is in its way, as Sec. VIII of the paper says.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use crate::contention::Wait;
+use crate::contention::{Echo, Wait};
+use crate::draws::Draws;
 use crate::exchange::Exchange;
-use crate::latency::Part;
 use crate::link::Course;
 
 /// How a station is served.
@@ -20,14 +20,19 @@ pub(crate) struct Service {
     pub(crate) exchange: Exchange,
     /// In front of each exchange.
     pub(crate) wait: Wait,
+    /// What the station answers to each.
+    pub(crate) echo: Option<Echo>,
     /// Whether rate control probes other rates, for which a packet goes alone.
     pub(crate) probes: bool,
+    /// How often the hardware sends it when nothing arrives.
+    pub(crate) tries: u32,
 }
 
 impl Service {
     /// Seconds from one full aggregate to the next.
     pub(crate) fn full_cycle(&self) -> f64 {
-        self.wait.mean + self.exchange.duration(self.exchange.most)
+        let own = self.exchange.duration(self.exchange.most);
+        self.wait.mean + own + self.echo.map_or(0.0, |echo| echo.mean(own))
     }
 }
 
@@ -42,10 +47,9 @@ pub(crate) struct Stream {
     pub(crate) permitted: f64,
 }
 
-impl Stream {
-    fn service(&self, seconds: f64) -> Option<&Service> {
-        self.services.get(Course::step(seconds).min(self.services.len().saturating_sub(1)))
-    }
+/// How a station is served at a time.
+fn at(services: &[Service], seconds: f64) -> Option<&Service> {
+    services.get(Course::step(seconds).min(services.len().saturating_sub(1)))
 }
 
 /// LAST-PQ's guard against a drain estimate that is too low (T_guard), in seconds.
@@ -54,9 +58,10 @@ const GUARD: f64 = 0.001;
 const PROBE_INTERVAL: f64 = 0.02;
 
 /// The unprotected traffic to one station.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Backlog {
-    pub(crate) service: Service,
+    /// As time goes by.
+    pub(crate) services: Vec<Service>,
     /// Packets a second; infinite if there is always one.
     pub(crate) load: f64,
 }
@@ -70,34 +75,32 @@ pub(crate) struct Hardware {
     pub(crate) ahead: bool,
 }
 
-/// What has been transmitted so far.
+/// The answers that stations have not sent yet.
 #[derive(Default)]
-struct History {
-    /// Ends of exchanges.
-    ends: Vec<f64>,
-    /// Sums over all waits up to each.
-    means: Vec<f64>,
-    variances: Vec<f64>,
-}
+struct Echoes(BTreeMap<usize, Echo>);
 
-impl History {
-    fn add(&mut self, end: f64, wait: &Wait) {
-        self.ends.push(end);
-        self.means.push(self.means.last().copied().unwrap_or(0.0) + wait.mean);
-        self.variances.push(self.variances.last().copied().unwrap_or(0.0) + wait.variance);
+impl Echoes {
+    /// What they add to the wait of an exchange of `own` seconds that begins to wait at `start`, when the last ended at `end`.
+    fn add(&mut self, draws: &mut Draws, own: f64, start: f64, end: f64) -> f64 {
+        let mut added = 0.0;
+        // Meanwhile all the channel was theirs.
+        let mut pause = start - end;
+        self.0.retain(|_, echo| {
+            pause -= echo.duration;
+            if pause >= 0.0 {
+                return false;
+            }
+            let (more, is_sent) = echo.adds(own, draws.unit());
+            added += more;
+            !is_sent
+        });
+        added
     }
 
-    fn last_end(&self) -> f64 {
-        self.ends.last().copied().unwrap_or(0.0)
-    }
-
-    /// Mean and variance of all waits since `from`, the one then under way included.
-    fn waits_since(&self, from: f64) -> (f64, f64) {
-        let before = self.ends.partition_point(|end| *end <= from);
-        let at =
-            |sums: &[f64]| before.checked_sub(1).and_then(|place| sums.get(place)).copied().unwrap_or(0.0);
-        let all = |sums: &[f64]| sums.last().copied().unwrap_or(0.0);
-        (all(&self.means) - at(&self.means), all(&self.variances) - at(&self.variances))
+    fn expect(&mut self, service: &Service) {
+        if let Some(echo) = service.echo {
+            self.0.insert(service.station, echo);
+        }
     }
 }
 
@@ -108,12 +111,11 @@ enum Turn {
     Backlog(usize),
 }
 
-/// The airtime that each has had. Who had nothing to send does not save it up.
+/// The airtime that each has had. It is never forgiven: what a station gets as an urgent one makes its debt deeper, and behind
+/// that of others it stays.
 struct Shares {
     streams: Vec<f64>,
     backlogs: Vec<f64>,
-    /// That of the last who was served, before.
-    level: f64,
 }
 
 impl Shares {
@@ -125,22 +127,34 @@ impl Shares {
     }
 
     fn charge(&mut self, turn: Turn, airtime: f64) {
-        let level = self.level;
         let share = match turn {
             Turn::Stream(stream) => self.streams.get_mut(stream),
             Turn::Backlog(backlog) => self.backlogs.get_mut(backlog),
         };
         if let Some(share) = share {
-            // No more credit than an aggregate's worth.
-            *share = share.max(level - MOST_CREDIT);
-            self.level = level.max(*share);
             *share += airtime;
         }
     }
 }
 
-/// Airtime that may be saved up, in seconds: some quanta of mac80211's airtime scheduler.
-const MOST_CREDIT: f64 = 0.004;
+/// What of a stream is still to be sent.
+#[derive(Debug, Clone, Default)]
+struct Pending {
+    /// The first packet that was not sent yet.
+    next: usize,
+    /// When those came that were lost and are to travel again.
+    again: Vec<f64>,
+    /// When these came back.
+    back: f64,
+}
+
+impl Pending {
+    /// When there is something to send, and since when that waits.
+    fn waiting(&self, arrivals: &[f64]) -> Option<(f64, f64)> {
+        let fresh = arrivals.get(self.next).map(|arrival| (*arrival, *arrival));
+        self.again.first().map(|since| (self.back, *since)).or(fresh)
+    }
+}
 
 /// The latencies of the packets of each stream. What is not served by `deadline` counts as if it were served then.
 pub(crate) fn latencies(
@@ -148,22 +162,23 @@ pub(crate) fn latencies(
     backlogs: &[Backlog],
     hardware: Hardware,
     deadline: f64,
-) -> Vec<Vec<Part>> {
-    let mut parts: Vec<Vec<Part>> = vec![Vec::new(); streams.len()];
-    let mut next = vec![0_usize; streams.len()];
+    draws: &mut Draws,
+) -> Vec<Vec<f64>> {
+    let mut latencies: Vec<Vec<f64>> = vec![Vec::new(); streams.len()];
+    let mut pending = vec![Pending::default(); streams.len()];
     let mut taken = vec![0.0_f64; backlogs.len()];
     let mut probe = vec![0.0_f64; streams.len()];
-    let mut shares =
-        Shares { streams: vec![0.0; streams.len()], backlogs: vec![0.0; backlogs.len()], level: 0.0 };
-    let mut history = History::default();
+    let mut shares = Shares { streams: vec![0.0; streams.len()], backlogs: vec![0.0; backlogs.len()] };
+    let mut last_end = 0.0_f64;
+    let mut echoes = Echoes::default();
     let depth = if hardware.ahead { hardware.depth.max(1) } else { 1 };
     let mut under_way: VecDeque<f64> = std::iter::repeat_n(0.0, depth).collect();
-    let waiting = |next: &[usize], stream: usize| streams[stream].arrivals.get(next[stream]).copied();
-    while let Some(soonest) =
-        (0..streams.len()).filter_map(|stream| waiting(&next, stream)).min_by(f64::total_cmp)
-    {
+    let waiting = |pending: &[Pending], stream: usize| pending[stream].waiting(&streams[stream].arrivals);
+    loop {
+        let ready = (0..streams.len()).filter_map(|stream| waiting(&pending, stream));
+        let soonest = ready.map(|(ready, _)| ready).fold(f64::INFINITY, f64::min);
         let room = under_way.pop_front().unwrap_or(0.0);
-        if room > deadline {
+        if soonest.is_infinite() || room > deadline {
             break;
         }
         let is_due = |place: usize| {
@@ -173,12 +188,12 @@ pub(crate) fn latencies(
         let others: Vec<Turn> = others.collect();
         let begin = if others.is_empty() { room.max(soonest) } else { room };
         let here = (0..streams.len())
-            .filter(|&stream| waiting(&next, stream).is_some_and(|arrival| arrival <= begin))
+            .filter(|&stream| waiting(&pending, stream).is_some_and(|(ready, _)| ready <= begin))
             .map(Turn::Stream);
-        let drain = history.last_end().max(begin) - begin + GUARD;
+        let drain = last_end.max(begin) - begin + GUARD;
         let is_urgent = |turn: &Turn| match turn {
             Turn::Stream(stream) => {
-                let age = waiting(&next, *stream).map_or(0.0, |arrival| begin - arrival);
+                let age = waiting(&pending, *stream).map_or(0.0, |(_, since)| begin - since);
                 age + drain >= streams[*stream].permitted
             }
             Turn::Backlog(_) => false,
@@ -186,58 +201,76 @@ pub(crate) fn latencies(
         let least = |one: &Turn, other: &Turn| shares.of(*one).total_cmp(&shares.of(*other));
         let urgent = here.clone().filter(is_urgent).min_by(least);
         let Some(turn) = urgent.or_else(|| here.chain(others.iter().copied()).min_by(least)) else { break };
-        let start = begin.max(history.last_end());
+        let start = begin.max(last_end);
         match turn {
             Turn::Backlog(place) => {
-                let Backlog { service, load } = backlogs[place];
+                let Backlog { services, load } = &backlogs[place];
+                let Some(service) = at(services, begin) else { break };
                 let packets = (load * room - taken[place]).min(service.exchange.fresh()).max(1.0);
                 taken[place] += packets;
                 let sent = (packets / service.exchange.success()).min(service.exchange.most);
                 let duration = service.exchange.duration(sent);
-                history.add(start + service.wait.mean + duration, &service.wait);
-                shares.charge(turn, duration);
+                let wait = service.wait.draw(draws) + echoes.add(draws, duration, start, last_end);
+                let (end, _) = repeated(service, sent as usize, start + wait + duration, duration, draws);
+                echoes.expect(service);
+                shares.charge(turn, end - start - wait);
+                last_end = end;
             }
             Turn::Stream(stream) => {
-                let Some(&Service { exchange, wait, probes, .. }) = streams[stream].service(begin) else {
-                    break;
-                };
-                let joined = if hardware.ahead { begin } else { start + wait.mean };
-                let is_probe = probes && begin >= probe[stream];
+                let Some(service) = at(&streams[stream].services, begin) else { break };
+                let exchange = &service.exchange;
+                let wait = service.wait.draw(draws);
+                let joined = if hardware.ahead { begin } else { start + wait };
+                let is_probe = service.probes && begin >= probe[stream];
                 if is_probe {
                     probe[stream] = begin + PROBE_INTERVAL;
                 }
+                let most = if is_probe { 1 } else { exchange.most as usize };
                 let arrivals = &streams[stream].arrivals;
-                let first = next[stream];
-                let most = first + if is_probe { 1 } else { exchange.fresh().floor().max(1.0) as usize };
-                let until = arrivals.partition_point(|arrival| *arrival <= joined).clamp(first + 1, most);
-                let sent = ((until - first) as f64 / exchange.success()).min(exchange.most);
-                let duration = exchange.duration(sent);
-                let end = start + wait.mean + duration;
-                history.add(end, &wait);
-                shares.charge(turn, duration);
-                let again = depth as f64 * (wait.mean + duration);
-                for &arrival in arrivals.get(first..until).unwrap_or_default() {
-                    parts[stream].push(part(&history, arrival, end, 1.0 - exchange.success(), again));
+                let own = &mut pending[stream];
+                // What was lost goes first.
+                let mut mpdus: Vec<f64> = own.again.drain(..own.again.len().min(most)).collect();
+                let here = arrivals.partition_point(|arrival| *arrival <= joined).max(own.next);
+                let until = here.min(own.next + most - mpdus.len());
+                mpdus.extend(arrivals.get(own.next..until).unwrap_or_default());
+                own.next = until;
+                let duration = exchange.duration(mpdus.len() as f64);
+                let wait = wait + echoes.add(draws, duration, start, last_end);
+                let (end, got_through) =
+                    repeated(service, mpdus.len(), start + wait + duration, duration, draws);
+                let success = if got_through { exchange.success() } else { 0.0 };
+                own.back = end;
+                for arrival in mpdus {
+                    if draws.unit() < success {
+                        latencies[stream].push(end - arrival);
+                    } else {
+                        own.again.push(arrival);
+                    }
                 }
-                next[stream] = until;
+                own.again.sort_by(f64::total_cmp);
+                echoes.expect(service);
+                shares.charge(turn, end - start - wait);
+                last_end = end;
             }
         }
-        under_way.push_back(history.last_end());
+        under_way.push_back(last_end);
     }
-    for ((stream, parts), next) in streams.iter().zip(&mut parts).zip(next) {
-        let unserved = stream.arrivals.get(next..).unwrap_or_default().iter();
-        parts.extend(unserved.filter(|arrival| **arrival < deadline).map(|arrival| Part {
-            certain: deadline - arrival,
-            mean: 0.0,
-            variance: 0.0,
-            failure: 0.0,
-            again: 0.0,
-        }));
+    for ((stream, latencies), pending) in streams.iter().zip(&mut latencies).zip(pending) {
+        let unserved = stream.arrivals.get(pending.next..).unwrap_or_default().iter().chain(&pending.again);
+        latencies.extend(unserved.map(|arrival| deadline - arrival).filter(|latency| *latency > 0.0));
     }
-    parts
+    latencies
 }
 
-fn part(history: &History, arrival: f64, end: f64, failure: f64, again: f64) -> Part {
-    let (mean, variance) = history.waits_since(arrival);
-    Part { certain: end - arrival - mean, mean, variance, failure, again }
+/// The hardware repeats an exchange, of which nothing arrives, at once: when it is over, and whether it was of use.
+fn repeated(service: &Service, mpdus: usize, first: f64, duration: f64, draws: &mut Draws) -> (f64, bool) {
+    let nothing = libm::pow(1.0 - service.exchange.success(), mpdus as f64);
+    let mut end = first;
+    for _ in 1..service.tries {
+        if draws.unit() >= nothing {
+            return (end, true);
+        }
+        end += service.wait.draw(draws) + duration;
+    }
+    (end, draws.unit() >= nothing)
 }

@@ -4,17 +4,18 @@ use airbound_sim::scenario::{Direction, Flow, Load, Scenario, SizeLaw, Traffic, 
 use airbound_units::{BitRate, ByteCount};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::mpdu::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS, UDP_HEADER};
-use airbound_wifi::{Category, Format, Legacy, Rate};
+use airbound_wifi::{Category, EdcaParameters, Format, Legacy, Rate};
 
-use crate::contention::Contender;
-use crate::exchange::{Medium, limits};
+use crate::contention::{Contender, Echo};
+use crate::draws::normal_quantile;
+use crate::exchange::{Exchange, Medium, limits};
 use crate::link::Link;
 
 /// A TCP packet on the wire, and its payload.
-const TCP_PACKET: ByteCount = ByteCount::new(1_500);
+pub(crate) const TCP_PACKET: ByteCount = ByteCount::new(1_500);
 const TCP_PAYLOAD: f64 = 1_448.0;
 /// A TCP acknowledgement: every second segment is acknowledged.
-const SEGMENTS_PER_ACK: f64 = 2.0;
+pub(crate) const SEGMENTS_PER_ACK: f64 = 2.0;
 /// G.711 every 20 ms.
 const VOIP_PACKETS: f64 = 50.0;
 
@@ -119,20 +120,6 @@ fn radical_inverse(number: u32) -> f64 {
     (f64::from(number.reverse_bits()) + 0.5) / 4_294_967_296.0
 }
 
-/// The standard normal value below which a share of all lies, by halving.
-fn normal_quantile(share: f64) -> f64 {
-    let (mut low, mut high) = (-6.0, 6.0);
-    for _ in 0..40 {
-        let middle = f64::midpoint(low, high);
-        if 0.5 * libm::erfc(-middle * std::f64::consts::FRAC_1_SQRT_2) < share {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    f64::midpoint(low, high)
-}
-
 /// Traffic through the access point that nobody protects.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Background {
@@ -160,22 +147,34 @@ pub(crate) fn background(scenario: &Scenario, is_protected: impl Fn(usize) -> bo
         .collect()
 }
 
-/// The stations that send, the neighbours and the beacons: those that contend whatever the access point serves.
-pub(crate) fn contenders(scenario: &Scenario, medium: &Medium, links: &[Link]) -> Vec<Contender> {
+/// The stations that send, the neighbours and the beacons: those that contend whatever the access point serves. `allowed` tells
+/// how much airtime a station gets for transfers that take what they get; infinite if nothing but contention bounds it.
+pub(crate) fn contenders(
+    scenario: &Scenario,
+    medium: &Medium,
+    links: &[Link],
+    allowed: impl Fn(usize) -> f64,
+) -> Vec<Contender> {
     let uplink = limits(&scenario.uplink.path);
     let mut contenders = Vec::new();
     for flow in scenario.flows.iter().filter(|flow| flow.direction == Direction::Up) {
         let rhythm = Rhythm::of(flow, None);
-        let Some(link) = scenario.station_index(&flow.station).and_then(|station| links.get(station)) else {
-            continue;
-        };
+        let Some(station) = scenario.station_index(&flow.station) else { continue };
+        let Some(link) = links.get(station) else { continue };
         let packet = rhythm.as_ref().map_or(TCP_PACKET, |rhythm| rhythm.packet);
-        contenders.push(Contender {
+        let exchange = medium.exchange(*link, packet, uplink);
+        let airtime = allowed(station);
+        let taken = airtime * exchange.fresh() / exchange.duration(exchange.most);
+        let contender = Contender {
+            station: Some(station),
             parameters: medium.parameters(flow.category, false),
             count: 1.0,
-            load: rhythm.as_ref().map_or(f64::INFINITY, Rhythm::packets),
-            exchange: medium.exchange(*link, packet, uplink),
-        });
+            load: rhythm.as_ref().map_or(taken, Rhythm::packets),
+            is_bursty: rhythm.is_none(),
+            packet,
+            exchange,
+        };
+        join(&mut contenders, contender, |packet| medium.exchange(*link, packet, uplink));
     }
     for network in &scenario.neighbours {
         let limits = AmpduLimits {
@@ -187,39 +186,72 @@ pub(crate) fn contenders(scenario: &Scenario, medium: &Medium, links: &[Link]) -
             Load::Offered(rate) => rate.as_bps() as f64 / network.size.bits() as f64,
         };
         contenders.push(Contender {
+            station: None,
             parameters: medium.parameters(network.category, false),
             count: f64::from(network.transmitters),
             load,
+            is_bursty: false,
+            packet: network.size,
             exchange: medium.exchange(Link::perfect(network.rate), network.size, limits),
         });
     }
     if let Some(interval) = scenario.air.beacons {
         let lowest = Link::perfect(Rate::legacy(Legacy::Mbps6));
         contenders.push(Contender {
+            station: None,
             parameters: medium.parameters(Category::Vo, true),
             count: 1.0,
             load: 1.0 / interval.as_secs_f64(),
+            is_bursty: false,
+            packet: scenario.air.beacon_size,
             exchange: medium.exchange(lowest, scenario.air.beacon_size, AmpduLimits::of(Format::Legacy)),
         });
     }
     contenders
 }
 
-/// The station that acknowledges, by TCP, what it was just sent.
+/// The station acknowledges, by TCP, the `segments` of an exchange; `None` if it contends all the time anyway.
 pub(crate) fn echo(
     scenario: &Scenario,
     medium: &Medium,
+    station: usize,
     link: Link,
+    own: &EdcaParameters,
     segments: f64,
-    period: f64,
-) -> Contender {
+    contenders: &[Contender],
+) -> Option<Echo> {
+    let is_busy = |contender: &Contender| {
+        contender.station == Some(station) && (contender.is_bursty || contender.load.is_infinite())
+    };
+    if contenders.iter().any(is_busy) {
+        return None;
+    }
     let packet = IPV4_HEADER + TCP_HEADER + TCP_TIMESTAMPS;
     let exchange = medium.exchange(link, packet, limits(&scenario.uplink.path));
-    Contender {
-        parameters: medium.parameters(Category::Be, false),
-        count: 1.0,
-        // All that one exchange of the access point calls for, once in its cycle.
-        load: (segments / SEGMENTS_PER_ACK).max(1.0) / period,
-        exchange,
+    let packets = (segments / SEGMENTS_PER_ACK).max(1.0);
+    Some(Echo::new(medium, own, &medium.parameters(Category::Be, false), &exchange, packets))
+}
+
+/// A station contends once for all that it has to send, in packets of their mean size.
+fn join(contenders: &mut Vec<Contender>, more: Contender, exchange: impl Fn(ByteCount) -> Exchange) {
+    let same = |other: &&mut Contender| {
+        other.station == more.station && other.parameters.cw_min == more.parameters.cw_min
+    };
+    let Some(known) = contenders.iter_mut().find(same) else {
+        contenders.push(more);
+        return;
+    };
+    if known.load.is_infinite() {
+        return;
     }
+    let load = known.load + more.load;
+    if load.is_infinite() {
+        *known = more;
+        return;
+    }
+    let bytes = |contender: &Contender| contender.load * contender.packet.as_u64() as f64;
+    known.packet = ByteCount::new(((bytes(known) + bytes(&more)) / load.max(1e-9)) as u64);
+    known.is_bursty &= more.is_bursty;
+    known.load = load;
+    known.exchange = exchange(known.packet);
 }

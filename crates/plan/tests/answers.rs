@@ -68,6 +68,18 @@ fn what_it_recommends_is_met() {
 }
 
 #[test]
+fn an_answer_near_the_demand_says_so() {
+    let there = scenario("HT40 MCS11 2SS LGI", 30.0, DOWNLOAD);
+    let latency = ask(&there, "vr=40ms@95").demands[0].latency.expect("an end").as_millis_f64();
+    let demanded = |factor: f64| ask(&there, &format!("vr={:.1}ms@95", latency * factor));
+    assert!(demanded(1.2).is_close);
+    let far = demanded(5.0);
+    assert!(far.answer == Answer::Yes && !far.is_close, "{far:?}");
+    assert!(far.sentences().iter().all(|line| !line.contains("close")));
+    assert!(demanded(1.2).sentences().iter().any(|line| line.contains("this is close")));
+}
+
+#[test]
 fn others_cost_latency() {
     let expected = |rest: &str| {
         let plan = ask(&scenario("HT40 MCS11 2SS LGI", 30.0, rest), "vr=40ms@95");

@@ -26,8 +26,12 @@ pub struct Case {
     pub name: String,
     /// Whether the plan says that all demands can be met.
     pub planned: bool,
+    /// Whether the plan says that this is close.
+    pub close: bool,
     /// Whether they were met in the simulation.
     pub met: bool,
+    /// Whether they were met in the first, and in the second half of its runs: where the two differ, so does luck.
+    pub met_by_half: [bool; 2],
     /// The largest of measured over demanded latency, and of demanded over delivered rate where too little was delivered,
     /// over all demands: at most 1 if all are met.
     pub strain: f64,
@@ -109,6 +113,12 @@ impl Confusion {
 }
 
 impl Case {
+    /// Whether one half of the runs says so, and the other one otherwise.
+    #[must_use]
+    pub fn is_by_luck(&self) -> bool {
+        self.met_by_half[0] != self.met_by_half[1]
+    }
+
     /// Whether what was measured lies so close to what is demanded that little decides.
     #[must_use]
     pub fn is_at_border(&self) -> bool {
@@ -142,54 +152,112 @@ fn case(random: &RandomScenario, runs: u64) -> Result<Case, TrialError> {
     let scenario = Scenario::parse(&random.text, &random.name, &Overrides::default())
         .map_err(|error| defect(error.to_string()))?;
     let plan = plan(&scenario, &Demand::of(&scenario)).map_err(|error| defect(error.to_string()))?;
-    let mut latencies: Vec<Vec<Span>> = vec![Vec::new(); scenario.flows.len()];
-    let mut goodput = vec![0.0; scenario.flows.len()];
-    for run in 0..runs.max(1) {
-        // Phases follow from the seed: no two scenarios share them.
-        let seed = random.number * runs.max(1) + run + 1;
-        let trial = Trial { name: random.name.clone(), scenario: random.text.clone(), seed };
-        let ears = Ears { from: Instant::ZERO + scenario.warm_up, latencies };
-        let (outcome, observer) = trial.observed(Box::new(ears))?;
-        let observer: Box<dyn Any> = observer;
-        latencies = observer.downcast::<Ears>().map(|ears| ears.latencies).unwrap_or_default();
-        for (index, flow) in scenario.flows.iter().enumerate() {
-            let summary = outcome.summary.flows.iter().find(|summary| summary.name == flow.name);
-            goodput[index] += summary.map_or(0.0, |summary| summary.goodput_mbps) / runs.max(1) as f64;
-        }
-    }
-    let mut judged = Vec::new();
-    let mut strain: f64 = 0.0;
-    for outlook in &plan.demands {
-        let demand = &outlook.demand;
-        let index = scenario.flows.iter().position(|flow| flow.name == demand.flow).unwrap_or(0);
-        let measured = percentile(&mut latencies[index], demand.percentile);
-        let offered = offered(&scenario.flows[index].traffic).as_mbps_f64();
-        let delivered = goodput[index] / offered;
-        let late = measured.map_or(f64::INFINITY, |span| span.as_secs_f64() / demand.latency.as_secs_f64());
-        // Who delivers enough is not near the border for it, however little more would be too little.
-        let short = if delivered < DELIVERED { DELIVERED / delivered.max(1e-9) } else { 0.0 };
-        let own_strain = late.max(short);
-        strain = strain.max(own_strain);
-        judged.push(Judged {
-            flow: demand.flow.clone(),
-            demanded_ms: demand.latency.as_millis_f64(),
-            percentile: demand.percentile,
-            planned_ms: outlook.latency.map(Span::as_millis_f64),
-            measured_ms: measured.map(Span::as_millis_f64),
-            delivered,
-            planned: outlook.met,
-            met: own_strain <= 1.0,
-        });
-    }
+    // Phases follow from the seed: no two scenarios share them.
+    let seed = |run: u64| random.number * runs + run + 1;
+    let first = Heard::of(random, &scenario, (0..runs.div_ceil(2)).map(seed))?;
+    let second = Heard::of(random, &scenario, (runs.div_ceil(2)..runs).map(seed))?;
+    let demands = || plan.demands.iter().map(|outlook| &outlook.demand);
+    let is_met = |heard: &Heard| demands().all(|demand| heard.found(&scenario, demand).strain() <= 1.0);
+    let first_is_met = is_met(&first);
+    // A half without runs says what the other one says.
+    let met_by_half = [first_is_met, if second.runs > 0 { is_met(&second) } else { first_is_met }];
+    let all = first.and(second);
+    let found: Vec<Found> = demands().map(|demand| all.found(&scenario, demand)).collect();
+    let strain = found.iter().map(Found::strain).fold(0.0, f64::max);
+    let judged = plan.demands.iter().zip(&found).map(|(outlook, found)| Judged {
+        flow: outlook.demand.flow.clone(),
+        demanded_ms: outlook.demand.latency.as_millis_f64(),
+        percentile: outlook.demand.percentile,
+        planned_ms: outlook.latency.map(Span::as_millis_f64),
+        measured_ms: found.latency.map(Span::as_millis_f64),
+        delivered: found.delivered,
+        planned: outlook.met,
+        met: found.strain() <= 1.0,
+    });
+    let judged = judged.collect();
     Ok(Case {
         name: random.name.clone(),
         planned: plan.answer == Answer::Yes,
+        close: plan.is_close,
         met: strain <= 1.0,
+        met_by_half,
         strain: strain.min(1e6),
         load: plan.load,
         demands: judged,
         scenario: random.text.clone(),
     })
+}
+
+/// What several runs of a scenario came to.
+struct Heard {
+    runs: u64,
+    /// Of the packets of each flow.
+    latencies: Vec<Vec<Span>>,
+    /// Sums over the runs, in Mb/s.
+    goodput: Vec<f64>,
+}
+
+/// What became of a demand.
+struct Found {
+    demanded: Span,
+    /// At its percentile; `None` if nothing arrived.
+    latency: Option<Span>,
+    /// Delivered over offered payload.
+    delivered: f64,
+}
+
+impl Heard {
+    /// Runs the scenario once with each seed.
+    fn of(
+        random: &RandomScenario,
+        scenario: &Scenario,
+        seeds: impl Iterator<Item = u64>,
+    ) -> Result<Self, TrialError> {
+        let flows = scenario.flows.len();
+        let mut heard = Self { runs: 0, latencies: vec![Vec::new(); flows], goodput: vec![0.0; flows] };
+        for seed in seeds {
+            let trial = Trial { name: random.name.clone(), scenario: random.text.clone(), seed };
+            let ears = Ears { from: Instant::ZERO + scenario.warm_up, latencies: heard.latencies };
+            let (outcome, observer) = trial.observed(Box::new(ears))?;
+            let observer: Box<dyn Any> = observer;
+            heard.latencies = observer.downcast::<Ears>().map(|ears| ears.latencies).unwrap_or_default();
+            for (sum, flow) in heard.goodput.iter_mut().zip(&scenario.flows) {
+                let summary = outcome.summary.flows.iter().find(|summary| summary.name == flow.name);
+                *sum += summary.map_or(0.0, |summary| summary.goodput_mbps);
+            }
+            heard.runs += 1;
+        }
+        Ok(heard)
+    }
+
+    /// The runs of both.
+    fn and(mut self, other: Self) -> Self {
+        self.runs += other.runs;
+        self.latencies.iter_mut().zip(other.latencies).for_each(|(all, more)| all.extend(more));
+        self.goodput.iter_mut().zip(other.goodput).for_each(|(sum, more)| *sum += more);
+        self
+    }
+
+    fn found(&self, scenario: &Scenario, demand: &Demand) -> Found {
+        let index = scenario.flows.iter().position(|flow| flow.name == demand.flow).unwrap_or(0);
+        let offered = offered(&scenario.flows[index].traffic).as_mbps_f64();
+        Found {
+            demanded: demand.latency,
+            latency: percentile(self.latencies[index].clone(), demand.percentile),
+            delivered: self.goodput[index] / self.runs.max(1) as f64 / offered,
+        }
+    }
+}
+
+impl Found {
+    /// Measured over demanded latency, or demanded over delivered rate where that is more and too little was delivered.
+    fn strain(&self) -> f64 {
+        let demanded = self.demanded.as_secs_f64();
+        let late = self.latency.map_or(f64::INFINITY, |latency| latency.as_secs_f64() / demanded);
+        // Who delivers enough is not near the border for it, however little more would be too little.
+        let short = if self.delivered < DELIVERED { DELIVERED / self.delivered.max(1e-9) } else { 0.0 };
+        late.max(short)
+    }
 }
 
 fn offered(traffic: &Traffic) -> BitRate {
@@ -201,7 +269,7 @@ fn offered(traffic: &Traffic) -> BitRate {
     }
 }
 
-fn percentile(latencies: &mut [Span], percentile: f64) -> Option<Span> {
+fn percentile(mut latencies: Vec<Span>, percentile: f64) -> Option<Span> {
     latencies.sort_unstable();
     let place = (latencies.len() as f64 * percentile / 100.0).ceil() as usize;
     latencies.get(place.saturating_sub(1)).copied()

@@ -20,6 +20,7 @@ fn the_form_for_machines_has_its_keys() {
     let place = Place::new();
     let plan = place.json(&["plan", "tiny.toml", "--demand", "stream=40ms", "--json"]);
     assert_eq!((&plan["scenario"], &plan["answer"]), (&"tiny".into(), &"yes".into()));
+    assert_eq!(plan["close"], false, "{plan}");
     let demand = &plan["demands"][0];
     assert_eq!((&demand["latency_ms"], &demand["percentile"]), (&40.0.into(), &95.0.into()));
     let (expected, margin) = (demand["expected_ms"].as_f64(), demand["margin_ms"].as_f64());
