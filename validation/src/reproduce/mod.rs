@@ -119,10 +119,26 @@ impl Paper {
         for study in &studies {
             let part = study.part(effort, &results);
             rows.extend(part.rows);
-            chapters.push(part.chapter);
+            // A study of numbers alone shows nothing else.
+            if !part.chapter.title.is_empty() {
+                chapters.push(part.chapter);
+            }
         }
+        let rows = by_claim(rows);
         Ok(Reproduction { paper: self, rows, chapters, runs: results.len() })
     }
+}
+
+/// Puts the rows of each claim together, in the order in which claims first come.
+fn by_claim(rows: Vec<ValidationRow>) -> Vec<ValidationRow> {
+    let mut claims: Vec<(String, Vec<ValidationRow>)> = Vec::new();
+    for row in rows {
+        match claims.iter_mut().find(|(id, _)| *id == row.id) {
+            Some((_, rows)) => rows.push(row),
+            None => claims.push((row.id.clone(), vec![row])),
+        }
+    }
+    claims.into_iter().flat_map(|(_, rows)| rows).collect()
 }
 
 impl Reproduction {

@@ -169,8 +169,8 @@ stagger = "50 ms"
                  long (2.5 ms): 10 ms a round with 3 clients, so 40 to 55 ms for a frame"
             }
             ("edca-50-each" | "edca-50-total", "first VR p95" | "second VR p95") => {
-                "the flows offer more than a 162 Mb/s link carries (about 125 Mb/s of TCP), so frames queue; the paper's \
-                 offered load must have been lower"
+                "the flows offer more than a 162 Mb/s link carries (about 125 Mb/s of TCP), so frames queue; see \
+                 edca-300"
             }
             ("edca-300", _) => {
                 "at 300 Mb/s instead of the printed 162: 2 x 45 and 3 x 50 Mb/s are more than 162, and this rate gives the paper's \
