@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use airbound_control::queue::LastPqConfig;
 use airbound_sim::scenario::{Direction, Flow, Form, Scenario};
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::ampdu::AmpduLimits;
@@ -26,13 +27,6 @@ const DRAWS: usize = 8;
 const DRAWS_OF_CHANNELS: usize = 24;
 /// Above this many pairs of streams and draws fewer draws are looked at.
 const EFFORT: usize = 128;
-/// While a prioritised flow exists, LAST-PQ lets an aggregate of the others last this share of the permitted latency.
-const ADAPTED_SHARE: f64 = 0.25;
-
-/// LAST-PQ never permits less, in seconds (`least-permitted` of its delay controller).
-const LEAST_PERMITTED: f64 = 0.001;
-/// Other packets that LAST-PQ lets ride along with an urgent aggregate (`fill`).
-const RIDES: f64 = 4.0;
 /// Shares of the demand that packets may queue; the first is less than what is always permitted.
 const PERMITTED: [f64; 3] = [0.0, 0.3, 0.6];
 /// Rounds in which flows are then treated differently, and the longest that one may queue.
@@ -45,6 +39,8 @@ const HIGHEST_PERCENTILE: f64 = 99.99;
 /// A scenario, prepared.
 pub(crate) struct Model<'a> {
     scenario: &'a Scenario,
+    /// How LAST-PQ treats others: as it does by default.
+    scheduler: LastPqConfig,
     medium: Medium,
     limits: AmpduLimits,
     hardware: Hardware,
@@ -111,6 +107,7 @@ impl<'a> Model<'a> {
         let contenders = traffic::contenders(scenario, &medium, &middles, allowed);
         Ok(Self {
             scenario,
+            scheduler: LastPqConfig::default(),
             medium,
             limits,
             hardware: Hardware {
@@ -176,9 +173,9 @@ impl<'a> Model<'a> {
     /// The latency of each wanted flow at its percentile, when packets may queue for shares of what is demanded.
     fn latencies(&self, services: &[Vec<Vec<Service>>], rhythms: &[Rhythm], shares: &[f64]) -> Vec<f64> {
         let each = self.wanted.iter().zip(shares);
-        let permitted: Vec<f64> = each
-            .map(|(wanted, share)| (wanted.demand.latency.as_secs_f64() * share).max(LEAST_PERMITTED))
-            .collect();
+        let least = self.scheduler.delay.least_permitted.as_secs_f64();
+        let permitted: Vec<f64> =
+            each.map(|(wanted, share)| (wanted.demand.latency.as_secs_f64() * share).max(least)).collect();
         let strictest = permitted.iter().copied().fold(f64::INFINITY, f64::min);
         let backlogs = self.backlogs(Span::from_secs_f64(strictest));
         let mut all: Vec<Vec<f64>> = vec![Vec::new(); self.wanted.len()];
@@ -267,7 +264,8 @@ impl<'a> Model<'a> {
 
     /// The unprotected traffic in each draw, one entry for each station, in aggregates as short as LAST-PQ makes them.
     fn backlogs(&self, permitted: Span) -> Vec<Vec<Backlog>> {
-        let limits = self.limits.within(permitted.mul_f64(ADAPTED_SHARE));
+        let adapted = permitted.mul_f64(self.scheduler.aggregate_share).max(self.scheduler.least_aggregate);
+        let limits = self.limits.within(adapted);
         let mut stations: BTreeMap<usize, Background> = BTreeMap::new();
         for flow in &self.background {
             stations.entry(flow.station).and_modify(|known| known.load += flow.load).or_insert(*flow);
@@ -293,6 +291,8 @@ fn claims(
     background: &[Background],
 ) -> Vec<Claim> {
     let mut claims = vec![Claim::default(); scenario.stations.len()];
+    // Other packets ride along with an urgent aggregate.
+    let rides = f64::from(LastPqConfig::default().fill);
     for wanted in wanted {
         let (Some(claim), Some(link)) = (claims.get_mut(wanted.station), links.get(wanted.station)) else {
             continue;
@@ -303,7 +303,7 @@ fn claims(
         let aggregates = (wanted.rhythm.packets() / exchange.fresh()).max(frames);
         let uplink = medium.exchange(*link, traffic::TCP_PACKET, limits);
         let segment = uplink.duration(uplink.most) / uplink.fresh();
-        claim.rides += aggregates * RIDES * traffic::SEGMENTS_PER_ACK * segment;
+        claim.rides += aggregates * rides * traffic::SEGMENTS_PER_ACK * segment;
     }
     for flow in background.iter().filter(|flow| flow.load.is_infinite()) {
         if let Some(claim) = claims.get_mut(flow.station) {
