@@ -13,23 +13,32 @@ use super::demand::Demand;
 use crate::error::ConfigError;
 
 /// How fast the ceiling moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct HoldConfig {
     /// In this time the ceiling would fall by the whole demand if everything were late: 200 ms, a few video frames. 1 ms to 1 h.
     pub fall: Span,
+    /// What exceeds the demand less this share of it counts as late already, so that swings stay below the demand: 0.1. 0 to 0.9. The
+    /// guard interval of the controller holds too.
+    pub margin: f64,
 }
 
 impl Default for HoldConfig {
     fn default() -> Self {
-        Self { fall: Span::from_millis(200) }
+        Self { fall: Span::from_millis(200), margin: 0.1 }
     }
 }
 
 impl HoldConfig {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let allowed = Span::from_millis(1)..=Span::from_secs(3600);
-        ConfigError::check(allowed.contains(&self.fall), "delay.hold.fall", self.fall, "1 ms to 1 h")
+        ConfigError::check(allowed.contains(&self.fall), "delay.hold.fall", self.fall, "1 ms to 1 h")?;
+        ConfigError::check((0.0..=0.9).contains(&self.margin), "delay.hold.margin", self.margin, "0 to 0.9")
+    }
+
+    /// What is not late for a demand.
+    pub(super) fn longest(&self, demand: &Demand) -> Span {
+        demand.latency().mul_f64(1.0 - self.margin)
     }
 }
 

@@ -143,7 +143,11 @@ impl DelayController {
         self.advance(now, |_| None);
         let Some(controlled) = self.flows.get_mut(&flow) else { return };
         controlled.active = Some(self.now);
-        controlled.ceiling.on_completion(latency > self.config.upper_threshold(&controlled.demand));
+        if let Some(hold) = &self.config.hold {
+            let longest =
+                self.config.upper_threshold(&controlled.demand).min(hold.longest(&controlled.demand));
+            controlled.ceiling.on_completion(latency > longest);
+        }
         if controlled.window.len() < MOST_COMPLETIONS {
             controlled.window.push(latency);
         } else if let Some(oldest) = controlled.window.get_mut(controlled.completions % MOST_COMPLETIONS) {
