@@ -58,7 +58,7 @@ pub(super) fn reason(claim: &str) -> Option<&'static str> {
         }
         "runtime-control" => {
             "at 25 m VR alone needs 10.3 ms, 15 ms are near what the place allows; held over seconds (delay.hold, ours) the demand \
-             is met in 97 % of them, see below"
+             is met in 98 % of them, see below"
         }
         "mobility" | "mobility-excursion" => {
             "our M8 lies where VR alone still meets its demand, which is nearer than the paper's, whose VR met an excursion there: \
