@@ -33,12 +33,9 @@ fn runs(setting: Setting, effort: Effort) -> impl Iterator<Item = Experiment> {
     measure::seeds(effort).map(move |seed| Experiment::watching(setting.trial(seed), 0))
 }
 
-fn demand_ms(setting: Setting) -> f64 {
-    if setting.demand.contains("15") { 15.0 } else { 20.0 }
-}
-
 /// The share of seconds in which the 95th percentile kept the demand, %.
-fn seconds_met(run: &Measured, demand: f64) -> Option<f64> {
+fn seconds_met(run: &Measured) -> Option<f64> {
+    let demand = run.outcome.summary.flows.first()?.demand.as_ref()?.latency_ms;
     let from = (Instant::ZERO + Span::from_secs(u64::from(LEAD_S))).as_secs_f64();
     let windows = run.watched.percentiles(Span::from_secs(1), 95.0);
     let measured: Vec<f64> = windows.into_iter().filter(|(at, _)| *at >= from).map(|(_, p95)| p95).collect();
@@ -72,7 +69,7 @@ impl Study for Held {
                     scheme.to_owned(),
                     text(measure::mean(&runs, p95)),
                     text(runs.iter().filter_map(|run| p95(run)).reduce(f64::max)),
-                    text(measure::mean(&runs, |run| seconds_met(run, demand_ms(setting)))),
+                    text(measure::mean(&runs, seconds_met)),
                     text(measure::mean(&runs, fps)),
                     text(measure::mean(&runs, others)),
                 ];

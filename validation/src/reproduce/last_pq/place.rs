@@ -69,7 +69,7 @@ impl Study for Places {
             .to_owned();
         let chapter = Chapter {
             title: "The places".to_owned(),
-            text: "The paper's floor plan has no distances. VR alone, at rest and walking, decides where its farthest places \
+            text: "The paper's floor plan has no distances. VR alone, at rest and carried about, decides where its farthest places \
                    can be."
                 .to_owned(),
             tables: vec![grid],
