@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use airbound_units::Span;
 use clap::{Args, Parser, Subcommand};
 
 /// Simulates Wi-Fi, and compares what keeps its latency bounded.
@@ -55,6 +56,9 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Say, before any run, whether latency demands can be met
     Plan(Plan),
+    /// Choose the parameters of Law
+    #[command(subcommand)]
+    Law(Law),
     /// Do a paper's experiments again, and lay its claims beside what comes out
     Reproduce(Reproduce),
     /// Lay the simulator beside closed forms, ns-3 and the papers' numbers
@@ -278,6 +282,55 @@ pub(crate) struct Plan {
     /// With --check: run this many simulations at once [default: one for each core]
     #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+}
+
+/// What Law can be asked before it is used.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Law {
+    /// Derive the latency bound from what today's link layers do
+    ChooseBound(ChooseBound),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound law choose-bound office
+  airbound law choose-bound office --alpha 99.5 --seeds 3
+  airbound law choose-bound my.toml --flow video --schemes linux+minstrel-ht,fifo+llra
+
+Under each baseline a share alpha of the packets stays below some latency; the bound is chosen between the \
+smallest and the largest of these latencies, and costs about 1 - alpha of the packets (Law paper, appendix B). \
+Law is then run with it. Latency counts from the access point's queue to the end of the transmission that \
+got through.")]
+pub(crate) struct ChooseBound {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// Share of the packets that keeps the bound, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "99", value_parser = percent)]
+    pub(crate) alpha: f64,
+    /// The flow whose packets count [default: the one that the scenario is about]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) flow: Option<String>,
+    /// Baselines, by the names of schemes [default: minstrel-ht,llra,thompson]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) schemes: Vec<String>,
+    /// Law's limit on each of two PSDUs in hardware
+    #[arg(long, value_name = "SPAN", default_value = "3 ms")]
+    pub(crate) limit_h: Span,
+    /// Run this many seeds, counted up from the first
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) seeds: u32,
+    /// Run this many simulations at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+}
+
+/// A share in percent.
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').trim().parse::<f64>() {
+        Ok(value) if (1.0..=100.0).contains(&value) => Ok(value),
+        _ => Err("allowed are numbers from 1 to 100".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]

@@ -42,6 +42,16 @@ pub struct Lines {
     pub marks: Vec<(String, (f64, f64))>,
 }
 
+/// The share of samples above each latency, both axes logarithmic.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tails {
+    /// What the samples are, such as "packets".
+    pub samples: String,
+    /// Points are (latency in ms, share of the samples above it, 0 to 1), by ascending latency; more than seven lines cannot
+    /// be told apart and are left out.
+    pub lines: Vec<Line>,
+}
+
 /// One bar: a value, its range over seeds, and what the reference says.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bar {
@@ -98,6 +108,8 @@ pub struct Chart {
 pub enum ChartKind {
     /// See [`Lines`].
     Lines(Lines),
+    /// See [`Tails`].
+    Tails(Tails),
     /// See [`Bars`].
     Bars(Bars),
     /// See [`Matrix`].
@@ -108,12 +120,6 @@ impl Chart {
     fn figure(&self) -> Result<Option<Figure>, ReportError> {
         let svg = match &self.kind {
             ChartKind::Lines(chart) => {
-                let lines: Vec<plot::Line> = chart
-                    .lines
-                    .iter()
-                    .take(plot::MOST_LINES)
-                    .map(|line| plot::Line { name: line.name.clone(), points: line.points.clone() })
-                    .collect();
                 let frame = Frame {
                     x: chart.x.clone(),
                     y: chart.y.clone(),
@@ -122,8 +128,9 @@ impl Chart {
                     levels: chart.levels.clone(),
                     marks: chart.marks.clone(),
                 };
-                plot::lines(&lines, &frame)?
+                plot::lines(&drawn(&chart.lines), &frame)?
             }
+            ChartKind::Tails(chart) => plot::exceedance(&chart.samples, &drawn(&chart.lines))?,
             ChartKind::Bars(chart) => {
                 let upright = |bar: &Bar| plot::UprightBar {
                     value: bar.value,
@@ -147,6 +154,12 @@ impl Chart {
         };
         Ok(svg.map(|svg| Figure { svg, caption: self.caption.clone() }))
     }
+}
+
+/// As many lines as can be told apart.
+fn drawn(lines: &[Line]) -> Vec<plot::Line> {
+    let line = |line: &Line| plot::Line { name: line.name.clone(), points: line.points.clone() };
+    lines.iter().take(plot::MOST_LINES).map(line).collect()
 }
 
 /// A part of a reproduction: what one or a few figures of the paper show.

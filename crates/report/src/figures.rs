@@ -53,7 +53,7 @@ impl Comparison {
         let mut figures = Vec::new();
         for (component, of) in [(Component::Latency, "packets"), (Component::Frame, "video frames")] {
             let (lines, what) = self.lines(|scheme, flow| exceeding(scheme, flow, component));
-            let svg = exceedance(&lines)?;
+            let svg = exceedance("packets", &lines)?;
             let seeds = if self.seeds() > 1 { "; all seeds together" } else { "" };
             let caption = format!(
                 "Latency of {of}, {what}: the share of {of} that took longer{seeds}. 1 % is the 99th percentile, \

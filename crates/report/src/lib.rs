@@ -15,7 +15,7 @@ mod plot;
 mod run;
 mod validate;
 
-pub use chart::{Bar, Bars, Chapter, Chart, ChartKind, Line, Lines, Matrix, reproduction_html};
+pub use chart::{Bar, Bars, Chapter, Chart, ChartKind, Line, Lines, Matrix, Tails, reproduction_html};
 pub use comparison::{Comparison, SchemeRuns};
 pub use error::ReportError;
 pub use explain::explain;

@@ -9,16 +9,35 @@ use airbound_record::{Fate, FrameFate, FrameRow, PacketRow, SeriesRow, TxopRow};
 use airbound_sim::{Nobody, Observer, Run, View};
 use airbound_units::{Instant, Span};
 
+use super::digest::{Digest, DigestWatch};
 use crate::trial::in_parallel;
 use crate::{Trial, TrialError};
 
-/// A run, and whether one of its flows is watched packet by packet.
+/// What of a run is kept beside its figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Watch {
+    /// Nothing.
+    Nothing,
+    /// The packets and frames of the flow of this number, one by one.
+    Flow(u32),
+    /// The digest of the packets of a flow that were sent at `from`, the end of the warm-up, or later.
+    Digest {
+        /// Its number.
+        flow: u32,
+        /// From when on.
+        from: Instant,
+        /// Later packets are late.
+        deadline: Span,
+    },
+}
+
+/// A run, and what of it is watched.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Experiment {
     /// The run.
     pub(crate) trial: Trial,
-    /// The number of the flow whose packets and frames are kept.
-    pub(crate) watched: Option<u32>,
+    /// What is kept.
+    pub(crate) watch: Watch,
     /// How often queues and controllers are looked at.
     pub(crate) every: Option<Span>,
 }
@@ -48,6 +67,8 @@ pub(crate) struct Measured {
     pub(crate) outcome: airbound_sim::Outcome,
     /// What the watched flow did; empty where none was.
     pub(crate) watched: Watched,
+    /// The digest of its packets, where one was wanted.
+    pub(crate) digest: Option<Digest>,
     /// What queues and controllers said, with the time in s.
     pub(crate) views: Vec<(f64, View)>,
 }
@@ -90,12 +111,17 @@ impl Observer for FlowWatch {
 impl Experiment {
     /// A run of which only the figures are wanted.
     pub(crate) fn plain(trial: Trial) -> Self {
-        Self { trial, watched: None, every: None }
+        Self { trial, watch: Watch::Nothing, every: None }
     }
 
     /// A run one of whose flows is watched packet by packet.
     pub(crate) fn watching(trial: Trial, flow: u32) -> Self {
-        Self { watched: Some(flow), ..Self::plain(trial) }
+        Self { watch: Watch::Flow(flow), ..Self::plain(trial) }
+    }
+
+    /// A run of which the digest of a flow is wanted.
+    pub(crate) fn digesting(trial: Trial, flow: u32, from: Instant, deadline: Span) -> Self {
+        Self { watch: Watch::Digest { flow, from, deadline }, ..Self::plain(trial) }
     }
 
     /// The same run, looked at at equal distances.
@@ -104,16 +130,27 @@ impl Experiment {
     }
 
     fn run(&self) -> Result<Measured, TrialError> {
-        let watch = FlowWatch { flow: self.watched.unwrap_or(0), ..FlowWatch::default() };
-        let observer: Box<dyn Observer> =
-            if self.watched.is_some() { Box::new(watch.clone()) } else { Box::new(Nobody) };
+        let watch = FlowWatch {
+            flow: if let Watch::Flow(flow) = self.watch { flow } else { 0 },
+            ..FlowWatch::default()
+        };
+        let digest = match self.watch {
+            Watch::Digest { flow, from, deadline } => Some(DigestWatch::new(flow, from, deadline)),
+            _ => None,
+        };
+        let observer: Box<dyn Observer> = match (self.watch, &digest) {
+            (_, Some(digest)) => Box::new(digest.clone()),
+            (Watch::Flow(_), _) => Box::new(watch.clone()),
+            _ => Box::new(Nobody),
+        };
         let mut views = Vec::new();
         let look = |run: &Run| views.push((run.now().as_secs_f64(), run.view()));
         let (outcome, _) = self.trial.looking(observer, self.every, look)?;
         let mut watched = std::mem::take(&mut *watch.seen());
         watched.packets.sort_by_key(|sample| sample.completed);
         watched.frames.sort_unstable();
-        Ok(Measured { outcome, watched, views })
+        let digest = digest.map(|digest| digest.digest(outcome.summary.duration_s));
+        Ok(Measured { outcome, watched, digest, views })
     }
 }
 

@@ -4,6 +4,7 @@
 //! makes rows and a chapter of what they brought. All runs of a paper go through one pool, each once however many studies ask
 //! for it.
 
+mod digest;
 mod distribution;
 mod experiment;
 mod last_pq;

@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod demo;
 mod explain;
+mod law;
 mod list;
 mod plan;
 mod report;
@@ -29,6 +30,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
         Command::List(_) => list::list(voice),
         Command::Report(report) => report::report(&report, voice),
         Command::Explain(explain) => explain::explain(&explain, voice),
+        Command::Law(law) => law::law(&law, voice),
         Command::Plan(plan) => plan::plan(&plan, voice),
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, voice),
         Command::Validate(validate) => validate::validate(&validate, voice),

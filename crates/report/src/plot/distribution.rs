@@ -1,4 +1,4 @@
-//! The share of packets that took longer than a latency: both axes logarithmic, so that the tail can be read.
+//! The share of packets or frames that took longer than a latency: both axes logarithmic, so that the tail can be read.
 
 use plotters::prelude::*;
 
@@ -10,8 +10,8 @@ const HEIGHT: u32 = 400;
 /// The smallest share shown: the 99.99th percentile.
 const SMALLEST: f64 = 1e-4;
 
-/// Points are (latency in ms, share of packets above it); `None` without any.
-pub(crate) fn exceedance(lines: &[Line]) -> Result<Option<String>, ReportError> {
+/// Points are (latency in ms, share of `what` above it); `None` without any.
+pub(crate) fn exceedance(what: &str, lines: &[Line]) -> Result<Option<String>, ReportError> {
     let visible = |line: &Line| {
         let mut points = Vec::new();
         for (ms, share) in line.points.iter().flatten().filter(|(ms, _)| *ms > 0.0) {
@@ -31,11 +31,11 @@ pub(crate) fn exceedance(lines: &[Line]) -> Result<Option<String>, ReportError> 
     let (low, high) = ((low - 0.05).max(-4.0), (high + 0.05).max(low + 0.3));
 
     let mut svg = String::new();
-    draw(&mut svg, &lines, low, high).map_err(plot_error("latency distributions"))?;
-    Ok(Some(embed(&svg, "Share of packets that exceed a latency, both axes logarithmic")))
+    draw(&mut svg, &format!("{what} above this latency"), &lines, (low, high)).map_err(plot_error("latency distributions"))?;
+    Ok(Some(embed(&svg, &format!("Share of {what} that exceed a latency, both axes logarithmic"))))
 }
 
-fn draw(svg: &mut String, lines: &[Line], low: f64, high: f64) -> Result<(), String> {
+fn draw(svg: &mut String, y: &str, lines: &[Line], (low, high): (f64, f64)) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let names = || lines.iter().map(|line| line.name.as_str());
     let above = legend::height(names());
@@ -65,7 +65,7 @@ fn draw(svg: &mut String, lines: &[Line], low: f64, high: f64) -> Result<(), Str
         .label_style(axis_text(TEXT))
         .axis_desc_style(axis_text(TITLE))
         .x_desc("latency (ms)")
-        .y_desc("packets above this latency")
+        .y_desc(y)
         .x_label_formatter(&|x| tick(10_f64.powf(*x)))
         .y_label_formatter(&|y| format!("{} %", tick(10_f64.powf(*y + 2.0))))
         .draw()

@@ -1,0 +1,142 @@
+//! The latency bound of Law, chosen from what the present link layer does (Law paper, appendix B, Fig. 24).
+//!
+//! Whoever can spare a share 1 - alpha of the packets looks, under each baseline, for the latency beta that exactly a share
+//! alpha of the packets stays below. A bound between the smallest and the largest beta costs about that share of the packets;
+//! of it, Law's time in hardware is left to the hardware: Limit_q = bound - 2 Limit_h (Sec. 3.3).
+
+use airbound_units::Span;
+
+/// What the packets of one baseline met.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stays {
+    /// What the baseline is called.
+    pub name: String,
+    /// Latencies of the packets that arrived, in any order.
+    pub latencies: Vec<Span>,
+    /// Packets that were lost: they stay for ever.
+    pub lost: u64,
+}
+
+/// The latency that a share of the packets stays below under one baseline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Threshold {
+    /// What the baseline is called.
+    pub name: String,
+    /// beta; `None` where fewer packets than that share arrive at all.
+    pub latency: Option<Span>,
+    /// Lost packets over all packets, 0 to 1.
+    pub loss_rate: f64,
+}
+
+/// The bound that was chosen, and from which interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundChoice {
+    /// One for each baseline, in the order in which they were given.
+    pub thresholds: Vec<Threshold>,
+    /// The smallest beta.
+    pub lowest: Span,
+    /// The largest beta.
+    pub highest: Span,
+    /// The bound on the stay in the link layer: the middle of the interval. The paper leaves open which value of it to take.
+    pub bound: Span,
+    /// What is left of the bound for the driver's queue.
+    pub limit_q: Span,
+}
+
+/// Why no bound can be chosen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BoundError {
+    /// No baseline delivers enough.
+    #[error(
+        "under every baseline fewer than {0} % of the packets arrive; allow more loss with a smaller --alpha"
+    )]
+    TooLossy(String),
+    /// There would be no time left to queue.
+    #[error(
+        "the bound of {bound} leaves nothing for the queue beside two times {limit_h} in hardware; choose a shorter --limit-h or a \
+         larger --alpha"
+    )]
+    TooShort {
+        /// The bound that the baselines give.
+        bound: Span,
+        /// Limit_h.
+        limit_h: Span,
+    },
+}
+
+impl Stays {
+    /// The latency that exactly a share `alpha` (0 to 1) of all packets does not exceed.
+    fn threshold(mut self, alpha: f64) -> Threshold {
+        self.latencies.sort_unstable();
+        let arrived = self.latencies.len() as f64;
+        let all = arrived + self.lost as f64;
+        // Nearest rank among all packets; those that were lost come last.
+        let rank = (alpha * all).ceil().max(1.0);
+        let latency = if rank > arrived { None } else { self.latencies.get(rank as usize - 1).copied() };
+        Threshold {
+            name: self.name,
+            latency,
+            loss_rate: if all > 0.0 { self.lost as f64 / all } else { 0.0 },
+        }
+    }
+}
+
+impl BoundChoice {
+    /// Chooses from what packets met under several baselines, so that a share `alpha` (0 to 1) of them keeps the bound, where each
+    /// of two PSDUs takes at most `limit_h` in hardware.
+    ///
+    /// # Errors
+    /// [`BoundError`] if too few packets arrive, or if the bound is used up in hardware.
+    pub fn of(baselines: Vec<Stays>, alpha: f64, limit_h: Span) -> Result<Self, BoundError> {
+        let thresholds: Vec<Threshold> =
+            baselines.into_iter().map(|stays| stays.threshold(alpha.clamp(0.0, 1.0))).collect();
+        let betas = || thresholds.iter().filter_map(|threshold| threshold.latency);
+        let (Some(lowest), Some(highest)) = (betas().min(), betas().max()) else {
+            return Err(BoundError::TooLossy(format!("{}", 100.0 * alpha)));
+        };
+        let bound = lowest + (highest - lowest) / 2;
+        let in_hardware = limit_h * 2;
+        if bound <= in_hardware {
+            return Err(BoundError::TooShort { bound, limit_h });
+        }
+        Ok(Self { lowest, highest, bound, limit_q: bound - in_hardware, thresholds })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stays(name: &str, millis: impl Iterator<Item = u64>, lost: u64) -> Stays {
+        Stays { name: name.to_owned(), latencies: millis.map(Span::from_millis).collect(), lost }
+    }
+
+    #[test]
+    fn the_bound_lies_between_what_the_baselines_need() {
+        // 98 of 100 arrive within 98 ms; of the other baseline all, the 98th of 100 within 30 ms.
+        let slow = stays("slow", (1..=98).rev(), 2);
+        let fast = stays("fast", (1..=100).map(|n| if n <= 98 { 30 } else { 500 }), 0);
+        let choice = BoundChoice::of(vec![slow, fast], 0.98, Span::from_millis(3)).expect("can be chosen");
+        assert_eq!((choice.lowest, choice.highest), (Span::from_millis(30), Span::from_millis(98)));
+        assert_eq!((choice.bound, choice.limit_q), (Span::from_millis(64), Span::from_millis(58)));
+        assert!((choice.thresholds[0].loss_rate - 0.02).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_baseline_that_loses_too_much_has_no_say() {
+        let lossy = stays("lossy", 1..=90, 10);
+        let choice = |baselines| BoundChoice::of(baselines, 0.99, Span::from_millis(3));
+        assert_eq!(choice(vec![lossy.clone()]), Err(BoundError::TooLossy("99".to_owned())));
+        let both = choice(vec![lossy, stays("good", 1..=100, 0)]).expect("one suffices");
+        assert_eq!((both.thresholds[0].latency, both.bound), (None, Span::from_millis(99)));
+    }
+
+    #[test]
+    fn hardware_may_need_the_whole_bound() {
+        let quick = stays("quick", 1..=5, 0);
+        let error = BoundChoice::of(vec![quick], 1.0, Span::from_millis(3)).expect_err("5 ms are too few");
+        assert!(error.to_string().contains("leaves nothing for the queue"), "{error}");
+        assert!(BoundChoice::of(Vec::new(), 0.99, Span::ZERO).is_err());
+    }
+}

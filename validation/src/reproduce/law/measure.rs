@@ -1,0 +1,46 @@
+//! What the runs of a setting come to, over seeds.
+
+use super::setting::{BOUND, Setting};
+use crate::Effort;
+use crate::reproduce::digest::Digest;
+use crate::reproduce::experiment::{Experiment, Measured, Results};
+
+/// Each setting with several channels, the same for all schemes.
+pub(super) fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
+    if effort.quick { 1..=1 } else { 1..=3 }
+}
+
+/// A quick run is shorter.
+fn shortened(setting: Setting, effort: Effort) -> Setting {
+    let seconds = if effort.quick { setting.seconds.min(20) } else { setting.seconds };
+    Setting { seconds, ..setting }
+}
+
+/// The runs of a setting, with the digest of the packets of its first flow.
+pub(super) fn runs(setting: Setting, effort: Effort) -> impl Iterator<Item = Experiment> {
+    let setting = shortened(setting, effort);
+    seeds(effort)
+        .map(move |seed| Experiment::digesting(setting.trial(seed), 0, Setting::measured_from(), BOUND))
+}
+
+/// The runs of a setting that were made.
+pub(super) fn of(setting: Setting, effort: Effort, results: &Results) -> Vec<&Measured> {
+    runs(setting, effort).filter_map(|experiment| results.get(&experiment)).collect()
+}
+
+/// The packets of the first flow, all seeds together.
+pub(super) fn digest(setting: Setting, effort: Effort, results: &Results) -> Digest {
+    Digest::merged(of(setting, effort, results).iter().filter_map(|run| run.digest.as_ref()))
+}
+
+/// The mean over runs.
+pub(super) fn mean(runs: &[&Measured], value: impl Fn(&Measured) -> Option<f64>) -> Option<f64> {
+    let values: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The change in percent from `from` to `to`.
+pub(super) fn change(from: Option<f64>, to: Option<f64>) -> Option<f64> {
+    let (from, to) = (from?, to?);
+    (from > 0.0).then(|| 100.0 * (to / from - 1.0))
+}

@@ -1,0 +1,177 @@
+//! The office of Sec. 4.1 as scenarios: one access point with 20 MHz 802.11n and one stream, one laptop, people and neighbours.
+
+use std::fmt::Write as _;
+
+use airbound_units::{Instant, Span};
+
+use crate::Trial;
+
+/// A link layer: what fills the slots of the scheme, and the transmit path below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Layer {
+    pub(super) name: &'static str,
+    queue: &'static str,
+    rate: &'static str,
+    /// `[access-point]` and its path.
+    access_point: &'static str,
+}
+
+const OPENWIFI: &str = "preset = \"openwifi\"\n";
+
+const fn rival(name: &'static str, rate: &'static str) -> Layer {
+    Layer { name, queue: "\"linux\"", rate, access_point: OPENWIFI }
+}
+
+/// Law over hardware that holds two PSDUs.
+pub(super) const LAW: Layer =
+    Layer { name: "Law", queue: "\"law\"", rate: "\"law\"", access_point: OPENWIFI };
+/// Linux's own rate control over three layers of queues.
+pub(super) const MINSTREL: Layer = rival("Minstrel", "\"minstrel-ht\"");
+/// Latency-aware rate adaptation over the same layers.
+pub(super) const LLRA: Layer = rival("LLRA", "\"llra\"");
+/// Thompson sampling over the same layers.
+pub(super) const THOMPSON: Layer = rival("TS", "\"thompson\"");
+
+/// The baselines of Sec. 4.1.
+pub(super) const RIVALS: [Layer; 3] = [MINSTREL, LLRA, THOMPSON];
+/// Law and its baselines.
+pub(super) const ALL: [Layer; 4] = [LAW, MINSTREL, LLRA, THOMPSON];
+
+impl Layer {
+    /// The same link layer with another queue under another name.
+    pub(super) const fn with_queue(self, name: &'static str, queue: &'static str) -> Self {
+        Self { name, queue, ..self }
+    }
+
+    /// The same scheme over another access point.
+    pub(super) const fn over(self, name: &'static str, access_point: &'static str) -> Self {
+        Self { name, access_point, ..self }
+    }
+}
+
+/// How lively the office is: presets of the channel, frozen before Law first ran on them (docs/office-channel.md).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Surroundings {
+    Calm,
+    Office,
+    Harsh,
+}
+
+impl Surroundings {
+    pub(super) const ALL: [Self; 3] = [Self::Calm, Self::Office, Self::Harsh];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Calm => "calm",
+            Self::Office => "office",
+            Self::Harsh => "harsh",
+        }
+    }
+}
+
+/// What goes to the laptop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Traffic {
+    /// UDP at 10 Mb/s (Sec. 4.2).
+    Udp,
+    /// Streams of video from an edge server (Sec. 4.3).
+    Video {
+        /// How many.
+        streams: u32,
+        /// Loss on the wire beside that of the air.
+        wire_loss: f64,
+        /// Keys of the flow.
+        keys: &'static str,
+    },
+    /// Downloads under BBR (Sec. 4.4).
+    Bbr {
+        /// How many.
+        flows: u32,
+    },
+    /// A download under CUBIC beside a stream of video (Sec. 5).
+    CubicBesideVideo,
+    /// Nothing but the download.
+    Cubic,
+}
+
+/// One stream of video.
+pub(super) const VIDEO: Traffic = Traffic::Video { streams: 1, wire_loss: 0.0, keys: "" };
+
+/// One experiment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Setting {
+    pub(super) layer: Layer,
+    pub(super) surroundings: Surroundings,
+    pub(super) traffic: Traffic,
+    /// Whether a UDP flow of 2 Mb/s competes (Sec. 4.4).
+    pub(super) competing: bool,
+    /// Keys of `[air]` beside the usual ones, each line ended.
+    pub(super) air: &'static str,
+    pub(super) seconds: u64,
+}
+
+/// Before this time nothing is measured: rate controls and congestion controls have settled.
+const WARM_UP: Span = Span::from_secs(10);
+/// The bound of the default setting, Limit_q + 2 Limit_h: what comes later is late (Sec. 4.2).
+pub(super) const BOUND: Span = Span::from_millis(46);
+
+impl Setting {
+    /// "We ran each test for at least ten minutes" (Sec. 4.1).
+    pub(super) const fn new(layer: Layer, traffic: Traffic) -> Self {
+        Self { layer, surroundings: Surroundings::Office, traffic, competing: false, air: "", seconds: 600 }
+    }
+
+    /// From when on packets are measured.
+    pub(super) fn measured_from() -> Instant {
+        Instant::ZERO + WARM_UP
+    }
+
+    /// What is measured is flow 0.
+    pub(super) fn trial(&self, seed: u64) -> Trial {
+        let Self { layer, surroundings, air, seconds, .. } = self;
+        let Layer { name, queue, rate, access_point } = layer;
+        let mut scenario = format!(
+            "duration = \"{seconds} s\"\nwarm-up = \"{}\"\nsurroundings = \"{}\"\n[air]\nstandard = \"ht\"\n\
+             width = \"20 MHz\"\n{air}[access-point]\nstreams = 1\n{access_point}[scheme]\nqueue = {queue}\n\
+             rate = {rate}\n[[station]]\nname = \"laptop\"\nstreams = 1\n",
+            WARM_UP,
+            surroundings.name(),
+        );
+        self.add_flows(&mut scenario);
+        Trial { name: format!("law {name}, {}", surroundings.name()), scenario, seed }
+    }
+
+    fn add_flows(&self, scenario: &mut String) {
+        let mut flow = |name: &str, kind: &str, keys: &str| {
+            let _ = write!(
+                scenario,
+                "[[flow]]\nname = \"{name}\"\nkind = \"{kind}\"\nstation = \"laptop\"\n{keys}\n"
+            );
+        };
+        // Iperf's packets fill an Ethernet frame.
+        const UDP: &str = "size = \"1470 B\"";
+        // From an edge server: "one-way latency within 10 ms" (Sec. 1).
+        const EDGE: &str = "delay = \"10 ms\"";
+        match self.traffic {
+            Traffic::Udp => flow("udp", "cbr", &format!("rate = \"10 Mbit/s\"\n{UDP}")),
+            Traffic::Video { streams, wire_loss, keys } => {
+                let wire = format!("wire = {{ {EDGE}, loss = {wire_loss} }}");
+                // Streams that began together would send their key frames together.
+                flow("video", "rtc", &format!("count = {streams}\nstagger = \"1.1 s\"\n{keys}{wire}"));
+            }
+            Traffic::Bbr { flows } => flow(
+                "bulk",
+                "tcp",
+                &format!("count = {flows}\nstagger = \"1 s\"\ncongestion = \"bbr\"\nwire = {{ {EDGE} }}"),
+            ),
+            Traffic::CubicBesideVideo => {
+                flow("video", "rtc", &format!("wire = {{ {EDGE} }}"));
+                flow("bulk", "tcp", &format!("congestion = \"cubic\"\nwire = {{ {EDGE} }}"));
+            }
+            Traffic::Cubic => flow("bulk", "tcp", &format!("congestion = \"cubic\"\nwire = {{ {EDGE} }}")),
+        }
+        if self.competing {
+            flow("competing", "cbr", &format!("rate = \"2 Mbit/s\"\n{UDP}"));
+        }
+    }
+}
