@@ -39,7 +39,7 @@ fn link(queue: &QueueConfig, rate: &RateConfig, driver: bool) -> AnyLink {
             first_subframe_padding: ByteCount::ZERO,
             window: 64,
             max_grants: 8,
-            give_up_after: None,
+            ..LinkConfig::default()
         },
     )
 }

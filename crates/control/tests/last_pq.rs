@@ -73,7 +73,8 @@ impl Desk {
 
     /// A frame of one packet goes to the hardware; whether it is acknowledged decides its report.
     fn transmit(&mut self, packet: PlainPacket, retries: u8, took: Span, acknowledged: bool) {
-        let mpdu = Mpdu { size: packet.size, packet, sequence: 7, retries };
+        let size = packet.size;
+        let mpdu = Mpdu { retries, ..Mpdu::new(packet, size, 7, self.now) };
         let grant = Grant {
             station: mpdu.packet.station,
             category: mpdu.packet.category,
@@ -82,6 +83,7 @@ impl Desk {
             aggregated: false,
             series: Series::single(Rate::ht(7, Width::Mhz20, GuardInterval::Ns800).expect("exists"), 1),
             give_up_after: None,
+            give_up_at: None,
         };
         self.queue.on_granted(self.now, &grant);
         let handed = self.now;

@@ -58,7 +58,7 @@ impl Setup {
             first_subframe_padding: ByteCount::ZERO,
             window: [64, 1, 7, 256, 1000, 0][usize::from(self.window % 6)],
             max_grants: [8, 1, 3][usize::from(self.grants % 3)],
-            give_up_after: None,
+            ..LinkConfig::default()
         }
     }
 

@@ -31,7 +31,7 @@ fn config() -> LinkConfig {
         first_subframe_padding: ByteCount::ZERO,
         window: 64,
         max_grants: 3,
-        give_up_after: None,
+        ..LinkConfig::default()
     }
 }
 

@@ -372,8 +372,12 @@ impl Plan<'_> {
             overhead: LLC_SNAP + header + encryption + FCS,
             first_subframe_padding: path.first_subframe_padding,
             window: path.block_ack_window,
+            block_ack: path.block_ack,
+            chain_steps: path.rates_per_grant,
             max_grants: path.max_grants,
+            max_tries: path.max_tries,
             give_up_after: None,
+            limits: path.time_limits(),
         };
         let link: NodeLink = Composed::new(queue, lower, rate, config);
         Ok(Node {
@@ -386,6 +390,10 @@ impl Plan<'_> {
             },
             hardware: Default::default(),
             hardware_tries: u32::from(path.hardware_tries),
+            hardware_total: path.hardware_total.map_or(usize::MAX, usize::from),
+            handover: path.handover,
+            handing: [0; 4],
+            block_ack: path.block_ack,
             charges_received: path.charge_received_airtime,
             own: Span::ZERO,
             hearing: Default::default(),

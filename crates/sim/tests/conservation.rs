@@ -34,6 +34,23 @@ fn air() -> BoxedStrategy<(String, &'static str)> {
         .boxed()
 }
 
+/// Aggregates formed ahead, perhaps with few places for all categories or some time from one to the next.
+fn ahead() -> BoxedStrategy<String> {
+    let total = maybe((1..9u8).prop_map(|total| format!("hardware-total = {total}\n")));
+    let handover = maybe((0..2000u32).prop_map(|us| format!("handover = \"{us} us\"\n")));
+    (total, handover).prop_map(|(total, handover)| format!("form = \"ahead\"\n{total}{handover}")).boxed()
+}
+
+/// Limits on the time in some of the layers.
+fn limit_times() -> BoxedStrategy<String> {
+    let limit = |layer: &'static str| {
+        maybe((1..60u32).prop_map(move |ms| format!("{layer}-limit-time = \"{ms} ms\"\n")))
+    };
+    (limit("queue"), limit("driver"), limit("hardware"), limit("total"))
+        .prop_map(|(queue, driver, hardware, total)| queue + &driver + &hardware + &total)
+        .boxed()
+}
+
 fn path(standard: &'static str, name: &'static str) -> BoxedStrategy<String> {
     let most: u16 = match standard {
         "legacy" => 1,
@@ -44,7 +61,10 @@ fn path(standard: &'static str, name: &'static str) -> BoxedStrategy<String> {
     let window: u16 = most.max(64);
     let lines = (
         maybe((1..8u16).prop_map(|depth| format!("hardware-aggregates = {depth}\n"))),
-        maybe(one_of(&["at-access", "ahead"]).prop_map(|form| format!("form = \"{form}\"\n"))),
+        maybe(prop_oneof![
+            Just("form = \"at-access\"\nhardware-total = \"unlimited\"\nhandover = \"0 us\"\n".to_owned()),
+            ahead()
+        ]),
         maybe(
             one_of(&["0", "1", "7", "100", "\"unlimited\""])
                 .prop_map(|depth| format!("driver-queue = {depth}\n")),
@@ -58,8 +78,11 @@ fn path(standard: &'static str, name: &'static str) -> BoxedStrategy<String> {
         (
             maybe((1..6u8).prop_map(|tries| format!("hardware-tries = {tries}\n"))),
             maybe((1..6u8).prop_map(|grants| format!("max-grants = {grants}\n"))),
+            maybe((1..=4u8).prop_map(|rates| format!("rates-per-grant = {rates}\n"))),
+            maybe((1..20u8).prop_map(|tries| format!("max-tries = {tries}\n"))),
+            limit_times(),
         )
-            .prop_map(|(tries, grants)| tries + &grants),
+            .prop_map(|(tries, grants, rates, most, limits)| tries + &grants + &rates + &most + &limits),
         maybe((1..=window).prop_map(|window| format!("block-ack-window = {window}\n"))),
         maybe(any::<bool>().prop_map(|on| format!("charge-received-airtime = {on}\n"))),
         maybe(any::<bool>().prop_map(|on| format!("airtime-queue-limit = {on}\n"))),
@@ -82,7 +105,7 @@ fn queue() -> BoxedStrategy<String> {
 
 fn deciders(standard: &'static str) -> BoxedStrategy<String> {
     let rate = || one_of(&["fixed", "ideal", "minstrel-ht"]);
-    let preset = || one_of(&["mac80211", "ath9k-fq", "direct"]);
+    let preset = || one_of(&["mac80211", "ath9k-fq", "direct", "openwifi", "openwifi-a", "openwifi-b"]);
     let scheme = (queue(), rate(), one_of(&["cubic", "reno", "bbr"])).prop_map(|(queue, rate, sender)| {
         format!("[scheme]\nqueue = {queue}\nrate = \"{rate}\"\nsender = \"{sender}\"\n")
     });

@@ -162,11 +162,19 @@ fn members_of_groups_share_a_relay_or_have_one_each() {
 }
 
 #[test]
-fn presets_of_later_issues_name_those_that_are_there() {
-    check(
-        &format!("{GOOD}[access-point]\npreset = \"openwifi\"\n"),
-        &["test.toml:12:", "openwifi", "not available yet", "mac80211", "ath9k-fq", "ath9k-2014", "direct"],
-    );
+fn paths_are_checked() {
+    let path = |preset: &str, line: &str| {
+        format!("{GOOD}[access-point]\npreset = \"{preset}\"\n[access-point.path]\n{line}\n")
+    };
+    let line = "test.toml:14:";
+    check(&path("openwify", ""), &["test.toml:12:", "openwify", "openwifi", "openwifi-split", "direct"]);
+    check(&path("direct", "handover = \"100 us\""), &[line, "handover", "form = \"ahead\""]);
+    check(&path("direct", "hardware-total = 8"), &[line, "hardware-total", "form = \"ahead\""]);
+    check(&path("openwifi", "hardware-total = 0"), &[line, "from 1 to 4000"]);
+    check(&path("openwifi", "hardware-total = \"many\""), &[line, "1 to 4000", "\"unlimited\""]);
+    check(&path("openwifi", "rates-per-grant = 5"), &[line, "from 1 to 4"]);
+    check(&path("openwifi", "driver-limit-time = \"1 us\""), &[line, "driver-limit-time", "100 us", "100 s"]);
+    check(&path("direct", "block-ack = false"), &[line, "block-ack", "max-ampdu-mpdus = 1"]);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! A link made of any queue and any rate control, as mac80211 and its drivers are made.
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
-use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::edca::Category;
 use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT};
 use airbound_wifi::rate::Format;
 
 use super::airtime::AirtimeEstimate;
+use super::config::LinkConfig;
 use super::rate_facts::RateTable;
 use super::session::Session;
 use super::{Grant, Link, Mpdu, Returned, Room, TxReport};
@@ -14,41 +14,6 @@ use crate::error::ConfigError;
 use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
 use crate::queue::{AggregateBound, Backlog, Demand, Direction, Queue, Readiness};
 use crate::rate::{LinkStats, RateControl, RateReport, Series};
-
-/// How a composed link forms aggregates and repeats them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LinkConfig {
-    /// Most MPDUs, bytes and airtime of an A-MPDU.
-    pub ampdu: AmpduLimits,
-    /// Bytes that LLC and MAC add to a packet: LLC/SNAP, MAC header, encryption, FCS.
-    pub overhead: ByteCount,
-    /// What a driver adds behind the first subframe of an A-MPDU beyond what the standard asks for (ath9k:
-    /// `FIRST_DESC_NDELIMS`).
-    pub first_subframe_padding: ByteCount,
-    /// MPDUs that may lie between the oldest unsettled one and the newest: the block-ack window, 1 to 256.
-    pub window: u16,
-    /// In how many grants an MPDU may be before it is given up, 1 to 255.
-    pub max_grants: u8,
-    /// The hardware gives a grant back after so long, whatever tries are left.
-    pub give_up_after: Option<Span>,
-}
-
-impl LinkConfig {
-    /// How many MPDUs with packets of 1500 B an A-MPDU holds whose PSDU may be `longest`, at least one.
-    fn most_full_mpdus(&self, longest: ByteCount) -> u16 {
-        let size = FULL_PACKET + self.overhead;
-        let first = DELIMITER + size;
-        let further = first.padded_to(SUBFRAME_ALIGNMENT);
-        let second = further + self.first_subframe_padding + first;
-        let longest = longest.min(self.ampdu.max_bytes);
-        let fitting = match longest.as_u64().checked_sub(second.as_u64()) {
-            Some(left) => 2 + left.checked_div(further.as_u64()).unwrap_or(0),
-            None => 1,
-        };
-        let most = self.ampdu.max_mpdus.clamp(1, u32::from(self.window));
-        u16::try_from(fitting.min(u64::from(most))).unwrap_or(u16::MAX)
-    }
-}
 
 /// A queue below the scheme's own: a driver's or a firmware's, which the scheme cannot order.
 #[derive(Debug, Clone)]
@@ -120,9 +85,6 @@ const MOST_SPARE: usize = 64;
 /// The packets whose throughput a queue is told (minstrel: `AVG_PKT_SIZE`).
 const AVERAGE_PACKET: ByteCount = ByteCount::new(1200);
 
-/// What most packets of a bulk transfer are.
-const FULL_PACKET: ByteCount = ByteCount::new(1500);
-
 /// More MPDUs than this no block ack can acknowledge (802.11ax).
 const MOST_MPDUS: u16 = 256;
 
@@ -174,6 +136,46 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         }
     }
 
+    /// The next packet of the scheme's queue that has not waited too long.
+    fn take_from_queue(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        loop {
+            let packet = self.upper.dequeue(now, station, category, dropped)?;
+            if !self.config.limits.outlived_in_queue(now, packet.enqueued()) {
+                return Some(packet);
+            }
+            dropped.push(Dropped { packet, reason: DropReason::Expired });
+        }
+    }
+
+    /// Gives up what waits to be sent again and has waited too long.
+    fn drop_expired(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        let limits = self.config.limits;
+        loop {
+            let session = &mut self.station(station).sessions[category.index()];
+            let expired = |mpdu: &Mpdu<P>| limits.outlived_below(now, mpdu, mpdu.packet.enqueued());
+            if !session.first_retry().is_some_and(expired) {
+                return;
+            }
+            let Some(Mpdu { packet, sequence, .. }) = session.take_retry() else { return };
+            session.give_up(sequence);
+            self.kept[category.index()].remove(packet.size());
+            self.settle(now, station, category, &packet);
+            dropped.push(Dropped { packet, reason: DropReason::Expired });
+        }
+    }
+
     /// Moves packets down while the driver takes them, as `wake_tx_queue` makes a driver do.
     fn refill(&mut self, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
         let depth = self.lower.as_ref().map_or(0, |lower| lower.depth);
@@ -183,7 +185,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         while self.lowered[category.index()] < depth && misses <= self.stations.len() {
             let Some(station) = self.upper.select(now, category) else { break };
             let before = dropped.len();
-            let Some(mut packet) = self.upper.dequeue(now, station, category, dropped) else {
+            let Some(mut packet) = self.take_from_queue(now, station, category, dropped) else {
                 misses += usize::from(dropped.len() == before);
                 continue;
             };
@@ -215,7 +217,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
 
     /// Tells the queue that serves the hardware what is known of a station's session.
     fn update_readiness(&mut self, now: Instant, station: StationId, category: Category) {
-        let window = self.config.window;
+        let window = self.config.reach();
         let session = &mut self.station(station).sessions[category.index()];
         let readiness = if let Some(first) = session.first_retry() {
             Readiness::Retries { since: first.packet.enqueued() }
@@ -280,7 +282,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         if let Some(lower) = &mut self.lower {
             return lower.queue.dequeue(now, station, category, &mut self.dropped_below);
         }
-        let mut packet = self.upper.dequeue(now, station, category, dropped)?;
+        let mut packet = self.take_from_queue(now, station, category, dropped)?;
         self.lowered[category.index()] += 1;
         if let Some(estimate) = estimate {
             let estimate = estimate.of(packet.size(), category);
@@ -306,6 +308,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<Grant<P>> {
         let category = room.category;
+        self.drop_expired(now, station, category, dropped);
         let peer = self.station(station);
         let dictated = peer.dictated.map(|(rate, _)| rate);
         let waiting = peer.sessions[category.index()].waiting();
@@ -315,13 +318,14 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         };
         let likely = waiting + self.upper.backlog().packets + below;
         let series = self.rate.series(now, station, u16::try_from(likely).unwrap_or(u16::MAX));
+        let series = series.first_steps(self.config.chain_steps);
         // Every step of the chain has to carry the aggregate within the limit (ath9k: `ath_lookup_rate`).
         let limits = &self.config.ampdu;
         let longest = room.max_duration.min(bound.duration).min(limits.max_duration);
         let max_psdu = limits.max_bytes.min(self.rates.max_psdu(&series, longest, dictated));
         // A sample of another rate goes alone, so that it costs little if it fails (ath9k: `ath_tx_form_aggr`).
         let aggregating = series.first_rate().format() != Format::Legacy && !series.probe;
-        let most = limits.max_mpdus.min(u32::from(bound.mpdus)).min(u32::from(MOST_MPDUS));
+        let most = self.config.max_mpdus().min(u32::from(bound.mpdus)).min(u32::from(MOST_MPDUS));
         let max_mpdus = if aggregating { most.max(1) } else { 1 };
 
         let mut mpdus = self.spare.pop().unwrap_or_default();
@@ -332,7 +336,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             let padding = if mpdus == 1 { first_padding } else { ByteCount::ZERO };
             psdu.padded_to(SUBFRAME_ALIGNMENT) + padding + DELIMITER + size
         };
-        let window = self.config.window;
+        let window = self.config.reach();
         let mut window_end = None;
         let estimate = (self.lower.is_none() && self.upper.counts_below()).then(|| self.estimate(station));
         while mpdus.len() < max_mpdus as usize {
@@ -363,7 +367,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             let (size, bytes) = (packet.size() + self.config.overhead, packet.size());
             let longer = with(psdu, mpdus.len(), size);
             let session = &mut self.station(station).sessions[category.index()];
-            let mpdu = Mpdu { packet, size, sequence: session.number(), retries: 0 };
+            let mpdu = Mpdu::new(packet, size, session.number(), now);
             if !mpdus.is_empty() && longer > max_psdu {
                 // It has left the queue and goes first next time.
                 session.keep(mpdu);
@@ -376,6 +380,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         self.settle_dropped_below(now, dropped);
         let Some(first) = mpdus.first() else {
             self.give_spare(mpdus);
+            self.update_readiness(now, station, category);
             return None;
         };
         let lowest = first.sequence;
@@ -386,7 +391,20 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         self.station(station).sessions[category.index()].handed(lowest);
         self.update_readiness(now, station, category);
         let give_up_after = self.config.give_up_after;
-        Some(Grant { station, category, mpdus, psdu, aggregated, series, give_up_after })
+        let limits = self.config.limits;
+        let deadline = |mpdu: &Mpdu<P>| limits.deadline(now, mpdu, mpdu.packet.enqueued());
+        let give_up_at = mpdus.iter().filter_map(deadline).min();
+        Some(Grant { station, category, mpdus, psdu, aggregated, series, give_up_after, give_up_at })
+    }
+
+    /// Why an MPDU that came back is not sent again, if it is not.
+    fn gives_up(&self, now: Instant, mpdu: &Mpdu<P>) -> Option<DropReason> {
+        let config = &self.config;
+        let tries_are_up = config.max_tries.is_some_and(|most| mpdu.transmissions >= most);
+        if mpdu.retries >= config.max_grants || tries_are_up {
+            return Some(DropReason::RetryLimit);
+        }
+        config.limits.outlived_below(now, mpdu, mpdu.packet.enqueued()).then_some(DropReason::Expired)
     }
 
     fn give_spare(&mut self, mpdus: Vec<Mpdu<P>>) {
@@ -428,7 +446,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn on_report(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
         self.upper.on_report(now, &report);
-        let TxReport { grant, used, acknowledged, airtime, .. } = report;
+        let TxReport { grant, used, acknowledged, airtime, handed, ended, .. } = report;
         let (station, category) = (grant.station, grant.category);
         let mut mpdus = grant.mpdus;
         let count = u16::try_from(mpdus.len()).unwrap_or(u16::MAX);
@@ -445,11 +463,11 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
                 self.settle(now, station, category, &mpdu.packet);
                 continue;
             }
-            mpdu.retries = mpdu.retries.saturating_add(1);
-            if mpdu.retries >= self.config.max_grants {
+            mpdu.came_back(used.total_tries(), ended - handed);
+            if let Some(reason) = self.gives_up(now, &mpdu) {
                 self.settle(now, station, category, &mpdu.packet);
                 self.station(station).sessions[category.index()].give_up(mpdu.sequence);
-                returned.dropped.push((mpdu, DropReason::RetryLimit));
+                returned.dropped.push((mpdu, reason));
             } else {
                 self.kept[category.index()].add(mpdu.packet.size());
                 self.station(station).sessions[category.index()].keep(mpdu);

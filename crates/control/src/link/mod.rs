@@ -2,12 +2,16 @@
 
 mod airtime;
 mod composed;
+mod config;
+mod limits;
 mod outstanding;
 mod rate_facts;
 mod session;
 
 pub use airtime::{AirtimeEstimate, expected_airtime};
-pub use composed::{Composed, LinkConfig, LowerQueue};
+pub use composed::{Composed, LowerQueue};
+pub use config::LinkConfig;
+pub use limits::TimeLimits;
 pub use outstanding::Outstanding;
 
 use airbound_units::{ByteCount, Instant, Span};
@@ -29,6 +33,27 @@ pub struct Mpdu<P> {
     pub sequence: u64,
     /// In how many grants it was before this one.
     pub retries: u8,
+    /// How often it was sent in those grants.
+    pub transmissions: u16,
+    /// When it was first handed to the hardware.
+    pub formed: Instant,
+    /// How long it was in the hardware in those grants.
+    pub in_hardware: Span,
+}
+
+impl<P> Mpdu<P> {
+    /// An MPDU that is about to be handed to the hardware for the first time.
+    pub const fn new(packet: P, size: ByteCount, sequence: u64, formed: Instant) -> Self {
+        Self { packet, size, sequence, retries: 0, transmissions: 0, formed, in_hardware: Span::ZERO }
+    }
+
+    /// Notes a grant in which it was sent `transmissions` times within `stay`, without being acknowledged.
+    pub fn came_back(&mut self, transmissions: u32, stay: Span) {
+        let transmissions = u16::try_from(transmissions).unwrap_or(u16::MAX);
+        self.retries = self.retries.saturating_add(1);
+        self.transmissions = self.transmissions.saturating_add(transmissions);
+        self.in_hardware += stay;
+    }
 }
 
 /// What is sent next, and how: one PPDU.
@@ -49,6 +74,8 @@ pub struct Grant<P> {
     pub series: Series,
     /// The hardware returns the grant when it could not be sent for so long, whatever tries are left.
     pub give_up_after: Option<Span>,
+    /// The hardware returns the grant after the first try that fails then or later.
+    pub give_up_at: Option<Instant>,
 }
 
 /// How much the hardware can take in one grant.

@@ -116,12 +116,12 @@ impl<P> Session<P> {
 
 #[cfg(test)]
 mod tests {
-    use airbound_units::ByteCount;
+    use airbound_units::{ByteCount, Instant};
 
     use super::*;
 
     fn mpdu(sequence: u64) -> Mpdu<()> {
-        Mpdu { packet: (), size: ByteCount::new(100), sequence, retries: 0 }
+        Mpdu::new((), ByteCount::new(100), sequence, Instant::ZERO)
     }
 
     /// Numbers packets while the window admits them and hands them down as one grant.

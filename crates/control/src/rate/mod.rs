@@ -60,6 +60,13 @@ impl Series {
         }
     }
 
+    /// The first `steps` steps, at least one.
+    #[must_use]
+    pub fn first_steps(mut self, steps: u8) -> Self {
+        self.len = self.len.min(steps).max(1);
+        self
+    }
+
     /// The steps in order, at least one.
     #[must_use]
     pub fn steps(&self) -> &[Attempt] {

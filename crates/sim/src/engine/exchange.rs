@@ -63,7 +63,8 @@ impl Simulation {
         });
         let success = one.acknowledged.count() > 0;
         let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
-        let expired = first.grant.give_up_after.is_some_and(|limit| self.now - first.handed >= limit);
+        let expired = first.grant.give_up_after.is_some_and(|limit| self.now - first.handed >= limit)
+            || first.grant.give_up_at.is_some_and(|at| self.now >= at);
         let edcaf = edcaf_of(node, category);
         if success {
             self.parts.edcafs[edcaf].on_success();
@@ -96,7 +97,7 @@ impl Simulation {
             return true;
         }
         self.parts.edcafs[edcaf].clear_ready();
-        self.fill(node, category, self.now);
+        self.refill(node, category);
         self.activate(edcaf);
         self.sleep(node);
         false
@@ -165,9 +166,13 @@ impl Simulation {
                 last_transmission: one.start,
                 received,
                 completed: one.course.end,
-                tries: tries.saturating_add(mpdu.retries),
+                tries: tries.saturating_add(mpdu.transmissions.min(255) as u8),
                 txop: one.txop,
             };
+            if !self.parts.nodes[one.node.index()].block_ack {
+                self.deliver(&arrival, received);
+                continue;
+            }
             let buffer = &mut self.reorder[link.index()][way as usize][one.category.index()];
             let rejected = buffer.receive(mpdu.sequence, arrival, received, |item| arrivals.push(item));
             if let Some(late) = rejected {
@@ -222,8 +227,9 @@ impl Simulation {
         if longest < SHORTEST_PPDU {
             return false;
         }
-        if self.parts.nodes[node.index()].hardware[category.index()].is_empty()
-            && !self.form_within(node, category, self.now, longest)
+        let owner = &self.parts.nodes[node.index()];
+        if owner.hardware[category.index()].is_empty()
+            && (!owner.handover.is_zero() || !self.form_within(node, category, self.now, longest))
         {
             return false;
         }

@@ -43,11 +43,9 @@ impl Simulation {
         let edcaf = edcaf_of(node, category);
         let has_something = match owner.forming {
             Forming::Ahead(depth) => {
-                let mut length = owner.hardware[category.index()].len();
-                while length < depth && self.form(node, category, at) {
-                    length += 1;
-                }
-                length > 0
+                let room = owner.room(category, depth);
+                let formed = (0..room).take_while(|_| self.form(node, category, at)).count();
+                formed > 0 || !self.parts.nodes[node.index()].hardware[category.index()].is_empty()
             }
             Forming::AtAccess => {
                 self.parts.edcafs[edcaf].is_ready()
@@ -59,6 +57,38 @@ impl Simulation {
             let idle_since = self.idle_since.filter(|since| *since <= at);
             self.parts.edcafs[edcaf].set_ready(at, idle_since);
             self.activate(edcaf);
+        }
+    }
+
+    /// A place in the hardware is free: fills it now, or when the driver has reacted.
+    pub(super) fn refill(&mut self, node: StationId, category: Category) {
+        let handover = self.parts.nodes[node.index()].handover;
+        if handover.is_zero() {
+            self.fill_freed(node, category);
+        } else {
+            self.parts.nodes[node.index()].handing[category.index()] += 1;
+            self.schedule(self.now + handover, Event::HandedOver(node, category));
+            self.fill(node, category, self.now);
+        }
+    }
+
+    /// The driver has been told of the end of a PPDU and puts the next one in its place.
+    pub(super) fn on_handed_over(&mut self, node: StationId, category: Category) {
+        self.take_in(node);
+        let handing = &mut self.parts.nodes[node.index()].handing[category.index()];
+        *handing = handing.saturating_sub(1);
+        self.fill_freed(node, category);
+        self.sleep(node);
+    }
+
+    /// Where categories share the places of the hardware, a free one may be taken by any of them; the highest goes first.
+    fn fill_freed(&mut self, node: StationId, category: Category) {
+        if self.parts.nodes[node.index()].hardware_total == usize::MAX {
+            self.fill(node, category, self.now);
+        } else {
+            for category in Category::ALL.into_iter().rev() {
+                self.fill(node, category, self.now);
+            }
         }
     }
 

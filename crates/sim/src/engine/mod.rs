@@ -75,6 +75,14 @@ pub(crate) struct Node {
     pub(crate) hardware: [VecDeque<InHardware>; 4],
     /// Most transmissions of one grant, whatever the rate chain says.
     pub(crate) hardware_tries: u32,
+    /// Most PPDUs in hardware over all categories.
+    pub(crate) hardware_total: usize,
+    /// From the end of a PPDU until the one that takes its place is in the hardware.
+    pub(crate) handover: Span,
+    /// Places whose next PPDU is on its way into the hardware, by category.
+    pub(crate) handing: [usize; 4],
+    /// Whether receivers put its MPDUs in order, as a block-ack agreement makes them.
+    pub(crate) block_ack: bool,
     /// Whether airtime of received frames is charged to the sender.
     pub(crate) charges_received: bool,
     /// Airtime of its transmissions, acknowledgements included.
@@ -83,6 +91,20 @@ pub(crate) struct Node {
     /// The pending wake-up for arrivals; `Instant::MAX` for none.
     pub(crate) wake: Instant,
     pub(crate) draws: Stream,
+}
+
+impl Node {
+    /// How many more PPDUs of a category the hardware takes, of which `depth` may be there.
+    fn room(&self, category: Category, depth: usize) -> usize {
+        let taken =
+            |category: Category| self.hardware[category.index()].len() + self.handing[category.index()];
+        let own = depth.saturating_sub(taken(category));
+        if self.hardware_total == usize::MAX {
+            return own;
+        }
+        let all: usize = Category::ALL.into_iter().map(taken).sum();
+        own.min(self.hardware_total.saturating_sub(all))
+    }
 }
 
 /// A transmission on the air.
@@ -126,6 +148,8 @@ pub(crate) enum Event {
     Interference,
     /// A receiver may give up a hole in what came over a link, in one direction and category.
     Release(StationId, Direction, Category),
+    /// The driver has reacted to the end of a PPDU of this category.
+    HandedOver(StationId, Category),
     /// Something else is demanded of a flow from now on.
     Demand(usize),
     /// A window of the series ends.
@@ -350,6 +374,7 @@ impl Simulation {
             Event::Beacon => self.on_beacon_due(),
             Event::Interference => self.on_interference(),
             Event::Release(node, way, category) => self.on_release(node, way, category),
+            Event::HandedOver(node, category) => self.on_handed_over(node, category),
             Event::Demand(change) => {
                 let DemandChange { node, flow, demand, .. } = self.parts.demands[change];
                 let accepted = self.parts.nodes[node.index()].link.set_demand(self.now, flow, demand);

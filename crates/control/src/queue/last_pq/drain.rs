@@ -170,7 +170,7 @@ mod tests {
 
     fn grant(sequence: u64, bytes: u64) -> Grant<PlainPacket> {
         let packet = PlainPacket::new(StationId(1), FlowId(1));
-        let mpdu = Mpdu { packet, size: ByteCount::new(bytes), sequence, retries: 0 };
+        let mpdu = Mpdu::new(packet, ByteCount::new(bytes), sequence, Instant::ZERO);
         Grant {
             station: StationId(1),
             category: Category::Be,
@@ -179,6 +179,7 @@ mod tests {
             aggregated: true,
             series: Series::single(rate(), 1),
             give_up_after: None,
+            give_up_at: None,
         }
     }
 

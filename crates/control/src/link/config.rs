@@ -1,0 +1,82 @@
+//! How a composed link forms aggregates, repeats them and gives them up.
+
+use airbound_units::{ByteCount, Span};
+use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::mpdu::{DELIMITER, FCS, LLC_SNAP, QOS_DATA_HEADER, SUBFRAME_ALIGNMENT};
+
+use super::limits::TimeLimits;
+use crate::rate::Series;
+
+/// What most packets of a bulk transfer are.
+const FULL_PACKET: ByteCount = ByteCount::new(1500);
+
+/// How a composed link forms aggregates and repeats them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkConfig {
+    /// Most MPDUs, bytes and airtime of an A-MPDU.
+    pub ampdu: AmpduLimits,
+    /// Bytes that LLC and MAC add to a packet: LLC/SNAP, MAC header, encryption, FCS.
+    pub overhead: ByteCount,
+    /// What a driver adds behind the first subframe of an A-MPDU beyond what the standard asks for (ath9k:
+    /// `FIRST_DESC_NDELIMS`).
+    pub first_subframe_padding: ByteCount,
+    /// MPDUs that may lie between the oldest unsettled one and the newest: the block-ack window, 1 to 256.
+    pub window: u16,
+    /// Whether there is a block-ack agreement. Without one MPDUs go one by one and no window bounds them.
+    pub block_ack: bool,
+    /// How many steps of a rate chain the hardware takes with one grant, 1 to 4; what it cannot take is cut off.
+    pub chain_steps: u8,
+    /// In how many grants an MPDU may be before it is given up, 1 to 255.
+    pub max_grants: u8,
+    /// How many transmissions of all its grants make an MPDU be given up when it comes back; `None`: any number.
+    pub max_tries: Option<u16>,
+    /// The hardware gives a grant back after so long, whatever tries are left.
+    pub give_up_after: Option<Span>,
+    /// How long a packet may stay in each layer.
+    pub limits: TimeLimits,
+}
+
+impl Default for LinkConfig {
+    /// A transmit path that adds nothing of its own: the A-MPDUs of VHT, seven grants (dot11ShortRetryLimit), no limit on time.
+    fn default() -> Self {
+        Self {
+            ampdu: AmpduLimits::vht(),
+            overhead: LLC_SNAP + QOS_DATA_HEADER + FCS,
+            first_subframe_padding: ByteCount::ZERO,
+            window: 64,
+            block_ack: true,
+            chain_steps: Series::MAX_STEPS as u8,
+            max_grants: 7,
+            max_tries: None,
+            give_up_after: None,
+            limits: TimeLimits::NONE,
+        }
+    }
+}
+
+impl LinkConfig {
+    /// Most MPDUs of an aggregate.
+    pub(super) const fn max_mpdus(&self) -> u32 {
+        if self.block_ack { self.ampdu.max_mpdus } else { 1 }
+    }
+
+    /// MPDUs between the oldest unsettled one and the newest, at most.
+    pub(super) const fn reach(&self) -> u16 {
+        if self.block_ack { self.window } else { u16::MAX }
+    }
+
+    /// How many MPDUs with packets of 1500 B an A-MPDU holds whose PSDU may be `longest`, at least one.
+    pub(super) fn most_full_mpdus(&self, longest: ByteCount) -> u16 {
+        let size = FULL_PACKET + self.overhead;
+        let first = DELIMITER + size;
+        let further = first.padded_to(SUBFRAME_ALIGNMENT);
+        let second = further + self.first_subframe_padding + first;
+        let longest = longest.min(self.ampdu.max_bytes);
+        let fitting = match longest.as_u64().checked_sub(second.as_u64()) {
+            Some(left) => 2 + left.checked_div(further.as_u64()).unwrap_or(0),
+            None => 1,
+        };
+        let most = self.max_mpdus().clamp(1, u32::from(self.window));
+        u16::try_from(fitting.min(u64::from(most))).unwrap_or(u16::MAX)
+    }
+}
