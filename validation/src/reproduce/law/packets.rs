@@ -19,7 +19,7 @@ fn setting(layer: Layer, surroundings: Surroundings) -> Setting {
 
 impl Study for Packets {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let places = Surroundings::ALL.iter().flat_map(|place| ALL.map(|layer| setting(layer, *place)));
+        let places = Surroundings::PRESETS.iter().flat_map(|place| ALL.map(|layer| setting(layer, *place)));
         places.flat_map(|setting| measure::runs(setting, effort)).collect()
     }
 
@@ -32,7 +32,7 @@ impl Study for Packets {
                    the transmission that got through."
                 .to_owned(),
             tables: vec![table(&digest), factors(&digest)],
-            charts: Surroundings::ALL.iter().map(|place| distribution(*place, &digest)).collect(),
+            charts: Surroundings::PRESETS.iter().map(|place| distribution(*place, &digest)).collect(),
         };
         Part { rows, chapter }
     }
@@ -122,7 +122,7 @@ fn table(digest: &dyn Fn(Layer, Surroundings) -> Digest) -> Grid {
         "sent again %",
     ];
     let mut grid = Grid::new("UDP at 10 Mb/s, by surroundings", &columns, 2);
-    for place in Surroundings::ALL {
+    for place in Surroundings::PRESETS {
         for layer in ALL {
             let digest = digest(layer, place);
             let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
@@ -157,7 +157,7 @@ fn factors(digest: &dyn Fn(Layer, Surroundings) -> Digest) -> Grid {
     let columns = ["against", "surroundings", "p99 %", "p99.9 %", "runs of 5 %"];
     let mut grid = Grid::new("What Law changes, by surroundings", &columns, 2);
     for rival in RIVALS {
-        for place in Surroundings::ALL {
+        for place in Surroundings::PRESETS {
             let (law, rival_digest) = (digest(LAW, place), digest(rival, place));
             let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
             let cells = [

@@ -16,7 +16,7 @@ pub(super) struct Layer {
     access_point: &'static str,
 }
 
-const OPENWIFI: &str = "preset = \"openwifi\"\n";
+const OPENWIFI: &str = "preset = \"openwifi\"\nstreams = 1\n";
 
 const fn rival(name: &'static str, rate: &'static str) -> Layer {
     Layer { name, queue: "\"linux\"", rate, access_point: OPENWIFI }
@@ -55,25 +55,54 @@ pub(super) enum Surroundings {
     Calm,
     Office,
     Harsh,
+    /// Nobody else on the channel, and a signal that fades around so many dBm as people move.
+    Signal(i32),
+    /// Nobody else on the channel, and a signal that loses nothing.
+    Quiet,
 }
 
 impl Surroundings {
-    pub(super) const ALL: [Self; 3] = [Self::Calm, Self::Office, Self::Harsh];
+    pub(super) const PRESETS: [Self; 3] = [Self::Calm, Self::Office, Self::Harsh];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Calm => "calm",
             Self::Office => "office",
             Self::Harsh => "harsh",
+            Self::Signal(_) => "a fading signal",
+            Self::Quiet => "quiet",
+        }
+    }
+
+    fn key(self) -> String {
+        match self {
+            Self::Signal(_) | Self::Quiet => String::new(),
+            Self::Calm | Self::Office | Self::Harsh => format!("surroundings = \"{}\"\n", self.name()),
+        }
+    }
+
+    /// The channel of the laptop, where the surroundings do not say.
+    fn channel(self) -> String {
+        match self {
+            Self::Signal(dbm) => format!("{CHANNEL}reference-loss = \"{} dB\" }}\n", TX_POWER_DBM - dbm),
+            _ => String::new(),
         }
     }
 }
+
+/// The power of the access point.
+const TX_POWER_DBM: i32 = 16;
+/// At the distance of the reference loss, with a direct path and people who walk.
+const CHANNEL: &str = "channel = { kind = \"log-distance\", distance = \"1 m\", fading = { kind = \"rician\", k = \"6 dB\", \
+                       speed = \"1 m/s\" }, ";
 
 /// What goes to the laptop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Traffic {
     /// UDP at 10 Mb/s (Sec. 4.2).
     Udp,
+    /// The same from a server 2 ms away.
+    UdpFromCampus,
     /// Streams of video from an edge server (Sec. 4.3).
     Video {
         /// How many.
@@ -97,6 +126,13 @@ pub(super) enum Traffic {
 /// One stream of video.
 pub(super) const VIDEO: Traffic = Traffic::Video { streams: 1, wire_loss: 0.0, keys: "" };
 
+/// Which 802.11.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standard {
+    Ht,
+    Vht,
+}
+
 /// One experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Setting {
@@ -105,8 +141,10 @@ pub(super) struct Setting {
     pub(super) traffic: Traffic,
     /// Whether a UDP flow of 2 Mb/s competes (Sec. 4.4).
     pub(super) competing: bool,
-    /// Keys of `[air]` beside the usual ones, each line ended.
-    pub(super) air: &'static str,
+    /// 802.11n or 802.11ac.
+    pub(super) standard: Standard,
+    /// By how many dB every signal is weaker than usual.
+    pub(super) weaker_db: i32,
     pub(super) seconds: u64,
 }
 
@@ -118,7 +156,15 @@ pub(super) const BOUND: Span = Span::from_millis(46);
 impl Setting {
     /// "We ran each test for at least ten minutes" (Sec. 4.1).
     pub(super) const fn new(layer: Layer, traffic: Traffic) -> Self {
-        Self { layer, surroundings: Surroundings::Office, traffic, competing: false, air: "", seconds: 600 }
+        Self {
+            layer,
+            surroundings: Surroundings::Office,
+            traffic,
+            competing: false,
+            standard: Standard::Ht,
+            weaker_db: 0,
+            seconds: 600,
+        }
     }
 
     /// From when on packets are measured.
@@ -128,14 +174,28 @@ impl Setting {
 
     /// What is measured is flow 0.
     pub(super) fn trial(&self, seed: u64) -> Trial {
-        let Self { layer, surroundings, air, seconds, .. } = self;
+        let Self { layer, surroundings, seconds, .. } = self;
         let Layer { name, queue, rate, access_point } = layer;
+        let standard = match self.standard {
+            Standard::Ht => "ht",
+            Standard::Vht => "vht",
+        };
+        let (power, key, channel) =
+            (TX_POWER_DBM - self.weaker_db, surroundings.key(), surroundings.channel());
         let mut scenario = format!(
-            "duration = \"{seconds} s\"\nwarm-up = \"{}\"\nsurroundings = \"{}\"\n[air]\nstandard = \"ht\"\n\
-             width = \"20 MHz\"\n{air}[access-point]\nstreams = 1\n{access_point}[scheme]\nqueue = {queue}\n\
-             rate = {rate}\n[[station]]\nname = \"laptop\"\nstreams = 1\n",
-            WARM_UP,
-            surroundings.name(),
+            r#"duration = "{seconds} s"
+warm-up = "{WARM_UP}"
+{key}[air]
+standard = "{standard}"
+width = "20 MHz"
+tx-power = "{power} dBm"
+[access-point]
+{access_point}[scheme]
+queue = {queue}
+rate = {rate}
+[[station]]
+name = "laptop"
+{channel}"#
         );
         self.add_flows(&mut scenario);
         Trial { name: format!("law {name}, {}", surroundings.name()), scenario, seed }
@@ -154,6 +214,9 @@ impl Setting {
         const EDGE: &str = "delay = \"10 ms\"";
         match self.traffic {
             Traffic::Udp => flow("udp", "cbr", &format!("rate = \"10 Mbit/s\"\n{UDP}")),
+            Traffic::UdpFromCampus => {
+                flow("udp", "cbr", &format!("rate = \"10 Mbit/s\"\n{UDP}\nwire = {{ delay = \"2 ms\" }}"));
+            }
             Traffic::Video { streams, wire_loss, keys } => {
                 let wire = format!("wire = {{ {EDGE}, loss = {wire_loss} }}");
                 // Streams that began together would send their key frames together.
