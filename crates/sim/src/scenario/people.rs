@@ -94,7 +94,7 @@ impl Blockage {
         let losses = Decibel::new(0.0)..=Decibel::new(60.0);
         Ok(Self {
             coming: Coming::read(section, Self::CROSSING)?,
-            depth: section.ranged("depth", Decibel::new(8.0), losses.clone())?,
+            depth: section.ranged("depth", Decibel::new(6.0), losses.clone())?,
             depth_spread: section.ranged("depth-spread", Decibel::new(3.0), losses)?,
         })
     }
