@@ -319,3 +319,34 @@ fn files_that_cannot_be_read_are_named() {
     let error = Scenario::load(&file, &none).unwrap_err().to_string();
     assert!(error.contains("UTF-8"), "{error}");
 }
+
+#[test]
+fn people_and_spells_are_checked() {
+    let channel = |parts: &str| {
+        with(
+            "name = \"phone\"",
+            &format!(
+                "name = \"phone\"\nchannel = {{ kind = \"log-distance\", distance = \"5 m\", {parts} }}"
+            ),
+        )
+    };
+    check(&channel("blockage = 3"), &["station.phone.channel.blockage", "the number 3", "list"]);
+    check(&channel("blockage = [{ dept = \"3 dB\" }]"), &["test.toml:6:", "did you mean depth?"]);
+    check(&channel("blockage = [{ depth = \"90 dB\" }]"), &["channel.blockage.0.depth", "0 dB to 60 dB"]);
+    check(&channel("blockage = [{ length-spread = 1.5 }]"), &["blockage.0.length-spread", "0 to 1"]);
+    check(
+        &channel("blockage = [{ length = \"1 h\", pause = \"1 s\" }]"),
+        &["blockage.0.pause", "more than 10 would be there at once", "a tenth of the length"],
+    );
+    let many = vec!["{}"; 11].join(", ");
+    check(&channel(&format!("blockage = [{many}]")), &["channel.blockage", "has 11 kinds", "10"]);
+    check(&channel("activity = { quiet-level = 2 }"), &["channel.activity.quiet-level", "from 0 to 1"]);
+    check(&channel("activity = \"busy\""), &["channel.activity", "allowed is a table"]);
+    let neighbour = |lines: &str| format!("{GOOD}[[neighbour]]\nname = \"n\"\n{lines}");
+    check(&neighbour("mean-on = \"1 s\""), &["neighbour.n.mean-off", "belongs to mean-on"]);
+    check(&neighbour("mean-off = \"1 s\""), &["neighbour.n.mean-on", "belongs to mean-off"]);
+    check(
+        &neighbour("mean-on = \"1 us\"\nmean-off = \"1 s\""),
+        &["neighbour.n.mean-on", "allowed is 10 us to 3600 s"],
+    );
+}

@@ -11,6 +11,7 @@ use super::source::{Bursts, FrameSizes, Rhythm, Source};
 use super::tcp::{AckTable, Connection};
 use super::{Direction, Ends, Flow};
 use crate::build::{BuildError, Plan, flow_id};
+use crate::channel;
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
 use crate::random::{Purpose, Stream, seed_for};
@@ -279,7 +280,12 @@ impl Population {
                     Load::Offered(_) => Rhythm::Poisson { mean, draws },
                     Load::Saturated => Source::constant(first, rate, network.size),
                 };
-                self.sources.push((own, Source::new(header, size, first, end, rhythm)));
+                let mut source = Source::new(header, size, first, end, rhythm);
+                if let Some(spells) = network.spells {
+                    let number = (node - 1 - plan.scenario.stations.len()) as u64;
+                    source = source.in_spells(channel::Bursts::of_neighbour(spells, plan.seed, number));
+                }
+                self.sources.push((own, source));
                 node += 1;
             }
         }

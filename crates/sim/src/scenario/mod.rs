@@ -12,11 +12,13 @@ mod link;
 mod node;
 mod overrides;
 mod path;
+mod people;
 mod relay;
 mod scheme;
 mod section;
 mod shipped;
 mod station;
+mod surroundings;
 mod text;
 mod trace_link;
 
@@ -29,7 +31,7 @@ use serde::Serialize;
 pub use access_point::{AccessPoint, Uplink, Wire, WireWay};
 pub use air::{Air, Edca, ErrorModel};
 pub use demand::DemandSchedule;
-pub use disturbance::{Effect, Interference, Load, Neighbour};
+pub use disturbance::{Effect, Interference, Load, Neighbour, Spells};
 pub use error::{Place, ScenarioError};
 pub use flow::{
     Bulk, Datagrams, Direction, Flow, ShortTransfers, SizeLaw, TcpOptions, Traffic, Transport, VrStream,
@@ -37,6 +39,7 @@ pub use flow::{
 pub use link::{ChannelSpec, Fading, Independence, LogDistance, Motion, Position, Shape, Walk};
 pub use overrides::Overrides;
 pub use path::{DriverOrder, Form, Path, Preset};
+pub use people::{Activity, Blockage, Coming};
 pub use scheme::{Scheme, Slot};
 pub use shipped::{Shipped, find as find_shipped, shipped};
 pub use station::Station;
@@ -97,6 +100,7 @@ const KEYS: &[&str] = &[
     "seed",
     "focus",
     "schemes",
+    "surroundings",
     "air",
     "access-point",
     "scheme",
@@ -172,9 +176,12 @@ impl Scenario {
             });
         }
         let mut root = node::parse_document(text, file)?;
-        overrides.apply(&mut root)?;
         let options = overrides.options();
         let document = Document { file, folder, options: &options };
+        // What surroundings fill in can be overridden like what the file says.
+        overrides.choose(&mut root, surroundings::KEY);
+        surroundings::fill_in(&mut root, &document)?;
+        overrides.apply(&mut root)?;
         Self::from_section(&Section::top(&document, &root))
     }
 

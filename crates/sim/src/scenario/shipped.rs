@@ -39,6 +39,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "home-evening",
     "mixed-home",
     "walking",
+    "office",
     "uplink-video",
     "dense",
     "multi-hop",
