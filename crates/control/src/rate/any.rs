@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::fixed::{Fixed, FixedConfig};
 use super::ideal::{Ideal, IdealConfig};
 use super::minstrel_ht::{MinstrelHt, MinstrelHtConfig};
+use super::thompson::{Thompson, ThompsonConfig};
 use super::{Capabilities, LinkStats, RateControl, RateReport, Series};
 use crate::error::ConfigError;
 use crate::payload::StationId;
@@ -22,6 +23,8 @@ pub enum RateConfig {
     Ideal(IdealConfig),
     /// Linux's default.
     MinstrelHt(MinstrelHtConfig),
+    /// The rate with the largest throughput in a draw of what is known.
+    Thompson(ThompsonConfig),
 }
 
 impl Default for RateConfig {
@@ -38,6 +41,7 @@ impl RateConfig {
             Self::Fixed(_) => "fixed",
             Self::Ideal(_) => "ideal",
             Self::MinstrelHt(_) => "minstrel-ht",
+            Self::Thompson(_) => "thompson",
         }
     }
 
@@ -52,6 +56,7 @@ impl RateConfig {
             Self::MinstrelHt(config) => {
                 AnyRate::MinstrelHt(MinstrelHt::new(config.clone(), capabilities, seed)?)
             }
+            Self::Thompson(config) => AnyRate::Thompson(Thompson::new(config.clone(), capabilities, seed)?),
         })
     }
 }
@@ -66,6 +71,8 @@ pub enum AnyRate {
     Ideal(Ideal),
     /// See [`MinstrelHt`].
     MinstrelHt(MinstrelHt),
+    /// See [`Thompson`].
+    Thompson(Thompson),
 }
 
 macro_rules! each {
@@ -74,6 +81,7 @@ macro_rules! each {
             AnyRate::Fixed($rate) => $call,
             AnyRate::Ideal($rate) => $call,
             AnyRate::MinstrelHt($rate) => $call,
+            AnyRate::Thompson($rate) => $call,
         }
     };
 }
