@@ -1,8 +1,8 @@
-//! Thompson sampling over a simulated channel: frames go one by one, as over openwifi.
+//! LLRA and Thompson sampling over a simulated channel: frames go one by one, as over openwifi.
 
 use airbound_control::payload::StationId;
 use airbound_control::rate::{
-    AnyRate, Capabilities, RateConfig, RateControl, RateReport, Series, ThompsonConfig,
+    AnyRate, Capabilities, LlraConfig, RateConfig, RateControl, RateReport, Series, ThompsonConfig,
 };
 use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::error::mpdu_success;
@@ -23,7 +23,7 @@ fn openwifi() -> Capabilities {
 }
 
 fn rivals() -> Vec<RateConfig> {
-    vec![RateConfig::Thompson(ThompsonConfig::default())]
+    vec![RateConfig::Llra(LlraConfig::default()), RateConfig::Thompson(ThompsonConfig::default())]
 }
 
 /// A transmitter that always has a frame for one station.
@@ -156,7 +156,21 @@ fn the_same_calls_give_the_same_chains() {
 #[test]
 fn values_out_of_range_are_refused() {
     let refused = |config: RateConfig| config.build(&openwifi(), 1).expect_err("out of range").to_string();
-    let thompson = ThompsonConfig::default;
+    let (llra, thompson) = (LlraConfig::default, ThompsonConfig::default);
+    assert_eq!(
+        refused(RateConfig::Llra(LlraConfig { percentile: 100, ..llra() })),
+        "rate.percentile is 100; allowed is 1 to 99"
+    );
+    for (config, key) in [
+        (LlraConfig { window_frames: 0, ..llra() }, "rate.window-frames"),
+        (LlraConfig { window: Span::ZERO, ..llra() }, "rate.window"),
+        (LlraConfig { probes: 101, ..llra() }, "rate.probes"),
+        (LlraConfig { max_tries: 0, ..llra() }, "rate.max-tries"),
+        (LlraConfig { segment: Span::ZERO, ..llra() }, "rate.segment"),
+        (LlraConfig { mpdu: ByteCount::ZERO, ..llra() }, "rate.mpdu"),
+    ] {
+        assert!(refused(RateConfig::Llra(config)).contains(key), "{key}");
+    }
     assert_eq!(
         refused(RateConfig::Thompson(ThompsonConfig { memory: Span::ZERO, ..thompson() })),
         "rate.memory is 0 ms; allowed is 1 ms to 1000 s"

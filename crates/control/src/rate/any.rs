@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fixed::{Fixed, FixedConfig};
 use super::ideal::{Ideal, IdealConfig};
+use super::llra::{Llra, LlraConfig};
 use super::minstrel_ht::{MinstrelHt, MinstrelHtConfig};
 use super::thompson::{Thompson, ThompsonConfig};
 use super::{Capabilities, LinkStats, RateControl, RateReport, Series};
@@ -23,6 +24,8 @@ pub enum RateConfig {
     Ideal(IdealConfig),
     /// Linux's default.
     MinstrelHt(MinstrelHtConfig),
+    /// The rate with the shortest tail of the delay.
+    Llra(LlraConfig),
     /// The rate with the largest throughput in a draw of what is known.
     Thompson(ThompsonConfig),
 }
@@ -41,6 +44,7 @@ impl RateConfig {
             Self::Fixed(_) => "fixed",
             Self::Ideal(_) => "ideal",
             Self::MinstrelHt(_) => "minstrel-ht",
+            Self::Llra(_) => "llra",
             Self::Thompson(_) => "thompson",
         }
     }
@@ -56,6 +60,7 @@ impl RateConfig {
             Self::MinstrelHt(config) => {
                 AnyRate::MinstrelHt(MinstrelHt::new(config.clone(), capabilities, seed)?)
             }
+            Self::Llra(config) => AnyRate::Llra(Llra::new(config.clone(), capabilities)?),
             Self::Thompson(config) => AnyRate::Thompson(Thompson::new(config.clone(), capabilities, seed)?),
         })
     }
@@ -71,6 +76,8 @@ pub enum AnyRate {
     Ideal(Ideal),
     /// See [`MinstrelHt`].
     MinstrelHt(MinstrelHt),
+    /// See [`Llra`].
+    Llra(Llra),
     /// See [`Thompson`].
     Thompson(Thompson),
 }
@@ -81,6 +88,7 @@ macro_rules! each {
             AnyRate::Fixed($rate) => $call,
             AnyRate::Ideal($rate) => $call,
             AnyRate::MinstrelHt($rate) => $call,
+            AnyRate::Llra($rate) => $call,
             AnyRate::Thompson($rate) => $call,
         }
     };

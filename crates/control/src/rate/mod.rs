@@ -5,6 +5,7 @@ pub mod capabilities;
 mod effort;
 pub mod fixed;
 pub mod ideal;
+pub mod llra;
 pub mod minstrel_ht;
 mod stations;
 pub mod thompson;
@@ -13,6 +14,7 @@ pub use any::{AnyRate, RateConfig};
 pub use capabilities::{Capabilities, RateSet};
 pub use fixed::{Fixed, FixedConfig, StationRate};
 pub use ideal::{Ideal, IdealConfig};
+pub use llra::{Llra, LlraConfig};
 pub use minstrel_ht::{MinstrelHt, MinstrelHtConfig};
 pub use thompson::{Thompson, ThompsonConfig};
 

@@ -32,7 +32,7 @@ pub(super) const QUEUES: Choices = Choices {
 };
 /// The kinds of rate control.
 pub(super) const RATES: Choices = Choices {
-    kinds: &["fixed", "ideal", "minstrel-ht", "thompson"],
+    kinds: &["fixed", "ideal", "minstrel-ht", "llra", "thompson"],
     check: |slot| {
         let config: RateConfig = slot.config()?;
         config.build(&Capabilities::default(), 0).map(|_| ()).map_err(|error| error.to_string())
