@@ -9,7 +9,8 @@
 //! - *measure of a rate*: the time that all but 1 - α of the frames need, α = 95 %. With a success of p the number of transmissions
 //!   is n = ⌈ln(1 - α) / ln(1 - p)⌉, and the time that of n exchanges of a full packet with the mean backoff before each. The
 //!   rate with the shortest one is used, the faster of equals;
-//! - *window*: 100 frames or 100 ms, whichever comes first; counts are halved from one window to the next;
+//! - *window*: 100 frames or 100 ms, whichever comes first; it ends early when probes have shown that the next faster rate has the
+//!   shorter tail. Counts are halved from one window to the next, and a rate counts from three transmissions on;
 //! - *probes*: five in a window to the next faster rate, as long as one try of it takes less than the present tail, and five to the
 //!   next slower rate, only if n is above one. A probe is one try; the rate in use follows it in the chain;
 //! - *hardware retransmissions*: n of them, at least two, as far as they fit in `segment` and `max-tries`: more do not help the

@@ -25,10 +25,9 @@ struct Statistics {
 }
 
 impl Statistics {
-    /// The share of transmissions that succeed, never quite 0 or 1 (estimator of Krichevsky and Trofimov); `None` if too little is
-    /// known.
+    /// The share of transmissions that succeed; `None` if too little is known.
     fn success(&self) -> Option<f64> {
-        (self.sent >= LEAST_SAMPLES).then(|| (self.acknowledged + 0.5) / (self.sent + 1.0))
+        (self.sent >= LEAST_SAMPLES).then(|| (self.acknowledged / self.sent).min(1.0))
     }
 }
 
@@ -161,8 +160,17 @@ impl Station {
             self.failures = (self.failures + 1).min(self.current);
         }
         self.grants = self.grants.saturating_add(1);
-        if self.grants >= config.window_frames || now - self.window_began >= config.window {
+        let is_over = self.grants >= config.window_frames || now - self.window_began >= config.window;
+        if is_over || (report.used.probe && self.faster_is_better(config)) {
             self.conclude(now, config);
+        }
+    }
+
+    /// Whether the probes of the next faster rate have shown a shorter tail.
+    fn faster_is_better(&self, config: &LlraConfig) -> bool {
+        match (self.tail(self.current + 1, config), self.tail(self.current, config)) {
+            (Some((_, faster)), Some((_, present))) => faster < present,
+            _ => false,
         }
     }
 
