@@ -13,13 +13,19 @@ struct Control {
     reference: &'static str,
 }
 
-const CONTROLS: [Control; 2] = [
+const CONTROLS: [Control; 3] = [
     Control {
         id: "ns3-minstrel",
         rate: "minstrel-ht",
         reference: include_str!("../../data/ns3-minstrel.csv"),
     },
     Control { id: "ns3-thompson", rate: "thompson", reference: include_str!("../../data/ns3-thompson.csv") },
+    // Acknowledgements are never lost, as in the simulator.
+    Control {
+        id: "ns3-thompson-loud",
+        rate: "thompson",
+        reference: include_str!("../../data/ns3-thompson-loud.csv"),
+    },
 ];
 /// Goodput in ns-3 above which a difference counts, in Mb/s.
 const COUNTS_ABOVE: f64 = 10.0;
