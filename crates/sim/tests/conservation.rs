@@ -104,7 +104,7 @@ fn queue() -> BoxedStrategy<String> {
 }
 
 fn deciders(standard: &'static str) -> BoxedStrategy<String> {
-    let rate = || one_of(&["fixed", "ideal", "minstrel-ht"]);
+    let rate = || one_of(&["fixed", "ideal", "minstrel-ht", "llra", "thompson"]);
     let preset = || one_of(&["mac80211", "ath9k-fq", "direct", "openwifi", "openwifi-a", "openwifi-b"]);
     let scheme = (queue(), rate(), one_of(&["cubic", "reno", "bbr"])).prop_map(|(queue, rate, sender)| {
         format!("[scheme]\nqueue = {queue}\nrate = \"{rate}\"\nsender = \"{sender}\"\n")

@@ -7,6 +7,7 @@ use airbound_wifi::rate::Format;
 
 use super::airtime::AirtimeEstimate;
 use super::config::LinkConfig;
+use super::limits::TimeLimits;
 use super::rate_facts::RateTable;
 use super::session::Session;
 use super::{Grant, Link, Mpdu, Returned, Room, TxReport};
@@ -162,7 +163,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         dropped: &mut Vec<Dropped<P>>,
     ) {
         let limits = self.config.limits;
-        loop {
+        while limits != TimeLimits::NONE {
             let session = &mut self.station(station).sessions[category.index()];
             let expired = |mpdu: &Mpdu<P>| limits.outlived_below(now, mpdu, mpdu.packet.enqueued());
             if !session.first_retry().is_some_and(expired) {
@@ -280,7 +281,13 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P> {
         if let Some(lower) = &mut self.lower {
-            return lower.queue.dequeue(now, station, category, &mut self.dropped_below);
+            loop {
+                let packet = lower.queue.dequeue(now, station, category, &mut self.dropped_below)?;
+                if !self.config.limits.outlived(now, packet.enqueued()) {
+                    return Some(packet);
+                }
+                self.dropped_below.push(Dropped { packet, reason: DropReason::Expired });
+            }
         }
         let mut packet = self.take_from_queue(now, station, category, dropped)?;
         self.lowered[category.index()] += 1;
@@ -308,7 +315,6 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<Grant<P>> {
         let category = room.category;
-        self.drop_expired(now, station, category, dropped);
         let peer = self.station(station);
         let dictated = peer.dictated.map(|(rate, _)| rate);
         let waiting = peer.sessions[category.index()].waiting();
@@ -340,6 +346,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let mut window_end = None;
         let estimate = (self.lower.is_none() && self.upper.counts_below()).then(|| self.estimate(station));
         while mpdus.len() < max_mpdus as usize {
+            self.drop_expired(now, station, category, dropped);
             let session = &mut self.station(station).sessions[category.index()];
             if let Some(size) = session.first_retry().map(|retry| retry.size) {
                 let longer = with(psdu, mpdus.len(), size);

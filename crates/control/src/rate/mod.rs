@@ -2,16 +2,21 @@
 
 pub mod any;
 pub mod capabilities;
+mod effort;
 pub mod fixed;
 pub mod ideal;
+pub mod llra;
 pub mod minstrel_ht;
 mod stations;
+pub mod thompson;
 
 pub use any::{AnyRate, RateConfig};
 pub use capabilities::{Capabilities, RateSet};
 pub use fixed::{Fixed, FixedConfig, StationRate};
 pub use ideal::{Ideal, IdealConfig};
+pub use llra::{Llra, LlraConfig};
 pub use minstrel_ht::{MinstrelHt, MinstrelHtConfig};
+pub use thompson::{Thompson, ThompsonConfig};
 
 use std::fmt;
 
@@ -150,6 +155,16 @@ pub struct LinkStats {
     pub snr: Option<Decibel>,
     /// The rate at which data really goes out, where something else than the rate control decides it.
     pub rate: Option<BitRate>,
+}
+
+/// The next number of the counted stream whose state is `state` (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
+fn splitmix64(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 /// Chooses the rate chain of each transmission, for all stations of one transmitter.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use airbound_control::queue::{DelayConfig, QueueConfig};
-use airbound_control::rate::RateConfig;
+use airbound_control::rate::{Capabilities, RateConfig};
 use airbound_control::sender::{Congestion, TcpConfig, TcpSender};
 use airbound_units::Span;
 use serde::ser::SerializeMap;
@@ -32,8 +32,11 @@ pub(super) const QUEUES: Choices = Choices {
 };
 /// The kinds of rate control.
 pub(super) const RATES: Choices = Choices {
-    kinds: &["fixed", "ideal", "minstrel-ht"],
-    check: |slot| slot.config::<RateConfig>().map(|_| ()),
+    kinds: &["fixed", "ideal", "minstrel-ht", "llra", "thompson"],
+    check: |slot| {
+        let config: RateConfig = slot.config()?;
+        config.build(&Capabilities::default(), 0).map(|_| ()).map_err(|error| error.to_string())
+    },
 };
 /// The kinds of sender.
 pub(super) const SENDERS: Choices = Choices {
