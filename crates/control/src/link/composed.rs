@@ -29,7 +29,7 @@ pub struct LinkConfig {
     pub window: u16,
     /// In how many grants an MPDU may be before it is given up, 1 to 255.
     pub max_grants: u8,
-    /// The hardware gives a grant back after so long, whatever tries are left.
+    /// The hardware gives a grant back after so long, whatever tries are left; see [`Grant::give_up_after`].
     pub give_up_after: Option<Span>,
 }
 
@@ -432,11 +432,11 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         let (station, category) = (grant.station, grant.category);
         let mut mpdus = grant.mpdus;
         let count = u16::try_from(mpdus.len()).unwrap_or(u16::MAX);
-        self.rate.on_report(
-            now,
-            station,
-            &RateReport { used, mpdus: count, acknowledged: acknowledged.count().min(count) },
-        );
+        // What never reached the air says nothing about a rate.
+        if !used.steps().is_empty() {
+            let acknowledged = acknowledged.count().min(count);
+            self.rate.on_report(now, station, &RateReport { used, mpdus: count, acknowledged });
+        }
         if let Some(first) = mpdus.first() {
             self.station(station).sessions[category.index()].returned(first.sequence);
         }

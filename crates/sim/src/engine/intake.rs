@@ -1,12 +1,14 @@
 //! How packets enter the queues of a transmitter, and its hardware.
 
+use std::collections::VecDeque;
+
 use airbound_control::link::Link;
 use airbound_control::payload::StationId;
 use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
 use super::contention::edcaf_of;
-use super::{Event, Forming, Simulation};
+use super::{Event, Forming, Node, Simulation};
 use crate::packet::Packet;
 
 impl Simulation {
@@ -59,6 +61,25 @@ impl Simulation {
             let idle_since = self.idle_since.filter(|since| *since <= at);
             self.parts.edcafs[edcaf].set_ready(at, idle_since);
             self.activate(edcaf);
+        }
+    }
+
+    /// Fills the hardware after a report in `category`: where the link counts over all categories, that of each.
+    pub(super) fn refill(&mut self, node: StationId, category: Category) {
+        if !self.parts.nodes[node.index()].link.limits_all_categories() {
+            self.fill(node, category, self.now);
+            return;
+        }
+        // The link may name one category after the other; the highest is asked first.
+        loop {
+            let held = |owner: &Node| owner.hardware.iter().map(VecDeque::len).sum::<usize>();
+            let before = held(&self.parts.nodes[node.index()]);
+            for category in Category::ALL.into_iter().rev() {
+                self.fill(node, category, self.now);
+            }
+            if held(&self.parts.nodes[node.index()]) == before {
+                break;
+            }
         }
     }
 

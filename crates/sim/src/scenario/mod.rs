@@ -37,6 +37,7 @@ pub use flow::{
 pub use link::{ChannelSpec, Fading, Independence, LogDistance, Motion, Position, Shape, Walk};
 pub use overrides::Overrides;
 pub use path::{DriverOrder, Form, Path, Preset};
+pub(crate) use scheme::check_law;
 pub use scheme::{Scheme, Slot};
 pub use shipped::{Shipped, find as find_shipped, shipped};
 pub use station::Station;
