@@ -11,6 +11,7 @@ mod air;
 mod build;
 mod engine;
 mod flow;
+mod link;
 mod measure;
 mod medium;
 mod packet;

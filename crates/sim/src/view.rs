@@ -1,12 +1,13 @@
 //! What can be seen of a run under way, for time series that no record keeps.
 
-use airbound_control::link::Link;
+use airbound_control::link::{LawView, Link};
 use airbound_control::payload::FlowId;
 use airbound_control::queue::{AnyQueue, Backlog};
 use airbound_control::sender::SenderMetrics;
 use airbound_wifi::edca::Category;
 
 use crate::engine::{ACCESS_POINT, Simulation};
+use crate::link::AnyLink;
 
 /// A look at a run.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub struct View {
     pub backlog: Backlog,
     /// How many best-effort packets the access point's queue may hold, where a controller sizes it.
     pub buffer_size: Option<usize>,
+    /// How the access point's link treats each station, where it is Law's.
+    pub law: Vec<LawView>,
     /// TCP senders, by the flow whose data they send.
     pub senders: Vec<(FlowId, SenderMetrics)>,
 }
@@ -29,6 +32,10 @@ impl View {
             AnyQueue::Wqm(queue) => Some(queue.buffer_size(Category::Be).packets()),
             _ => None,
         };
-        Self { backlog: link.backlog(), buffer_size, senders: senders.collect() }
+        let law = match link {
+            AnyLink::Law(law) => law.views().collect(),
+            AnyLink::Composed(_) => Vec::new(),
+        };
+        Self { backlog: link.backlog(), buffer_size, law, senders: senders.collect() }
     }
 }

@@ -109,6 +109,15 @@ fn deciders(standard: &'static str) -> BoxedStrategy<String> {
     let scheme = (queue(), rate(), one_of(&["cubic", "reno", "bbr"])).prop_map(|(queue, rate, sender)| {
         format!("[scheme]\nqueue = {queue}\nrate = \"{rate}\"\nsender = \"{sender}\"\n")
     });
+    // Law decides over both.
+    let law = prop_oneof![
+        Just("\"law\"".to_owned()),
+        (1..60u32, 300..4000u32, 1..6u8).prop_map(|(q, h, psdus)| format!(
+            "{{ kind = \"law\", limit-q = \"{q} ms\", limit-h = \"{h} us\", overhead = \"100 us\", psdus-in-hardware = {psdus} }}"
+        )),
+    ];
+    let law = law.prop_map(|queue| format!("[scheme]\nqueue = {queue}\n"));
+    let scheme = prop_oneof![4 => scheme, 1 => law];
     let access_point = (preset(), path(standard, "access-point"))
         .prop_map(|(preset, path)| format!("[access-point]\npreset = \"{preset}\"\n{path}"));
     let uplink = (
@@ -120,7 +129,12 @@ fn deciders(standard: &'static str) -> BoxedStrategy<String> {
         .prop_map(|(queue, rate, preset, path)| {
             format!("[uplink]\nqueue = {queue}\nrate = \"{rate}\"\npreset = \"{preset}\"\n{path}")
         });
-    (scheme, access_point, maybe(uplink)).prop_map(|(a, b, c)| a + &b + &c).boxed()
+    // A rate control of the stations' own does not go with Law's queue.
+    let fit = |scheme: &str, uplink: String| match scheme.contains("law") {
+        true => uplink.replace("queue = \"scheme\"", "queue = \"fifo\""),
+        false => uplink,
+    };
+    (scheme, access_point, maybe(uplink)).prop_map(move |(a, b, c)| fit(&a, c) + &a + &b).boxed()
 }
 
 fn wire() -> BoxedStrategy<String> {

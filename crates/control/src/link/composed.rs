@@ -457,11 +457,11 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         let (station, category) = (grant.station, grant.category);
         let mut mpdus = grant.mpdus;
         let count = u16::try_from(mpdus.len()).unwrap_or(u16::MAX);
-        self.rate.on_report(
-            now,
-            station,
-            &RateReport { used, mpdus: count, acknowledged: acknowledged.count().min(count) },
-        );
+        // What never reached the air says nothing about a rate.
+        if !used.steps().is_empty() {
+            let acknowledged = acknowledged.count().min(count);
+            self.rate.on_report(now, station, &RateReport { used, mpdus: count, acknowledged });
+        }
         if let Some(first) = mpdus.first() {
             self.station(station).sessions[category.index()].returned(first.sequence);
         }

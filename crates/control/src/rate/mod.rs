@@ -72,7 +72,7 @@ impl Series {
         self
     }
 
-    /// The steps in order, at least one.
+    /// The steps in order; at least one, but in a report of what never reached the air.
     #[must_use]
     pub fn steps(&self) -> &[Attempt] {
         self.steps.get(..self.len as usize).unwrap_or(&self.steps)
@@ -103,11 +103,11 @@ impl Series {
         None
     }
 
-    /// What of the chain was used by `transmissions` transmissions; none counts as one, since a chain is never empty,
-    /// and what exceeds the chain is ignored.
+    /// What of the chain was used by `transmissions` transmissions: without any an empty chain, and what exceeds the chain is
+    /// ignored.
     #[must_use]
     pub fn used(&self, transmissions: u32) -> Self {
-        let mut left = transmissions.max(1);
+        let mut left = transmissions;
         let mut used = *self;
         used.len = 0;
         for step in self.steps() {
@@ -237,13 +237,14 @@ mod tests {
         ) {
             let series = chain(&steps);
             let used = series.used(transmissions);
-            let made = transmissions.clamp(1, series.total_tries());
+            let made = transmissions.min(series.total_tries());
             prop_assert_eq!(used.total_tries(), made);
             for attempt in 0..made {
                 prop_assert_eq!(used.rate_of(attempt), series.rate_of(attempt));
             }
             prop_assert_eq!(series.rate_of(series.total_tries()), None);
-            prop_assert_eq!(used.steps().last().map(|step| step.rate), series.rate_of(made - 1));
+            let last = made.checked_sub(1).and_then(|last| series.rate_of(last));
+            prop_assert_eq!(used.steps().last().map(|step| step.rate), last);
             prop_assert_eq!(series.first_rate(), series.steps()[0].rate);
         }
     }

@@ -40,6 +40,7 @@ pub use link::{ChannelSpec, Fading, Independence, LogDistance, Motion, Position,
 pub use overrides::Overrides;
 pub use path::{DriverOrder, Form, Path, Preset};
 pub use people::{Activity, Blockage, Coming};
+pub(crate) use scheme::check_law;
 pub use scheme::{Scheme, Slot};
 pub use shipped::{Shipped, find as find_shipped, shipped};
 pub use station::Station;

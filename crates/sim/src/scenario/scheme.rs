@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use airbound_control::link::LawConfig;
 use airbound_control::queue::{DelayConfig, QueueConfig};
 use airbound_control::rate::{Capabilities, RateConfig};
 use airbound_control::sender::{Congestion, TcpConfig, TcpSender};
@@ -14,6 +15,24 @@ use super::node::{self, Value};
 use super::section::{Section, nearest};
 use crate::packet::Packet;
 
+/// Law decides over queue and rates with one state, and so fills two slots.
+const LAW: &str = "law";
+
+/// Whether a queue and a rate control can work together.
+///
+/// # Errors
+/// A sentence: Law is one of them and not the other.
+pub(crate) fn check_law(queue: &Slot, rate: &Slot) -> Result<(), String> {
+    if queue.is_law() == rate.is_law() {
+        return Ok(());
+    }
+    Err(format!(
+        "law decides over queue and rate with one state, so queue {} and rate {} cannot be combined; write law for both, or for neither",
+        queue.name(),
+        rate.name()
+    ))
+}
+
 /// What may fill a slot.
 #[derive(Clone, Copy)]
 pub(super) struct Choices {
@@ -24,18 +43,25 @@ pub(super) struct Choices {
 
 /// The kinds of queue.
 pub(super) const QUEUES: Choices = Choices {
-    kinds: &["fifo", "codel", "pie", "fq-codel", "linux", "last-pq", "round-robin", "wqm"],
+    kinds: &["fifo", "codel", "pie", "fq-codel", "linux", "last-pq", "round-robin", "wqm", LAW],
     check: |slot| {
+        if slot.is_law() {
+            return slot.law_config().and_then(|config| config.check().map_err(|error| error.to_string()));
+        }
         let config: QueueConfig = slot.config()?;
         config.build::<Packet>(0).map(|_| ()).map_err(|error| error.to_string())
     },
 };
 /// The kinds of rate control.
 pub(super) const RATES: Choices = Choices {
-    kinds: &["fixed", "ideal", "minstrel-ht", "llra", "thompson"],
-    check: |slot| {
-        let config: RateConfig = slot.config()?;
-        config.build(&Capabilities::default(), 0).map(|_| ()).map_err(|error| error.to_string())
+    kinds: &["fixed", "ideal", "minstrel-ht", "llra", "thompson", LAW],
+    check: |slot| match slot.is_law() {
+        true if slot.parameters.is_empty() => Ok(()),
+        true => Err("law has its parameters in the queue slot".to_owned()),
+        false => {
+            let config: RateConfig = slot.config()?;
+            config.build(&Capabilities::default(), 0).map(|_| ()).map_err(|error| error.to_string())
+        }
     },
 };
 /// The kinds of sender.
@@ -105,6 +131,21 @@ impl Slot {
             .try_into()
             .map_err(|error: toml::de::Error| error.message().to_owned())?;
         Ok(TcpConfig { congestion, ..config })
+    }
+
+    /// Whether Law fills the slot.
+    #[must_use]
+    pub fn is_law(&self) -> bool {
+        self.kind == LAW
+    }
+
+    /// Law's configuration, of the queue slot that it fills.
+    ///
+    /// # Errors
+    /// A sentence: a parameter is unknown or of the wrong type.
+    pub fn law_config(&self) -> Result<LawConfig, String> {
+        let read = toml::Value::Table(self.parameters.clone()).try_into();
+        read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
     }
 
     /// The kind, such as "fifo" or "minstrel-ht".
@@ -232,16 +273,33 @@ impl Scheme {
     pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         section.allow("[scheme]", &[&["queue", "rate", "sender"]])?;
         let default = Self::default();
-        Ok(Self {
-            queue: Slot::read(section, "queue", QUEUES)?.unwrap_or(default.queue),
-            rate: Slot::read(section, "rate", RATES)?.unwrap_or(default.rate),
-            sender: Slot::read(section, "sender", SENDERS)?.unwrap_or(default.sender),
-        })
+        let queue = Slot::read(section, "queue", QUEUES)?;
+        let rate = Slot::read(section, "rate", RATES)?;
+        // Where one slot says law, the other need not.
+        let law = [&queue, &rate].into_iter().flatten().any(Slot::is_law);
+        let rest = |default| if law { Slot::plain(LAW) } else { default };
+        let queue = queue.unwrap_or_else(|| rest(default.queue));
+        let rate = rate.unwrap_or_else(|| rest(default.rate));
+        check_law(&queue, &rate)
+            .map_err(|problem| section.wrong("rate", format!("does not fit: {problem}")))?;
+        Ok(Self { queue, rate, sender: Slot::read(section, "sender", SENDERS)?.unwrap_or(default.sender) })
+    }
+
+    /// The rate control of a transmitter that has none of its own beside `queue`: that of the scheme, where both are Law's or neither
+    /// is.
+    #[must_use]
+    pub fn rate_beside(&self, queue: &Slot) -> Slot {
+        match (queue.is_law(), self.rate.is_law()) {
+            (true, _) => Slot::plain(LAW),
+            (false, true) => Self::default().rate,
+            (false, false) => self.rate.clone(),
+        }
     }
 
     /// This scheme with the slots replaced that `name` names: "pie", or "pie+minstrel-ht+bbr" in any order.
     ///
-    /// A slot that is already filled with the same kind keeps its parameters.
+    /// A slot that is already filled with the same kind keeps its parameters. A queue "law" fills the slot of the rate control
+    /// too, unless that is named.
     ///
     /// # Errors
     /// A part names nothing, or a slot is named twice.
@@ -289,6 +347,12 @@ impl Scheme {
             }
             slot.set(variant);
         }
+        let [queue_named, rate_named, _] = filled;
+        if queue_named && !rate_named {
+            scheme.rate = scheme.rate_beside(&scheme.queue);
+        }
+        check_law(&scheme.queue, &scheme.rate)
+            .map_err(|problem| error(format!("does not fit: {problem}")))?;
         Ok(scheme)
     }
 }
