@@ -28,4 +28,4 @@ pub use measure::{ExchangeView, MpduView, Nobody, Observer};
 pub use packet::{Header, Kind, Packet};
 pub use recording::Recording;
 pub use run::{Outcome, Run};
-pub use view::View;
+pub use view::{VideoView, View};

@@ -4,6 +4,7 @@ use airbound_control::link::Link;
 use airbound_control::payload::FlowId;
 use airbound_control::queue::{AnyQueue, Backlog};
 use airbound_control::sender::SenderMetrics;
+use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::Category;
 
 use crate::engine::{ACCESS_POINT, Simulation};
@@ -17,6 +18,21 @@ pub struct View {
     pub buffer_size: Option<usize>,
     /// TCP senders, by the flow whose data they send.
     pub senders: Vec<(FlowId, SenderMetrics)>,
+    /// Senders of real-time video, by the flow of their media.
+    pub videos: Vec<(FlowId, VideoView)>,
+}
+
+/// A look at a sender of real-time video.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VideoView {
+    /// What congestion control allows for all that is sent.
+    pub allowed: BitRate,
+    /// The rate of coded video that the encoder aims at.
+    pub coded: BitRate,
+    /// The round trip that congestion control measured, if any.
+    pub round_trip: Option<Span>,
+    /// What waits in the pacer.
+    pub pacer: ByteCount,
 }
 
 impl View {
@@ -29,6 +45,16 @@ impl View {
             AnyQueue::Wqm(queue) => Some(queue.buffer_size(Category::Be).packets()),
             _ => None,
         };
-        Self { backlog: link.backlog(), buffer_size, senders: senders.collect() }
+        let videos = parts.sessions.iter().map(|session| {
+            let sender = &session.sender;
+            let view = VideoView {
+                allowed: sender.allowed(),
+                coded: sender.coded_rate(),
+                round_trip: sender.round_trip(),
+                pacer: sender.waiting(),
+            };
+            (session.media, view)
+        });
+        Self { backlog: link.backlog(), buffer_size, senders: senders.collect(), videos: videos.collect() }
     }
 }

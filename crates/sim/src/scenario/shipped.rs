@@ -40,6 +40,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "mixed-home",
     "walking",
     "uplink-video",
+    "cloud-gaming",
     "dense",
     "multi-hop",
     "parking-lot",
