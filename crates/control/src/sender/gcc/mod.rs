@@ -1,20 +1,59 @@
 //! Google congestion control: how fast a source of real-time media sends.
+//!
+//! Follows draft-ietf-rmcat-gcc-02 ("the draft") and, where libwebrtc has moved on, what is documented of libwebrtc: the sender
+//! does all the reckoning, from transport-wide feedback; a trendline filter stands where the draft has a Kalman filter; probes
+//! find the capacity. Each module says in a table which of its constants comes from where.
+//!
+//! ```text
+//!  frames ─▶ Pacer ── poll ──▶ network ──▶ FeedbackCollector::on_packet
+//!              ▲ ▲       │                             │ poll: every 50 to 250 ms
+//!  pacing_rate │ │probes │ on_sent                     ▼
+//!              │ │       ▼                     TransportFeedback
+//!             ┌┴─┴───────────────────────────────┐     │
+//!             │ Gcc                              │◀────┘ on_feedback
+//!             │  groups ─▶ trendline ─▶ AIMD ─┐  │
+//!             │  throughput ────────────▲     ├──┼──▶ target_rate: encoder, parity, retransmissions
+//!             │  probe results ─────────┘     │  │
+//!             │  losses ──────▶ loss-based ───┘  │
+//!             └──────────────────────────────────┘
+//! ```
+//!
+//! # Contract
+//! 1. Every packet that leaves, of whatever kind, has the next transport-wide sequence number and is told by `on_sent`.
+//! 2. After each `on_…` call `next_probe` until there is none, give the clusters to [`Pacer::start_probe`], and set
+//!    [`Pacer::set_rate`] to `pacing_rate`.
+//! 3. Then ask `next_deadline`; call `on_deadline` at that time. Early and late calls do no harm; time that runs backwards stands still.
+//!
+//! # What is left out
+//! REMB and receiver-side estimation, the congestion window with its pushback (off by default in libwebrtc), ECN, the second
+//! loss-based estimator (see `loss_based`), separate detectors for audio, estimates made by the network itself, and probes for
+//! a changed allocation: the caller has one stream, whose rate the target is.
 
+mod aimd;
+mod alr;
 mod collector;
 mod config;
+mod controller;
 mod feedback;
+mod in_flight;
+mod link_capacity;
+mod loss_based;
 mod pacer;
+mod packet_groups;
 mod probe;
+mod probe_result;
+mod prober;
+mod throughput;
+mod trendline;
 
-use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_units::{BitRate, ByteCount};
 
 pub use collector::{FeedbackCollector, FeedbackConfig};
 pub use config::GccConfig;
+pub use controller::Gcc;
 pub use feedback::{ARRIVAL_STEP, PacketResult, TransportFeedback};
 pub use pacer::{LONGEST_QUEUE, Pacer, Priority};
 pub use probe::ProbeCluster;
-
-use crate::ConfigError;
 
 /// A packet that has just left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,73 +97,4 @@ pub struct GccMetrics {
     pub application_limited: bool,
     /// Share of packets lost, see [`Gcc::loss_fraction`].
     pub loss_fraction: f64,
-}
-
-/// Google congestion control.
-#[derive(Debug, Clone)]
-pub struct Gcc {
-    config: GccConfig,
-    target: BitRate,
-    round_trip: Option<Span>,
-}
-
-impl Gcc {
-    /// Nothing has been sent.
-    ///
-    /// # Errors
-    /// [`ConfigError::OutOfRange`] if a value of the configuration is.
-    pub fn new(config: GccConfig) -> Result<Self, ConfigError> {
-        config.check()?;
-        Ok(Self { config, target: config.start_rate, round_trip: None })
-    }
-
-    /// A packet left.
-    pub fn on_sent(&mut self, _now: Instant, _packet: PacketSent) {}
-
-    /// A report of the receiver arrived.
-    pub fn on_feedback(&mut self, _now: Instant, _feedback: &TransportFeedback) {}
-
-    /// The next cluster that is to be sent, for `Pacer::start_probe`. Call until there is none.
-    pub fn next_probe(&mut self, _now: Instant) -> Option<ProbeCluster> {
-        None
-    }
-
-    /// The rate for all that is sent: media, parity, retransmissions, headers.
-    #[must_use]
-    pub fn target_rate(&self) -> BitRate {
-        self.target
-    }
-
-    /// The rate for the pacer.
-    #[must_use]
-    pub fn pacing_rate(&self) -> BitRate {
-        self.target.mul_f64(self.config.pacing_factor)
-    }
-
-    /// The smoothed round trip; `None` before the first report.
-    #[must_use]
-    pub fn round_trip(&self) -> Option<Span> {
-        self.round_trip
-    }
-
-    /// The share of packets lost in the last window of reports, 0 to 1.
-    #[must_use]
-    pub fn loss_fraction(&self) -> f64 {
-        0.0
-    }
-
-    /// When [`Gcc::on_deadline`] is to be called if nothing else happens.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<Instant> {
-        None
-    }
-
-    /// Time passed without a report. Early calls do nothing.
-    pub fn on_deadline(&mut self, _now: Instant) {}
-
-    /// What it sees and thinks.
-    #[must_use]
-    pub fn metrics(&self) -> GccMetrics {
-        GccMetrics { delay_based: self.target, ..GccMetrics::default() }
-    }
 }
