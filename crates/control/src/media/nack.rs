@@ -1,6 +1,6 @@
 //! The receiver asks for what it misses (RFC 4585 generic NACK), as libwebrtc's `nack_requester.cc` is documented to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use airbound_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
@@ -81,7 +81,7 @@ pub struct NackRequester {
     newest: Option<u64>,
     missing: BTreeMap<u64, Missing>,
     /// Packets of the future that parity repaired already: no gap there.
-    recovered: std::collections::BTreeSet<u64>,
+    recovered: BTreeSet<u64>,
     /// Packets given up for good.
     given_up: u64,
     key_frame: bool,
@@ -102,7 +102,7 @@ impl NackRequester {
             config,
             newest: None,
             missing: BTreeMap::new(),
-            recovered: std::collections::BTreeSet::new(),
+            recovered: BTreeSet::new(),
             given_up: 0,
             key_frame: false,
             repeated: None,

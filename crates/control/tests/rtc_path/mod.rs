@@ -11,32 +11,32 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 const PACKET: u64 = 1200;
 const FRAME: Span = Span::from_micros(33_333);
 
-pub fn seconds(seconds: f64) -> Instant {
+pub(crate) fn seconds(seconds: f64) -> Instant {
     Instant::ZERO + Span::from_secs_f64(seconds)
 }
 
-pub fn mbps(megabits: f64) -> BitRate {
+pub(crate) fn mbps(megabits: f64) -> BitRate {
     BitRate::from_bps_f64(megabits * 1e6)
 }
 
 /// What lies between sender and receiver.
-pub struct Path {
+pub(crate) struct Path {
     /// Capacity from each of these times on.
-    pub capacity: Vec<(f64, BitRate)>,
-    pub one_way: Span,
+    pub(crate) capacity: Vec<(f64, BitRate)>,
+    pub(crate) one_way: Span,
     /// Longest queueing delay: what would wait longer is dropped.
-    pub buffer: Span,
-    pub loss: f64,
+    pub(crate) buffer: Span,
+    pub(crate) loss: f64,
     /// From, for how long, and how much longer packets take.
-    pub spike: Option<(f64, f64, Span)>,
+    pub(crate) spike: Option<(f64, f64, Span)>,
     /// From, to, and the rate of another source in the same queue.
-    pub cross_traffic: Option<(f64, f64, BitRate)>,
+    pub(crate) cross_traffic: Option<(f64, f64, BitRate)>,
     /// From and to: no report comes back.
-    pub silence: Option<(f64, f64)>,
+    pub(crate) silence: Option<(f64, f64)>,
 }
 
 impl Path {
-    pub fn of(capacity: BitRate) -> Self {
+    pub(crate) fn of(capacity: BitRate) -> Self {
         Self {
             capacity: vec![(0.0, capacity)],
             one_way: Span::from_millis(20),
@@ -48,7 +48,7 @@ impl Path {
         }
     }
 
-    pub fn then(mut self, at: f64, capacity: BitRate) -> Self {
+    pub(crate) fn then(mut self, at: f64, capacity: BitRate) -> Self {
         self.capacity.push((at, capacity));
         self
     }
@@ -61,12 +61,12 @@ impl Path {
 
 /// The state at one report.
 #[derive(Debug, Clone, Copy)]
-pub struct Sample {
-    pub at: f64,
-    pub target: f64,
+pub(crate) struct Sample {
+    pub(crate) at: f64,
+    pub(crate) target: f64,
     /// Queueing delay in ms of a packet that would come now.
-    pub queue: f64,
-    pub usage: Usage,
+    pub(crate) queue: f64,
+    pub(crate) usage: Usage,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,7 +77,7 @@ enum Event {
     Report(usize),
 }
 
-pub struct Session {
+pub(crate) struct Session {
     path: Path,
     /// What the source sends of the target at most.
     encoder_max: BitRate,
@@ -90,12 +90,12 @@ pub struct Session {
     sequence: u64,
     busy_until: Instant,
     random: u64,
-    pub samples: Vec<Sample>,
-    pub probes: Vec<(f64, BitRate)>,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) probes: Vec<(f64, BitRate)>,
 }
 
 impl Session {
-    pub fn new(config: GccConfig, path: Path) -> Self {
+    pub(crate) fn new(config: GccConfig, path: Path) -> Self {
         let gcc = Gcc::new(config).expect("valid");
         let mut session = Self {
             path,
@@ -119,17 +119,17 @@ impl Session {
         session
     }
 
-    pub fn limited_to(mut self, rate: BitRate) -> Self {
+    pub(crate) fn limited_to(mut self, rate: BitRate) -> Self {
         self.encoder_max = rate;
         self
     }
 
-    pub fn gcc(&self) -> &Gcc {
+    pub(crate) fn gcc(&self) -> &Gcc {
         &self.gcc
     }
 
     /// Runs up to this time.
-    pub fn run(mut self, until: f64) -> Self {
+    pub(crate) fn run(mut self, until: f64) -> Self {
         loop {
             let timers =
                 [self.pacer.next_deadline(), self.gcc.next_deadline(), self.collector.next_deadline()];
@@ -148,12 +148,12 @@ impl Session {
     }
 
     /// The mean target in Mb/s between two times.
-    pub fn target(&self, from: f64, to: f64) -> f64 {
+    pub(crate) fn target(&self, from: f64, to: f64) -> f64 {
         self.mean(from, to, |sample| sample.target)
     }
 
     /// The mean queueing delay in ms between two times.
-    pub fn queue(&self, from: f64, to: f64) -> f64 {
+    pub(crate) fn queue(&self, from: f64, to: f64) -> f64 {
         self.mean(from, to, |sample| sample.queue)
     }
 
@@ -179,11 +179,11 @@ impl Session {
         match event {
             Event::Frame => {
                 let rate = self.gcc.target_rate().min(self.encoder_max);
-                let mut bytes = rate.bytes_in(FRAME).as_u64().max(200);
-                while bytes > 0 {
-                    let size = bytes.min(PACKET);
+                let bytes = rate.bytes_in(FRAME).as_u64().max(200);
+                let packets = bytes.div_ceil(PACKET);
+                for _ in 0..packets {
+                    let size = bytes / packets;
                     self.pacer.enqueue(now, Priority::Video, ByteCount::new(size), size);
-                    bytes -= size;
                 }
                 self.schedule(now + FRAME, Event::Frame);
             }
@@ -230,9 +230,10 @@ impl Session {
             while let Some((size, probe)) = self.pacer.poll(now) {
                 self.send(now, size, probe);
             }
-            let Some(padding) = self.pacer.padding_wanted(now) else { break };
-            let size = padding.as_u64().clamp(200, PACKET);
-            self.pacer.enqueue(now, Priority::Padding, ByteCount::new(size), size);
+            if self.pacer.padding_wanted(now).is_none() {
+                break;
+            }
+            self.pacer.enqueue(now, Priority::Padding, ByteCount::new(PACKET), PACKET);
         }
         while let Some(report) = self.collector.poll(now) {
             let lost =

@@ -30,13 +30,13 @@ pub struct FecConfig {
     /// A block takes in frames until it has a whole parity packet's worth of them, but so many at most: 2. Repair then waits for at most
     /// that many frames. 1 to 60.
     pub frames: u32,
-    /// A block never has more media packets: 110, what the longest mask of RFC 8627 (Sec. 4.2.2.1) covers. 1 to 200.
+    /// A block never has more media packets: 128. 1 to 200, since a Reed-Solomon code over bytes has 255 packets with parity at most.
     pub packets: usize,
 }
 
 impl Default for FecConfig {
     fn default() -> Self {
-        Self { kind: FecKind::Column, overhead: 0.125, frames: 2, packets: 110 }
+        Self { kind: FecKind::Column, overhead: 0.125, frames: 2, packets: 128 }
     }
 }
 

@@ -5,12 +5,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::config::FecKind;
 use super::encoder::ParityPacket;
 
-/// Media packets are remembered so far back from the newest.
-const MEDIA: u64 = 4096;
-/// Blocks with parity packets that are remembered.
+/// Media packets are remembered so far back from the newest; older ones count as known, they are past repair.
+const MEMORY: u64 = 4096;
+/// Blocks whose parity packets are remembered.
 const BLOCKS: usize = 64;
 /// Parity packets of one block that are kept.
 const PARITY: usize = 256;
+
+#[derive(Debug, Clone, Default)]
+struct Known {
+    packets: BTreeSet<u64>,
+    newest: u64,
+}
+
+impl Known {
+    fn contains(&self, sequence: u64) -> bool {
+        sequence < self.newest.saturating_sub(MEMORY) || self.packets.contains(&sequence)
+    }
+
+    fn insert(&mut self, sequence: u64) {
+        self.packets.insert(sequence);
+        if sequence > self.newest {
+            self.newest = sequence;
+            self.packets = self.packets.split_off(&sequence.saturating_sub(MEMORY));
+        }
+    }
+}
 
 /// Says which media packets can be rebuilt.
 ///
@@ -18,7 +38,7 @@ const PARITY: usize = 256;
 /// of it (RFC 8627, Sec. 6.3.4). A Reed-Solomon block gives back all that it lacks once as many of its parity packets are here.
 #[derive(Debug, Clone, Default)]
 pub struct FecDecoder {
-    known: BTreeSet<u64>,
+    known: Known,
     blocks: BTreeMap<u64, Vec<ParityPacket>>,
     recovered: u64,
 }
@@ -32,21 +52,33 @@ impl FecDecoder {
 
     /// A media packet arrived, in whatever way. Returns what can be rebuilt now, in order.
     pub fn on_media(&mut self, sequence: u64) -> Vec<u64> {
-        if self.remember(sequence) { self.repair(vec![sequence]) } else { Vec::new() }
-    }
-
-    /// A parity packet arrived. Returns what can be rebuilt now, in order.
-    pub fn on_parity(&mut self, parity: ParityPacket) -> Vec<u64> {
-        let covers = parity.covers.clone();
-        let block = self.blocks.entry(parity.block).or_default();
-        if block.len() >= PARITY || block.iter().any(|other| other.index == parity.index) {
+        if self.known.contains(sequence) {
             return Vec::new();
         }
-        block.push(parity);
-        while self.blocks.len() > BLOCKS {
+        self.known.insert(sequence);
+        let covering = self.blocks.iter().filter(|(_, parities)| {
+            parities.iter().any(|parity| parity.covers.binary_search(&sequence).is_ok())
+        });
+        let blocks: Vec<u64> = covering.map(|(&block, _)| block).collect();
+        let mut rebuilt: Vec<u64> = blocks.into_iter().flat_map(|block| self.repair(block)).collect();
+        rebuilt.sort_unstable();
+        rebuilt
+    }
+
+    /// A parity packet arrived. Returns what can be rebuilt now, in order. A second copy is ignored.
+    pub fn on_parity(&mut self, mut parity: ParityPacket) -> Vec<u64> {
+        parity.covers.sort_unstable();
+        parity.covers.dedup();
+        let block = parity.block;
+        let parities = self.blocks.entry(block).or_default();
+        if parities.len() >= PARITY || parities.iter().any(|other| other.index == parity.index) {
+            return Vec::new();
+        }
+        parities.push(parity);
+        if self.blocks.len() > BLOCKS {
             self.blocks.pop_first();
         }
-        self.repair(covers)
+        self.repair(block)
     }
 
     /// How many packets were rebuilt so far.
@@ -55,43 +87,14 @@ impl FecDecoder {
         self.recovered
     }
 
-    fn remember(&mut self, sequence: u64) -> bool {
-        let new = self.known.insert(sequence);
-        if let Some(&newest) = self.known.last() {
-            while self.known.first().is_some_and(|&oldest| newest - oldest > MEDIA) {
-                self.known.pop_first();
-            }
-        }
-        new
-    }
-
-    /// Rebuilds until nothing new comes of it, in the blocks that cover one of `touched`.
-    fn repair(&mut self, touched: Vec<u64>) -> Vec<u64> {
-        let (Some(&first), Some(&last)) = (touched.iter().min(), touched.iter().max()) else {
-            return Vec::new();
-        };
+    /// Rebuilds what a block allows: each step makes more known, so it ends.
+    fn repair(&mut self, block: u64) -> Vec<u64> {
         let mut rebuilt = Vec::new();
-        loop {
-            let mut found = Vec::new();
-            for parities in self.blocks.values() {
-                let near = |parity: &ParityPacket| {
-                    parity.covers.first().is_some_and(|&begin| begin <= last)
-                        && parity.covers.last().is_some_and(|&end| end >= first)
-                };
-                if parities.iter().any(near) {
-                    found = solvable(parities, &self.known);
-                    if !found.is_empty() {
-                        break;
-                    }
-                }
+        while let Some(found) = self.blocks.get(&block).and_then(|parities| step(parities, &self.known)) {
+            for &sequence in &found {
+                self.known.insert(sequence);
             }
-            if found.is_empty() {
-                break;
-            }
-            for sequence in found {
-                self.remember(sequence);
-                rebuilt.push(sequence);
-            }
+            rebuilt.extend(found);
         }
         rebuilt.sort_unstable();
         self.recovered += rebuilt.len() as u64;
@@ -99,15 +102,12 @@ impl FecDecoder {
     }
 }
 
-/// What one step gives back in a block.
-fn solvable(parities: &[ParityPacket], known: &BTreeSet<u64>) -> Vec<u64> {
-    for parity in parities {
+/// What one parity packet (of a Reed-Solomon block: all of them together) gives back.
+fn step(parities: &[ParityPacket], known: &Known) -> Option<Vec<u64>> {
+    parities.iter().find_map(|parity| {
         let lacking: Vec<u64> =
-            parity.covers.iter().copied().filter(|sequence| !known.contains(sequence)).collect();
+            parity.covers.iter().copied().filter(|sequence| !known.contains(*sequence)).collect();
         let equations = if parity.kind == FecKind::ReedSolomon { parities.len() } else { 1 };
-        if !lacking.is_empty() && lacking.len() <= equations {
-            return lacking;
-        }
-    }
-    Vec::new()
+        (!lacking.is_empty() && lacking.len() <= equations).then_some(lacking)
+    })
 }

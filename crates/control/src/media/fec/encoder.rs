@@ -6,9 +6,10 @@ use super::config::{FecConfig, FecKind};
 use super::layout::layout;
 use crate::ConfigError;
 
-/// RTP header 12, one CSRC 4, fixed part of the FEC header 8, base sequence number 2 (RFC 8627, Sec. 4.2). A parity packet carries what
-/// follows the RTP header of the longest packet that it covers, so 12 of these replace that packet's own.
-const REPAIR_HEADERS: u64 = 12 + 4 + 8 + 2;
+/// RTP header 12, one CSRC 4, fixed part of the FEC header 8, base sequence number 2, L and D 1 each (RFC 8627, Sec. 4.2.2.2: a row or a
+/// column is told by these, whatever its length). Reed-Solomon packets are given the same room.
+const REPAIR_HEADERS: u64 = 28;
+/// A parity packet carries what follows the RTP header of the longest packet that it covers.
 const RTP_HEADER: u64 = 12;
 
 /// A media packet that is protected.
@@ -87,17 +88,6 @@ impl FecEncoder {
 fn parity(kind: FecKind, block: u64, index: u32, media: &[MediaPacket], covers: &[usize]) -> ParityPacket {
     let covered = || covers.iter().filter_map(|&place| media.get(place));
     let longest = covered().map(|packet| packet.size).max().unwrap_or_default();
-    let first = covered().map(|packet| packet.sequence).min().unwrap_or_default();
-    let last = covered().map(|packet| packet.sequence).max().unwrap_or_default();
-    let size = longest + ByteCount::new(REPAIR_HEADERS - RTP_HEADER + mask_bytes(last - first + 1));
+    let size = longest + ByteCount::new(REPAIR_HEADERS - RTP_HEADER);
     ParityPacket { block, index, kind, covers: covered().map(|packet| packet.sequence).collect(), size }
-}
-
-/// The mask of the covered packets (RFC 8627, Sec. 4.2.2.1): 15, 46 or 110 bits.
-fn mask_bytes(span: u64) -> u64 {
-    match span {
-        0..=15 => 2,
-        16..=46 => 6,
-        _ => 14,
-    }
 }

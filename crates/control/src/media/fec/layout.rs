@@ -2,6 +2,9 @@
 
 use super::config::FecKind;
 
+/// Packets of a Reed-Solomon block over GF(2^8), parity included (RFC 6865, Sec. 4.2).
+const CODE_LENGTH: usize = 255;
+
 /// For a block of `media` packets and `parity` parity packets: what each of those covers, as indices into the block.
 ///
 /// There are never more parity packets than help: a row or a column has at least one packet. `media` 0 gives none.
@@ -17,7 +20,7 @@ pub fn layout(kind: FecKind, media: usize, parity: usize) -> Vec<Vec<usize>> {
             covers.extend(columns(media, parity - across));
             covers
         }
-        FecKind::ReedSolomon => vec![(0..media).collect(); parity],
+        FecKind::ReedSolomon => vec![(0..media).collect(); parity.min(CODE_LENGTH.saturating_sub(media))],
     }
 }
 

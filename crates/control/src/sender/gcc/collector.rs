@@ -75,12 +75,16 @@ pub struct FeedbackCollector {
     next: Option<u64>,
     /// When the next report is due.
     due: Option<Instant>,
+    /// When the last one was.
+    last_due: Option<Instant>,
     now: Instant,
 }
 
 /// How long reported arrivals are remembered, in case a late packet before them makes them be reported again
 /// (libwebrtc `kBackWindow`).
 const MEMORY: Span = Span::from_millis(500);
+/// Arrivals that wait for their report; with more, which only a caller that never polls brings about, the oldest is forgotten.
+const MOST_ARRIVALS: usize = 65_536;
 /// A jump of sequence numbers beyond which the sender must have started over.
 const RESTART: u64 = 30_000;
 
@@ -97,6 +101,7 @@ impl FeedbackCollector {
             arrivals: BTreeMap::new(),
             next: None,
             due: None,
+            last_due: None,
             now: Instant::ZERO,
         })
     }
@@ -127,8 +132,13 @@ impl FeedbackCollector {
         }
         let rounded = Instant::ZERO + ARRIVAL_STEP * (now - Instant::ZERO).div_floor(ARRIVAL_STEP);
         self.arrivals.entry(sequence).or_insert(rounded);
+        if self.arrivals.len() > MOST_ARRIVALS {
+            self.arrivals.pop_first();
+        }
         if self.due.is_none() {
-            self.due = Some(now + self.interval);
+            // Reports keep their beat over a pause.
+            let last = self.last_due.unwrap_or(now);
+            self.due = Some(last + self.interval * ((now - last).div_floor(self.interval) + 1));
         }
     }
 
@@ -141,8 +151,7 @@ impl FeedbackCollector {
         let report = self.next.and_then(|next| self.report(next));
         let waiting = self.next.is_some_and(|next| self.arrivals.range(next..).next().is_some());
         if !waiting {
-            // The interval runs on from when this report was due, not from when it was fetched.
-            self.due = None;
+            self.last_due = self.due.take();
             self.forget();
         }
         report

@@ -157,7 +157,9 @@ impl<T> Pacer<T> {
         Some((waiting.item, self.probed(waiting.size)))
     }
 
-    /// What a probe under way lacks while nothing waits: the caller enqueues that much padding (a packet at least).
+    /// What a probe under way lacks while nothing waits: the caller enqueues a packet of padding and polls again. It should be a full
+    /// one: the measurement leaves out the first packet's size of what arrives and the last one's of what is sent, so a last packet
+    /// smaller than the first makes the path look slower than it is.
     #[must_use]
     pub fn padding_wanted(&self, now: Instant) -> Option<ByteCount> {
         let now = self.now.max(now);

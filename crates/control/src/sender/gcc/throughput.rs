@@ -83,8 +83,7 @@ impl Throughput {
             self.estimate = Some(sample);
             return;
         };
-        let deviation =
-            if estimate > 0.0 { UNCERTAINTY * libm::fabs(estimate - sample) / estimate } else { 0.0 };
+        let deviation = UNCERTAINTY * libm::fabs(estimate - sample) / estimate.max(LEAST);
         let (noise, prior) = (deviation * deviation, self.variance + DRIFT);
         self.estimate = Some((noise * estimate + prior * sample) / (noise + prior));
         self.variance = noise * prior / (noise + prior);
