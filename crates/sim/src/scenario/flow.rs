@@ -414,7 +414,7 @@ fn read_traffic(section: &Section<'_>, kind: &str) -> Result<Traffic, ScenarioEr
     })
 }
 
-pub(super) fn read_rate(
+fn read_rate(
     section: &Section<'_>,
     key: &str,
     default: BitRate,

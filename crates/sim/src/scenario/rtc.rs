@@ -5,7 +5,7 @@ use airbound_wifi::Category;
 use serde::Serialize;
 
 use super::error::ScenarioError;
-use super::flow::{SizeLaw, read_rate, read_size_law};
+use super::flow::{SizeLaw, read_size_law};
 use super::scheme::{RTC_SENDERS, Scheme, Slot};
 use super::section::Section;
 use super::text;
@@ -103,10 +103,14 @@ impl RtcStream {
     }
 
     pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
-        let rate = read_rate(section, "rate", BitRate::from_mbps(10))?;
+        let rate = section.ranged(
+            "rate",
+            BitRate::from_mbps(10),
+            BitRate::from_kbps(10)..=BitRate::from_mbps(1_000),
+        )?;
         let nack = section.boolean("nack", true)?;
         let rates = |key, default: BitRate, range| section.ranged(key, default, range);
-        let (least, most) = (BitRate::from_kbps(5), BitRate::from_mbps(100_000));
+        let (least, most) = (BitRate::from_kbps(5), BitRate::from_mbps(10_000));
         // libwebrtc begins with 300 kbit/s and asks no video encoder for less than 30 kbit/s.
         let max_rate = rates("max-rate", rate.mul_f64(1.5).max(least), least..=most)?;
         let min_rate = rates("min-rate", BitRate::from_kbps(30).min(max_rate), least..=max_rate)?;
