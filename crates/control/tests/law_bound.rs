@@ -74,7 +74,7 @@ impl Model {
             first_subframe_padding: ByteCount::ZERO,
             window: 64,
             max_grants: 1,
-            give_up_after: None,
+            ..LinkConfig::default()
         };
         let capabilities = Capabilities {
             format: Format::Ht,

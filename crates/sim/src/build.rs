@@ -81,7 +81,8 @@ impl Plan<'_> {
         let nodes = 1 + stations + neighbours;
 
         let tree = Tree::of(scenario, nodes);
-        let Population { tree, flows, connections, sources, meters } = Population::of(self, tree, end)?;
+        let Population { tree, flows, connections, sessions, sources, meters } =
+            Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
             built.push(self.station(StationId(station as u16), &tree)?);
@@ -132,6 +133,7 @@ impl Plan<'_> {
             meters: Meters::new(measured_from, end, meters, nodes, observer),
             flows,
             connections,
+            sessions,
             demands,
             window: scenario.window,
         })

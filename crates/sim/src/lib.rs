@@ -29,4 +29,4 @@ pub use measure::{ExchangeView, MpduView, Nobody, Observer};
 pub use packet::{Header, Kind, Packet};
 pub use recording::Recording;
 pub use run::{Outcome, Run};
-pub use view::View;
+pub use view::{VideoView, View};

@@ -4,6 +4,7 @@ use airbound_control::link::{LawView, Link};
 use airbound_control::payload::FlowId;
 use airbound_control::queue::{AnyQueue, Backlog};
 use airbound_control::sender::SenderMetrics;
+use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::Category;
 
 use crate::engine::{ACCESS_POINT, Simulation};
@@ -20,6 +21,21 @@ pub struct View {
     pub law: Vec<LawView>,
     /// TCP senders, by the flow whose data they send.
     pub senders: Vec<(FlowId, SenderMetrics)>,
+    /// Senders of real-time video, by the flow of their media.
+    pub videos: Vec<(FlowId, VideoView)>,
+}
+
+/// A look at a sender of real-time video.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VideoView {
+    /// What congestion control allows for all that is sent.
+    pub allowed: BitRate,
+    /// The rate of coded video that the encoder aims at.
+    pub coded: BitRate,
+    /// The round trip that congestion control measured, if any.
+    pub round_trip: Option<Span>,
+    /// What waits in the pacer.
+    pub pacer: ByteCount,
 }
 
 impl View {
@@ -36,6 +52,17 @@ impl View {
             AnyLink::Law(law) => law.views().collect(),
             AnyLink::Composed(_) => Vec::new(),
         };
-        Self { backlog: link.backlog(), buffer_size, law, senders: senders.collect() }
+        let videos = parts.sessions.iter().map(|session| {
+            let sender = &session.sender;
+            let view = VideoView {
+                allowed: sender.allowed(),
+                coded: sender.coded_rate(),
+                round_trip: sender.round_trip(),
+                pacer: sender.waiting(),
+            };
+            (session.media, view)
+        });
+        let (senders, videos) = (senders.collect(), videos.collect());
+        Self { backlog: link.backlog(), buffer_size, law, senders, videos }
     }
 }

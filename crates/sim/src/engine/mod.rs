@@ -10,6 +10,7 @@ mod ends;
 mod exchange;
 mod hearing;
 mod intake;
+mod rtc;
 mod time_limit;
 
 use std::cmp::Reverse;
@@ -30,6 +31,7 @@ use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Course, Phy};
 use crate::air::reorder::Reorder;
 use crate::flow::feed::Feed;
+use crate::flow::rtc::Session;
 use crate::flow::tcp::{Connection, Side};
 use crate::flow::{Direction, Flow};
 use crate::link::AnyLink;
@@ -139,6 +141,8 @@ pub(crate) enum Event {
     AtServer(Packet),
     /// A timer of a connection.
     TcpTimer(usize, Side),
+    /// A timer of a session of real-time video.
+    SessionTimer(usize, Side),
     /// An application wants to write.
     Application(usize),
     /// The access point's beacon is due.
@@ -228,6 +232,7 @@ pub(crate) struct Parts {
     pub(crate) beacons: Option<Beacons>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) connections: Vec<Connection>,
+    pub(crate) sessions: Vec<Session>,
     pub(crate) demands: Vec<DemandChange>,
     /// From the access point to the server.
     pub(crate) wire_up: Wire,
@@ -307,6 +312,7 @@ impl Simulation {
         for connection in 0..self.parts.connections.len() {
             self.schedule_application(connection);
         }
+        self.begin_sessions();
         if let Some(beacons) = self.parts.beacons {
             self.schedule(Instant::ZERO + beacons.interval, Event::Beacon);
         }
@@ -371,6 +377,7 @@ impl Simulation {
             Event::Wake(node) => self.on_wake(node),
             Event::AtServer(packet) => self.on_packet_at_server(packet),
             Event::TcpTimer(connection, side) => self.on_tcp_timer(connection, side),
+            Event::SessionTimer(session, side) => self.on_session_timer(session, side),
             Event::Application(connection) => self.on_application(connection),
             Event::Beacon => self.on_beacon_due(),
             Event::Interference => self.on_interference(),

@@ -56,8 +56,15 @@ impl FrameSizes {
         if self.sigma == 0.0 {
             return self.mean;
         }
-        let factor = libm::exp(self.sigma * self.draws.normal() - self.sigma * self.sigma / 2.0);
-        ByteCount::new(libm::round(self.mean.as_u64() as f64 * factor).max(1.0) as u64)
+        ByteCount::new(libm::round(self.mean.as_u64() as f64 * self.factor()).max(1.0) as u64)
+    }
+
+    /// The next frame's size over the mean.
+    pub(crate) fn factor(&mut self) -> f64 {
+        if self.sigma == 0.0 {
+            return 1.0;
+        }
+        libm::exp(self.sigma * self.draws.normal() - self.sigma * self.sigma / 2.0)
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use airbound_control::link::LawConfig;
 use airbound_control::queue::{DelayConfig, QueueConfig};
 use airbound_control::rate::{Capabilities, RateConfig};
+use airbound_control::sender::gcc::GccConfig;
 use airbound_control::sender::{Congestion, TcpConfig, TcpSender};
 use airbound_units::Span;
 use serde::ser::SerializeMap;
@@ -64,14 +65,20 @@ pub(super) const RATES: Choices = Choices {
         }
     },
 };
-/// The kinds of sender.
-pub(super) const SENDERS: Choices = Choices {
-    kinds: &["cubic", "reno", "bbr"],
-    check: |slot| {
-        let config = slot.tcp_config()?;
-        TcpSender::new(config).map(|_| ()).map_err(|error| error.to_string())
-    },
-};
+/// The kinds of sender: `gcc` is that of real-time video, the others are TCP's.
+pub(super) const SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr", "gcc"], check: check_sender };
+/// The kinds of sender of TCP.
+pub(super) const TCP_SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr"], check: check_sender };
+/// The kinds of sender of real-time video; `fixed` knows no congestion.
+pub(super) const RTC_SENDERS: Choices = Choices { kinds: &["gcc", "fixed"], check: check_sender };
+
+fn check_sender(slot: &Slot) -> Result<(), String> {
+    match slot.kind {
+        "gcc" => slot.gcc_config().and_then(|config| config.check().map_err(|error| error.to_string())),
+        "fixed" => slot.parameters.keys().next().map_or(Ok(()), |key| Err(format!("unknown key {key}"))),
+        _ => TcpSender::new(slot.tcp_config()?).map(|_| ()).map_err(|error| error.to_string()),
+    }
+}
 
 /// A name for a kind with a parameter that makes another scheme of it, so that both can be compared: name, kind, parameter, value.
 const VARIANTS: [(&str, &str, &str, &str); 1] = [("last-pq-auto", "last-pq", "protect", "auto")];
@@ -118,6 +125,9 @@ impl Slot {
     /// # Errors
     /// The kind is no congestion control, or a parameter is unknown or of the wrong type.
     pub fn tcp_config(&self) -> Result<TcpConfig, String> {
+        if self.kind == "gcc" {
+            return Err("gcc is for flows of kind rtc; TCP needs cubic, reno or bbr".to_owned());
+        }
         // What a flow or the run decides is no parameter of a scheme.
         if let Some(key) =
             ["congestion", "seed", "receive-window"].iter().find(|key| self.parameters.contains_key(**key))
@@ -144,6 +154,25 @@ impl Slot {
     /// # Errors
     /// A sentence: a parameter is unknown or of the wrong type.
     pub fn law_config(&self) -> Result<LawConfig, String> {
+        self.own_parameters()
+    }
+
+    /// Congestion control of real-time video, for a slot that names `gcc`.
+    ///
+    /// # Errors
+    /// A parameter is unknown or of the wrong type.
+    pub fn gcc_config(&self) -> Result<GccConfig, String> {
+        // The flow decides over its rates.
+        if let Some(key) =
+            ["start-rate", "min-rate", "max-rate"].iter().find(|key| self.parameters.contains_key(**key))
+        {
+            return Err(format!("unknown key {key}: it is one of the flow"));
+        }
+        self.own_parameters()
+    }
+
+    /// The parameters as a configuration that knows no kind.
+    fn own_parameters<T: serde::de::DeserializeOwned>(&self) -> Result<T, String> {
         let read = toml::Value::Table(self.parameters.clone()).try_into();
         read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
     }
@@ -252,7 +281,7 @@ pub struct Scheme {
     pub queue: Slot,
     /// PHY rate and tries of each transmission.
     pub rate: Slot,
-    /// Congestion control of TCP flows that do not set their own.
+    /// Congestion control of TCP flows that do not set their own, or `gcc` with parameters for real-time video.
     pub sender: Slot,
 }
 

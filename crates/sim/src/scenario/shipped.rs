@@ -41,6 +41,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "walking",
     "office",
     "uplink-video",
+    "cloud-gaming",
     "dense",
     "multi-hop",
     "parking-lot",
