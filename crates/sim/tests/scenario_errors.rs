@@ -338,7 +338,7 @@ fn people_and_spells_are_checked() {
         &channel("blockage = [{ length = \"1 h\", pause = \"1 s\" }]"),
         &["blockage.0.pause", "more than 10 would be there at once", "a tenth of the length"],
     );
-    let many = vec!["{}"; 11].join(", ");
+    let many = ["{}"; 11].join(", ");
     check(&channel(&format!("blockage = [{many}]")), &["channel.blockage", "has 11 kinds", "10"]);
     check(&channel("activity = { quiet-level = 2 }"), &["channel.activity.quiet-level", "from 0 to 1"]);
     check(&channel("activity = \"busy\""), &["channel.activity", "allowed is a table"]);

@@ -52,7 +52,7 @@ impl Bustle {
         match activity {
             None => Self::Steady,
             Some(activity) => Self::Spells {
-                passes: Passes::new(&activity.coming, Key::of_seed(seed).with(0x0ff1_ce)),
+                passes: Passes::new(&activity.coming, Key::of_seed(seed).with(0x000f_f1ce)),
                 quiet_level: activity.quiet_level,
             },
         }
