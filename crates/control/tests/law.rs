@@ -71,7 +71,7 @@ impl Setup {
             first_subframe_padding: ByteCount::ZERO,
             window: [64, 1, 7, 0][usize::from(self.window % 4)],
             max_grants: 8,
-            give_up_after: None,
+            ..LinkConfig::default()
         }
     }
 }
@@ -323,6 +323,7 @@ impl Checked {
             aggregated: false,
             series,
             give_up_after: None,
+            give_up_at: None,
         };
         let report = TxReport {
             used: series.used(1),
