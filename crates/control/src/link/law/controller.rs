@@ -174,7 +174,8 @@ impl Controller {
         self.rate + 1 >= self.rates.len()
     }
 
-    /// A new rate, with which all counts begin again (Sec. 3.4).
+    /// A new rate was decided on, with which all counts begin again (Sec. 3.4). Saving a rate, trying one and coming back to it
+    /// is no such decision: were N_suc lost each time, a queue around Len_max would keep a slow Rate_prev for ever.
     const fn decide(&mut self, rate: usize) {
         if rate != self.rate {
             self.rate = rate;
@@ -352,7 +353,7 @@ impl Controller {
         });
         if short || (config.leave_when_empty && waiting == 0) {
             self.state = LawState::Stable;
-            self.decide(self.previous);
+            self.rate = self.previous.min(self.rates.len().saturating_sub(1));
         }
     }
 
@@ -361,16 +362,14 @@ impl Controller {
         match was {
             LawState::CleanUp if config.keep_previous_rate => return,
             // The rate that the probe left is the one to come back to.
-            LawState::Probing => self.decide(self.previous),
+            LawState::Probing => self.rate = self.previous,
             LawState::Stable | LawState::CleanUp => self.previous = self.rate,
         }
-        // Thr_p of this state counts from here.
-        self.successes = 0;
         self.drops = 0;
         if config.clean_up_rate == CleanUpRate::RateMin
             && let Some(least) = self.rate_min(config)
         {
-            self.decide(least);
+            self.rate = least;
         }
     }
 }
