@@ -132,7 +132,7 @@ Examples:
   airbound run hello --pcap air.pcap             then: wireshark air.pcap
 
 A scheme names what fills its slots: a queue (fifo, codel, pie, fq-codel, linux, last-pq, round-robin), a rate \
-control (fixed, ideal, minstrel-ht), a sender (cubic, reno, bbr), joined by +. What is not named stays \
+control (fixed, ideal, minstrel-ht), a sender (cubic, reno, bbr, gcc), joined by +. What is not named stays \
 as the scenario has it.
 
 The folder holds scenario.toml (resolved), summary.json, performance.json, report.html and the tables in \
