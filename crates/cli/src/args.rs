@@ -136,7 +136,8 @@ Examples:
   airbound run hello --pcap air.pcap             then: wireshark air.pcap
 
 A scheme names what fills its slots: a queue (fifo, codel, pie, fq-codel, linux, last-pq, round-robin), a rate \
-control (fixed, ideal, minstrel-ht, llra, thompson), a sender (cubic, reno, bbr), joined by +. What is not named stays \
+control (fixed, ideal, minstrel-ht, llra, thompson), a sender (cubic, reno, bbr, gcc), joined by +; law is \
+queue and rate control in one. What is not named stays \
 as the scenario has it.
 
 The folder holds scenario.toml (resolved), summary.json, performance.json, report.html and the tables in \

@@ -217,23 +217,46 @@ fn stations() -> BoxedStrategy<(String, usize)> {
 
 fn traffic() -> BoxedStrategy<String> {
     prop_oneof![
-        (100..60_000u32, 12..=1472u32).prop_map(|(kbps, size)| format!(
+        1 => (100..60_000u32, 12..=1472u32).prop_map(|(kbps, size)| format!(
             "kind = \"cbr\"\nrate = \"{kbps} kbit/s\"\nsize = \"{size} B\"\n"
         )),
-        (100..30_000u32, 12..=1472u32).prop_map(|(kbps, size)| format!(
+        1 => (100..30_000u32, 12..=1472u32).prop_map(|(kbps, size)| format!(
             "kind = \"poisson\"\nrate = \"{kbps} kbit/s\"\nsize = \"{size} B\"\n"
         )),
-        Just("kind = \"voip\"\n".to_owned()),
-        Just("kind = \"tcp\"\n".to_owned()),
-        (1..30u32).prop_map(|mbps| format!("kind = \"tcp\"\nlimit = \"{mbps} Mbit/s\"\n")),
-        (1..6_000_000u32)
+        1 => Just("kind = \"voip\"\n".to_owned()),
+        1 => Just("kind = \"tcp\"\n".to_owned()),
+        1 => (1..30u32).prop_map(|mbps| format!("kind = \"tcp\"\nlimit = \"{mbps} Mbit/s\"\n")),
+        1 => (1..6_000_000u32)
             .prop_map(|size| format!("kind = \"tcp-short\"\nsize = \"{size} B\"\ninterval = \"50 ms\"\n")),
-        (1..60u32, one_of(&["tcp", "udp"]), one_of(&["constant", "lognormal(0.4)"])).prop_map(
+        1 => (1..60u32, one_of(&["tcp", "udp"]), one_of(&["constant", "lognormal(0.4)"])).prop_map(
             |(mbps, transport, law)| format!(
                 "kind = \"vr\"\nrate = \"{mbps} Mbit/s\"\ntransport = \"{transport}\"\nsize-law = \"{law}\"\n"
             )
         ),
+        2 => real_time_video(),
     ]
+    .boxed()
+}
+
+fn real_time_video() -> BoxedStrategy<String> {
+    let line = (
+        (10..40_000u32, 1..200u32, 100..=1452u32),
+        one_of(&["none", "rows", "columns", "two-dimensional", "reed-solomon"]),
+        (0.01..1.0f64, any::<bool>(), 10..400u32),
+        maybe(
+            one_of(&["congestion = \"fixed\"\n", "start-rate = \"30 kbit/s\"\n", "reaction = \"0 s\"\n"])
+                .prop_map(str::to_owned),
+        ),
+        one_of(&["constant", "lognormal(1.5)"]),
+    );
+    line.prop_map(|((kbps, fps, size), fec, (overhead, nack, give_up), more, law)| {
+        format!(
+            "kind = \"rtc\"\nrate = \"{kbps} kbit/s\"\nmax-rate = \"70 Mbit/s\"\nfps = {fps}\nsize = \"{size} B\"\nfec = \"{fec}\"\n\
+             fec-overhead = {overhead}\nnack = {nack}\ngive-up = \"{give_up} ms\"\nsize-law = \"{law}\"\n\
+             key-frame-interval = \"{give_up} ms\"\nkey-frame-factor = {}\n{more}",
+            1 + fps % 7
+        )
+    })
     .boxed()
 }
 

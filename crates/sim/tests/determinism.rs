@@ -22,6 +22,8 @@ fn lively(queue: &str, seed: u64) -> Scenario {
          [[flow]]\nname = \"pages\"\nkind = \"tcp-short\"\nstation = \"near\"\ninterval = \"100 ms\"\n\
          [[flow]]\nname = \"upload\"\nkind = \"poisson\"\nstation = \"far\"\ndirection = \"up\"\nrate = \"3 Mbit/s\"\n\
          [[flow]]\nname = \"relayed\"\nkind = \"tcp-short\"\nstation = \"behind\"\ninterval = \"100 ms\"\n\
+         [[flow]]\nname = \"game\"\nkind = \"rtc\"\nstation = \"far\"\nfec = \"two-dimensional\"\n\
+         [[flow]]\nname = \"camera\"\nkind = \"rtc\"\nstation = \"behind\"\ndirection = \"up\"\nnack = false\n\
          [[neighbour]]\nname = \"n\"\nload = \"5 Mbit/s\"\n[[neighbour]]\nname = \"m\"\nmean-on = \"20 ms\"\nmean-off = \"50 ms\"\n\
          [[interference]]\nname = \"i\"\n"
     ))

@@ -201,6 +201,46 @@ fn schemes_are_checked() {
 }
 
 #[test]
+fn real_time_video_is_checked() {
+    let video = |line: &str| {
+        let text = with("\"cbr\"", "\"rtc\"");
+        text.replace("rate = \"20 Mbit/s\"", line)
+    };
+    Scenario::parse(&video(""), "test.toml", &Overrides::none()).unwrap();
+    check(&video("fec = \"xor\""), &["test.toml:10:", "flow.stream.fec", "\"xor\"", "reed-solomon"]);
+    check(&video("fec-overhead = 0"), &["flow.stream.fec-overhead", "a number from 0.01 to 1"]);
+    check(&video("size = \"1500 B\""), &["flow.stream.size", "100 B to 1.452 kB"]);
+    check(&video("rate = \"2 Gbit/s\""), &["flow.stream.rate", "10 kbit/s to 1 Gbit/s"]);
+    check(&video("start-rate = \"16 Mbit/s\""), &["flow.stream.start-rate", "30 kbit/s to 15 Mbit/s"]);
+    check(&video("give-up = \"1 ms\""), &["flow.stream.give-up", "10 ms to 60 s"]);
+    check(&video("receive-window = \"1 MB\""), &["flow.stream.receive-window", "a flow of kind rtc knows"]);
+    check(&video("congestion = \"cubic\""), &["flow.stream.congestion", "\"gcc\", \"fixed\""]);
+    let parameter = |text: &str| video(&format!("congestion = {{ kind = {text} }}"));
+    check(&parameter("\"gcc\", max-rate = \"1 Mbit/s\""), &["flow.stream.congestion", "one of the flow"]);
+    check(
+        &parameter("\"gcc\", pacing-factor = 99"),
+        &["flow.stream.congestion", "pacing-factor is 99", "1 to 10"],
+    );
+    check(&parameter("\"gcc\", speed = 1"), &["flow.stream.congestion", "unknown field speed"]);
+    check(&parameter("\"fixed\", rate = 1"), &["flow.stream.congestion", "unknown key rate"]);
+}
+
+#[test]
+fn congestion_control_of_video_is_not_tcps() {
+    let tcp = |line: &str| {
+        let text = with("\"cbr\"", "\"tcp\"").replace("rate = \"20 Mbit/s\"", line);
+        format!("{text}[scheme]\nsender = \"gcc\"\n")
+    };
+    check(&tcp(""), &["test.toml:12:", "scheme.sender", "flow stream is TCP", "\"cubic\""]);
+    check(&tcp("congestion = \"gcc\""), &["flow.stream.congestion", "\"cubic\", \"reno\", \"bbr\""]);
+    let scenario = Scenario::parse(&tcp("congestion = \"bbr\""), "test.toml", &Overrides::none()).unwrap();
+    assert_eq!(scenario.scheme.sender.kind(), "gcc");
+    let video = with("\"cbr\"", "\"rtc\"");
+    let scenario = Scenario::parse(&video, "test.toml", &Overrides::none()).unwrap();
+    assert_eq!(scenario.with_scheme("linux+gcc").unwrap().scheme.to_string(), "linux+minstrel-ht+gcc");
+}
+
+#[test]
 fn channels_are_checked() {
     let channel = |table: &str| with("[[flow]]", &format!("channel = {{ {table} }}\n[[flow]]"));
     check(&channel("kind = \"log-distance\""), &["station.phone.channel.distance is missing"]);

@@ -71,6 +71,15 @@ fn traffic() -> impl Strategy<Value = String> {
             "kind = \"vr\"\nfps = {fps}\ntransport = \"udp\"\nsize-law = \"lognormal({})\"",
             f64::from(sigma) / 13.0
         )),
+        (10u64..1_000_000, 1u32..60, any::<bool>()).prop_map(|(rate, fps, nack)| format!(
+            "kind = \"rtc\"\nrate = \"{rate} kbit/s\"\nfps = {fps}\nnack = {nack}\nfec-overhead = {}",
+            1.0 / f64::from(fps)
+        )),
+        Just(
+            "kind = \"rtc\"\nfec = \"reed-solomon\"\ncongestion = { kind = \"gcc\", probing = false }"
+                .to_owned()
+        ),
+        Just("kind = \"rtc\"\ncongestion = \"fixed\"\nsize-law = \"constant\"".to_owned()),
     ]
 }
 

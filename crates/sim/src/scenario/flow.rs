@@ -414,11 +414,7 @@ fn read_traffic(section: &Section<'_>, kind: &str) -> Result<Traffic, ScenarioEr
     })
 }
 
-fn read_rate(
-    section: &Section<'_>,
-    key: &str,
-    default: BitRate,
-) -> Result<BitRate, ScenarioError> {
+fn read_rate(section: &Section<'_>, key: &str, default: BitRate) -> Result<BitRate, ScenarioError> {
     section.ranged(key, default, BitRate::from_bps(1_000)..=BitRate::from_mbps(100_000))
 }
 

@@ -131,13 +131,13 @@ impl RtcStream {
             key_frame_interval: section.ranged(
                 "key-frame-interval",
                 second * 100,
-                second / 10..=second * 86_400,
+                Span::from_millis(1)..=second * 86_400,
             )?,
             // RFC 8593, Table 2: 13.5 kB in place of 4.17 kB.
             key_frame_factor: section.number("key-frame-factor", 3.24, 1.0..=20.0)?,
             // The encoder's reaction latency, RFC 8593, Table 2.
             reaction: section.ranged("reaction", Span::from_millis(200), Span::ZERO..=second * 10)?,
-            fec: section.choice("fec", ErrorCorrection::TwoDimensional, CORRECTIONS)?,
+            fec: section.choice("fec", ErrorCorrection::Columns, CORRECTIONS)?,
             fec_overhead: section.number("fec-overhead", 0.125, 0.01..=1.0)?,
             nack,
             // How long libwebrtc waits for a frame; without retransmission, as long as for a key frame.
