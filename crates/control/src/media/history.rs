@@ -44,6 +44,8 @@ struct Kept<T> {
     item: T,
     /// When it last left.
     sent: Instant,
+    /// It left more than once.
+    resent: bool,
     /// It was asked for and waits in the pacer.
     pending: bool,
 }
@@ -75,17 +77,18 @@ impl<T> RetransmissionHistory<T> {
     /// A packet left for the first time.
     pub fn on_sent(&mut self, now: Instant, sequence: u64, item: T) {
         self.now = self.now.max(now);
-        self.kept.insert(sequence, Kept { item, sent: self.now, pending: false });
+        self.kept.insert(sequence, Kept { item, sent: self.now, resent: false, pending: false });
         self.forget();
     }
 
-    /// The receiver asks for a packet. `None` if it is too old, waits to be sent already, or left less than a round trip ago (its answer
-    /// is still under way). Else it counts as waiting until [`RetransmissionHistory::on_resent`].
+    /// The receiver asks for a packet. `None` if it is too old, waits to be sent already, or was sent again less than a round trip ago
+    /// (that copy is still under way). A first request is always granted, as in libwebrtc: the round trip is an estimate, and who asks
+    /// has seen a later packet. Else it counts as waiting until [`RetransmissionHistory::on_resent`].
     pub fn request(&mut self, now: Instant, sequence: u64) -> Option<&T> {
         self.now = self.now.max(now);
         self.forget();
         let kept = self.kept.get_mut(&sequence)?;
-        if kept.pending || self.now - kept.sent < self.round_trip {
+        if kept.pending || kept.resent && self.now - kept.sent < self.round_trip {
             return None;
         }
         kept.pending = true;
@@ -96,8 +99,7 @@ impl<T> RetransmissionHistory<T> {
     pub fn on_resent(&mut self, now: Instant, sequence: u64) {
         self.now = self.now.max(now);
         if let Some(kept) = self.kept.get_mut(&sequence) {
-            kept.sent = self.now;
-            kept.pending = false;
+            (kept.sent, kept.resent, kept.pending) = (self.now, true, false);
         }
     }
 

@@ -18,7 +18,8 @@ pub struct NackConfig {
     pub delay: Span,
     /// The round trip while it is unknown: 100 ms (`kDefaultRtt`). 1 ms to 10 s.
     pub initial_round_trip: Span,
-    /// The least interval between looking for what is due: 20 ms (`kUpdateInterval`). At most 1 s.
+    /// The least interval between asking again, for whatever packets: 20 ms (`kUpdateInterval`). What is asked for the first time does
+    /// not wait for it. At most 1 s.
     pub interval: Span,
     /// A packet so far behind the newest is given up: 10 000 packets (`kMaxPacketAge`). 1 to 1 000 000.
     pub age: u64,
@@ -63,6 +64,13 @@ struct Missing {
     tries: u32,
 }
 
+impl Missing {
+    /// When it is asked for next, if nothing is asked for again before `free`.
+    fn next(&self, free: Instant) -> Instant {
+        if self.tries == 0 { self.due } else { self.due.max(free) }
+    }
+}
+
 /// Notices gaps in the media sequence numbers and asks for what is missing.
 ///
 /// A packet is asked for at once (or after [`NackConfig::delay`]), then again whenever a round trip has passed without it.
@@ -77,7 +85,8 @@ pub struct NackRequester {
     /// Packets given up for good.
     given_up: u64,
     key_frame: bool,
-    looked: Option<Instant>,
+    /// When something was last asked for again.
+    repeated: Option<Instant>,
     now: Instant,
 }
 
@@ -96,7 +105,7 @@ impl NackRequester {
             recovered: BTreeSet::new(),
             given_up: 0,
             key_frame: false,
-            looked: None,
+            repeated: None,
             now: Instant::ZERO,
         })
     }
@@ -151,13 +160,17 @@ impl NackRequester {
         if self.next_deadline().is_none_or(|deadline| deadline > now) {
             return Vec::new();
         }
-        self.looked = Some(now);
         let mut asked = Vec::new();
         let (tries, again) = (self.config.tries, now + self.round_trip);
         let before = self.missing.len();
+        let free = self.free();
+        let repeated = &mut self.repeated;
         self.missing.retain(|&sequence, missing| {
-            if missing.due > now {
+            if missing.next(free) > now {
                 return true;
+            }
+            if missing.tries > 0 {
+                *repeated = Some(now);
             }
             if missing.tries == tries {
                 return false;
@@ -174,10 +187,13 @@ impl NackRequester {
     /// When [`NackRequester::poll`] may have something to ask for.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        let due = self.missing.values().map(|missing| missing.due).min()?;
-        // The first look is free; later ones keep their distance.
-        let free = self.looked.map_or(Instant::ZERO, |looked| looked + self.config.interval);
-        Some(due.max(free))
+        let free = self.free();
+        self.missing.values().map(|missing| missing.next(free)).min()
+    }
+
+    /// When something may be asked for again.
+    fn free(&self) -> Instant {
+        self.repeated.map_or(Instant::ZERO, |repeated| repeated + self.config.interval)
     }
 
     /// Whether too much is missing for asking: the source should send a key frame. Answers yes once.
