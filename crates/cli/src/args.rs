@@ -364,11 +364,11 @@ Examples:
   airbound reproduce last-pq --quick      a first look, in seconds
   airbound reproduce wqm --json | jq '.[] | select(.verdict != \"match\")'
 
-Papers: wqm (Showail and Shihada, IEEE Access 2018), last-pq (Lu et al., PerCom 2024).
+Papers: wqm (Showail and Shihada, IEEE Access 2018), last-pq (Lu et al., PerCom 2024), law (Shen and Meng, NSDI 2026).
 Exit code 1: a claim that has a tolerance falls outside it.")]
 pub(crate) struct Reproduce {
     /// Which paper
-    #[arg(value_parser = ["wqm", "last-pq"])]
+    #[arg(value_parser = ["wqm", "last-pq", "law"])]
     pub(crate) paper: String,
     /// Shorter runs, fewer seeds and settings, for a first look
     #[arg(long)]
