@@ -1,7 +1,7 @@
 //! From a scenario to a simulation.
 
 use airbound_control::ConfigError;
-use airbound_control::link::{Composed, Law, Link, LinkConfig, LowerQueue};
+use airbound_control::link::{Composed, Law, LawConfig, Link, LinkConfig, LowerQueue};
 use airbound_control::payload::{FlowId, StationId};
 use airbound_control::queue::{
     AnyQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
@@ -280,7 +280,7 @@ impl Plan<'_> {
         if queue.is_law() {
             let wrong = |reason| BuildError::Slot { slot: "queue", reason };
             let config = queue.law_config().map_err(wrong)?;
-            let order = AnyQueue::Fifo(Fifo::new(FifoConfig::default())?);
+            let order = self.inside(&config, queue, path, node)?;
             let mut law = Law::new(config, path_config, order, default)
                 .map_err(|error| BuildError::Slot { slot: "queue", reason: error.to_string() })?;
             for (station, capabilities) in peers {
@@ -367,6 +367,28 @@ impl Plan<'_> {
         {
             config.interval = minstrel.update_interval;
         }
+    }
+
+    /// The queue inside Law's time limit, which bounds what lies below it.
+    fn inside(
+        &self,
+        config: &LawConfig,
+        slot: &scenario::Slot,
+        path: &Path,
+        node: StationId,
+    ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
+        let path = Path { airtime_queue_limit: false, ..path.clone() };
+        let given = slot.parameters().get("inside").and_then(toml::Value::as_table);
+        let mut inside = config.inside.0.clone();
+        match &mut inside {
+            QueueConfig::FqCodelAirtime(airtime) => self.fit_airtime(airtime, given, &path),
+            QueueConfig::LastPq(last_pq) => {
+                let given = given.and_then(|given| given.get("linux")).and_then(toml::Value::as_table);
+                self.fit_airtime(&mut last_pq.linux, given, &path);
+            }
+            _ => {}
+        }
+        Ok(inside.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
     }
 
     /// A queue and a rate control over the layers of a path.

@@ -81,7 +81,8 @@ fn check_sender(slot: &Slot) -> Result<(), String> {
 }
 
 /// A name for a kind with a parameter that makes another scheme of it, so that both can be compared: name, kind, parameter, value.
-const VARIANTS: [(&str, &str, &str, &str); 1] = [("last-pq-auto", "last-pq", "protect", "auto")];
+const VARIANTS: [(&str, &str, &str, &str); 2] =
+    [("last-pq-auto", "last-pq", "protect", "auto"), ("law-last-pq", LAW, "inside", "last-pq")];
 
 /// What fills a slot: a kind, and parameters that differ from its defaults.
 #[derive(Debug, Clone, PartialEq)]
@@ -204,6 +205,10 @@ impl Slot {
     pub(super) fn shortest_demand(&self) -> Span {
         match self.config() {
             Ok(QueueConfig::LastPq(config)) => config.delay.shortest_demand(),
+            Err(_) if self.is_law() => match self.law_config().map(|config| config.inside.0) {
+                Ok(QueueConfig::LastPq(config)) => config.delay.shortest_demand(),
+                _ => DelayConfig::default().shortest_demand(),
+            },
             _ => DelayConfig::default().shortest_demand(),
         }
     }

@@ -3,7 +3,9 @@
 use airbound_units::Span;
 use serde::{Deserialize, Serialize};
 
+use super::inside::Inside;
 use crate::error::ConfigError;
+use crate::payload::PlainPacket;
 
 /// Configuration of [`super::Law`]. Defaults are the paper's; where it gives none (open points 1 to 14 of
 /// `docs/law.md`), the default is stated with its reason.
@@ -93,6 +95,9 @@ pub struct LawConfig {
     pub first_rate: FirstRate,
     /// Which of a station's rates are on the ladder.
     pub ladder: Ladder,
+
+    /// The queue that decides the order. Default `fifo`, the paper's.
+    pub inside: Inside,
 }
 
 /// What a failed software transmission counts as in the averages of TX time.
@@ -225,6 +230,7 @@ impl Default for LawConfig {
             success_share: 0.5,
             first_rate: FirstRate::default(),
             ladder: Ladder::default(),
+            inside: Inside::default(),
         }
     }
 }
@@ -260,7 +266,8 @@ impl LawConfig {
             |key, value: f64| ConfigError::check(value > 0.0 && value <= 1.0, key, value, "above 0, up to 1");
         share("weight-all", self.weight_all)?;
         share("weight-rate", self.weight_rate)?;
-        share("success-share", self.success_share)
+        share("success-share", self.success_share)?;
+        self.inside.0.build::<PlainPacket>(0).map(|_| ())
     }
 
     /// The latency within the link that no delivered packet exceeds by more than one frame exchange (Sec. 3.3): Limit_q + 2

@@ -25,6 +25,7 @@ mod config;
 mod controller;
 mod equations;
 mod hardware;
+mod inside;
 mod ladder;
 mod probe;
 mod returns;
@@ -35,6 +36,7 @@ pub use config::{
     CleanUpRate, Equality, FailedTime, FirstRate, Ladder, LawConfig, NeverSent, ProbeRetransmission, RateMin,
 };
 pub use controller::LawState;
+pub use inside::Inside;
 pub use view::{LawCounts, LawView};
 
 use airbound_units::{ByteCount, Instant, Span};
