@@ -69,25 +69,30 @@ proptest! {
 
     #[test]
     fn columns_repair_any_burst_as_long_as_they_are_many(
-        media in 1..120_usize, parity in 1..16_usize, begin in any::<prop::sample::Index>(), seed in any::<u64>()
+        media in 1..120_usize, parity in 1..16_usize, rows_too in any::<bool>(), begin in any::<prop::sample::Index>(), seed in any::<u64>()
     ) {
-        let covers = layout(FecKind::Column, media, parity);
+        let kind = if rows_too { FecKind::TwoDimensional } else { FecKind::Column };
+        let columns = parity.min(media) - if rows_too { parity.min(media) / 2 } else { 0 };
         let begin = begin.index(media);
-        let lost = (begin..(begin + covers.len()).min(media)).collect();
-        let parity = block(FecKind::Column, covers);
+        let lost = (begin..(begin + columns).min(media)).collect();
+        let parity = block(kind, layout(kind, media, parity));
         prop_assert_eq!(known(media, &parity, &lost, seed).len(), media);
     }
 
+    /// A media packet and both parity packets that cover it are three.
     #[test]
-    fn a_grid_repairs_any_three_losses_parity_included(
-        down in 2..9_usize, across in 2..9_usize, lost in prop::collection::vec(any::<prop::sample::Index>(), 0..4), seed in any::<u64>()
+    fn a_grid_repairs_any_three_media_packets_or_any_two_packets(
+        down in 2..9_usize, across in 2..9_usize, lost in prop::collection::vec(any::<prop::sample::Index>(), 3), seed in any::<u64>()
     ) {
         let covers = grid(down, across);
         prop_assert_eq!(covers.len(), down + across);
-        let all = down * across + covers.len();
-        let lost = lost.into_iter().map(|index| index.index(all)).collect();
+        let media = down * across;
+        let all = media + covers.len();
         let parity = block(FecKind::TwoDimensional, covers);
-        prop_assert_eq!(known(down * across, &parity, &lost, seed).len(), down * across);
+        let three = lost.iter().map(|index| index.index(media)).collect();
+        prop_assert_eq!(known(media, &parity, &three, seed).len(), media);
+        let two = lost.iter().take(2).map(|index| index.index(all)).collect();
+        prop_assert_eq!(known(media, &parity, &two, seed).len(), media);
     }
 
     #[test]

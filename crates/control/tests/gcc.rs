@@ -4,6 +4,7 @@ mod rtc_path;
 
 use airbound_control::sender::gcc::{GccConfig, Usage};
 use airbound_units::{BitRate, Span};
+use proptest::prelude::*;
 use rtc_path::{Path, Session, mbps};
 
 fn usual() -> GccConfig {
@@ -131,4 +132,30 @@ fn the_same_path_gives_the_same_rates() {
         session.samples.iter().map(|sample| sample.target).collect::<Vec<_>>()
     };
     assert_eq!(run(), run());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_steady_path_is_filled_and_its_queue_stays_short(capacity in 0.3..8.0_f64, one_way in 2..100_u64) {
+        let path = Path { one_way: Span::from_millis(one_way), ..Path::of(mbps(capacity)) };
+        let session = Session::new(usual(), path).run(120.0);
+        let share = session.target(60.0, 120.0) / capacity;
+        prop_assert!((0.85..1.06).contains(&share), "{} of the capacity", share);
+        let queue = session.queue(60.0, 120.0);
+        prop_assert!(queue < 100.0, "{} ms in a buffer of 500", queue);
+    }
+
+    #[test]
+    fn any_two_steps_of_capacity_are_survived_without_standing_queue(
+        rates in prop::array::uniform3(0.5..8.0_f64), one_way in 2..60_u64
+    ) {
+        let path = Path { one_way: Span::from_millis(one_way), ..Path::of(mbps(rates[0])) };
+        let path = path.then(20.0, mbps(rates[1])).then(50.0, mbps(rates[2]));
+        let session = Session::new(usual(), path).run(140.0);
+        prop_assert!(session.queue(100.0, 140.0) < 100.0, "{} ms", session.queue(100.0, 140.0));
+        let share = session.target(100.0, 140.0) / rates[2];
+        prop_assert!((0.5..1.06).contains(&share), "{} of the capacity", share);
+    }
 }

@@ -230,10 +230,9 @@ impl Session {
             while let Some((size, probe)) = self.pacer.poll(now) {
                 self.send(now, size, probe);
             }
-            if self.pacer.padding_wanted(now).is_none() {
-                break;
-            }
-            self.pacer.enqueue(now, Priority::Padding, ByteCount::new(PACKET), PACKET);
+            let Some(padding) = self.pacer.padding_wanted(now) else { break };
+            let size = padding.as_u64().min(PACKET);
+            self.pacer.enqueue(now, Priority::Padding, ByteCount::new(size), size);
         }
         while let Some(report) = self.collector.poll(now) {
             let lost =

@@ -13,7 +13,9 @@ pub enum FecKind {
     /// Each parity packet is the XOR of packets at a distance: repairs a burst as long as there are columns (Sec. 1.1.2).
     #[default]
     Column,
-    /// Half of them rows, half columns: repairs any two losses, and most patterns of more, by turns (Sec. 1.1.3).
+    /// Half of them rows, half columns, decoded by turns (Sec. 1.1.4). Where they make a grid of D rows of L packets each (64 packets at
+    /// an overhead of 1/4, 256 at 1/8) any three media packets are repaired. A smaller block has fewer columns than its rows are long: each
+    /// then folds several columns of the grid, and any one loss, or a burst as long as there are columns, is sure.
     TwoDimensional,
     /// Each parity packet covers the whole block: any as many losses as there are parity packets (RFC 6865).
     ReedSolomon,

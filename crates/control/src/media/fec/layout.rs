@@ -2,7 +2,7 @@
 
 use super::config::FecKind;
 
-/// Packets of a Reed-Solomon block over GF(2^8), parity included (RFC 6865, Sec. 4.2).
+/// Packets of a Reed-Solomon block over GF(2^8), parity included (RFC 6865).
 const CODE_LENGTH: usize = 255;
 
 /// For a block of `media` packets and `parity` parity packets: what each of those covers, as indices into the block.
@@ -24,7 +24,7 @@ pub fn layout(kind: FecKind, media: usize, parity: usize) -> Vec<Vec<usize>> {
     }
 }
 
-/// The D x L block of RFC 8627 (Sec. 1.1.3): `down` rows of `across` packets, then `across` columns of `down`.
+/// The D x L block of RFC 8627 (Sec. 1.1.4): `down` rows of `across` packets, then `across` columns of `down`.
 #[must_use]
 pub fn grid(down: usize, across: usize) -> Vec<Vec<usize>> {
     let media = down.saturating_mul(across);

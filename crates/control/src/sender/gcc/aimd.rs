@@ -14,7 +14,8 @@
 //! | near the capacity: one packet in a response time | draft Sec. 5.5 (half a packet in it); libwebrtc doubles the response time instead |
 //! | response time: twice (round trip + 100 ms); packets of up to 1200 B at 30 frames a second; at least 4 kbit/s a second | draft Sec. 5.5, libwebrtc |
 //! | never beyond 1.5 x throughput + 10 kbit/s | draft Sec. 5.5 (1.5 x); libwebrtc |
-//! | a further decrease after a round trip, 10 to 200 ms, or if half arrives | libwebrtc `TimeToReduceFurther` |
+//! | over-use acts at once | draft Sec. 5.5 |
+//! | a further decrease after a round trip, 10 to 200 ms, or if half arrives | libwebrtc `TimeToReduceFurther`; there the pause counts from the last change, so an over-use shorter than a round trip that follows an increase is lost, and a queue that grows slowly is never answered |
 //! | round trip of 200 ms before it is known | libwebrtc `kDefaultRtt` |
 
 use airbound_units::{BitRate, Instant, Span};
@@ -47,6 +48,7 @@ pub(super) struct Aimd {
     capacity: LinkCapacity,
     round_trip: Span,
     changed: Option<Instant>,
+    decreased: Option<Instant>,
 }
 
 impl Aimd {
@@ -58,6 +60,7 @@ impl Aimd {
             capacity: LinkCapacity::default(),
             round_trip: UNKNOWN_ROUND_TRIP,
             changed: None,
+            decreased: None,
         }
     }
 
@@ -92,13 +95,16 @@ impl Aimd {
 
     fn on_overuse(&mut self, now: Instant, throughput: Option<BitRate>) {
         let pause = self.round_trip.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
-        let rested = self.changed.is_none_or(|changed| now - changed >= pause);
+        let rested = self.decreased.is_none_or(|decreased| now - decreased >= pause);
         match throughput {
             Some(throughput) if rested || throughput < self.rate.mul_f64(0.5) => {
                 self.decrease(now, throughput)
             }
             // What arrives is not known yet: half, at most once in a pause.
-            None if rested => self.set(now, self.rate.mul_f64(0.5)),
+            None if rested => {
+                self.decreased = Some(now);
+                self.set(now, self.rate.mul_f64(0.5));
+            }
             _ => {}
         }
     }
@@ -115,6 +121,7 @@ impl Aimd {
         self.capacity.on_overuse(throughput);
         // Until the queue has drained.
         self.state = State::Hold;
+        self.decreased = Some(now);
         self.set(now, lower.min(self.rate));
     }
 

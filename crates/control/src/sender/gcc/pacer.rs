@@ -48,6 +48,7 @@ struct Burst {
     began: Option<Instant>,
     bytes: ByteCount,
     packets: u32,
+    largest: ByteCount,
 }
 
 impl Burst {
@@ -134,7 +135,14 @@ impl<T> Pacer<T> {
         if self.bursts.len() == CLUSTERS {
             self.bursts.pop_front();
         }
-        let burst = Burst { cluster, offered: self.now, began: None, bytes: ByteCount::ZERO, packets: 0 };
+        let burst = Burst {
+            cluster,
+            offered: self.now,
+            began: None,
+            bytes: ByteCount::ZERO,
+            packets: 0,
+            largest: ByteCount::ZERO,
+        };
         self.bursts.push_back(burst);
     }
 
@@ -157,15 +165,17 @@ impl<T> Pacer<T> {
         Some((waiting.item, self.probed(waiting.size)))
     }
 
-    /// What a probe under way lacks while nothing waits: the caller enqueues a packet of padding and polls again. It should be a full
-    /// one: the measurement leaves out the first packet's size of what arrives and the last one's of what is sent, so a last packet
-    /// smaller than the first makes the path look slower than it is.
+    /// What a probe under way lacks while nothing waits: the caller enqueues a packet of padding of that size, or of the largest
+    /// that it may send, and polls again.
+    ///
+    /// It is no less than the largest packet of the probe so far: the measurement leaves out the first packet's size of what arrives
+    /// and the last one's of what is sent, so a last packet smaller than the first makes the path look slower than it is.
     #[must_use]
     pub fn padding_wanted(&self, now: Instant) -> Option<ByteCount> {
         let now = self.now.max(now);
-        let burst = self.bursts.front().filter(|burst| burst.began.is_some())?;
-        (self.count == 0 && burst.next() <= now)
-            .then(|| (burst.cluster.bytes - burst.bytes).max(ByteCount::new(1)))
+        let burst = self.bursts.front().filter(|burst| burst.began.is_some() && burst.next() <= now)?;
+        (self.count == 0)
+            .then(|| (burst.cluster.bytes - burst.bytes).max(burst.largest).max(ByteCount::new(1)))
     }
 
     /// When to call [`Pacer::poll`] (and [`Pacer::padding_wanted`]) again if nothing else happens.
@@ -228,6 +238,7 @@ impl<T> Pacer<T> {
         let burst = self.bursts.front_mut()?;
         burst.began.get_or_insert(self.now);
         burst.bytes += size;
+        burst.largest = burst.largest.max(size);
         burst.packets = burst.packets.saturating_add(1);
         let id = burst.cluster.id;
         if burst.complete() {
