@@ -65,17 +65,14 @@ fn again_share(digest: &Digest) -> Option<f64> {
 
 fn rows(campus: &Digest, levels: &[(i32, Digest)]) -> Vec<ValidationRow> {
     let slowest = STEPS - 1;
-    let row = |metric: &str, unit: &str, reference: f64, measured: Option<f64>, tolerance, trend, note: &str| {
-        ValidationRow::judged(
-            CLAIM,
-            metric,
-            unit,
-            Some(reference),
-            measured,
-            Some(tolerance),
-            trend,
-            note,
-        )
+    let row = |metric: &str,
+               unit: &str,
+               reference: f64,
+               measured: Option<f64>,
+               tolerance,
+               trend,
+               note: &str| {
+        ValidationRow::judged(CLAIM, metric, unit, Some(reference), measured, Some(tolerance), trend, note)
     };
     let queueing = |step| within_hop(campus, step, Stage::Queueing);
     let grows = queueing(slowest) > queueing(0);
@@ -120,7 +117,16 @@ fn step_name(step: usize) -> String {
 }
 
 fn stages(digest: &Digest) -> Grid {
-    let columns = ["latency ms", "packets", "last hop %", "queueing %", "contention %", "retries %", "air %", "reordering %"];
+    let columns = [
+        "latency ms",
+        "packets",
+        "last hop %",
+        "queueing %",
+        "contention %",
+        "retries %",
+        "air %",
+        "reordering %",
+    ];
     let mut grid = Grid::new("Where the time goes, by latency from end to end", &columns, 1);
     for step in 0..STEPS {
         let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
@@ -145,8 +151,11 @@ fn stages(digest: &Digest) -> Grid {
 }
 
 fn again(levels: &[(i32, Digest)]) -> Grid {
-    let mut grid =
-        Grid::new("What is sent again, by signal", &["signal dBm", "sent again %", "lost %", "p99 ms", "p99.9 ms"], 1);
+    let mut grid = Grid::new(
+        "What is sent again, by signal",
+        &["signal dBm", "sent again %", "lost %", "p99 ms", "p99.9 ms"],
+        1,
+    );
     for (level, digest) in levels {
         let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
         let cells = [
@@ -158,7 +167,8 @@ fn again(levels: &[(i32, Digest)]) -> Grid {
         ];
         grid.rows.push(cells.into_iter().map(Into::into).collect());
     }
-    grid.note = "Fig. 8. Nobody else is on the channel; the signal fades around its mean as people move.".to_owned();
+    grid.note =
+        "Fig. 8. Nobody else is on the channel; the signal fades around its mean as people move.".to_owned();
     grid
 }
 
@@ -183,6 +193,7 @@ fn shares(digest: &Digest) -> Chart {
             ],
             ..Lines::default()
         }),
-        caption: "Figs. 3 and 4: what makes a slow packet slow. The last point stands for 70 ms and more.".to_owned(),
+        caption: "Figs. 3 and 4: what makes a slow packet slow. The last point stands for 70 ms and more."
+            .to_owned(),
     }
 }

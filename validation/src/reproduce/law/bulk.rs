@@ -35,9 +35,9 @@ impl Study for Bulk {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
         let one = ALL.into_iter().flat_map(|layer| measure::runs(alone(layer), effort));
         let several = ALL.into_iter().flat_map(|layer| {
-            [false, true].into_iter().flat_map(move |video| {
-                measure::runs_of(sharing(layer, video), FAIRNESS_SEEDS, effort)
-            })
+            [false, true]
+                .into_iter()
+                .flat_map(move |video| measure::runs_of(sharing(layer, video), FAIRNESS_SEEDS, effort))
         });
         one.chain(several).collect()
     }
@@ -151,8 +151,7 @@ fn fairness_rows(fairness: &dyn Fn(Layer, bool) -> Vec<f64>) -> Vec<ValidationRo
 }
 
 fn table(goodput: &dyn Fn(Layer) -> Option<f64>, fairness: &dyn Fn(Layer, bool) -> Vec<f64>) -> Grid {
-    let columns =
-        ["scheme", "BBR Mb/s", "Jain BBR median", "lowest", "Jain video median", "lowest"];
+    let columns = ["scheme", "BBR Mb/s", "Jain BBR median", "lowest", "Jain video median", "lowest"];
     let mut grid = Grid::new("Downloads and fairness", &columns, 1);
     let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
     let three = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.4}"));

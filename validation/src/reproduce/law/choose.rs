@@ -119,8 +119,7 @@ fn bounds(laws: &[(f64, Digest)]) -> Grid {
 }
 
 fn chart(laws: &[(f64, Digest)]) -> Chart {
-    let points =
-        laws.iter().filter_map(|(bound, digest)| Some((*bound, 100.0 * digest.loss_rate()?)));
+    let points = laws.iter().filter_map(|(bound, digest)| Some((*bound, 100.0 * digest.loss_rate()?)));
     Chart {
         kind: ChartKind::Lines(Lines {
             x: "bound (ms)".to_owned(),

@@ -1,8 +1,6 @@
 //! Sec. 4.3, Figs. 17 and 18b: frames of real-time video from an edge server, under Law and its baselines.
 
-use airbound_report::{
-    Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Tails, Tolerance, ValidationRow,
-};
+use airbound_report::{Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Tails, Tolerance, ValidationRow};
 
 use super::measure::{self, change};
 use super::setting::{ALL, LAW, Layer, RIVALS, Setting, Surroundings, THOMPSON, VIDEO};
@@ -39,11 +37,15 @@ impl Study for Frames {
             tables: vec![table(&video), changes(&video)],
             charts,
         };
-        Part { rows: rows(&|layer| video(layer, Surroundings::Office)), chapter }
+        let rows = Surroundings::JUDGED
+            .into_iter()
+            .flat_map(|place| rows(place.name(), &|layer| video(layer, place)))
+            .collect();
+        Part { rows, chapter }
     }
 }
 
-fn rows(video: &dyn Fn(Layer) -> Video) -> Vec<ValidationRow> {
+fn rows(place: &str, video: &dyn Fn(Layer) -> Video) -> Vec<ValidationRow> {
     let law = video(LAW);
     let rivals: Vec<(Layer, Video)> = RIVALS.iter().map(|layer| (*layer, video(*layer))).collect();
     let mut rows = Vec::new();
@@ -64,21 +66,21 @@ fn rows(video: &dyn Fn(Layer) -> Video) -> Vec<ValidationRow> {
         let latency = |share| change(rival.frames.quantile(share), law.frames.quantile(share));
         at_most(
             "frame-tail",
-            format!("change of p99 against {against}"),
+            format!("{place}: change of p99 against {against}"),
             -50.6,
             latency(0.99),
             "the paper's three lie from -50.6 to -70.3",
         );
         at_most(
             "frame-tail",
-            format!("change of p99.9 against {against}"),
+            format!("{place}: change of p99.9 against {against}"),
             -58.4,
             latency(0.999),
             "the paper: at least 58.4 % less",
         );
         at_most(
             "frame-tail",
-            format!("change of frames later than 100 ms against {against}"),
+            format!("{place}: change of frames later than 100 ms against {against}"),
             -69.8,
             change(rival.miss_rate, law.miss_rate),
             "late or never decoded; the paper's three lie from -69.8 to -78.5",
@@ -87,7 +89,7 @@ fn rows(video: &dyn Fn(Layer) -> Video) -> Vec<ValidationRow> {
     let thompson = rivals.iter().find(|(layer, _)| *layer == THOMPSON).map(|(_, video)| video);
     at_most(
         "per-frame-loss",
-        format!("change of frames with more than a fifth lost against {}", THOMPSON.name),
+        format!("{place}: change of frames with more than a fifth lost against {}", THOMPSON.name),
         -65.3,
         change(thompson.and_then(|video| video.over_fifth_lost), law.over_fifth_lost),
         "Fig. 18b",
@@ -95,7 +97,7 @@ fn rows(video: &dyn Fn(Layer) -> Video) -> Vec<ValidationRow> {
     let lossy = thompson.and_then(|video| video.lossy).zip(law.lossy);
     rows.push(ValidationRow::judged(
         "per-frame-loss",
-        format!("frames with a lost packet, Law over {}", THOMPSON.name),
+        format!("{place}: frames with a lost packet, Law over {}", THOMPSON.name),
         "",
         Some(2.0),
         lossy.and_then(|(rival, law)| (rival > 0.0).then(|| law / rival)),
@@ -106,7 +108,7 @@ fn rows(video: &dyn Fn(Layer) -> Video) -> Vec<ValidationRow> {
     let best = rivals.iter().filter_map(|(_, video)| video.bitrate_mbps).reduce(f64::max);
     rows.push(ValidationRow::judged(
         "frame-tail",
-        "bitrate of Law",
+        format!("{place}: bitrate of Law"),
         "Mb/s",
         best,
         law.bitrate_mbps,
@@ -117,7 +119,7 @@ fn rows(video: &dyn Fn(Layer) -> Video) -> Vec<ValidationRow> {
     let longest = |video: &Video| video.first_time.quantile(1.0);
     rows.push(ValidationRow::judged(
         "frame-tail",
-        "longest frame without retransmission, Law",
+        format!("{place}: longest frame without retransmission, Law"),
         "ms",
         Some(180.0),
         longest(&law),
@@ -127,7 +129,7 @@ fn rows(video: &dyn Fn(Layer) -> Video) -> Vec<ValidationRow> {
     ));
     rows.push(ValidationRow::judged(
         "frame-tail",
-        "longest frame without retransmission, least of the rivals",
+        format!("{place}: longest frame without retransmission, least of the rivals"),
         "ms",
         Some(300.0),
         rivals.iter().filter_map(|(_, rival)| longest(rival)).reduce(f64::min),
@@ -207,11 +209,11 @@ fn changes(video: &dyn Fn(Layer, Surroundings) -> Video) -> Grid {
 fn distribution(place: Surroundings, video: &dyn Fn(Layer, Surroundings) -> Video) -> Chart {
     let line = |layer: &Layer| Line::whole(layer.name, video(*layer, place).frames.tail());
     Chart {
-        kind: ChartKind::Tails(Tails {
-            samples: "frames".to_owned(),
-            lines: ALL.iter().map(line).collect(),
-        }),
-        caption: format!("Fig. 17a, {} surroundings: latency of frames until they can be decoded.", place.name()),
+        kind: ChartKind::Tails(Tails { samples: "frames".to_owned(), lines: ALL.iter().map(line).collect() }),
+        caption: format!(
+            "Fig. 17a, {} surroundings: latency of frames until they can be decoded.",
+            place.name()
+        ),
     }
 }
 

@@ -7,6 +7,7 @@ mod frames;
 mod measure;
 mod moment;
 mod naive;
+mod open;
 mod packets;
 mod parameters;
 mod setting;
@@ -27,6 +28,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
         Box::new(moment::Moment),
         Box::new(variants::Variants),
         Box::new(bulk::Bulk),
+        Box::new(open::Open),
     ]
 }
 

@@ -44,11 +44,7 @@ impl Study for Moment {
                 THOMPSON.name,
             ),
             tables: vec![table(&window, &[(LAW, law), (THOMPSON, rival)])],
-            charts: vec![
-                latencies(&window, law, rival),
-                rates(&window, law, rival),
-                states(&window, law),
-            ],
+            charts: vec![latencies(&window, law, rival), rates(&window, law, rival), states(&window, law)],
         };
         Part { rows: Vec::new(), chapter }
     }
@@ -144,7 +140,9 @@ fn rates(window: &Window, law: &Measured, rival: &Measured) -> Chart {
             lines: vec![line(LAW, law), line(THOMPSON, rival)],
             ..Lines::default()
         }),
-        caption: "Fig. 18a: the rate of each transmission, retransmissions included (MCS 0 to 7: 6.5 to 65 Mb/s).".to_owned(),
+        caption:
+            "Fig. 18a: the rate of each transmission, retransmissions included (MCS 0 to 7: 6.5 to 65 Mb/s)."
+                .to_owned(),
     }
 }
 

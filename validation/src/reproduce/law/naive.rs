@@ -24,8 +24,10 @@ const SPLIT: Layer = MINSTREL.over("10 + 10 + 10 ms", "preset = \"openwifi-split
 /// 30 ms for all of them.
 const ONE: Layer = MINSTREL.over("30 ms in all", "preset = \"openwifi-bound\"\nstreams = 1\n");
 /// openwifi's own depth of a hardware queue; the paper's figure is ath9k's, 8.
-const DEEP: Layer =
-    MINSTREL.over("Minstrel, 64 in hardware", "preset = \"openwifi\"\nstreams = 1\npath = { hardware-aggregates = 64 }\n");
+const DEEP: Layer = MINSTREL.over(
+    "Minstrel, 64 in hardware",
+    "preset = \"openwifi\"\nstreams = 1\npath = { hardware-aggregates = 64 }\n",
+);
 
 const LAYERS: [Layer; 7] = [MINSTREL, DEEP, A, B, SPLIT, ONE, LAW];
 
@@ -62,17 +64,15 @@ fn rows(digest: &dyn Fn(Layer) -> Digest) -> Vec<ValidationRow> {
         let (loss, usual) = (digest(layer).loss_rate()?, usual.loss_rate()?);
         (usual > 0.0).then(|| loss / usual)
     };
-    let row = |claim: &str, metric: &str, unit: &str, reference, measured: Option<f64>, tolerance, trend, note: &str| {
-        ValidationRow::judged(
-            claim,
-            metric,
-            unit,
-            Some(reference),
-            measured,
-            Some(tolerance),
-            trend,
-            note,
-        )
+    let row = |claim: &str,
+               metric: &str,
+               unit: &str,
+               reference,
+               measured: Option<f64>,
+               tolerance,
+               trend,
+               note: &str| {
+        ValidationRow::judged(claim, metric, unit, Some(reference), measured, Some(tolerance), trend, note)
     };
     let worse = |value: Option<f64>| value.is_some_and(|factor| factor > 1.0);
     let far_tail = |layer| digest(layer).quantile(0.9999);

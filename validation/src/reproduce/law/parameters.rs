@@ -23,7 +23,13 @@ impl Study for Parameters {
             ("PSDUs in hardware", "", 2.0, law.psdus_in_hardware.into(), "Sec. 3.3"),
             ("software retransmissions", "", 1.0, law.software_retransmissions.into(), "Sec. 3.3"),
             ("hardware tries in clean-up", "", 2.0, law.clean_up_tries.into(), "Sec. 3.4"),
-            ("software retransmissions in clean-up", "", 0.0, law.clean_up_retransmissions.into(), "Sec. 3.4"),
+            (
+                "software retransmissions in clean-up",
+                "",
+                0.0,
+                law.clean_up_retransmissions.into(),
+                "Sec. 3.4",
+            ),
             ("packets of a probe", "", 2.0, law.probe_packets.into(), "Sec. 3.4"),
             ("losses in a row before an extra retry", "", 3.0, law.extra_after_losses.into(), "Sec. 3.4"),
             (

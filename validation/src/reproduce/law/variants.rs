@@ -14,10 +14,7 @@ use crate::reproduce::{Part, Study, shown};
 pub(super) struct Variants;
 
 /// OpenWrt on an ath9k card with two antennas that cannot be switched off, 802.11n, 20 MHz.
-const OPENWRT: Layer = MINSTREL.over(
-    "OpenWrt, 2x2",
-    "preset = \"ath9k-fq\"\nstreams = 2\n",
-);
+const OPENWRT: Layer = MINSTREL.over("OpenWrt, 2x2", "preset = \"ath9k-fq\"\nstreams = 2\n");
 /// A commercial router with one stream and 802.11ac: MCS 8, A-MPDU, a firmware that schedules.
 const COMMERCIAL: Layer = MINSTREL.over("commercial", "preset = \"mac80211\"\nstreams = 1\n");
 const LAW_60: Layer = LAW.with_queue("Law, 60 ms", "{ kind = \"law\", limit-q = \"54 ms\" }");
@@ -32,7 +29,10 @@ const fn beside_udp(layer: Layer) -> Setting {
 
 /// One percent of additional loss, or none (Fig. 10).
 const fn with_loss(wire_loss: f64) -> Setting {
-    Setting { surroundings: Surroundings::Quiet, ..Setting::new(MINSTREL, Traffic::Video { streams: 1, wire_loss, keys: "" }) }
+    Setting {
+        surroundings: Surroundings::Quiet,
+        ..Setting::new(MINSTREL, Traffic::Video { streams: 1, wire_loss, keys: "" })
+    }
 }
 
 /// The commercial router as in Fig. 19: aligned by signal, and moved away until BBR gets what it gets under Law.
@@ -82,8 +82,10 @@ impl Study for Variants {
             let (goodput, target) = (goodput(commercial(*weaker)), target);
             goodput.zip(target).map_or(f64::MAX, |(goodput, target)| (goodput - target).abs())
         };
-        let aligned =
-            ALIGNED_DB.into_iter().min_by(|one, other| distance(one).total_cmp(&distance(other))).unwrap_or(0);
+        let aligned = ALIGNED_DB
+            .into_iter()
+            .min_by(|one, other| distance(one).total_cmp(&distance(other)))
+            .unwrap_or(0);
         let listed = [
             ("Law", video(LAW)),
             ("Law, bound 60 ms", video(LAW_60)),
@@ -119,18 +121,19 @@ fn rows(videos: &[(&str, Video)], rivals: &[Video]) -> Vec<ValidationRow> {
         video.frames.quantile(share)
     };
     let changed = |from: &str, to: &str, share| change(latency(from, share), latency(to, share));
-    let row = |claim: &str, metric: &str, unit: &str, reference, measured: Option<f64>, tolerance, note: &str| {
-        ValidationRow::judged(
-            claim,
-            metric,
-            unit,
-            Some(reference),
-            measured,
-            Some(tolerance),
-            measured.is_some_and(|change| change < 0.0),
-            note,
-        )
-    };
+    let row =
+        |claim: &str, metric: &str, unit: &str, reference, measured: Option<f64>, tolerance, note: &str| {
+            ValidationRow::judged(
+                claim,
+                metric,
+                unit,
+                Some(reference),
+                measured,
+                Some(tolerance),
+                measured.is_some_and(|change| change < 0.0),
+                note,
+            )
+        };
     let law = "Law";
     let mut rows = Vec::new();
     for (router, reference) in [
