@@ -1,5 +1,6 @@
 //! Law (NSDI 2026): every experiment of Secs. 2 to 4, its appendices, and what it leaves for later.
 
+mod beyond;
 mod breakdown;
 mod bulk;
 mod choose;
@@ -7,6 +8,7 @@ mod frames;
 mod measure;
 mod moment;
 mod naive;
+mod network;
 mod open;
 mod packets;
 mod parameters;
@@ -29,6 +31,10 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
         Box::new(variants::Variants),
         Box::new(bulk::Bulk),
         Box::new(open::Open),
+        Box::new(beyond::Aggregation),
+        Box::new(beyond::Stations),
+        Box::new(beyond::Together),
+        Box::new(beyond::Later),
     ]
 }
 

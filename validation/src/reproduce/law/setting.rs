@@ -52,6 +52,12 @@ impl Layer {
         Self { name, queue, ..self }
     }
 
+    /// `[access-point]` and `[scheme]`.
+    pub(super) fn sections(self) -> String {
+        let Self { queue, rate, access_point, .. } = self;
+        format!("[access-point]\n{access_point}[scheme]\nqueue = {queue}\nrate = {rate}\n")
+    }
+
     /// The same scheme over another access point.
     pub(super) const fn over(self, name: &'static str, access_point: &'static str) -> Self {
         Self { name, access_point, ..self }
@@ -107,6 +113,9 @@ const TX_POWER_DBM: i32 = 16;
 const CHANNEL: &str = "channel = { kind = \"log-distance\", distance = \"1 m\", fading = { kind = \"rician\", k = \"6 dB\", \
                        speed = \"1 m/s\" }, ";
 
+/// The same for small networks, where nobody comes and goes.
+pub(super) const SHORT_WARM_UP: Span = Span::from_secs(5);
+
 /// What goes to the laptop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Traffic {
@@ -128,10 +137,6 @@ pub(super) enum Traffic {
         /// How many.
         flows: u32,
     },
-    /// A download under CUBIC beside a stream of video (Sec. 5).
-    CubicBesideVideo,
-    /// Nothing but the download.
-    Cubic,
 }
 
 /// One stream of video.
@@ -186,7 +191,7 @@ impl Setting {
     /// What is measured is flow 0.
     pub(super) fn trial(&self, seed: u64) -> Trial {
         let Self { layer, surroundings, seconds, .. } = self;
-        let Layer { name, queue, rate, access_point } = layer;
+        let (name, sections) = (layer.name, layer.sections());
         let standard = match self.standard {
             Standard::Ht => "ht",
             Standard::Vht => "vht",
@@ -200,11 +205,7 @@ warm-up = "{WARM_UP}"
 standard = "{standard}"
 width = "20 MHz"
 tx-power = "{power} dBm"
-[access-point]
-{access_point}[scheme]
-queue = {queue}
-rate = {rate}
-[[station]]
+{sections}[[station]]
 name = "laptop"
 {channel}"#
         );
@@ -238,11 +239,6 @@ name = "laptop"
                 "tcp",
                 &format!("count = {flows}\nstagger = \"1 s\"\ncongestion = \"bbr\"\nwire = {{ {EDGE} }}"),
             ),
-            Traffic::CubicBesideVideo => {
-                flow("video", "rtc", &format!("wire = {{ {EDGE} }}"));
-                flow("bulk", "tcp", &format!("congestion = \"cubic\"\nwire = {{ {EDGE} }}"));
-            }
-            Traffic::Cubic => flow("bulk", "tcp", &format!("congestion = \"cubic\"\nwire = {{ {EDGE} }}")),
         }
         if self.competing {
             flow("competing", "cbr", &format!("rate = \"2 Mbit/s\"\n{UDP}"));
