@@ -7,7 +7,6 @@ use airbound_control::sender::SenderMetrics;
 use airbound_wifi::edca::Category;
 
 use crate::engine::{ACCESS_POINT, Simulation};
-use crate::link::AnyLink;
 
 /// A look at a run.
 #[derive(Debug, Clone)]
@@ -32,10 +31,7 @@ impl View {
             AnyQueue::Wqm(queue) => Some(queue.buffer_size(Category::Be).packets()),
             _ => None,
         };
-        let law = match link {
-            AnyLink::Law(law) => law.views().collect(),
-            AnyLink::Composed(_) => Vec::new(),
-        };
+        let law = link.law().map_or_else(Vec::new, |law| law.views().collect());
         Self { backlog: link.backlog(), buffer_size, law, senders: senders.collect() }
     }
 }

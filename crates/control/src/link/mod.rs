@@ -6,11 +6,13 @@ pub mod law;
 mod outstanding;
 mod rate_facts;
 mod session;
+mod standby;
 
 pub use airtime::{AirtimeEstimate, expected_airtime};
 pub use composed::{Composed, LinkConfig, LowerQueue};
 pub use law::{Law, LawConfig, LawCounts, LawState, LawView};
 pub use outstanding::Outstanding;
+pub use standby::Standby;
 
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
