@@ -1,7 +1,7 @@
 //! From a scenario to a simulation.
 
 use airbound_control::ConfigError;
-use airbound_control::link::{Composed, Law, LawConfig, Link, LinkConfig, LowerQueue};
+use airbound_control::link::{Composed, Law, LawConfig, Link, LinkConfig, LowerQueue, Standby};
 use airbound_control::payload::{FlowId, StationId};
 use airbound_control::queue::{
     AnyQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
@@ -280,14 +280,35 @@ impl Plan<'_> {
         if queue.is_law() {
             let wrong = |reason| BuildError::Slot { slot: "queue", reason };
             let config = queue.law_config().map_err(wrong)?;
+            let (classic, psdus) = (config.classic.clone(), usize::from(config.psdus_in_hardware));
             let order = self.inside(&config, queue, path, node)?;
-            let mut law = Law::new(config, path_config, order, default)
+            let mut law = Law::new(config, path_config.clone(), order, default)
                 .map_err(|error| BuildError::Slot { slot: "queue", reason: error.to_string() })?;
             for (station, capabilities) in peers {
                 law.set_capabilities(*station, capabilities)?;
             }
-            return Ok(AnyLink::Law(Box::new(law)));
+            if classic.is_empty() {
+                return Ok(AnyLink::Law(Box::new(law)));
+            }
+            // What a Linux access point has; the scheme's own rate control is Law.
+            let stock = Scheme::default();
+            let stock =
+                self.composed(node, (&stock.queue, &stock.rate), path, path_config, (default, peers))?;
+            return Ok(AnyLink::Standby(Box::new(Standby::new(law, stock, &classic, psdus))));
         }
+        let link = self.composed(node, (queue, rate), path, path_config, (default, peers))?;
+        Ok(AnyLink::Composed(Box::new(link)))
+    }
+
+    /// The link that a queue and a rate control make together.
+    fn composed(
+        &self,
+        node: StationId,
+        (queue, rate): (&scenario::Slot, &scenario::Slot),
+        path: &Path,
+        path_config: LinkConfig,
+        (default, peers): (&Capabilities, &[(StationId, Capabilities)]),
+    ) -> Result<ComposedLink, BuildError> {
         let config: RateConfig = slot_config(rate, "rate")?;
         let seed = seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0));
         let mut rate = config.build(default, seed)?;
@@ -295,7 +316,7 @@ impl Plan<'_> {
             rate.set_capabilities(*station, capabilities)?;
         }
         let queue = self.queue(queue, path, &config, node)?;
-        self.composed(queue, rate, path, path_config)
+        over_path(queue, rate, path, path_config)
     }
 
     fn neighbour(&self, node: StationId, network: &scenario::Neighbour) -> Result<Node, BuildError> {
@@ -309,7 +330,7 @@ impl Plan<'_> {
         let limit = Limits { packets: 2 * usize::from(network.ampdu_mpdus).max(1), ..Limits::default() };
         let queue = AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?);
         let config = self.link_config(&path, network.rate.format());
-        let link = self.composed(queue, rate, &path, config)?;
+        let link = AnyLink::Composed(Box::new(over_path(queue, rate, &path, config)?));
         Ok(self.node(node, link, &path, Feed::new(Wire::none())))
     }
 
@@ -391,36 +412,6 @@ impl Plan<'_> {
         Ok(inside.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
     }
 
-    /// A queue and a rate control over the layers of a path.
-    fn composed(
-        &self,
-        queue: AnyQueue<crate::packet::Packet>,
-        rate: AnyRate,
-        path: &Path,
-        config: LinkConfig,
-    ) -> Result<AnyLink, BuildError> {
-        // A lower queue without a limit of its own makes sense only below a scheme that bounds it by airtime.
-        let depth = match path.driver_queue {
-            None if queue.counts_below() => usize::MAX,
-            None => 0,
-            Some(packets) => packets as usize,
-        };
-        // The depth is what limits it.
-        let limit = Limits { packets: 1_000_000, bytes: None };
-        let lower = match path.driver_order {
-            _ if depth == 0 => None,
-            DriverOrder::OldestFirst => {
-                Some(AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?.below()))
-            }
-            DriverOrder::RoundRobin => {
-                Some(AnyQueue::RoundRobin(RoundRobin::new(RoundRobinConfig { limit })?.below()))
-            }
-        };
-        let lower = lower.map(|queue| LowerQueue { queue, depth });
-        let link: ComposedLink = Composed::new(queue, lower, rate, config);
-        Ok(AnyLink::Composed(Box::new(link)))
-    }
-
     /// How a path forms aggregates.
     fn link_config(&self, path: &Path, standard: Format) -> LinkConfig {
         let encryption = if self.scenario.air.encryption { mpdu::CCMP } else { ByteCount::ZERO };
@@ -450,12 +441,12 @@ impl Plan<'_> {
         let forming = match (&link, path.form) {
             _ if is_pipe => Forming::AtAccess,
             // Its hardware is its own: it says how many PSDUs wait there, and how often each is tried.
-            (AnyLink::Law(_), _) => Forming::Ahead(usize::MAX),
+            (AnyLink::Law(_) | AnyLink::Standby(_), _) => Forming::Ahead(usize::MAX),
             (AnyLink::Composed(_), Form::AtAccess) => Forming::AtAccess,
             (AnyLink::Composed(_), Form::Ahead) => Forming::Ahead(usize::from(path.hardware_aggregates)),
         };
         let hardware_tries = match &link {
-            AnyLink::Law(_) => u32::MAX,
+            AnyLink::Law(_) | AnyLink::Standby(_) => u32::MAX,
             AnyLink::Composed(_) => u32::from(path.hardware_tries),
         };
         Node {
@@ -475,6 +466,34 @@ impl Plan<'_> {
             draws: Stream::new(self.seed, Purpose::Reception, u64::from(node.0)),
         }
     }
+}
+
+/// A queue and a rate control over the layers of a path.
+fn over_path(
+    queue: AnyQueue<crate::packet::Packet>,
+    rate: AnyRate,
+    path: &Path,
+    config: LinkConfig,
+) -> Result<ComposedLink, BuildError> {
+    // A lower queue without a limit of its own makes sense only below a scheme that bounds it by airtime.
+    let depth = match path.driver_queue {
+        None if queue.counts_below() => usize::MAX,
+        None => 0,
+        Some(packets) => packets as usize,
+    };
+    // The depth is what limits it.
+    let limit = Limits { packets: 1_000_000, bytes: None };
+    let lower = match path.driver_order {
+        _ if depth == 0 => None,
+        DriverOrder::OldestFirst => {
+            Some(AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?.below()))
+        }
+        DriverOrder::RoundRobin => {
+            Some(AnyQueue::RoundRobin(RoundRobin::new(RoundRobinConfig { limit })?.below()))
+        }
+    };
+    let lower = lower.map(|queue| LowerQueue { queue, depth });
+    Ok(Composed::new(queue, lower, rate, config))
 }
 
 /// The number of a flow.

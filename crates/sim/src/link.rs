@@ -1,7 +1,7 @@
 //! The link of a simulated transmitter: any of them behind one type.
 
 use airbound_control::ConfigError;
-use airbound_control::link::{Composed, Grant, Law, Link, Returned, Room, TxReport};
+use airbound_control::link::{Composed, Grant, Law, Link, Returned, Room, Standby, TxReport};
 use airbound_control::payload::{Dropped, FlowId, StationId};
 use airbound_control::queue::{AnyQueue, Backlog, Demand};
 use airbound_control::rate::{AnyRate, LinkStats};
@@ -13,13 +13,18 @@ use crate::packet::Packet;
 /// A queue, perhaps a driver's queue below it, and a rate control.
 pub(crate) type ComposedLink = Composed<Packet, AnyQueue<Packet>, AnyQueue<Packet>, AnyRate>;
 
+/// Law over any queue.
+pub(crate) type LawLink = Law<Packet, AnyQueue<Packet>>;
+
 /// Any link. A branch on its kind costs less than a call through a table of functions.
 #[derive(Debug)]
 pub(crate) enum AnyLink {
     /// See [`Composed`].
     Composed(Box<ComposedLink>),
     /// See [`Law`].
-    Law(Box<Law<Packet, AnyQueue<Packet>>>),
+    Law(Box<LawLink>),
+    /// See [`Standby`].
+    Standby(Box<Standby<LawLink, ComposedLink>>),
 }
 
 /// Passes a call on to whichever link it is.
@@ -28,6 +33,7 @@ macro_rules! each {
         match $any {
             AnyLink::Composed($link) => $call,
             AnyLink::Law($link) => $call,
+            AnyLink::Standby($link) => $call,
         }
     };
 }
@@ -35,7 +41,20 @@ macro_rules! each {
 impl AnyLink {
     /// The queue of the scheme.
     pub(crate) const fn queue(&self) -> &AnyQueue<Packet> {
-        each!(self, link => link.queue())
+        match self {
+            Self::Composed(link) => link.queue(),
+            Self::Law(law) => law.queue(),
+            Self::Standby(both) => both.sensitive().queue(),
+        }
+    }
+
+    /// Law, where it decides over some traffic.
+    pub(crate) const fn law(&self) -> Option<&LawLink> {
+        match self {
+            Self::Composed(_) => None,
+            Self::Law(law) => Some(law),
+            Self::Standby(both) => Some(both.sensitive()),
+        }
     }
 }
 

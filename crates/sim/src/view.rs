@@ -8,7 +8,6 @@ use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::Category;
 
 use crate::engine::{ACCESS_POINT, Simulation};
-use crate::link::AnyLink;
 
 /// A look at a run.
 #[derive(Debug, Clone)]
@@ -48,10 +47,7 @@ impl View {
             AnyQueue::Wqm(queue) => Some(queue.buffer_size(Category::Be).packets()),
             _ => None,
         };
-        let law = match link {
-            AnyLink::Law(law) => law.views().collect(),
-            AnyLink::Composed(_) => Vec::new(),
-        };
+        let law = link.law().map_or_else(Vec::new, |law| law.views().collect());
         let videos = parts.sessions.iter().map(|session| {
             let sender = &session.sender;
             let view = VideoView {

@@ -112,6 +112,9 @@ fn deciders(standard: &'static str) -> BoxedStrategy<String> {
     // Law decides over both.
     let law = prop_oneof![
         Just("\"law\"".to_owned()),
+        Just("{ kind = \"law\", classic = [\"be\", \"bk\"] }".to_owned()),
+        one_of(&["fifo", "codel", "last-pq"])
+            .prop_map(|inside| format!("{{ kind = \"law\", inside = \"{inside}\" }}")),
         (1..60u32, 300..4000u32, 1..6u8).prop_map(|(q, h, psdus)| format!(
             "{{ kind = \"law\", limit-q = \"{q} ms\", limit-h = \"{h} us\", overhead = \"100 us\", psdus-in-hardware = {psdus} }}"
         )),

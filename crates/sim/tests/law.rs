@@ -21,9 +21,10 @@ fn home(law: &str, standard: &str, mpdus: u16, channel: &str, rest: &str) -> Str
 }
 
 fn worlds() -> impl Strategy<Value = (String, Span)> {
-    let law = (2..50u64, 500..4000u64, 2..4u8).prop_map(|(q, h, psdus)| {
+    let inside = prop::sample::select(vec!["fifo", "codel", "linux", "last-pq", "round-robin"]);
+    let law = (2..50u64, 500..4000u64, 2..4u8, inside).prop_map(|(q, h, psdus, inside)| {
         let text = format!(
-            "{{ kind = \"law\", limit-q = \"{q} ms\", limit-h = \"{h} us\", psdus-in-hardware = {psdus} }}"
+            "{{ kind = \"law\", limit-q = \"{q} ms\", limit-h = \"{h} us\", psdus-in-hardware = {psdus}, inside = \"{inside}\" }}"
         );
         (text, Span::from_millis(q) + Span::from_micros(h) * u64::from(psdus))
     });
@@ -151,6 +152,8 @@ fn law_fills_two_slots() {
     // The parameters of the scenario stay; another queue brings a rate control of its own.
     assert_eq!(law.with_name("law").unwrap(), law);
     assert_eq!(law.with_name("linux").unwrap().to_string(), "linux+minstrel-ht+cubic");
+    let both = default.with_name("law-last-pq").unwrap();
+    assert_eq!((both.to_string(), both.queue.kind()), ("law-last-pq+law+cubic".to_owned(), "law"));
     assert_eq!(scheme("[scheme]\nrate = \"law\"\n").unwrap().to_string(), "law+law+cubic");
 }
 
@@ -184,4 +187,47 @@ fn a_station_and_a_relay_can_have_laws_link() {
     let outcome = simulate::run(text);
     simulate::assert_within(simulate::flow(&outcome, "down").goodput_mbps, 8.0, 0.05, "down");
     simulate::assert_within(simulate::flow(&outcome, "up").goodput_mbps, 4.0, 0.05, "up");
+}
+
+/// A good station and a bad one with the same load, and 6 Mbit/s for each.
+fn unequal(inside: &str) -> f64 {
+    let queue = format!("{{ kind = \"law\", inside = \"{inside}\" }}");
+    let flow = |name: &str, station: &str, mbps: u32| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\nkind = \"cbr\"\nstation = \"{station}\"\nrate = \"{mbps} Mbit/s\"\n"
+        )
+    };
+    let flows = flow("bad", "a", 12) + &flow("good", "b", 12);
+    let text = home(&queue, "ht", 1, "{ kind = \"fixed\", snr = \"6 dB\" }", &flows);
+    simulate::flow(&simulate::run(&text), "good").loss_rate.unwrap()
+}
+
+#[test]
+fn a_good_station_does_not_wait_behind_a_bad_one() {
+    let (one_queue, airtime) = (unequal("fifo"), unequal("fq-codel-airtime"));
+    assert!(one_queue > 0.1 && airtime < 0.01, "{one_queue} {airtime}");
+}
+
+/// Goodput of a download beside a video, and the 99th percentile of the video's latency.
+fn beside_video(queue: &str) -> (f64, f64) {
+    let text = home(
+        queue,
+        "ht",
+        32,
+        "{ kind = \"fixed\", snr = \"22 dB\" }",
+        "[[flow]]\nname = \"video\"\nkind = \"cbr\"\nstation = \"a\"\nrate = \"8 Mbit/s\"\ncategory = \"vi\"\n\
+         [[flow]]\nname = \"download\"\nkind = \"tcp\"\nstation = \"b\"\n",
+    )
+    .replace("600 ms", "3 s");
+    let outcome = simulate::run(&text);
+    let latency = simulate::flow(&outcome, "video").latency_ms.p99.unwrap();
+    (simulate::flow(&outcome, "download").goodput_mbps, latency)
+}
+
+#[test]
+fn a_download_can_go_the_classic_way_beside_laws_video() {
+    let (stock, _) = beside_video("\"linux\"");
+    let (classic, latency) = beside_video("{ kind = \"law\", classic = [\"be\", \"bk\"] }");
+    assert!(classic > 0.9 * stock, "{classic} of {stock} Mbit/s");
+    assert!(latency < LawConfig::default().bound().as_millis_f64(), "{latency} ms");
 }

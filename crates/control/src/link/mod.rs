@@ -8,6 +8,7 @@ mod limits;
 mod outstanding;
 mod rate_facts;
 mod session;
+mod standby;
 
 pub use airtime::{AirtimeEstimate, expected_airtime};
 pub use composed::{Composed, LowerQueue};
@@ -15,6 +16,7 @@ pub use config::LinkConfig;
 pub use law::{Law, LawConfig, LawCounts, LawState, LawView};
 pub use limits::TimeLimits;
 pub use outstanding::Outstanding;
+pub use standby::Standby;
 
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;

@@ -1,6 +1,7 @@
 //! What Law can be told, with a field for each point that the paper leaves open.
 
 use airbound_units::Span;
+use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::inside::Inside;
@@ -96,7 +97,11 @@ pub struct LawConfig {
     /// Which of a station's rates are on the ladder.
     pub ladder: Ladder,
 
-    /// The queue that decides the order. Default `fifo`, the paper's.
+    /// Access categories, such as `["be", "bk"]`, that go the classic way instead: Linux's queue and Minstrel-HT, beside Law
+    /// as a standby module ([`crate::link::Standby`], appendix A). Both share the PSDUs of the hardware. Default none.
+    pub classic: Vec<Category>,
+    /// The queue that decides the order. Default `fq-codel-airtime`, so that a good station does not wait behind a bad one; the
+    /// paper, which has one receiver, has `fifo`.
     pub inside: Inside,
 }
 
@@ -230,6 +235,7 @@ impl Default for LawConfig {
             success_share: 0.5,
             first_rate: FirstRate::default(),
             ladder: Ladder::default(),
+            classic: Vec::new(),
             inside: Inside::default(),
         }
     }

@@ -30,6 +30,8 @@ mod ladder;
 mod probe;
 mod returns;
 mod stations;
+#[cfg(test)]
+mod tests;
 mod view;
 
 pub use config::{
