@@ -38,7 +38,7 @@ struct Setup {
 
 /// None, or up to 25 ms.
 fn limit(choice: u8) -> Option<Span> {
-    (choice % 4 != 0).then(|| Span::from_micros(u64::from(choice) * 100))
+    (!choice.is_multiple_of(4)).then(|| Span::from_micros(u64::from(choice) * 100))
 }
 
 impl Setup {
@@ -48,7 +48,7 @@ impl Setup {
             block_ack: self.block_ack,
             chain_steps: self.steps % 6,
             max_grants: 255,
-            max_tries: (self.tries % 3 != 0).then(|| u16::from(self.tries)),
+            max_tries: (!self.tries.is_multiple_of(3)).then(|| u16::from(self.tries)),
             limits: TimeLimits { queue, driver, hardware, total },
             ..LinkConfig::default()
         }

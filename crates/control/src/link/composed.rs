@@ -163,7 +163,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         dropped: &mut Vec<Dropped<P>>,
     ) {
         let limits = self.config.limits;
-        while limits != TimeLimits::NONE {
+        if limits == TimeLimits::NONE {
+            return;
+        }
+        loop {
             let session = &mut self.station(station).sessions[category.index()];
             let expired = |mpdu: &Mpdu<P>| limits.outlived_below(now, mpdu, mpdu.packet.enqueued());
             if !session.first_retry().is_some_and(expired) {

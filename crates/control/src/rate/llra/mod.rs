@@ -1,8 +1,9 @@
 //! LLRA, latency-aware rate adaptation: the rate whose slow frames are fastest, not the one with the largest throughput.
 //!
-//! Li, Tu, Peng, Lu, Wang and Chandra, "Latency-aware rate adaptation in 802.11n home networks", INFOCOM 2015. The text of the paper was
+//! Li, Peng, Lu, Wang and Chandra, "Latency-aware rate adaptation in 802.11n home networks", INFOCOM 2015. The text of the paper was
 //! not at hand: what follows is built from its abstract (rate control, frame aggregation scheduling, and software and hardware
-//! retransmissions are designed together so that the *tail* of the delay becomes short) and from an outline of its rule (the α
+//! retransmissions are designed together so that the *tail* of the delay becomes short) and from an unfinished student implementation
+//! for ns-3 (Kemanth/Implementation-of-Latency-Aware-Rate-Adaptation-for-802.11n-in-NS-3, which is no authority: the α
 //! percentile of the number of retransmissions over the last 100 frames; a probe only where that percentile is above zero). All
 //! the rest are choices made here:
 //!
