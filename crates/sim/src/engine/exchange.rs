@@ -63,8 +63,7 @@ impl Simulation {
         });
         let success = one.acknowledged.count() > 0;
         let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
-        let expired =
-            first.is_expired(self.now) || first.grant.give_up_at.is_some_and(|at| self.now >= at);
+        let expired = first.is_expired(self.now) || first.grant.give_up_at.is_some_and(|at| self.now >= at);
         let edcaf = edcaf_of(node, category);
         if success {
             self.parts.edcafs[edcaf].on_success();

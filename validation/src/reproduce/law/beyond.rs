@@ -168,7 +168,7 @@ impl Stations {
                 ("Law, one fifo", network(LAW.with_queue("fifo", "{ kind = \"law\", inside = \"fifo\" }"))),
                 (
                     "Law, airtime deficits",
-                    network(LAW.with_queue("airtime", "{ kind = \"law\", inside = \"linux\" }")),
+                    network(LAW.with_queue("airtime", "{ kind = \"law\", inside = \"fq-codel-airtime\" }")),
                 ),
                 ("Minstrel, three layers", network(MINSTREL)),
             ],

@@ -14,12 +14,12 @@ pub(super) struct Choose;
 
 /// Limits on the driver queue, and the bounds that they make.
 const LIMITS: [(f64, Layer); 6] = [
-    (16.0, LAW.with_queue("16 ms", "{ kind = \"law\", limit-q = \"10 ms\" }")),
-    (26.0, LAW.with_queue("26 ms", "{ kind = \"law\", limit-q = \"20 ms\" }")),
+    (16.0, LAW.with_queue("16 ms", "{ kind = \"law\", inside = \"fifo\", limit-q = \"10 ms\" }")),
+    (26.0, LAW.with_queue("26 ms", "{ kind = \"law\", inside = \"fifo\", limit-q = \"20 ms\" }")),
     (46.0, LAW),
-    (60.0, LAW.with_queue("60 ms", "{ kind = \"law\", limit-q = \"54 ms\" }")),
-    (86.0, LAW.with_queue("86 ms", "{ kind = \"law\", limit-q = \"80 ms\" }")),
-    (166.0, LAW.with_queue("166 ms", "{ kind = \"law\", limit-q = \"160 ms\" }")),
+    (60.0, LAW.with_queue("60 ms", "{ kind = \"law\", inside = \"fifo\", limit-q = \"54 ms\" }")),
+    (86.0, LAW.with_queue("86 ms", "{ kind = \"law\", inside = \"fifo\", limit-q = \"80 ms\" }")),
+    (166.0, LAW.with_queue("166 ms", "{ kind = \"law\", inside = \"fifo\", limit-q = \"160 ms\" }")),
 ];
 
 /// Shares of packets that shall keep the bound, in percent; the paper wants to lose less than 1 %.

@@ -15,7 +15,7 @@ const SECONDS: u64 = 300;
 
 macro_rules! choices {
     ($($point:literal: $text:literal),* $(,)?) => {
-        [$(($point, LAW.with_queue($text, concat!("{ kind = \"law\", ", $text, " }")))),*]
+        [$(($point, LAW.with_queue($text, concat!("{ kind = \"law\", inside = \"fifo\", ", $text, " }")))),*]
     };
 }
 

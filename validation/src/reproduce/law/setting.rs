@@ -22,9 +22,13 @@ const fn rival(name: &'static str, rate: &'static str) -> Layer {
     Layer { name, queue: "\"linux\"", rate, access_point: OPENWIFI }
 }
 
-/// Law over hardware that holds two PSDUs.
-pub(super) const LAW: Layer =
-    Layer { name: "Law", queue: "\"law\"", rate: "\"law\"", access_point: OPENWIFI };
+/// Law as in the paper, with one queue for all; our default orders it by flows and airtime.
+pub(super) const LAW: Layer = Layer {
+    name: "Law",
+    queue: "{ kind = \"law\", inside = \"fifo\" }",
+    rate: "\"law\"",
+    access_point: OPENWIFI,
+};
 /// Linux's own rate control over three layers of queues.
 pub(super) const MINSTREL: Layer = rival("Minstrel", "\"minstrel-ht\"");
 /// Latency-aware rate adaptation over the same layers.

@@ -17,7 +17,8 @@ pub(super) struct Variants;
 const OPENWRT: Layer = MINSTREL.over("OpenWrt, 2x2", "preset = \"ath9k-fq\"\nstreams = 2\n");
 /// A commercial router with one stream and 802.11ac: MCS 8, A-MPDU, a firmware that schedules.
 const COMMERCIAL: Layer = MINSTREL.over("commercial", "preset = \"mac80211\"\nstreams = 1\n");
-const LAW_60: Layer = LAW.with_queue("Law, 60 ms", "{ kind = \"law\", limit-q = \"54 ms\" }");
+const LAW_60: Layer =
+    LAW.with_queue("Law, 60 ms", "{ kind = \"law\", inside = \"fifo\", limit-q = \"54 ms\" }");
 
 const fn video(layer: Layer) -> Setting {
     Setting::new(layer, VIDEO)

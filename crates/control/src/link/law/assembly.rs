@@ -203,6 +203,15 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         limit: Span,
     ) -> Grant<P> {
         let (aggregated, psdu) = (mpdus.len() > 1, self.psdu_of(&mpdus, &series));
-        Grant { station, category, mpdus, psdu, aggregated, series, give_up_after: Some(limit), give_up_at: None }
+        Grant {
+            station,
+            category,
+            mpdus,
+            psdu,
+            aggregated,
+            series,
+            give_up_after: Some(limit),
+            give_up_at: None,
+        }
     }
 }
