@@ -154,10 +154,10 @@ const UNEQUAL: [Station; 4] = [
     Station { name: "bad", snr_db: 6 },
 ];
 const TO_EACH: [Flow; 4] = [
-    Flow::Udp { name: "to good", station: "good", mbps: 3.0, demand: None },
-    Flow::Udp { name: "to fair", station: "fair", mbps: 3.0, demand: None },
-    Flow::Udp { name: "to poor", station: "poor", mbps: 3.0, demand: None },
-    Flow::Udp { name: "to bad", station: "bad", mbps: 3.0, demand: None },
+    Flow::Udp { name: "to-good", station: "good", mbps: 3.0, demand: None },
+    Flow::Udp { name: "to-fair", station: "fair", mbps: 3.0, demand: None },
+    Flow::Udp { name: "to-poor", station: "poor", mbps: 3.0, demand: None },
+    Flow::Udp { name: "to-bad", station: "bad", mbps: 3.0, demand: None },
 ];
 
 impl Stations {
