@@ -24,6 +24,25 @@ fn known(paper: &str) -> &'static [&'static str] {
             "multi-flow-no-aggregation",
             "parking-lot-goodput",
         ],
+        "law" => &[
+            "packet-tail",
+            "packet-loss",
+            "consecutive-loss",
+            "frame-tail",
+            "per-frame-loss",
+            "stronger-routers",
+            "bound-60-vs-46",
+            "competing-2mbps",
+            "bbr",
+            "fairness",
+            "naive-a",
+            "naive-b",
+            "fec-copes",
+            "parameters",
+            "breakdown",
+            "one-limit-beats-three",
+            "choose-bound",
+        ],
         _ => &[
             "vr-alone-p95",
             "fig1-congested",
@@ -85,6 +104,11 @@ fn wqm_is_done_again() {
 #[test]
 fn last_pq_is_done_again() {
     reproduces("last-pq");
+}
+
+#[test]
+fn law_is_done_again() {
+    reproduces("law");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::inside::Inside;
 use crate::error::ConfigError;
 use crate::payload::PlainPacket;
+use crate::queue::{FifoConfig, QueueConfig};
 
 /// Configuration of [`super::Law`]. Defaults are the paper's; where it gives none (open points 1 to 14 of
 /// `docs/law.md`), the default is stated with its reason.
@@ -242,6 +243,12 @@ impl Default for LawConfig {
 }
 
 impl LawConfig {
+    /// The paper's link: one queue for all, first in, first out.
+    #[must_use]
+    pub fn paper() -> Self {
+        Self { inside: Inside(QueueConfig::Fifo(FifoConfig::default())), ..Self::default() }
+    }
+
     /// Checks every value.
     ///
     /// # Errors
