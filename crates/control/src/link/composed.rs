@@ -404,7 +404,17 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let limits = self.config.limits;
         let deadline = |mpdu: &Mpdu<P>| limits.deadline(now, mpdu, mpdu.packet.enqueued());
         let give_up_at = mpdus.iter().filter_map(deadline).min();
-        Some(Grant { station, category, mpdus, psdu, aggregated, series, give_up_after, give_up_at })
+        Some(Grant {
+            station,
+            category,
+            alternate: false,
+            mpdus,
+            psdu,
+            aggregated,
+            series,
+            give_up_after,
+            give_up_at,
+        })
     }
 
     /// Why an MPDU that came back is not sent again, if it is not.

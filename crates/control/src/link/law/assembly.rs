@@ -206,6 +206,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         Grant {
             station,
             category,
+            alternate: false,
             mpdus,
             psdu,
             aggregated,
