@@ -527,6 +527,11 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         self.upper.set_demand(now, flow, demand)
     }
 
+    fn window_start(&self, station: StationId, category: Category) -> u64 {
+        let session = self.stations.get(station.index()).map(|peer| &peer.sessions[category.index()]);
+        session.map_or(u64::MAX, Session::window_start)
+    }
+
     fn has_backlog(&self, category: Category) -> bool {
         self.kept[category.index()].packets > 0
             || self.lower.as_ref().is_some_and(|lower| lower.queue.has_backlog(category))

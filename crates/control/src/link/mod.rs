@@ -206,6 +206,12 @@ pub trait Link<P: Payload> {
         Ok(())
     }
 
+    /// The lowest sequence number of a station and category that is not settled: what is below it was delivered, or given up and the
+    /// receiver told. [`u64::MAX`] if nothing was ever handed down.
+    fn window_start(&self, _station: StationId, _category: Category) -> u64 {
+        u64::MAX
+    }
+
     /// Whether a report may make room for another category than its own, so that all have to be asked again.
     fn limits_all_categories(&self) -> bool {
         false

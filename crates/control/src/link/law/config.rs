@@ -1,9 +1,9 @@
 //! What Law can be told, with a field for each point that the paper leaves open.
 
 use airbound_units::Span;
-use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
+use super::classic::Classic;
 use super::inside::Inside;
 use crate::error::ConfigError;
 use crate::payload::PlainPacket;
@@ -97,9 +97,9 @@ pub struct LawConfig {
     /// Which of a station's rates are on the ladder.
     pub ladder: Ladder,
 
-    /// Access categories, such as `["be", "bk"]`, that go the classic way instead: Linux's queue and Minstrel-HT, beside Law
-    /// as a standby module ([`crate::link::Standby`], appendix A). Both share the PSDUs of the hardware. Default none.
-    pub classic: Vec<Category>,
+    /// What goes the classic way instead, beside Law as a standby module: access categories, or `"auto"`, bulk transfers. Both share
+    /// the PSDUs of the hardware. Default none.
+    pub classic: Classic,
     /// The queue that decides the order. Default `fq-codel-airtime`, so that a good station does not wait behind a bad one; the
     /// paper, which has one receiver, has `fifo`.
     pub inside: Inside,
@@ -235,7 +235,7 @@ impl Default for LawConfig {
             success_share: 0.5,
             first_rate: FirstRate::default(),
             ladder: Ladder::default(),
-            classic: Vec::new(),
+            classic: Classic::default(),
             inside: Inside::default(),
         }
     }
@@ -273,7 +273,13 @@ impl LawConfig {
         share("weight-all", self.weight_all)?;
         share("weight-rate", self.weight_rate)?;
         share("success-share", self.success_share)?;
+        self.classic.check()?;
         self.inside.0.build::<PlainPacket>(0).map(|_| ())
+    }
+
+    /// The longest PPDU of which `tries` fit in Limit_h (open point 13).
+    pub(in crate::link) fn longest_ppdu(&self, tries: u8) -> Span {
+        self.limit_h.saturating_sub(self.overhead) / u64::from(tries.max(1))
     }
 
     /// The latency within the link that no delivered packet exceeds by more than one frame exchange (Sec. 3.3): Limit_q + 2
