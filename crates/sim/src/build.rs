@@ -291,8 +291,8 @@ impl Plan<'_> {
             }
             // What a Linux access point has; the scheme's own rate control is Law.
             let stock = Scheme::default();
-            let stock =
-                self.composed(node, (&stock.queue, &stock.rate), path, path_config, (default, peers))?;
+            let beside = law.config().path_beside(path_config);
+            let stock = self.composed(node, (&stock.queue, &stock.rate), path, beside, (default, peers))?;
             return Ok(AnyLink::Standby(Box::new(Standby::new(law, stock)?)));
         }
         let link = self.composed(node, (queue, rate), path, path_config, (default, peers))?;

@@ -9,7 +9,7 @@
 //!             elephant without rhythm            stands in the queue
 //!  watched ─────────────────────────────▶ tried ─────────────────────▶ bulk
 //!     ▲                                     │                            │
-//!     └──────── pause: 30 s, 60 s, … ◀──────┴── time is up, a rhythm, ◀──┘ queue empties,
+//!     └────────── pause: 30 s, 60 s, … ◀────┴── time is up, a rhythm, ◀──┘ the queue empties,
 //!                                               losses without end        losses without end
 //! ```
 //!
@@ -201,7 +201,8 @@ impl Flow {
                 self.becomes(Verdict::Bulk, now);
             }
             Verdict::Tried if has_rhythm || loses || age >= config.trial => self.rest(now, config),
-            Verdict::Bulk if loses || has_rhythm => self.rest(now, config),
+            // One that stands in the queue for seconds is clocked by it; what looks like a rhythm then is chance.
+            Verdict::Bulk if loses => self.rest(now, config),
             Verdict::Bulk if standing <= config.lost_at => self.becomes(Verdict::Watched, now),
             Verdict::Tried | Verdict::Bulk => {}
         }

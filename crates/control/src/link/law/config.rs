@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::classic::Classic;
 use super::inside::Inside;
 use crate::error::ConfigError;
+use crate::link::LinkConfig;
 use crate::payload::PlainPacket;
 
 /// Configuration of [`super::Law`]. Defaults are the paper's; where it gives none (open points 1 to 14 of
@@ -282,6 +283,22 @@ impl LawConfig {
         self.limit_h.saturating_sub(self.overhead) / u64::from(tries.max(1))
     }
 
+    /// How a link that shares categories with Law ([`Classic::Bulk`]) repeats what the stock one of `path` would repeat.
+    ///
+    /// A PSDU that goes back after Limit_h begins again with the least contention window, so that 31 tries, which last 100 ms while the
+    /// window grows, are over within a short fade. What counts is therefore time: as many grants as Limit_h fits into the 100 ms
+    /// for which a receiver waits for a missing packet (mac80211: `HT_RX_REORDER_BUF_TIMEOUT`).
+    #[must_use]
+    pub fn path_beside(&self, path: LinkConfig) -> LinkConfig {
+        match self.classic {
+            Classic::Categories(_) => path,
+            Classic::Bulk(_) => {
+                let grants = (RECEIVER_WAITS.div_floor(self.limit_h) + 1).min(u64::from(u8::MAX)) as u8;
+                LinkConfig { max_tries: None, max_grants: path.max_grants.max(grants), ..path }
+            }
+        }
+    }
+
     /// The latency within the link that no delivered packet exceeds by more than one frame exchange (Sec. 3.3): Limit_q + 2
     /// Limit_h with two PSDUs in the hardware.
     #[must_use]
@@ -289,6 +306,9 @@ impl LawConfig {
         self.limit_q + self.limit_h * u64::from(self.psdus_in_hardware)
     }
 }
+
+/// How long mac80211 waits for a missing MPDU.
+const RECEIVER_WAITS: Span = Span::from_millis(100);
 
 /// The retry field of the prototype's card has four bits.
 const MOST_TRIES: u32 = 15;
