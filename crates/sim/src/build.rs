@@ -280,21 +280,20 @@ impl Plan<'_> {
         if queue.is_law() {
             let wrong = |reason| BuildError::Slot { slot: "queue", reason };
             let config = queue.law_config().map_err(wrong)?;
-            let (classic, psdus) = (config.classic.clone(), usize::from(config.psdus_in_hardware));
             let order = self.inside(&config, queue, path, node)?;
             let mut law = Law::new(config, path_config.clone(), order, default)
                 .map_err(|error| BuildError::Slot { slot: "queue", reason: error.to_string() })?;
             for (station, capabilities) in peers {
                 law.set_capabilities(*station, capabilities)?;
             }
-            if classic.is_empty() {
+            if law.config().classic.is_nothing() {
                 return Ok(AnyLink::Law(Box::new(law)));
             }
             // What a Linux access point has; the scheme's own rate control is Law.
             let stock = Scheme::default();
-            let stock =
-                self.composed(node, (&stock.queue, &stock.rate), path, path_config, (default, peers))?;
-            return Ok(AnyLink::Standby(Box::new(Standby::new(law, stock, &classic, psdus))));
+            let beside = law.config().path_beside(path_config);
+            let stock = self.composed(node, (&stock.queue, &stock.rate), path, beside, (default, peers))?;
+            return Ok(AnyLink::Standby(Box::new(Standby::new(law, stock)?)));
         }
         let link = self.composed(node, (queue, rate), path, path_config, (default, peers))?;
         Ok(AnyLink::Composed(Box::new(link)))
