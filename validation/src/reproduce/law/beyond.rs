@@ -259,7 +259,7 @@ const LAPTOP: [Station; 1] = [Station { name: "laptop", snr_db: 24 }];
 impl Later {
     fn comparison() -> Comparison {
         let network = |layer, flows| Network { layer, stations: &LAPTOP, flows, seconds: 60 };
-        let classic = LAW.with_queue("classic", "{ kind = \"law\", classic = [\"be\"] }");
+        let classic = LAW.with_queue("classic", "{ kind = \"law\", classic = \"auto\" }");
         let codel = LAW.with_queue("codel", "{ kind = \"law\", inside = \"codel\" }");
         Comparison {
             networks: vec![
