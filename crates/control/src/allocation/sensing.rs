@@ -145,6 +145,8 @@ impl FrameSensor {
         if let Some(open) = &mut self.open {
             open.received += 1;
             open.retransmitted += u32::from(!is_new);
+            // What is missing in front of a frame is taken to have been sent in it, not at the end of the one before.
+            open.highest = self.next.unwrap_or(0);
         }
         self.slot.packets = self.slot.packets.saturating_add(1);
         self.slot.payload += packet.payload;
@@ -186,8 +188,7 @@ impl FrameSensor {
 
     /// Ends the open frame, and returns the oldest one if that is settled.
     fn close(&mut self) -> Option<Frame> {
-        let mut frame = self.open.take()?;
-        frame.highest = self.next.unwrap_or(0);
+        let frame = self.open.take()?;
         let slot = &mut self.slot;
         if frame.is_repeat() {
             slot.repeats = slot.repeats.saturating_add(1);
