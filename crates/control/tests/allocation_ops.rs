@@ -166,7 +166,7 @@ proptest! {
             for sequence in frame {
                 draw += 1;
                 // What is lost at a frame's end, or lost again, cannot be told from what was not sent.
-                if sequence >= repeated && sequence != last && losses[draw % losses.len()] < rate {
+                if number > 0 && sequence >= repeated && sequence != last && losses[draw % losses.len()] < rate {
                     pending.push(sequence);
                     continue;
                 }
