@@ -115,14 +115,17 @@ impl Run {
         let events = self.simulation.processed();
         let meters = self.simulation.parts.meters;
         let figures = meters.figures(&self.info.stations);
-        let has_tcp = figures.flows.iter().any(|flow| flow.kind.starts_with("tcp") || flow.kind == "vr");
+        let has_sender = figures
+            .flows
+            .iter()
+            .any(|flow| flow.kind.starts_with("tcp") || flow.kind == "vr" || flow.kind == "paced");
         let summary = Summary {
             airbound: env!("CARGO_PKG_VERSION").to_owned(),
             scenario: self.info.scenario.clone(),
             scheme: airbound_record::Scheme {
                 queue: self.scheme.queue.name().to_owned(),
                 rate: self.scheme.rate.kind().to_owned(),
-                sender: has_tcp.then(|| self.scheme.sender.kind().to_owned()),
+                sender: has_sender.then(|| self.scheme.sender.kind().to_owned()),
                 session: None,
             },
             seed: self.info.seed,

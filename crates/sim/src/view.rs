@@ -1,5 +1,6 @@
 //! What can be seen of a run under way, for time series that no record keeps.
 
+use airbound_control::allocation::Allocation;
 use airbound_control::link::Link;
 use airbound_control::payload::FlowId;
 use airbound_control::queue::{AnyQueue, Backlog};
@@ -17,6 +18,8 @@ pub struct View {
     pub buffer_size: Option<usize>,
     /// TCP senders, by the flow whose data they send.
     pub senders: Vec<(FlowId, SenderMetrics)>,
+    /// What the rate allocator has decided, by station; empty without one.
+    pub allocations: Vec<Allocation>,
 }
 
 impl View {
@@ -29,6 +32,12 @@ impl View {
             AnyQueue::Wqm(queue) => Some(queue.buffer_size(Category::Be).packets()),
             _ => None,
         };
-        Self { backlog: link.backlog(), buffer_size, senders: senders.collect() }
+        let proxy = parts.proxy.iter().flat_map(|proxy| proxy.allocator.allocations());
+        Self {
+            backlog: link.backlog(),
+            buffer_size,
+            senders: senders.collect(),
+            allocations: proxy.collect(),
+        }
     }
 }

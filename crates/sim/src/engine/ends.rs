@@ -62,7 +62,8 @@ impl Simulation {
     /// What a packet does where it arrives.
     fn at_destination(&mut self, ends: Ends, packet: &Packet, now: Instant) {
         match ends {
-            Ends::Datagrams => {}
+            Ends::Datagrams | Ends::Allocated(_) => {}
+            Ends::Reports(number) => self.on_report_packet(number, packet),
             Ends::Data(number) => {
                 let length = packet.size().as_u64().saturating_sub(SEGMENT_HEADERS) as u32;
                 let connection = &mut self.parts.connections[number];
@@ -142,7 +143,7 @@ impl Simulation {
     }
 
     /// Sends a packet of a flow from the end where the flow begins.
-    fn send(&mut self, flow: FlowId, number: u64, kind: Kind, tag: u64, size: ByteCount) {
+    pub(super) fn send(&mut self, flow: FlowId, number: u64, kind: Kind, tag: u64, size: ByteCount) {
         let details = &self.parts.flows[flow.0 as usize];
         let (node, category) = (details.begins_at(), details.category);
         let header = Header { flow, to: self.parts.tree.next_hop(node, details), category };
@@ -251,10 +252,14 @@ impl Simulation {
 
     /// A packet is gone for good: what it refers to is freed.
     pub(super) fn forget(&mut self, packet: &Packet) {
-        if packet.kind == Kind::Acknowledgement
-            && let Ends::Acknowledgements(number) = self.parts.flows[packet.flow.0 as usize].ends
-        {
-            self.parts.connections[number].in_flight.take(packet.number);
+        match self.parts.flows[packet.flow.0 as usize].ends {
+            Ends::Acknowledgements(number) => {
+                self.parts.connections[number].in_flight.take(packet.number);
+            }
+            Ends::Reports(number) => {
+                self.parts.allocated[number].take(packet.number);
+            }
+            Ends::Datagrams | Ends::Data(_) | Ends::Allocated(_) => {}
         }
     }
 }

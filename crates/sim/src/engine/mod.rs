@@ -10,6 +10,7 @@ mod ends;
 mod exchange;
 mod hearing;
 mod intake;
+mod proxy;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -28,6 +29,7 @@ pub(crate) use hearing::Hearing;
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Course, Phy};
 use crate::air::reorder::Reorder;
+use crate::flow::allocation::{Allocated, Proxy, ProxyEvent};
 use crate::flow::feed::Feed;
 use crate::flow::tcp::{Connection, Side};
 use crate::flow::{Direction, Flow};
@@ -142,6 +144,8 @@ pub(crate) enum Event {
     TcpTimer(usize, Side),
     /// An application wants to write.
     Application(usize),
+    /// Something at the proxy, or at a sensor that reports to it.
+    Proxy(ProxyEvent),
     /// The access point's beacon is due.
     Beacon,
     /// A burst of interference begins or ends.
@@ -227,6 +231,9 @@ pub(crate) struct Parts {
     pub(crate) beacons: Option<Beacons>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) connections: Vec<Connection>,
+    pub(crate) allocated: Vec<Allocated>,
+    /// `None` if nothing is allocated.
+    pub(crate) proxy: Option<Proxy>,
     pub(crate) demands: Vec<DemandChange>,
     /// From the access point to the server.
     pub(crate) wire_up: Wire,
@@ -306,6 +313,7 @@ impl Simulation {
         for connection in 0..self.parts.connections.len() {
             self.schedule_application(connection);
         }
+        self.begin_allocation();
         if let Some(beacons) = self.parts.beacons {
             self.schedule(Instant::ZERO + beacons.interval, Event::Beacon);
         }
@@ -371,6 +379,7 @@ impl Simulation {
             Event::AtServer(packet) => self.on_packet_at_server(packet),
             Event::TcpTimer(connection, side) => self.on_tcp_timer(connection, side),
             Event::Application(connection) => self.on_application(connection),
+            Event::Proxy(event) => self.on_proxy_event(event),
             Event::Beacon => self.on_beacon_due(),
             Event::Interference => self.on_interference(),
             Event::Release(node, way, category) => self.on_release(node, way, category),

@@ -1,5 +1,6 @@
 //! Flows: their sources, their transport, and the ends that they run between.
 
+pub(crate) mod allocation;
 pub(crate) mod application;
 pub(crate) mod feed;
 pub(crate) mod population;
@@ -30,6 +31,10 @@ pub(crate) enum Ends {
     Data(usize),
     /// They are the acknowledgements of a TCP connection, by its number.
     Acknowledgements(usize),
+    /// Their rate is the proxy's to decide; they are sensed where they arrive. By the number of the allocated flow.
+    Allocated(usize),
+    /// They are the reports of that sensing.
+    Reports(usize),
 }
 
 /// A flow of packets in one direction; a TCP connection is two of them.
@@ -56,7 +61,8 @@ pub(crate) struct Flow {
 impl Flow {
     /// What its random numbers are keyed by, so that a flow more or less changes nothing for the others.
     pub(crate) fn entity(&self) -> u64 {
-        u64::from(self.origin) * 2 + u64::from(matches!(self.ends, Ends::Acknowledgements(_)))
+        u64::from(self.origin) * 2
+            + u64::from(matches!(self.ends, Ends::Acknowledgements(_) | Ends::Reports(_)))
     }
 
     /// The node in whose queue its packets begin their way over the air.
@@ -75,8 +81,8 @@ impl Flow {
         }
     }
 
-    /// Whether the summary lists it. Acknowledgements are part of the flow that they acknowledge.
+    /// Whether the summary lists it. Acknowledgements and reports are part of the flow that they are about.
     pub(crate) const fn is_reported(&self) -> bool {
-        !self.is_neighbour && !matches!(self.ends, Ends::Acknowledgements(_))
+        !self.is_neighbour && !matches!(self.ends, Ends::Acknowledgements(_) | Ends::Reports(_))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use airbound_control::allocation::AllocationConfig;
 use airbound_control::queue::{DelayConfig, QueueConfig};
 use airbound_control::rate::RateConfig;
 use airbound_control::sender::{Congestion, TcpConfig, TcpSender};
@@ -12,6 +13,7 @@ use serde::{Serialize, Serializer};
 use super::error::{Place, ScenarioError};
 use super::node::{self, Value};
 use super::section::{Section, nearest};
+use crate::build::BuildError;
 use crate::packet::Packet;
 
 /// What may fill a slot.
@@ -36,13 +38,21 @@ pub(super) const RATES: Choices = Choices {
     check: |slot| slot.config::<RateConfig>().map(|_| ()),
 };
 /// The kinds of sender.
-pub(super) const SENDERS: Choices = Choices {
-    kinds: &["cubic", "reno", "bbr"],
-    check: |slot| {
-        let config = slot.tcp_config()?;
-        TcpSender::new(config).map(|_| ()).map_err(|error| error.to_string())
-    },
-};
+pub(super) const SENDERS: Choices =
+    Choices { kinds: &["cubic", "reno", "bbr", ALLOCATING], check: check_sender };
+/// The kinds of congestion control of one flow.
+pub(super) const CONGESTIONS: Choices = Choices { kinds: &["cubic", "reno", "bbr"], check: check_sender };
+
+/// The sender that allocates the rates of paced flows.
+const ALLOCATING: &str = "aggregation";
+
+fn check_sender(slot: &Slot) -> Result<(), String> {
+    if let Some(config) = slot.read_allocation()? {
+        return config.check().map_err(|error| error.to_string());
+    }
+    let config = slot.tcp_config()?;
+    TcpSender::new(config).map(|_| ()).map_err(|error| error.to_string())
+}
 
 /// A name for a kind with a parameter that makes another scheme of it, so that both can be compared: name, kind, parameter, value.
 const VARIANTS: [(&str, &str, &str, &str); 1] = [("last-pq-auto", "last-pq", "protect", "auto")];
@@ -84,11 +94,31 @@ impl Slot {
         VARIANTS.iter().find(is_it).map_or(self.kind, |(name, ..)| name)
     }
 
-    /// The connections of a slot that names a sender.
+    /// The rate allocation of a slot that names one; `None` for any other sender.
+    ///
+    /// # Errors
+    /// A parameter is unknown or of the wrong type.
+    fn read_allocation(&self) -> Result<Option<AllocationConfig>, String> {
+        if self.kind != ALLOCATING {
+            return Ok(None);
+        }
+        let config = toml::Value::Table(self.parameters.clone()).try_into();
+        config.map(Some).map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
+    }
+
+    /// The same, as an error of the build.
+    pub(crate) fn allocation(&self) -> Result<Option<AllocationConfig>, BuildError> {
+        self.read_allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
+    }
+
+    /// The connections of a slot that names a sender. Beside flows whose rate is allocated, TCP is Linux's default.
     ///
     /// # Errors
     /// The kind is no congestion control, or a parameter is unknown or of the wrong type.
     pub fn tcp_config(&self) -> Result<TcpConfig, String> {
+        if self.kind == ALLOCATING {
+            return Ok(TcpConfig::default());
+        }
         // What a flow or the run decides is no parameter of a scheme.
         if let Some(key) =
             ["congestion", "seed", "receive-window"].iter().find(|key| self.parameters.contains_key(**key))
@@ -208,7 +238,7 @@ pub struct Scheme {
     pub queue: Slot,
     /// PHY rate and tries of each transmission.
     pub rate: Slot,
-    /// Congestion control of TCP flows that do not set their own.
+    /// Congestion control of TCP flows that do not set their own, or the rate allocation of paced flows.
     pub sender: Slot,
 }
 
