@@ -4,6 +4,8 @@
 //! makes rows and a chapter of what they brought. All runs of a paper go through one pool, each once however many studies ask
 //! for it.
 
+mod aggregates;
+mod allocation;
 mod digest;
 mod distribution;
 mod experiment;
@@ -23,6 +25,8 @@ pub enum Paper {
     Wqm,
     /// Lu et al., "Practical Latency-aware Scheduling for Low-latency Elephant VR Flows in Wi-Fi Networks", PerCom 2024.
     LastPq,
+    /// Gringoli and Leith, "Low Delay Rate Allocation in WLANs Using Aggregation".
+    Allocation,
 }
 
 /// A number with three significant digits, as tables show it.
@@ -63,7 +67,7 @@ pub struct Reproduction {
 
 impl Paper {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Wqm, Self::LastPq];
+    pub const ALL: [Self; 3] = [Self::Wqm, Self::LastPq, Self::Allocation];
 
     /// Its name on the command line.
     #[must_use]
@@ -71,6 +75,7 @@ impl Paper {
         match self {
             Self::Wqm => "wqm",
             Self::LastPq => "last-pq",
+            Self::Allocation => "low-delay-rate-allocation",
         }
     }
 
@@ -86,6 +91,7 @@ impl Paper {
         match self {
             Self::Wqm => "WQM: Battling Latency in Modern Wireless Networks",
             Self::LastPq => "LAST-PQ: latency-aware scheduling for low-latency elephant VR flows",
+            Self::Allocation => "Low-delay rate allocation in WLANs using aggregation",
         }
     }
 
@@ -93,6 +99,7 @@ impl Paper {
         match self {
             Self::Wqm => wqm::studies(),
             Self::LastPq => last_pq::studies(),
+            Self::Allocation => allocation::studies(),
         }
     }
 
@@ -101,6 +108,7 @@ impl Paper {
         match self {
             Self::Wqm => wqm::reason(claim),
             Self::LastPq => last_pq::reason(claim),
+            Self::Allocation => allocation::reason(claim),
         }
     }
 

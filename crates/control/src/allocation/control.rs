@@ -19,7 +19,9 @@ const LONGEST_START: Span = Span::from_secs(2);
 const NEAR: f64 = 0.1;
 /// A PHY rate that differs by so much from the one that rates were computed for begins a start anew.
 const CHANGED: f64 = 0.15;
-/// A station held at the rate of the wire tries that much more in each interval.
+/// A station held at the rate of the wire gets so much of it, so that the queue there drains,
+const DRAIN: f64 = 0.95;
+/// and tries that much more in each interval.
 const PROBE: f64 = 1.02;
 
 /// What the allocator knows of a station, and has decided for it.
@@ -42,6 +44,8 @@ struct Station {
     id: StationId,
     /// Payload rate in bit/s.
     rate: f64,
+    /// The rate before that.
+    before: f64,
     /// PHY rate in bit/s, less what retransmissions take.
     phy: Option<f64>,
     seen_phy: Option<BitRate>,
@@ -119,6 +123,7 @@ impl RateAllocator {
             Station {
                 id: station,
                 rate: self.config.start_rate.as_bps() as f64,
+                before: self.config.start_rate.as_bps() as f64,
                 phy: None,
                 seen_phy: None,
                 planned: None,
@@ -178,11 +183,12 @@ impl RateAllocator {
             station.frames += u64::from(report.frames);
             station.transmissions += u64::from(report.transmissions);
         }
-        if self.config.tell_bottleneck && began >= station.changed && report.slot >= self.config.interval / 2
-        {
+        if self.config.tell_bottleneck && self.starting.is_none() {
             let arrived = report.goodput().as_bps() as f64;
-            match station.detector.on_slot(level, target, arrived, station.rate) {
-                Bottleneck::Wire => station.wire = Some(arrived.max(LEAST)),
+            // The slot may have begun under the rate before.
+            let sent = station.rate.min(station.before);
+            match station.detector.on_slot(level, target, arrived, sent) {
+                Bottleneck::Wire => station.wire = Some((DRAIN * arrived).max(LEAST)),
                 Bottleneck::Wlan => station.wire = None,
                 Bottleneck::None => {}
             }
@@ -229,7 +235,10 @@ impl RateAllocator {
             rate: BitRate::from_bps_f64(station.rate),
             level: station.level,
             phy_rate: station.seen_phy,
-            bottleneck: station.detector.judgement(),
+            bottleneck: match station.wire {
+                Some(_) => Bottleneck::Wire,
+                None => station.detector.judgement(),
+            },
         })
     }
 
@@ -257,6 +266,7 @@ impl RateAllocator {
         let most = station.wire.map_or(MOST, |wire| wire.max(LEAST));
         let rate = if rate.is_finite() { rate.clamp(LEAST, most) } else { station.rate };
         if rate != station.rate {
+            station.before = station.rate;
             station.rate = rate;
             station.changed = now;
         }
@@ -330,11 +340,8 @@ impl RateAllocator {
 
     /// Algorithm 1 or 2, once.
     fn feed_back(&mut self, now: Instant) {
-        for place in 0..self.stations.len() {
-            if self.stations[place].detector.judgement() == Bottleneck::Wire {
-                let wire = &mut self.stations[place].wire;
-                *wire = wire.map(|wire| wire * PROBE);
-            }
+        for wire in self.stations.iter_mut().filter_map(|station| station.wire.as_mut()) {
+            *wire *= PROBE;
         }
         match self.config.form {
             Form::Distributed => self.each_for_itself(now),

@@ -70,6 +70,10 @@ impl Simulation {
 
     fn schedule_report(&mut self, number: usize) {
         let allocated = &mut self.parts.allocated[number];
+        // After the end of the flow there is nothing to report.
+        if self.now >= allocated.stop {
+            return;
+        }
         if let Some(at) = allocated.sensor.next_deadline().filter(|at| *at < allocated.due) {
             allocated.due = at;
             self.schedule(at, Event::Proxy(ProxyEvent::Report(number)));
@@ -83,9 +87,7 @@ impl Simulation {
             return;
         }
         allocated.due = Instant::MAX;
-        if now < allocated.stop
-            && let Some(report) = allocated.sensor.on_deadline(now)
-        {
+        if let Some(report) = allocated.sensor.on_deadline(now) {
             let count = allocated.put(&report);
             let flow = allocated.reports;
             let size = REPORT_PAYLOAD + ByteCount::new(self.parts.flows[flow.0 as usize].headers);
