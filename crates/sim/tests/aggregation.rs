@@ -42,7 +42,7 @@ const FAST: &str = "[[station]]\nname = \"s\"\ncount = 3\nrate = \"VHT80 MCS9 2S
 fn levels_are_held_at_the_target_for_every_share_and_form() {
     for sender in [
         "\"aggregation\"",
-        "{ kind = \"aggregation\", share = \"equal-airtime\", interval = \"100 ms\", gain = 5.0, start = \"feedback\" }",
+        "{ kind = \"aggregation\", share = \"equal-airtime\", interval = \"200 ms\", gain = 2.0, start = \"feedback\" }",
         "{ kind = \"aggregation\", form = \"distributed\" }",
         "{ kind = \"aggregation\", target = 16 }",
     ] {

@@ -23,15 +23,13 @@ pub(crate) struct Arrived {
     pub(crate) packet: u64,
     /// The end of the exchange that brought it: the same for all packets of a PPDU.
     pub(crate) exchanged: Instant,
-    /// When it left the reordering buffer.
-    pub(crate) released: Instant,
 }
 
 /// What the watch saw.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Aggregates {
     pub(crate) sent: Vec<Aggregate>,
-    /// In the order of their delivery.
+    /// In the order in which they left the reordering buffer.
     pub(crate) arrived: Vec<Arrived>,
 }
 
@@ -62,7 +60,7 @@ impl Observer for AggregateWatch {
     fn on_packet(&mut self, row: &PacketRow) {
         let wanted = self.flow == Some(row.flow) && row.fate == Fate::Delivered && row.completed >= self.from;
         if wanted {
-            let arrived = Arrived { packet: row.packet, exchanged: row.completed, released: row.delivered };
+            let arrived = Arrived { packet: row.packet, exchanged: row.completed };
             self.seen().arrived.push(arrived);
         }
     }

@@ -81,6 +81,8 @@ pub struct RateAllocator {
     overhead: Overhead,
     /// Since when rates come from the model; `None` while they come from feedback.
     starting: Option<Instant>,
+    /// Payload rate over PHY rate of all stations, where algorithm 2 has set them.
+    factor: Option<f64>,
     refused: u64,
 }
 
@@ -98,6 +100,7 @@ impl RateAllocator {
             next: None,
             overhead: Overhead::assumed(&config),
             starting: None,
+            factor: None,
             refused: 0,
         })
     }
@@ -273,6 +276,7 @@ impl RateAllocator {
     }
 
     fn scale(&mut self, now: Instant, factor: f64) {
+        self.factor = None;
         for place in 0..self.stations.len() {
             // Below the start rate there is nothing to gain.
             let rate = self.stations[place].rate;
@@ -374,10 +378,16 @@ impl RateAllocator {
             _ => known.iter().rev().max_by(by_rate),
         };
         let Some(&(place, phy)) = regulated else { return };
-        let mut rate = self.stations[place].rate;
+        // The pseudo-code takes up the rate that the station has. When the fastest changes, by the scatter of measured rates alone,
+        // that rate belongs to a lower PHY rate, and with each change all rates fall. So what is carried on is the ratio.
+        let mut rate = match (self.config.share, self.factor) {
+            (Share::EqualAirtime, Some(factor)) => factor * phy,
+            _ => self.stations[place].rate,
+        };
         if let Some(level) = self.stations[place].fresh_level() {
             rate = (rate - self.gain() * (level - self.config.target)).max(LEAST);
         }
+        self.factor = Some(rate / phy);
         for (other, own) in known {
             self.set(now, other, rate * own / phy);
         }
@@ -442,6 +452,7 @@ impl RateAllocator {
     fn plan(&mut self, now: Instant, known: &[(usize, f64)]) {
         let links = self.links(known);
         let Some(rates) = self.overhead.rates(&self.config, &links) else { return };
+        self.factor = None;
         for ((place, phy), rate) in known.iter().zip(rates) {
             self.stations[*place].planned = Some(*phy);
             self.set(now, *place, rate);

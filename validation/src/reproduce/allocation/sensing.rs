@@ -16,9 +16,9 @@ pub(super) struct Sensing;
 /// Stations, and the channel of each: without and with losses.
 const CASES: [(&str, usize, &str); 4] = [
     ("one station", 1, ""),
-    ("one station, losses", 1, "channel = { kind = \"fixed\", snr = \"36 dB\" }"),
+    ("one station, losses", 1, "channel = { kind = \"fixed\", snr = \"30 dB\" }"),
     ("five stations", 5, ""),
-    ("five stations, losses", 5, "channel = { kind = \"fixed\", snr = \"36 dB\" }"),
+    ("five stations, losses", 5, "channel = { kind = \"fixed\", snr = \"30 dB\" }"),
 ];
 
 /// Which timestamps a receiver has.
@@ -47,7 +47,15 @@ impl Clock {
     /// The packets in the order in which this receiver sees them, each with its timestamp.
     fn stamped(self, arrived: &[Arrived]) -> Vec<(Instant, u64)> {
         let mut seen: Vec<(Instant, u64)> = match self {
-            Self::Socket => return arrived.iter().map(|one| (one.released, one.packet)).collect(),
+            // Released together with the frame that ended the wait.
+            Self::Socket => {
+                let mut last = Instant::ZERO;
+                let released = arrived.iter().map(|one| {
+                    last = last.max(one.exchanged);
+                    (last, one.packet)
+                });
+                return released.collect();
+            }
             _ => arrived.iter().map(|one| (one.exchanged, one.packet)).collect(),
         };
         seen.sort_unstable();

@@ -70,6 +70,8 @@ pub(super) struct Setting {
     pub(super) stations: Vec<String>,
     pub(super) load: Load,
     pub(super) rate_control: &'static str,
+    /// Transmissions of one grant: more than one lets Minstrel's chain fall back from a rate that it only tries.
+    pub(super) hardware_tries: u32,
     pub(super) streams: u8,
     pub(super) warm_up: u32,
     pub(super) seconds: u32,
@@ -97,6 +99,7 @@ impl Setting {
             stations,
             load: Load::Allocated(PAPER),
             rate_control: "fixed",
+            hardware_tries: 1,
             streams: 2,
             warm_up: 15,
             seconds: 10,
@@ -116,7 +119,7 @@ impl Setting {
     }
 
     pub(super) fn trial(&self, name: &str, seed: u64) -> Trial {
-        let Self { rate_control, streams, warm_up, seconds, wire, queue, .. } = self;
+        let Self { rate_control, hardware_tries, streams, warm_up, seconds, wire, queue, .. } = self;
         let (sender, flow) = match &self.load {
             Load::Allocated(sender) => (sender.text(), "kind = \"paced\"".to_owned()),
             Load::Constant(kbps) => {
@@ -135,6 +138,7 @@ edca = "equal"
 [access-point]
 preset = "direct"
 streams = {streams}
+path = {{ hardware-tries = {hardware_tries} }}
 [wire]
 {wire}
 [scheme]

@@ -83,12 +83,30 @@ impl Study for Stations {
                 "mcs9-nss2-goodput",
                 format!("goodput, n = {n}"),
                 "Mb/s",
-                Air::limit(rate, n, COUNTED_REPORTS),
+                Air::limit(rate, n, SENT_REPORTS),
                 mean(&point.goodput),
                 Tolerance::Relative(0.01),
-                "the limit of Fig. 11: frames of 32, 10 reports/s, 10 beacons/s, no collisions",
+                "the limit of Fig. 11 (frames of 32, 10 beacons/s, no collisions) with the 2 reports/s that are sent",
             ));
         }
+        let over_counted =
+            |point: &Point| Some(mean(&point.goodput)? / Air::limit(rate, point.count, COUNTED_REPORTS));
+        rows.push(judged(
+            "mcs9-nss2-goodput",
+            "least goodput over the limit as printed",
+            "",
+            0.99,
+            points.iter().filter_map(over_counted).reduce(f64::min),
+            Tolerance::AtLeast,
+            "with the 10 reports/s that the paper counts",
+        ));
+        rows.push(told(
+            "mcs9-nss2-goodput",
+            "largest goodput over the limit as printed",
+            "",
+            points.iter().filter_map(over_counted).reduce(f64::max),
+            "above 1: the runs send 2 reports/s, so that with 10 it is no limit",
+        ));
         let worst =
             |value: &dyn Fn(&Point) -> f64, pick: fn(f64, f64) -> f64| points.iter().map(value).reduce(pick);
         let shortfall = |point: &Point| {
