@@ -361,3 +361,22 @@ fn a_late_report_is_refused() {
     allocator.on_report(Instant::ZERO, StationId(2), &report(3));
     assert_eq!(allocator.refused(), 2);
 }
+
+#[test]
+fn probes_of_a_rate_control_do_not_lower_the_level() {
+    let mut sensor =
+        FrameSensor::new(SensorConfig { lively: Span::ZERO, ..SensorConfig::default() }).expect("valid");
+    let mut sequence = 0;
+    for frame in 0..200_u64 {
+        let at = Instant::ZERO + Span::from_millis(frame);
+        let (size, mbps) = if frame % 2 == 0 { (32, 390) } else { (1, 433) };
+        for _ in 0..size {
+            let (payload, rate) = (ByteCount::new(1000), Some(BitRate::from_mbps(mbps)));
+            sensor.on_packet(&Observation { at, sequence, payload, rate });
+            sequence += 1;
+        }
+    }
+    let report = sensor.on_deadline(Instant::ZERO + Span::from_millis(500)).expect("due");
+    assert_eq!(report.level(), Some(32.0));
+    assert!((report.phy_rate.expect("seen").as_mbps_f64() - 391.2).abs() < 1.0);
+}

@@ -27,7 +27,7 @@ pub struct Report {
     pub slot: Span,
     /// Frames with packets that were new.
     pub frames: u32,
-    /// Frames that held retransmissions alone.
+    /// Frames that are left out of `frames`: retransmissions alone, and single packets by which a rate control tries another rate.
     pub repeats: u16,
     /// Packets that arrived.
     pub packets: u32,
@@ -37,7 +37,7 @@ pub struct Report {
     pub transmissions: u32,
     /// Standard deviation over `frames` of the packets that arrived in each; in 1/256 on the wire.
     pub spread: f64,
-    /// Harmonic mean of the PHY rates of frames (μ_R = 1 / E[1/R], Sec. 4.1); `None` if the receiver cannot see them.
+    /// Harmonic mean of PHY rates over packets (μ_R = 1 / E[1/R], Sec. 4.1); `None` if the receiver cannot see them.
     pub phy_rate: Option<BitRate>,
     /// Packets that came out of order: each was lost on the air before.
     pub retransmitted: u32,

@@ -3,7 +3,7 @@
 //! Timestamps have to be taken before the receiver's reordering buffer, as a monitor interface sees them. Behind it a loss holds
 //! back what came after it, and several frames seem to come at once (`docs/low-delay-rate-allocation.md` says how wrong that is).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
@@ -65,7 +65,7 @@ impl Frame {
 }
 
 /// Sums over a slot.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Slot {
     frames: u32,
     repeats: u32,
@@ -73,11 +73,32 @@ struct Slot {
     payload: ByteCount,
     transmissions: u32,
     squares: f64,
-    /// Of the frames whose rate is known: how many, and the sum of seconds per bit.
-    rated: u32,
-    inverse_rates: f64,
+    /// Of each rate in bit/s: packets, and frames of a single new packet.
+    by_rate: BTreeMap<u64, (u32, u32)>,
     retransmitted: u32,
     missing: u32,
+}
+
+impl Slot {
+    /// Leaves out frames of a single packet at another rate than that of most packets: so a rate control such as Minstrel-HT of
+    /// mac80211 tries what it does not use, outside of aggregates, however much waits. Returns how many.
+    fn leave_out_probes(&mut self) -> u32 {
+        let usual = self.by_rate.iter().max_by_key(|(_, (packets, _))| *packets).map(|(rate, _)| *rate);
+        let others = self.by_rate.iter().filter(|(rate, _)| Some(**rate) != usual);
+        let probes = others.map(|(_, (_, singles))| *singles).sum::<u32>().min(self.frames);
+        self.frames -= probes;
+        self.transmissions = self.transmissions.saturating_sub(probes).max(self.frames);
+        self.squares -= f64::from(probes);
+        probes
+    }
+
+    /// The harmonic mean of PHY rates over packets, since w is the mean airtime of a packet; in bit/s.
+    fn phy_rate(&self) -> Option<f64> {
+        let packets: f64 = self.by_rate.values().map(|(packets, _)| f64::from(*packets)).sum();
+        let airtime: f64 =
+            self.by_rate.iter().map(|(rate, (packets, _))| f64::from(*packets) / *rate as f64).sum();
+        (airtime > 0.0).then(|| packets / airtime)
+    }
 }
 
 /// Watches one flow at its receiver.
@@ -198,8 +219,9 @@ impl FrameSensor {
             slot.squares += f64::from(frame.received) * f64::from(frame.received);
         }
         if let Some(rate) = frame.rate.filter(|rate| !rate.is_zero()) {
-            slot.rated += 1;
-            slot.inverse_rates += 1.0 / rate.as_bps() as f64;
+            let (packets, singles) = slot.by_rate.entry(rate.as_bps()).or_default();
+            *packets = packets.saturating_add(frame.received);
+            *singles += u32::from(frame.received == 1 && !frame.is_repeat());
         }
         self.recent.push_back(frame);
         if self.recent.len() > RECENT_FRAMES { self.recent.pop_front() } else { None }
@@ -223,14 +245,15 @@ impl FrameSensor {
         if now < self.next_deadline()? {
             return None;
         }
-        let slot = std::mem::take(&mut self.slot);
+        let mut slot = std::mem::take(&mut self.slot);
+        let probes = slot.leave_out_probes();
         // What was passed over long ago will not come any more. Behind the newest frames it still may.
         let settled = self.recent.front().map_or(0, |frame| frame.highest);
         let waiting = self.holes.split_off(&settled);
         let missing = std::mem::replace(&mut self.holes, waiting).len() as u32;
         let mean = |sum: f64, count: u32| if count > 0 { sum / f64::from(count) } else { 0.0 };
         let level = mean(f64::from(slot.transmissions), slot.frames);
-        let rate = (slot.rated > 0).then(|| f64::from(slot.rated) / slot.inverse_rates);
+        let rate = slot.phy_rate();
         if let (Some(rate), Some(before)) = (rate, self.reported_rate)
             && (rate / before - 1.0).abs() > CHANGED
         {
@@ -244,7 +267,7 @@ impl FrameSensor {
             number,
             slot: (now - start).max(Span::from_micros(1)),
             frames: slot.frames,
-            repeats: u16::try_from(slot.repeats).unwrap_or(u16::MAX),
+            repeats: u16::try_from(slot.repeats.saturating_add(probes)).unwrap_or(u16::MAX),
             packets: slot.packets,
             payload: slot.payload,
             transmissions: slot.transmissions,

@@ -15,7 +15,8 @@ use crate::reproduce::{Part, Study};
 pub(super) struct Square;
 
 const STATIONS: usize = 8;
-/// The share of frames with one MCS from which on a station counts as stable.
+/// The share of packets with one MCS from which on a station counts as stable. The paper counts frames; here a rate that is tried
+/// gets frames of a single packet, as in mac80211, and many of them.
 const STABLE: f64 = 0.85;
 
 /// Numbers from 0 to 1 for the places of the stations, one sequence for each draw.
@@ -69,11 +70,11 @@ impl Square {
 const NEAR: &str = "3 m";
 const FAR: &str = "19 m";
 
-/// The rate that a station has in most frames, and in which share of them.
+/// The rate that most of a station's packets have, and their share.
 fn usual_rate(aggregates: &[Aggregate], station: u16) -> Option<(BitRate, f64)> {
     let mut counts: BTreeMap<BitRate, u32> = BTreeMap::new();
     let own = aggregates.iter().filter(|aggregate| aggregate.station == station);
-    own.for_each(|aggregate| *counts.entry(aggregate.rate).or_default() += 1);
+    own.for_each(|aggregate| *counts.entry(aggregate.rate).or_default() += u32::from(aggregate.mpdus));
     let total: u32 = counts.values().sum();
     let (rate, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
     Some((rate, f64::from(count) / f64::from(total)))
@@ -145,7 +146,7 @@ impl Study for Square {
             "share of draws with a stable rate everywhere",
             "%",
             Some(100.0 * stable.len() as f64 / all.len().max(1) as f64),
-            "more than 85 % of the frames with one MCS; the paper leaves the others out too",
+            "more than 85 % of the packets with one MCS; the paper leaves the others out too",
         ));
         // The level beside 32 R / R_max, by MCS.
         let mut by_mcs: BTreeMap<u8, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
@@ -157,7 +158,7 @@ impl Study for Square {
                     .aggregates
                     .sent
                     .iter()
-                    .filter(|one| one.station == *station)
+                    .filter(|one| one.station == *station && one.rate == *rate)
                     .map(|one| f64::from(one.mpdus))
                     .collect();
                 let (levels, expected) = by_mcs.entry(mcs).or_default();
