@@ -297,6 +297,7 @@ fn a_start_from_the_model_is_fast_and_does_not_overshoot() {
 fn the_gain_is_stable_up_to_the_critical_one() {
     let settle = |factor: f64| {
         let config = AllocationConfig {
+            steady: false,
             share: Share::EqualAirtime,
             start: Start::Feedback,
             ..AllocationConfig::default()

@@ -81,6 +81,9 @@ pub struct AllocationConfig {
     pub hold: Span,
     /// After how long without a report a station no longer counts: 10 s. `hold` to 1 h.
     pub forget: Span,
+    /// Whether the gain is kept below half of the critical one, and rates are carried on as a ratio to PHY rates: yes. As printed
+    /// algorithm 2 does neither; K₀ = 1 Mb/s per packet is unstable at 175 Mb/s and below.
+    pub steady: bool,
     /// Whether a station whose packets are held up on the wire is kept at the rate that the wire carries: yes.
     pub tell_bottleneck: bool,
 }
@@ -100,6 +103,7 @@ impl Default for AllocationConfig {
             frame_overhead: Span::from_micros(214),
             hold: Span::from_secs(2),
             forget: Span::from_secs(10),
+            steady: true,
             tell_bottleneck: true,
         }
     }
@@ -109,7 +113,13 @@ impl AllocationConfig {
     /// What the paper's prototype does, in the form of theorem 1 that is feasible.
     #[must_use]
     pub fn paper() -> Self {
-        Self { share: Share::EqualAirtime, start: Start::Feedback, tell_bottleneck: false, ..Self::default() }
+        Self {
+            share: Share::EqualAirtime,
+            start: Start::Feedback,
+            steady: false,
+            tell_bottleneck: false,
+            ..Self::default()
+        }
     }
 
     /// Checks the values.

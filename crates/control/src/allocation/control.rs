@@ -17,6 +17,8 @@ const MOST: f64 = 100e9;
 const LONGEST_START: Span = Span::from_secs(2);
 /// Near the target: the scatter of the mean of a few frames.
 const NEAR: f64 = 0.1;
+/// Less than this share of the time is never taken to be free of payload.
+const LEAST_FREE: f64 = 0.02;
 /// A PHY rate that differs by so much from the one that rates were computed for begins a start anew.
 const CHANGED: f64 = 0.15;
 /// A station held at the rate of the wire gets so much of it, so that the queue there drains,
@@ -337,9 +339,18 @@ impl RateAllocator {
         phy * packet / (packet + overhead) / self.stations.len().max(1) as f64
     }
 
-    /// K₀/n in (bit/s) per packet.
-    fn gain(&self) -> f64 {
-        self.config.gain * 1e6 / self.stations.len().max(1) as f64
+    /// K₀/n in (bit/s) per packet, for a station with this rate. A steady allocator keeps it below half of the critical gain: by
+    /// lemma 2 the level follows the rate with the slope c / (1 - wᵀx)², which is N / (x (1 - wᵀx)), so that half of it is x (1 - wᵀx) / N.
+    fn gain(&self, rate: f64) -> f64 {
+        let gain = self.config.gain * 1e6 / self.stations.len().max(1) as f64;
+        if !self.config.steady {
+            return gain;
+        }
+        let packet = self.config.packet.bits() as f64;
+        let cost = (packet + self.config.packet_overhead.bits() as f64) / packet;
+        let taken: f64 =
+            self.stations.iter().filter_map(|station| Some(cost * station.rate / station.phy?)).sum();
+        gain.min(rate * (1.0 - taken).clamp(LEAST_FREE, 1.0) / self.config.target)
     }
 
     /// Algorithm 1 or 2, once.
@@ -358,7 +369,8 @@ impl RateAllocator {
     fn each_for_itself(&mut self, now: Instant) {
         for (place, phy) in self.known(now) {
             let Some(level) = self.stations[place].fresh_level() else { continue };
-            let rate = self.stations[place].rate - self.gain() * (level - self.target_of(place));
+            let own = self.stations[place].rate;
+            let rate = own - self.gain(own) * (level - self.target_of(place));
             let most = if self.config.share == Share::Optimal { self.fair_share(phy) } else { MOST };
             self.set(now, place, rate.min(most));
         }
@@ -381,11 +393,11 @@ impl RateAllocator {
         // The pseudo-code takes up the rate that the station has. When the fastest changes, by the scatter of measured rates alone,
         // that rate belongs to a lower PHY rate, and with each change all rates fall. So what is carried on is the ratio.
         let mut rate = match (self.config.share, self.factor) {
-            (Share::EqualAirtime, Some(factor)) => factor * phy,
+            (Share::EqualAirtime, Some(factor)) if self.config.steady => factor * phy,
             _ => self.stations[place].rate,
         };
         if let Some(level) = self.stations[place].fresh_level() {
-            rate = (rate - self.gain() * (level - self.config.target)).max(LEAST);
+            rate = (rate - self.gain(rate) * (level - self.config.target)).max(LEAST);
         }
         self.factor = Some(rate / phy);
         for (other, own) in known {
@@ -404,7 +416,7 @@ impl RateAllocator {
             .filter(|station| station.rate >= 0.999 * cap)
             .fold((0, 0), |sum, station| (sum.0 + station.frames, sum.1 + station.transmissions));
         if frames > 0 {
-            cap -= self.gain() * (transmissions as f64 / frames as f64 - self.config.target);
+            cap -= self.gain(cap) * (transmissions as f64 / frames as f64 - self.config.target);
         }
         for (place, phy) in known {
             self.set(now, *place, cap.max(LEAST).min(self.fair_share(*phy)));

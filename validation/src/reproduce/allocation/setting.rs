@@ -29,6 +29,7 @@ pub(super) struct Sender {
     pub(super) share: &'static str,
     pub(super) form: &'static str,
     pub(super) start: &'static str,
+    pub(super) steady: bool,
     pub(super) tell_bottleneck: bool,
 }
 
@@ -40,16 +41,18 @@ pub(super) const PAPER: Sender = Sender {
     share: "equal-airtime",
     form: "central",
     start: "feedback",
+    steady: false,
     tell_bottleneck: false,
 };
 /// Airbound's defaults.
-pub(super) const OURS: Sender = Sender { share: "optimal", start: "model", tell_bottleneck: true, ..PAPER };
+pub(super) const OURS: Sender =
+    Sender { share: "optimal", start: "model", steady: true, tell_bottleneck: true, ..PAPER };
 
 impl Sender {
     fn text(&self) -> String {
-        let Self { target, gain, interval_ms, share, form, start, tell_bottleneck } = self;
+        let Self { target, gain, interval_ms, share, form, start, steady, tell_bottleneck } = self;
         format!(
-            "{{ kind = \"aggregation\", target = {target}, gain = {gain:?}, interval = \"{interval_ms} ms\", share = \"{share}\", form = \"{form}\", start = \"{start}\", tell-bottleneck = {tell_bottleneck} }}"
+            "{{ kind = \"aggregation\", target = {target}, gain = {gain:?}, interval = \"{interval_ms} ms\", share = \"{share}\", form = \"{form}\", start = \"{start}\", steady = {steady}, tell-bottleneck = {tell_bottleneck} }}"
         )
     }
 }

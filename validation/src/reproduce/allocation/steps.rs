@@ -84,11 +84,16 @@ struct Recovery {
 
 fn recovery(run: &Measured) -> Option<Recovery> {
     let from = f64::from(DROP);
-    let full = slot_means(&run.aggregates.sent, SLOT)
-        .into_iter()
-        .filter(|(_, at, level)| *at >= from && *level >= 62.0)
-        .map(|(_, at, _)| at + SLOT.as_secs_f64())
-        .reduce(f64::max);
+    // The first time after the drop at which frames, having been full, are so no longer.
+    let mut full = None;
+    for (_, at, level) in slot_means(&run.aggregates.sent, SLOT).into_iter().filter(|(_, at, _)| *at >= from)
+    {
+        if level >= 62.0 {
+            full = Some(at + SLOT.as_secs_f64());
+        } else if full.is_some() {
+            break;
+        }
+    }
     let rates = rates(run, 0);
     let last = mean(&between(&rates, 40.0, 46.0))?;
     let unsettled = rates.iter().filter(|(at, rate)| *at >= from && (rate / last - 1.0).abs() > 0.05);
