@@ -41,6 +41,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "walking",
     "uplink-video",
     "dense",
+    "cloudlet",
     "multi-hop",
     "parking-lot",
     "wqm-one-hop",
