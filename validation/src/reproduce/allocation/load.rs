@@ -3,8 +3,8 @@
 use airbound_control::allocation::Downlink;
 use airbound_report::{Chapter, Chart, ChartKind, Line, Lines, Tolerance};
 
-use super::measure::{holds, judged, levels, mean};
-use super::setting::{Air, Load, PAYLOAD, Setting, fixed, vht};
+use super::measure::{holds, judged, levels, mean, told};
+use super::setting::{Air, FAST, Load, PAYLOAD, Setting, fixed, vht};
 use crate::Effort;
 use crate::reproduce::experiment::{Experiment, Measured, Results};
 use crate::reproduce::{Part, Study};
@@ -43,6 +43,30 @@ impl Loads {
     }
 }
 
+/// A station that loses MPDUs at 780 Mb/s, with 450 Mb/s to it (assumption 2 of Sec. 7).
+fn lossy(snr: &str, effort: Effort) -> Experiment {
+    let keys = format!("rate = \"{FAST}\"\nchannel = {{ kind = \"fixed\", snr = \"{snr} dB\" }}");
+    let load = Load::Constant(LOSSY_KBPS);
+    let setting = Setting { load, warm_up: 1, seconds: effort.seconds(10, 3), ..Setting::of(vec![keys]) };
+    Experiment::aggregates(setting.trial("lossy", 1), setting.measured_from())
+}
+
+const LOSSY_KBPS: u64 = 450_000;
+/// From hardly any loss to some 15 %.
+const SNRS: [&str; 3] = ["31", "30", "29.5"];
+
+/// The share of MPDUs that are sent again, the mean level over the model's without, and with retransmissions.
+fn beside_models(run: &Measured) -> Option<(f64, f64, f64)> {
+    let repeated = run.outcome.summary.stations.first()?.retry_rate?;
+    let downlink = Downlink::new(Air::frame_overhead(vht(9, 2)), vec![Air::packet(vht(9, 2))])?;
+    let rate = [LOSSY_KBPS as f64 * 1e3 / (PAYLOAD * 8) as f64];
+    let without = downlink.levels(&rate)?.first().copied()?;
+    // Levels count MPDUs, repeated ones included.
+    let with = downlink.with_retransmissions(&[repeated])?.levels(&rate)?.first()? / (1.0 - repeated);
+    let level = mean(&levels(&run.aggregates.sent))?;
+    Some((repeated, level / without, level / with))
+}
+
 /// Frames per second to station 1 and its mean level.
 fn seen(run: &Measured) -> Option<(f64, f64)> {
     let own: Vec<_> =
@@ -57,6 +81,7 @@ impl Study for Loads {
             .flat_map(|n| {
                 Self::sweep(n, effort).into_iter().map(move |kbps| Self::experiment(n, kbps, effort))
             })
+            .chain(SNRS.iter().map(|snr| lossy(snr, effort)))
             .collect()
     }
 
@@ -147,6 +172,27 @@ impl Study for Loads {
             ));
             mean_levels
                 .push(Line::whole(format!("{name}, model"), points.iter().map(|(x, ..)| (*x, model(*x).1))));
+        }
+        for snr in SNRS {
+            let beside = results.get(&lossy(snr, effort)).and_then(beside_models);
+            let share =
+                beside.map_or("none".to_owned(), |(repeated, ..)| format!("{:.1} %", 100.0 * repeated));
+            rows.push(judged(
+                "retransmissions",
+                format!("level over the model's with retransmissions, {snr} dB"),
+                "",
+                1.0,
+                beside.map(|(.., with)| with),
+                Tolerance::Relative(0.1),
+                format!("450 Mb/s at 780 Mb/s, {share} of the MPDUs sent again; w / (1 - p)"),
+            ));
+            rows.push(told(
+                "retransmissions",
+                format!("level over the model's without, {snr} dB"),
+                "",
+                beside.map(|(_, without, _)| without),
+                "equation 14 as printed",
+            ));
         }
         let chart = |y: &str, lines: Vec<Line>, caption: &str| Chart {
             kind: ChartKind::Lines(Lines {
