@@ -1,5 +1,6 @@
 //! What can be seen of a run under way, for time series that no record keeps.
 
+use airbound_control::allocation::Allocation;
 use airbound_control::detect::Verdict;
 use airbound_control::link::{LawView, Link};
 use airbound_control::payload::FlowId;
@@ -23,6 +24,8 @@ pub struct View {
     pub verdicts: Vec<(FlowId, Verdict)>,
     /// TCP senders, by the flow whose data they send.
     pub senders: Vec<(FlowId, SenderMetrics)>,
+    /// What the rate allocator has decided, by station; empty without one.
+    pub allocations: Vec<Allocation>,
     /// Senders of real-time video, by the flow of their media.
     pub videos: Vec<(FlowId, VideoView)>,
 }
@@ -61,8 +64,15 @@ impl View {
             };
             (session.media, view)
         });
-        let (senders, videos) = (senders.collect(), videos.collect());
-        let verdicts = link.verdicts();
-        Self { backlog: link.backlog(), buffer_size, law, verdicts, senders, videos }
+        let proxy = parts.proxy.iter().flat_map(|proxy| proxy.allocator.allocations());
+        Self {
+            backlog: link.backlog(),
+            buffer_size,
+            law,
+            verdicts: link.verdicts(),
+            senders: senders.collect(),
+            allocations: proxy.collect(),
+            videos: videos.collect(),
+        }
     }
 }

@@ -4,6 +4,8 @@
 //! makes rows and a chapter of what they brought. All runs of a paper go through one pool, each once however many studies ask
 //! for it.
 
+mod aggregates;
+mod allocation;
 mod digest;
 mod distribution;
 mod experiment;
@@ -27,6 +29,8 @@ pub enum Paper {
     Law,
     /// Lu et al., "Practical Latency-aware Scheduling for Low-latency Elephant VR Flows in Wi-Fi Networks", PerCom 2024.
     LastPq,
+    /// Gringoli and Leith, "Low Delay Rate Allocation in WLANs Using Aggregation".
+    Allocation,
 }
 
 /// A number with three significant digits, as tables show it.
@@ -67,7 +71,7 @@ pub struct Reproduction {
 
 impl Paper {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Wqm, Self::LastPq, Self::Law];
+    pub const ALL: [Self; 4] = [Self::Wqm, Self::LastPq, Self::Law, Self::Allocation];
 
     /// Its name on the command line.
     #[must_use]
@@ -76,6 +80,7 @@ impl Paper {
             Self::Wqm => "wqm",
             Self::LastPq => "last-pq",
             Self::Law => "law",
+            Self::Allocation => "low-delay-rate-allocation",
         }
     }
 
@@ -92,6 +97,7 @@ impl Paper {
             Self::Wqm => "WQM: Battling Latency in Modern Wireless Networks",
             Self::LastPq => "LAST-PQ: latency-aware scheduling for low-latency elephant VR flows",
             Self::Law => "Law: towards consistent low latency in 802.11 home networks",
+            Self::Allocation => "Low-delay rate allocation in WLANs using aggregation",
         }
     }
 
@@ -100,6 +106,7 @@ impl Paper {
             Self::Wqm => wqm::studies(),
             Self::LastPq => last_pq::studies(),
             Self::Law => law::studies(),
+            Self::Allocation => allocation::studies(),
         }
     }
 
@@ -109,6 +116,7 @@ impl Paper {
             Self::Wqm => wqm::reason(claim),
             Self::LastPq => last_pq::reason(claim),
             Self::Law => law::reason(claim),
+            Self::Allocation => allocation::reason(claim),
         }
     }
 

@@ -43,6 +43,20 @@ fn known(paper: &str) -> &'static [&'static str] {
             "one-limit-beats-three",
             "choose-bound",
         ],
+        "low-delay-rate-allocation" => &[
+            "mcs9-nss2-goodput",
+            "mcs9-nss2-delay",
+            "aggregation-regulated",
+            "random-square",
+            "stream-drop",
+            "delay-knee",
+            "model",
+            "theorem-1",
+            "stability",
+            "noise-rejection",
+            "model-against-measurement",
+            "tracking",
+        ],
         _ => &[
             "vr-alone-p95",
             "fig1-congested",
@@ -118,4 +132,9 @@ fn only_known_papers_and_pages_are_taken() {
     assert!(text.contains("plum") && text.contains("wqm"), "{text}");
     let text = place.refuse(&["reproduce", "wqm", "--quick", "--out", "."]);
     assert!(text.contains("is a folder"), "{text}");
+}
+
+#[test]
+fn low_delay_rate_allocation_is_done_again() {
+    reproduces("low-delay-rate-allocation");
 }

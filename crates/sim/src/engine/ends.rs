@@ -62,7 +62,8 @@ impl Simulation {
     /// What a packet does where it arrives.
     fn at_destination(&mut self, ends: Ends, packet: &Packet, now: Instant) {
         match ends {
-            Ends::Datagrams => {}
+            Ends::Datagrams | Ends::Allocated(_) => {}
+            Ends::Reports(number) => self.on_report_packet(number, packet),
             Ends::Media(number) => self.on_media(number, packet, now),
             Ends::Feedback(number) => self.on_feedback(number, packet, now),
             Ends::Data(number) => {
@@ -258,8 +259,11 @@ impl Simulation {
             Ends::Acknowledgements(number) => {
                 self.parts.connections[number].in_flight.take(packet.number);
             }
+            Ends::Reports(number) => {
+                self.parts.allocated[number].take(packet.number);
+            }
             Ends::Media(number) | Ends::Feedback(number) => self.forget_media(number, packet),
-            Ends::Datagrams | Ends::Data(_) => {}
+            Ends::Datagrams | Ends::Data(_) | Ends::Allocated(_) => {}
         }
     }
 }

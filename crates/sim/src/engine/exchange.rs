@@ -8,6 +8,7 @@ use airbound_wifi::edca::Category;
 use super::contention::edcaf_of;
 use super::{AgreementId, Arrival, Event, InHardware, OnAir, Simulation};
 use crate::air::phy::mpdu_ends;
+use crate::flow::Ends;
 use crate::measure::ExchangeView;
 
 /// An exchange that could not carry more than this is not worth the rest of a TXOP.
@@ -174,6 +175,11 @@ impl Simulation {
                 tries: tries.saturating_add(mpdu.transmissions.min(255) as u8),
                 txop: one.txop,
             };
+            if let Ends::Allocated(number) = self.parts.flows[mpdu.packet.flow.0 as usize].ends
+                && self.parts.flows[mpdu.packet.flow.0 as usize].ends_at() == mpdu.packet.to
+            {
+                self.on_sensed(number, &arrival, one.course.ppdu_end, one.rate);
+            }
             if !self.parts.nodes[one.node.index()].block_ack {
                 self.deliver(&arrival, received);
                 continue;

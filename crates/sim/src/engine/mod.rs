@@ -11,6 +11,7 @@ mod ends;
 mod exchange;
 mod hearing;
 mod intake;
+mod proxy;
 mod rtc;
 mod time_limit;
 
@@ -31,6 +32,7 @@ pub(crate) use hearing::Hearing;
 
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Course, Phy};
+use crate::flow::allocation::{Allocated, Proxy, ProxyEvent};
 use crate::flow::feed::Feed;
 use crate::flow::rtc::Session;
 use crate::flow::tcp::{Connection, Side};
@@ -146,6 +148,8 @@ pub(crate) enum Event {
     SessionTimer(usize, Side),
     /// An application wants to write.
     Application(usize),
+    /// Something at the proxy, or at a sensor that reports to it.
+    Proxy(ProxyEvent),
     /// The access point's beacon is due.
     Beacon,
     /// A burst of interference begins or ends.
@@ -234,6 +238,9 @@ pub(crate) struct Parts {
     pub(crate) flows: Vec<Flow>,
     pub(crate) connections: Vec<Connection>,
     pub(crate) sessions: Vec<Session>,
+    pub(crate) allocated: Vec<Allocated>,
+    /// `None` if nothing is allocated.
+    pub(crate) proxy: Option<Proxy>,
     pub(crate) demands: Vec<DemandChange>,
     /// From the access point to the server.
     pub(crate) wire_up: Wire,
@@ -311,6 +318,7 @@ impl Simulation {
             self.schedule_application(connection);
         }
         self.begin_sessions();
+        self.begin_allocation();
         if let Some(beacons) = self.parts.beacons {
             self.schedule(Instant::ZERO + beacons.interval, Event::Beacon);
         }
@@ -377,6 +385,7 @@ impl Simulation {
             Event::TcpTimer(connection, side) => self.on_tcp_timer(connection, side),
             Event::SessionTimer(session, side) => self.on_session_timer(session, side),
             Event::Application(connection) => self.on_application(connection),
+            Event::Proxy(event) => self.on_proxy_event(event),
             Event::Beacon => self.on_beacon_due(),
             Event::Interference => self.on_interference(),
             Event::TimeLimit(node, category) => self.on_time_limit(node, category),
