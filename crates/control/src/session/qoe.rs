@@ -52,6 +52,18 @@ impl Qoe {
         }
     }
 
+    /// The share of the largest bitrate that gives the QoE `q`, from 0 to 1.
+    #[must_use]
+    pub fn inverse(self, q: f64, max_mbps: f64) -> f64 {
+        let q = q.clamp(0.0, 1.0);
+        match self {
+            Self::Linear => q,
+            Self::Logarithmic => libm::expm1(q * libm::log1p(max_mbps)) / max_mbps,
+            Self::ConcaveSquare => 1.0 - libm::sqrt(1.0 - q),
+            Self::ConvexSquare => libm::sqrt(q),
+        }
+    }
+
     /// The derivative of Q by `x` for `x` from 0 to 1.
     #[must_use]
     pub fn slope(self, x: f64, max_mbps: f64) -> f64 {
@@ -76,6 +88,7 @@ mod tests {
             assert!((qoe.value(7.0, 30.0) - 1.0).abs() < 1e-12, "above M");
             for step in 1..100 {
                 let x = f64::from(step) / 100.0;
+                assert!((qoe.inverse(qoe.value(x, 30.0), 30.0) - x).abs() < 1e-9);
                 let measured = (qoe.value(x + 1e-6, 30.0) - qoe.value(x - 1e-6, 30.0)) / 2e-6;
                 assert!(measured >= 0.0 && (measured - qoe.slope(x, 30.0)).abs() < 1e-4, "{qoe:?} at {x}");
             }

@@ -129,7 +129,10 @@ pub(super) fn solve(problem: &Problem, curve: Curve<'_>) -> Result<Solution, Pro
     if !matches!(solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved) {
         return Err(unsolved(format!("the cone solver says {:?}", solution.status)));
     }
-    let down = (0..layout.users).map(|user| solution.x[layout.bitrate(user)]).collect();
+    // Where the QoE is held below Q(x), less bitrate gives it as well.
+    let max = problem.max_mbps();
+    let down =
+        (0..layout.users).map(|user| problem.qoe.inverse(solution.x[layout.qoe(user)], max)).collect();
     Ok(Solution { down, bound: problem.rho - solution.obj_val_dual })
 }
 
