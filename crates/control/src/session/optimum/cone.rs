@@ -25,6 +25,11 @@ const MOST_ROUNDS: usize = 12;
 /// Gain in utility below which it is pointless to go on.
 const LEAST_GAIN: f64 = 1e-6;
 
+/// So many users of the largest capacities have a row for the content bound at first.
+const LARGEST: usize = 8;
+/// Of gap and constraints, in shares of M; rates are rounded to 1 kb/s.
+const TOLERANCE: f64 = 1e-7;
+
 /// What stands for Q.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Curve<'a> {
@@ -103,9 +108,23 @@ impl Layout {
 /// # Errors
 /// Clarabel stops without a solution.
 pub(super) fn solve(problem: &Problem, curve: Curve<'_>) -> Result<Solution, ProblemError> {
+    let mut capacities: Vec<f64> = problem.users.iter().map(|user| problem.scaled(user.capacity)).collect();
+    capacities.sort_unstable_by(|a, b| b.total_cmp(a));
+    let ample = capacities.get(LARGEST).copied().unwrap_or(0.0);
+    let (solution, total) = solve_above(problem, curve, ample)?;
+    if total >= ample { Ok(solution) } else { Ok(solve_above(problem, curve, 0.0)?.0) }
+}
+
+/// Solves without the content bound of users whose capacity is at most `ample`: their d + u stays below a total of that size anyhow.
+/// Returns the total of the sources as well, which tells whether that was right.
+fn solve_above(
+    problem: &Problem,
+    curve: Curve<'_>,
+    ample: f64,
+) -> Result<(Solution, f64), ProblemError> {
     let curved = !matches!((curve, problem.qoe), (Curve::Own, Qoe::Linear));
     let layout = Layout { users: problem.users.len(), curved };
-    let rows = constraints(problem, curve, layout);
+    let rows = constraints(problem, curve, layout, ample);
     let mut objective = vec![0.0; layout.count()];
     objective[layout.mean()] = problem.rho - 1.0;
     objective[layout.deviation()] = 2.0 * problem.rho;
@@ -120,7 +139,14 @@ pub(super) fn solve(problem: &Problem, curve: Curve<'_>) -> Result<Solution, Pro
     );
     let nothing = CscMatrix::zeros((layout.count(), layout.count()));
     // The defaults set no limit on time, so that no clock decides anything.
-    let settings = DefaultSettings { verbose: false, presolve_enable: false, ..DefaultSettings::default() };
+    let settings = DefaultSettings {
+        verbose: false,
+        presolve_enable: false,
+        tol_gap_abs: TOLERANCE,
+        tol_gap_rel: TOLERANCE,
+        tol_feas: TOLERANCE,
+        ..DefaultSettings::default()
+    };
     let mut solver =
         DefaultSolver::new(&nothing, &objective, &matrix, &rows.constants, &rows.cones, settings)
             .map_err(|error| unsolved(error.to_string()))?;
@@ -133,10 +159,11 @@ pub(super) fn solve(problem: &Problem, curve: Curve<'_>) -> Result<Solution, Pro
     let max = problem.max_mbps();
     let down =
         (0..layout.users).map(|user| problem.qoe.inverse(solution.x[layout.qoe(user)], max)).collect();
-    Ok(Solution { down, bound: problem.rho - solution.obj_val_dual })
+    let bound = problem.rho - solution.obj_val_dual;
+    Ok((Solution { down, bound }, solution.x[layout.total()]))
 }
 
-fn constraints(problem: &Problem, curve: Curve<'_>, layout: Layout) -> Rows {
+fn constraints(problem: &Problem, curve: Curve<'_>, layout: Layout, ample: f64) -> Rows {
     let weights = problem.weights();
     let users = 0..layout.users;
     let mut rows = Rows::default();
@@ -156,7 +183,9 @@ fn constraints(problem: &Problem, curve: Curve<'_>, layout: Layout) -> Rows {
         let (bitrate, source) = (layout.bitrate(index), layout.source(index));
         let capacity = problem.scaled(user.capacity);
         rows.push(&[(bitrate, 1.0), (source, 1.0)], capacity);
-        rows.push(&[(bitrate, 1.0), (source, 1.0), (layout.total(), -1.0)], 0.0);
+        if capacity > ample {
+            rows.push(&[(bitrate, 1.0), (source, 1.0), (layout.total(), -1.0)], 0.0);
+        }
         rows.push(&[(source, -1.0)], -problem.scaled(problem.floor(user)));
         if cap < capacity {
             rows.push(&[(source, 1.0)], cap);

@@ -2,6 +2,7 @@
 
 use airbound_units::BitRate;
 
+use super::config::Reading;
 use super::state::State;
 use crate::session::problem::Share;
 
@@ -29,36 +30,74 @@ pub(super) fn believable(client: u16, way: &'static str, value: f64) -> Result<B
     }
 }
 
+/// Estimates of one direction since the last check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Estimates {
+    latest: Option<BitRate>,
+    sum: u64,
+    count: u64,
+    /// What the last check made of them.
+    checked: Option<BitRate>,
+}
+
+impl Estimates {
+    fn add(&mut self, estimate: BitRate) {
+        self.latest = Some(estimate);
+        self.sum = self.sum.saturating_add(estimate.as_bps());
+        self.count += 1;
+    }
+
+    /// A period ends. Where it brought nothing, what was known before holds.
+    fn check(&mut self, reading: Reading) {
+        self.checked = match reading {
+            Reading::Mean if self.count > 0 => Some(BitRate::from_bps(self.sum / self.count)),
+            Reading::Mean => self.checked,
+            Reading::Latest => self.latest,
+        };
+        (self.sum, self.count) = (0, 0);
+    }
+}
+
 /// What is known of one client's bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Capacity {
-    /// Latest estimates of the two congestion controls.
-    up: Option<BitRate>,
-    down: Option<BitRate>,
+    up: Estimates,
+    down: Estimates,
     /// The capacity that was last acted upon.
     acted: Option<BitRate>,
 }
 
 impl Capacity {
     pub(super) fn on_up(&mut self, estimate: BitRate) {
-        self.up = Some(estimate);
+        self.up.add(estimate);
     }
 
     pub(super) fn on_down(&mut self, estimate: BitRate) {
-        self.down = Some(estimate);
+        self.down.add(estimate);
+    }
+
+    /// It is time to look.
+    pub(super) fn check(&mut self, reading: Reading) {
+        self.up.check(reading);
+        self.down.check(reading);
     }
 
     /// What each direction takes of the bottleneck now: the estimate of its congestion control, and of a constrained direction no more
     /// than it may send. A congestion control that is limited by its application keeps the estimate of better days, and the sum of both
     /// would count the yielded bandwidth twice.
     pub(super) fn in_use(&self, state: State) -> Option<Share> {
-        let (mut up, mut down) = (self.up?, self.down?);
+        let Share { mut up, mut down } = self.natural()?;
         match state {
             State::Natural => {}
             State::ClientConstrained { rate } => up = up.min(rate),
             State::ServerConstrained { rate } => down = down.min(rate),
         }
         Some(Share { up, down })
+    }
+
+    /// What each direction's congestion control believes to get, constrained or not: its natural rate.
+    pub(super) fn natural(&self) -> Option<Share> {
+        Some(Share { up: self.up.checked?, down: self.down.checked? })
     }
 
     /// B_i: the sum of both directions.
@@ -92,6 +131,7 @@ mod tests {
         let mut capacity = Capacity::default();
         capacity.on_up(BitRate::from_mbps(up));
         capacity.on_down(BitRate::from_mbps(down));
+        capacity.check(Reading::Mean);
         capacity
     }
 
@@ -110,9 +150,28 @@ mod tests {
         assert!(seen.changed(State::Natural, 0.2), "nothing was acted upon");
         seen.act(State::Natural);
         seen.on_up(BitRate::from_mbps(13));
+        seen.check(Reading::Latest);
         assert!(!seen.changed(State::Natural, 0.2), "15 %");
         seen.on_up(BitRate::from_mbps(15));
+        seen.check(Reading::Latest);
         assert!(seen.changed(State::Natural, 0.2), "25 % against what was acted upon, 9 % against the last look");
+    }
+
+    #[test]
+    fn a_dip_at_the_moment_of_the_check_does_not_decide() {
+        let mut seen = capacity(10, 10);
+        seen.act(State::Natural);
+        for _ in 0..9 {
+            seen.on_down(BitRate::from_mbps(10));
+        }
+        seen.on_down(BitRate::from_mbps(1));
+        let mut latest = seen;
+        seen.check(Reading::Mean);
+        latest.check(Reading::Latest);
+        assert!(!seen.changed(State::Natural, 0.2) && latest.changed(State::Natural, 0.2));
+        // A period without a word leaves what was known.
+        seen.check(Reading::Mean);
+        assert_eq!(seen.sum(State::Natural), Some(BitRate::from_kbps(19_100)));
     }
 
     #[test]

@@ -9,6 +9,18 @@ use crate::session::qoe::Qoe;
 /// V of the paper is not given; its public code takes the number of participants, at most this.
 const MOST_COMPRESSIBLE: usize = 25;
 
+/// What is taken for a congestion control's estimate at a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reading {
+    /// The mean of what was heard since the last check: the targets hold for a whole period, in which a Wi-Fi link may vary by a
+    /// factor of ten.
+    #[default]
+    Mean,
+    /// The latest value, as in the public code.
+    Latest,
+}
+
 /// Configuration of [`super::PlumServer`]. Defaults are the paper's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -28,6 +40,8 @@ pub struct PlumConfig {
     pub period: Span,
     /// Change of a capacity against the last one acted upon that is obvious, above 0 to 10. Default 0.2 (Sec. III-D).
     pub change: f64,
+    /// What counts as a direction's estimate. Default the mean over the period.
+    pub reading: Reading,
     /// How long a notice may go unanswered before it is sent again, 10 ms to 10 s. Default 200 ms.
     pub repeat: Span,
 }
@@ -41,6 +55,7 @@ impl Default for PlumConfig {
             compressibility: None,
             period: Span::from_secs(5),
             change: 0.2,
+            reading: Reading::Mean,
             repeat: Span::from_millis(200),
         }
     }

@@ -19,7 +19,7 @@ mod state;
 
 pub use capacity::BadEstimate;
 pub use client::PlumClient;
-pub use config::PlumConfig;
+pub use config::{PlumConfig, Reading};
 pub use notice::Notice;
 pub use server::{ClientId, PlumServer};
 pub use state::{RateGate, State};

@@ -123,6 +123,9 @@ impl PlumServer {
             return;
         }
         self.next_check = self.now + self.config.period;
+        for member in self.members.values_mut() {
+            member.capacity.check(self.config.reading);
+        }
         let changed =
             |member: &Member| member.capacity.changed(member.state, self.config.change);
         if self.stale || self.members.values().any(changed) {
@@ -161,10 +164,11 @@ impl PlumServer {
         let valid = self.error.is_none();
         for ((id, _, in_use), share) in heard.iter().zip(&allocation.shares) {
             let Some(member) = self.members.get_mut(id) else { continue };
-            // Capacities are those of the old states: what was read before has to be noted before the states change.
+            // The capacity that was read is that of the old state: it is noted before that changes.
             member.capacity.act(member.state);
+            let natural = member.capacity.natural().unwrap_or(*in_use);
             member.target = valid.then_some(*share);
-            member.state = if valid { State::towards(*share, *in_use) } else { State::Natural };
+            member.state = if valid { State::towards(*share, natural) } else { State::Natural };
             member.gate.set(member.state.server_limit(), in_use.down);
             member.outbox.put(self.now, member.state.client_rate());
         }

@@ -23,16 +23,19 @@ pub enum State {
 }
 
 impl State {
-    /// The state that brings a client from what both directions use now to its target: the direction that has to shrink more is held at its
-    /// target, and the other grabs what it vacates. Nobody is held at a rate that is not below the present one: that would be the natural
-    /// state under another name.
+    /// The state that brings a client to its target: the direction that has to give up the larger share of its natural rate, which is what
+    /// its congestion control believes to get, is held at its target, and the other grabs what it vacates. Nobody is held at a rate that is
+    /// not below the natural one. (Measured against the present rates, a constrained client whose target rises a little would be let go,
+    /// and the server held in its place.)
     #[must_use]
-    pub fn towards(target: Share, now: Share) -> Self {
-        let cut = |target: BitRate, now: BitRate| now.as_bps().saturating_sub(target.as_bps());
-        let (up, down) = (cut(target.up, now.up), cut(target.down, now.down));
-        if up == 0 && down == 0 {
+    pub fn towards(target: Share, natural: Share) -> Self {
+        let kept = |target: BitRate, natural: BitRate| {
+            if target < natural { target.as_bps() as f64 / natural.as_bps() as f64 } else { 1.0 }
+        };
+        let (up, down) = (kept(target.up, natural.up), kept(target.down, natural.down));
+        if up >= 1.0 && down >= 1.0 {
             Self::Natural
-        } else if up >= down {
+        } else if up <= down {
             Self::ClientConstrained { rate: target.up }
         } else {
             Self::ServerConstrained { rate: target.down }
