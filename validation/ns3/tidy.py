@@ -73,12 +73,14 @@ def main():
               "place (they are not).",
               ["build", "ht_mcs", "n", "arc_degrees", "qdisc", "mac_queue_pkts", "runs", "goodput_mbps", "goodput_min", "goodput_max",
                "jain", "delay_p50_ms", "delay_p95_ms", "mpdus_per_ampdu", "dead_flows"], tcp)
-    minstrel = [row for row in gathered(source, "minstrel_dist-{}.csv", ["apt"]) if row["goodput_mean_mbps"]]
-    if minstrel:
-        write(data / "ns3-minstrel.csv",
-              "802.11n 20 MHz, 1 stream, Minstrel-HT over distance; UDP at 75 Mb/s; mean over seeds.",
-              ["build", "nakagami", "distance_m", "runs", "goodput_mean_mbps", "goodput_min", "goodput_max",
-               "mpdus_per_ampdu", "mpdu_delivery_ratio", "mode_share"], minstrel)
+    for control, name in (("minstrel", "Minstrel-HT"), ("thompson", "Thompson sampling"),
+                          ("thompson_loud", "Thompson sampling, acknowledgements 20 dB louder,")):
+        rows = [row for row in gathered(source, control + "_dist-{}.csv", ["apt"]) if row["goodput_mean_mbps"]]
+        if rows:
+            write(data / f"ns3-{control.replace('_', '-')}.csv",
+                  f"802.11n 20 MHz, 1 stream, {name} over distance; UDP at 75 Mb/s; mean over seeds.",
+                  ["build", "nakagami", "distance_m", "runs", "goodput_mean_mbps", "goodput_min", "goodput_max",
+                   "mpdus_per_ampdu", "mpdu_delivery_ratio", "mode_share"], rows)
     dcf = gathered(source, "dcf_sat-{}.csv", ["apt"])
     if dcf:
         write(data / "ns3-dcf.csv",

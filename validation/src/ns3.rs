@@ -2,7 +2,7 @@
 //! `validation/ns3/README.md`.
 
 mod dcf;
-mod minstrel;
+mod rate_control;
 mod tcp;
 mod vht;
 
@@ -15,7 +15,7 @@ use crate::{Effort, TrialError};
 pub(crate) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     let mut rows = vht::rows(effort)?;
     rows.extend(tcp::rows(effort)?);
-    rows.extend(minstrel::rows(effort)?);
+    rows.extend(rate_control::rows(effort)?);
     rows.extend(dcf::rows(effort)?);
     Ok(rows)
 }

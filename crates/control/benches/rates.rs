@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use airbound_control::payload::StationId;
 use airbound_control::rate::{
-    Capabilities, FixedConfig, IdealConfig, LinkStats, MinstrelHtConfig, RateConfig, RateControl, RateReport,
+    Capabilities, FixedConfig, IdealConfig, LinkStats, LlraConfig, MinstrelHtConfig, RateConfig, RateControl,
+    RateReport, ThompsonConfig,
 };
 use airbound_units::{Decibel, Instant, Span};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -16,6 +17,8 @@ fn rates(criterion: &mut Criterion) {
         RateConfig::Fixed(FixedConfig::default()),
         RateConfig::Ideal(IdealConfig::default()),
         RateConfig::MinstrelHt(MinstrelHtConfig::default()),
+        RateConfig::Llra(LlraConfig::default()),
+        RateConfig::Thompson(ThompsonConfig::default()),
     ];
     let mut group = criterion.benchmark_group("rate");
     group.throughput(Throughput::Elements(1));

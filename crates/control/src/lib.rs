@@ -23,6 +23,7 @@
 pub mod detect;
 pub mod error;
 pub mod link;
+pub mod media;
 pub mod payload;
 pub mod queue;
 pub mod rate;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use airbound_control::payload::StationId;
 use airbound_control::rate::{
-    AnyRate, Capabilities, FixedConfig, IdealConfig, LinkStats, MinstrelHtConfig, RateConfig, RateControl,
-    RateReport, Series,
+    AnyRate, Capabilities, FixedConfig, IdealConfig, LinkStats, LlraConfig, MinstrelHtConfig, RateConfig,
+    RateControl, RateReport, Series, ThompsonConfig,
 };
 use airbound_units::{Decibel, Instant, Span};
 use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate, Width};
@@ -76,6 +76,20 @@ fn configs() -> Vec<RateConfig> {
             update_interval: Span::from_millis(1),
             average: airbound_control::rate::minstrel_ht::Average::Ewma,
             ..minstrel()
+        }),
+        RateConfig::Llra(LlraConfig::default()),
+        RateConfig::Llra(LlraConfig {
+            percentile: 1,
+            window_frames: 1,
+            probes: 100,
+            max_tries: 1,
+            ..LlraConfig::default()
+        }),
+        RateConfig::Thompson(ThompsonConfig::default()),
+        RateConfig::Thompson(ThompsonConfig {
+            memory: Span::from_millis(1),
+            max_tries: 1,
+            ..ThompsonConfig::default()
         }),
     ]
 }

@@ -1,6 +1,6 @@
 //! What the flows of a scenario bring: bursts to be protected, a backlog beside them, and stations that contend.
 
-use airbound_sim::scenario::{Direction, Flow, Load, Scenario, SizeLaw, Traffic, Transport};
+use airbound_sim::scenario::{Direction, ErrorCorrection, Flow, Load, Scenario, SizeLaw, Traffic, Transport};
 use airbound_units::{BitRate, ByteCount};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::mpdu::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS, UDP_HEADER};
@@ -75,6 +75,17 @@ impl Rhythm {
                     SizeLaw::Lognormal { sigma } => sigma,
                 };
                 let spacing = burst.time_for(base.packet).as_secs_f64();
+                Self { frames: Some(Frames { fps: stream.fps, sigma, spacing }), ..base }
+            }
+            // Where it gets what it wants: headers and error correction included, paced at 2.5 times its rate.
+            Traffic::Rtc(stream) => {
+                let overhead = if stream.fec == ErrorCorrection::None { 0.0 } else { stream.fec_overhead };
+                let base = udp(stream.size.as_u64() as f64, bps(stream.rate) * (1.0 + overhead));
+                let sigma = match stream.size_law {
+                    SizeLaw::Constant => 0.0,
+                    SizeLaw::Lognormal { sigma } => sigma,
+                };
+                let spacing = stream.rate.mul_f64(2.5).time_for(base.packet).as_secs_f64();
                 Self { frames: Some(Frames { fps: stream.fps, sigma, spacing }), ..base }
             }
         })

@@ -3,7 +3,7 @@
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use parquet::basic::{Repetition, Type as Physical};
 
-use crate::rows::{Component, Fate, FrameFate, TxopKind};
+use crate::rows::{Component, Fate, FrameFate, PacketWay, TxopKind};
 
 /// The name, unit and meaning of a column, and how it is stored.
 #[derive(Debug, Clone, Copy)]
@@ -218,6 +218,27 @@ format!(
 format!(
     /// Yes or no.
     Flag: bool as bool, stored(Physical::BOOLEAN, REQUIRED, None), Some, |n| n
+);
+format!(
+    /// Yes, no, or null.
+    MaybeFlag: Option<bool> as bool, stored(Physical::BOOLEAN, OPTIONAL, None), |v| v, Some
+);
+format!(
+    /// A number of up to 32 bits, or null.
+    MaybeU32: Option<u32> as i32, stored(Physical::INT32, OPTIONAL, Some(32)),
+    |v| v.map(u32::cast_signed), |n| Some(n.map(i32::cast_unsigned))
+);
+format!(
+    /// How a packet of media came, or null.
+    MaybeWay: Option<PacketWay> as i32, stored(Physical::INT32, OPTIONAL, Some(8)),
+    |v| v.map(|way| way as i32),
+    |n| match n {
+        None => Some(None),
+        Some(0) => Some(Some(PacketWay::FirstTime)),
+        Some(1) => Some(Some(PacketWay::Recovered)),
+        Some(2) => Some(Some(PacketWay::Retransmitted)),
+        Some(_) => None,
+    }
 );
 format!(
     /// A number with a fraction; what is undefined or infinite is stored as it is.

@@ -6,7 +6,7 @@ use crate::rows::Component;
 use crate::table::Row;
 
 /// Version of the tables' columns and metadata. Rises when a reader of the one before would be misled.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The run that a table belongs to, and the names behind its numbers. Stands in the metadata of each file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -147,6 +147,7 @@ pub struct FlowLatency {
     latency: LatencyHistogram,
     stages: [LatencyHistogram; 6],
     frames: Option<LatencyHistogram>,
+    first_time_frames: Option<LatencyHistogram>,
     round_trips: Option<LatencyHistogram>,
 }
 
@@ -158,6 +159,7 @@ impl FlowLatency {
             latency: LatencyHistogram::new(Resolution::Fine),
             stages: std::array::from_fn(|_| LatencyHistogram::new(Resolution::Coarse)),
             frames: None,
+            first_time_frames: None,
             round_trips: None,
         }
     }
@@ -174,6 +176,12 @@ impl FlowLatency {
     /// Adds a delivered video frame.
     pub fn record_frame(&mut self, latency: Span) {
         self.frames.get_or_insert_with(|| LatencyHistogram::new(Resolution::Fine)).record(latency);
+    }
+
+    /// Adds the time until a video frame was complete whose last packet was no retransmission.
+    pub fn record_first_time_frame(&mut self, latency: Span) {
+        let frames = &mut self.first_time_frames;
+        frames.get_or_insert_with(|| LatencyHistogram::new(Resolution::Fine)).record(latency);
     }
 
     /// Adds a round trip that the flow's sender measured.
@@ -199,6 +207,12 @@ impl FlowLatency {
         self.frames.as_ref()
     }
 
+    /// Time until video frames were complete whose last packet was no retransmission, `None` if there was none.
+    #[must_use]
+    pub const fn first_time_frames(&self) -> Option<&LatencyHistogram> {
+        self.first_time_frames.as_ref()
+    }
+
     /// Round trips, `None` if none was measured.
     #[must_use]
     pub const fn round_trips(&self) -> Option<&LatencyHistogram> {
@@ -212,6 +226,7 @@ impl FlowLatency {
             .chain(stages)
             .chain(self.frames.iter().map(|frames| (Component::Frame, frames)))
             .chain(self.round_trips.iter().map(|round_trips| (Component::RoundTrip, round_trips)))
+            .chain(self.first_time_frames.iter().map(|frames| (Component::FirstTimeFrame, frames)))
             .flat_map(move |(component, histogram)| {
                 let mean = histogram.mean().unwrap_or(Span::ZERO);
                 histogram.buckets().map(move |(low, high, count)| DistributionRow {

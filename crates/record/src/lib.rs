@@ -26,11 +26,12 @@ pub use number::{SIGNIFICANT_DIGITS, rounded};
 pub use reader::{TableReader, find_hops, find_packet};
 pub use recorder::{Encoding, Recorder, Tables};
 pub use rows::{
-    Component, DistributionRow, Fate, FrameFate, FrameRow, HopRow, PacketRow, SeriesRow, TxopKind, TxopRow,
+    Component, DistributionRow, Fate, FrameFate, FrameRow, HopRow, PacketRow, PacketWay, SeriesRow, TxopKind,
+    TxopRow,
 };
 pub use split::{Split, Stage};
 pub use summary::{
-    AirSummary, DemandSummary, Direction, FlowSummary, FoundSummary, Jain, LatencyStats, PacketCounts,
-    Performance, Scheme, StationSummary, Summary,
+    AirSummary, DemandSummary, Direction, FlowSummary, FoundSummary, FrameCounts, Jain, LatencyStats,
+    PacketCounts, Performance, RtcSummary, Scheme, SentRates, StationSummary, Summary,
 };
 pub use table::Row;

@@ -163,6 +163,55 @@ pub struct FrameRow {
     pub size: ByteCount,
     /// What became of it.
     pub fate: FrameFate,
+    /// All its packets were there: `delivered`, or earlier where a frame that it builds on was missing still. Real-time video only.
+    pub complete: Instant,
+    /// Whether it can be decoded without the frames before it. Real-time video only, as all that follows.
+    pub key: Option<bool>,
+    /// Number of its media packets.
+    pub packets: Option<u32>,
+    /// Of them, those that the network lost when they were sent for the first time.
+    pub lost: Option<u32>,
+    /// Of them, those that forward error correction recovered.
+    pub recovered: Option<u32>,
+    /// Of them, those that a retransmission brought.
+    pub retransmitted: Option<u32>,
+    /// How the packet came that made it complete; `None` if it never was.
+    pub completed_by: Option<PacketWay>,
+}
+
+impl FrameRow {
+    /// A frame that was left out, and so a frame of which nothing else is known.
+    #[must_use]
+    pub const fn skipped(flow: u32, frame: u64, created: Instant) -> Self {
+        Self {
+            flow,
+            frame,
+            created,
+            first_packet: Instant::MAX,
+            delivered: Instant::MAX,
+            size: ByteCount::ZERO,
+            fate: FrameFate::Skipped,
+            complete: Instant::MAX,
+            key: None,
+            packets: None,
+            lost: None,
+            recovered: None,
+            retransmitted: None,
+            completed_by: None,
+        }
+    }
+}
+
+/// How a packet of real-time media came to its receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum PacketWay {
+    /// As it was sent for the first time.
+    FirstTime = 0,
+    /// Recovered by forward error correction.
+    Recovered = 1,
+    /// In a retransmission from end to end.
+    Retransmitted = 2,
 }
 
 /// One flow in one window of time: `series.parquet`.
@@ -203,11 +252,13 @@ pub enum Component {
     Frame,
     /// Round trips that a TCP sender measured.
     RoundTrip,
+    /// The time until video frames were complete whose last packet was no retransmission.
+    FirstTimeFrame,
 }
 
 impl Component {
     /// All components; the position is the number in the file.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Latency,
         Self::Stage(Stage::Wired),
         Self::Stage(Stage::Queueing),
@@ -217,6 +268,7 @@ impl Component {
         Self::Stage(Stage::Reordering),
         Self::Frame,
         Self::RoundTrip,
+        Self::FirstTimeFrame,
     ];
 
     /// The name used in metadata and reports.
@@ -227,6 +279,7 @@ impl Component {
             Self::Stage(stage) => stage.name(),
             Self::Frame => "frame",
             Self::RoundTrip => "round_trip",
+            Self::FirstTimeFrame => "frame_first_time",
         }
     }
 
@@ -238,6 +291,7 @@ impl Component {
             Self::Stage(stage) => 1 + stage as u8,
             Self::Frame => 7,
             Self::RoundTrip => 8,
+            Self::FirstTimeFrame => 9,
         }
     }
 }

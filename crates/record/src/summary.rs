@@ -96,15 +96,99 @@ pub struct FlowSummary {
     /// Video only: latency of whole frames, from creation to the arrival of the last byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame_latency_ms: Option<LatencyStats>,
-    /// Video only: fraction of the time in which playback stood still.
+    /// Video only: of real-time video the share of time in which the picture stood still, see [`RtcSummary`]; of a VR stream the
+    /// share of frames that a viewer had to do without in time.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::optional")]
     pub stall_rate: Option<f64>,
+    /// Real-time video only: what congestion control, error correction and retransmission made of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtc: Option<RtcSummary>,
     /// Only where a latency is demanded of it: whether the demand was met.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demand: Option<DemandSummary>,
     /// Only where the queue protected a flow that nobody named: since when, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<FoundSummary>,
+}
+
+/// Real-time video. Its `stall_rate` is the time in frozen frames over all time: a frame that comes later after the one before
+/// than three times the mean of the last 30 intervals, and than that mean and 150 ms, was waited for in front of a frozen picture
+/// (W3C webrtc-stats, `totalFreezesDuration`).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RtcSummary {
+    /// Mean bitrate that the encoder produced, Mb/s of coded video.
+    #[serde(with = "number")]
+    pub bitrate_mbps: f64,
+    /// Mean rate that congestion control allowed, Mb/s, all that is sent included.
+    #[serde(with = "number")]
+    pub allowed_mbps: f64,
+    /// A frame is late if it can be decoded later than this after it was created.
+    #[serde(with = "number")]
+    pub deadline_ms: f64,
+    /// Frames that were late, or never came, over all whose fate is known; null if there were none.
+    #[serde(with = "number::optional")]
+    pub deadline_miss_rate: Option<f64>,
+    /// Frames by fate.
+    pub frames: FrameCounts,
+    /// Share of frames of which the network lost at least one packet as it was sent for the first time.
+    #[serde(with = "number::optional")]
+    pub frames_lossy_share: Option<f64>,
+    /// Share of frames of which it lost more than a fifth of the packets so.
+    #[serde(with = "number::optional")]
+    pub frames_over_20pct_loss_share: Option<f64>,
+    /// Share of complete frames that a retransmission completed.
+    #[serde(with = "number::optional")]
+    pub frames_retransmitted_share: Option<f64>,
+    /// Latency until they were complete of all other frames: their last packet was recovered, or sent for the first time.
+    pub first_time_frame_latency_ms: LatencyStats,
+    /// Lost packets that forward error correction recovered.
+    pub packets_recovered: u64,
+    /// Lost packets that retransmissions brought.
+    pub packets_retransmitted: u64,
+    /// Key frames that the receiver asked for, having lost what it builds on.
+    pub key_frame_requests: u64,
+    /// What was sent, Mb/s of IP packets.
+    pub sent_mbps: SentRates,
+}
+
+/// Video frames by fate, of those created in the measured time: `delivered + lost + skipped + unfinished = created`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrameCounts {
+    /// All of them.
+    pub created: u64,
+    /// They could be decoded.
+    pub delivered: u64,
+    /// Of the delivered ones, those that were late.
+    pub late: u64,
+    /// The receiver went on without them.
+    pub lost: u64,
+    /// Not coded, since too much waited to be sent.
+    pub skipped: u64,
+    /// Neither when the run ended.
+    pub unfinished: u64,
+}
+
+/// Rates of what a real-time video sends, Mb/s of IP packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SentRates {
+    /// Packets of frames, sent for the first time.
+    #[serde(with = "number")]
+    pub media: f64,
+    /// Forward error correction.
+    #[serde(with = "number")]
+    pub fec: f64,
+    /// Retransmissions.
+    #[serde(with = "number")]
+    pub retransmission: f64,
+    /// Padding that probes for bandwidth.
+    #[serde(with = "number")]
+    pub padding: f64,
+    /// What the receiver sends back.
+    #[serde(with = "number")]
+    pub feedback: f64,
 }
 
 /// A latency demand, and what became of it. The latency is that of Wi-Fi alone: from entering the queue of the transmitter to the

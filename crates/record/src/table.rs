@@ -6,8 +6,8 @@ use parquet::schema::types::{Type, TypePtr};
 use std::sync::Arc;
 
 use crate::column::{
-    Bytes, ColumnBuffer, ColumnSpec, Cursor, Flag, Format, Kbps, Kind, Length, MaybeReal, MaybeTime,
-    PacketFate, Part, Real, Time, U8, U16, U32, U64, VideoFate,
+    Bytes, ColumnBuffer, ColumnSpec, Cursor, Flag, Format, Kbps, Kind, Length, MaybeFlag, MaybeReal,
+    MaybeTime, MaybeU32, MaybeWay, PacketFate, Part, Real, Time, U8, U16, U32, U64, VideoFate,
 };
 use crate::rows::{DistributionRow, FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
 
@@ -127,6 +127,13 @@ table!(FrameRow, "frames", "a video frame", [
     delivered: MaybeTime = "delivered_ns", "ns", "its last byte arrived";
     size: Bytes = "size_bytes", "B", "size of the frame";
     fate: VideoFate = "fate", "", "0 delivered, 1 late, 2 skipped, 3 lost, 4 unfinished";
+    complete: MaybeTime = "complete_ns", "ns", "rtc: all its packets were there";
+    key: MaybeFlag = "key", "", "rtc: whether it can be decoded without those before it";
+    packets: MaybeU32 = "packets", "", "rtc: number of its media packets";
+    lost: MaybeU32 = "lost", "", "rtc: of them, lost when sent for the first time";
+    recovered: MaybeU32 = "recovered", "", "rtc: of them, recovered by forward error correction";
+    retransmitted: MaybeU32 = "retransmitted", "", "rtc: of them, brought by a retransmission";
+    completed_by: MaybeWay = "completed_by", "", "rtc: its last packet came 0 at first, 1 recovered, 2 retransmitted";
 ]);
 
 table!(SeriesRow, "series", "one flow in one window of time", [

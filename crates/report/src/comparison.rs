@@ -1,6 +1,6 @@
 //! Several runs side by side: schemes, each with one or more seeds.
 
-use airbound_record::{DemandSummary, FlowSummary, LatencyStats, Summary};
+use airbound_record::{DemandSummary, FlowSummary, LatencyStats, RtcSummary, Summary};
 
 use crate::error::ReportError;
 use crate::grid::{Grid, NOTHING, Spread, change, spread};
@@ -27,6 +27,10 @@ impl SchemeRuns {
     fn flow_spread(&self, flow: &str, value: impl Fn(&FlowSummary) -> Option<f64>) -> Option<Spread> {
         self.spread(|summary| find(summary, flow).and_then(&value))
     }
+}
+
+fn percent(share: Option<f64>) -> Option<f64> {
+    share.map(|share| 100.0 * share)
 }
 
 fn find<'a>(summary: &'a Summary, flow: &str) -> Option<&'a FlowSummary> {
@@ -231,6 +235,43 @@ impl Comparison {
         (!grid.rows.is_empty()).then_some(grid)
     }
 
+    /// Real-time video under each scheme; `None` where there is none.
+    #[must_use]
+    pub fn videos(&self) -> Option<Grid> {
+        type Cell = fn(&RtcSummary) -> Option<f64>;
+        const CELLS: [(&str, Cell); 5] = [
+            ("Mb/s", |video| Some(video.bitrate_mbps)),
+            ("missed %", |video| percent(video.deadline_miss_rate)),
+            ("lossy %", |video| percent(video.frames_lossy_share)),
+            ("very %", |video| percent(video.frames_over_20pct_loss_share)),
+            ("resent %", |video| percent(video.frames_retransmitted_share)),
+        ];
+        let mut columns = vec!["flow", "scheme", "p50 ms", "p99 ms", "p99.9 ms"];
+        columns.extend(CELLS.map(|(name, _)| name));
+        let mut grid = Grid::new("Real-time video", &columns, 2);
+        for name in self.flow_names() {
+            if !self.any(&name, |flow| flow.rtc.map(|video| video.bitrate_mbps)) {
+                continue;
+            }
+            for scheme in &self.schemes {
+                let cell =
+                    |value: &dyn Fn(&FlowSummary) -> Option<f64>| spread(scheme.flow_spread(&name, value));
+                let mut row = vec![name.clone().into(), self.labelled(scheme).into()];
+                let quantiles: [Quantile; 3] =
+                    [|latency| latency.p50, |latency| latency.p99, |latency| latency.p999];
+                row.extend(quantiles.map(|of| cell(&|flow| flow.frame_latency_ms.as_ref().and_then(of))));
+                row.extend(CELLS.map(|(_, of)| cell(&|flow| flow.rtc.as_ref().and_then(of))));
+                grid.rows.push(row);
+            }
+        }
+        let seeds = self.seed_note();
+        grid.note = format!(
+            "Latency of frames until they can be decoded; bitrate of coded video; frames that missed their deadline; that lost a packet \
+             in the network; that lost more than a fifth of their packets; that a retransmission completed. {seeds}"
+        );
+        (!grid.rows.is_empty()).then_some(grid)
+    }
+
     /// Every flow under every scheme.
     #[must_use]
     pub fn flows(&self) -> Grid {
@@ -360,6 +401,7 @@ impl Comparison {
         if self.schemes.len() == 1 && self.flow_names().len() > 1 {
             grids.push(self.every_flow());
         }
+        grids.extend(self.videos());
         grids.extend(self.demands());
         grids.extend(self.costs());
         grids.iter().map(|grid| grid.to_text(width)).collect::<Vec<_>>().join("\n")

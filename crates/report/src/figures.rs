@@ -51,7 +51,12 @@ impl Comparison {
     /// Latency of packets and of video frames: the share that exceeds it.
     pub(crate) fn distributions(&self) -> Result<Vec<Figure>, ReportError> {
         let mut figures = Vec::new();
-        for (component, of) in [(Component::Latency, "packets"), (Component::Frame, "video frames")] {
+        let components = [
+            (Component::Latency, "packets"),
+            (Component::Frame, "video frames"),
+            (Component::FirstTimeFrame, "video frames that no retransmission completed"),
+        ];
+        for (component, of) in components {
             let (lines, what) = self.lines(|scheme, flow| exceeding(scheme, flow, component));
             let svg = exceedance("packets", &lines)?;
             let seeds = if self.seeds() > 1 { "; all seeds together" } else { "" };

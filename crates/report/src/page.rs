@@ -39,7 +39,11 @@ impl Comparison {
     pub fn to_html(&self) -> Result<String, ReportError> {
         let mut sections = vec![Section {
             title: "Result".to_owned(),
-            tables: std::iter::once(self.headline()).chain(self.demands()).chain(self.costs()).collect(),
+            tables: std::iter::once(self.headline())
+                .chain(self.videos())
+                .chain(self.demands())
+                .chain(self.costs())
+                .collect(),
             ..Section::default()
         }];
         for (title, figures) in [

@@ -2,7 +2,7 @@
 
 mod example;
 
-use airbound_record::{Fate, PacketRow, Tables};
+use airbound_record::{Fate, FrameCounts, LatencyStats, PacketRow, RtcSummary, SentRates, Tables};
 use airbound_report::{
     Comparison, Outcome, ReportError, Run, Tolerance, ValidationRow, Verdict, explain, outcome,
     validation_grid, validation_html, validation_json,
@@ -117,6 +117,33 @@ fn demands_stand_beside_what_was_measured() {
             "{texts:?}"
         );
     }
+}
+
+#[test]
+fn real_time_video_has_a_table_of_its_own() {
+    assert!(comparison().videos().is_none());
+    let (_, mut run) = example::runs().remove(0);
+    run.summary.flows[0].rtc = Some(RtcSummary {
+        bitrate_mbps: 9.75,
+        allowed_mbps: 12.0,
+        deadline_ms: 100.0,
+        deadline_miss_rate: Some(0.25),
+        frames: FrameCounts { created: 4, delivered: 3, late: 0, lost: 1, skipped: 0, unfinished: 0 },
+        frames_lossy_share: Some(0.5),
+        frames_over_20pct_loss_share: None,
+        frames_retransmitted_share: Some(0.125),
+        first_time_frame_latency_ms: LatencyStats::default(),
+        packets_recovered: 7,
+        packets_retransmitted: 1,
+        key_frame_requests: 1,
+        sent_mbps: SentRates::default(),
+    });
+    let comparison = Comparison::new(vec![("linux".to_owned(), run)], None, None).unwrap();
+    let videos = comparison.videos().unwrap();
+    let texts: Vec<&str> = videos.rows[0].iter().map(|cell| cell.text.as_str()).collect();
+    assert_eq!((videos.rows.len(), &texts[..2]), (1, &["vr", "linux"][..]));
+    assert_eq!(texts[5..], ["9.75", "25.0", "50.0", "–", "12.5"]);
+    assert!(comparison.to_html().unwrap().contains("Real-time video"));
 }
 
 #[test]

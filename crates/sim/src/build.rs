@@ -1,7 +1,7 @@
 //! From a scenario to a simulation.
 
 use airbound_control::ConfigError;
-use airbound_control::link::{Composed, Link, LinkConfig, LowerQueue};
+use airbound_control::link::{Composed, Law, LawConfig, Link, LinkConfig, LowerQueue, Standby};
 use airbound_control::payload::{FlowId, StationId};
 use airbound_control::queue::{
     AnyQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
@@ -19,9 +19,10 @@ use airbound_wifi::timing::ppdu_duration;
 
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Phy, PhyConfig};
-use crate::engine::{ACCESS_POINT, Beacons, DemandChange, Forming, Node, NodeLink, Parts};
+use crate::engine::{ACCESS_POINT, Beacons, DemandChange, Forming, Node, Parts};
 use crate::flow::feed::Feed;
 use crate::flow::{Flow, population::Population};
+use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{Meters, Observer};
 use crate::medium::Medium;
 use crate::random::{Purpose, Stream, seed_for};
@@ -80,7 +81,8 @@ impl Plan<'_> {
         let nodes = 1 + stations + neighbours;
 
         let tree = Tree::of(scenario, nodes);
-        let Population { tree, flows, connections, sources, meters } = Population::of(self, tree, end)?;
+        let Population { tree, flows, connections, sessions, sources, meters } =
+            Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
             built.push(self.station(StationId(station as u16), &tree)?);
@@ -131,6 +133,7 @@ impl Plan<'_> {
             meters: Meters::new(measured_from, end, meters, nodes, observer),
             flows,
             connections,
+            sessions,
             demands,
             window: scenario.window,
         })
@@ -228,16 +231,16 @@ impl Plan<'_> {
             max_streams: streams,
             ..Capabilities::default()
         };
-        let config: RateConfig = slot_config(&self.scheme.rate, "rate")?;
-        let mut rate = config.build(&default, seed_for(self.seed, Purpose::Queue, 1 << 32))?;
-        for (index, station) in scenario.stations.iter().enumerate() {
-            let number = StationId(index as u16 + 1);
-            rate.set_capabilities(number, &self.capabilities(station, streams))?;
-        }
+        let peers: Vec<_> = scenario
+            .stations
+            .iter()
+            .zip(1..)
+            .map(|(station, number)| (StationId(number), self.capabilities(station, streams)))
+            .collect();
         let path = &scenario.access_point.path;
-        let queue = self.queue(&self.scheme.queue, path, &config, ACCESS_POINT)?;
-        let feed = Feed::new(self.wire(flows, 0));
-        self.node(ACCESS_POINT, queue, rate, path, scenario.air.standard, feed)
+        let deciders = (&self.scheme.queue, &self.scheme.rate);
+        let link = self.link(ACCESS_POINT, deciders, path, scenario.air.standard, (&default, &peers))?;
+        Ok(self.node(ACCESS_POINT, link, path, Feed::new(self.wire(flows, 0))))
     }
 
     /// A station sends as `[uplink]` says; a relay, which stands in for the access point, as that does.
@@ -252,15 +255,68 @@ impl Plan<'_> {
         let station_of = |link: StationId| &scenario.stations[link.index() - 1];
         let capabilities_of = |link| self.capabilities(station_of(link), scenario.access_point.streams);
         let own = capabilities_of(node);
-        let config: RateConfig = slot_config(rate.unwrap_or(&self.scheme.rate), "rate")?;
-        let mut rate =
-            config.build(&own, seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0)))?;
-        rate.set_capabilities(tree.parent(node), &own)?;
-        for child in tree.children(node) {
-            rate.set_capabilities(child, &capabilities_of(child))?;
+        let mut peers = vec![(tree.parent(node), own.clone())];
+        peers.extend(tree.children(node).map(|child| (child, capabilities_of(child))));
+        let queue = queue.unwrap_or(&self.scheme.queue);
+        let rate = match rate {
+            Some(rate) => rate,
+            None => &self.scheme.rate_beside(queue),
+        };
+        let link = self.link(node, (queue, rate), path, station_of(node).standard, (&own, &peers))?;
+        Ok(self.node(node, link, path, Feed::new(Wire::none())))
+    }
+
+    /// The link that a queue and a rate control make; Law is one by itself. `peers` are those that it knows from the beginning.
+    fn link(
+        &self,
+        node: StationId,
+        (queue, rate): (&scenario::Slot, &scenario::Slot),
+        path: &Path,
+        standard: Format,
+        (default, peers): (&Capabilities, &[(StationId, Capabilities)]),
+    ) -> Result<AnyLink, BuildError> {
+        scenario::check_law(queue, rate).map_err(|reason| BuildError::Slot { slot: "rate", reason })?;
+        let path_config = self.link_config(path, standard);
+        if queue.is_law() {
+            let wrong = |reason| BuildError::Slot { slot: "queue", reason };
+            let config = queue.law_config().map_err(wrong)?;
+            let (classic, psdus) = (config.classic.clone(), usize::from(config.psdus_in_hardware));
+            let order = self.inside(&config, queue, path, node)?;
+            let mut law = Law::new(config, path_config.clone(), order, default)
+                .map_err(|error| BuildError::Slot { slot: "queue", reason: error.to_string() })?;
+            for (station, capabilities) in peers {
+                law.set_capabilities(*station, capabilities)?;
+            }
+            if classic.is_empty() {
+                return Ok(AnyLink::Law(Box::new(law)));
+            }
+            // What a Linux access point has; the scheme's own rate control is Law.
+            let stock = Scheme::default();
+            let stock =
+                self.composed(node, (&stock.queue, &stock.rate), path, path_config, (default, peers))?;
+            return Ok(AnyLink::Standby(Box::new(Standby::new(law, stock, &classic, psdus))));
         }
-        let queue = self.queue(queue.unwrap_or(&self.scheme.queue), path, &config, node)?;
-        self.node(node, queue, rate, path, station_of(node).standard, Feed::new(Wire::none()))
+        let link = self.composed(node, (queue, rate), path, path_config, (default, peers))?;
+        Ok(AnyLink::Composed(Box::new(link)))
+    }
+
+    /// The link that a queue and a rate control make together.
+    fn composed(
+        &self,
+        node: StationId,
+        (queue, rate): (&scenario::Slot, &scenario::Slot),
+        path: &Path,
+        path_config: LinkConfig,
+        (default, peers): (&Capabilities, &[(StationId, Capabilities)]),
+    ) -> Result<ComposedLink, BuildError> {
+        let config: RateConfig = slot_config(rate, "rate")?;
+        let seed = seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0));
+        let mut rate = config.build(default, seed)?;
+        for (station, capabilities) in peers {
+            rate.set_capabilities(*station, capabilities)?;
+        }
+        let queue = self.queue(queue, path, &config, node)?;
+        over_path(queue, rate, path, path_config)
     }
 
     fn neighbour(&self, node: StationId, network: &scenario::Neighbour) -> Result<Node, BuildError> {
@@ -273,7 +329,9 @@ impl Plan<'_> {
         // A queue that a saturated neighbour never empties, and no larger.
         let limit = Limits { packets: 2 * usize::from(network.ampdu_mpdus).max(1), ..Limits::default() };
         let queue = AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?);
-        self.node(node, queue, rate, &path, network.rate.format(), Feed::new(Wire::none()))
+        let config = self.link_config(&path, network.rate.format());
+        let link = AnyLink::Composed(Box::new(over_path(queue, rate, &path, config)?));
+        Ok(self.node(node, link, &path, Feed::new(Wire::none())))
     }
 
     fn queue(
@@ -332,38 +390,35 @@ impl Plan<'_> {
         }
     }
 
-    fn node(
+    /// The queue inside Law's time limit, which bounds what lies below it.
+    fn inside(
         &self,
-        node: StationId,
-        queue: AnyQueue<crate::packet::Packet>,
-        rate: AnyRate,
+        config: &LawConfig,
+        slot: &scenario::Slot,
         path: &Path,
-        standard: Format,
-        feed: Feed,
-    ) -> Result<Node, BuildError> {
-        // A lower queue without a limit of its own makes sense only below a scheme that bounds it by airtime.
-        let depth = match path.driver_queue {
-            None if queue.counts_below() => usize::MAX,
-            None => 0,
-            Some(packets) => packets as usize,
-        };
-        // The depth is what limits it.
-        let limit = Limits { packets: 1_000_000, bytes: None };
-        let lower = match path.driver_order {
-            _ if depth == 0 => None,
-            DriverOrder::OldestFirst => {
-                Some(AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?.below()))
+        node: StationId,
+    ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
+        let path = Path { airtime_queue_limit: false, ..path.clone() };
+        let given = slot.parameters().get("inside").and_then(toml::Value::as_table);
+        let mut inside = config.inside.0.clone();
+        match &mut inside {
+            QueueConfig::FqCodelAirtime(airtime) => self.fit_airtime(airtime, given, &path),
+            QueueConfig::LastPq(last_pq) => {
+                let given = given.and_then(|given| given.get("linux")).and_then(toml::Value::as_table);
+                self.fit_airtime(&mut last_pq.linux, given, &path);
             }
-            DriverOrder::RoundRobin => {
-                Some(AnyQueue::RoundRobin(RoundRobin::new(RoundRobinConfig { limit })?.below()))
-            }
-        };
-        let lower = lower.map(|queue| LowerQueue { queue, depth });
+            _ => {}
+        }
+        Ok(inside.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
+    }
+
+    /// How a path forms aggregates.
+    fn link_config(&self, path: &Path, standard: Format) -> LinkConfig {
         let encryption = if self.scenario.air.encryption { mpdu::CCMP } else { ByteCount::ZERO };
         let header = if standard == Format::Legacy { DATA_HEADER } else { QOS_DATA_HEADER };
         // A pipe carries packet after packet.
         let is_pipe = Medium::pipe(self.scenario).is_some();
-        let config = LinkConfig {
+        LinkConfig {
             ampdu: AmpduLimits {
                 max_mpdus: if is_pipe { 1 } else { u32::from(path.max_ampdu_mpdus) },
                 max_bytes: path.max_ampdu_bytes,
@@ -378,18 +433,28 @@ impl Plan<'_> {
             max_tries: path.max_tries,
             give_up_after: None,
             limits: path.time_limits(),
+        }
+    }
+
+    fn node(&self, node: StationId, link: AnyLink, path: &Path, feed: Feed) -> Node {
+        let is_pipe = Medium::pipe(self.scenario).is_some();
+        let forming = match (&link, path.form) {
+            _ if is_pipe => Forming::AtAccess,
+            // Its hardware is its own: it says how many PSDUs wait there, and how often each is tried.
+            (AnyLink::Law(_) | AnyLink::Standby(_), _) => Forming::Ahead(usize::MAX),
+            (AnyLink::Composed(_), Form::AtAccess) => Forming::AtAccess,
+            (AnyLink::Composed(_), Form::Ahead) => Forming::Ahead(usize::from(path.hardware_aggregates)),
         };
-        let link: NodeLink = Composed::new(queue, lower, rate, config);
-        Ok(Node {
+        let hardware_tries = match &link {
+            AnyLink::Law(_) | AnyLink::Standby(_) => u32::MAX,
+            AnyLink::Composed(_) => u32::from(path.hardware_tries),
+        };
+        Node {
             link,
             feed,
-            forming: match path.form {
-                _ if is_pipe => Forming::AtAccess,
-                Form::AtAccess => Forming::AtAccess,
-                Form::Ahead => Forming::Ahead(usize::from(path.hardware_aggregates)),
-            },
+            forming,
             hardware: Default::default(),
-            hardware_tries: u32::from(path.hardware_tries),
+            hardware_tries,
             hardware_total: path.hardware_total.map_or(usize::MAX, usize::from),
             handover: path.handover,
             handing: [0; 4],
@@ -399,8 +464,36 @@ impl Plan<'_> {
             hearing: Default::default(),
             wake: Instant::MAX,
             draws: Stream::new(self.seed, Purpose::Reception, u64::from(node.0)),
-        })
+        }
     }
+}
+
+/// A queue and a rate control over the layers of a path.
+fn over_path(
+    queue: AnyQueue<crate::packet::Packet>,
+    rate: AnyRate,
+    path: &Path,
+    config: LinkConfig,
+) -> Result<ComposedLink, BuildError> {
+    // A lower queue without a limit of its own makes sense only below a scheme that bounds it by airtime.
+    let depth = match path.driver_queue {
+        None if queue.counts_below() => usize::MAX,
+        None => 0,
+        Some(packets) => packets as usize,
+    };
+    // The depth is what limits it.
+    let limit = Limits { packets: 1_000_000, bytes: None };
+    let lower = match path.driver_order {
+        _ if depth == 0 => None,
+        DriverOrder::OldestFirst => {
+            Some(AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?.below()))
+        }
+        DriverOrder::RoundRobin => {
+            Some(AnyQueue::RoundRobin(RoundRobin::new(RoundRobinConfig { limit })?.below()))
+        }
+    };
+    let lower = lower.map(|queue| LowerQueue { queue, depth });
+    Ok(Composed::new(queue, lower, rate, config))
 }
 
 /// The number of a flow.

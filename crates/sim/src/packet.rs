@@ -13,6 +13,10 @@ pub enum Kind {
     Segment,
     /// A TCP acknowledgement; `tag` is the byte that it asks for next.
     Acknowledgement,
+    /// A packet of real-time video, or what protects or repairs one; `tag` is the frame that it was sent with.
+    Media,
+    /// What the receiver of real-time video sends back.
+    Feedback,
 }
 
 /// What the packets of a flow have in common.

@@ -16,6 +16,8 @@ pub struct Run {
     simulation: Simulation,
     info: RunInfo,
     scheme: Scheme,
+    /// Who decides over the rate of the first real-time video.
+    media_sender: Option<&'static str>,
     duration: Span,
 }
 
@@ -61,6 +63,7 @@ impl Run {
             simulation: Simulation::new(parts),
             info,
             scheme: scheme.clone(),
+            media_sender: scenario.flows.iter().find_map(|flow| flow.traffic.media_sender(scheme)),
             duration: scenario.duration,
         })
     }
@@ -116,13 +119,14 @@ impl Run {
         let meters = self.simulation.parts.meters;
         let figures = meters.figures(&self.info.stations);
         let has_tcp = figures.flows.iter().any(|flow| flow.kind.starts_with("tcp") || flow.kind == "vr");
+        let sender = if has_tcp { Some(self.scheme.sender.kind()) } else { self.media_sender };
         let summary = Summary {
             airbound: env!("CARGO_PKG_VERSION").to_owned(),
             scenario: self.info.scenario.clone(),
             scheme: airbound_record::Scheme {
                 queue: self.scheme.queue.name().to_owned(),
                 rate: self.scheme.rate.kind().to_owned(),
-                sender: has_tcp.then(|| self.scheme.sender.kind().to_owned()),
+                sender: sender.map(str::to_owned),
                 session: None,
             },
             seed: self.info.seed,

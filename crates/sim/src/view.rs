@@ -1,9 +1,10 @@
 //! What can be seen of a run under way, for time series that no record keeps.
 
-use airbound_control::link::Link;
+use airbound_control::link::{LawView, Link};
 use airbound_control::payload::FlowId;
 use airbound_control::queue::{AnyQueue, Backlog};
 use airbound_control::sender::SenderMetrics;
+use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::Category;
 
 use crate::engine::{ACCESS_POINT, Simulation};
@@ -15,8 +16,25 @@ pub struct View {
     pub backlog: Backlog,
     /// How many best-effort packets the access point's queue may hold, where a controller sizes it.
     pub buffer_size: Option<usize>,
+    /// How the access point's link treats each station, where it is Law's.
+    pub law: Vec<LawView>,
     /// TCP senders, by the flow whose data they send.
     pub senders: Vec<(FlowId, SenderMetrics)>,
+    /// Senders of real-time video, by the flow of their media.
+    pub videos: Vec<(FlowId, VideoView)>,
+}
+
+/// A look at a sender of real-time video.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VideoView {
+    /// What congestion control allows for all that is sent.
+    pub allowed: BitRate,
+    /// The rate of coded video that the encoder aims at.
+    pub coded: BitRate,
+    /// The round trip that congestion control measured, if any.
+    pub round_trip: Option<Span>,
+    /// What waits in the pacer.
+    pub pacer: ByteCount,
 }
 
 impl View {
@@ -29,6 +47,18 @@ impl View {
             AnyQueue::Wqm(queue) => Some(queue.buffer_size(Category::Be).packets()),
             _ => None,
         };
-        Self { backlog: link.backlog(), buffer_size, senders: senders.collect() }
+        let law = link.law().map_or_else(Vec::new, |law| law.views().collect());
+        let videos = parts.sessions.iter().map(|session| {
+            let sender = &session.sender;
+            let view = VideoView {
+                allowed: sender.allowed(),
+                coded: sender.coded_rate(),
+                round_trip: sender.round_trip(),
+                pacer: sender.waiting(),
+            };
+            (session.media, view)
+        });
+        let (senders, videos) = (senders.collect(), videos.collect());
+        Self { backlog: link.backlog(), buffer_size, law, senders, videos }
     }
 }

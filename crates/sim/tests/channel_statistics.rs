@@ -199,7 +199,8 @@ proptest! {
     #[test]
     fn order_of_questions_does_not_matter(mut times in proptest::collection::vec(0u64..1 << 44, 1..40), seed: u64) {
         let text = "kind = \"log-distance\", walk = { from = \"2 m\", to = \"20 m\", return = true }, shadowing = \"3 dB\", \
-                    fading = \"rician\"";
+                    fading = \"rician\", blockage = [{ pause = \"3 s\" }, { length = \"1 min\", pause = \"2 min\" }], \
+                    activity = { length = \"10 s\", pause = \"20 s\" }";
         let scenario = scenario(text, "[[interference]]\nname = \"i\"\n");
         let path = &scenario.access_point.path;
         let ask = |times: &[u64]| -> Vec<(u64, Option<Decibel>, bool)> {

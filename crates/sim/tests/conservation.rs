@@ -104,11 +104,23 @@ fn queue() -> BoxedStrategy<String> {
 }
 
 fn deciders(standard: &'static str) -> BoxedStrategy<String> {
-    let rate = || one_of(&["fixed", "ideal", "minstrel-ht"]);
+    let rate = || one_of(&["fixed", "ideal", "minstrel-ht", "llra", "thompson"]);
     let preset = || one_of(&["mac80211", "ath9k-fq", "direct", "openwifi", "openwifi-a", "openwifi-b"]);
     let scheme = (queue(), rate(), one_of(&["cubic", "reno", "bbr"])).prop_map(|(queue, rate, sender)| {
         format!("[scheme]\nqueue = {queue}\nrate = \"{rate}\"\nsender = \"{sender}\"\n")
     });
+    // Law decides over both.
+    let law = prop_oneof![
+        Just("\"law\"".to_owned()),
+        Just("{ kind = \"law\", classic = [\"be\", \"bk\"] }".to_owned()),
+        one_of(&["fifo", "codel", "last-pq"])
+            .prop_map(|inside| format!("{{ kind = \"law\", inside = \"{inside}\" }}")),
+        (1..60u32, 300..4000u32, 1..6u8).prop_map(|(q, h, psdus)| format!(
+            "{{ kind = \"law\", limit-q = \"{q} ms\", limit-h = \"{h} us\", overhead = \"100 us\", psdus-in-hardware = {psdus} }}"
+        )),
+    ];
+    let law = law.prop_map(|queue| format!("[scheme]\nqueue = {queue}\n"));
+    let scheme = prop_oneof![4 => scheme, 1 => law];
     let access_point = (preset(), path(standard, "access-point"))
         .prop_map(|(preset, path)| format!("[access-point]\npreset = \"{preset}\"\n{path}"));
     let uplink = (
@@ -120,7 +132,12 @@ fn deciders(standard: &'static str) -> BoxedStrategy<String> {
         .prop_map(|(queue, rate, preset, path)| {
             format!("[uplink]\nqueue = {queue}\nrate = \"{rate}\"\npreset = \"{preset}\"\n{path}")
         });
-    (scheme, access_point, maybe(uplink)).prop_map(|(a, b, c)| a + &b + &c).boxed()
+    // A rate control of the stations' own does not go with Law's queue.
+    let fit = |scheme: &str, uplink: String| match scheme.contains("law") {
+        true => uplink.replace("queue = \"scheme\"", "queue = \"fifo\""),
+        false => uplink,
+    };
+    (scheme, access_point, maybe(uplink)).prop_map(move |(a, b, c)| fit(&a, c) + &a + &b).boxed()
 }
 
 fn wire() -> BoxedStrategy<String> {
@@ -203,23 +220,46 @@ fn stations() -> BoxedStrategy<(String, usize)> {
 
 fn traffic() -> BoxedStrategy<String> {
     prop_oneof![
-        (100..60_000u32, 12..=1472u32).prop_map(|(kbps, size)| format!(
+        1 => (100..60_000u32, 12..=1472u32).prop_map(|(kbps, size)| format!(
             "kind = \"cbr\"\nrate = \"{kbps} kbit/s\"\nsize = \"{size} B\"\n"
         )),
-        (100..30_000u32, 12..=1472u32).prop_map(|(kbps, size)| format!(
+        1 => (100..30_000u32, 12..=1472u32).prop_map(|(kbps, size)| format!(
             "kind = \"poisson\"\nrate = \"{kbps} kbit/s\"\nsize = \"{size} B\"\n"
         )),
-        Just("kind = \"voip\"\n".to_owned()),
-        Just("kind = \"tcp\"\n".to_owned()),
-        (1..30u32).prop_map(|mbps| format!("kind = \"tcp\"\nlimit = \"{mbps} Mbit/s\"\n")),
-        (1..6_000_000u32)
+        1 => Just("kind = \"voip\"\n".to_owned()),
+        1 => Just("kind = \"tcp\"\n".to_owned()),
+        1 => (1..30u32).prop_map(|mbps| format!("kind = \"tcp\"\nlimit = \"{mbps} Mbit/s\"\n")),
+        1 => (1..6_000_000u32)
             .prop_map(|size| format!("kind = \"tcp-short\"\nsize = \"{size} B\"\ninterval = \"50 ms\"\n")),
-        (1..60u32, one_of(&["tcp", "udp"]), one_of(&["constant", "lognormal(0.4)"])).prop_map(
+        1 => (1..60u32, one_of(&["tcp", "udp"]), one_of(&["constant", "lognormal(0.4)"])).prop_map(
             |(mbps, transport, law)| format!(
                 "kind = \"vr\"\nrate = \"{mbps} Mbit/s\"\ntransport = \"{transport}\"\nsize-law = \"{law}\"\n"
             )
         ),
+        2 => real_time_video(),
     ]
+    .boxed()
+}
+
+fn real_time_video() -> BoxedStrategy<String> {
+    let line = (
+        (10..40_000u32, 1..200u32, 100..=1452u32),
+        one_of(&["none", "rows", "columns", "two-dimensional", "reed-solomon"]),
+        (0.01..1.0f64, any::<bool>(), 10..400u32),
+        maybe(
+            one_of(&["congestion = \"fixed\"\n", "start-rate = \"30 kbit/s\"\n", "reaction = \"0 s\"\n"])
+                .prop_map(str::to_owned),
+        ),
+        one_of(&["constant", "lognormal(1.5)"]),
+    );
+    line.prop_map(|((kbps, fps, size), fec, (overhead, nack, give_up), more, law)| {
+        format!(
+            "kind = \"rtc\"\nrate = \"{kbps} kbit/s\"\nmax-rate = \"70 Mbit/s\"\nfps = {fps}\nsize = \"{size} B\"\nfec = \"{fec}\"\n\
+             fec-overhead = {overhead}\nnack = {nack}\ngive-up = \"{give_up} ms\"\nsize-law = \"{law}\"\n\
+             key-frame-interval = \"{give_up} ms\"\nkey-frame-factor = {}\n{more}",
+            1 + fps % 7
+        )
+    })
     .boxed()
 }
 

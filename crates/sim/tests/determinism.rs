@@ -14,7 +14,7 @@ fn lively(queue: &str, seed: u64) -> Scenario {
          [scheme]\nqueue = \"{queue}\"\nrate = \"minstrel-ht\"\n[access-point]\npreset = \"ath9k-fq\"\n\
          [wire]\nloss = 0.001\njitter = \"2 ms\"\n\
          [[station]]\nname = \"near\"\nchannel = {{ kind = \"log-distance\", distance = \"5 m\", shadowing = \"3 dB\", fading = \"rayleigh\" }}\n\
-         [[station]]\nname = \"far\"\nchannel = {{ kind = \"log-distance\", distance = \"20 m\", fading = {{ kind = \"rician\", speed = \"1 m/s\" }} }}\n\
+         [[station]]\nname = \"far\"\nchannel = {{ kind = \"log-distance\", distance = \"20 m\", fading = {{ kind = \"rician\", speed = \"1 m/s\" }}, blockage = [{{ pause = \"300 ms\", length = \"200 ms\" }}], activity = {{ pause = \"2 s\", length = \"1 s\" }} }}\n\
          [[station]]\nname = \"behind\"\nvia = \"near\"\nchannel = {{ kind = \"log-distance\", distance = \"7 m\", fading = \"rayleigh\" }}\n\
          [[flow]]\nname = \"vr\"\nkind = \"vr\"\nstation = \"near\"\nsize-law = \"lognormal(0.3)\"\n\
          [[flow]]\nname = \"call\"\nkind = \"voip\"\nstation = \"far\"\n\
@@ -22,7 +22,9 @@ fn lively(queue: &str, seed: u64) -> Scenario {
          [[flow]]\nname = \"pages\"\nkind = \"tcp-short\"\nstation = \"near\"\ninterval = \"100 ms\"\n\
          [[flow]]\nname = \"upload\"\nkind = \"poisson\"\nstation = \"far\"\ndirection = \"up\"\nrate = \"3 Mbit/s\"\n\
          [[flow]]\nname = \"relayed\"\nkind = \"tcp-short\"\nstation = \"behind\"\ninterval = \"100 ms\"\n\
-         [[neighbour]]\nname = \"n\"\nload = \"5 Mbit/s\"\n\
+         [[flow]]\nname = \"game\"\nkind = \"rtc\"\nstation = \"far\"\nfec = \"two-dimensional\"\n\
+         [[flow]]\nname = \"camera\"\nkind = \"rtc\"\nstation = \"behind\"\ndirection = \"up\"\nnack = false\n\
+         [[neighbour]]\nname = \"n\"\nload = \"5 Mbit/s\"\n[[neighbour]]\nname = \"m\"\nmean-on = \"20 ms\"\nmean-off = \"50 ms\"\n\
          [[interference]]\nname = \"i\"\n"
     ))
 }

@@ -53,6 +53,17 @@ fn a_measured_trace_dictates_the_rate() {
 }
 
 #[test]
+fn real_time_video_is_repaired_and_paced() {
+    golden(
+        "real-time-video",
+        "duration = \"2 s\"\n[air]\nstandard = \"ht\"\nwidth = \"20 MHz\"\n[wire]\ndelay = \"10 ms\"\nloss = 0.02\n\
+         [[station]]\nname = \"s\"\nchannel = { kind = \"log-distance\", distance = \"12 m\", fading = \"rayleigh\" }\n\
+         [[flow]]\nname = \"game\"\nkind = \"rtc\"\nstation = \"s\"\nstart-rate = \"3 Mbit/s\"\n\
+         [[flow]]\nname = \"camera\"\nkind = \"rtc\"\nstation = \"s\"\ndirection = \"up\"\nfec = \"none\"\nrate = \"2 Mbit/s\"\n",
+    );
+}
+
+#[test]
 fn a_pipe_replaces_the_air() {
     golden(
         "swinging-pipe",

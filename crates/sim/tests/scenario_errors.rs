@@ -201,6 +201,46 @@ fn schemes_are_checked() {
 }
 
 #[test]
+fn real_time_video_is_checked() {
+    let video = |line: &str| {
+        let text = with("\"cbr\"", "\"rtc\"");
+        text.replace("rate = \"20 Mbit/s\"", line)
+    };
+    Scenario::parse(&video(""), "test.toml", &Overrides::none()).unwrap();
+    check(&video("fec = \"xor\""), &["test.toml:10:", "flow.stream.fec", "\"xor\"", "reed-solomon"]);
+    check(&video("fec-overhead = 0"), &["flow.stream.fec-overhead", "a number from 0.01 to 1"]);
+    check(&video("size = \"1500 B\""), &["flow.stream.size", "100 B to 1.452 kB"]);
+    check(&video("rate = \"2 Gbit/s\""), &["flow.stream.rate", "10 kbit/s to 1 Gbit/s"]);
+    check(&video("start-rate = \"16 Mbit/s\""), &["flow.stream.start-rate", "30 kbit/s to 15 Mbit/s"]);
+    check(&video("give-up = \"1 ms\""), &["flow.stream.give-up", "10 ms to 60 s"]);
+    check(&video("receive-window = \"1 MB\""), &["flow.stream.receive-window", "a flow of kind rtc knows"]);
+    check(&video("congestion = \"cubic\""), &["flow.stream.congestion", "\"gcc\", \"fixed\""]);
+    let parameter = |text: &str| video(&format!("congestion = {{ kind = {text} }}"));
+    check(&parameter("\"gcc\", max-rate = \"1 Mbit/s\""), &["flow.stream.congestion", "one of the flow"]);
+    check(
+        &parameter("\"gcc\", pacing-factor = 99"),
+        &["flow.stream.congestion", "pacing-factor is 99", "1 to 10"],
+    );
+    check(&parameter("\"gcc\", speed = 1"), &["flow.stream.congestion", "unknown field speed"]);
+    check(&parameter("\"fixed\", rate = 1"), &["flow.stream.congestion", "unknown key rate"]);
+}
+
+#[test]
+fn congestion_control_of_video_is_not_tcps() {
+    let tcp = |line: &str| {
+        let text = with("\"cbr\"", "\"tcp\"").replace("rate = \"20 Mbit/s\"", line);
+        format!("{text}[scheme]\nsender = \"gcc\"\n")
+    };
+    check(&tcp(""), &["test.toml:12:", "scheme.sender", "flow stream is TCP", "\"cubic\""]);
+    check(&tcp("congestion = \"gcc\""), &["flow.stream.congestion", "\"cubic\", \"reno\", \"bbr\""]);
+    let scenario = Scenario::parse(&tcp("congestion = \"bbr\""), "test.toml", &Overrides::none()).unwrap();
+    assert_eq!(scenario.scheme.sender.kind(), "gcc");
+    let video = with("\"cbr\"", "\"rtc\"");
+    let scenario = Scenario::parse(&video, "test.toml", &Overrides::none()).unwrap();
+    assert_eq!(scenario.with_scheme("linux+gcc").unwrap().scheme.to_string(), "linux+minstrel-ht+gcc");
+}
+
+#[test]
 fn channels_are_checked() {
     let channel = |table: &str| with("[[flow]]", &format!("channel = {{ {table} }}\n[[flow]]"));
     check(&channel("kind = \"log-distance\""), &["station.phone.channel.distance is missing"]);
@@ -318,4 +358,35 @@ fn files_that_cannot_be_read_are_named() {
     std::fs::write(&file, [0xff, 0xfe, 0x00]).unwrap();
     let error = Scenario::load(&file, &none).unwrap_err().to_string();
     assert!(error.contains("UTF-8"), "{error}");
+}
+
+#[test]
+fn people_and_spells_are_checked() {
+    let channel = |parts: &str| {
+        with(
+            "name = \"phone\"",
+            &format!(
+                "name = \"phone\"\nchannel = {{ kind = \"log-distance\", distance = \"5 m\", {parts} }}"
+            ),
+        )
+    };
+    check(&channel("blockage = 3"), &["station.phone.channel.blockage", "the number 3", "list"]);
+    check(&channel("blockage = [{ dept = \"3 dB\" }]"), &["test.toml:6:", "did you mean depth?"]);
+    check(&channel("blockage = [{ depth = \"90 dB\" }]"), &["channel.blockage.0.depth", "0 dB to 60 dB"]);
+    check(&channel("blockage = [{ length-spread = 1.5 }]"), &["blockage.0.length-spread", "0 to 1"]);
+    check(
+        &channel("blockage = [{ length = \"1 h\", pause = \"1 s\" }]"),
+        &["blockage.0.pause", "more than 10 would be there at once", "a tenth of the length"],
+    );
+    let many = ["{}"; 11].join(", ");
+    check(&channel(&format!("blockage = [{many}]")), &["channel.blockage", "has 11 kinds", "10"]);
+    check(&channel("activity = { quiet-level = 2 }"), &["channel.activity.quiet-level", "from 0 to 1"]);
+    check(&channel("activity = \"busy\""), &["channel.activity", "allowed is a table"]);
+    let neighbour = |lines: &str| format!("{GOOD}[[neighbour]]\nname = \"n\"\n{lines}");
+    check(&neighbour("mean-on = \"1 s\""), &["neighbour.n.mean-off", "belongs to mean-on"]);
+    check(&neighbour("mean-off = \"1 s\""), &["neighbour.n.mean-on", "belongs to mean-off"]);
+    check(
+        &neighbour("mean-on = \"1 us\"\nmean-off = \"1 s\""),
+        &["neighbour.n.mean-on", "allowed is 10 us to 3600 s"],
+    );
 }

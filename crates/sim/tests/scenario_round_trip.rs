@@ -43,6 +43,12 @@ fn channel() -> impl Strategy<Value = String> {
         (position(), fading, 0u32..9).prop_map(|(position, fading, sigma)| format!(
             "kind = \"log-distance\", {position}, fading = {fading}, shadowing = \"{sigma} dB\""
         )),
+        (1u32..90, 0u32..10, any::<bool>()).prop_map(|(length, spread, room)| format!(
+            "kind = \"log-distance\", distance = \"9 m\", blockage = [{{ length = \"{length}.3 s\", \
+             length-spread = {}, pause = \"77 s\", depth = \"{spread}.5 dB\" }}, {{ ramp = \"1 ms\" }}]{}",
+            f64::from(spread) / 9.1,
+            if room { ", activity = { quiet-level = 0.3, pause = \"5 min\" }" } else { "" }
+        )),
         Just("kind = \"trace\", file = \"shipped:crowded-room.log\", scale = 1.5, as = \"pipe\"".to_owned()),
         Just("kind = \"trace\", file = \"shipped:corridor.csv\", loop = false".to_owned()),
     ]
@@ -65,6 +71,15 @@ fn traffic() -> impl Strategy<Value = String> {
             "kind = \"vr\"\nfps = {fps}\ntransport = \"udp\"\nsize-law = \"lognormal({})\"",
             f64::from(sigma) / 13.0
         )),
+        (10u64..1_000_000, 1u32..60, any::<bool>()).prop_map(|(rate, fps, nack)| format!(
+            "kind = \"rtc\"\nrate = \"{rate} kbit/s\"\nfps = {fps}\nnack = {nack}\nfec-overhead = {}",
+            1.0 / f64::from(fps)
+        )),
+        Just(
+            "kind = \"rtc\"\nfec = \"reed-solomon\"\ncongestion = { kind = \"gcc\", probing = false }"
+                .to_owned()
+        ),
+        Just("kind = \"rtc\"\ncongestion = \"fixed\"\nsize-law = \"constant\"".to_owned()),
     ]
 }
 
@@ -102,6 +117,7 @@ fn scenario_text() -> impl Strategy<Value = String> {
     let extras = prop_oneof![
         Just(String::new()),
         Just("[[neighbour]]\nname = \"n\"\ntransmitters = 3\nload = \"2 Mbit/s\"\n".to_owned()),
+        Just("[[neighbour]]\nname = \"n\"\nmean-on = \"70 ms\"\nmean-off = \"2 s\"\n".to_owned()),
         (10u64..10_000).prop_map(|on| format!(
             "[[interference]]\nname = \"i\"\nmean-on = \"{on} us\"\neffect = \"noise\"\nlevel = \"9 dB\"\n"
         )),

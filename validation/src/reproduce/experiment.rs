@@ -10,6 +10,7 @@ use airbound_sim::{Nobody, Observer, Run, View};
 use airbound_units::{Instant, Span};
 
 use super::digest::{Digest, DigestWatch};
+use super::trace::{Trace, TraceWatch};
 use crate::trial::in_parallel;
 use crate::{Trial, TrialError};
 
@@ -20,6 +21,8 @@ pub(crate) enum Watch {
     Nothing,
     /// The packets and frames of the flow of this number, one by one.
     Flow(u32),
+    /// All that the flow of this number and its access point do.
+    Trace(u32),
     /// The digest of the packets of a flow that were sent at `from`, the end of the warm-up, or later.
     Digest {
         /// Its number.
@@ -67,6 +70,8 @@ pub(crate) struct Measured {
     pub(crate) outcome: airbound_sim::Outcome,
     /// What the watched flow did; empty where none was.
     pub(crate) watched: Watched,
+    /// All that it and its access point did, where that was wanted.
+    pub(crate) trace: Option<Trace>,
     /// The digest of its packets, where one was wanted.
     pub(crate) digest: Option<Digest>,
     /// What queues and controllers said, with the time in s.
@@ -124,6 +129,11 @@ impl Experiment {
         Self { watch: Watch::Digest { flow, from, deadline }, ..Self::plain(trial) }
     }
 
+    /// A run of which all that a flow and its access point do is kept.
+    pub(crate) fn tracing(trial: Trial, flow: u32) -> Self {
+        Self { watch: Watch::Trace(flow), ..Self::plain(trial) }
+    }
+
     /// The same run, looked at at equal distances.
     pub(crate) fn looking(self, every: Span) -> Self {
         Self { every: Some(every), ..self }
@@ -138,9 +148,14 @@ impl Experiment {
             Watch::Digest { flow, from, deadline } => Some(DigestWatch::new(flow, from, deadline)),
             _ => None,
         };
-        let observer: Box<dyn Observer> = match (self.watch, &digest) {
-            (_, Some(digest)) => Box::new(digest.clone()),
-            (Watch::Flow(_), _) => Box::new(watch.clone()),
+        let trace = match self.watch {
+            Watch::Trace(flow) => Some(TraceWatch::new(flow)),
+            _ => None,
+        };
+        let observer: Box<dyn Observer> = match (self.watch, &digest, &trace) {
+            (_, Some(digest), _) => Box::new(digest.clone()),
+            (_, _, Some(trace)) => Box::new(trace.clone()),
+            (Watch::Flow(_), ..) => Box::new(watch.clone()),
             _ => Box::new(Nobody),
         };
         let mut views = Vec::new();
@@ -150,7 +165,7 @@ impl Experiment {
         watched.packets.sort_by_key(|sample| sample.completed);
         watched.frames.sort_unstable();
         let digest = digest.map(|digest| digest.digest(outcome.summary.duration_s));
-        Ok(Measured { outcome, watched, digest, views })
+        Ok(Measured { outcome, watched, trace: trace.map(|trace| trace.take()), digest, views })
     }
 }
 

@@ -8,6 +8,8 @@ mod digest;
 mod distribution;
 mod experiment;
 mod last_pq;
+mod law;
+mod trace;
 mod wqm;
 
 use airbound_report::{Chapter, Grid, ValidationRow, Verdict, reproduction_html};
@@ -21,6 +23,8 @@ use crate::{Effort, TrialError};
 pub enum Paper {
     /// Showail and Shihada, "Battling Latency in Modern Wireless Networks", IEEE Access 2018.
     Wqm,
+    /// Shen and Meng, "Law: Towards Consistent Low Latency in 802.11 Home Networks", NSDI 2026.
+    Law,
     /// Lu et al., "Practical Latency-aware Scheduling for Low-latency Elephant VR Flows in Wi-Fi Networks", PerCom 2024.
     LastPq,
 }
@@ -63,7 +67,7 @@ pub struct Reproduction {
 
 impl Paper {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Wqm, Self::LastPq];
+    pub const ALL: [Self; 3] = [Self::Wqm, Self::LastPq, Self::Law];
 
     /// Its name on the command line.
     #[must_use]
@@ -71,6 +75,7 @@ impl Paper {
         match self {
             Self::Wqm => "wqm",
             Self::LastPq => "last-pq",
+            Self::Law => "law",
         }
     }
 
@@ -86,6 +91,7 @@ impl Paper {
         match self {
             Self::Wqm => "WQM: Battling Latency in Modern Wireless Networks",
             Self::LastPq => "LAST-PQ: latency-aware scheduling for low-latency elephant VR flows",
+            Self::Law => "Law: towards consistent low latency in 802.11 home networks",
         }
     }
 
@@ -93,6 +99,7 @@ impl Paper {
         match self {
             Self::Wqm => wqm::studies(),
             Self::LastPq => last_pq::studies(),
+            Self::Law => law::studies(),
         }
     }
 
@@ -101,6 +108,7 @@ impl Paper {
         match self {
             Self::Wqm => wqm::reason(claim),
             Self::LastPq => last_pq::reason(claim),
+            Self::Law => law::reason(claim),
         }
     }
 

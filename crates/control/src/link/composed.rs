@@ -7,6 +7,7 @@ use airbound_wifi::rate::Format;
 
 use super::airtime::AirtimeEstimate;
 use super::config::LinkConfig;
+use super::limits::TimeLimits;
 use super::rate_facts::RateTable;
 use super::session::Session;
 use super::{Grant, Link, Mpdu, Returned, Room, TxReport};
@@ -162,6 +163,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         dropped: &mut Vec<Dropped<P>>,
     ) {
         let limits = self.config.limits;
+        if limits == TimeLimits::NONE {
+            return;
+        }
         loop {
             let session = &mut self.station(station).sessions[category.index()];
             let expired = |mpdu: &Mpdu<P>| limits.outlived_below(now, mpdu, mpdu.packet.enqueued());
@@ -280,7 +284,13 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P> {
         if let Some(lower) = &mut self.lower {
-            return lower.queue.dequeue(now, station, category, &mut self.dropped_below);
+            loop {
+                let packet = lower.queue.dequeue(now, station, category, &mut self.dropped_below)?;
+                if !self.config.limits.outlived(now, packet.enqueued()) {
+                    return Some(packet);
+                }
+                self.dropped_below.push(Dropped { packet, reason: DropReason::Expired });
+            }
         }
         let mut packet = self.take_from_queue(now, station, category, dropped)?;
         self.lowered[category.index()] += 1;
@@ -308,7 +318,6 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<Grant<P>> {
         let category = room.category;
-        self.drop_expired(now, station, category, dropped);
         let peer = self.station(station);
         let dictated = peer.dictated.map(|(rate, _)| rate);
         let waiting = peer.sessions[category.index()].waiting();
@@ -340,6 +349,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let mut window_end = None;
         let estimate = (self.lower.is_none() && self.upper.counts_below()).then(|| self.estimate(station));
         while mpdus.len() < max_mpdus as usize {
+            self.drop_expired(now, station, category, dropped);
             let session = &mut self.station(station).sessions[category.index()];
             if let Some(size) = session.first_retry().map(|retry| retry.size) {
                 let longer = with(psdu, mpdus.len(), size);
@@ -450,11 +460,11 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         let (station, category) = (grant.station, grant.category);
         let mut mpdus = grant.mpdus;
         let count = u16::try_from(mpdus.len()).unwrap_or(u16::MAX);
-        self.rate.on_report(
-            now,
-            station,
-            &RateReport { used, mpdus: count, acknowledged: acknowledged.count().min(count) },
-        );
+        // What never reached the air says nothing about a rate.
+        if !used.steps().is_empty() {
+            let acknowledged = acknowledged.count().min(count);
+            self.rate.on_report(now, station, &RateReport { used, mpdus: count, acknowledged });
+        }
         if let Some(first) = mpdus.first() {
             self.station(station).sessions[category.index()].returned(first.sequence);
         }

@@ -30,10 +30,14 @@ impl TimeLimits {
     /// No limit anywhere.
     pub const NONE: Self = Self { queue: None, driver: None, hardware: None, total: None };
 
-    /// Whether what entered the scheme's queue at `enqueued` may still leave it.
+    /// Whether what entered the scheme's queue at `enqueued` and is about to leave it has had its time.
     pub(super) fn outlived_in_queue(&self, now: Instant, enqueued: Instant) -> bool {
-        let time = now - enqueued;
-        exceeds(time, self.queue) || exceeds(time, self.total)
+        exceeds(now - enqueued, self.queue) || self.outlived(now, enqueued)
+    }
+
+    /// Whether what entered the scheme's queue at `enqueued` has had its time, wherever it is.
+    pub(super) fn outlived(&self, now: Instant, enqueued: Instant) -> bool {
+        exceeds(now - enqueued, self.total)
     }
 
     /// Whether an MPDU that is not in the hardware now, but was, and that entered the scheme's queue at `enqueued`, has had its
@@ -41,7 +45,7 @@ impl TimeLimits {
     pub(super) fn outlived_below<P>(&self, now: Instant, mpdu: &Mpdu<P>, enqueued: Instant) -> bool {
         exceeds((now - mpdu.formed) - mpdu.in_hardware, self.driver)
             || exceeds(mpdu.in_hardware, self.hardware)
-            || exceeds(now - enqueued, self.total)
+            || self.outlived(now, enqueued)
     }
 
     /// When an MPDU that is handed to the hardware at `now` has had its time.

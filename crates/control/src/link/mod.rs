@@ -3,16 +3,20 @@
 mod airtime;
 mod composed;
 mod config;
+pub mod law;
 mod limits;
 mod outstanding;
 mod rate_facts;
 mod session;
+mod standby;
 
 pub use airtime::{AirtimeEstimate, expected_airtime};
 pub use composed::{Composed, LowerQueue};
 pub use config::LinkConfig;
+pub use law::{Law, LawConfig, LawCounts, LawState, LawView};
 pub use limits::TimeLimits;
 pub use outstanding::Outstanding;
+pub use standby::Standby;
 
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
@@ -72,7 +76,9 @@ pub struct Grant<P> {
     pub aggregated: bool,
     /// The rates to try, in this order, while no acknowledgement comes.
     pub series: Series,
-    /// The hardware returns the grant when it could not be sent for so long, whatever tries are left.
+    /// The hardware returns the grant when it has worked on it for so long, whatever tries are left: from the time at which it is the
+    /// first of its category and contends for the channel, backoff and a busy channel included. A transmission on the air
+    /// is finished first.
     pub give_up_after: Option<Span>,
     /// The hardware returns the grant after the first try that fails then or later.
     pub give_up_at: Option<Instant>,
@@ -133,11 +139,11 @@ pub struct TxReport<P> {
     pub grant: Grant<P>,
     /// When it was handed to the hardware.
     pub handed: Instant,
-    /// When its first transmission began.
+    /// When its first transmission began; `None` also if the time limit ended it before.
     pub started: Option<Instant>,
     /// When its last transmission ended, acknowledgement or time-out included.
     pub ended: Instant,
-    /// The tries that were made.
+    /// The tries that were made; an empty chain if the time limit ended it before the first.
     pub used: Series,
     /// Air that all tries occupied, control frames included.
     pub airtime: Option<Span>,
@@ -195,6 +201,11 @@ pub trait Link<P: Payload> {
         _demand: Option<Demand>,
     ) -> Result<(), ConfigError> {
         Ok(())
+    }
+
+    /// Whether a report may make room for another category than its own, so that all have to be asked again.
+    fn limits_all_categories(&self) -> bool {
+        false
     }
 
     /// Whether [`Link::next`] may have something to send in `category`.

@@ -11,7 +11,7 @@ use crate::rate::Series;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RateFacts {
     rate: Rate,
-    timing: PpduTiming,
+    pub(super) timing: PpduTiming,
     pub(super) estimate: AirtimeEstimate,
 }
 

@@ -140,6 +140,10 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.next_size(station, category))
     }
 
+    fn oldest(&mut self, category: Category) -> Option<Instant> {
+        each!(self, queue => queue.oldest(category))
+    }
+
     fn has_backlog(&self, category: Category) -> bool {
         each!(self, queue => queue.has_backlog(category))
     }

@@ -258,6 +258,10 @@ impl<P: Payload> Queue<P> for Codel<P> {
     }
 
     super::station_lists::answers_of_lists!();
+
+    fn oldest(&mut self, category: Category) -> Option<Instant> {
+        self.order.oldest(&mut self.lists, category)
+    }
 }
 
 #[cfg(test)]

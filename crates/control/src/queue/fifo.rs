@@ -82,6 +82,10 @@ impl<P: Payload> Queue<P> for Fifo<P> {
 
     super::station_lists::answers_of_lists!();
 
+    fn oldest(&mut self, category: Category) -> Option<Instant> {
+        self.order.oldest(&mut self.lists, category)
+    }
+
     fn counts_below(&self) -> bool {
         self.holds_in_flight
     }

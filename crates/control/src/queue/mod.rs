@@ -114,6 +114,12 @@ pub trait Queue<P: Payload> {
         None
     }
 
+    /// When the packet came that is served next in `category`, where packets are served in the order in which they came; `None`
+    /// elsewhere, and if nothing can be served.
+    fn oldest(&mut self, _category: Category) -> Option<Instant> {
+        None
+    }
+
     /// Whether packets wait in `category`, for anyone.
     fn has_backlog(&self, category: Category) -> bool;
 

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::fixed::{Fixed, FixedConfig};
 use super::ideal::{Ideal, IdealConfig};
+use super::llra::{Llra, LlraConfig};
 use super::minstrel_ht::{MinstrelHt, MinstrelHtConfig};
+use super::thompson::{Thompson, ThompsonConfig};
 use super::{Capabilities, LinkStats, RateControl, RateReport, Series};
 use crate::error::ConfigError;
 use crate::payload::StationId;
@@ -22,6 +24,10 @@ pub enum RateConfig {
     Ideal(IdealConfig),
     /// Linux's default.
     MinstrelHt(MinstrelHtConfig),
+    /// The rate with the shortest tail of the delay.
+    Llra(LlraConfig),
+    /// The rate with the largest throughput in a draw of what is known.
+    Thompson(ThompsonConfig),
 }
 
 impl Default for RateConfig {
@@ -38,6 +44,8 @@ impl RateConfig {
             Self::Fixed(_) => "fixed",
             Self::Ideal(_) => "ideal",
             Self::MinstrelHt(_) => "minstrel-ht",
+            Self::Llra(_) => "llra",
+            Self::Thompson(_) => "thompson",
         }
     }
 
@@ -52,6 +60,8 @@ impl RateConfig {
             Self::MinstrelHt(config) => {
                 AnyRate::MinstrelHt(MinstrelHt::new(config.clone(), capabilities, seed)?)
             }
+            Self::Llra(config) => AnyRate::Llra(Llra::new(config.clone(), capabilities)?),
+            Self::Thompson(config) => AnyRate::Thompson(Thompson::new(config.clone(), capabilities, seed)?),
         })
     }
 }
@@ -66,6 +76,10 @@ pub enum AnyRate {
     Ideal(Ideal),
     /// See [`MinstrelHt`].
     MinstrelHt(MinstrelHt),
+    /// See [`Llra`].
+    Llra(Llra),
+    /// See [`Thompson`].
+    Thompson(Thompson),
 }
 
 macro_rules! each {
@@ -74,6 +88,8 @@ macro_rules! each {
             AnyRate::Fixed($rate) => $call,
             AnyRate::Ideal($rate) => $call,
             AnyRate::MinstrelHt($rate) => $call,
+            AnyRate::Llra($rate) => $call,
+            AnyRate::Thompson($rate) => $call,
         }
     };
 }

@@ -2,16 +2,21 @@
 
 pub mod any;
 pub mod capabilities;
+mod effort;
 pub mod fixed;
 pub mod ideal;
+pub mod llra;
 pub mod minstrel_ht;
 mod stations;
+pub mod thompson;
 
 pub use any::{AnyRate, RateConfig};
 pub use capabilities::{Capabilities, RateSet};
 pub use fixed::{Fixed, FixedConfig, StationRate};
 pub use ideal::{Ideal, IdealConfig};
+pub use llra::{Llra, LlraConfig};
 pub use minstrel_ht::{MinstrelHt, MinstrelHtConfig};
+pub use thompson::{Thompson, ThompsonConfig};
 
 use std::fmt;
 
@@ -67,7 +72,7 @@ impl Series {
         self
     }
 
-    /// The steps in order, at least one.
+    /// The steps in order; at least one, but in a report of what never reached the air.
     #[must_use]
     pub fn steps(&self) -> &[Attempt] {
         self.steps.get(..self.len as usize).unwrap_or(&self.steps)
@@ -98,11 +103,11 @@ impl Series {
         None
     }
 
-    /// What of the chain was used by `transmissions` transmissions; none counts as one, since a chain is never empty,
-    /// and what exceeds the chain is ignored.
+    /// What of the chain was used by `transmissions` transmissions: without any an empty chain, and what exceeds the chain is
+    /// ignored.
     #[must_use]
     pub fn used(&self, transmissions: u32) -> Self {
-        let mut left = transmissions.max(1);
+        let mut left = transmissions;
         let mut used = *self;
         used.len = 0;
         for step in self.steps() {
@@ -150,6 +155,16 @@ pub struct LinkStats {
     pub snr: Option<Decibel>,
     /// The rate at which data really goes out, where something else than the rate control decides it.
     pub rate: Option<BitRate>,
+}
+
+/// The next number of the counted stream whose state is `state` (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
+fn splitmix64(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 /// Chooses the rate chain of each transmission, for all stations of one transmitter.
@@ -222,13 +237,14 @@ mod tests {
         ) {
             let series = chain(&steps);
             let used = series.used(transmissions);
-            let made = transmissions.clamp(1, series.total_tries());
+            let made = transmissions.min(series.total_tries());
             prop_assert_eq!(used.total_tries(), made);
             for attempt in 0..made {
                 prop_assert_eq!(used.rate_of(attempt), series.rate_of(attempt));
             }
             prop_assert_eq!(series.rate_of(series.total_tries()), None);
-            prop_assert_eq!(used.steps().last().map(|step| step.rate), series.rate_of(made - 1));
+            let last = made.checked_sub(1).and_then(|last| series.rate_of(last));
+            prop_assert_eq!(used.steps().last().map(|step| step.rate), last);
             prop_assert_eq!(series.first_rate(), series.steps()[0].rate);
         }
     }

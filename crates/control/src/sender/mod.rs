@@ -41,6 +41,7 @@
 mod bbr;
 mod congestion;
 mod cubic;
+pub mod gcc;
 mod hystart;
 mod pacing;
 mod reno;

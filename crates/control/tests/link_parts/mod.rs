@@ -72,6 +72,10 @@ impl Queue<Packet> for Watched {
         self.queue.next_size(station, category)
     }
 
+    fn oldest(&mut self, category: Category) -> Option<Instant> {
+        self.queue.oldest(category)
+    }
+
     fn has_backlog(&self, category: Category) -> bool {
         self.queue.has_backlog(category)
     }

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use airbound_record::{
-    AirSummary, DemandSummary, Direction, Fate, FlowSummary, FrameFate, FrameRow, HopRow, Jain, LatencyStats,
-    PacketCounts, PacketRow, Performance, RunInfo, Scheme, SeriesRow, StationSummary, Summary, TxopKind,
-    TxopRow,
+    AirSummary, DemandSummary, Direction, Fate, FlowSummary, FrameCounts, FrameFate, FrameRow, HopRow, Jain,
+    LatencyStats, PacketCounts, PacketRow, PacketWay, Performance, RtcSummary, RunInfo, Scheme, SentRates,
+    SeriesRow, StationSummary, Summary, TxopKind, TxopRow,
 };
 use airbound_units::{BitRate, ByteCount, Instant};
 
@@ -129,6 +129,23 @@ pub fn frame(number: u64) -> FrameRow {
         delivered: reached(9_000_000, &[FrameFate::Delivered, FrameFate::Late]),
         size: ByteCount::new(187_500),
         fate,
+        // Every other frame is one of real-time video.
+        complete: if number.is_multiple_of(2) {
+            reached(8_000_000, &[FrameFate::Late])
+        } else {
+            Instant::MAX
+        },
+        key: number.is_multiple_of(2).then_some(number.is_multiple_of(4)),
+        packets: number.is_multiple_of(2).then_some(36),
+        lost: number.is_multiple_of(2).then_some((number % 7) as u32),
+        recovered: number.is_multiple_of(2).then_some((number % 3) as u32),
+        retransmitted: number.is_multiple_of(2).then_some(u32::MAX),
+        completed_by: [
+            None,
+            Some(PacketWay::FirstTime),
+            Some(PacketWay::Recovered),
+            Some(PacketWay::Retransmitted),
+        ][(number % 4) as usize],
     }
 }
 
@@ -187,6 +204,34 @@ pub fn summary() -> Summary {
                 fps: Some(29.95),
                 frame_latency_ms: Some(latency),
                 stall_rate: Some(0.0),
+                rtc: Some(RtcSummary {
+                    bitrate_mbps: 10.0,
+                    allowed_mbps: 12.5,
+                    deadline_ms: 100.0,
+                    deadline_miss_rate: Some(0.0125),
+                    frames: FrameCounts {
+                        created: 9,
+                        delivered: 5,
+                        late: 1,
+                        lost: 2,
+                        skipped: 1,
+                        unfinished: 1,
+                    },
+                    frames_lossy_share: Some(0.5),
+                    frames_over_20pct_loss_share: None,
+                    frames_retransmitted_share: Some(0.25),
+                    first_time_frame_latency_ms: latency,
+                    packets_recovered: 7,
+                    packets_retransmitted: 3,
+                    key_frame_requests: 1,
+                    sent_mbps: SentRates {
+                        media: 10.5,
+                        fec: 1.25,
+                        retransmission: 0.5,
+                        padding: 0.0,
+                        feedback: 0.0625,
+                    },
+                }),
                 demand: Some(DemandSummary {
                     latency_ms: 20.0,
                     percentile: 95.0,
@@ -210,6 +255,7 @@ pub fn summary() -> Summary {
                 fps: None,
                 frame_latency_ms: None,
                 stall_rate: None,
+                rtc: None,
                 demand: None,
                 found: None,
             },

@@ -126,6 +126,7 @@ pub fn write(path: &Path, scheme: &str, scale: f64, seed: u64, tables: Tables) -
                 measured_ms: latency.latency().stats().p95,
                 met_share: Some(0.9),
             }),
+            rtc: None,
             found: None,
         });
     }

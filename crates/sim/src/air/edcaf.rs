@@ -98,6 +98,11 @@ impl Edcaf {
         self.draw();
     }
 
+    /// The same while a backoff is under way, which goes on.
+    pub(crate) const fn on_time_limit(&mut self) {
+        self.failures = 0;
+    }
+
     fn draw(&mut self) {
         self.backoff = Some(self.draws.window(self.parameters.window(self.failures)));
     }

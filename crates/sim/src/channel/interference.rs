@@ -1,9 +1,9 @@
-//! Bursts of interference: an alternating renewal process that can be entered at any time.
+//! Bursts of interference and of a neighbour's load: an alternating renewal process that can be entered at any time.
 
 use airbound_units::{Instant, Span};
 
 use super::hash::Key;
-use crate::scenario::Interference;
+use crate::scenario::{Interference, Spells};
 
 /// Bursts of exponential length with exponential pauses.
 ///
@@ -36,16 +36,24 @@ impl Bursts {
     /// The bursts of an entry of a scenario; `index` is its number there.
     #[must_use]
     pub fn new(interference: &Interference, seed: u64, index: u64) -> Self {
-        let (on, off) = (interference.mean_on, interference.mean_off);
-        let nanos = |span: Span| span.as_nanos() as f64;
+        let lengths = Spells { mean_on: interference.mean_on, mean_off: interference.mean_off };
         Self {
-            key: Key::of_seed(seed).with(0x1f7e_4fe4).with(index),
-            mean_on: nanos(on),
-            mean_off: nanos(off),
-            block: ((nanos(on) + nanos(off)) * CYCLES) as u64 + 1,
             start: interference.start.as_nanos(),
             stop: interference.stop.map_or(u64::MAX, Span::as_nanos),
+            ..Self::endless(lengths, Key::of_seed(seed).with(0x1f7e_4fe4).with(index))
         }
+    }
+
+    /// The spells of a neighbour's transmitter; `index` is its number among all of them.
+    #[must_use]
+    pub fn of_neighbour(spells: Spells, seed: u64, index: u64) -> Self {
+        Self::endless(spells, Key::of_seed(seed).with(0x9e1_9b04).with(index))
+    }
+
+    fn endless(lengths: Spells, key: Key) -> Self {
+        let (on, off) = (lengths.mean_on.as_nanos() as f64, lengths.mean_off.as_nanos() as f64);
+        let block = ((on + off) * CYCLES) as u64 + 1;
+        Self { key, mean_on: on, mean_off: off, block, start: 0, stop: u64::MAX }
     }
 
     /// The state at a time.

@@ -6,6 +6,8 @@
 mod fading;
 mod hash;
 mod interference;
+mod passes;
+mod people;
 mod position;
 mod saturation;
 mod shadowing;
@@ -21,6 +23,7 @@ use crate::trace::{PhyQuality, Saturation, Trace};
 use fading::Fader;
 pub use hash::Key;
 pub use interference::{BurstState, Bursts};
+use people::{Blocker, Bustle};
 use shadowing::Shadowing;
 
 /// How well a receiver hears a frame.
@@ -53,6 +56,8 @@ enum Law {
         constant: Option<f64>,
         shadowing: Shadowing,
         fader: Fader,
+        blockers: Vec<Blocker>,
+        bustle: Bustle,
     },
     Snr(Arc<Trace>),
     /// The quality of each step of a bandwidth trace.
@@ -87,6 +92,11 @@ impl Channel {
                     constant,
                     shadowing: Shadowing::new(model.shadowing, model.shadowing_coherence, key.with(1)),
                     fader: Fader::new(model.fading, key.with(2), air.carrier_hertz()),
+                    blockers: (3u64..)
+                        .zip(&model.blockage)
+                        .map(|(kind, blockage)| Blocker::new(blockage, key.with(kind)))
+                        .collect(),
+                    bustle: Bustle::new(model.activity.as_ref(), seed),
                 }
             }
             ChannelSpec::Trace(link) => match (&*link.trace, link.used_as) {
@@ -120,10 +130,25 @@ impl Channel {
         match &self.law {
             Law::Ideal => Quality::Perfect,
             Law::Fixed(snr) => Quality::Snr(*snr),
-            Law::LogDistance { position, exponent, at_one_metre, constant, shadowing, fader } => {
+            Law::LogDistance {
+                position,
+                exponent,
+                at_one_metre,
+                constant,
+                shadowing,
+                fader,
+                blockers,
+                bustle,
+            } => {
                 let distance = position.distance(now);
                 let loss = constant.unwrap_or_else(|| distance_loss(*exponent, distance));
-                let gain = shadowing.gain(now).value() + fader.gain(now, distance.value()).value();
+                let mut gain = fader.gain(now, distance.value()).value();
+                if !shadowing.is_none() {
+                    gain += bustle.level(now) * shadowing.gain(now).value();
+                }
+                if !blockers.is_empty() {
+                    gain += people::gain(blockers, bustle, now).value();
+                }
                 Quality::Snr(Decibel::new(at_one_metre.value() - loss + gain))
             }
             Law::Snr(trace) => match &**trace {
@@ -153,8 +178,11 @@ impl Channel {
     pub fn is_constant(&self) -> bool {
         match &self.law {
             Law::Ideal | Law::Fixed(_) => true,
-            Law::LogDistance { constant, shadowing, fader, .. } => {
-                constant.is_some() && shadowing.is_none() && matches!(fader, Fader::None)
+            Law::LogDistance { constant, shadowing, fader, blockers, .. } => {
+                constant.is_some()
+                    && shadowing.is_none()
+                    && matches!(fader, Fader::None)
+                    && blockers.is_empty()
             }
             Law::Snr(_) | Law::Phy { .. } => false,
         }

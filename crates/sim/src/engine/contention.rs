@@ -147,15 +147,17 @@ impl Simulation {
         let queue = &mut owner.hardware[category.index()];
         let formed = grant.is_some();
         if let Some(grant) = grant {
-            let contending = if queue.is_empty() { now } else { Instant::MAX };
             queue.push_back(InHardware {
                 grant,
                 handed: now,
-                contending,
+                contending: Instant::MAX,
                 started: Instant::MAX,
                 transmissions: 0,
                 airtime: Span::ZERO,
             });
+        }
+        if formed {
+            self.contend(node, category, now);
         }
         self.note_drops(now);
         formed

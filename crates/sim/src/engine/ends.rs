@@ -63,6 +63,8 @@ impl Simulation {
     fn at_destination(&mut self, ends: Ends, packet: &Packet, now: Instant) {
         match ends {
             Ends::Datagrams => {}
+            Ends::Media(number) => self.on_media(number, packet, now),
+            Ends::Feedback(number) => self.on_feedback(number, packet, now),
             Ends::Data(number) => {
                 let length = packet.size().as_u64().saturating_sub(SEGMENT_HEADERS) as u32;
                 let connection = &mut self.parts.connections[number];
@@ -142,7 +144,7 @@ impl Simulation {
     }
 
     /// Sends a packet of a flow from the end where the flow begins.
-    fn send(&mut self, flow: FlowId, number: u64, kind: Kind, tag: u64, size: ByteCount) {
+    pub(super) fn send(&mut self, flow: FlowId, number: u64, kind: Kind, tag: u64, size: ByteCount) {
         let details = &self.parts.flows[flow.0 as usize];
         let (node, category) = (details.begins_at(), details.category);
         let header = Header { flow, to: self.parts.tree.next_hop(node, details), category };
@@ -247,14 +249,17 @@ impl Simulation {
             }
         }
         meters.end_frames_of_datagrams();
+        meters.end_frames_of_media();
     }
 
     /// A packet is gone for good: what it refers to is freed.
     pub(super) fn forget(&mut self, packet: &Packet) {
-        if packet.kind == Kind::Acknowledgement
-            && let Ends::Acknowledgements(number) = self.parts.flows[packet.flow.0 as usize].ends
-        {
-            self.parts.connections[number].in_flight.take(packet.number);
+        match self.parts.flows[packet.flow.0 as usize].ends {
+            Ends::Acknowledgements(number) => {
+                self.parts.connections[number].in_flight.take(packet.number);
+            }
+            Ends::Media(number) | Ends::Feedback(number) => self.forget_media(number, packet),
+            Ends::Datagrams | Ends::Data(_) => {}
         }
     }
 }

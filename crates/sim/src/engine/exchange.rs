@@ -63,8 +63,7 @@ impl Simulation {
         });
         let success = one.acknowledged.count() > 0;
         let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
-        let expired = first.grant.give_up_after.is_some_and(|limit| self.now - first.handed >= limit)
-            || first.grant.give_up_at.is_some_and(|at| self.now >= at);
+        let expired = first.is_expired(self.now) || first.grant.give_up_at.is_some_and(|at| self.now >= at);
         let edcaf = edcaf_of(node, category);
         if success {
             self.parts.edcafs[edcaf].on_success();
@@ -85,14 +84,15 @@ impl Simulation {
                 link.on_received(self.now, node, category, airtime);
             }
         }
-        let gave_up = self.report(one, done);
+        // In a collision the channel may be busy for longer than its own frame was on the air; the time of the next counts already.
+        let next_since =
+            if done.grant.give_up_after.is_some() { one.course.end.min(self.now) } else { self.now };
+        let gave_up = self.report(node, category, done, Some(one.acknowledged));
         if !success && (gave_up || hardware_tries > 1) {
             // The hardware is done with the frame; the next one starts with the least window.
             self.parts.edcafs[edcaf].on_give_up();
         }
-        if let Some(next) = self.parts.nodes[node.index()].hardware[category.index()].front_mut() {
-            next.contending = self.now;
-        }
+        self.contend(node, category, next_since);
         if success && self.continue_opportunity(one) {
             return true;
         }
@@ -103,16 +103,23 @@ impl Simulation {
         false
     }
 
-    /// Hands the grant back to the link. Returns whether it gave packets up.
-    fn report(&mut self, one: &OnAir, done: InHardware) -> bool {
-        let (node, category, station) = (one.node, one.category, done.grant.station);
+    /// Hands a grant back to the link, with what of its last transmission was acknowledged. Returns whether the link gave packets
+    /// up.
+    pub(super) fn report(
+        &mut self,
+        node: StationId,
+        category: Category,
+        done: InHardware,
+        acknowledged: Option<AckBitmap>,
+    ) -> bool {
+        let station = done.grant.station;
         let report = TxReport {
             used: done.grant.series.used(done.transmissions),
             handed: done.handed,
-            started: Some(done.started),
+            started: (done.started != Instant::MAX).then_some(done.started),
             ended: self.now,
             airtime: Some(done.airtime),
-            acknowledged: one.acknowledged,
+            acknowledged: acknowledged.unwrap_or_default(),
             boundaries_known: true,
             grant: done.grant,
         };
@@ -127,7 +134,7 @@ impl Simulation {
             let again = InHardware {
                 grant,
                 handed: self.now,
-                contending: self.now,
+                contending: Instant::MAX,
                 started: Instant::MAX,
                 transmissions: 0,
                 airtime: Span::ZERO,
@@ -246,6 +253,9 @@ impl Simulation {
     fn fits(&mut self, node: StationId, category: Category, start: Instant, end: Instant) -> bool {
         let parts = &mut self.parts;
         let Some(first) = parts.nodes[node.index()].hardware[category.index()].front() else { return false };
+        if first.is_expired(start) {
+            return false;
+        }
         let (link, _) = parts.tree.link(node, first.grant.station);
         let quality = parts.medium.quality(link, start);
         let rate = first.grant.series.rate_of(first.transmissions).unwrap_or(first.grant.series.first_rate());

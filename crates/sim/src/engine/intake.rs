@@ -1,12 +1,14 @@
 //! How packets enter the queues of a transmitter, and its hardware.
 
+use std::collections::VecDeque;
+
 use airbound_control::link::Link;
 use airbound_control::payload::StationId;
 use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
 use super::contention::edcaf_of;
-use super::{Event, Forming, Simulation};
+use super::{Event, Forming, Node, Simulation};
 use crate::packet::Packet;
 
 impl Simulation {
@@ -83,11 +85,20 @@ impl Simulation {
 
     /// Where categories share the places of the hardware, a free one may be taken by any of them; the highest goes first.
     fn fill_freed(&mut self, node: StationId, category: Category) {
-        if self.parts.nodes[node.index()].hardware_total == usize::MAX {
+        let owner = &self.parts.nodes[node.index()];
+        if owner.hardware_total == usize::MAX && !owner.link.limits_all_categories() {
             self.fill(node, category, self.now);
-        } else {
+            return;
+        }
+        // The link may name one category after the other.
+        loop {
+            let held = |owner: &Node| owner.hardware.iter().map(VecDeque::len).sum::<usize>();
+            let before = held(&self.parts.nodes[node.index()]);
             for category in Category::ALL.into_iter().rev() {
                 self.fill(node, category, self.now);
+            }
+            if held(&self.parts.nodes[node.index()]) == before {
+                break;
             }
         }
     }

@@ -10,14 +10,16 @@ mod ends;
 mod exchange;
 mod hearing;
 mod intake;
+mod rtc;
+mod time_limit;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use airbound_control::link::{AckBitmap, Composed, Grant, Link, Returned};
+use airbound_control::link::{AckBitmap, Grant, Link, Returned};
 use airbound_control::payload::{Dropped, FlowId, StationId};
-use airbound_control::queue::{AnyQueue, Demand, Queue};
-use airbound_control::rate::{AnyRate, LinkStats};
+use airbound_control::queue::{Demand, Queue};
+use airbound_control::rate::LinkStats;
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
@@ -29,17 +31,16 @@ use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Course, Phy};
 use crate::air::reorder::Reorder;
 use crate::flow::feed::Feed;
+use crate::flow::rtc::Session;
 use crate::flow::tcp::{Connection, Side};
 use crate::flow::{Direction, Flow};
+use crate::link::AnyLink;
 use crate::measure::Meters;
 use crate::medium::Medium;
 use crate::packet::Packet;
 use crate::random::Stream;
 use crate::topology::Tree;
 use crate::wire::Wire;
-
-/// The link of a simulated transmitter.
-pub(crate) type NodeLink = Composed<Packet, AnyQueue<Packet>, AnyQueue<Packet>, AnyRate>;
 
 /// The access point is node 0, stations follow, neighbours come last.
 pub(crate) const ACCESS_POINT: StationId = StationId(0);
@@ -69,7 +70,7 @@ pub(crate) struct InHardware {
 /// A transmitter: the access point, a station, which may be a relay, or a neighbour.
 #[derive(Debug)]
 pub(crate) struct Node {
-    pub(crate) link: NodeLink,
+    pub(crate) link: AnyLink,
     pub(crate) feed: Feed,
     pub(crate) forming: Forming,
     pub(crate) hardware: [VecDeque<InHardware>; 4],
@@ -140,12 +141,16 @@ pub(crate) enum Event {
     AtServer(Packet),
     /// A timer of a connection.
     TcpTimer(usize, Side),
+    /// A timer of a session of real-time video.
+    SessionTimer(usize, Side),
     /// An application wants to write.
     Application(usize),
     /// The access point's beacon is due.
     Beacon,
     /// A burst of interference begins or ends.
     Interference,
+    /// The hardware may have worked on the first PSDU of a category for as long as it may.
+    TimeLimit(StationId, Category),
     /// A receiver may give up a hole in what came over a link, in one direction and category.
     Release(StationId, Direction, Category),
     /// The driver has reacted to the end of a PPDU of this category.
@@ -227,6 +232,7 @@ pub(crate) struct Parts {
     pub(crate) beacons: Option<Beacons>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) connections: Vec<Connection>,
+    pub(crate) sessions: Vec<Session>,
     pub(crate) demands: Vec<DemandChange>,
     /// From the access point to the server.
     pub(crate) wire_up: Wire,
@@ -306,6 +312,7 @@ impl Simulation {
         for connection in 0..self.parts.connections.len() {
             self.schedule_application(connection);
         }
+        self.begin_sessions();
         if let Some(beacons) = self.parts.beacons {
             self.schedule(Instant::ZERO + beacons.interval, Event::Beacon);
         }
@@ -370,9 +377,11 @@ impl Simulation {
             Event::Wake(node) => self.on_wake(node),
             Event::AtServer(packet) => self.on_packet_at_server(packet),
             Event::TcpTimer(connection, side) => self.on_tcp_timer(connection, side),
+            Event::SessionTimer(session, side) => self.on_session_timer(session, side),
             Event::Application(connection) => self.on_application(connection),
             Event::Beacon => self.on_beacon_due(),
             Event::Interference => self.on_interference(),
+            Event::TimeLimit(node, category) => self.on_time_limit(node, category),
             Event::Release(node, way, category) => self.on_release(node, way, category),
             Event::HandedOver(node, category) => self.on_handed_over(node, category),
             Event::Demand(change) => {

@@ -2,7 +2,9 @@
 
 pub(crate) mod application;
 pub(crate) mod feed;
+pub(crate) mod in_flight;
 pub(crate) mod population;
+pub(crate) mod rtc;
 pub(crate) mod source;
 pub(crate) mod tcp;
 
@@ -21,6 +23,16 @@ pub(crate) enum Direction {
     Up,
 }
 
+impl Direction {
+    /// The other way.
+    pub(crate) const fn opposite(self) -> Self {
+        match self {
+            Self::Down => Self::Up,
+            Self::Up => Self::Down,
+        }
+    }
+}
+
 /// What happens to the packets of a flow at their destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
@@ -30,6 +42,10 @@ pub(crate) enum Ends {
     Data(usize),
     /// They are the acknowledgements of a TCP connection, by its number.
     Acknowledgements(usize),
+    /// They are the media of a session of real-time video, by its number.
+    Media(usize),
+    /// They are what the receiver of such a session sends back.
+    Feedback(usize),
 }
 
 /// A flow of packets in one direction; a TCP connection is two of them.
@@ -56,7 +72,7 @@ pub(crate) struct Flow {
 impl Flow {
     /// What its random numbers are keyed by, so that a flow more or less changes nothing for the others.
     pub(crate) fn entity(&self) -> u64 {
-        u64::from(self.origin) * 2 + u64::from(matches!(self.ends, Ends::Acknowledgements(_)))
+        u64::from(self.origin) * 2 + u64::from(self.goes_back())
     }
 
     /// The node in whose queue its packets begin their way over the air.
@@ -75,8 +91,13 @@ impl Flow {
         }
     }
 
-    /// Whether the summary lists it. Acknowledgements are part of the flow that they acknowledge.
+    /// Whether it carries what the receiver of another flow answers.
+    pub(crate) const fn goes_back(&self) -> bool {
+        matches!(self.ends, Ends::Acknowledgements(_) | Ends::Feedback(_))
+    }
+
+    /// Whether the summary lists it. Acknowledgements and feedback are part of the flow that they belong to.
     pub(crate) const fn is_reported(&self) -> bool {
-        !self.is_neighbour && !matches!(self.ends, Ends::Acknowledgements(_))
+        !self.is_neighbour && !self.goes_back()
     }
 }

@@ -7,14 +7,18 @@ use airbound_control::sender::{TcpConfig, TcpReceiver, TcpSender};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::application::{Application, Video};
+use super::in_flight::InFlight;
+use super::rtc::open::{Opening, open};
+use super::rtc::{IP_UDP, RTP, Session};
 use super::source::{Bursts, FrameSizes, Rhythm, Source};
-use super::tcp::{AckTable, Connection};
+use super::tcp::Connection;
 use super::{Direction, Ends, Flow};
 use crate::build::{BuildError, Plan, flow_id};
+use crate::channel;
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
 use crate::random::{Purpose, Stream, seed_for};
-use crate::scenario::{self, Load, SizeLaw, Traffic, Transport, VrStream, WireWay};
+use crate::scenario::{self, Load, RtcStream, SizeLaw, Traffic, Transport, VrStream, WireWay};
 use crate::topology::Tree;
 
 /// IPv4 and UDP.
@@ -32,6 +36,7 @@ pub(crate) struct Population {
     pub(crate) tree: Tree,
     pub(crate) flows: Vec<Flow>,
     pub(crate) connections: Vec<Connection>,
+    pub(crate) sessions: Vec<Session>,
     /// Sources of datagrams, with the node in whose queue their packets arrive.
     pub(crate) sources: Vec<(StationId, Source)>,
     pub(crate) meters: Vec<FlowMeter>,
@@ -49,6 +54,7 @@ impl Population {
             tree,
             flows: Vec::new(),
             connections: Vec::new(),
+            sessions: Vec::new(),
             sources: Vec::new(),
             meters: Vec::new(),
         };
@@ -88,6 +94,9 @@ impl Population {
                 let demand = written.and_then(|flow| flow.demand.clone()).map(DemandMeter::new);
                 let meter = match written.map(|flow| &flow.traffic) {
                     Some(Traffic::Vr(stream)) => FlowMeter::new(flow.clone(), true, Some(stream.deadline)),
+                    Some(Traffic::Rtc(stream)) => {
+                        FlowMeter::new(flow.clone(), false, None).of_video(stream.deadline)
+                    }
                     _ => FlowMeter::new(flow.clone(), false, None),
                 };
                 meter.under_demand(demand)
@@ -142,6 +151,7 @@ impl Population {
                 };
                 self.connect(plan, index, &stream.tcp, Application::Video(video))?;
             }
+            Traffic::Rtc(stream) => self.open_session(plan, index, stream, when)?,
             Traffic::Tcp(bulk) => {
                 let application = match bulk.limit {
                     None => Application::Bulk { next: Some(when.start), stop: when.stop },
@@ -215,10 +225,7 @@ impl Population {
         let back = Flow {
             name: format!("{} (acks)", data.name),
             id: acknowledgements,
-            direction: match data.direction {
-                Direction::Down => Direction::Up,
-                Direction::Up => Direction::Down,
-            },
+            direction: data.direction.opposite(),
             ends: Ends::Acknowledgements(number),
             category: options.ack_category,
             ..data.clone()
@@ -235,13 +242,46 @@ impl Population {
             base: 0,
             config,
             application,
-            in_flight: AckTable::default(),
+            in_flight: InFlight::default(),
             written: 0,
             unwritten: ByteCount::ZERO,
             segments: 0,
             acks: 0,
             timers: [Instant::MAX; 2],
         });
+        self.flows.push(back);
+        Ok(())
+    }
+
+    /// Makes a session of real-time video, and the flow on which its receiver sends back.
+    fn open_session(
+        &mut self,
+        plan: &Plan<'_>,
+        index: usize,
+        stream: &RtcStream,
+        when: &Beginning,
+    ) -> Result<(), BuildError> {
+        let number = self.sessions.len();
+        let feedback = flow_id(self.flows.len());
+        let media = &mut self.flows[index];
+        media.ends = Ends::Media(number);
+        media.headers = IP_UDP + RTP;
+        let back = Flow {
+            name: format!("{} (feedback)", media.name),
+            id: feedback,
+            direction: media.direction.opposite(),
+            ends: Ends::Feedback(number),
+            category: stream.feedback_category,
+            ..media.clone()
+        };
+        let opening = Opening {
+            media: media.id,
+            feedback,
+            first: when.start + Span::from_secs_f64(1.0 / stream.fps).mul_f64(phase(plan, index)),
+            stop: when.stop,
+            index,
+        };
+        self.sessions.push(open(plan, stream, opening)?);
         self.flows.push(back);
         Ok(())
     }
@@ -279,7 +319,12 @@ impl Population {
                     Load::Offered(_) => Rhythm::Poisson { mean, draws },
                     Load::Saturated => Source::constant(first, rate, network.size),
                 };
-                self.sources.push((own, Source::new(header, size, first, end, rhythm)));
+                let mut source = Source::new(header, size, first, end, rhythm);
+                if let Some(spells) = network.spells {
+                    let number = (node - 1 - plan.scenario.stations.len()) as u64;
+                    source = source.in_spells(channel::Bursts::of_neighbour(spells, plan.seed, number));
+                }
+                self.sources.push((own, source));
                 node += 1;
             }
         }
@@ -295,6 +340,7 @@ fn kind_name(traffic: &Traffic) -> &'static str {
         Traffic::Tcp(_) => "tcp",
         Traffic::TcpShort(_) => "tcp-short",
         Traffic::Vr(_) => "vr",
+        Traffic::Rtc(_) => "rtc",
     }
 }
 

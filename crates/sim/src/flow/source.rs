@@ -4,6 +4,7 @@ use airbound_control::payload::FlowId;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
+use crate::channel;
 use crate::packet::{Header, Kind, Packet};
 use crate::random::Stream;
 
@@ -55,8 +56,15 @@ impl FrameSizes {
         if self.sigma == 0.0 {
             return self.mean;
         }
-        let factor = libm::exp(self.sigma * self.draws.normal() - self.sigma * self.sigma / 2.0);
-        ByteCount::new(libm::round(self.mean.as_u64() as f64 * factor).max(1.0) as u64)
+        ByteCount::new(libm::round(self.mean.as_u64() as f64 * self.factor()).max(1.0) as u64)
+    }
+
+    /// The next frame's size over the mean.
+    pub(crate) fn factor(&mut self) -> f64 {
+        if self.sigma == 0.0 {
+            return 1.0;
+        }
+        libm::exp(self.sigma * self.draws.normal() - self.sigma * self.sigma / 2.0)
     }
 }
 
@@ -94,6 +102,10 @@ pub(crate) struct Source {
     next: Instant,
     number: u64,
     rhythm: Rhythm,
+    /// Outside of these it rests.
+    spells: Option<channel::Bursts>,
+    /// Until when the present spell is known to last.
+    spell_ends: Instant,
     /// A frame that began with the packet last emitted.
     started: Option<FrameStart>,
 }
@@ -116,7 +128,41 @@ impl Source {
             }),
             _ => None,
         };
-        Self { header, size, stop, next: first, number: 0, rhythm, started }
+        Self {
+            header,
+            size,
+            stop,
+            next: first,
+            number: 0,
+            rhythm,
+            spells: None,
+            spell_ends: Instant::MAX,
+            started,
+        }
+    }
+
+    /// The same source, which sends in `spells` only.
+    pub(crate) fn in_spells(mut self, spells: channel::Bursts) -> Self {
+        self.spells = Some(spells);
+        self.spell_ends = Instant::ZERO;
+        self.rest();
+        self
+    }
+
+    /// If the next packet falls into a pause, all that is to come waits until the pause is over.
+    fn rest(&mut self) {
+        if self.next < self.spell_ends {
+            return;
+        }
+        let Some(spells) = &self.spells else { return };
+        if !spells.busy_at(self.next) {
+            let begin = spells.next_change(self.next);
+            if let Rhythm::Constant { first, .. } = &mut self.rhythm {
+                *first += begin - self.next;
+            }
+            self.next = begin;
+        }
+        self.spell_ends = spells.next_change(self.next);
     }
 
     /// A constant bit rate of `rate`, counted in payload bytes of which each packet has `payload`.
@@ -195,6 +241,7 @@ impl Source {
                 }
             }
         }
+        self.rest();
         Packet::new(self.header, number, Kind::Datagram, tag, size, sent)
     }
 }

@@ -1,12 +1,11 @@
 //! A TCP connection between the server and a station.
 
-use std::collections::VecDeque;
-
 use airbound_control::payload::FlowId;
 use airbound_control::sender::{Ack, Backlog, TcpConfig, TcpReceiver, TcpSender};
 use airbound_units::{ByteCount, Instant};
 
 use super::application::Application;
+use super::in_flight::InFlight;
 
 /// Bytes of IPv4 and TCP headers with timestamps on each segment.
 pub(crate) const SEGMENT_HEADERS: u64 = 20 + 20 + 12;
@@ -16,32 +15,6 @@ pub(crate) const SEGMENT_HEADERS: u64 = 20 + 20 + 12;
 pub(crate) enum Side {
     Sender,
     Receiver,
-}
-
-/// Acknowledgements that are under way, by the number of the packet that carries them. Numbers ascend by one.
-#[derive(Debug, Default)]
-pub(crate) struct AckTable {
-    first: u64,
-    places: VecDeque<Option<Ack>>,
-}
-
-impl AckTable {
-    pub(crate) fn put(&mut self, number: u64, ack: Ack) {
-        if self.places.is_empty() {
-            self.first = number;
-        }
-        self.places.push_back(Some(ack));
-    }
-
-    pub(crate) fn take(&mut self, number: u64) -> Option<Ack> {
-        let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        let ack = self.places.get_mut(place)?.take();
-        while let Some(None) = self.places.front() {
-            self.places.pop_front();
-            self.first += 1;
-        }
-        ack
-    }
 }
 
 /// A connection with the application that writes to it.
@@ -55,7 +28,7 @@ pub(crate) struct Connection {
     /// Where the byte numbers of the present connection begin: what came before belongs to earlier ones of the same flow.
     pub(crate) base: u64,
     pub(crate) application: Application,
-    pub(crate) in_flight: AckTable,
+    pub(crate) in_flight: InFlight<Ack>,
     /// Bytes that the application has handed over in all.
     pub(crate) written: u64,
     /// Of them, what waits for room in the send buffer: the application is blocked.
@@ -77,7 +50,7 @@ impl Connection {
             self.sender = sender;
             self.receiver = receiver;
             self.base = self.written;
-            self.in_flight.places.clear();
+            self.in_flight.clear();
             self.timers = [Instant::MAX; 2];
         }
     }

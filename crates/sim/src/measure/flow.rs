@@ -11,6 +11,7 @@ use airbound_units::{ByteCount, Instant, Span};
 
 use super::demand::DemandMeter;
 use super::journey::{self, Journey};
+use super::video::VideoMeter;
 use crate::flow::Flow;
 use crate::flow::source::FrameStart;
 use crate::packet::{Kind, Packet};
@@ -61,12 +62,14 @@ pub(crate) struct FlowMeter {
     measured: Books,
     offered: ByteCount,
     goodput: ByteCount,
-    latency: FlowLatency,
+    pub(super) latency: FlowLatency,
     /// From entering the queue to the acknowledgement: what LAST-PQ calls latency.
     wifi: LatencyHistogram,
     demand: Option<DemandMeter>,
     frames: Option<Frames>,
     open: VecDeque<OpenFrame>,
+    /// For real-time video.
+    pub(super) video: Option<VideoMeter>,
     /// When a queue first protected it by itself, and why it did so last.
     found: Option<(Instant, Pattern)>,
     window: Window,
@@ -95,6 +98,7 @@ impl FlowMeter {
             demand: None,
             frames: has_frames.then(Frames::default),
             open: VecDeque::new(),
+            video: None,
             found: None,
             window: Window {
                 offered: ByteCount::ZERO,
@@ -118,6 +122,11 @@ impl FlowMeter {
     /// Measures against a demand too.
     pub(crate) fn under_demand(self, demand: Option<DemandMeter>) -> Self {
         Self { demand, ..self }
+    }
+
+    /// Measures real-time video, of which a frame has to be there within `deadline`.
+    pub(crate) fn of_video(self, deadline: Span) -> Self {
+        Self { video: Some(VideoMeter::new(self.flow.id.0, deadline)), ..self }
     }
 
     pub(crate) const fn demand(&self) -> Option<&DemandMeter> {
@@ -259,13 +268,11 @@ impl FlowMeter {
             self.latency.record_frame(latency);
         }
         FrameRow {
-            flow: self.flow.id.0,
-            frame,
-            created,
             first_packet: created,
             delivered: now,
             size,
             fate: if late { FrameFate::Late } else { FrameFate::Delivered },
+            ..FrameRow::skipped(self.flow.id.0, frame, created)
         }
     }
 
@@ -294,13 +301,10 @@ impl FlowMeter {
             frames.lost += 1;
         }
         Some(FrameRow {
-            flow: self.flow.id.0,
-            frame: lost.start.frame,
-            created: lost.start.created,
             first_packet: lost.first_packet,
-            delivered: Instant::MAX,
             size: lost.start.bytes,
             fate: FrameFate::Lost,
+            ..FrameRow::skipped(self.flow.id.0, lost.start.frame, lost.start.created)
         })
     }
 
@@ -337,13 +341,10 @@ impl FlowMeter {
     pub(super) fn unfinished_frames(&mut self) -> impl Iterator<Item = FrameRow> + '_ {
         let flow = self.flow.id.0;
         self.open.drain(..).map(move |open| FrameRow {
-            flow,
-            frame: open.start.frame,
-            created: open.start.created,
             first_packet: open.first_packet,
-            delivered: Instant::MAX,
             size: open.start.bytes,
             fate: FrameFate::Unfinished,
+            ..FrameRow::skipped(flow, open.start.frame, open.start.created)
         })
     }
 

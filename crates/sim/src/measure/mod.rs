@@ -5,7 +5,9 @@ mod demand;
 mod exchange;
 mod flow;
 mod journey;
+mod rtc;
 mod summary;
+mod video;
 
 use std::any::Any;
 
@@ -264,15 +266,7 @@ impl Meters {
     pub(crate) fn on_frame_skipped(&mut self, flow: FlowId, frame: u64, created: Instant) {
         let measured = created >= self.measured_from;
         self.flow(flow).on_frame_skipped(1, measured);
-        self.observer.on_frame(&FrameRow {
-            flow: flow.0,
-            frame,
-            created,
-            first_packet: Instant::MAX,
-            delivered: Instant::MAX,
-            size: ByteCount::ZERO,
-            fate: FrameFate::Skipped,
-        });
+        self.observer.on_frame(&FrameRow::skipped(flow.0, frame, created));
     }
 
     /// A frame of a connection is still under way when the run ends.
@@ -284,13 +278,10 @@ impl Meters {
         size: ByteCount,
     ) {
         self.observer.on_frame(&FrameRow {
-            flow: flow.0,
-            frame,
-            created,
             first_packet: created,
-            delivered: Instant::MAX,
             size,
             fate: FrameFate::Unfinished,
+            ..FrameRow::skipped(flow.0, frame, created)
         });
     }
 

@@ -7,7 +7,7 @@ use airbound_record::{
     AirSummary, Direction, DistributionRow, FlowSummary, FoundSummary, Jain, LatencyStats, PacketCounts,
     StationSummary,
 };
-use airbound_units::{ByteCount, Span};
+use airbound_units::{ByteCount, Instant, Span};
 
 use super::{DemandMeter, FlowMeter, Meters};
 use crate::flow;
@@ -30,7 +30,7 @@ impl Meters {
         let measured = self.measured();
         let reported: Vec<&FlowMeter> = self.flows.iter().filter(|meter| meter.is_reported()).collect();
         let flows: Vec<FlowSummary> =
-            reported.iter().map(|meter| flow_summary(meter, measured, stations)).collect();
+            reported.iter().map(|meter| flow_summary(meter, measured, self.end, stations)).collect();
         let station_summaries: Vec<StationSummary> = stations
             .iter()
             .enumerate()
@@ -71,7 +71,7 @@ impl Meters {
     }
 }
 
-fn flow_summary(meter: &FlowMeter, measured: Span, stations: &[String]) -> FlowSummary {
+fn flow_summary(meter: &FlowMeter, measured: Span, end: Instant, stations: &[String]) -> FlowSummary {
     let details = meter.details();
     let books = meter.measured();
     let mbps = |bytes: ByteCount| bytes.bits() as f64 / measured.as_secs_f64() / 1e6;
@@ -87,6 +87,8 @@ fn flow_summary(meter: &FlowMeter, measured: Span, stations: &[String]) -> FlowS
         .collect();
     let station = stations.get(details.station.index().wrapping_sub(1)).cloned().unwrap_or_default();
     let frames = meter.frames();
+    let video = meter.video.as_ref();
+    let delivered = frames.map(|frames| frames.delivered).or_else(|| video.map(|video| video.delivered()));
     let demand = meter.demand().and_then(DemandMeter::summary);
     FlowSummary {
         name: details.name.clone(),
@@ -112,13 +114,19 @@ fn flow_summary(meter: &FlowMeter, measured: Span, stations: &[String]) -> FlowS
         },
         drops,
         demand,
-        fps: frames.map(|frames| frames.delivered as f64 / measured.as_secs_f64()),
+        fps: delivered.map(|delivered| delivered as f64 / measured.as_secs_f64()),
         frame_latency_ms: meter.latency().frames().map(|frames| frames.stats()),
-        stall_rate: frames.map(|frames| {
-            // Frames that a viewer had to do without in time: late ones, lost ones and those that were left out.
-            let all = frames.delivered + frames.skipped + frames.lost;
-            if all == 0 { 0.0 } else { (frames.late + frames.skipped + frames.lost) as f64 / all as f64 }
-        }),
+        stall_rate: match (frames, video) {
+            (Some(frames), _) => {
+                // Frames that a viewer had to do without in time: late ones, lost ones and those that were left out.
+                let all = frames.delivered + frames.skipped + frames.lost;
+                let missed = frames.late + frames.skipped + frames.lost;
+                Some(if all == 0 { 0.0 } else { missed as f64 / all as f64 })
+            }
+            (None, Some(video)) => video.stall_rate(),
+            (None, None) => None,
+        },
+        rtc: video.map(|video| video.summary(measured, end, meter.latency())),
         found: meter
             .found()
             .map(|(since, pattern)| FoundSummary { at_s: since.as_secs_f64(), because: pattern.to_string() }),

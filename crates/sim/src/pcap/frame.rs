@@ -169,7 +169,10 @@ fn network(bytes: &mut Vec<u8>, names: &Names, packet: &Packet, station: Station
     let station = [10, 1, high, low];
     let server = [10, 0, 0, 1];
     let (source, destination) = if downwards { (server, station) } else { (station, server) };
-    let protocol = if packet.kind == Kind::Datagram { 17 } else { 6 };
+    let protocol = match packet.kind {
+        Kind::Datagram | Kind::Media | Kind::Feedback => 17,
+        Kind::Segment | Kind::Acknowledgement => 6,
+    };
     let class = match packet.category {
         Category::Bk => 0x20,
         Category::Be => 0,
@@ -190,7 +193,7 @@ fn network(bytes: &mut Vec<u8>, names: &Names, packet: &Packet, station: Station
     bytes.extend(from.to_be_bytes());
     bytes.extend(to.to_be_bytes());
     match packet.kind {
-        Kind::Datagram => {
+        Kind::Datagram | Kind::Media | Kind::Feedback => {
             bytes.extend(size.saturating_sub(20).to_be_bytes());
             // No checksum.
             bytes.extend([0, 0]);

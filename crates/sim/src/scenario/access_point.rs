@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::error::ScenarioError;
 use super::node::{Node, Value};
 use super::path::{self, Path, Preset};
-use super::scheme::{QUEUES, RATES, Slot};
+use super::scheme::{QUEUES, RATES, Slot, check_law};
 use super::section::Section;
 use super::text;
 
@@ -46,7 +46,7 @@ pub struct Uplink {
     /// The queueing scheme of the stations; `None` takes that of the scheme.
     #[serde(serialize_with = "text::or_scheme")]
     pub queue: Option<Slot>,
-    /// The rate control of the stations; `None` takes that of the scheme.
+    /// The rate control of the stations; `None` takes that of the scheme, or where only one of the two is Law the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Slot>,
     /// From where the depths of the path come.
@@ -59,15 +59,16 @@ impl Uplink {
     pub(super) fn read(section: &Section<'_>, standard: Format) -> Result<Self, ScenarioError> {
         section.allow("[uplink]", &[&["queue", "rate", "preset", "path"]])?;
         let preset = path::read_preset(section, Preset::Direct)?;
-        Ok(Self {
-            queue: match section.get("queue") {
-                Some(Node { value: Value::Text(word), .. }) if word == "scheme" => None,
-                _ => Some(Slot::read(section, "queue", QUEUES)?.unwrap_or_else(|| Slot::plain("fifo"))),
-            },
-            rate: Slot::read(section, "rate", RATES)?,
-            preset,
-            path: Path::read(&section.table("path")?, preset, standard)?,
-        })
+        let queue = match section.get("queue") {
+            Some(Node { value: Value::Text(word), .. }) if word == "scheme" => None,
+            _ => Some(Slot::read(section, "queue", QUEUES)?.unwrap_or_else(|| Slot::plain("fifo"))),
+        };
+        let rate = Slot::read(section, "rate", RATES)?;
+        if let (Some(queue), Some(rate)) = (&queue, &rate) {
+            check_law(queue, rate)
+                .map_err(|problem| section.wrong("rate", format!("does not fit: {problem}")))?;
+        }
+        Ok(Self { queue, rate, preset, path: Path::read(&section.table("path")?, preset, standard)? })
     }
 }
 

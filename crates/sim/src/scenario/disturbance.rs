@@ -1,5 +1,7 @@
 //! `[[neighbour]]` and `[[interference]]`: who else uses the channel.
 
+use std::ops::RangeInclusive;
+
 use airbound_units::{BitRate, ByteCount, Decibel, Span};
 use airbound_wifi::{Category, Legacy, Rate};
 use serde::{Serialize, Serializer};
@@ -27,6 +29,19 @@ pub struct Neighbour {
     pub ampdu_mpdus: u16,
     /// The access category it contends in.
     pub category: Category,
+    /// Spells outside of which it is offered nothing; `None`: always.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub spells: Option<Spells>,
+}
+
+/// Spells of a load, each transmitter's its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Spells {
+    /// Mean length of a spell (exponential).
+    pub mean_on: Span,
+    /// Mean pause between spells (exponential).
+    pub mean_off: Span,
 }
 
 /// What a transmitter is offered.
@@ -87,7 +102,17 @@ impl Neighbour {
     pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         section.allow(
             "a neighbour",
-            &[&["name", "transmitters", "load", "rate", "size", "ampdu-mpdus", "category"]],
+            &[&[
+                "name",
+                "transmitters",
+                "load",
+                "rate",
+                "size",
+                "ampdu-mpdus",
+                "category",
+                "mean-on",
+                "mean-off",
+            ]],
         )?;
         let load = match section.text("load")? {
             None | Some("saturated") => Load::Saturated,
@@ -107,7 +132,28 @@ impl Neighbour {
             size: section.ranged("size", ByteCount::new(1500), ByteCount::new(20)..=ByteCount::new(2304))?,
             ampdu_mpdus: section.whole("ampdu-mpdus", 1, 1..=most)?,
             category: section.choice("category", Category::Be, text::CATEGORIES)?,
+            spells: Spells::read(section)?,
         })
+    }
+}
+
+/// Mean lengths of spells, of bursts, and of their pauses.
+const LENGTHS: RangeInclusive<Span> = Span::from_micros(10)..=Span::from_secs(3600);
+
+impl Spells {
+    fn read(section: &Section<'_>) -> Result<Option<Self>, ScenarioError> {
+        match (section.has("mean-on"), section.has("mean-off")) {
+            (false, false) => return Ok(None),
+            (true, false) => {
+                return Err(section.missing("mean-off", "the mean pause belongs to mean-on, the mean spell"));
+            }
+            (false, true) => {
+                return Err(section.missing("mean-on", "the mean spell belongs to mean-off, the mean pause"));
+            }
+            (true, true) => {}
+        }
+        let of = |key| section.ranged(key, Span::from_secs(1), LENGTHS);
+        Ok(Some(Self { mean_on: of("mean-on")?, mean_off: of("mean-off")? }))
     }
 }
 
@@ -126,7 +172,6 @@ impl Interference {
             section.allow("interference with the effect busy", &[common])?;
             Effect::Busy
         };
-        let lengths = Span::from_micros(10)..=Span::from_secs(3600);
         let longest = Span::from_secs(86_400);
         let start = section.ranged("start", Span::ZERO, Span::ZERO..=longest)?;
         let stop = match section.text("stop")? {
@@ -138,8 +183,8 @@ impl Interference {
         }
         Ok(Self {
             name: read_name(section)?,
-            mean_on: section.ranged("mean-on", Span::from_millis(10), lengths.clone())?,
-            mean_off: section.ranged("mean-off", Span::from_millis(100), lengths)?,
+            mean_on: section.ranged("mean-on", Span::from_millis(10), LENGTHS)?,
+            mean_off: section.ranged("mean-off", Span::from_millis(100), LENGTHS)?,
             effect,
             start,
             stop,

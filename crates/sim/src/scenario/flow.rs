@@ -8,7 +8,8 @@ use super::access_point::WireWay;
 use super::demand::DemandSchedule;
 use super::error::ScenarioError;
 use super::node::{Node, Value};
-use super::scheme::{SENDERS, Slot};
+use super::rtc::{RTC_KEYS, RtcStream};
+use super::scheme::{Slot, TCP_SENDERS};
 use super::section::{Section, nearest};
 use super::station::{Station, members, read_name};
 use super::text;
@@ -70,6 +71,28 @@ pub enum Traffic {
     TcpShort(ShortTransfers),
     /// A stream of rendered frames, as a VR server sends.
     Vr(VrStream),
+    /// Real-time video, as WebRTC sends it.
+    Rtc(RtcStream),
+}
+
+impl Traffic {
+    /// How it sends over TCP; `None` if it does not.
+    pub(super) fn tcp(&self) -> Option<&TcpOptions> {
+        match self {
+            Self::Tcp(bulk) => Some(&bulk.tcp),
+            Self::TcpShort(transfers) => Some(&transfers.tcp),
+            Self::Vr(stream) if stream.transport == Transport::Tcp => Some(&stream.tcp),
+            _ => None,
+        }
+    }
+
+    /// Who decides over the rate of a real-time video under a scheme: `gcc` or `fixed`; `None` for other traffic.
+    pub(crate) fn media_sender(&self, scheme: &super::Scheme) -> Option<&'static str> {
+        match self {
+            Self::Rtc(stream) => Some(stream.sender(scheme).kind()),
+            _ => None,
+        }
+    }
 }
 
 /// A stream of UDP packets.
@@ -258,6 +281,7 @@ pub(super) fn read(
         "tcp" => &[KEYS, BULK_KEYS, TCP_KEYS],
         "tcp-short" => &[KEYS, SHORT_KEYS, TCP_KEYS],
         "vr" => &[KEYS, VR_KEYS, TCP_KEYS],
+        "rtc" => &[KEYS, RTC_KEYS],
         other => {
             let allowed = KINDS.join(", ");
             let problem = match nearest(other, KINDS.iter().copied()) {
@@ -318,7 +342,7 @@ pub(super) fn read(
     Ok(Entry { name, protected, flows })
 }
 
-const KINDS: &[&str] = &["cbr", "poisson", "voip", "tcp", "tcp-short", "vr"];
+const KINDS: &[&str] = &["cbr", "poisson", "voip", "tcp", "tcp-short", "vr", "rtc"];
 
 /// Voice travels in the voice category, all else in best effort unless it says otherwise.
 fn default_category(kind: &str) -> Category {
@@ -385,6 +409,7 @@ fn read_traffic(section: &Section<'_>, kind: &str) -> Result<Traffic, ScenarioEr
             tcp: TcpOptions::read(section)?,
         }),
         "vr" => Traffic::Vr(VrStream::read(section)?),
+        "rtc" => Traffic::Rtc(RtcStream::read(section)?),
         _ => Traffic::Voip,
     })
 }
@@ -409,7 +434,7 @@ impl Datagrams {
 impl TcpOptions {
     fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         Ok(Self {
-            congestion: Slot::read(section, "congestion", SENDERS)?,
+            congestion: Slot::read(section, "congestion", TCP_SENDERS)?,
             // The default upper limit of Linux's tcp_rmem, of which half is announced.
             receive_window: section.ranged(
                 "receive-window",
@@ -432,7 +457,7 @@ impl VrStream {
             rate: read_rate(section, "rate", BitRate::from_mbps(45))?,
             fps: section.number("fps", 30.0, 1.0..=1000.0)?,
             transport,
-            size_law: read_size_law(section)?,
+            size_law: read_size_law(section, SizeLaw::Constant)?,
             burst_rate: read_rate(section, "burst-rate", BitRate::from_mbps(400))?,
             deadline: section.ranged(
                 "deadline",
@@ -444,8 +469,8 @@ impl VrStream {
     }
 }
 
-fn read_size_law(section: &Section<'_>) -> Result<SizeLaw, ScenarioError> {
-    let Some(text) = section.text("size-law")? else { return Ok(SizeLaw::Constant) };
+pub(super) fn read_size_law(section: &Section<'_>, default: SizeLaw) -> Result<SizeLaw, ScenarioError> {
+    let Some(text) = section.text("size-law")? else { return Ok(default) };
     if text == "constant" {
         return Ok(SizeLaw::Constant);
     }

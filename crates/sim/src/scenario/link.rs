@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::error::ScenarioError;
 use super::node::{Node, Value};
+use super::people::{Activity, Blockage};
 use super::section::Section;
 use super::trace_link::{self, TraceLink};
 
@@ -42,6 +43,12 @@ pub struct LogDistance {
     pub shadowing_coherence: Span,
     /// Small-scale fading around the mean power.
     pub fading: Fading,
+    /// People who step into the path; each entry is a kind of its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blockage: Vec<Blockage>,
+    /// Busy and quiet spells of shadowing and blockage; `None`: always busy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activity: Option<Activity>,
 }
 
 /// Where a station is, as its distance from the access point over time.
@@ -187,6 +194,8 @@ const LOG_DISTANCE_KEYS: &[&str] = &[
     "shadowing",
     "shadowing-coherence",
     "fading",
+    "blockage",
+    "activity",
 ];
 
 impl LogDistance {
@@ -215,6 +224,8 @@ impl LogDistance {
                 Span::from_millis(1)..=Span::from_secs(86_400),
             )?,
             fading: Fading::read(section, speed)?,
+            blockage: Blockage::read_all(section)?,
+            activity: Activity::read(section)?,
             position,
         })
     }

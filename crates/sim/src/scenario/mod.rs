@@ -12,11 +12,14 @@ mod link;
 mod node;
 mod overrides;
 mod path;
+mod people;
 mod relay;
+mod rtc;
 mod scheme;
 mod section;
 mod shipped;
 mod station;
+mod surroundings;
 mod text;
 mod trace_link;
 
@@ -29,7 +32,7 @@ use serde::Serialize;
 pub use access_point::{AccessPoint, Uplink, Wire, WireWay};
 pub use air::{Air, Edca, ErrorModel};
 pub use demand::DemandSchedule;
-pub use disturbance::{Effect, Interference, Load, Neighbour};
+pub use disturbance::{Effect, Interference, Load, Neighbour, Spells};
 pub use error::{Place, ScenarioError};
 pub use flow::{
     Bulk, Datagrams, Direction, Flow, ShortTransfers, SizeLaw, TcpOptions, Traffic, Transport, VrStream,
@@ -37,6 +40,9 @@ pub use flow::{
 pub use link::{ChannelSpec, Fading, Independence, LogDistance, Motion, Position, Shape, Walk};
 pub use overrides::Overrides;
 pub use path::{DriverOrder, Form, Path, Preset};
+pub use people::{Activity, Blockage, Coming};
+pub use rtc::{ErrorCorrection, RtcStream};
+pub(crate) use scheme::check_law;
 pub use scheme::{Scheme, Slot};
 pub use shipped::{Shipped, find as find_shipped, shipped};
 pub use station::Station;
@@ -97,6 +103,7 @@ const KEYS: &[&str] = &[
     "seed",
     "focus",
     "schemes",
+    "surroundings",
     "air",
     "access-point",
     "scheme",
@@ -172,9 +179,12 @@ impl Scenario {
             });
         }
         let mut root = node::parse_document(text, file)?;
-        overrides.apply(&mut root)?;
         let options = overrides.options();
         let document = Document { file, folder, options: &options };
+        // What surroundings fill in can be overridden like what the file says.
+        overrides.choose(&mut root, surroundings::KEY);
+        surroundings::fill_in(&mut root, &document)?;
+        overrides.apply(&mut root)?;
         Self::from_section(&Section::top(&document, &root))
     }
 
@@ -197,6 +207,7 @@ impl Scenario {
         let deciders =
             flow::Deciders { down: &scheme.queue, up: uplink.queue.as_ref().unwrap_or(&scheme.queue) };
         let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire, &deciders)?;
+        refuse_gcc_for_tcp(top, &scheme, &flows)?;
         let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
         let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();
         if transmitters > disturbance::MOST_TRANSMITTERS {
@@ -374,7 +385,7 @@ fn read_flows(
         }
         // The headline is about the flow with a deadline, or the first.
         None => {
-            let vr = all().find(|flow| matches!(flow.traffic, Traffic::Vr(_)));
+            let vr = all().find(|flow| matches!(flow.traffic, Traffic::Vr(_) | Traffic::Rtc(_)));
             match vr.or_else(|| all().next()) {
                 Some(flow) => flow.group.clone(),
                 None => return Err(top.missing("flow", "write at least one [[flow]]")),
@@ -390,6 +401,21 @@ fn read_flows(
         }
     }
     Ok((flows, focus))
+}
+
+/// Says early what could not be built.
+fn refuse_gcc_for_tcp(top: &Section<'_>, scheme: &Scheme, flows: &[Flow]) -> Result<(), ScenarioError> {
+    let takes_it = |flow: &&Flow| flow.traffic.tcp().is_some_and(|tcp| tcp.congestion.is_none());
+    match flows.iter().find(takes_it).filter(|_| scheme.sender.kind() == "gcc") {
+        None => Ok(()),
+        Some(flow) => Err(top.table("scheme")?.wrong(
+            "sender",
+            format!(
+                "is \"gcc\", but flow {} is TCP; give it congestion = \"cubic\", \"reno\" or \"bbr\"",
+                flow.name
+            ),
+        )),
+    }
 }
 
 fn read_all<T>(

@@ -59,6 +59,14 @@ impl Overrides {
         sets.chain(self.trace.iter().map(|file| format!("--trace {}", shortened(file)))).collect()
     }
 
+    /// Sets a plain key of the top level alone, if any option names it.
+    pub(super) fn choose(&self, root: &mut Node, name: &str) {
+        let Value::Table(top) = &mut root.value else { return };
+        for (index, (_, value)) in self.sets.iter().enumerate().filter(|(_, (key, _))| key == name) {
+            put(top, name, node::parse_override(value, index));
+        }
+    }
+
     pub(super) fn apply(&self, root: &mut Node) -> Result<(), ScenarioError> {
         for (index, (key, value)) in self.sets.iter().enumerate() {
             let option = || format!("--set {}={}", shortened(key), shortened(value));
@@ -154,7 +162,7 @@ fn find<'a>(root: &'a mut Node, key: &str, origin: Origin) -> Result<&'a mut Nod
     Ok(node)
 }
 
-fn name_of(item: &Node) -> Option<String> {
+pub(super) fn name_of(item: &Node) -> Option<String> {
     let Value::Table(entries) = &item.value else { return None };
     entries.iter().find_map(|(key, node)| match &node.value {
         Value::Text(text) if key == "name" => Some(text.clone()),

@@ -224,7 +224,7 @@ impl Preset {
                 max_ampdu_mpdus: 1,
                 // A retry field of 4 bits.
                 hardware_tries: 16,
-                // sdr.c: the card registers one rate per frame (`max_rates`).
+                // One rate per transmission, as the notes on the prototype have it.
                 rates_per_grant: 1,
                 // What counts is the number of transmissions: 31 (Law, Sec. 2.2; ath9k's `ATH_MAX_SW_RETRIES` of 30 counts retries).
                 max_grants: 255,

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use airbound_control::link::LawConfig;
 use airbound_control::queue::{DelayConfig, QueueConfig};
-use airbound_control::rate::RateConfig;
+use airbound_control::rate::{Capabilities, RateConfig};
+use airbound_control::sender::gcc::GccConfig;
 use airbound_control::sender::{Congestion, TcpConfig, TcpSender};
 use airbound_units::Span;
 use serde::ser::SerializeMap;
@@ -13,6 +15,24 @@ use super::error::{Place, ScenarioError};
 use super::node::{self, Value};
 use super::section::{Section, nearest};
 use crate::packet::Packet;
+
+/// Law decides over queue and rates with one state, and so fills two slots.
+const LAW: &str = "law";
+
+/// Whether a queue and a rate control can work together.
+///
+/// # Errors
+/// A sentence: Law is one of them and not the other.
+pub(crate) fn check_law(queue: &Slot, rate: &Slot) -> Result<(), String> {
+    if queue.is_law() == rate.is_law() {
+        return Ok(());
+    }
+    Err(format!(
+        "law decides over queue and rate with one state, so queue {} and rate {} cannot be combined; write law for both, or for neither",
+        queue.name(),
+        rate.name()
+    ))
+}
 
 /// What may fill a slot.
 #[derive(Clone, Copy)]
@@ -24,28 +44,45 @@ pub(super) struct Choices {
 
 /// The kinds of queue.
 pub(super) const QUEUES: Choices = Choices {
-    kinds: &["fifo", "codel", "pie", "fq-codel", "linux", "last-pq", "round-robin", "wqm"],
+    kinds: &["fifo", "codel", "pie", "fq-codel", "linux", "last-pq", "round-robin", "wqm", LAW],
     check: |slot| {
+        if slot.is_law() {
+            return slot.law_config().and_then(|config| config.check().map_err(|error| error.to_string()));
+        }
         let config: QueueConfig = slot.config()?;
         config.build::<Packet>(0).map(|_| ()).map_err(|error| error.to_string())
     },
 };
 /// The kinds of rate control.
 pub(super) const RATES: Choices = Choices {
-    kinds: &["fixed", "ideal", "minstrel-ht"],
-    check: |slot| slot.config::<RateConfig>().map(|_| ()),
-};
-/// The kinds of sender.
-pub(super) const SENDERS: Choices = Choices {
-    kinds: &["cubic", "reno", "bbr"],
-    check: |slot| {
-        let config = slot.tcp_config()?;
-        TcpSender::new(config).map(|_| ()).map_err(|error| error.to_string())
+    kinds: &["fixed", "ideal", "minstrel-ht", "llra", "thompson", LAW],
+    check: |slot| match slot.is_law() {
+        true if slot.parameters.is_empty() => Ok(()),
+        true => Err("law has its parameters in the queue slot".to_owned()),
+        false => {
+            let config: RateConfig = slot.config()?;
+            config.build(&Capabilities::default(), 0).map(|_| ()).map_err(|error| error.to_string())
+        }
     },
 };
+/// The kinds of sender: `gcc` is that of real-time video, the others are TCP's.
+pub(super) const SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr", "gcc"], check: check_sender };
+/// The kinds of sender of TCP.
+pub(super) const TCP_SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr"], check: check_sender };
+/// The kinds of sender of real-time video; `fixed` knows no congestion.
+pub(super) const RTC_SENDERS: Choices = Choices { kinds: &["gcc", "fixed"], check: check_sender };
+
+fn check_sender(slot: &Slot) -> Result<(), String> {
+    match slot.kind {
+        "gcc" => slot.gcc_config().and_then(|config| config.check().map_err(|error| error.to_string())),
+        "fixed" => slot.parameters.keys().next().map_or(Ok(()), |key| Err(format!("unknown key {key}"))),
+        _ => TcpSender::new(slot.tcp_config()?).map(|_| ()).map_err(|error| error.to_string()),
+    }
+}
 
 /// A name for a kind with a parameter that makes another scheme of it, so that both can be compared: name, kind, parameter, value.
-const VARIANTS: [(&str, &str, &str, &str); 1] = [("last-pq-auto", "last-pq", "protect", "auto")];
+const VARIANTS: [(&str, &str, &str, &str); 2] =
+    [("last-pq-auto", "last-pq", "protect", "auto"), ("law-last-pq", LAW, "inside", "last-pq")];
 
 /// What fills a slot: a kind, and parameters that differ from its defaults.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +126,9 @@ impl Slot {
     /// # Errors
     /// The kind is no congestion control, or a parameter is unknown or of the wrong type.
     pub fn tcp_config(&self) -> Result<TcpConfig, String> {
+        if self.kind == "gcc" {
+            return Err("gcc is for flows of kind rtc; TCP needs cubic, reno or bbr".to_owned());
+        }
         // What a flow or the run decides is no parameter of a scheme.
         if let Some(key) =
             ["congestion", "seed", "receive-window"].iter().find(|key| self.parameters.contains_key(**key))
@@ -102,6 +142,40 @@ impl Slot {
             .try_into()
             .map_err(|error: toml::de::Error| error.message().to_owned())?;
         Ok(TcpConfig { congestion, ..config })
+    }
+
+    /// Whether Law fills the slot.
+    #[must_use]
+    pub fn is_law(&self) -> bool {
+        self.kind == LAW
+    }
+
+    /// Law's configuration, of the queue slot that it fills.
+    ///
+    /// # Errors
+    /// A sentence: a parameter is unknown or of the wrong type.
+    pub fn law_config(&self) -> Result<LawConfig, String> {
+        self.own_parameters()
+    }
+
+    /// Congestion control of real-time video, for a slot that names `gcc`.
+    ///
+    /// # Errors
+    /// A parameter is unknown or of the wrong type.
+    pub fn gcc_config(&self) -> Result<GccConfig, String> {
+        // The flow decides over its rates.
+        if let Some(key) =
+            ["start-rate", "min-rate", "max-rate"].iter().find(|key| self.parameters.contains_key(**key))
+        {
+            return Err(format!("unknown key {key}: it is one of the flow"));
+        }
+        self.own_parameters()
+    }
+
+    /// The parameters as a configuration that knows no kind.
+    fn own_parameters<T: serde::de::DeserializeOwned>(&self) -> Result<T, String> {
+        let read = toml::Value::Table(self.parameters.clone()).try_into();
+        read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
     }
 
     /// The kind, such as "fifo" or "minstrel-ht".
@@ -131,6 +205,10 @@ impl Slot {
     pub(super) fn shortest_demand(&self) -> Span {
         match self.config() {
             Ok(QueueConfig::LastPq(config)) => config.delay.shortest_demand(),
+            Err(_) if self.is_law() => match self.law_config().map(|config| config.inside.0) {
+                Ok(QueueConfig::LastPq(config)) => config.delay.shortest_demand(),
+                _ => DelayConfig::default().shortest_demand(),
+            },
             _ => DelayConfig::default().shortest_demand(),
         }
     }
@@ -208,7 +286,7 @@ pub struct Scheme {
     pub queue: Slot,
     /// PHY rate and tries of each transmission.
     pub rate: Slot,
-    /// Congestion control of TCP flows that do not set their own.
+    /// Congestion control of TCP flows that do not set their own, or `gcc` with parameters for real-time video.
     pub sender: Slot,
 }
 
@@ -229,16 +307,33 @@ impl Scheme {
     pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         section.allow("[scheme]", &[&["queue", "rate", "sender"]])?;
         let default = Self::default();
-        Ok(Self {
-            queue: Slot::read(section, "queue", QUEUES)?.unwrap_or(default.queue),
-            rate: Slot::read(section, "rate", RATES)?.unwrap_or(default.rate),
-            sender: Slot::read(section, "sender", SENDERS)?.unwrap_or(default.sender),
-        })
+        let queue = Slot::read(section, "queue", QUEUES)?;
+        let rate = Slot::read(section, "rate", RATES)?;
+        // Where one slot says law, the other need not.
+        let law = [&queue, &rate].into_iter().flatten().any(Slot::is_law);
+        let rest = |default| if law { Slot::plain(LAW) } else { default };
+        let queue = queue.unwrap_or_else(|| rest(default.queue));
+        let rate = rate.unwrap_or_else(|| rest(default.rate));
+        check_law(&queue, &rate)
+            .map_err(|problem| section.wrong("rate", format!("does not fit: {problem}")))?;
+        Ok(Self { queue, rate, sender: Slot::read(section, "sender", SENDERS)?.unwrap_or(default.sender) })
+    }
+
+    /// The rate control of a transmitter that has none of its own beside `queue`: that of the scheme, where both are Law's or neither
+    /// is.
+    #[must_use]
+    pub fn rate_beside(&self, queue: &Slot) -> Slot {
+        match (queue.is_law(), self.rate.is_law()) {
+            (true, _) => Slot::plain(LAW),
+            (false, true) => Self::default().rate,
+            (false, false) => self.rate.clone(),
+        }
     }
 
     /// This scheme with the slots replaced that `name` names: "pie", or "pie+minstrel-ht+bbr" in any order.
     ///
-    /// A slot that is already filled with the same kind keeps its parameters.
+    /// A slot that is already filled with the same kind keeps its parameters. A queue "law" fills the slot of the rate control
+    /// too, unless that is named.
     ///
     /// # Errors
     /// A part names nothing, or a slot is named twice.
@@ -286,6 +381,12 @@ impl Scheme {
             }
             slot.set(variant);
         }
+        let [queue_named, rate_named, _] = filled;
+        if queue_named && !rate_named {
+            scheme.rate = scheme.rate_beside(&scheme.queue);
+        }
+        check_law(&scheme.queue, &scheme.rate)
+            .map_err(|problem| error(format!("does not fit: {problem}")))?;
         Ok(scheme)
     }
 }

@@ -5,22 +5,25 @@ use crate::Effort;
 use crate::reproduce::digest::Digest;
 use crate::reproduce::experiment::{Experiment, Measured, Results};
 
-/// Each setting with several channels, the same for all schemes.
-pub(super) fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
-    if effort.quick { 1..=1 } else { 1..=3 }
-}
+/// Seeds of most settings.
+const SEEDS: u64 = 3;
 
 /// A quick run is shorter.
-fn shortened(setting: Setting, effort: Effort) -> Setting {
+pub(super) fn shortened(setting: Setting, effort: Effort) -> Setting {
     let seconds = if effort.quick { setting.seconds.min(20) } else { setting.seconds };
     Setting { seconds, ..setting }
 }
 
 /// The runs of a setting, with the digest of the packets of its first flow.
 pub(super) fn runs(setting: Setting, effort: Effort) -> impl Iterator<Item = Experiment> {
+    runs_of(setting, SEEDS, effort)
+}
+
+/// The same with so many seeds: each is another channel, the same for all schemes. A quick run has one.
+pub(super) fn runs_of(setting: Setting, seeds: u64, effort: Effort) -> impl Iterator<Item = Experiment> {
     let setting = shortened(setting, effort);
-    seeds(effort)
-        .map(move |seed| Experiment::digesting(setting.trial(seed), 0, Setting::measured_from(), BOUND))
+    let seeds = if effort.quick { 1..=1 } else { 1..=seeds };
+    seeds.map(move |seed| Experiment::digesting(setting.trial(seed), 0, Setting::measured_from(), BOUND))
 }
 
 /// The runs of a setting that were made.
@@ -30,7 +33,13 @@ pub(super) fn of(setting: Setting, effort: Effort, results: &Results) -> Vec<&Me
 
 /// The packets of the first flow, all seeds together.
 pub(super) fn digest(setting: Setting, effort: Effort, results: &Results) -> Digest {
-    Digest::merged(of(setting, effort, results).iter().filter_map(|run| run.digest.as_ref()))
+    digest_of(setting, SEEDS, effort, results)
+}
+
+/// The same of so many seeds.
+pub(super) fn digest_of(setting: Setting, seeds: u64, effort: Effort, results: &Results) -> Digest {
+    let runs = runs_of(setting, seeds, effort).filter_map(|experiment| results.get(&experiment));
+    Digest::merged(runs.filter_map(|run| run.digest.as_ref()))
 }
 
 /// The mean over runs.

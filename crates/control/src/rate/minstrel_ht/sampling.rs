@@ -7,6 +7,7 @@
 
 use super::statistics::fraction;
 use super::table::{RateId, RateTable, SLOTS};
+use crate::rate::splitmix64;
 
 /// Rates in a pool (`MINSTREL_SAMPLE_RATES`).
 const POOL: usize = 5;
@@ -32,15 +33,6 @@ impl SampleTable {
         }
         Self(columns)
     }
-}
-
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
-fn splitmix64(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 /// Rates that wait for their sample.

@@ -1,4 +1,4 @@
-//! 802.11n, 20 MHz, one stream: Minstrel-HT over distance, with and without fading.
+//! 802.11n, 20 MHz, one stream: Minstrel-HT and Thompson sampling over distance, with and without fading.
 
 use airbound_report::{Tolerance, ValidationRow};
 
@@ -6,11 +6,31 @@ use crate::table::{Row, Table};
 use crate::trial::run_all;
 use crate::{Effort, Trial, TrialError};
 
-const REFERENCE: &str = include_str!("../../data/ns3-minstrel.csv");
+/// A rate control, and what ns-3's own manager of it reached.
+struct Control {
+    id: &'static str,
+    rate: &'static str,
+    reference: &'static str,
+}
+
+const CONTROLS: [Control; 3] = [
+    Control {
+        id: "ns3-minstrel",
+        rate: "minstrel-ht",
+        reference: include_str!("../../data/ns3-minstrel.csv"),
+    },
+    Control { id: "ns3-thompson", rate: "thompson", reference: include_str!("../../data/ns3-thompson.csv") },
+    // Acknowledgements are never lost, as in the simulator.
+    Control {
+        id: "ns3-thompson-loud",
+        rate: "thompson",
+        reference: include_str!("../../data/ns3-thompson-loud.csv"),
+    },
+];
 /// Goodput in ns-3 above which a difference counts, in Mb/s.
 const COUNTS_ABOVE: f64 = 10.0;
 
-fn trial(reference: &Row<'_>, seed: u64, effort: Effort) -> Trial {
+fn trial(rate: &str, reference: &Row<'_>, seed: u64, effort: Effort) -> Trial {
     let metres = reference.whole("distance_m");
     let fading = match reference.whole("nakagami") {
         1 => r#"{ kind = "nakagami", m = "by-distance" }"#,
@@ -32,7 +52,7 @@ preset = "direct"
 streams = 1
 [scheme]
 queue = {{ kind = "fifo", limit = {{ packets = 500 }}, holds-in-flight = true }}
-rate = "minstrel-ht"
+rate = "{rate}"
 [wire]
 rate = "unlimited"
 delay = "0 ms"
@@ -58,13 +78,21 @@ fn name(reference: &Row<'_>) -> String {
 }
 
 pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
-    let table = Table::of(REFERENCE);
+    let mut rows = Vec::new();
+    for control in &CONTROLS {
+        rows.extend(rows_of(control, effort)?);
+    }
+    Ok(rows)
+}
+
+fn rows_of(control: &Control, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
+    let table = Table::of(control.reference);
     let seeds = if effort.quick { 1..=1u64 } else { 1..=3 };
     let runs = seeds.clone().count();
     let trials: Vec<Trial> = table
         .rows()
         .flat_map(|reference| seeds.clone().map(move |seed| (reference, seed)))
-        .map(|(reference, seed)| trial(&reference, seed, effort))
+        .map(|(reference, seed)| trial(control.rate, &reference, seed, effort))
         .collect();
     let outcomes = run_all(&trials, effort.jobs)?;
     let goodputs: Vec<f64> =
@@ -73,7 +101,7 @@ pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
         let ns3 = reference.number("goodput_mean_mbps");
         let counts = ns3.is_some_and(|goodput| goodput > COUNTS_ABOVE);
         ValidationRow::judged(
-            "ns3-minstrel",
+            control.id,
             format!("goodput, {}", name(&reference)),
             "Mb/s",
             ns3,

@@ -1,0 +1,217 @@
+//! Putting a PSDU together: packets that are young enough, as many as the time limit of the hardware permits.
+
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT};
+use airbound_wifi::rate::{Format, Rate};
+
+use super::controller::Plan;
+use super::hardware::{Place, Pushed};
+use super::{Law, MOST_MPDUS};
+use crate::link::{Grant, Mpdu, Room};
+use crate::payload::{Dropped, Payload, StationId};
+use crate::queue::Queue;
+use crate::rate::Series;
+
+/// What follows a PPDU in a frame exchange, and what may go before it: SIFS and a block ack at 6 Mbit/s take 84 us, RTS and CTS with
+/// their SIFS 128 us.
+const AROUND_PPDU: Span = Span::from_micros(212);
+
+impl<P: Payload, Q: Queue<P>> Law<P, Q> {
+    /// The next packet of a station that is not too old (algorithm 1 for a packet that will be pushed); what is, is dropped.
+    fn take_live(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        loop {
+            let packet = self.take(now, station, category, dropped)?;
+            if self.is_too_old(now, &packet) {
+                self.expire(packet, dropped);
+                continue;
+            }
+            let (waiting, len_max) = (self.in_driver(), self.len_max());
+            let controller = &mut self.stations.of(station, &self.config).controller;
+            controller.on_passed(waiting, len_max, &self.config);
+            return Some(packet);
+        }
+    }
+
+    /// Makes an MPDU of a packet that goes to the hardware.
+    fn number(&mut self, now: Instant, station: StationId, category: Category, mut packet: P) -> Mpdu<P> {
+        if self.queue.counts_below() {
+            let estimate = self.estimate(station).of(packet.size(), category);
+            packet.set_airtime_estimate(estimate);
+            self.queue.on_handed(now, station, category, estimate);
+        }
+        let sequence = self.stations.of(station, &self.config).session(category).number();
+        let size = packet.size() + self.path.overhead;
+        Mpdu::new(packet, size, sequence, now)
+    }
+
+    /// The length of a PSDU when an MPDU of `size` joins the `mpdus` that it has.
+    fn joined(&self, psdu: ByteCount, mpdus: usize, size: ByteCount) -> ByteCount {
+        let padding = if mpdus == 1 { self.path.first_subframe_padding } else { ByteCount::ZERO };
+        psdu.padded_to(SUBFRAME_ALIGNMENT) + padding + DELIMITER + size
+    }
+
+    /// The longest PPDU of which `tries` fit in Limit_h (open point 13).
+    fn longest(&self, tries: u8) -> Span {
+        self.config.limit_h.saturating_sub(self.config.overhead) / u64::from(tries.max(1))
+    }
+
+    /// How many packets of 1500 B an aggregate at `rate` holds in the stable state.
+    pub(super) fn full_mpdus(&mut self, rate: Rate, dictated: Option<BitRate>) -> u16 {
+        if rate.format() == Format::Legacy {
+            return 1;
+        }
+        let longest = self.longest(self.config.tries).min(self.path.ampdu.max_duration);
+        let bytes = self.rates.max_psdu(&Series::single(rate, 1), longest, dictated);
+        let each = self.joined(ByteCount::ZERO, 0, ByteCount::new(1500) + self.path.overhead);
+        let most =
+            bytes.min(self.path.ampdu.max_bytes).as_u64() / each.padded_to(SUBFRAME_ALIGNMENT).as_u64();
+        let most = most.min(u64::from(self.path.ampdu.max_mpdus)).min(u64::from(self.path.window));
+        u16::try_from(most.max(1)).unwrap_or(MOST_MPDUS)
+    }
+
+    /// Forms a PSDU for a selected station; `None` if it turns out to have nothing to send.
+    pub(super) fn form(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        room: Room,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<Grant<P>> {
+        let category = room.category;
+        let session = self.stations.of(station, &self.config).session(category);
+        if session.fresh_room(self.path.window) == 0 {
+            return None;
+        }
+        let first = self.take_live(now, station, category, dropped)?;
+        let plan = self.stations.of(station, &self.config).controller.plan(&self.config);
+        let first = self.number(now, station, category, first);
+        let (series, dictated) = self.chain(station, plan);
+
+        let bound = self.queue.aggregate_bound(now, station, category);
+        let limits = self.path.ampdu;
+        let longest = self.longest(plan.tries).min(room.max_duration);
+        let longest = longest.min(limits.max_duration).min(bound.duration);
+        let max_psdu = self.rates.max_psdu(&series, longest, dictated).min(limits.max_bytes);
+        let aggregating = series.first_rate().format() != Format::Legacy;
+        let most = limits.max_mpdus.min(bound.mpdus.into()).min(MOST_MPDUS.into());
+        let most = if aggregating { most.max(1) } else { 1 };
+        let end = first.sequence.saturating_add(1).max(
+            self.stations
+                .of(station, &self.config)
+                .session(category)
+                .window_end(Some(first.sequence), self.path.window),
+        );
+
+        let mut psdu = self.joined(ByteCount::ZERO, 0, first.size);
+        let mut mpdus = self.spare.pop().unwrap_or_default();
+        mpdus.push(first);
+        while mpdus.len() < most as usize
+            && self.stations.of(station, &self.config).session(category).next_sequence() < end
+        {
+            // A packet of unknown size is looked at only if a small one would fit.
+            let hint = self.queue.next_size(station, category).unwrap_or(ByteCount::ZERO);
+            if self.joined(psdu, mpdus.len(), hint + self.path.overhead) > max_psdu {
+                break;
+            }
+            let Some(packet) = self.take_live(now, station, category, dropped) else { break };
+            let longer = self.joined(psdu, mpdus.len(), packet.size() + self.path.overhead);
+            if longer > max_psdu {
+                self.keep(now, packet);
+                break;
+            }
+            psdu = longer;
+            let mpdu = self.number(now, station, category, packet);
+            mpdus.push(mpdu);
+        }
+        let born = mpdus.iter().map(|mpdu| mpdu.packet.enqueued()).min()?;
+        let place = Place::Back;
+        let exchange = self.exchange(&series, psdu, dictated);
+        let limit = self.limit(now, category, place, born, exchange);
+        let grant = self.grant(station, category, mpdus, series, limit);
+        let sequence = grant.mpdus.first().map_or(0, |mpdu| mpdu.sequence);
+        self.stations.of(station, &self.config).session(category).handed(sequence);
+        let pushed = Pushed {
+            station,
+            category,
+            sequence,
+            born,
+            exchange,
+            limit,
+            rate: plan.rate,
+            retransmissions: 0,
+            probe: plan.probe,
+            spent: Span::ZERO,
+        };
+        self.hardware.push(now, place, pushed);
+        self.update_readiness(now, station, category);
+        Some(grant)
+    }
+
+    /// The rate chain of a plan, and the rate at which data really goes out if something else decides that.
+    pub(super) fn chain(&mut self, station: StationId, plan: Plan) -> (Series, Option<BitRate>) {
+        let peer = self.stations.of(station, &self.config);
+        let mut series = Series::single(peer.controller.rate_at(plan.rate), plan.tries);
+        series.probe = plan.probe.is_some();
+        (series, peer.dictated.map(|(rate, _)| rate))
+    }
+
+    /// The longest that one frame exchange takes.
+    pub(super) fn exchange(&mut self, series: &Series, psdu: ByteCount, dictated: Option<BitRate>) -> Span {
+        let timing = self.rates.of(series.first_rate()).timing;
+        let ppdu = match dictated {
+            Some(rate) => timing.preamble() + rate.time_for(psdu),
+            None => timing.duration(psdu),
+        };
+        ppdu + AROUND_PPDU
+    }
+
+    /// The time that the hardware has for a PSDU.
+    pub(super) fn limit(
+        &self,
+        now: Instant,
+        category: Category,
+        place: Place,
+        born: Instant,
+        exchange: Span,
+    ) -> Span {
+        let limits = (self.config.limit_h, self.config.bound());
+        self.hardware.limit(now, category, place, (born, exchange), limits)
+    }
+
+    /// The length of the PSDU of MPDUs; HT and legacy formats send one alone without a delimiter.
+    pub(super) fn psdu_of(&self, mpdus: &[Mpdu<P>], series: &Series) -> ByteCount {
+        let bare = mpdus.len() == 1 && matches!(series.first_rate().format(), Format::Legacy | Format::Ht);
+        mpdus.iter().enumerate().fold(ByteCount::ZERO, |psdu, (index, mpdu)| {
+            if bare { mpdu.size } else { self.joined(psdu, index, mpdu.size) }
+        })
+    }
+
+    /// The grant of MPDUs, at least one.
+    pub(super) fn grant(
+        &self,
+        station: StationId,
+        category: Category,
+        mpdus: Vec<Mpdu<P>>,
+        series: Series,
+        limit: Span,
+    ) -> Grant<P> {
+        let (aggregated, psdu) = (mpdus.len() > 1, self.psdu_of(&mpdus, &series));
+        Grant {
+            station,
+            category,
+            mpdus,
+            psdu,
+            aggregated,
+            series,
+            give_up_after: Some(limit),
+            give_up_at: None,
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! What Law can be told, with a field for each point that the paper leaves open.
+
+use airbound_units::Span;
+use airbound_wifi::edca::Category;
+use serde::{Deserialize, Serialize};
+
+use super::inside::Inside;
+use crate::error::ConfigError;
+use crate::payload::PlainPacket;
+
+/// Configuration of [`super::Law`]. Defaults are the paper's; where it gives none (open points 1 to 14 of
+/// `docs/law.md`), the default is stated with its reason.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct LawConfig {
+    /// Limit_q: a packet older than this is dropped when it enters the driver queue, is about to be pushed to the hardware, or
+    /// comes back from it; 1 ms to 10 s. Default 40 ms (Sec. 4.1).
+    pub limit_q: Span,
+    /// Limit_h: how long the hardware may work on a PSDU, from the time at which it contends for the channel, before it gives
+    /// it back; 100 us to 1 s. Default 3 ms (Sec. 4.1).
+    pub limit_h: Span,
+    /// PSDUs in the hardware over all four categories together, 1 to 64. Default 2 (Sec. 3.3). A delivered packet is never older
+    /// than `limit-q` and so many times `limit-h`, and one frame exchange.
+    pub psdus_in_hardware: u8,
+    /// How often a packet is pushed to the hardware again outside of the clean-up state, 0 to 100. Default 1 (Sec. 3.3).
+    pub software_retransmissions: u8,
+    /// The same in the clean-up state. Default 0 (Sec. 3.4).
+    pub clean_up_retransmissions: u8,
+    /// After so many losses in a row the current packet has one software retransmission more; 0: never. Default 3 (Sec. 3.4,
+    /// "Handling loss pattern").
+    pub extra_after_losses: u32,
+    /// Whether that holds in the clean-up state too (open point 10). Default true: the loss pattern is what it protects, and
+    /// losses come in the clean-up state.
+    pub extra_in_clean_up: bool,
+
+    /// Weight of a new value in the averages T_n and S_n of all packets, above 0 to 1 (open point 1). Default 1/8.
+    pub weight_all: f64,
+    /// The same for T_i and S_i of one rate. Default 1/4: a rate has fewer packets.
+    pub weight_rate: f64,
+    /// What a software transmission that failed counts as in T_n and T_i (open point 2); in S_n and S_i it is 0.
+    pub failed_time: FailedTime,
+    /// Index of the lowest rate in equation 2, 0 or 1 (open point 3). Default 1: with 0 the lowest rate would probe at once.
+    pub first_rate_index: u8,
+
+    /// Hardware tries of a software transmission in the stable state, 1 to 15 (open point 4). Default 4; `limit-h` bounds
+    /// them as well.
+    pub tries: u8,
+    /// The same for a probe. Default 2: a probe that needs more has failed.
+    pub probe_tries: u8,
+    /// The same in the clean-up state. Default 2 (Sec. 3.4).
+    pub clean_up_tries: u8,
+    /// In the stable state the rate goes down one index when N_ret, the software retransmissions in a row, reaches this; 1
+    /// and more (open point 5). Default 2.
+    pub rate_down_retransmissions: u32,
+    /// Whether the stable state goes no lower once it is at or below Rate_min and has tried the next lower rate (open point
+    /// 5). Default true: lower, a packet would take longer.
+    pub stop_at_rate_min: bool,
+    /// What makes Rate_min, "the data rate with the minimum average TX time" (table 2).
+    pub rate_min: RateMin,
+    /// The rate on entering the clean-up state (open point 6).
+    pub clean_up_rate: CleanUpRate,
+    /// Whether Rate_prev is kept when the clean-up state is entered again from itself (open point 7). Default true: else the
+    /// saved rate is lost.
+    pub keep_previous_rate: bool,
+    /// In the clean-up state the rate goes down one index after so many drops in a row; 1 and more. Default 2 (Sec. 3.4).
+    pub rate_down_drops: u32,
+    /// Packets of a probe, 1 to 16. Default 2 (Sec. 3.4).
+    pub probe_packets: u8,
+    /// The rate of a software retransmission of a probe.
+    pub probe_retransmission: ProbeRetransmission,
+    /// Thr_p is at most so many times its value without failed probes; 1 and more (open point 8). Default 10: probing
+    /// stays alive.
+    pub threshold_cap: u32,
+    /// What a queue length that equals Len_max does (open point 9).
+    pub equality: Equality,
+    /// Len_max before the first transmission, in packets; absent: infinite (open point 9).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_len_max: Option<u32>,
+    /// Whether an empty driver queue leaves the clean-up state, even where Len_max is 0 (open point 9). Default true: nothing
+    /// else would.
+    pub leave_when_empty: bool,
+    /// Whether `limit-q` is also checked for what waits when a packet enters the driver queue (open point 11). Default true.
+    /// The latency clock starts on entering the driver queue.
+    pub check_when_enqueued: bool,
+    /// What a PSDU is that the time limit ends before it ever reached the air (open point 12).
+    pub never_sent: NeverSent,
+    /// What contention, inter-frame spaces and acknowledgements take of `limit-h`: an aggregate takes at most (`limit-h` -
+    /// this) / tries on the air (open point 13). Default 500 us: four tries with AIFS, a mean backoff of the least window, SIFS
+    /// and a block ack.
+    pub overhead: Span,
+    /// The share of its MPDUs that has to arrive for an aggregate to count as a success in N_suc and N_ret, above 0 to 1
+    /// (open point 14: the PSDU is the unit of transmissions, the MPDU that of loss). S takes the share as it is. Default
+    /// 0.5; without aggregation any value is the same.
+    pub success_share: f64,
+    /// The rate before anything is known.
+    pub first_rate: FirstRate,
+    /// Which of a station's rates are on the ladder.
+    pub ladder: Ladder,
+
+    /// Access categories, such as `["be", "bk"]`, that go the classic way instead: Linux's queue and Minstrel-HT, beside Law
+    /// as a standby module ([`crate::link::Standby`], appendix A). Both share the PSDUs of the hardware. Default none.
+    pub classic: Vec<Category>,
+    /// The queue that decides the order. Default `fq-codel-airtime`, so that a good station does not wait behind a bad one; the
+    /// paper, which has one receiver, has `fifo`.
+    pub inside: Inside,
+}
+
+/// What a failed software transmission counts as in the averages of TX time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailedTime {
+    /// The time that it really took, at most Limit_h.
+    #[default]
+    Real,
+    /// Limit_h.
+    LimitH,
+}
+
+/// What makes the rate with the least mean TX time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateMin {
+    /// The lowest T_i, as the paper's table says. A rate that fails after two short tries can have it.
+    #[default]
+    TxTime,
+    /// The lowest T_i / S_i: the time that it takes to get a packet through.
+    TxTimePerSuccess,
+}
+
+/// The rate on entering the clean-up state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CleanUpRate {
+    /// Rate_min if its S_i is known, else the present one: table 2 defines it, and nothing else would use it.
+    #[default]
+    RateMin,
+    /// The present one, as algorithm 1 says nothing else.
+    Present,
+}
+
+/// The rate of a software retransmission of a probe.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeRetransmission {
+    /// Rate_prev: the probed rate has just failed, and a loss would fail the probe as well.
+    #[default]
+    Previous,
+    /// The probed rate.
+    Probed,
+}
+
+/// What a queue length that equals Len_max does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Equality {
+    /// Nothing: more enters the clean-up state, less leaves it (algorithm 1, lines 9 and 13).
+    #[default]
+    Unchanged,
+    /// It enters the clean-up state.
+    Enter,
+    /// It leaves the clean-up state.
+    Leave,
+}
+
+/// What a PSDU is that never reached the air.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NeverSent {
+    /// Counted apart: it says nothing about the rate, and it is no software transmission, so that the packet is pushed again
+    /// while `limit-q` permits. In T_n and S_n, which say how fast the queue drains, it counts as a failure.
+    #[default]
+    Apart,
+    /// A failed software transmission like any other.
+    Failure,
+}
+
+/// The rate before anything is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstRate {
+    /// The slowest: the first packets arrive, and probing soon finds better.
+    #[default]
+    Lowest,
+    /// The one in the middle of the ladder.
+    Middle,
+    /// The fastest.
+    Highest,
+}
+
+/// Which rates are on the ladder, which is climbed one by one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ladder {
+    /// Those of the widest channel and, where there is a choice, the shorter guard interval, one for each speed, and of equals the
+    /// one with fewer streams: the eight of the paper's card. A ladder of 116 rates (80 MHz, two streams) would take
+    /// minutes to climb.
+    #[default]
+    Widest,
+    /// All.
+    All,
+}
+
+impl Default for LawConfig {
+    fn default() -> Self {
+        Self {
+            limit_q: Span::from_millis(40),
+            limit_h: Span::from_millis(3),
+            psdus_in_hardware: 2,
+            software_retransmissions: 1,
+            clean_up_retransmissions: 0,
+            extra_after_losses: 3,
+            extra_in_clean_up: true,
+            weight_all: 0.125,
+            weight_rate: 0.25,
+            failed_time: FailedTime::default(),
+            first_rate_index: 1,
+            tries: 4,
+            probe_tries: 2,
+            clean_up_tries: 2,
+            rate_down_retransmissions: 2,
+            stop_at_rate_min: true,
+            rate_min: RateMin::default(),
+            clean_up_rate: CleanUpRate::default(),
+            keep_previous_rate: true,
+            rate_down_drops: 2,
+            probe_packets: 2,
+            probe_retransmission: ProbeRetransmission::default(),
+            threshold_cap: 10,
+            equality: Equality::default(),
+            first_len_max: None,
+            leave_when_empty: true,
+            check_when_enqueued: true,
+            never_sent: NeverSent::default(),
+            overhead: Span::from_micros(500),
+            success_share: 0.5,
+            first_rate: FirstRate::default(),
+            ladder: Ladder::default(),
+            classic: Vec::new(),
+            inside: Inside::default(),
+        }
+    }
+}
+
+impl LawConfig {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] names the first that is out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let span = |key, value: Span, least: Span, most: Span, allowed| {
+            ConfigError::check((least..=most).contains(&value), key, value, allowed)
+        };
+        span("limit-q", self.limit_q, Span::from_millis(1), Span::from_secs(10), "1 ms to 10 s")?;
+        span("limit-h", self.limit_h, Span::from_micros(100), Span::from_secs(1), "100 us to 1 s")?;
+        span("overhead", self.overhead, Span::ZERO, self.limit_h, "0 ms to limit-h")?;
+        let count = |key, value: u32, least: u32, most: u32, allowed| {
+            ConfigError::check((least..=most).contains(&value), key, value, allowed)
+        };
+        count("psdus-in-hardware", self.psdus_in_hardware.into(), 1, 64, "1 to 64")?;
+        count("software-retransmissions", self.software_retransmissions.into(), 0, 100, "0 to 100")?;
+        count("clean-up-retransmissions", self.clean_up_retransmissions.into(), 0, 100, "0 to 100")?;
+        count("first-rate-index", self.first_rate_index.into(), 0, 1, "0 and 1")?;
+        count("tries", self.tries.into(), 1, MOST_TRIES, "1 to 15")?;
+        count("probe-tries", self.probe_tries.into(), 1, MOST_TRIES, "1 to 15")?;
+        count("clean-up-tries", self.clean_up_tries.into(), 1, MOST_TRIES, "1 to 15")?;
+        count("probe-packets", self.probe_packets.into(), 1, 16, "1 to 16")?;
+        let positive = |key, value: u32| ConfigError::check(value > 0, key, value, "1 and more");
+        positive("rate-down-retransmissions", self.rate_down_retransmissions)?;
+        positive("rate-down-drops", self.rate_down_drops)?;
+        positive("threshold-cap", self.threshold_cap)?;
+        let share =
+            |key, value: f64| ConfigError::check(value > 0.0 && value <= 1.0, key, value, "above 0, up to 1");
+        share("weight-all", self.weight_all)?;
+        share("weight-rate", self.weight_rate)?;
+        share("success-share", self.success_share)?;
+        self.inside.0.build::<PlainPacket>(0).map(|_| ())
+    }
+
+    /// The latency within the link that no delivered packet exceeds by more than one frame exchange (Sec. 3.3): Limit_q + 2
+    /// Limit_h with two PSDUs in the hardware.
+    #[must_use]
+    pub fn bound(&self) -> Span {
+        self.limit_q + self.limit_h * u64::from(self.psdus_in_hardware)
+    }
+}
+
+/// The retry field of the prototype's card has four bits.
+const MOST_TRIES: u32 = 15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        let config: LawConfig = toml::from_str(text).expect("readable");
+        config.check().expect_err("out of range").to_string()
+    }
+
+    #[test]
+    fn defaults_are_the_papers() {
+        let config: LawConfig = toml::from_str("").expect("all have defaults");
+        assert_eq!(config, LawConfig::default());
+        config.check().expect("valid");
+        assert_eq!(config.bound(), Span::from_millis(46));
+    }
+
+    #[test]
+    fn mistakes_are_refused_with_a_sentence() {
+        assert_eq!(refused("limit-q = \"0 ms\""), "limit-q is 0 ms; allowed is 1 ms to 10 s");
+        assert_eq!(refused("weight-all = nan"), "weight-all is NaN; allowed is above 0, up to 1");
+        assert_eq!(refused("tries = 16"), "tries is 16; allowed is 1 to 15");
+        assert_eq!(refused("overhead = \"4 ms\""), "overhead is 4 ms; allowed is 0 ms to limit-h");
+        assert_eq!(refused("rate-down-drops = 0"), "rate-down-drops is 0; allowed is 1 and more");
+        assert!(toml::from_str::<LawConfig>("limit = 3").is_err());
+        assert!(toml::from_str::<LawConfig>("never-sent = \"maybe\"").is_err());
+    }
+}

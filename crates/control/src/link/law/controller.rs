@@ -1,0 +1,375 @@
+//! The decisions for one receiver: rate, hardware tries and software retransmissions of each transmission (Sec. 3.4,
+//! algorithm 1).
+
+use airbound_units::Span;
+use airbound_wifi::rate::{Legacy, Rate};
+
+use super::averages::Averages;
+use super::config::{
+    CleanUpRate, Equality, FailedTime, FirstRate, LawConfig, NeverSent, ProbeRetransmission, RateMin,
+};
+use super::equations::threshold;
+use super::probe::{Probe, ProbeOutcome};
+
+/// The state of rate and retransmission control.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LawState {
+    /// Normal rate adaptation.
+    #[default]
+    Stable,
+    /// Packets go out at the next higher rate to try it.
+    Probing,
+    /// The queue is too long or too old: strict limits on tries.
+    CleanUp,
+}
+
+impl LawState {
+    /// The stable name used in records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stable => "stable",
+            Self::Probing => "probing",
+            Self::CleanUp => "clean-up",
+        }
+    }
+}
+
+/// How a PSDU is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Place on the ladder.
+    pub(super) rate: usize,
+    /// Hardware tries.
+    pub(super) tries: u8,
+    /// The probe that it is part of.
+    pub(super) probe: Option<u32>,
+}
+
+/// How a software transmission ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Transmission {
+    /// Place on the ladder.
+    pub(super) rate: usize,
+    pub(super) time: Span,
+    pub(super) mpdus: usize,
+    /// Share of its MPDUs that arrived.
+    pub(super) arrived: f64,
+    /// Whether it reached the air.
+    pub(super) sent: bool,
+    /// Whether the PSDU had not been pushed before.
+    pub(super) first: bool,
+}
+
+impl Transmission {
+    /// What counts for the averages of all packets.
+    pub(super) fn counted_time(&self, config: &LawConfig) -> Span {
+        match config.failed_time {
+            FailedTime::LimitH if self.arrived <= 0.0 => config.limit_h,
+            _ => self.time.min(config.limit_h),
+        }
+    }
+}
+
+/// Controls one receiver. Symbols are those of table 2.
+#[derive(Debug, Clone)]
+pub(super) struct Controller {
+    rates: Vec<Rate>,
+    /// What a ladder without rates would have.
+    lowest: Rate,
+    /// T_i and S_i.
+    averages: Vec<Averages>,
+    state: LawState,
+    /// Rate.
+    rate: usize,
+    /// Rate_prev.
+    previous: usize,
+    /// N_suc.
+    successes: u32,
+    /// N_ret.
+    retransmissions: u32,
+    /// N_prob.
+    failed_probes: u32,
+    probe: Probe,
+    /// Packets lost in a row, whatever the reason.
+    losses: u32,
+    /// Packets in a row that were dropped after a transmission in the clean-up state.
+    drops: u32,
+}
+
+impl Controller {
+    /// A controller over `rates`, the slowest first; at least one.
+    pub(super) fn new(rates: Vec<Rate>, config: &LawConfig) -> Self {
+        let highest = rates.len().saturating_sub(1);
+        let rate = match config.first_rate {
+            FirstRate::Lowest => 0,
+            FirstRate::Middle => highest / 2,
+            FirstRate::Highest => highest,
+        };
+        Self {
+            averages: vec![Averages::default(); rates.len()],
+            lowest: rates.first().copied().unwrap_or(Rate::legacy(Legacy::Mbps6)),
+            rates,
+            state: LawState::default(),
+            rate,
+            previous: rate,
+            successes: 0,
+            retransmissions: 0,
+            failed_probes: 0,
+            probe: Probe::default(),
+            losses: 0,
+            drops: 0,
+        }
+    }
+
+    pub(super) const fn state(&self) -> LawState {
+        self.state
+    }
+
+    /// Its place on the ladder.
+    pub(super) const fn rate(&self) -> usize {
+        self.rate
+    }
+
+    /// The rate at a place on the ladder.
+    pub(super) fn rate_at(&self, place: usize) -> Rate {
+        self.rates.get(place).copied().unwrap_or(self.lowest)
+    }
+
+    /// Rate.
+    pub(super) fn current_rate(&self) -> Rate {
+        self.rate_at(self.rate)
+    }
+
+    pub(super) const fn successes(&self) -> u32 {
+        self.successes
+    }
+
+    pub(super) const fn retransmissions(&self) -> u32 {
+        self.retransmissions
+    }
+
+    pub(super) const fn failed_probes(&self) -> u32 {
+        self.failed_probes
+    }
+
+    pub(super) const fn losses(&self) -> u32 {
+        self.losses
+    }
+
+    /// T_i and S_i of the current rate.
+    pub(super) fn current_averages(&self) -> Averages {
+        self.averages.get(self.rate).copied().unwrap_or_default()
+    }
+
+    /// Thr_p; in the clean-up state without the failed probes (Sec. 3.4).
+    pub(super) fn threshold(&self, config: &LawConfig) -> u32 {
+        let index =
+            u32::try_from(self.rate).unwrap_or(u32::MAX).saturating_add(config.first_rate_index.into());
+        let failed = if self.state == LawState::CleanUp { 0 } else { self.failed_probes };
+        threshold(failed, index, config.threshold_cap)
+    }
+
+    fn is_highest(&self) -> bool {
+        self.rate + 1 >= self.rates.len()
+    }
+
+    /// A new rate was decided on, with which all counts begin again (Sec. 3.4). Saving a rate, trying one and coming back to it
+    /// is no such decision: were N_suc lost each time, a queue around Len_max would keep a slow Rate_prev for ever.
+    const fn decide(&mut self, rate: usize) {
+        if rate != self.rate {
+            self.rate = rate;
+            self.successes = 0;
+            self.retransmissions = 0;
+            self.failed_probes = 0;
+            self.drops = 0;
+        }
+    }
+
+    /// Rate_min; `None` before the first transmission.
+    fn rate_min(&self, config: &LawConfig) -> Option<usize> {
+        let cost = |averages: &Averages| {
+            let seconds = averages.seconds_per_mpdu()?;
+            match config.rate_min {
+                RateMin::TxTime => Some(seconds),
+                // Nothing gets through: no time is long enough.
+                RateMin::TxTimePerSuccess => Some(seconds / averages.success()?.max(1e-6)),
+            }
+        };
+        let known =
+            self.averages.iter().enumerate().filter_map(|(place, averages)| Some((cost(averages)?, place)));
+        known.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, place)| place)
+    }
+
+    /// How the next fresh PSDU is sent.
+    pub(super) fn plan(&mut self, config: &LawConfig) -> Plan {
+        if self.state == LawState::Stable && !self.is_highest() && self.successes >= self.threshold(config) {
+            self.state = LawState::Probing;
+            self.previous = self.rate;
+            self.rate += 1;
+            self.probe.begin();
+        }
+        match self.state {
+            LawState::Stable => Plan { rate: self.rate, tries: config.tries, probe: None },
+            LawState::Probing if self.probe.send(config.probe_packets) => {
+                Plan { rate: self.rate, tries: config.probe_tries, probe: Some(self.probe.round) }
+            }
+            // Only so many packets probe; until they are settled, the others go at the rate before.
+            LawState::Probing => Plan { rate: self.previous, tries: config.tries, probe: None },
+            LawState::CleanUp => Plan { rate: self.rate, tries: config.clean_up_tries, probe: None },
+        }
+    }
+
+    /// How a PSDU that came back is sent once more; `probe` is what it was part of.
+    pub(super) fn plan_retransmission(&mut self, config: &LawConfig, probe: Option<u32>) -> Plan {
+        match self.state {
+            LawState::Stable => Plan { rate: self.rate, tries: config.tries, probe },
+            LawState::CleanUp => Plan { rate: self.rate, tries: config.clean_up_tries, probe },
+            LawState::Probing => match config.probe_retransmission {
+                ProbeRetransmission::Probed if probe == Some(self.probe.round) => {
+                    Plan { rate: self.rate, tries: config.probe_tries, probe }
+                }
+                _ => Plan { rate: self.previous, tries: config.tries, probe },
+            },
+        }
+    }
+
+    /// Software retransmissions that the current packet may have.
+    pub(super) fn permitted(&self, config: &LawConfig) -> u8 {
+        let clean_up = self.state == LawState::CleanUp;
+        let base = if clean_up { config.clean_up_retransmissions } else { config.software_retransmissions };
+        let extra = config.extra_after_losses > 0
+            && self.losses >= config.extra_after_losses
+            && (!clean_up || config.extra_in_clean_up);
+        base.saturating_add(u8::from(extra))
+    }
+
+    /// A software transmission has ended. What is counted for the current rate counts only what went out at it.
+    pub(super) fn on_transmission(&mut self, end: &Transmission, config: &LawConfig) {
+        if !end.sent && config.never_sent == NeverSent::Apart {
+            return;
+        }
+        let time = end.counted_time(config);
+        if let Some(averages) = self.averages.get_mut(end.rate) {
+            averages.add(time, end.arrived, end.mpdus, config.weight_rate);
+        }
+        if end.rate != self.rate {
+            return;
+        }
+        if end.arrived < config.success_share {
+            self.successes = 0;
+            return;
+        }
+        self.successes = self.successes.saturating_add(1);
+        if end.first {
+            self.retransmissions = 0;
+        }
+        if self.state == LawState::CleanUp && !self.is_highest() && self.successes >= self.threshold(config) {
+            self.decide(self.rate + 1);
+        }
+    }
+
+    /// A PSDU that was sent at the place `rate` is about to be pushed again.
+    pub(super) fn on_retransmission(&mut self, rate: usize, config: &LawConfig) {
+        if rate != self.rate {
+            return;
+        }
+        self.retransmissions = self.retransmissions.saturating_add(1);
+        if self.state == LawState::Stable
+            && self.retransmissions >= config.rate_down_retransmissions
+            && !self.is_low_enough(config)
+        {
+            self.decide(self.rate - 1);
+        }
+    }
+
+    /// Whether no lower rate helps: there is none, or the next one is known and Rate_min is not below the current one.
+    fn is_low_enough(&self, config: &LawConfig) -> bool {
+        let Some(lower) = self.rate.checked_sub(1) else { return true };
+        let tried = self.averages.get(lower).is_some_and(|averages| averages.time().is_some());
+        config.stop_at_rate_min && tried && self.rate_min(config).is_some_and(|least| least >= self.rate)
+    }
+
+    /// A probe packet was delivered or given up.
+    pub(super) fn on_probe(&mut self, outcome: ProbeOutcome, config: &LawConfig) {
+        if self.state != LawState::Probing || outcome.round != self.probe.round {
+            return;
+        }
+        let before = self.averages.get(self.previous).and_then(Averages::seconds_per_mpdu);
+        let Some(success) = self.probe.settle(outcome, config.probe_packets, before) else { return };
+        self.state = LawState::Stable;
+        if success {
+            self.failed_probes = 0;
+        } else {
+            self.rate = self.previous;
+            self.failed_probes = self.failed_probes.saturating_add(1);
+        }
+        self.successes = 0;
+        self.retransmissions = 0;
+    }
+
+    /// A packet arrived.
+    pub(super) const fn on_delivered(&mut self) {
+        self.losses = 0;
+        self.drops = 0;
+    }
+
+    /// A packet was dropped: after a transmission at the place `sent_at`, or while it waited.
+    pub(super) fn on_lost(&mut self, sent_at: Option<usize>, config: &LawConfig) {
+        self.losses = self.losses.saturating_add(1);
+        // That a packet waited too long does not say that the rate is too high.
+        if self.state != LawState::CleanUp || sent_at != Some(self.rate) {
+            return;
+        }
+        self.drops = self.drops.saturating_add(1);
+        if self.drops >= config.rate_down_drops {
+            self.drops = 0;
+            self.decide(self.rate.saturating_sub(1));
+        }
+    }
+
+    /// A packet's latency exceeds Limit_q (algorithm 1, line 4).
+    pub(super) fn on_too_old(&mut self, config: &LawConfig) {
+        self.enter_clean_up(config);
+    }
+
+    /// So many packets wait in the driver queue when one enters it (algorithm 1, line 13).
+    pub(super) fn on_enqueued(&mut self, waiting: usize, len_max: Option<f64>, config: &LawConfig) {
+        let Some(len_max) = len_max else { return };
+        let waiting = waiting as f64;
+        if waiting > len_max || (config.equality == Equality::Enter && waiting >= len_max) {
+            self.enter_clean_up(config);
+        }
+    }
+
+    /// So many packets wait when one is pushed or comes back whose latency is within Limit_q (algorithm 1, line 8).
+    pub(super) fn on_passed(&mut self, waiting: usize, len_max: Option<f64>, config: &LawConfig) {
+        if self.state != LawState::CleanUp {
+            return;
+        }
+        let length = waiting as f64;
+        let short = len_max.is_none_or(|len_max| {
+            length < len_max || (config.equality == Equality::Leave && length <= len_max)
+        });
+        if short || (config.leave_when_empty && waiting == 0) {
+            self.state = LawState::Stable;
+            self.rate = self.previous.min(self.rates.len().saturating_sub(1));
+        }
+    }
+
+    fn enter_clean_up(&mut self, config: &LawConfig) {
+        let was = std::mem::replace(&mut self.state, LawState::CleanUp);
+        match was {
+            LawState::CleanUp if config.keep_previous_rate => return,
+            // The rate that the probe left is the one to come back to.
+            LawState::Probing => self.rate = self.previous,
+            LawState::Stable | LawState::CleanUp => self.previous = self.rate,
+        }
+        self.drops = 0;
+        if config.clean_up_rate == CleanUpRate::RateMin
+            && let Some(least) = self.rate_min(config)
+        {
+            self.rate = least;
+        }
+    }
+}

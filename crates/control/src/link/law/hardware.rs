@@ -1,0 +1,185 @@
+//! The PSDUs in the hardware, and how long each may stay there so that the bound holds for all.
+
+use airbound_units::{Instant, Span};
+use airbound_wifi::edca::Category;
+
+use crate::link::Grant;
+use crate::payload::StationId;
+
+/// What is remembered of a PSDU while the hardware has it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pushed {
+    pub(super) station: StationId,
+    pub(super) category: Category,
+    /// The sequence number of its first MPDU.
+    pub(super) sequence: u64,
+    /// When its oldest packet entered the driver queue.
+    pub(super) born: Instant,
+    /// The longest that one of its frame exchanges takes.
+    pub(super) exchange: Span,
+    /// The time limit that the hardware was given.
+    pub(super) limit: Span,
+    /// The rate, by its place on the ladder of the station.
+    pub(super) rate: usize,
+    /// Software retransmissions that it is the last of.
+    pub(super) retransmissions: u8,
+    /// The probe that it is part of.
+    pub(super) probe: Option<u32>,
+    /// TX time of its earlier software transmissions.
+    pub(super) spent: Span,
+}
+
+/// PSDUs in the hardware, in the order in which those of each category are served.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Hardware {
+    psdus: Vec<Pushed>,
+    /// When the first PSDU of each category became the first.
+    first_since: [Instant; 4],
+}
+
+/// Where a PSDU is put among those of its category.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Behind all others.
+    Back,
+    /// Before all others: a software retransmission.
+    Front,
+}
+
+impl Hardware {
+    pub(super) fn len(&self) -> usize {
+        self.psdus.len()
+    }
+
+    fn of(&self, category: Category) -> impl Iterator<Item = &Pushed> {
+        self.psdus.iter().filter(move |pushed| pushed.category == category)
+    }
+
+    /// How long the hardware may work on a PSDU whose oldest packet was `born` then and one exchange of which takes `exchange`, if no
+    /// packet is to be delivered later than `bound` after its birth, its own last exchange aside; at most `limit_h`.
+    ///
+    /// A PSDU is finished when it is on the air at the end of its time, so each one before it may take an exchange more than
+    /// its limit. With packets in the order of age and `limit_h` beyond the limit in the driver for each PSDU, this
+    /// shortens nothing but the time of packets within an exchange of the limit.
+    pub(super) fn limit(
+        &self,
+        now: Instant,
+        category: Category,
+        place: Place,
+        (born, exchange): (Instant, Span),
+        (limit_h, bound): (Span, Span),
+    ) -> Span {
+        let left = |born: Instant| (born + bound).since(now);
+        match place {
+            Place::Back => {
+                let mut ahead = Span::ZERO;
+                for (index, pushed) in self.of(category).enumerate() {
+                    let spent =
+                        if index == 0 { now.since(self.first_since[category.index()]) } else { Span::ZERO };
+                    ahead += pushed.limit.saturating_sub(spent) + pushed.exchange;
+                }
+                limit_h.min(left(born).saturating_sub(ahead))
+            }
+            Place::Front => {
+                let mut limit = limit_h.min(left(born));
+                let mut behind = Span::ZERO;
+                for pushed in self.of(category) {
+                    let room = left(pushed.born).saturating_sub(exchange + behind + pushed.limit);
+                    limit = limit.min(room);
+                    behind += pushed.limit + pushed.exchange;
+                }
+                limit
+            }
+        }
+    }
+
+    /// A PSDU goes to the hardware.
+    pub(super) fn push(&mut self, now: Instant, place: Place, pushed: Pushed) {
+        let alone = self.of(pushed.category).next().is_none();
+        if alone || place == Place::Front {
+            self.first_since[pushed.category.index()] = now;
+        }
+        match place {
+            Place::Back => self.psdus.push(pushed),
+            Place::Front => self.psdus.insert(0, pushed),
+        }
+    }
+
+    /// A PSDU comes back, in any order; with it, since when it was the first of its category (or since now). `None` if it is not
+    /// known.
+    pub(super) fn take<P>(&mut self, now: Instant, grant: &Grant<P>) -> Option<(Pushed, Instant)> {
+        let sequence = grant.mpdus.first().map(|mpdu| mpdu.sequence)?;
+        let is_it = |pushed: &Pushed| {
+            (pushed.station, pushed.category, pushed.sequence) == (grant.station, grant.category, sequence)
+        };
+        let at = self.psdus.iter().position(is_it)?;
+        let first = self.psdus.iter().position(|pushed| pushed.category == grant.category) == Some(at);
+        let since = &mut self.first_since[grant.category.index()];
+        let began = if first { std::mem::replace(since, now) } else { now };
+        Some((self.psdus.remove(at), began))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BE: Category = Category::Be;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Span::from_millis(millis)
+    }
+
+    fn pushed(sequence: u64, born: Instant, limit: Span) -> Pushed {
+        Pushed {
+            station: StationId(1),
+            category: BE,
+            sequence,
+            born,
+            exchange: Span::from_millis(1),
+            limit,
+            rate: 0,
+            retransmissions: 0,
+            probe: None,
+            spent: Span::ZERO,
+        }
+    }
+
+    fn limit(hardware: &Hardware, now: u64, place: Place, born: u64) -> u64 {
+        let limits = (Span::from_millis(3), Span::from_millis(46));
+        hardware.limit(at(now), BE, place, (at(born), Span::from_millis(1)), limits).as_millis()
+    }
+
+    #[test]
+    fn only_a_packet_at_the_limit_has_less_time() {
+        let mut hardware = Hardware::default();
+        assert_eq!(limit(&hardware, 100, Place::Back, 60), 3);
+        hardware.push(at(100), Place::Back, pushed(0, at(60), Span::from_millis(3)));
+        // Up to 3 ms and an exchange of 1 ms before it: of 46 ms, 2 ms are left at an age of 40 ms, 3 ms at 39 ms.
+        assert_eq!(limit(&hardware, 100, Place::Back, 60), 2);
+        assert_eq!(limit(&hardware, 100, Place::Back, 61), 3);
+        // The first has used 1 ms of its time.
+        assert_eq!(limit(&hardware, 101, Place::Back, 61), 3);
+        // Another category contends by itself.
+        assert_eq!(
+            hardware.limit(
+                at(100),
+                Category::Vo,
+                Place::Back,
+                (at(60), Span::from_millis(1)),
+                (Span::from_millis(3), Span::from_millis(46))
+            ),
+            Span::from_millis(3)
+        );
+    }
+
+    #[test]
+    fn a_retransmission_leaves_the_time_of_those_behind() {
+        let mut hardware = Hardware::default();
+        hardware.push(at(100), Place::Back, pushed(7, at(62), Span::from_millis(3)));
+        // 62 + 46 = 108 less 3 ms of its own and an exchange leave all of it at 100, 1 ms at 103, nothing later.
+        assert_eq!(limit(&hardware, 100, Place::Front, 99), 3);
+        assert_eq!(limit(&hardware, 103, Place::Front, 99), 1);
+        assert_eq!(limit(&hardware, 105, Place::Front, 99), 0);
+    }
+}

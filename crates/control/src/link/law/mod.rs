@@ -1,0 +1,381 @@
+//! Law: one driver queue with a time limit, and rate and retries decided anew for each transmission
+//! (Shen and Meng, *Law: Towards Consistent Low Latency in 802.11 Home Networks*, NSDI 2026).
+//!
+//! ```text
+//!            ┌── driver queue: everything, at most Limit_q old ──┐      ┌ hardware: 2 PSDUs ┐
+//!  enqueue ─▶│ order of the inner queue                          │─────▶│ Limit_h each       │──▶ air
+//!            └───────────────────────────────────────────────────┘ plan └─────────┬──────────┘
+//!                  too long: clean-up      rate, tries ▲                          │ report
+//!                                                      └── averages, state ◀──────┤
+//!                                       dropped ◀── too old, or no retry left ◀───┤
+//!                                                        pushed again at once ◀───┘
+//! ```
+//!
+//! The inner queue decides only the order. Global are the two PSDUs, T_n, S_n, Len_max and the length of the queue; each
+//! station has its own state, rate, counts, T_i and S_i, and a packet moves only the state of its own station.
+//!
+//! **The bound.** No packet is delivered later after it entered the queue than Limit_q + 2 Limit_h and one frame exchange: what is
+//! pushed is at most Limit_q old; the PSDU before it is given back after Limit_h, and pushed again only while it is at most
+//! Limit_q old; a PSDU that is on the air when its time is over is finished first. [`LawConfig::bound`] names it. Where the inner
+//! queue lets an old packet wait behind a young one, the young one's retransmission has less time, or none.
+
+mod assembly;
+mod averages;
+mod config;
+mod controller;
+mod equations;
+mod hardware;
+mod inside;
+mod ladder;
+mod probe;
+mod returns;
+mod stations;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use config::{
+    CleanUpRate, Equality, FailedTime, FirstRate, Ladder, LawConfig, NeverSent, ProbeRetransmission, RateMin,
+};
+pub use controller::LawState;
+pub use inside::Inside;
+pub use view::{LawCounts, LawView};
+
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+
+use self::averages::Averages;
+use self::controller::Controller;
+use self::hardware::Hardware;
+use self::stations::{Station, Stations};
+use super::airtime::AirtimeEstimate;
+use super::rate_facts::RateTable;
+use super::{Grant, Link, LinkConfig, Mpdu, Returned, Room, TxReport};
+use crate::error::ConfigError;
+use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::queue::{Backlog, Demand, Direction, Queue, Readiness};
+use crate::rate::{Capabilities, LinkStats};
+
+/// Law as a link, over an inner queue that decides the order.
+#[derive(Debug, Clone)]
+pub struct Law<P, Q> {
+    config: LawConfig,
+    path: LinkConfig,
+    queue: Q,
+    stations: Stations<P>,
+    hardware: Hardware,
+    /// T_n and S_n.
+    all: Averages,
+    /// What left the queue and did not fit in an aggregate, by category.
+    kept: [Backlog; 4],
+    rates: RateTable,
+    /// Emptied lists of earlier grants, to be filled again.
+    spare: Vec<Vec<Mpdu<P>>>,
+}
+
+/// Throughput is told to queues for packets of this size (minstrel: `AVG_PKT_SIZE`).
+const AVERAGE_PACKET: ByteCount = ByteCount::new(1200);
+
+/// More MPDUs than this no block ack can acknowledge (802.11ax).
+const MOST_MPDUS: u16 = 256;
+
+impl<P: Payload, Q: Queue<P>> Law<P, Q> {
+    /// Law over `queue` for stations with `capabilities`. Of `path` it takes the limits of aggregates, the overhead of a packet and the
+    /// block-ack window (outside of 1 to 256 the nearest bound); retries and time limits are its own.
+    ///
+    /// # Errors
+    /// A value of `config` or `capabilities` is out of range.
+    pub fn new(
+        config: LawConfig,
+        mut path: LinkConfig,
+        queue: Q,
+        capabilities: &Capabilities,
+    ) -> Result<Self, ConfigError> {
+        config.check()?;
+        path.window = path.window.clamp(1, MOST_MPDUS);
+        Ok(Self {
+            stations: Stations::new(ladder::rates(config.ladder, capabilities)?),
+            config,
+            path,
+            queue,
+            hardware: Hardware::default(),
+            all: Averages::default(),
+            kept: [Backlog::default(); 4],
+            rates: RateTable::default(),
+            spare: Vec::new(),
+        })
+    }
+
+    /// Tells what `station` can receive; what was learned of it begins anew.
+    ///
+    /// # Errors
+    /// A value of `capabilities` is out of range.
+    pub fn set_capabilities(
+        &mut self,
+        station: StationId,
+        capabilities: &Capabilities,
+    ) -> Result<(), ConfigError> {
+        let rates = ladder::rates(self.config.ladder, capabilities)?;
+        let controller = Controller::new(rates, &self.config);
+        self.stations.of(station, &self.config).controller = controller;
+        Ok(())
+    }
+
+    /// The configuration in force.
+    pub const fn config(&self) -> &LawConfig {
+        &self.config
+    }
+
+    /// The queue that decides the order.
+    pub const fn queue(&self) -> &Q {
+        &self.queue
+    }
+
+    /// How a station is treated; `None` before anything is known of it.
+    #[must_use]
+    pub fn view(&self, station: StationId) -> Option<LawView> {
+        let Station { controller, counts, .. } = self.stations.get(station)?;
+        let place = controller.rate();
+        let averages = controller.current_averages();
+        Some(LawView {
+            station,
+            state: controller.state(),
+            rate: controller.current_rate(),
+            rate_index: u32::try_from(place)
+                .unwrap_or(u32::MAX)
+                .saturating_add(self.config.first_rate_index.into()),
+            successes: controller.successes(),
+            retransmissions: controller.retransmissions(),
+            failed_probes: controller.failed_probes(),
+            threshold: controller.threshold(&self.config),
+            losses: controller.losses(),
+            tx_time: averages.time(),
+            success: averages.success(),
+            len_max: self.len_max(),
+            in_driver: self.in_driver(),
+            in_hardware: self.hardware.len(),
+            counts: *counts,
+        })
+    }
+
+    /// All stations of which something is known, by number.
+    pub fn views(&self) -> impl Iterator<Item = LawView> + '_ {
+        (0..self.stations.len()).filter_map(|index| self.view(StationId(u16::try_from(index).ok()?)))
+    }
+
+    /// Len_max (equation 1).
+    fn len_max(&self) -> Option<f64> {
+        equations::len_max(self.config.limit_q, &self.all).or(self.config.first_len_max.map(f64::from))
+    }
+
+    /// Packets in the driver.
+    fn in_driver(&self) -> usize {
+        self.backlog().packets
+    }
+
+    fn is_too_old(&self, now: Instant, packet: &P) -> bool {
+        now.since(packet.enqueued()) > self.config.limit_q
+    }
+
+    /// Books packets that the queue dropped, from the place `from` on.
+    fn note_losses(&mut self, dropped: &[Dropped<P>], from: usize) {
+        for Dropped { packet, .. } in dropped.iter().skip(from) {
+            self.stations.of(packet.station(), &self.config).controller.on_lost(None, &self.config);
+        }
+    }
+
+    /// A packet in the driver has outlived Limit_q (algorithm 1, lines 4 to 7).
+    fn expire(&mut self, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        let station = self.stations.of(packet.station(), &self.config);
+        station.controller.on_too_old(&self.config);
+        station.controller.on_lost(None, &self.config);
+        station.counts.expired += 1;
+        dropped.push(Dropped { packet, reason: DropReason::Expired });
+    }
+
+    /// Drops what is at the head of a category and too old, where the queue knows the age of what it gives next.
+    fn expire_waiting(&mut self, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
+        while let Some(oldest) = self.queue.oldest(category)
+            && now.since(oldest) > self.config.limit_q
+            && let Some(station) = self.queue.select(now, category)
+        {
+            match self.take(now, station, category, dropped) {
+                Some(packet) if self.is_too_old(now, &packet) => self.expire(packet, dropped),
+                Some(packet) => {
+                    // The queue did not give what it had named; it goes first next time.
+                    self.keep(now, packet);
+                    break;
+                }
+                None => break,
+            }
+        }
+    }
+
+    /// The next packet of a station, of whatever age.
+    fn take(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        if let Some(packet) = self.stations.of(station, &self.config).kept[category.index()].take() {
+            let kept = &mut self.kept[category.index()];
+            kept.packets = kept.packets.saturating_sub(1);
+            kept.bytes -= packet.size();
+            self.update_readiness(now, station, category);
+            return Some(packet);
+        }
+        let before = dropped.len();
+        let packet = self.queue.dequeue(now, station, category, dropped);
+        self.note_losses(dropped, before);
+        packet
+    }
+
+    /// Keeps a packet that [`Law::take`] has just given, to be the next of its station and category.
+    fn keep(&mut self, now: Instant, packet: P) {
+        let (station, category) = (packet.station(), packet.category());
+        let kept = &mut self.kept[category.index()];
+        kept.packets += 1;
+        kept.bytes += packet.size();
+        self.stations.of(station, &self.config).kept[category.index()] = Some(packet);
+        self.update_readiness(now, station, category);
+    }
+
+    /// Tells the queue what it cannot see of a station.
+    fn update_readiness(&mut self, now: Instant, station: StationId, category: Category) {
+        let window = self.path.window;
+        let peer = self.stations.of(station, &self.config);
+        let session = &mut peer.sessions[category.index()];
+        let readiness = if session.fresh_room(window) == 0 {
+            Readiness::Blocked
+        } else if let Some(kept) = &peer.kept[category.index()] {
+            Readiness::Retries { since: kept.enqueued() }
+        } else {
+            Readiness::Fresh
+        };
+        if session.readiness != readiness {
+            session.readiness = readiness;
+            self.queue.set_readiness(now, station, category, readiness);
+        }
+    }
+
+    /// Estimates of airtime to a station.
+    fn estimate(&mut self, station: StationId) -> AirtimeEstimate {
+        let Station { dictated, controller, .. } = self.stations.of(station, &self.config);
+        match *dictated {
+            Some((_, estimate)) => estimate,
+            None => self.rates.of(controller.current_rate()).estimate,
+        }
+    }
+
+    /// Tells the inner queue what is expected of a station.
+    fn tell_queue(&mut self, now: Instant, station: StationId) {
+        let throughput = self.estimate(station).throughput(AVERAGE_PACKET);
+        self.queue.on_expected_throughput(now, station, throughput);
+        let Station { dictated, controller, told_rate, .. } = self.stations.of(station, &self.config);
+        let rate = controller.current_rate();
+        let bit_rate = dictated.map_or_else(|| rate.bit_rate(), |(rate, _)| rate);
+        let dictated = dictated.map(|(rate, _)| rate);
+        if told_rate.replace(bit_rate) != Some(bit_rate) {
+            let mpdus = self.full_mpdus(rate, dictated);
+            self.queue.on_rate(now, station, bit_rate, mpdus);
+        }
+    }
+
+    fn give_spare(&mut self, mpdus: Vec<Mpdu<P>>) {
+        if self.spare.len() <= usize::from(self.config.psdus_in_hardware) {
+            self.spare.push(mpdus);
+        }
+    }
+}
+
+impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        let (station, category) = (packet.station(), packet.category());
+        self.stations.of(station, &self.config);
+        if self.config.check_when_enqueued {
+            self.expire_waiting(now, category, dropped);
+        }
+        let before = dropped.len();
+        self.queue.enqueue(now, packet, dropped);
+        self.note_losses(dropped, before);
+        let (waiting, len_max) = (self.in_driver(), self.len_max());
+        self.stations.of(station, &self.config).controller.on_enqueued(waiting, len_max, &self.config);
+    }
+
+    fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<Grant<P>> {
+        if self.hardware.len() >= usize::from(self.config.psdus_in_hardware) {
+            return None;
+        }
+        // One queue for everything: whose oldest packet came first goes first, where the queue tells.
+        if let Some(own) = self.queue.oldest(room.category)
+            && Category::ALL.into_iter().any(|other| self.queue.oldest(other).is_some_and(|at| at < own))
+        {
+            return None;
+        }
+        // Each round serves somebody, drops something or finds a station that has nothing left; there are only so many.
+        let mut fruitless = 0;
+        while fruitless <= self.stations.len() {
+            let station = self.queue.select(now, room.category)?;
+            let before = dropped.len();
+            if let Some(grant) = self.form(now, station, room, dropped) {
+                self.queue.on_granted(now, &grant);
+                return Some(grant);
+            }
+            fruitless += usize::from(dropped.len() == before);
+        }
+        None
+    }
+
+    fn on_report(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
+        self.take_back(now, report, returned);
+    }
+
+    fn on_received(&mut self, now: Instant, station: StationId, category: Category, airtime: Span) {
+        self.queue.on_airtime(now, station, category, airtime, Direction::Received);
+    }
+
+    fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
+        let told = self.stations.of(station, &self.config).told_rate.is_some();
+        if let Some(dictated) = stats.rate {
+            let peer = self.stations.of(station, &self.config);
+            let estimate = AirtimeEstimate::dictated(peer.controller.current_rate(), dictated);
+            peer.dictated = Some((dictated, estimate));
+        }
+        if !told || stats.rate.is_some() {
+            self.tell_queue(now, station);
+        }
+    }
+
+    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
+        self.queue.set_demand(now, flow, demand)
+    }
+
+    fn has_backlog(&self, category: Category) -> bool {
+        self.kept[category.index()].packets > 0 || self.queue.has_backlog(category)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.kept.iter().fold(self.queue.backlog(), |sum, kept| Backlog {
+            packets: sum.packets + kept.packets,
+            bytes: sum.bytes + kept.bytes,
+        })
+    }
+
+    fn limits_all_categories(&self) -> bool {
+        true
+    }
+
+    fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
+        self.queue.on_channel(now, busy, own);
+    }
+
+    fn channel_deadline(&self) -> Option<Instant> {
+        self.queue.channel_deadline()
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.queue.next_deadline()
+    }
+}

@@ -1,0 +1,180 @@
+//! The state machine step by step, as Sec. 3.4 and algorithm 1 tell it.
+
+use airbound_units::Span;
+use airbound_wifi::rate::{Format, Width};
+
+use super::config::{CleanUpRate, Ladder, LawConfig};
+use super::controller::{Controller, LawState, Transmission};
+use super::ladder;
+use super::probe::ProbeOutcome;
+use crate::rate::Capabilities;
+
+/// MCS 0 to 7, as the paper's card has them.
+fn controller(config: &LawConfig) -> Controller {
+    let capabilities =
+        Capabilities { format: Format::Ht, width: Width::Mhz20, max_streams: 1, ..Capabilities::default() };
+    Controller::new(ladder::rates(Ladder::default(), &capabilities).expect("valid"), config)
+}
+
+fn end(rate: usize, micros: u64, arrived: bool) -> Transmission {
+    Transmission {
+        rate,
+        time: Span::from_micros(micros),
+        mpdus: 1,
+        arrived: f64::from(u8::from(arrived)),
+        sent: true,
+        first: true,
+    }
+}
+
+/// Sends one packet at what the controller plans; it arrives after `micros` at the lowest rate and `faster` less at each next one.
+fn send(controller: &mut Controller, config: &LawConfig, micros: u64, faster: u64) {
+    let plan = controller.plan(config);
+    let micros = micros - faster * plan.rate as u64;
+    let time = Span::from_micros(micros);
+    controller.on_transmission(&end(plan.rate, micros, true), config);
+    controller.on_delivered();
+    if let Some(round) = plan.probe {
+        let outcome = ProbeOutcome { round, lost: false, retransmissions: 0, time, mpdus: 1 };
+        controller.on_probe(outcome, config);
+    }
+}
+
+fn deliver(controller: &mut Controller, config: &LawConfig, micros: u64) {
+    send(controller, config, micros, 0);
+}
+
+/// One packet that is lost after one software transmission.
+fn lose(controller: &mut Controller, config: &LawConfig) {
+    let plan = controller.plan(config);
+    controller.on_transmission(&end(plan.rate, 2500, false), config);
+    controller.on_lost(Some(plan.rate), config);
+}
+
+/// A controller that has climbed to a place on the ladder, each rate faster than the one before.
+fn climbed(config: &LawConfig, place: usize) -> Controller {
+    let mut controller = controller(config);
+    for _ in 0..2000 {
+        if controller.rate() >= place && controller.state() == LawState::Stable {
+            break;
+        }
+        send(&mut controller, config, 2000, 200);
+    }
+    assert_eq!(controller.rate(), place);
+    controller
+}
+
+#[test]
+fn five_successes_start_a_probe_of_two_packets() {
+    let config = LawConfig::default();
+    let mut controller = controller(&config);
+    for _ in 0..5 {
+        assert_eq!((controller.state(), controller.plan(&config).tries), (LawState::Stable, 4));
+        deliver(&mut controller, &config, 2000);
+    }
+    let probes = [(); 3].map(|()| controller.plan(&config));
+    assert_eq!(controller.state(), LawState::Probing);
+    assert_eq!(probes.map(|plan| (plan.rate, plan.tries)), [(1, 2), (1, 2), (0, 4)]);
+}
+
+#[test]
+fn a_probe_that_is_no_faster_comes_back_and_is_tried_later() {
+    let config = LawConfig::default();
+    let mut controller = controller(&config);
+    for _ in 0..7 {
+        deliver(&mut controller, &config, 2000);
+    }
+    assert_eq!((controller.state(), controller.rate()), (LawState::Stable, 0));
+    assert_eq!((controller.failed_probes(), controller.threshold(&config)), (1, 10));
+    // Ten more successes, and two packets that are no faster again.
+    for _ in 0..12 {
+        deliver(&mut controller, &config, 2000);
+    }
+    assert_eq!((controller.rate(), controller.failed_probes(), controller.threshold(&config)), (0, 2, 15));
+}
+
+#[test]
+fn two_software_retransmissions_in_a_row_lower_the_rate() {
+    let config = LawConfig::default();
+    let mut controller = climbed(&config, 3);
+    controller.on_transmission(&end(3, 2500, false), &config);
+    controller.on_retransmission(3, &config);
+    assert_eq!(controller.rate(), 3);
+    // What went out at another rate does not count.
+    controller.on_retransmission(2, &config);
+    assert_eq!(controller.rate(), 3);
+    for _ in 0..12 {
+        controller.on_transmission(&end(3, 2900, false), &config);
+    }
+    controller.on_retransmission(3, &config);
+    assert_eq!((controller.rate(), controller.retransmissions()), (2, 0));
+}
+
+#[test]
+fn too_old_a_packet_enters_the_clean_up_state_and_a_short_queue_leaves_it() {
+    let config = LawConfig { clean_up_rate: CleanUpRate::Present, ..LawConfig::default() };
+    let mut controller = climbed(&config, 3);
+    controller.on_too_old(&config);
+    assert_eq!((controller.state(), controller.plan(&config).tries), (LawState::CleanUp, 2));
+    assert_eq!(controller.permitted(&config), 0);
+    // Two drops in a row lower the rate; the saved one stays, even when the state is entered again.
+    lose(&mut controller, &config);
+    assert_eq!(controller.rate(), 3);
+    lose(&mut controller, &config);
+    assert_eq!(controller.rate(), 2);
+    controller.on_too_old(&config);
+    controller.on_passed(10, Some(10.0), &config);
+    assert_eq!(controller.state(), LawState::CleanUp, "equality changes nothing");
+    controller.on_passed(9, Some(10.0), &config);
+    assert_eq!((controller.state(), controller.rate()), (LawState::Stable, 3));
+}
+
+#[test]
+fn successes_raise_the_rate_in_the_clean_up_state() {
+    let config = LawConfig { clean_up_rate: CleanUpRate::Present, ..LawConfig::default() };
+    let mut controller = climbed(&config, 2);
+    controller.on_enqueued(11, Some(10.0), &config);
+    assert_eq!((controller.state(), controller.threshold(&config)), (LawState::CleanUp, 15));
+    for _ in 0..15 {
+        assert_eq!(controller.rate(), 2);
+        deliver(&mut controller, &config, 1500);
+    }
+    assert_eq!((controller.rate(), controller.threshold(&config)), (3, 20));
+}
+
+#[test]
+fn the_clean_up_state_begins_with_rate_min_and_an_empty_queue_ends_it() {
+    let config = LawConfig::default();
+    let mut controller = climbed(&config, 5);
+    // The present rate has become slow; the one below was the fastest.
+    for _ in 0..12 {
+        controller.on_transmission(&end(5, 2900, false), &config);
+    }
+    controller.on_too_old(&config);
+    assert_eq!(controller.rate(), 4);
+    controller.on_passed(0, Some(0.0), &config);
+    assert_eq!((controller.state(), controller.rate()), (LawState::Stable, 5));
+}
+
+#[test]
+fn three_losses_in_a_row_give_the_next_packet_one_more_retransmission() {
+    let config = LawConfig::default();
+    let mut controller = climbed(&config, 2);
+    for permitted in [1, 1, 1, 2] {
+        assert_eq!(controller.permitted(&config), permitted);
+        controller.on_lost(None, &config);
+    }
+    controller.on_too_old(&config);
+    assert_eq!(controller.permitted(&config), 1);
+    controller.on_delivered();
+    assert_eq!(controller.permitted(&config), 0);
+}
+
+#[test]
+fn what_never_reached_the_air_says_nothing_about_the_rate() {
+    let config = LawConfig::default();
+    let mut controller = climbed(&config, 2);
+    let before = (controller.current_averages(), controller.successes());
+    controller.on_transmission(&Transmission { sent: false, ..end(2, 3000, false) }, &config);
+    assert_eq!((controller.current_averages(), controller.successes()), before);
+}

@@ -1,0 +1,59 @@
+//! What can be seen of a Law link at work, for pictures and for explanations.
+
+use airbound_units::Span;
+use airbound_wifi::rate::Rate;
+
+use super::controller::LawState;
+use crate::payload::StationId;
+
+/// How Law treats one station at this moment. Symbols are those of table 2.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LawView {
+    /// The station.
+    pub station: StationId,
+    /// State.
+    pub state: LawState,
+    /// Rate: the current one, which in the probing state is the probed one.
+    pub rate: Rate,
+    /// Its index, as equation 2 counts.
+    pub rate_index: u32,
+    /// N_suc, successes in a row.
+    pub successes: u32,
+    /// N_ret, software retransmissions in a row.
+    pub retransmissions: u32,
+    /// N_prob, failed probes in a row.
+    pub failed_probes: u32,
+    /// Thr_p.
+    pub threshold: u32,
+    /// Losses in a row, whatever the reason.
+    pub losses: u32,
+    /// T_i of the current rate.
+    pub tx_time: Option<Span>,
+    /// S_i of the current rate, 0 to 1.
+    pub success: Option<f64>,
+    /// Len_max, of the whole link, in packets; `None`: infinite.
+    pub len_max: Option<f64>,
+    /// Packets in the driver queue, of the whole link.
+    pub in_driver: usize,
+    /// PSDUs in the hardware, of the whole link.
+    pub in_hardware: usize,
+    /// What was counted since the beginning.
+    pub counts: LawCounts,
+}
+
+/// What was counted for a station since the beginning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LawCounts {
+    /// Software transmissions, retransmissions included.
+    pub transmissions: u64,
+    /// Of these, failed ones: no MPDU arrived.
+    pub failed: u64,
+    /// Of the failed ones, those that the time limit ended before they reached the air.
+    pub never_sent: u64,
+    /// Software retransmissions.
+    pub retransmissions: u64,
+    /// Packets that were dropped because they were older than Limit_q, in the queue or when they came back.
+    pub expired: u64,
+    /// Packets that were dropped after their last software transmission.
+    pub given_up: u64,
+}

@@ -1,0 +1,75 @@
+//! What was sent and not yet reported.
+
+use std::collections::BTreeMap;
+
+use airbound_units::{ByteCount, Instant, Span};
+
+use super::{PacketSent, TransportFeedback};
+
+/// Packets are remembered so long (libwebrtc `kSendTimeHistoryWindow`) ...
+const MEMORY: Span = Span::from_secs(60);
+/// ... and so many of them.
+const LIMIT: usize = 100_000;
+
+#[derive(Debug, Clone, Copy)]
+struct Departed {
+    size: ByteCount,
+    at: Instant,
+    probe: Option<u32>,
+    /// It was once reported missing. It may still turn up late.
+    missed: bool,
+}
+
+/// A packet of which both ends are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Delivered {
+    pub(super) size: ByteCount,
+    pub(super) sent: Instant,
+    pub(super) arrival: Instant,
+    pub(super) probe: Option<u32>,
+}
+
+/// What a report says about packets that this sender knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct News {
+    /// Those that arrived, in the order of their arrival.
+    pub(super) delivered: Vec<Delivered>,
+    /// How many are missing that were not before.
+    pub(super) lost: u64,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct InFlight {
+    packets: BTreeMap<u64, Departed>,
+}
+
+impl InFlight {
+    pub(super) fn on_sent(&mut self, now: Instant, packet: PacketSent) {
+        let departed = Departed { size: packet.size, at: now, probe: packet.probe, missed: false };
+        self.packets.insert(packet.sequence, departed);
+        while let Some(oldest) = self.packets.first_entry() {
+            if now - oldest.get().at <= MEMORY && self.packets.len() <= LIMIT {
+                break;
+            }
+            self.packets.pop_first();
+        }
+    }
+
+    /// Matches a report with what was sent. Each packet's arrival and each one's loss is told once.
+    pub(super) fn on_feedback(&mut self, feedback: &TransportFeedback) -> News {
+        let mut news = News::default();
+        for result in &feedback.packets {
+            if let Some(arrival) = result.arrival {
+                if let Some(departed) = self.packets.remove(&result.sequence) {
+                    let Departed { size, at: sent, probe, .. } = departed;
+                    news.delivered.push(Delivered { size, sent, arrival, probe });
+                }
+            } else if let Some(departed) = self.packets.get_mut(&result.sequence) {
+                news.lost += u64::from(!departed.missed);
+                departed.missed = true;
+            }
+        }
+        news.delivered.sort_by_key(|packet| packet.arrival);
+        news
+    }
+}

@@ -1,0 +1,100 @@
+//! Google congestion control: how fast a source of real-time media sends.
+//!
+//! Follows draft-ietf-rmcat-gcc-02 ("the draft") and, where libwebrtc has moved on, what is documented of libwebrtc: the sender
+//! does all the reckoning, from transport-wide feedback; a trendline filter stands where the draft has a Kalman filter; probes
+//! find the capacity. Each module says in a table which of its constants comes from where.
+//!
+//! ```text
+//!  frames ─▶ Pacer ── poll ──▶ network ──▶ FeedbackCollector::on_packet
+//!              ▲ ▲       │                             │ poll: every 50 to 250 ms
+//!  pacing_rate │ │probes │ on_sent                     ▼
+//!              │ │       ▼                     TransportFeedback
+//!             ┌┴─┴───────────────────────────────┐     │
+//!             │ Gcc                              │◀────┘ on_feedback
+//!             │  groups ─▶ trendline ─▶ AIMD ─┐  │
+//!             │  throughput ────────────▲     ├──┼──▶ target_rate: encoder, parity, retransmissions
+//!             │  probe results ─────────┘     │  │
+//!             │  losses ──────▶ loss-based ───┘  │
+//!             └──────────────────────────────────┘
+//! ```
+//!
+//! # Contract
+//! 1. Every packet that leaves, of whatever kind, has the next transport-wide sequence number and is told by `on_sent`.
+//! 2. After each `on_…` call `next_probe` until there is none, give the clusters to [`Pacer::start_probe`], and set
+//!    [`Pacer::set_rate`] to `pacing_rate`.
+//! 3. Then ask `next_deadline`; call `on_deadline` at that time. Early and late calls do no harm; time that runs backwards stands still.
+//!
+//! # What is left out
+//! REMB and receiver-side estimation, the congestion window with its pushback (off by default in libwebrtc), ECN, the second
+//! loss-based estimator (see `loss_based`), separate detectors for audio, estimates made by the network itself, and probes for
+//! a changed allocation: the caller has one stream, whose rate the target is.
+
+mod aimd;
+mod alr;
+mod collector;
+mod config;
+mod controller;
+mod feedback;
+mod in_flight;
+mod link_capacity;
+mod loss_based;
+mod pacer;
+mod packet_groups;
+mod probe;
+mod probe_result;
+mod prober;
+mod throughput;
+mod trendline;
+
+use airbound_units::{BitRate, ByteCount};
+
+pub use collector::{FeedbackCollector, FeedbackConfig};
+pub use config::GccConfig;
+pub use controller::Gcc;
+pub use feedback::{ARRIVAL_STEP, PacketResult, TransportFeedback};
+pub use pacer::{LONGEST_QUEUE, Pacer, Priority};
+pub use probe::ProbeCluster;
+
+/// A packet that has just left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketSent {
+    /// Its transport-wide sequence number: rises by one with each packet, whatever it carries.
+    pub sequence: u64,
+    /// Its size, by the same measure as all rates (usually the IP packet).
+    pub size: ByteCount,
+    /// The probe cluster that it belongs to.
+    pub probe: Option<u32>,
+}
+
+/// What the delay of the packets says of the path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Usage {
+    /// Delays neither grow nor fall.
+    #[default]
+    Normal,
+    /// Delays grow: a queue builds up.
+    Overuse,
+    /// Delays fall: a queue drains.
+    Underuse,
+}
+
+/// What congestion control sees and thinks, for plots.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct GccMetrics {
+    /// The judgement of the over-use detector.
+    pub usage: Usage,
+    /// The trendline's slope times its gain and number of groups, in ms: what is compared with the threshold.
+    pub trend: f64,
+    /// The adaptive threshold, in ms.
+    pub threshold: f64,
+    /// The delay-based estimate.
+    pub delay_based: BitRate,
+    /// The loss-based estimate.
+    pub loss_based: BitRate,
+    /// The rate at which acknowledged packets arrived; `None` before half a second of them.
+    pub acknowledged: Option<BitRate>,
+    /// Whether the source sends clearly less than the target.
+    pub application_limited: bool,
+    /// Share of packets lost, see [`Gcc::loss_fraction`].
+    pub loss_fraction: f64,
+}

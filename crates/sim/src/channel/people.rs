@@ -1,0 +1,76 @@
+//! What people do to a link whose ends do not move: they step into it, and they are more or less about.
+
+use airbound_units::{Decibel, Instant};
+
+use super::hash::Key;
+use super::passes::Passes;
+use crate::scenario::{Activity, Blockage};
+
+/// One kind of passer-by.
+#[derive(Debug, Clone)]
+pub(super) struct Blocker {
+    passes: Passes,
+    depth: f64,
+    spread: f64,
+}
+
+impl Blocker {
+    pub(super) fn new(blockage: &Blockage, key: Key) -> Self {
+        Self {
+            passes: Passes::new(&blockage.coming, key),
+            depth: blockage.depth.value(),
+            spread: blockage.depth_spread.value(),
+        }
+    }
+
+    /// What the bodies in the way cost at a time, in dB.
+    ///
+    /// Several cost the sum of what each costs alone (as in 3GPP TR 38.901, 7.6.4). One that would begin while the room is
+    /// partly quiet begins with that probability.
+    pub(super) fn loss(&self, now: Instant, bustle: &Bustle) -> f64 {
+        let bodies = self.passes.at(now).filter(|pass| pass.key.with(2).uniform() < bustle.level(pass.begin));
+        bodies
+            .map(|pass| {
+                let depth = self.depth + self.spread * pass.key.with(3).normal();
+                pass.presence * depth.max(0.0)
+            })
+            .sum()
+    }
+}
+
+/// How much goes on in the room: one process for all links of a run.
+#[derive(Debug, Clone)]
+pub(super) enum Bustle {
+    /// Always the same.
+    Steady,
+    /// Busy spells come and go.
+    Spells { passes: Passes, quiet_level: f64 },
+}
+
+impl Bustle {
+    pub(super) fn new(activity: Option<&Activity>, seed: u64) -> Self {
+        match activity {
+            None => Self::Steady,
+            Some(activity) => Self::Spells {
+                passes: Passes::new(&activity.coming, Key::of_seed(seed).with(0x000f_f1ce)),
+                quiet_level: activity.quiet_level,
+            },
+        }
+    }
+
+    /// From the quiet level to 1.
+    pub(super) fn level(&self, now: Instant) -> f64 {
+        match self {
+            Self::Steady => 1.0,
+            Self::Spells { passes, quiet_level } => {
+                let presence = passes.at(now).map(|pass| pass.presence).fold(0.0, f64::max);
+                quiet_level + (1.0 - quiet_level) * presence
+            }
+        }
+    }
+}
+
+/// Gain of the link by people, shadowing apart.
+pub(super) fn gain(blockers: &[Blocker], bustle: &Bustle, now: Instant) -> Decibel {
+    Decibel::new(-blockers.iter().map(|blocker| blocker.loss(now, bustle)).sum::<f64>())
+}

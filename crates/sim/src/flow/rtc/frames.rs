@@ -1,0 +1,224 @@
+//! The receiver's frames: put together from packets, decoded in order.
+//!
+//! A frame builds on the one before it, a key frame on none. So a frame can be decoded once it is complete and the one before it was
+//! decoded. A key frame that is complete is decoded at once: what is missing before it is given up.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use airbound_record::PacketWay;
+use airbound_units::{Instant, Span};
+
+/// A place in a frame that a packet fills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MediaPacket {
+    /// Its number among the media packets of the flow.
+    pub(crate) sequence: u64,
+    /// The frame that it is part of.
+    pub(crate) frame: u64,
+    /// The number of the frame's first packet.
+    pub(crate) first: u64,
+    /// Packets of the frame.
+    pub(crate) of: u32,
+    /// Whether the frame is a key frame.
+    pub(crate) is_key: bool,
+}
+
+/// What became of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FrameEvent {
+    /// All its packets are here.
+    Complete { frame: u64, recovered: u32, retransmitted: u32, by: PacketWay },
+    /// It was decoded.
+    Decoded { frame: u64 },
+    /// All frames from `first` to before `next` that were not decoded never will be.
+    GivenUp { first: u64, next: u64 },
+}
+
+/// A frame of which something has arrived.
+#[derive(Debug, Clone)]
+struct Partial {
+    is_key: bool,
+    first: u64,
+    of: u32,
+    known: BTreeSet<u64>,
+    recovered: u32,
+    retransmitted: u32,
+}
+
+impl Partial {
+    fn is_complete(&self) -> bool {
+        self.known.len() as u64 >= u64::from(self.of)
+    }
+}
+
+/// As many frames wait to be decoded; of more the oldest are given up (libwebrtc `kMaxFramesBuffered`).
+const MOST_WAITING: usize = 800;
+/// A key frame is asked for again when it has not come for so long (libwebrtc `kMaxWaitForKeyFrame`).
+const ASK_AGAIN: Span = Span::from_millis(200);
+
+/// The frames of a receiver.
+#[derive(Debug, Clone)]
+pub(crate) struct Frames {
+    /// How long it waits for the next frame before it asks for a key frame.
+    patience: Span,
+    /// The frame that comes next.
+    next: u64,
+    /// No packet before this one is needed any more.
+    passed: u64,
+    /// Those of which something has arrived, from `next` on.
+    waiting: BTreeMap<u64, Partial>,
+    /// Since when it waits for the next frame although a later one is under way; else `None`.
+    blocked: Option<Instant>,
+    /// When it last asked for a key frame, since it decoded something.
+    asked: Option<Instant>,
+}
+
+impl Frames {
+    pub(crate) fn new(patience: Span) -> Self {
+        Self { patience, next: 0, passed: 0, waiting: BTreeMap::new(), blocked: None, asked: None }
+    }
+
+    /// The first packet that is still of use.
+    pub(crate) const fn passed(&self) -> u64 {
+        self.passed
+    }
+
+    /// A packet is here; `events` tells what follows from it. A second copy changes nothing.
+    pub(crate) fn on_packet(
+        &mut self,
+        now: Instant,
+        packet: &MediaPacket,
+        way: PacketWay,
+        events: &mut Vec<FrameEvent>,
+    ) {
+        if packet.frame < self.next {
+            return;
+        }
+        let partial = self.waiting.entry(packet.frame).or_insert(Partial {
+            is_key: packet.is_key,
+            first: packet.first,
+            of: packet.of,
+            known: BTreeSet::new(),
+            recovered: 0,
+            retransmitted: 0,
+        });
+        if !partial.known.insert(packet.sequence) {
+            return;
+        }
+        partial.recovered += u32::from(way == PacketWay::Recovered);
+        partial.retransmitted += u32::from(way == PacketWay::Retransmitted);
+        if partial.is_complete() {
+            let Partial { recovered, retransmitted, is_key, .. } = *partial;
+            events.push(FrameEvent::Complete { frame: packet.frame, recovered, retransmitted, by: way });
+            if is_key && packet.frame > self.next {
+                self.give_up_before(packet, events);
+            }
+        }
+        self.decode(events);
+        while self.waiting.len() > MOST_WAITING {
+            self.waiting.pop_first();
+        }
+        let is_blocked = self.waiting.range(self.next + 1..).next().is_some();
+        if !is_blocked {
+            self.blocked = None;
+        } else if self.blocked.is_none() || matches!(events.last(), Some(FrameEvent::Decoded { .. })) {
+            self.blocked = Some(now);
+        }
+    }
+
+    /// Decodes what can be decoded.
+    fn decode(&mut self, events: &mut Vec<FrameEvent>) {
+        while let Some(frame) = self.waiting.get(&self.next).filter(|frame| frame.is_complete()) {
+            self.passed = frame.first + u64::from(frame.of);
+            self.waiting.remove(&self.next);
+            events.push(FrameEvent::Decoded { frame: self.next });
+            self.next += 1;
+            self.asked = None;
+        }
+    }
+
+    fn give_up_before(&mut self, key: &MediaPacket, events: &mut Vec<FrameEvent>) {
+        events.push(FrameEvent::GivenUp { first: self.next, next: key.frame });
+        self.waiting = self.waiting.split_off(&key.frame);
+        self.next = key.frame;
+        self.passed = key.first;
+    }
+
+    /// When it will ask for a key frame.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        let since = self.blocked?;
+        Some((since + self.patience).max(self.asked.map_or(Instant::ZERO, |asked| asked + ASK_AGAIN)))
+    }
+
+    /// Whether a key frame is to be asked for now.
+    pub(crate) fn asks_for_key_frame(&mut self, now: Instant) -> bool {
+        let is_due = self.next_deadline().is_some_and(|due| due <= now);
+        if is_due {
+            self.asked = Some(now);
+        }
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Span::from_millis(millis)
+    }
+
+    /// The next packet of a frame of two; key frames are the multiples of ten.
+    fn push(frames: &mut Frames, millis: u64, frame: u64, way: PacketWay) -> Vec<FrameEvent> {
+        let mut events = Vec::new();
+        let known = frames.waiting.get(&frame).map_or(0, |partial| partial.known.len() as u64);
+        let first = 2 * frame;
+        let packet =
+            MediaPacket { sequence: first + known, frame, first, of: 2, is_key: frame.is_multiple_of(10) };
+        frames.on_packet(at(millis), &packet, way, &mut events);
+        events
+    }
+
+    fn complete(frame: u64, recovered: u32, retransmitted: u32, by: PacketWay) -> FrameEvent {
+        FrameEvent::Complete { frame, recovered, retransmitted, by }
+    }
+
+    const FIRST: PacketWay = PacketWay::FirstTime;
+
+    #[test]
+    fn frames_wait_for_those_before_them() {
+        let mut frames = Frames::new(Span::from_secs(1));
+        push(&mut frames, 0, 0, FIRST);
+        push(&mut frames, 1, 1, FIRST);
+        let events = push(&mut frames, 2, 1, PacketWay::Recovered);
+        assert_eq!(events, [complete(1, 1, 0, PacketWay::Recovered)]);
+        let events = push(&mut frames, 3, 0, PacketWay::Retransmitted);
+        let decoded = [FrameEvent::Decoded { frame: 0 }, FrameEvent::Decoded { frame: 1 }];
+        assert_eq!(events[0], complete(0, 0, 1, PacketWay::Retransmitted));
+        assert_eq!(events[1..], decoded);
+        assert_eq!(frames.next_deadline(), None);
+    }
+
+    #[test]
+    fn a_key_frame_is_asked_for_and_ends_the_wait() {
+        let mut frames = Frames::new(Span::from_millis(500));
+        for _ in 0..2 {
+            push(&mut frames, 0, 0, FIRST);
+        }
+        // Nothing of frame 1 comes; frame 2 alone does not help.
+        for millis in [60, 61] {
+            push(&mut frames, millis, 2, FIRST);
+        }
+        assert_eq!(frames.next_deadline(), Some(at(560)));
+        assert!(!frames.asks_for_key_frame(at(559)) && frames.asks_for_key_frame(at(560)));
+        assert_eq!(frames.next_deadline(), Some(at(760)));
+        assert!(frames.asks_for_key_frame(at(760)));
+        push(&mut frames, 800, 10, FIRST);
+        let events = push(&mut frames, 801, 10, FIRST);
+        let rest = [FrameEvent::GivenUp { first: 1, next: 10 }, FrameEvent::Decoded { frame: 10 }];
+        assert_eq!((events[0], &events[1..]), (complete(10, 0, 0, FIRST), &rest[..]));
+        assert_eq!((frames.next, frames.passed(), frames.next_deadline()), (11, 22, None));
+        // What comes of the frames before is of no use.
+        assert_eq!(push(&mut frames, 900, 1, FIRST), []);
+    }
+}

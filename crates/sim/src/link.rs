@@ -1,0 +1,114 @@
+//! The link of a simulated transmitter: any of them behind one type.
+
+use airbound_control::ConfigError;
+use airbound_control::link::{Composed, Grant, Law, Link, Returned, Room, Standby, TxReport};
+use airbound_control::payload::{Dropped, FlowId, StationId};
+use airbound_control::queue::{AnyQueue, Backlog, Demand};
+use airbound_control::rate::{AnyRate, LinkStats};
+use airbound_units::{Instant, Span};
+use airbound_wifi::edca::Category;
+
+use crate::packet::Packet;
+
+/// A queue, perhaps a driver's queue below it, and a rate control.
+pub(crate) type ComposedLink = Composed<Packet, AnyQueue<Packet>, AnyQueue<Packet>, AnyRate>;
+
+/// Law over any queue.
+pub(crate) type LawLink = Law<Packet, AnyQueue<Packet>>;
+
+/// Any link. A branch on its kind costs less than a call through a table of functions.
+#[derive(Debug)]
+pub(crate) enum AnyLink {
+    /// See [`Composed`].
+    Composed(Box<ComposedLink>),
+    /// See [`Law`].
+    Law(Box<LawLink>),
+    /// See [`Standby`].
+    Standby(Box<Standby<LawLink, ComposedLink>>),
+}
+
+/// Passes a call on to whichever link it is.
+macro_rules! each {
+    ($any:expr, $link:ident => $call:expr) => {
+        match $any {
+            AnyLink::Composed($link) => $call,
+            AnyLink::Law($link) => $call,
+            AnyLink::Standby($link) => $call,
+        }
+    };
+}
+
+impl AnyLink {
+    /// The queue of the scheme.
+    pub(crate) const fn queue(&self) -> &AnyQueue<Packet> {
+        match self {
+            Self::Composed(link) => link.queue(),
+            Self::Law(law) => law.queue(),
+            Self::Standby(both) => both.sensitive().queue(),
+        }
+    }
+
+    /// Law, where it decides over some traffic.
+    pub(crate) const fn law(&self) -> Option<&LawLink> {
+        match self {
+            Self::Composed(_) => None,
+            Self::Law(law) => Some(law),
+            Self::Standby(both) => Some(both.sensitive()),
+        }
+    }
+}
+
+impl Link<Packet> for AnyLink {
+    fn enqueue(&mut self, now: Instant, packet: Packet, dropped: &mut Vec<Dropped<Packet>>) {
+        each!(self, link => link.enqueue(now, packet, dropped));
+    }
+
+    fn next(
+        &mut self,
+        now: Instant,
+        room: Room,
+        dropped: &mut Vec<Dropped<Packet>>,
+    ) -> Option<Grant<Packet>> {
+        each!(self, link => link.next(now, room, dropped))
+    }
+
+    fn on_report(&mut self, now: Instant, report: TxReport<Packet>, returned: &mut Returned<Packet>) {
+        each!(self, link => link.on_report(now, report, returned));
+    }
+
+    fn on_received(&mut self, now: Instant, station: StationId, category: Category, airtime: Span) {
+        each!(self, link => link.on_received(now, station, category, airtime));
+    }
+
+    fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
+        each!(self, link => link.on_link_stats(now, station, stats));
+    }
+
+    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
+        each!(self, link => link.set_demand(now, flow, demand))
+    }
+
+    fn limits_all_categories(&self) -> bool {
+        each!(self, link => link.limits_all_categories())
+    }
+
+    fn has_backlog(&self, category: Category) -> bool {
+        each!(self, link => link.has_backlog(category))
+    }
+
+    fn backlog(&self) -> Backlog {
+        each!(self, link => link.backlog())
+    }
+
+    fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
+        each!(self, link => link.on_channel(now, busy, own));
+    }
+
+    fn channel_deadline(&self) -> Option<Instant> {
+        each!(self, link => link.channel_deadline())
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        each!(self, link => link.next_deadline())
+    }
+}

@@ -1,0 +1,64 @@
+//! Everything that a flow does, packet by packet and transmission by transmission: for pictures of short moments.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use airbound_record::{Fate, FrameRow, PacketRow, SeriesRow, TxopRow};
+use airbound_sim::Observer;
+
+/// What was seen of one flow and its transmitter.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trace {
+    /// Packets with their fate, in the order in which it was decided.
+    pub(crate) packets: Vec<PacketRow>,
+    /// Transmissions of the access point.
+    pub(crate) txops: Vec<TxopRow>,
+    /// Frames of video with their fate.
+    pub(crate) frames: Vec<FrameRow>,
+}
+
+/// Keeps a [`Trace`].
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TraceWatch {
+    flow: u32,
+    seen: Arc<Mutex<Trace>>,
+}
+
+impl TraceWatch {
+    /// Of the flow of this number.
+    pub(crate) fn new(flow: u32) -> Self {
+        Self { flow, seen: Arc::default() }
+    }
+
+    fn note(&self, note: impl FnOnce(&mut Trace)) {
+        note(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What was seen; nothing is left.
+    pub(crate) fn take(&self) -> Trace {
+        let mut taken = Trace::default();
+        self.note(|seen| std::mem::swap(seen, &mut taken));
+        taken
+    }
+}
+
+impl Observer for TraceWatch {
+    fn on_packet(&mut self, row: &PacketRow) {
+        if row.flow == self.flow && row.fate != Fate::Queued {
+            self.note(|seen| seen.packets.push(*row));
+        }
+    }
+    fn on_txop(&mut self, row: &TxopRow) {
+        if row.transmitter == 0 {
+            self.note(|seen| seen.txops.push(*row));
+        }
+    }
+    fn on_frame(&mut self, row: &FrameRow) {
+        if row.flow == self.flow {
+            self.note(|seen| seen.frames.push(*row));
+        }
+    }
+    fn on_series(&mut self, _row: &SeriesRow) {}
+    fn wants_series(&self) -> bool {
+        false
+    }
+}
