@@ -25,7 +25,9 @@ fn allocations(criterion: &mut Criterion) {
             // The convex square is the slow case by nature; 200 users show it.
             if qoe.is_concave() || users <= 200 {
                 let problem = problem(users, qoe);
-                group.bench_function(BenchmarkId::new(qoe.name(), users), |bench| bench.iter(|| problem.solve()));
+                group.bench_function(BenchmarkId::new(qoe.name(), users), |bench| {
+                    bench.iter(|| problem.solve())
+                });
             }
         }
     }

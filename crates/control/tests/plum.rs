@@ -82,19 +82,14 @@ enum Operation {
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
-    let number = prop_oneof![
-        0.0..60e6_f64,
-        Just(f64::NAN),
-        Just(f64::INFINITY),
-        Just(-1.0),
-        Just(0.0),
-        Just(1e12)
-    ];
+    let number =
+        prop_oneof![0.0..60e6_f64, Just(f64::NAN), Just(f64::INFINITY), Just(-1.0), Just(0.0), Just(1e12)];
     let client = 0..6_u16;
     prop_oneof![
         (client.clone(), number.clone()).prop_map(|(client, weight)| Operation::Join(client, weight)),
         client.clone().prop_map(Operation::Leave),
-        (client.clone(), number.clone(), number).prop_map(|(client, up, down)| Operation::Estimates(client, up, down)),
+        (client.clone(), number.clone(), number)
+            .prop_map(|(client, up, down)| Operation::Estimates(client, up, down)),
         (client, any::<u32>()).prop_map(|(client, sequence)| Operation::Acknowledge(client, sequence)),
         (0..8000_u64).prop_map(Operation::Wait),
         Just(Operation::Backwards),

@@ -9,8 +9,8 @@ mod distribution;
 mod experiment;
 mod last_pq;
 mod law;
-mod trace;
 mod plum;
+mod trace;
 mod wqm;
 
 use airbound_report::{Chapter, Grid, ValidationRow, Verdict, reproduction_html};

@@ -101,6 +101,10 @@ mod tests {
         }
         assert_eq!((0..8).filter(|index| session.is_paused(*index)).count(), 2);
         session.on_deadline(now + Span::from_secs(5), || 0.1);
-        assert_eq!((0..8).filter(|index| session.is_paused(*index)).count(), 1, "all resumed, one fell silent");
+        assert_eq!(
+            (0..8).filter(|index| session.is_paused(*index)).count(),
+            1,
+            "all resumed, one fell silent"
+        );
     }
 }

@@ -93,7 +93,11 @@ impl Problem {
         let wrong = |what: String, value, allowed| Err(ProblemError::Number { what, value, allowed });
         for (index, user) in self.users.iter().enumerate() {
             if !(user.weight.is_finite() && user.weight > 0.0) {
-                return wrong(format!("the weight of participant {index}"), user.weight, "above 0 and finite");
+                return wrong(
+                    format!("the weight of participant {index}"),
+                    user.weight,
+                    "above 0 and finite",
+                );
             }
         }
         if !(0.0..=1.0).contains(&self.rho) {
@@ -130,8 +134,7 @@ impl Problem {
     #[must_use]
     pub fn welfare(&self, shares: &[Share]) -> Welfare {
         let max = self.max_mbps();
-        let qoe: Vec<f64> =
-            shares.iter().map(|share| self.qoe.value(self.scaled(share.down), max)).collect();
+        let qoe: Vec<f64> = shares.iter().map(|share| self.qoe.value(self.scaled(share.down), max)).collect();
         Welfare::of(&qoe, &self.weights(), self.rho)
     }
 

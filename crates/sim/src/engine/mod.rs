@@ -5,6 +5,7 @@
 //! queue is next looked at (`intake`): an idle second costs nothing, and the cost of a busy one follows its transmissions.
 
 mod books;
+pub(crate) mod carrier;
 mod contention;
 mod ends;
 mod exchange;
@@ -273,6 +274,8 @@ pub(crate) struct Simulation {
     winners: Vec<u32>,
     /// Who lost an internal collision.
     losers: Vec<u32>,
+    /// What became of packets that are carried for somebody else.
+    carried: Vec<carrier::Carried>,
 }
 
 impl Simulation {
@@ -297,6 +300,7 @@ impl Simulation {
             arrivals: Vec::new(),
             winners: Vec::new(),
             losers: Vec::new(),
+            carried: Vec::new(),
             parts,
         };
         simulation.begin();

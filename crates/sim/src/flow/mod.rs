@@ -46,6 +46,8 @@ pub(crate) enum Ends {
     Media(usize),
     /// They are what the receiver of such a session sends back.
     Feedback(usize),
+    /// Somebody outside of this simulation has use for them.
+    Carried,
 }
 
 /// A flow of packets in one direction; a TCP connection is two of them.

@@ -1,11 +1,13 @@
 //! What a session is made of.
 
+use std::sync::Arc;
+
 use airbound_control::sender::Congestion;
 use airbound_control::session::{PlumConfig, SessionConfig};
 use airbound_units::{BitRate, ByteCount, Span};
 
+use crate::scenario::Scenario;
 use crate::trace::Trace;
-use std::sync::Arc;
 
 /// A video encoder (Plum's public code: 20 frames a second, 1 to 10 Mb/s).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,14 +90,18 @@ impl PipeSpec {
 pub enum AccessSpec {
     /// A pipe.
     Pipe(PipeSpec),
+    /// The simulated air of a BSS. The stations of the scenario are the clients; of its flows only the wire and the category of the
+    /// first count, and the server's delay comes on top of that wire's.
+    Air(Arc<Scenario>),
 }
 
 impl AccessSpec {
     /// How many clients it serves.
     #[must_use]
-    pub const fn clients(&self) -> usize {
+    pub fn clients(&self) -> usize {
         match self {
             Self::Pipe(pipe) => pipe.clients,
+            Self::Air(scenario) => scenario.stations.len(),
         }
     }
 
@@ -103,6 +109,7 @@ impl AccessSpec {
     pub(super) const fn is_split(&self) -> bool {
         match self {
             Self::Pipe(pipe) => matches!(pipe.sharing, Sharing::Split { .. }),
+            Self::Air(_) => false,
         }
     }
 }

@@ -3,6 +3,8 @@
 //! A session is simulated beside the networks of [`crate::run`], with the same TCP, traces and units. `docs/plum.md` holds the model and
 //! its limits.
 
+mod access;
+mod air;
 mod config;
 mod forward;
 mod measure;

@@ -13,6 +13,7 @@ use std::collections::BinaryHeap;
 use airbound_control::sender::{DelayedAck, TcpConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
+use super::air::Air;
 use super::config::{AccessSpec, SessionSpec};
 use super::forward::Sources;
 use super::measure::{Measured, Meter, SessionOutcome};
@@ -33,11 +34,13 @@ const TACK_INTERVAL: Span = Span::from_millis(100);
 
 /// What happens.
 #[derive(Debug)]
-enum Event {
+pub(super) enum Event {
     /// A client's camera takes a frame.
     Camera(usize),
-    /// A transmission ends, by access link and channel.
+    /// A transmission ends on a pipe, by access link and channel.
     Turn(usize, usize),
+    /// Something happens on the air of an access link.
+    Air(usize),
     /// Packets reach the server.
     AtServer(Vec<ParcelId>),
     /// Packets reach the access point that serves their client.
@@ -74,12 +77,20 @@ impl Ord for Scheduled {
     }
 }
 
+/// An access link.
+#[derive(Debug)]
+pub(super) enum Link {
+    Pipe(Pipe),
+    /// With the instant of the pending event.
+    Air(Box<Air>, Instant),
+}
+
 /// A client with its two streams.
 #[derive(Debug)]
-struct Client {
-    access: usize,
+pub(super) struct Client {
+    pub(super) access: usize,
     /// Its number on its access link.
-    place: usize,
+    pub(super) place: usize,
     up: Stream,
     down: Stream,
     /// The bitrate of its encoder now.
@@ -100,16 +111,16 @@ impl Client {
 /// A session under way.
 #[derive(Debug)]
 pub struct Session {
-    spec: SessionSpec,
+    pub(super) spec: SessionSpec,
     interval: Span,
-    now: Instant,
+    pub(super) now: Instant,
     measured: Measured,
-    pipes: Vec<Pipe>,
-    clients: Vec<Client>,
+    pub(super) links: Vec<Link>,
+    pub(super) clients: Vec<Client>,
     policy: Policy,
     policy_at: Instant,
     sources: Sources,
-    store: Store,
+    pub(super) store: Store,
     /// When the server's outbound link is free again.
     outbound_free: Instant,
     events: BinaryHeap<Reverse<Scheduled>>,
@@ -153,13 +164,19 @@ impl Session {
                 })
             })
             .collect::<Result<Vec<Client>, BuildError>>()?;
-        let pipes = spec
+        let links = spec
             .access
             .iter()
-            .map(|link| match link {
-                AccessSpec::Pipe(pipe) => Pipe::new(pipe),
+            .enumerate()
+            .map(|(number, link)| match link {
+                AccessSpec::Pipe(pipe) => Ok(Link::Pipe(Pipe::new(pipe))),
+                AccessSpec::Air(scenario) => {
+                    let seed = seed_for(spec.seed, Purpose::Session, (2 << 32) | number as u64);
+                    let air = Air::new(scenario, seed, spec.warm_up + spec.duration)?;
+                    Ok(Link::Air(Box::new(air), Instant::MAX))
+                }
             })
-            .collect();
+            .collect::<Result<Vec<Link>, BuildError>>()?;
         let from = Instant::ZERO + spec.warm_up;
         let seconds = spec.duration.div_floor(Span::from_secs(1)) as usize;
         let interval = spec.encoder.interval();
@@ -167,7 +184,7 @@ impl Session {
             interval,
             now: Instant::ZERO,
             measured: Measured { from, to: from + spec.duration },
-            pipes,
+            links,
             clients,
             policy,
             policy_at: Instant::MAX,
@@ -192,13 +209,14 @@ impl Session {
             let phase = Draws::new(self.spec.seed, Purpose::Session, (1 << 32) | client as u64).unit();
             self.schedule(Instant::ZERO + self.interval.mul_f64(phase), Event::Camera(client));
         }
+        (0..self.links.len()).for_each(|access| self.schedule_air(access));
         if self.policy.tack().is_some() {
             self.schedule(Instant::ZERO + TACK_INTERVAL, Event::Tack);
         }
         self.schedule_policy();
     }
 
-    fn schedule(&mut self, at: Instant, event: Event) {
+    pub(super) fn schedule(&mut self, at: Instant, event: Event) {
         if at <= self.measured.to {
             self.turn += 1;
             self.events.push(Reverse(Scheduled { at: at.max(self.now), turn: self.turn, event }));
@@ -234,6 +252,7 @@ impl Session {
         match event {
             Event::Camera(client) => self.on_camera(client),
             Event::Turn(access, channel) => self.on_turn_end(access, channel),
+            Event::Air(access) => self.on_air(access),
             Event::AtServer(parcels) => parcels.into_iter().for_each(|id| self.on_arrival(id)),
             Event::AtAccessPoint(parcels) => self.on_access_point(&parcels),
             Event::Timer(client, way, side) => self.on_timer(client, way, side),
@@ -264,9 +283,10 @@ impl Session {
         self.sources.set_budget(number, client.forwarding);
 
         if self.measured.contains(now) {
-            let state = self.policy.plum().and_then(|server| {
-                server.state(airbound_control::session::ClientId(number as u16))
-            });
+            let state = self
+                .policy
+                .plum()
+                .and_then(|server| server.state(airbound_control::session::ClientId(number as u16)));
             self.meters[number].on_state(state.map_or(1, |state| state.number()), self.interval);
         }
         let too_late = waiting > encoder.backlog * MOST_WAITING;
@@ -375,37 +395,8 @@ impl Session {
         self.begin_turn(access, Way::Down);
     }
 
-    /// Puts a packet in the queue of its transmitter; it is gone if that is full.
-    fn offer(&mut self, parcel: Parcel) {
-        let client = &self.clients[parcel.client];
-        let (access, place) = (client.access, client.place);
-        let id = self.store.put(parcel);
-        if !self.pipes[access].offer(place, parcel.way, id, parcel.size()) {
-            self.store.take(id);
-        }
-    }
-
-    fn begin_turn(&mut self, access: usize, way: Way) {
-        if let Some((channel, end)) = self.pipes[access].begin(way, self.now) {
-            self.schedule(end, Event::Turn(access, channel));
-        }
-    }
-
-    fn on_turn_end(&mut self, access: usize, channel: usize) {
-        let mut arrived = Vec::new();
-        self.pipes[access].end(channel, self.now, &mut arrived);
-        let ways = if self.spec.access[access].is_split() && channel == 1 { Way::Down } else { Way::Up };
-        self.begin_turn(access, ways);
-        let is_up = |id: &ParcelId| self.store.way(*id) == Some(Way::Up);
-        if arrived.first().is_some_and(is_up) {
-            self.schedule(self.now + self.spec.delay, Event::AtServer(arrived));
-        } else {
-            arrived.into_iter().for_each(|id| self.on_arrival(id));
-        }
-    }
-
     /// A packet reaches the end of its way.
-    fn on_arrival(&mut self, id: ParcelId) {
+    pub(super) fn on_arrival(&mut self, id: ParcelId) {
         let Some(Parcel { client: number, way, cargo }) = self.store.take(id) else { return };
         let now = self.now;
         match cargo {
@@ -476,7 +467,11 @@ impl Session {
             Side::Receiver => {
                 if let Some(ack) = stream.receiver.on_deadline(now) {
                     let back = way.other();
-                    self.send(number, back, vec![Parcel { client: number, way: back, cargo: Cargo::Ack(ack) }]);
+                    self.send(
+                        number,
+                        back,
+                        vec![Parcel { client: number, way: back, cargo: Cargo::Ack(ack) }],
+                    );
                 }
                 self.set_timers(number, way);
             }

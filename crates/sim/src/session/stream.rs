@@ -69,7 +69,8 @@ impl Stream {
     /// The next frame that is whole at the receiver.
     pub(super) fn take_arrived(&mut self) -> Option<Frame> {
         let delivered = self.receiver.delivered().as_u64();
-        self.frames.pop_front_if(|frame| frame.end <= delivered)
+        let whole = self.frames.front().is_some_and(|frame| frame.end <= delivered);
+        if whole { self.frames.pop_front() } else { None }
     }
 
     /// What the path is believed to deliver.

@@ -49,7 +49,7 @@ impl Who {
         Qoe::ALL[usize::from(place) % Qoe::ALL.len()]
     }
 
-    fn config(self) -> SessionConfig {
+    pub(super) fn config(self) -> SessionConfig {
         match self {
             Self::Vanilla | Self::Oracle => SessionConfig::Plain,
             Self::LastN => SessionConfig::LastN(LastNConfig::default()),
@@ -87,7 +87,7 @@ impl Case {
     pub(super) fn seeds(self, effort: Effort) -> impl Iterator<Item = Self> {
         let seeds = match (effort.quick, effort.standard) {
             (true, _) => 1,
-            (false, true) => 3,
+            (false, true) => 2,
             (false, false) => 4,
         };
         (1..=seeds).map(move |seed| Self { seed, ..self })
@@ -95,9 +95,7 @@ impl Case {
 
     /// The capacities of all clients' links in a second of the run, in Mb/s.
     pub(super) fn capacities(&self, traces: &TraceSets, second: u32) -> Vec<f64> {
-        (0..self.clients)
-            .map(|client| second_of(&traces.pick(self.set, self.seed, client), second))
-            .collect()
+        (0..self.clients).map(|client| second_of(&traces.pick(self.set, self.seed, client), second)).collect()
     }
 
     fn spec(&self, traces: &TraceSets) -> SessionSpec {

@@ -5,9 +5,9 @@ use airbound_sim::Outcome;
 
 use super::traces::{Set, TraceSets, second_of};
 use super::{gain, text};
+use crate::reproduce::Part;
 use crate::trial::run_all;
 use crate::{Effort, Trial, TrialError};
-use crate::reproduce::Part;
 
 /// Two stations of an 802.11ac access point 20 MHz wide at a fixed rate, so that one direction alone carries some 37 Mb/s as in Fig. 5.
 /// `limit` is what the second station's downlink may carry: none, all, or so many Mb/s.
@@ -62,14 +62,19 @@ pub(super) fn part(traces: &TraceSets, effort: Effort) -> Result<Part, TrialErro
     ];
     let outcomes = run_all(&first, effort.jobs)?;
     let (both, without, pair) = (&outcomes[0], &outcomes[1], &outcomes[2]);
-    let halved =
-        trial("the downlink halved", true, Some(goodput(pair, "c2-down") / 2.0), true, effort);
+    let halved = trial("the downlink halved", true, Some(goodput(pair, "c2-down") / 2.0), true, effort);
     let halved = run_all(&[halved], effort.jobs)?;
 
-    let mut grid = Grid::new("Goodput on the simulated air, Mb/s", &["setting", "C2 up", "C2 down", "C1 up", "C1 down"], 1);
-    let settings = ["all four flows", "without C2 down", "C2 alone, both", "C2 alone, up", "C2 alone, down halved"];
+    let mut grid = Grid::new(
+        "Goodput on the simulated air, Mb/s",
+        &["setting", "C2 up", "C2 down", "C1 up", "C1 down"],
+        1,
+    );
+    let settings =
+        ["all four flows", "without C2 down", "C2 alone, both", "C2 alone, up", "C2 alone, down halved"];
     for (name, outcome) in settings.iter().zip(outcomes.iter().chain(&halved)) {
-        let cells = ["c2-up", "c2-down", "c1-up", "c1-down"].map(|flow| crate::reproduce::shown(goodput(outcome, flow)));
+        let cells = ["c2-up", "c2-down", "c1-up", "c1-down"]
+            .map(|flow| crate::reproduce::shown(goodput(outcome, flow)));
         grid.rows.push(std::iter::once((*name).to_owned()).chain(cells).map(Into::into).collect());
     }
     let mut rows = Vec::new();
@@ -173,7 +178,10 @@ fn split(traces: &TraceSets, effort: Effort) -> Vec<(u32, f64)> {
         let step = if effort.quick { 20 } else { 4 };
         let mut all: Vec<f64> = picks
             .flat_map(|trace| {
-                (0..200).step_by(step).map(move |second| average(second_of(&trace, second), up, users)).collect::<Vec<_>>()
+                (0..200)
+                    .step_by(step)
+                    .map(move |second| average(second_of(&trace, second), up, users))
+                    .collect::<Vec<_>>()
             })
             .collect();
         all.sort_by(f64::total_cmp);

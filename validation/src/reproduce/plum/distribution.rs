@@ -77,9 +77,8 @@ pub(super) fn part(sessions: &Sessions, effort: Effort) -> Part {
     ));
     let chart = |which: usize, what: &str| {
         let lines = SCHEMES.iter().zip(&all).map(|(who, both)| {
-            let points = (0..=100).map(|percent| {
-                (quantile(&both[which], f64::from(percent) / 100.0), f64::from(percent))
-            });
+            let points = (0..=100)
+                .map(|percent| (quantile(&both[which], f64::from(percent) / 100.0), f64::from(percent)));
             Line::whole(who.name(), points)
         });
         let kind = ChartKind::Lines(Lines {

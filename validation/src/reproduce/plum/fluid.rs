@@ -80,7 +80,10 @@ pub(super) fn static_shares(case: &Case, traces: &TraceSets) -> Vec<f64> {
     let mut means = vec![0.0; case.clients];
     for second in 0..case.seconds {
         let capacities = case.capacities(traces, second);
-        means.iter_mut().zip(capacities).for_each(|(sum, capacity)| *sum += capacity / f64::from(case.seconds));
+        means
+            .iter_mut()
+            .zip(capacities)
+            .for_each(|(sum, capacity)| *sum += capacity / f64::from(case.seconds));
     }
     let Ok(allocation) = problem(&means, Limits::USUAL, 0.0).solve() else { return vec![0.5; case.clients] };
     let share = |(mean, up): (&f64, f64)| (up / mean.max(1e-3)).clamp(0.02, 0.98);

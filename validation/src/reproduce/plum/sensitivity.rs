@@ -38,8 +38,11 @@ fn welfare(outcome: &SessionOutcome) -> Welfare {
 fn worst_ratio(sessions: &Sessions, set: Set, who: Who, effort: Effort) -> Option<f64> {
     let plum = sessions.over_seeds(case(set, who, effort), effort);
     let plain = sessions.over_seeds(case(set, Who::Vanilla, effort), effort);
-    let ratios: Vec<f64> =
-        plum.iter().zip(&plain).map(|(plum, plain)| plum.worst_down() / plain.worst_down().max(1e-3)).collect();
+    let ratios: Vec<f64> = plum
+        .iter()
+        .zip(&plain)
+        .map(|(plum, plain)| plum.worst_down() / plain.worst_down().max(1e-3))
+        .collect();
     (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64)
 }
 
@@ -53,7 +56,8 @@ pub(super) fn part(sessions: &Sessions, effort: Effort) -> Part {
     for set in Set::ALL {
         let mut jains = Vec::new();
         for who in std::iter::once(Who::Vanilla).chain(variants()) {
-            let mean = |figure: fn(&SessionOutcome) -> f64| sessions.mean(case(set, who, effort), effort, figure);
+            let mean =
+                |figure: fn(&SessionOutcome) -> f64| sessions.mean(case(set, who, effort), effort, figure);
             let Some(jain) = mean(SessionOutcome::jain) else { continue };
             let ratio = worst_ratio(sessions, set, who, effort).unwrap_or(f64::NAN);
             let texts = [set.name().to_owned(), who.name()];
@@ -81,9 +85,22 @@ pub(super) fn part(sessions: &Sessions, effort: Effort) -> Part {
                     note,
                 )
             };
-            rows.push(row("bitrate of the worst user over Vanilla's", 1.0, ratio, false, "Fig. 14c, here trace-driven"));
-            let better = jain > sessions.mean(case(set, Who::Vanilla, effort), effort, SessionOutcome::jain).unwrap_or(1.0);
-            rows.push(row("Jain's index", 0.79, jain, better, "Fig. 14d, here trace-driven; trend: above Vanilla's"));
+            rows.push(row(
+                "bitrate of the worst user over Vanilla's",
+                1.0,
+                ratio,
+                false,
+                "Fig. 14c, here trace-driven",
+            ));
+            let better = jain
+                > sessions.mean(case(set, Who::Vanilla, effort), effort, SessionOutcome::jain).unwrap_or(1.0);
+            rows.push(row(
+                "Jain's index",
+                0.79,
+                jain,
+                better,
+                "Fig. 14d, here trace-driven; trend: above Vanilla's",
+            ));
         }
         let convex = jains.last().copied();
         let highest = jains.iter().copied().fold(0.0, f64::max);
@@ -118,7 +135,10 @@ fn rho(sessions: &Sessions, effort: Effort) -> (Vec<ValidationRow>, Vec<Chart>) 
         let term = |figure: fn(&Welfare) -> f64| -> Vec<(f64, f64)> {
             let at = |rho: u8| {
                 let case = case(set, Who::Plum(0, rho), effort);
-                Some((f64::from(rho) / 100.0, sessions.mean(case, effort, |outcome| figure(&welfare(outcome)))?))
+                Some((
+                    f64::from(rho) / 100.0,
+                    sessions.mean(case, effort, |outcome| figure(&welfare(outcome)))?,
+                ))
             };
             RHOS.into_iter().filter_map(at).collect()
         };

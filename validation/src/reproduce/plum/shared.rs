@@ -38,9 +38,8 @@ pub(super) fn part(sessions: &Sessions, effort: Effort) -> Part {
         });
         for (who, means) in SCHEMES.iter().zip(&both) {
             let cells = means.map(|mean| mean.map_or(String::new(), shown));
-            grid.rows.push(
-                [set.name().to_owned(), who.name()].into_iter().chain(cells).map(Into::into).collect(),
-            );
+            grid.rows
+                .push([set.name().to_owned(), who.name()].into_iter().chain(cells).map(Into::into).collect());
         }
         for (place, (who, reference)) in [("sharing", 33.7), ("others", 26.1)].into_iter().enumerate() {
             let best = both[..3].iter().filter_map(|means| means[place]).fold(0.0, f64::max);

@@ -33,13 +33,18 @@ fn milliseconds(problem: &Problem, times: u32) -> Option<f64> {
 }
 
 pub(super) fn part(effort: Effort) -> Part {
-    let mut grid = Grid::new("Time of one allocation, ms", &["QoE", "20 clients", "200 clients", "1000 clients"], 1);
+    let mut grid =
+        Grid::new("Time of one allocation, ms", &["QoE", "20 clients", "200 clients", "1000 clients"], 1);
     let mut rows = Vec::new();
     let times = effort.seconds(50, 5);
     for qoe in Qoe::ALL {
         let [few, many, most] = [20, 200, 1000].map(|users| {
             let skipped = !qoe.is_concave() && users > 200;
-            if skipped { None } else { milliseconds(&problem(users, qoe), if qoe.is_concave() { times } else { 3 }) }
+            if skipped {
+                None
+            } else {
+                milliseconds(&problem(users, qoe), if qoe.is_concave() { times } else { 3 })
+            }
         });
         let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
         grid.rows.push([qoe.name().to_owned(), text(few), text(many), text(most)].map(Into::into).to_vec());
@@ -65,7 +70,9 @@ pub(super) fn part(effort: Effort) -> Part {
     grid.note = "The shortest of several on this machine, which does other work at the same time.".to_owned();
     let chapter = Chapter {
         title: "Time of the optimiser".to_owned(),
-        text: "Cone programs for the three concave QoE functions; the convex square climbs from several starts.".to_owned(),
+        text:
+            "Cone programs for the three concave QoE functions; the convex square climbs from several starts."
+                .to_owned(),
         tables: vec![grid],
         charts: Vec::new(),
     };

@@ -142,7 +142,8 @@ fn synthetic_trace(key: Key, mean: f64, sigma: f64, memory: f64) -> Trace {
         let _ = writeln!(text, "{:.1} {bandwidth:.3}", f64::from(step) * STEP);
     }
     // The text is made here, and is one.
-    Trace::parse(&text, "synthetic", Format::Bandwidth, 1.0, true).unwrap_or_else(|error| unreachable!("{error}"))
+    Trace::parse(&text, "synthetic", Format::Bandwidth, 1.0, true)
+        .unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 /// Mean bandwidth of a trace in the second that begins at `second`, in Mb/s.

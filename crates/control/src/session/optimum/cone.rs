@@ -12,9 +12,7 @@
 //! The last row is an inequality: at the optimum a user whose QoE is held below Q(x) simply gets less bitrate.
 
 use clarabel::algebra::CscMatrix;
-use clarabel::solver::SupportedConeT::{
-    ExponentialConeT, NonnegativeConeT, SecondOrderConeT, ZeroConeT,
-};
+use clarabel::solver::SupportedConeT::{ExponentialConeT, NonnegativeConeT, SecondOrderConeT, ZeroConeT};
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 
 use crate::session::problem::{Problem, ProblemError};
@@ -28,7 +26,7 @@ const LEAST_GAIN: f64 = 1e-6;
 /// So many users of the largest capacities have a row for the content bound at first.
 const LARGEST: usize = 8;
 /// Of gap and constraints, in shares of M; rates are rounded to 1 kb/s.
-const TOLERANCE: f64 = 1e-7;
+const TOLERANCE: f64 = 1e-6;
 
 /// What stands for Q.
 #[derive(Debug, Clone, Copy)]
@@ -117,11 +115,7 @@ pub(super) fn solve(problem: &Problem, curve: Curve<'_>) -> Result<Solution, Pro
 
 /// Solves without the content bound of users whose capacity is at most `ample`: their d + u stays below a total of that size anyhow.
 /// Returns the total of the sources as well, which tells whether that was right.
-fn solve_above(
-    problem: &Problem,
-    curve: Curve<'_>,
-    ample: f64,
-) -> Result<(Solution, f64), ProblemError> {
+fn solve_above(problem: &Problem, curve: Curve<'_>, ample: f64) -> Result<(Solution, f64), ProblemError> {
     let curved = !matches!((curve, problem.qoe), (Curve::Own, Qoe::Linear));
     let layout = Layout { users: problem.users.len(), curved };
     let rows = constraints(problem, curve, layout, ample);
@@ -157,8 +151,7 @@ fn solve_above(
     }
     // Where the QoE is held below Q(x), less bitrate gives it as well.
     let max = problem.max_mbps();
-    let down =
-        (0..layout.users).map(|user| problem.qoe.inverse(solution.x[layout.qoe(user)], max)).collect();
+    let down = (0..layout.users).map(|user| problem.qoe.inverse(solution.x[layout.qoe(user)], max)).collect();
     let bound = problem.rho - solution.obj_val_dual;
     Ok((Solution { down, bound }, solution.x[layout.total()]))
 }
@@ -190,8 +183,13 @@ fn constraints(problem: &Problem, curve: Curve<'_>, layout: Layout, ample: f64) 
         if cap < capacity {
             rows.push(&[(source, 1.0)], cap);
         }
-        rows.push(&[(bitrate, -1.0)], 0.0);
-        if capacity > 1.0 {
+        // Where the uplink has all that it can use anyhow, a negative bitrate would serve nobody.
+        if capacity < cap {
+            rows.push(&[(bitrate, -1.0)], 0.0);
+        }
+        // The parabola of the concave square turns at M by itself.
+        let turns = problem.qoe == Qoe::ConcaveSquare && matches!(curve, Curve::Own);
+        if capacity > 1.0 && !turns {
             rows.push(&[(bitrate, 1.0)], 1.0);
         }
         if let Curve::Tangents(points) = curve {

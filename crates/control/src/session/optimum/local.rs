@@ -65,8 +65,8 @@ impl Loss<'_> {
         if let Some(gradient) = gradient {
             gradient.fill(0.0);
             for (user, slot) in gradient.iter_mut().enumerate().take(down.len()) {
-                let by_qoe = self.weights[user]
-                    * ((1.0 - rho) - 2.0 * rho * (qoe[user] - welfare.mean) / deviation);
+                let by_qoe =
+                    self.weights[user] * ((1.0 - rho) - 2.0 * rho * (qoe[user] - welfare.mean) / deviation);
                 *slot = -by_qoe * self.problem.qoe.slope(down[user], max);
             }
         }
@@ -102,8 +102,7 @@ pub(super) fn slsqp(problem: &Problem, start: &[f64]) -> Vec<f64> {
         .chain(shares.iter().map(|share| problem.scaled(share.up)))
         .collect();
     let cap = problem.scaled(problem.source_cap);
-    let down_bounds =
-        problem.users.iter().map(|user| (0.0, problem.scaled(user.capacity).min(1.0)));
+    let down_bounds = problem.users.iter().map(|user| (0.0, problem.scaled(user.capacity).min(1.0)));
     let up_bounds = problem.users.iter().map(|user| {
         let floor = problem.scaled(problem.floor(user));
         (floor, problem.scaled(user.capacity).min(cap).max(floor))
@@ -118,19 +117,16 @@ pub(super) fn slsqp(problem: &Problem, start: &[f64]) -> Vec<f64> {
             move |point: &[f64], gradient: Option<&mut [f64]>, (): &mut ()| constraint.value(point, gradient)
         })
         .collect();
-    let objective =
-        |point: &[f64], gradient: Option<&mut [f64]>, (): &mut ()| loss.value(point, gradient);
+    let objective = |point: &[f64], gradient: Option<&mut [f64]>, (): &mut ()| loss.value(point, gradient);
     let tolerance = StopTols { ftol_abs: 1e-9, ..StopTols::default() };
-    let found =
-        minimize(objective, &first, &bounds, &constraints, (), MOST_EVALUATIONS, Some(tolerance));
+    let found = minimize(objective, &first, &bounds, &constraints, (), MOST_EVALUATIONS, Some(tolerance));
     // A line search that stops at the limit of precision has arrived as well.
     let point = match found {
         Ok((_, point, _)) => point,
         Err((_, point, _)) => point,
     };
     let usable = point.iter().all(|value| value.is_finite());
-    let better = |down: &[f64]| {
-        problem.welfare(&problem.exact(down)).utility >= problem.welfare(&shares).utility
-    };
+    let better =
+        |down: &[f64]| problem.welfare(&problem.exact(down)).utility >= problem.welfare(&shares).utility;
     if usable && better(&point[..users]) { point[..users].to_vec() } else { start.to_vec() }
 }

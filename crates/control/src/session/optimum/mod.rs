@@ -89,9 +89,6 @@ impl Problem {
             return Err(ProblemError::Unsolved { reason: "there is no start".to_owned() });
         };
         let agreeing = all.iter().filter(|other| utility(other) > utility(best) - 1e-3).count();
-        Ok(Allocation {
-            certificate: Certificate::BestOf { starts: starts.len(), agreeing },
-            ..best.clone()
-        })
+        Ok(Allocation { certificate: Certificate::BestOf { starts: starts.len(), agreeing }, ..best.clone() })
     }
 }

@@ -154,7 +154,10 @@ mod tests {
         assert!(!seen.changed(State::Natural, 0.2), "15 %");
         seen.on_up(BitRate::from_mbps(15));
         seen.check(Reading::Latest);
-        assert!(seen.changed(State::Natural, 0.2), "25 % against what was acted upon, 9 % against the last look");
+        assert!(
+            seen.changed(State::Natural, 0.2),
+            "25 % against what was acted upon, 9 % against the last look"
+        );
     }
 
     #[test]

@@ -126,8 +126,7 @@ impl PlumServer {
         for member in self.members.values_mut() {
             member.capacity.check(self.config.reading);
         }
-        let changed =
-            |member: &Member| member.capacity.changed(member.state, self.config.change);
+        let changed = |member: &Member| member.capacity.changed(member.state, self.config.change);
         if self.stale || self.members.values().any(changed) {
             self.reallocate();
         }
