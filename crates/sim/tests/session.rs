@@ -5,7 +5,7 @@ use std::sync::Arc;
 use airbound_control::sender::Congestion;
 use airbound_control::session::{LastNConfig, PlumConfig, SessionConfig, TackConfig};
 use airbound_sim::scenario::{Overrides, Scenario};
-use airbound_sim::session::{AccessSpec, PipeSpec, Session, SessionOutcome, SessionSpec, Sharing};
+use airbound_sim::session::{AccessSpec, AirSpec, PipeSpec, Session, SessionOutcome, SessionSpec, Sharing};
 use airbound_sim::trace::{Format, Trace};
 use airbound_units::{BitRate, Span};
 
@@ -135,7 +135,10 @@ rate = "1 Mbit/s"
     let access = || {
         let wire =
             PipeSpec { sharing: Sharing::Split { up: 1.0, down: 1.0 }, ..PipeSpec::new(trace("0 50\n")) };
-        vec![AccessSpec::Air(Arc::new(scenario.clone())), AccessSpec::Pipe(wire)]
+        vec![
+            AccessSpec::Air(AirSpec { scenario: Arc::new(scenario.clone()), clients: 2 }),
+            AccessSpec::Pipe(wire),
+        ]
     };
     let outcome = run(session(access(), PLUM()));
     assert_eq!(outcome.clients.len(), 3);

@@ -31,37 +31,53 @@ fn flow_of(client: usize, way: Way) -> FlowId {
 }
 
 impl Air {
-    /// The network of `scenario` without its own flows, for `duration`.
-    pub(super) fn new(scenario: &Scenario, seed: u64, duration: Span) -> Result<Self, BuildError> {
+    /// The network of `scenario` for `duration`. Its first stations are the clients, whose flows are the session's; the other flows are as
+    /// they are written.
+    pub(super) fn new(
+        scenario: &Scenario,
+        clients: usize,
+        seed: u64,
+        duration: Span,
+    ) -> Result<Self, BuildError> {
         let mut scenario = scenario.clone();
         scenario.warm_up = Span::ZERO;
         scenario.duration = duration;
-        let Some(pattern) = scenario.flows.first().cloned() else {
-            let reason = "its air has no flow to be like".to_owned();
-            return Err(BuildError::Slot { slot: "session", reason });
+        let refused = |reason: &str| BuildError::Slot { slot: "session", reason: reason.to_owned() };
+        if clients > scenario.stations.len() {
+            return Err(refused("its air has fewer stations than clients"));
+        }
+        let Some(any) = scenario.flows.first().cloned() else {
+            return Err(refused("its air has no flow to be like"));
         };
+        let names: Vec<String> =
+            scenario.stations.iter().take(clients).map(|station| station.name.clone()).collect();
+        let (like, others): (Vec<_>, Vec<_>) =
+            scenario.flows.drain(..).partition(|flow| names.contains(&flow.station));
         let ways = [("up", scenario::Direction::Up), ("down", scenario::Direction::Down)];
-        scenario.flows = scenario
-            .stations
-            .iter()
-            .flat_map(|station| ways.map(|way| (station, way)))
-            .map(|(station, (name, direction))| scenario::Flow {
-                name: format!("{} {name}", station.name),
-                group: station.name.clone(),
-                station: station.name.clone(),
-                direction,
-                // The session's own packets are all that it sends.
-                traffic: Traffic::Cbr(scenario::Datagrams {
-                    rate: BitRate::ZERO,
-                    size: ByteCount::new(1000),
-                }),
-                demand: None,
-                ..pattern.clone()
+        let own = names.iter().flat_map(|station| ways.map(|way| (station, way)));
+        scenario.flows = own
+            .map(|(station, (name, direction))| {
+                // What the scenario says of such a flow holds, a demand above all.
+                let is_like =
+                    |flow: &&scenario::Flow| flow.station == *station && flow.direction == direction;
+                let pattern = like.iter().find(is_like).cloned();
+                scenario::Flow {
+                    name: format!("{station} {name}"),
+                    group: station.clone(),
+                    station: station.clone(),
+                    direction,
+                    // The session's own packets are all that it sends.
+                    traffic: Traffic::Cbr(scenario::Datagrams {
+                        rate: BitRate::ZERO,
+                        size: ByteCount::new(1000),
+                    }),
+                    ..pattern.unwrap_or_else(|| scenario::Flow { demand: None, ..any.clone() })
+                }
             })
+            .chain(others)
             .collect();
         let plan = Plan { scenario: &scenario, scheme: &scenario.scheme, seed };
         let mut parts = plan.parts(Box::new(Nobody))?;
-        let clients = scenario.stations.len();
         for flow in parts.flows.iter_mut().take(2 * clients) {
             flow.ends = Ends::Carried;
         }

@@ -85,14 +85,23 @@ impl PipeSpec {
     }
 }
 
+/// A network of the simulator as an access link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AirSpec {
+    /// The network. Of its flows, those of the clients say what holds for the session's packets in that direction (demand, category, wire) and
+    /// send nothing themselves; the others are as they are written.
+    pub scenario: Arc<Scenario>,
+    /// So many of its first stations are clients.
+    pub clients: usize,
+}
+
 /// A way to the server that some of the clients share.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AccessSpec {
     /// A pipe.
     Pipe(PipeSpec),
-    /// The simulated air of a BSS. The stations of the scenario are the clients; of its flows only the wire and the category of the
-    /// first count, and the server's delay comes on top of that wire's.
-    Air(Arc<Scenario>),
+    /// The simulated air of a BSS.
+    Air(AirSpec),
 }
 
 impl AccessSpec {
@@ -101,7 +110,7 @@ impl AccessSpec {
     pub fn clients(&self) -> usize {
         match self {
             Self::Pipe(pipe) => pipe.clients,
-            Self::Air(scenario) => scenario.stations.len(),
+            Self::Air(air) => air.clients,
         }
     }
 

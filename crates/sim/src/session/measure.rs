@@ -1,5 +1,6 @@
 //! What a session brought.
 
+use airbound_record::{LatencyHistogram, LatencyStats, Resolution};
 use airbound_units::{Instant, Span};
 
 /// What is measured of one client.
@@ -13,8 +14,10 @@ pub struct ClientOutcome {
     pub seconds: Vec<f64>,
     /// The highest received bitrate among all sources in each second, in Mb/s (Fig. 12).
     pub best_source: Vec<f64>,
-    /// From the camera to the viewer, mean and largest over received frames, in ms.
-    pub latency_ms: [f64; 2],
+    /// From the camera to the viewer, over the frames that it received.
+    pub latency: LatencyStats,
+    /// From the camera to the server, over its own frames.
+    pub uplink_latency: LatencyStats,
     /// Seconds spent in Plum's states I, II and III; all in I under other policies.
     pub states_s: [f64; 3],
 }
@@ -63,9 +66,8 @@ pub(super) struct Meter {
     sent: u64,
     /// Bytes by second and source.
     seconds: Vec<Vec<u64>>,
-    frames: u64,
-    latency_sum: Span,
-    latency_max: Span,
+    latency: LatencyHistogram,
+    uplink_latency: LatencyHistogram,
     states: [Span; 3],
 }
 
@@ -75,9 +77,8 @@ impl Meter {
             received: 0,
             sent: 0,
             seconds: vec![vec![0; clients]; seconds],
-            frames: 0,
-            latency_sum: Span::ZERO,
-            latency_max: Span::ZERO,
+            latency: LatencyHistogram::new(Resolution::Coarse),
+            uplink_latency: LatencyHistogram::new(Resolution::Coarse),
             states: [Span::ZERO; 3],
         }
     }
@@ -85,17 +86,16 @@ impl Meter {
     /// A frame of `source` arrived `since` after measuring began.
     pub(super) fn on_frame(&mut self, since: Span, source: usize, bytes: u64, latency: Span) {
         self.received += bytes;
-        self.frames += 1;
-        self.latency_sum += latency;
-        self.latency_max = self.latency_max.max(latency);
+        self.latency.record(latency);
         if let Some(second) = self.seconds.get_mut(since.div_floor(Span::from_secs(1)) as usize) {
             second[source] += bytes;
         }
     }
 
     /// A frame of the client reached the server.
-    pub(super) fn on_sent(&mut self, bytes: u64) {
+    pub(super) fn on_sent(&mut self, bytes: u64, latency: Span) {
         self.sent += bytes;
+        self.uplink_latency.record(latency);
     }
 
     /// So long in a state, numbered from 1.
@@ -117,10 +117,8 @@ impl Meter {
                 .iter()
                 .map(|sources| mbps(sources.iter().copied().max().unwrap_or(0), 1.0))
                 .collect(),
-            latency_ms: [
-                self.latency_sum.as_millis_f64() / self.frames.max(1) as f64,
-                self.latency_max.as_millis_f64(),
-            ],
+            latency: self.latency.stats(),
+            uplink_latency: self.uplink_latency.stats(),
             states_s: self.states.map(Span::as_secs_f64),
         }
     }

@@ -14,6 +14,6 @@ mod policy;
 mod run;
 mod stream;
 
-pub use config::{AccessSpec, Encoder, PipeSpec, SessionSpec, Sharing};
+pub use config::{AccessSpec, AirSpec, Encoder, PipeSpec, SessionSpec, Sharing};
 pub use measure::{ClientOutcome, SessionOutcome};
 pub use run::Session;

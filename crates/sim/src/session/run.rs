@@ -14,7 +14,7 @@ use airbound_control::sender::{DelayedAck, TcpConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::air::Air;
-use super::config::{AccessSpec, SessionSpec};
+use super::config::{AccessSpec, AirSpec, SessionSpec};
 use super::forward::Sources;
 use super::measure::{Measured, Meter, SessionOutcome};
 use super::parcel::{Cargo, Parcel, ParcelId, Store, Way};
@@ -170,9 +170,9 @@ impl Session {
             .enumerate()
             .map(|(number, link)| match link {
                 AccessSpec::Pipe(pipe) => Ok(Link::Pipe(Pipe::new(pipe))),
-                AccessSpec::Air(scenario) => {
+                AccessSpec::Air(AirSpec { scenario, clients }) => {
                     let seed = seed_for(spec.seed, Purpose::Session, (2 << 32) | number as u64);
-                    let air = Air::new(scenario, seed, spec.warm_up + spec.duration)?;
+                    let air = Air::new(scenario, *clients, seed, spec.warm_up + spec.duration)?;
                     Ok(Link::Air(Box::new(air), Instant::MAX))
                 }
             })
@@ -303,7 +303,7 @@ impl Session {
     fn forward(&mut self, source: usize) {
         while let Some(frame) = self.clients[source].up.take_arrived() {
             if self.measured.contains(self.now) {
-                self.meters[source].on_sent(frame.bytes);
+                self.meters[source].on_sent(frame.bytes, self.now.since(frame.created));
             }
             self.sources.on_frame(source, frame.bytes);
             let down = self.clients[source].down.estimate().map_or(0.0, |rate| rate.as_bps() as f64);

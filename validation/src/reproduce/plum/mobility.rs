@@ -6,7 +6,7 @@ use std::sync::Arc;
 use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, ValidationRow};
 use airbound_sim::channel::Key;
 use airbound_sim::scenario::{Overrides, Scenario};
-use airbound_sim::session::{AccessSpec, PipeSpec, Session, SessionOutcome, SessionSpec, Sharing};
+use airbound_sim::session::{AccessSpec, AirSpec, PipeSpec, Session, SessionOutcome, SessionSpec, Sharing};
 use airbound_sim::trace::{Format, Trace};
 use airbound_units::Span;
 
@@ -75,11 +75,11 @@ rate = "1 Mbit/s"
     let name = "plum mobility";
     let scenario = Scenario::parse(&text, name, &Overrides::default())
         .map_err(|error| TrialError { name: name.to_owned(), reason: error.to_string() })?;
-    Ok(AccessSpec::Air(Arc::new(scenario)))
+    Ok(AccessSpec::Air(AirSpec { scenario: Arc::new(scenario), clients: 1 }))
 }
 
 /// A client on a wire of 50 Mb/s each way.
-fn wired() -> Result<AccessSpec, TrialError> {
+pub(super) fn wired() -> Result<AccessSpec, TrialError> {
     let trace = Trace::parse("0 50\n", "wire", Format::Bandwidth, 1.0, true)
         .map_err(|error| TrialError { name: "wire".to_owned(), reason: error.to_string() })?;
     let sharing = Sharing::Split { up: 1.0, down: 1.0 };
@@ -122,7 +122,8 @@ impl Case {
 /// Where nothing binds, one variant shows it.
 fn schemes(exponent: u32) -> impl Iterator<Item = Who> {
     let variants = if exponent == OPEN { 1 } else { 4 };
-    std::iter::once(Who::Vanilla).chain((0..variants).map(|qoe| Who::Plum(qoe, 50)))
+    let by_mean = (exponent == WALLS).then_some(Who::MEAN);
+    std::iter::once(Who::Vanilla).chain((0..variants).map(|qoe| Who::Plum(qoe, 50))).chain(by_mean)
 }
 
 /// Received bitrates of all clients and seconds, in order.
@@ -202,7 +203,7 @@ pub(super) fn part(effort: Effort) -> Result<Part, TrialError> {
     }
     grid.note = format!(
         "{seeds} seeds of {seconds} s. 802.11ac, 20 MHz, one stream, DCF, ideal rates, log-distance loss; a random walk in a \
-         square of {SIDE} m with the access point in a corner ; wires of 50 Mb/s. Width, place and exponent are not given: with ns-3's exponent of 3 nothing binds, so that the rows are judged with 4, \
+         square of {SIDE} m with the access point in a corner; wires of 50 Mb/s. Width, place and exponent are not given: with ns-3's exponent of 3 nothing binds, so that the rows are judged with 4, \
          as through walls.  \
          M = 30 Mb/s, rho 0.5, encoders send 1 to 10 Mb/s."
     );

@@ -1,5 +1,6 @@
 //! Plum (Chen et al.): every claim of Sec. II and IV, with the loop closed over half-duplex links.
 
+mod beyond;
 mod case;
 mod channel;
 mod distribution;
@@ -40,6 +41,7 @@ pub(super) fn reproduce(
         mobility::part(effort)?,
         solver::part(effort),
         channel::part(traces, effort)?,
+        beyond::part(effort)?,
     ];
     let (mut rows, mut chapters) = (Vec::new(), Vec::new());
     for Part { rows: found, chapter } in parts {
