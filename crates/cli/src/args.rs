@@ -365,15 +365,21 @@ Examples:
   airbound reproduce wqm --json | jq '.[] | select(.verdict != \"match\")'
 
 Papers: wqm (Showail and Shihada, IEEE Access 2018), last-pq (Lu et al., PerCom 2024), law (Shen and Meng, NSDI 2026), \
-low-delay-rate-allocation (Gringoli and Leith).
+low-delay-rate-allocation (Gringoli and Leith), plum (Chen et al., Bidirectional Bandwidth Coordination).
 Exit code 1: a claim that has a tolerance falls outside it.")]
 pub(crate) struct Reproduce {
     /// Which paper
-    #[arg(value_parser = ["wqm", "last-pq", "law", "low-delay-rate-allocation"])]
+    #[arg(value_parser = ["wqm", "last-pq", "law", "low-delay-rate-allocation", "plum"])]
     pub(crate) paper: String,
     /// Shorter runs, fewer seeds and settings, for a first look
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Full length, but fewer settings and seeds (plum: about ten minutes)
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) standard: bool,
+    /// Folder with measured traces (plum) [default: ../shared/traces, or synthetic ones]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) traces: Option<PathBuf>,
     /// The page [default: runs/reproduce-PAPER.html]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

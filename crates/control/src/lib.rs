@@ -29,5 +29,6 @@ pub mod payload;
 pub mod queue;
 pub mod rate;
 pub mod sender;
+pub mod session;
 
 pub use error::ConfigError;

@@ -17,6 +17,7 @@ pub(crate) enum Purpose {
     FrameSizes,
     Wire,
     Queue,
+    Session,
 }
 
 /// One stream.

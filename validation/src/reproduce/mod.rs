@@ -11,10 +11,13 @@ mod distribution;
 mod experiment;
 mod last_pq;
 mod law;
+mod plum;
 mod trace;
 mod wqm;
 
 use airbound_report::{Chapter, Grid, ValidationRow, Verdict, reproduction_html};
+
+pub use plum::TraceSets;
 
 use experiment::{Experiment, Results};
 
@@ -31,6 +34,8 @@ pub enum Paper {
     LastPq,
     /// Gringoli and Leith, "Low Delay Rate Allocation in WLANs Using Aggregation".
     Allocation,
+    /// Chen et al., "Bidirectional Bandwidth Coordination under Half-Duplex Bottlenecks for Video Streaming".
+    Plum,
 }
 
 /// A number with three significant digits, as tables show it.
@@ -71,7 +76,7 @@ pub struct Reproduction {
 
 impl Paper {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Wqm, Self::LastPq, Self::Law, Self::Allocation];
+    pub const ALL: [Self; 5] = [Self::Wqm, Self::LastPq, Self::Law, Self::Allocation, Self::Plum];
 
     /// Its name on the command line.
     #[must_use]
@@ -79,6 +84,7 @@ impl Paper {
         match self {
             Self::Wqm => "wqm",
             Self::LastPq => "last-pq",
+            Self::Plum => "plum",
             Self::Law => "law",
             Self::Allocation => "low-delay-rate-allocation",
         }
@@ -96,6 +102,7 @@ impl Paper {
         match self {
             Self::Wqm => "WQM: Battling Latency in Modern Wireless Networks",
             Self::LastPq => "LAST-PQ: latency-aware scheduling for low-latency elephant VR flows",
+            Self::Plum => "Plum: bidirectional bandwidth coordination under half-duplex bottlenecks",
             Self::Law => "Law: towards consistent low latency in 802.11 home networks",
             Self::Allocation => "Low-delay rate allocation in WLANs using aggregation",
         }
@@ -105,6 +112,8 @@ impl Paper {
         match self {
             Self::Wqm => wqm::studies(),
             Self::LastPq => last_pq::studies(),
+            // Its experiments are sessions, see `plum::reproduce`.
+            Self::Plum => Vec::new(),
             Self::Law => law::studies(),
             Self::Allocation => allocation::studies(),
         }
@@ -115,6 +124,7 @@ impl Paper {
         match self {
             Self::Wqm => wqm::reason(claim),
             Self::LastPq => last_pq::reason(claim),
+            Self::Plum => plum::reason(claim),
             Self::Law => law::reason(claim),
             Self::Allocation => allocation::reason(claim),
         }
@@ -129,6 +139,9 @@ impl Paper {
         effort: Effort,
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Reproduction, TrialError> {
+        if self == Self::Plum {
+            return self.reproduce_with(&TraceSets::load(None)?, effort, progress);
+        }
         let studies = self.studies();
         let wanted = studies.iter().flat_map(|study| study.experiments(effort));
         let results = Results::of(wanted, effort.jobs, progress)?;
@@ -143,6 +156,24 @@ impl Paper {
         }
         let rows = by_claim(rows);
         Ok(Reproduction { paper: self, rows, chapters, runs: results.len() })
+    }
+}
+
+impl Paper {
+    /// The same with measured traces of the reader's, for the papers that use some; the others do without.
+    ///
+    /// # Errors
+    /// As [`Paper::reproduce`].
+    pub fn reproduce_with(
+        self,
+        traces: &TraceSets,
+        effort: Effort,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Reproduction, TrialError> {
+        match self {
+            Self::Plum => plum::reproduce(effort, traces, progress),
+            _ => self.reproduce(effort, progress),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod agreement;
 mod books;
+pub(crate) mod carrier;
 mod contention;
 mod ends;
 mod exchange;
@@ -279,6 +280,8 @@ pub(crate) struct Simulation {
     winners: Vec<u32>,
     /// Who lost an internal collision.
     losers: Vec<u32>,
+    /// What became of packets that are carried for somebody else.
+    carried: Vec<carrier::Carried>,
 }
 
 impl Simulation {
@@ -302,6 +305,7 @@ impl Simulation {
             arrivals: Vec::new(),
             winners: Vec::new(),
             losers: Vec::new(),
+            carried: Vec::new(),
             parts,
         };
         simulation.begin();

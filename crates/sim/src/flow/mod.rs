@@ -51,6 +51,8 @@ pub(crate) enum Ends {
     Allocated(usize),
     /// They are the reports of that sensing.
     Reports(usize),
+    /// Somebody outside of this simulation has use for them.
+    Carried,
 }
 
 /// A flow of packets in one direction; a TCP connection is two of them.
