@@ -57,9 +57,8 @@ struct World {
 
 impl World {
     fn new((seed, loss): (u64, u64), least_rate: &str, mpdus: u32, inner: &str, stock: &str) -> Self {
-        let bulk = format!(
-            "least-rate = \"{least_rate}\"\ntrial = \"2 s\"\npause = \"1 s\"\nmost-loss = 1.0"
-        );
+        let bulk =
+            format!("least-rate = \"{least_rate}\"\ntrial = \"2 s\"\npause = \"1 s\"\nmost-loss = 1.0");
         let config = LawConfig {
             classic: Classic::Bulk(toml::from_str(&bulk).expect("valid")),
             ..LawConfig::default()
@@ -136,7 +135,12 @@ impl World {
         self.delivered += 1;
         self.gone(packet);
         let behind = self.arrived.insert(packet.flow.0, packet.number + 1).unwrap_or(0);
-        assert!(packet.number >= behind, "{} of flow {} came after its successor", packet.number, packet.flow.0);
+        assert!(
+            packet.number >= behind,
+            "{} of flow {} came after its successor",
+            packet.number,
+            packet.flow.0
+        );
     }
 
     /// The hardware is done with one of its grants.
@@ -251,7 +255,9 @@ fn a_flow_goes_over_and_comes_back() {
     let source = |flow, inside| Source { flow, station: 1, category: Category::Be, inside };
     let (bulk, sparse) = (source(0, 40), source(1, 1));
     let mut world = World::new((7, 2), "3 Mbit/s", 1, "kind = \"fifo\"", "kind = \"linux\"");
-    let verdict = |world: &World, flow| world.link.verdicts().find(|(one, _)| *one == FlowId(flow)).map(|(_, held)| held);
+    let verdict = |world: &World, flow| {
+        world.link.verdicts().find(|(one, _)| *one == FlowId(flow)).map(|(_, held)| held)
+    };
     world.run(&[bulk, sparse], 2000);
     assert_eq!((world.granted[1], verdict(&world, 0)), (0, Some(Verdict::Watched)));
     world.run(&[bulk, sparse], 2500);

@@ -64,7 +64,8 @@ fn looks(seeds: std::ops::Range<u64>, seconds: u64) -> BTreeMap<&'static str, [u
                     let (kind, ..) = KINDS.iter().find(|(kind, ..)| kind == name).unwrap();
                     let count = looks.entry(*kind).or_default();
                     count[0] += 1;
-                    let verdict = verdicts.iter().find(|(flow, _)| flow.0 == number).map(|(_, verdict)| *verdict);
+                    let verdict =
+                        verdicts.iter().find(|(flow, _)| flow.0 == number).map(|(_, verdict)| *verdict);
                     count[1] += u64::from(verdict == Some(Verdict::Tried));
                     count[2] += u64::from(verdict == Some(Verdict::Bulk));
                 }

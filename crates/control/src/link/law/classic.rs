@@ -106,7 +106,8 @@ mod tests {
         assert!(read("classic = { trials = 3 }").unwrap_err().contains("trials"));
         let sentence = "classic.trial is 0 ms; allowed is 500 ms to 60 s";
         assert_eq!(read("classic = { trial = \"0 s\" }"), Err(sentence.to_owned()));
-        for wrong in ["found-at = 1.1", "found-at = 0.05", "lost-at = -1.0", "most-loss = 0.0", "pause = \"0 s\""]
+        for wrong in
+            ["found-at = 1.1", "found-at = 0.05", "lost-at = -1.0", "most-loss = 0.0", "pause = \"0 s\""]
         {
             assert!(read(&format!("classic = {{ {wrong} }}")).is_err(), "{wrong}");
         }
