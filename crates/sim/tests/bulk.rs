@@ -99,6 +99,8 @@ fn bulk_transfers_are_found_and_nothing_else() {
 /// The figures of `docs/law.md`: `cargo test -p airbound-sim --release --test bulk -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes a minute; prints a table"]
+// The table is what it is for.
+#[allow(clippy::print_stdout)]
 fn how_well_bulk_transfers_are_told_apart() {
     let looks = looks(1..9, 60);
     for (name, [all, tried, found]) in &looks {

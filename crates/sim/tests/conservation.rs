@@ -113,6 +113,7 @@ fn deciders(standard: &'static str) -> BoxedStrategy<String> {
     let law = prop_oneof![
         Just("\"law\"".to_owned()),
         Just("{ kind = \"law\", classic = [\"be\", \"bk\"] }".to_owned()),
+        Just("{ kind = \"law\", classic = \"auto\" }".to_owned()),
         one_of(&["fifo", "codel", "last-pq"])
             .prop_map(|inside| format!("{{ kind = \"law\", inside = \"{inside}\" }}")),
         (1..60u32, 300..4000u32, 1..6u8).prop_map(|(q, h, psdus)| format!(
