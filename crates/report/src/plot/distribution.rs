@@ -31,7 +31,8 @@ pub(crate) fn exceedance(what: &str, lines: &[Line]) -> Result<Option<String>, R
     let (low, high) = ((low - 0.05).max(-4.0), (high + 0.05).max(low + 0.3));
 
     let mut svg = String::new();
-    draw(&mut svg, &format!("{what} above this latency"), &lines, (low, high)).map_err(plot_error("latency distributions"))?;
+    draw(&mut svg, &format!("{what} above this latency"), &lines, (low, high))
+        .map_err(plot_error("latency distributions"))?;
     Ok(Some(embed(&svg, &format!("Share of {what} that exceed a latency, both axes logarithmic"))))
 }
 
