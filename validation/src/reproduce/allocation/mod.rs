@@ -44,8 +44,7 @@ pub(super) fn reason(claim: &str) -> Option<&'static str> {
         "random-square" => {
             "K0 = 1 Mb/s per packet is unstable where 8 stations have MCS 4 (critical: 0.83): levels swing and goodput falls short. With \
              the gain below half of the critical one it is 150 Mb/s, as in the paper. Levels of slower stations lie above the prediction: \
-             mac80211's Minstrel-HT tries rates in frames of one packet, each takes the station's turn, and the next frame is larger; the \
-             paper's ns-3 has such trials in aggregates"
+             mac80211's Minstrel-HT tries rates in frames of one packet, each of which takes a turn of its station"
         }
         "stream-drop" => {
             "each round takes off K (64 - 32) = 32 Mb/s: from 526 to the 304 that the new rate carries are 7 rounds, not 4; with the \
