@@ -42,7 +42,7 @@ fn office(sender: Sender, pace: u32, seed: u64, effort: Effort) -> Experiment {
     let setting = Setting {
         rate_control: "ideal",
         warm_up: 30,
-        seconds: effort.seconds(120, 40),
+        seconds: effort.seconds(90, 40),
         extra: neighbour.to_owned(),
         ..Setting::of(vec![station]).under(sender)
     };
@@ -50,7 +50,7 @@ fn office(sender: Sender, pace: u32, seed: u64, effort: Effort) -> Experiment {
 }
 
 fn office_seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
-    if effort.quick { 1..=1 } else { 1..=4 }
+    if effort.quick { 1..=1 } else { 1..=3 }
 }
 
 fn wide(effort: Effort) -> &'static [u32] {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airbound_report::{Bar, Bars, Chapter, Chart, ChartKind, Line, Lines, Tolerance};
+use airbound_report::{Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance};
 use airbound_units::BitRate;
 
 use super::measure::{delay, goodput, judged, loss, mean, quantile, told};
@@ -10,7 +10,7 @@ use super::setting::{Air, PAPER, Sender, Setting, vht};
 use crate::Effort;
 use crate::reproduce::aggregates::Aggregate;
 use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study};
+use crate::reproduce::{Part, Study, shown};
 
 pub(super) struct Square;
 
@@ -106,7 +106,10 @@ fn usual_rate(aggregates: &[Aggregate], station: u16) -> Option<(BitRate, f64)> 
     Some((rate, f64::from(count) / f64::from(total)))
 }
 
-fn rates(run: &Measured) -> Vec<(u16, BitRate, f64)> {
+/// Of each station its usual rate, and the share of packets that have it.
+type Rates = Vec<(u16, BitRate, f64)>;
+
+fn rates(run: &Measured) -> Rates {
     (1..=STATIONS as u16)
         .filter_map(|station| {
             usual_rate(&run.aggregates.sent, station).map(|(rate, share)| (station, rate, share))
@@ -131,7 +134,7 @@ impl Study for Square {
         let all: Vec<&Measured> = (1..=Self::draws(effort))
             .filter_map(|draw| results.get(&Self::experiment(effort, draw)))
             .collect();
-        let stable: Vec<(&Measured, Vec<(u16, BitRate, f64)>)> = all
+        let stable: Vec<(&Measured, Rates)> = all
             .iter()
             .map(|run| (*run, rates(run)))
             .filter(|(_, rates)| rates.len() == STATIONS && rates.iter().all(|(.., share)| *share > STABLE))
@@ -198,6 +201,19 @@ impl Study for Square {
                 levels.extend(mean(&own));
                 expected.push(32.0 * rate.as_bps() as f64 / fastest);
             }
+        }
+        let columns = ["MCS", "stations", "mean level", "25th", "75th", "32 R / R_max"];
+        let mut grid = Grid::new("Level by MCS over the stations of stable runs", &columns, 1);
+        for (mcs, (levels, expected)) in &by_mcs {
+            let cell = |value: Option<f64>| value.map_or(String::new(), shown).into();
+            grid.rows.push(vec![
+                format!("MCS {mcs}").into(),
+                levels.len().to_string().into(),
+                cell(mean(levels)),
+                cell(quantile(levels, 0.25)),
+                cell(quantile(levels, 0.75)),
+                cell(mean(expected)),
+            ]);
         }
         let off = by_mcs
             .values()
@@ -279,7 +295,7 @@ impl Study for Square {
             chapter: Chapter {
                 title: "A square of 40 m".to_owned(),
                 text: text.to_owned(),
-                tables: Vec::new(),
+                tables: vec![grid],
                 charts,
             },
         }
