@@ -3,6 +3,7 @@
 mod beyond;
 mod breakdown;
 mod bulk;
+mod bursts;
 mod choose;
 mod fec;
 mod frames;
@@ -31,6 +32,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
         Box::new(packets::Packets),
         Box::new(choose::Choose),
         Box::new(frames::Frames),
+        Box::new(bursts::Bursts),
         Box::new(moment::Moment),
         Box::new(variants::Variants(Surroundings::Calm)),
         Box::new(variants::Variants(Surroundings::Office)),
