@@ -48,7 +48,7 @@ pub(super) fn reason(claim: &str) -> Option<&'static str> {
         }
         "stream-drop" => {
             "each round takes off K (64 - 32) = 32 Mb/s: from 526 to the 304 that the new rate carries are 7 rounds, not 4; with the \
-             paper's figures K would be nearer to 2 Mb/s per packet"
+             paper's figures K would be nearer to 1.5 Mb/s per packet"
         }
         "noise-rejection" => {
             "the scatter of means falls with the number of frames in them, and in none of three channels does a slower loop lose more \
