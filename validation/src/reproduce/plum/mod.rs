@@ -12,7 +12,7 @@ mod shared;
 mod solver;
 mod traces;
 
-pub use traces::TraceSets;
+pub use traces::{TraceSetError, TraceSets};
 
 use case::Sessions;
 
@@ -76,7 +76,9 @@ pub(super) fn reason(claim: &str) -> Option<&'static str> {
             "the encoders' 10 Mb/s and two sources leave at most 20 Mb/s to each viewer, which 802.11ac seldom withholds in a 30 m square; the \
              public code runs this figure on 802.11p at 10 MHz"
         }
-        "worst-user" => "see the notes of its rows",
+        "worst-user" => {
+            "the seeds in which the worst link is so poor that its encoder's lowest bitrate takes what there is"
+        }
         "rho" => {
             "with links as even as Tr-Restaurant's, both terms agree, and the change is within the scatter of the seeds"
         }
