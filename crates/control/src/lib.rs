@@ -20,6 +20,7 @@
 //! Every transmitter has one [`link::Link`]: it answers what is sent next, and how. [`link::Composed`] makes a link of any
 //! [`queue::Queue`] and any [`rate::RateControl`]. Every flow has a [`sender`].
 
+pub mod allocation;
 pub mod detect;
 pub mod error;
 pub mod link;

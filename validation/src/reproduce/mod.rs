@@ -4,6 +4,8 @@
 //! makes rows and a chapter of what they brought. All runs of a paper go through one pool, each once however many studies ask
 //! for it.
 
+mod aggregates;
+mod allocation;
 mod digest;
 mod distribution;
 mod experiment;
@@ -30,6 +32,8 @@ pub enum Paper {
     Law,
     /// Lu et al., "Practical Latency-aware Scheduling for Low-latency Elephant VR Flows in Wi-Fi Networks", PerCom 2024.
     LastPq,
+    /// Gringoli and Leith, "Low Delay Rate Allocation in WLANs Using Aggregation".
+    Allocation,
     /// Chen et al., "Bidirectional Bandwidth Coordination under Half-Duplex Bottlenecks for Video Streaming".
     Plum,
 }
@@ -72,7 +76,7 @@ pub struct Reproduction {
 
 impl Paper {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Wqm, Self::LastPq, Self::Law, Self::Plum];
+    pub const ALL: [Self; 5] = [Self::Wqm, Self::LastPq, Self::Law, Self::Allocation, Self::Plum];
 
     /// Its name on the command line.
     #[must_use]
@@ -82,6 +86,7 @@ impl Paper {
             Self::LastPq => "last-pq",
             Self::Plum => "plum",
             Self::Law => "law",
+            Self::Allocation => "low-delay-rate-allocation",
         }
     }
 
@@ -99,6 +104,7 @@ impl Paper {
             Self::LastPq => "LAST-PQ: latency-aware scheduling for low-latency elephant VR flows",
             Self::Plum => "Plum: bidirectional bandwidth coordination under half-duplex bottlenecks",
             Self::Law => "Law: towards consistent low latency in 802.11 home networks",
+            Self::Allocation => "Low-delay rate allocation in WLANs using aggregation",
         }
     }
 
@@ -109,6 +115,7 @@ impl Paper {
             // Its experiments are sessions, see `plum::reproduce`.
             Self::Plum => Vec::new(),
             Self::Law => law::studies(),
+            Self::Allocation => allocation::studies(),
         }
     }
 
@@ -119,6 +126,7 @@ impl Paper {
             Self::LastPq => last_pq::reason(claim),
             Self::Plum => plum::reason(claim),
             Self::Law => law::reason(claim),
+            Self::Allocation => allocation::reason(claim),
         }
     }
 

@@ -3,6 +3,7 @@
 mod capture;
 mod commands;
 mod interrupt;
+mod law;
 mod place;
 mod plan;
 mod reproduce;

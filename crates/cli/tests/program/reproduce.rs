@@ -24,6 +24,39 @@ fn known(paper: &str) -> &'static [&'static str] {
             "multi-flow-no-aggregation",
             "parking-lot-goodput",
         ],
+        "law" => &[
+            "packet-tail",
+            "packet-loss",
+            "consecutive-loss",
+            "frame-tail",
+            "per-frame-loss",
+            "stronger-routers",
+            "bound-60-vs-46",
+            "competing-2mbps",
+            "bbr",
+            "fairness",
+            "naive-a",
+            "naive-b",
+            "fec-copes",
+            "parameters",
+            "breakdown",
+            "one-limit-beats-three",
+            "choose-bound",
+        ],
+        "low-delay-rate-allocation" => &[
+            "mcs9-nss2-goodput",
+            "mcs9-nss2-delay",
+            "aggregation-regulated",
+            "random-square",
+            "stream-drop",
+            "delay-knee",
+            "model",
+            "theorem-1",
+            "stability",
+            "noise-rejection",
+            "model-against-measurement",
+            "tracking",
+        ],
         "plum" => &[
             "average-downlink",
             "distribution",
@@ -103,6 +136,11 @@ fn last_pq_is_done_again() {
 }
 
 #[test]
+fn law_is_done_again() {
+    reproduces("law");
+}
+
+#[test]
 fn plum_is_done_again() {
     reproduces("plum");
 }
@@ -118,4 +156,9 @@ fn only_known_papers_and_pages_are_taken() {
     assert!(text.contains("nowhere"), "{text}");
     let text = place.refuse(&["reproduce", "wqm", "--quick", "--out", "."]);
     assert!(text.contains("is a folder"), "{text}");
+}
+
+#[test]
+fn low_delay_rate_allocation_is_done_again() {
+    reproduces("low-delay-rate-allocation");
 }

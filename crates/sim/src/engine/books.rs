@@ -34,7 +34,7 @@ impl Simulation {
                 node.link.backlog().packets + hardware + node.feed.in_transit()
             })
             .sum();
-        let reordering: usize = self.reorder.iter().flatten().flatten().map(|buffer| buffer.held()).sum();
+        let reordering: usize = self.agreements.iter().map(|agreement| agreement.reorder.held()).sum();
         (nodes + reordering) as u64 + self.parts.meters.on_wire_up()
     }
 

@@ -63,8 +63,9 @@ impl Simulation {
     /// What a packet does where it arrives.
     fn at_destination(&mut self, ends: Ends, packet: &Packet, now: Instant) {
         match ends {
-            Ends::Datagrams => {}
+            Ends::Datagrams | Ends::Allocated(_) => {}
             Ends::Carried => self.carried.push(Carried { tag: packet.tag, lost: false }),
+            Ends::Reports(number) => self.on_report_packet(number, packet),
             Ends::Media(number) => self.on_media(number, packet, now),
             Ends::Feedback(number) => self.on_feedback(number, packet, now),
             Ends::Data(number) => {
@@ -260,9 +261,12 @@ impl Simulation {
             Ends::Acknowledgements(number) => {
                 self.parts.connections[number].in_flight.take(packet.number);
             }
+            Ends::Reports(number) => {
+                self.parts.allocated[number].take(packet.number);
+            }
             Ends::Media(number) | Ends::Feedback(number) => self.forget_media(number, packet),
             Ends::Carried => self.carried.push(Carried { tag: packet.tag, lost: true }),
-            Ends::Datagrams | Ends::Data(_) => {}
+            Ends::Datagrams | Ends::Data(_) | Ends::Allocated(_) => {}
         }
     }
 }

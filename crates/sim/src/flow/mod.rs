@@ -1,5 +1,6 @@
 //! Flows: their sources, their transport, and the ends that they run between.
 
+pub(crate) mod allocation;
 pub(crate) mod application;
 pub(crate) mod feed;
 pub(crate) mod in_flight;
@@ -46,6 +47,10 @@ pub(crate) enum Ends {
     Media(usize),
     /// They are what the receiver of such a session sends back.
     Feedback(usize),
+    /// Their rate is the proxy's to decide; they are sensed where they arrive. By the number of the allocated flow.
+    Allocated(usize),
+    /// They are the reports of that sensing.
+    Reports(usize),
     /// Somebody outside of this simulation has use for them.
     Carried,
 }
@@ -95,10 +100,10 @@ impl Flow {
 
     /// Whether it carries what the receiver of another flow answers.
     pub(crate) const fn goes_back(&self) -> bool {
-        matches!(self.ends, Ends::Acknowledgements(_) | Ends::Feedback(_))
+        matches!(self.ends, Ends::Acknowledgements(_) | Ends::Feedback(_) | Ends::Reports(_))
     }
 
-    /// Whether the summary lists it. Acknowledgements and feedback are part of the flow that they belong to.
+    /// Whether the summary lists it. Acknowledgements, feedback and reports are part of the flow that they are about.
     pub(crate) const fn is_reported(&self) -> bool {
         !self.is_neighbour && !self.goes_back()
     }

@@ -55,11 +55,7 @@ impl Study for Aggregation {
         for layer in AGGREGATION {
             let udp = aggregation(layer, Traffic::Udp);
             let digest = measure::digest_of(udp, 2, effort, results);
-            let runs = |setting| -> Vec<&Measured> {
-                measure::runs_of(setting, 2, effort)
-                    .filter_map(|experiment| results.get(&experiment))
-                    .collect()
-            };
+            let runs = |setting| measure::of_seeds(setting, 2, effort, results);
             let mpdus = measure::mean(&runs(udp), |run| run.outcome.summary.stations.first()?.mean_ampdu);
             let video = Video::of(&runs(aggregation(layer, VIDEO)));
             let cells = [

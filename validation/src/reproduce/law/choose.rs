@@ -3,7 +3,7 @@
 use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, ValidationRow};
 
 use super::measure;
-use super::setting::{LAW, Layer, RIVALS, Setting, Traffic};
+use super::setting::{LAW, Layer, RIVALS, Setting, Surroundings, Traffic};
 use crate::Effort;
 use crate::reproduce::digest::Digest;
 use crate::reproduce::experiment::{Experiment, Results};
@@ -16,7 +16,7 @@ pub(super) struct Choose;
 const LIMITS: [(f64, Layer); 6] = [
     (16.0, LAW.with_queue("16 ms", "{ kind = \"law\", inside = \"fifo\", limit-q = \"10 ms\" }")),
     (26.0, LAW.with_queue("26 ms", "{ kind = \"law\", inside = \"fifo\", limit-q = \"20 ms\" }")),
-    (46.0, LAW),
+    (PAPERS_BOUND, LAW),
     (60.0, LAW.with_queue("60 ms", "{ kind = \"law\", inside = \"fifo\", limit-q = \"54 ms\" }")),
     (86.0, LAW.with_queue("86 ms", "{ kind = \"law\", inside = \"fifo\", limit-q = \"80 ms\" }")),
     (166.0, LAW.with_queue("166 ms", "{ kind = \"law\", inside = \"fifo\", limit-q = \"160 ms\" }")),
@@ -25,44 +25,58 @@ const LIMITS: [(f64, Layer); 6] = [
 /// Shares of packets that shall keep the bound, in percent; the paper wants to lose less than 1 %.
 const ALPHAS: [f64; 5] = [95.0, 98.0, 99.0, 99.5, 99.9];
 const PAPERS: f64 = 0.99;
+/// In ms.
+const PAPERS_BOUND: f64 = 46.0;
 
-const fn setting(layer: Layer) -> Setting {
-    Setting::new(layer, Traffic::Udp)
+fn setting(layer: Layer, surroundings: Surroundings) -> Setting {
+    Setting { surroundings, ..Setting::new(layer, Traffic::Udp) }
 }
 
 impl Study for Choose {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let layers = RIVALS.into_iter().chain(LIMITS.map(|(_, layer)| layer));
-        layers.flat_map(|layer| measure::runs(setting(layer), effort)).collect()
+        let layers = || RIVALS.into_iter().chain(LIMITS.map(|(_, layer)| layer));
+        let settings = Surroundings::JUDGED
+            .into_iter()
+            .flat_map(|place| layers().map(move |layer| setting(layer, place)));
+        settings.flat_map(|setting| measure::runs(setting, effort)).collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let rivals = RIVALS.map(|layer| (layer, measure::digest(setting(layer), effort, results)));
-        let laws = LIMITS.map(|(bound, layer)| (bound, measure::digest(setting(layer), effort, results)));
+        let digest = |layer, place| measure::digest(setting(layer, place), effort, results);
+        let (mut rows, mut tables, mut lines) = (Vec::new(), Vec::new(), Vec::new());
+        for place in Surroundings::JUDGED {
+            let rivals = RIVALS.map(|layer| (layer, digest(layer, place)));
+            let laws = LIMITS.map(|(bound, layer)| (bound, digest(layer, place)));
+            rows.extend(self::rows(place.name(), &rivals, &laws));
+            tables.push(thresholds(place.name(), &rivals));
+            tables.push(bounds(place.name(), &laws));
+            lines.push(line(place.name(), &laws));
+        }
         let chapter = Chapter {
             title: "The choice of the bound".to_owned(),
             text: "Under each baseline a share alpha of all packets, lost ones included, stays below some latency. `airbound law \
                    choose-bound` does the same for any scenario."
                 .to_owned(),
-            tables: vec![thresholds(&rivals), bounds(&laws)],
-            charts: vec![chart(&laws)],
+            tables,
+            charts: vec![chart(lines)],
         };
-        Part { rows: rows(&rivals, &laws), chapter }
+        Part { rows, chapter }
     }
 }
 
-fn rows(rivals: &[(Layer, Digest)], laws: &[(f64, Digest)]) -> Vec<ValidationRow> {
+fn rows(place: &str, rivals: &[(Layer, Digest)], laws: &[(f64, Digest)]) -> Vec<ValidationRow> {
     let betas = || rivals.iter().filter_map(|(_, digest)| digest.quantile_of_all(PAPERS));
     let row = |metric: &str, unit: &str, reference, measured, tolerance, note: &str| {
-        let (reference, tolerance) = (Some(reference), Some(tolerance));
+        let (metric, reference, tolerance) = (format!("{place}: {metric}"), Some(reference), Some(tolerance));
         ValidationRow::judged("choose-bound", metric, unit, reference, measured, tolerance, false, note)
     };
-    let law = laws.iter().find(|(bound, _)| *bound == 46.0).and_then(|(_, digest)| digest.loss_rate());
+    let law =
+        laws.iter().find(|(bound, _)| *bound == PAPERS_BOUND).and_then(|(_, digest)| digest.loss_rate());
     vec![
         row(
             "lower end of the interval at alpha = 99 %",
             "ms",
-            46.0,
+            PAPERS_BOUND,
             betas().reduce(f64::min),
             Tolerance::AtMost,
             "the paper's bound lies in its interval",
@@ -70,7 +84,7 @@ fn rows(rivals: &[(Layer, Digest)], laws: &[(f64, Digest)]) -> Vec<ValidationRow
         row(
             "upper end of the interval at alpha = 99 %",
             "ms",
-            46.0,
+            PAPERS_BOUND,
             betas().reduce(f64::max),
             Tolerance::AtLeast,
             "the paper's bound lies in its interval",
@@ -86,11 +100,12 @@ fn rows(rivals: &[(Layer, Digest)], laws: &[(f64, Digest)]) -> Vec<ValidationRow
     ]
 }
 
-fn thresholds(rivals: &[(Layer, Digest)]) -> Grid {
+fn thresholds(place: &str, rivals: &[(Layer, Digest)]) -> Grid {
     let mut columns = vec!["alpha %".to_owned()];
     columns.extend(rivals.iter().map(|(layer, _)| format!("{} ms", layer.name)));
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let mut grid = Grid::new("Fig. 24: the latency that a share alpha of all packets stays below", &names, 1);
+    let title = format!("Fig. 24, {place}: the latency that a share alpha of all packets stays below");
+    let mut grid = Grid::new(title, &names, 1);
     for alpha in ALPHAS {
         let mut cells = vec![shown(alpha)];
         cells.extend(rivals.iter().map(|(_, digest)| {
@@ -101,9 +116,9 @@ fn thresholds(rivals: &[(Layer, Digest)]) -> Grid {
     grid
 }
 
-fn bounds(laws: &[(f64, Digest)]) -> Grid {
-    let mut grid =
-        Grid::new("Law over the bound", &["bound ms", "lost %", "p99 ms", "p99.9 ms", "longest ms"], 1);
+fn bounds(place: &str, laws: &[(f64, Digest)]) -> Grid {
+    let columns = ["bound ms", "lost %", "p99 ms", "p99.9 ms", "longest ms"];
+    let mut grid = Grid::new(format!("Law over the bound, {place}"), &columns, 1);
     let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
     for (bound, digest) in laws {
         let cells = [
@@ -118,13 +133,17 @@ fn bounds(laws: &[(f64, Digest)]) -> Grid {
     grid
 }
 
-fn chart(laws: &[(f64, Digest)]) -> Chart {
+fn line(place: &str, laws: &[(f64, Digest)]) -> Line {
     let points = laws.iter().filter_map(|(bound, digest)| Some((*bound, 100.0 * digest.loss_rate()?)));
+    Line::whole(place, points)
+}
+
+fn chart(lines: Vec<Line>) -> Chart {
     Chart {
         kind: ChartKind::Lines(Lines {
             x: "bound (ms)".to_owned(),
-            y: "lost packets (%)".to_owned(),
-            lines: vec![Line::whole("Law", points)],
+            y: "packets that Law loses (%)".to_owned(),
+            lines,
             levels: vec![("1 %".to_owned(), 1.0)],
             ..Lines::default()
         }),

@@ -4,6 +4,7 @@ mod beyond;
 mod breakdown;
 mod bulk;
 mod choose;
+mod fec;
 mod frames;
 mod measure;
 mod moment;
@@ -17,18 +18,22 @@ mod variants;
 mod video;
 
 use super::Study;
+use setting::Surroundings;
 
 /// All experiments, in the order of the paper.
 pub(super) fn studies() -> Vec<Box<dyn Study>> {
     vec![
         Box::new(parameters::Parameters),
         Box::new(breakdown::Breakdown),
-        Box::new(naive::Naive),
+        Box::new(fec::Correction),
+        Box::new(naive::Naive(Surroundings::Calm)),
+        Box::new(naive::Naive(Surroundings::Office)),
         Box::new(packets::Packets),
         Box::new(choose::Choose),
         Box::new(frames::Frames),
         Box::new(moment::Moment),
-        Box::new(variants::Variants),
+        Box::new(variants::Variants(Surroundings::Calm)),
+        Box::new(variants::Variants(Surroundings::Office)),
         Box::new(bulk::Bulk),
         Box::new(open::Open),
         Box::new(beyond::Aggregation),

@@ -15,7 +15,7 @@ impl Study for Parameters {
     }
 
     fn part(&self, _effort: Effort, _results: &Results) -> Part {
-        let law = LawConfig::default();
+        let law = LawConfig::paper();
         let rows = [
             ("Limit_q", "ms", 40.0, law.limit_q.as_millis_f64(), "Sec. 4.1"),
             ("Limit_h", "ms", 3.0, law.limit_h.as_millis_f64(), "Sec. 4.1"),
