@@ -19,7 +19,7 @@ use std::num::NonZeroUsize;
 use airbound_report::ValidationRow;
 
 pub use markdown::{grid_markdown, markdown, rows_markdown};
-pub use reproduce::{Paper, Reproduction, TraceSets};
+pub use reproduce::{Paper, Reproduction, TraceSetError, TraceSets};
 pub use trial::{Trial, TrialError};
 
 /// One rung of the ladder.

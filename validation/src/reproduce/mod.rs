@@ -17,7 +17,7 @@ mod wqm;
 
 use airbound_report::{Chapter, Grid, ValidationRow, Verdict, reproduction_html};
 
-pub use plum::TraceSets;
+pub use plum::{TraceSetError, TraceSets};
 
 use experiment::{Experiment, Results};
 
@@ -140,7 +140,9 @@ impl Paper {
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Reproduction, TrialError> {
         if self == Self::Plum {
-            return self.reproduce_with(&TraceSets::load(None)?, effort, progress);
+            let traces = TraceSets::load(None)
+                .map_err(|error| TrialError { name: self.name().to_owned(), reason: error.to_string() })?;
+            return self.reproduce_with(&traces, effort, progress);
         }
         let studies = self.studies();
         let wanted = studies.iter().flat_map(|study| study.experiments(effort));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use airbound_control::sender::Congestion;
-use airbound_control::session::{PlumConfig, SessionConfig};
+use airbound_control::session::{PlumConfig, Qoe, SessionConfig};
 use airbound_report::{Chapter, Grid};
 use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_sim::session::{
@@ -61,7 +61,7 @@ struct Trial {
 
 fn trials(effort: Effort) -> Result<Vec<Trial>, TrialError> {
     let mut trials = Vec::new();
-    let seconds = u64::from(effort.seconds(60, 20));
+    let seconds = u64::from(effort.seconds(60, 12));
     let mut add = |setting, scheme, access: Vec<AccessSpec>, policy, change: fn(&mut SessionSpec)| {
         let mut spec = SessionSpec::new(access, policy, 1);
         spec.duration = Span::from_secs(seconds);
@@ -95,6 +95,8 @@ fn trials(effort: Effort) -> Result<Vec<Trial>, TrialError> {
         // One viewer for each source: nothing is gained by compressing.
         if let SessionConfig::Plum(config) = &mut spec.policy {
             config.compressibility = Some(1.0);
+            // Returns that diminish leave the user something to look at.
+            config.qoe = Qoe::Logarithmic;
         }
     });
     Ok(trials)

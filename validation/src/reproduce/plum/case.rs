@@ -80,7 +80,7 @@ pub(super) struct Case {
 impl Case {
     /// Eight clients, an ample server, links of their own.
     pub(super) fn usual(set: Set, clients: usize, who: Who, effort: Effort) -> Self {
-        Self { set, clients, server: None, sharing: 1, who, seed: 1, seconds: effort.seconds(120, 40) }
+        Self { set, clients, server: None, sharing: 1, who, seed: 1, seconds: effort.seconds(120, 30) }
     }
 
     /// The same for every seed.

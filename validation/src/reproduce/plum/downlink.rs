@@ -28,7 +28,7 @@ fn servers(effort: Effort) -> &'static [u32] {
 const OURS: [Who; 2] = [Who::PLUM, Who::MEAN];
 const SLOW_SERVER: u32 = 100;
 /// Per cent below which an omniscient gain is none.
-const LEAST_BOUND: f64 = 2.0;
+const LEAST_BOUND: f64 = 10.0;
 
 pub(super) fn cases(effort: Effort) -> Vec<Case> {
     let mut cases = Vec::new();

@@ -144,7 +144,7 @@ fn mean(outcomes: &[&SessionOutcome], figure: impl Fn(&SessionOutcome) -> f64) -
 
 pub(super) fn part(effort: Effort) -> Result<Part, TrialError> {
     let (seconds, seeds) = match (effort.quick, effort.standard) {
-        (true, _) => (30, 1),
+        (true, _) => (20, 1),
         (false, true) => (240, 2),
         (false, false) => (1200, 10),
     };

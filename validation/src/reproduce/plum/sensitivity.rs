@@ -110,7 +110,7 @@ pub(super) fn part(sessions: &Sessions, effort: Effort) -> Part {
             "",
             Some(0.84),
             convex,
-            Some(Tolerance::Relative(0.1)),
+            Some(Tolerance::AtLeast),
             convex.is_some_and(|jain| jain >= highest),
             "Fig. 14d: the highest of the four; trend: it is",
         ));

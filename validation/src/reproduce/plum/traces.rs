@@ -8,10 +8,20 @@ use airbound_sim::channel::Key;
 use airbound_sim::trace::{BandwidthTrace, Format, Trace};
 use airbound_units::{Instant, Span};
 
-use crate::TrialError;
-
 /// Where the measured traces lie beside the repository.
 const BESIDE: &str = "../shared/traces";
+
+/// A folder that holds no traces, or none that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{folder}: {reason}; a folder of traces holds hairpin-wifi and restaurant-wifi, each with files *.log of lines \"time/s bandwidth/(Mbit/s)\""
+)]
+pub struct TraceSetError {
+    /// The folder.
+    pub folder: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
 
 /// A set of traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +74,7 @@ impl TraceSets {
     ///
     /// # Errors
     /// `folder` was named and holds no such traces, or a trace cannot be read.
-    pub fn load(folder: Option<&Path>) -> Result<Self, TrialError> {
+    pub fn load(folder: Option<&Path>) -> Result<Self, TraceSetError> {
         let beside = PathBuf::from(BESIDE);
         match folder {
             Some(folder) => Self::read(folder),
@@ -73,11 +83,11 @@ impl TraceSets {
         }
     }
 
-    fn read(folder: &Path) -> Result<Self, TrialError> {
+    fn read(folder: &Path) -> Result<Self, TraceSetError> {
         let set = |set: Set| {
             let (name, scale) = set.folder();
             let folder = folder.join(name);
-            let wrong = |reason: String| TrialError { name: folder.display().to_string(), reason };
+            let wrong = |reason: String| TraceSetError { folder: folder.display().to_string(), reason };
             let entries = std::fs::read_dir(&folder).map_err(|error| wrong(error.to_string()))?;
             let mut files: Vec<PathBuf> = entries
                 .filter_map(Result::ok)
