@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airbound_control::session::{LastNConfig, PlumConfig, Qoe, SessionConfig, TackConfig};
-use airbound_sim::session::{AccessSpec, PipeSpec, Session, SessionOutcome, SessionSpec, Sharing};
+use airbound_sim::session::{AccessSpec, PipeSpec, Session, SessionOutcome, SessionSpec};
 use airbound_units::{BitRate, Span};
 
-use super::fluid;
 use super::traces::{Set, TraceSets, second_of};
 use crate::trial::in_parallel;
 use crate::{Effort, TrialError};
@@ -21,8 +20,6 @@ pub(super) enum Who {
     Tack,
     /// Plum with a QoE function, by its place in the table, and rho in per cent.
     Plum(u8, u8),
-    /// Two links of their own at the shares that are best on average: what the public code calls Plum.
-    Oracle,
 }
 
 impl Who {
@@ -41,7 +38,6 @@ impl Who {
             Self::MEAN => "Plum, rho 0".to_owned(),
             Self::Plum(0, rho) => format!("Plum, rho {}", f64::from(rho) / 100.0),
             Self::Plum(qoe, _) => format!("Plum, {}", Self::qoe(qoe).name()),
-            Self::Oracle => "oracle".to_owned(),
         }
     }
 
@@ -51,7 +47,7 @@ impl Who {
 
     pub(super) fn config(self) -> SessionConfig {
         match self {
-            Self::Vanilla | Self::Oracle => SessionConfig::Plain,
+            Self::Vanilla => SessionConfig::Plain,
             Self::LastN => SessionConfig::LastN(LastNConfig::default()),
             Self::Tack => SessionConfig::Tack(TackConfig::default()),
             Self::Plum(qoe, rho) => SessionConfig::Plum(PlumConfig {
@@ -100,15 +96,11 @@ impl Case {
 
     fn spec(&self, traces: &TraceSets) -> SessionSpec {
         let mut access = Vec::new();
-        let shares = matches!(self.who, Who::Oracle).then(|| fluid::static_shares(self, traces));
         let mut client = 0;
         while client < self.clients {
             let mut pipe = PipeSpec::new(Arc::clone(&traces.pick(self.set, self.seed, client)));
             if client == 0 {
                 pipe.clients = self.sharing;
-            }
-            if let Some(up) = shares.as_ref().and_then(|shares| shares.get(client).copied()) {
-                pipe.sharing = Sharing::Split { up, down: 1.0 - up };
             }
             client += pipe.clients;
             access.push(AccessSpec::Pipe(pipe));

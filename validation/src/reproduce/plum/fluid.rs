@@ -76,7 +76,7 @@ pub(super) fn bound(
 }
 
 /// For each client, the share of its link that the uplink gets in the best allocation for mean capacities.
-pub(super) fn static_shares(case: &Case, traces: &TraceSets) -> Vec<f64> {
+fn static_shares(case: &Case, traces: &TraceSets) -> Vec<f64> {
     let mut means = vec![0.0; case.clients];
     for second in 0..case.seconds {
         let capacities = case.capacities(traces, second);
@@ -90,6 +90,24 @@ pub(super) fn static_shares(case: &Case, traces: &TraceSets) -> Vec<f64> {
     means.iter().zip(allocation.shares.iter().map(|share| share.up.as_mbps_f64())).map(share).collect()
 }
 
+/// Mean downlink when each client has two links of its own at those shares: what the public code calls Plum.
+pub(super) fn oracle(case: &Case, traces: &TraceSets) -> f64 {
+    let shares = static_shares(case, traces);
+    let mut sum = 0.0;
+    for second in 0..case.seconds {
+        let capacities = case.capacities(traces, second);
+        let up: Vec<f64> = capacities
+            .iter()
+            .zip(&shares)
+            .map(|(capacity, share)| (capacity * share).min(Limits::USUAL.encoder))
+            .collect();
+        let total: f64 = up.iter().sum();
+        let links = capacities.iter().zip(&shares).zip(&up);
+        sum += links.map(|((capacity, share), up)| (capacity * (1.0 - share)).min(total - up)).sum::<f64>();
+    }
+    sum / f64::from(case.seconds.max(1)) / case.clients.max(1) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +118,19 @@ mod tests {
         let fair = fair_share(&capacities, Limits::USUAL);
         let best = best(&capacities, Limits::USUAL, 0.0).expect("feasible");
         assert!((fair - 8.0).abs() < 1e-9 && (best - 14.0).abs() < 0.01, "{fair} {best}");
+    }
+
+    #[test]
+    fn the_oracle_of_steady_links_is_the_optimum_of_their_means() {
+        use crate::reproduce::plum::case::Who;
+        use crate::reproduce::plum::traces::Set;
+        let traces = TraceSets::synthetic();
+        let case =
+            Case::usual(Set::Game, 8, Who::Vanilla, crate::Effort { quick: true, ..Default::default() });
+        let found = oracle(&case, &traces);
+        let (fair, best) = bound(&case, &traces, Limits::USUAL, 0.0, 1).expect("feasible");
+        // It knows the means alone: above the fair share, below who knows every second.
+        assert!(fair < found && found < best, "{fair} {found} {best}");
     }
 
     #[test]
