@@ -4,7 +4,7 @@ use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Tails};
 
 use super::measure;
 use super::setting::{ALL, Layer, Setting, Surroundings, VIDEO};
-use super::video::Video;
+use super::video::{COLUMNS, Video};
 use crate::Effort;
 use crate::reproduce::experiment::{Experiment, Results};
 use crate::reproduce::{Part, Study, shown};
@@ -28,34 +28,16 @@ impl Study for Bursts {
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let video =
             |layer, place| Video::of(&measure::of_seeds(setting(layer, place), SEEDS, effort, results));
-        let columns = [
-            "surroundings",
-            "scheme",
-            "p50 ms",
-            "p99 ms",
-            "p99.9 ms",
-            "longest ms",
-            "> 100 ms %",
-            "stalled %",
-            "Mb/s",
-        ];
+        let mut columns = vec!["surroundings", "scheme"];
+        columns.extend(COLUMNS);
+        columns.push("longest ms");
         let mut grid = Grid::new("Frames of video without the neighbours' downloads", &columns, 2);
-        let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
-        let percent = |value: Option<f64>| text(value.map(|share| 100.0 * share));
         for place in Surroundings::JUDGED {
             for layer in ALL {
                 let video = video(layer, place);
-                let cells = [
-                    place.name().to_owned(),
-                    layer.name.to_owned(),
-                    text(video.frames.quantile(0.5)),
-                    text(video.frames.quantile(0.99)),
-                    text(video.frames.quantile(0.999)),
-                    text(video.frames.quantile(1.0)),
-                    percent(video.miss_rate),
-                    percent(video.stall_rate),
-                    text(video.bitrate_mbps),
-                ];
+                let mut cells = vec![place.name().to_owned(), layer.name.to_owned()];
+                cells.extend(video.cells());
+                cells.push(video.frames.quantile(1.0).map_or("–".to_owned(), shown));
                 grid.rows.push(cells.into_iter().map(Into::into).collect());
             }
         }
