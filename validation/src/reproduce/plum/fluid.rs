@@ -90,22 +90,24 @@ fn static_shares(case: &Case, traces: &TraceSets) -> Vec<f64> {
     means.iter().zip(allocation.shares.iter().map(|share| share.up.as_mbps_f64())).map(share).collect()
 }
 
-/// Mean downlink when each client has two links of its own at those shares: what the public code calls Plum.
+/// Mean downlink when each client has two links of its own at those shares: what the public code calls Plum. The first seconds are left
+/// out, and the same limits hold as for [`best`], so that it never exceeds that.
 pub(super) fn oracle(case: &Case, traces: &TraceSets) -> f64 {
     let shares = static_shares(case, traces);
+    let Limits { max, encoder } = Limits::USUAL;
+    let most_up = (max / case.clients.clamp(1, 25) as f64).min(encoder);
     let mut sum = 0.0;
-    for second in 0..case.seconds {
+    for second in 5..case.seconds {
         let capacities = case.capacities(traces, second);
-        let up: Vec<f64> = capacities
-            .iter()
-            .zip(&shares)
-            .map(|(capacity, share)| (capacity * share).min(Limits::USUAL.encoder))
-            .collect();
+        let up: Vec<f64> =
+            capacities.iter().zip(&shares).map(|(capacity, share)| (capacity * share).min(most_up)).collect();
         let total: f64 = up.iter().sum();
         let links = capacities.iter().zip(&shares).zip(&up);
-        sum += links.map(|((capacity, share), up)| (capacity * (1.0 - share)).min(total - up)).sum::<f64>();
+        sum += links
+            .map(|((capacity, share), up)| (capacity * (1.0 - share)).min(total - up).min(max))
+            .sum::<f64>();
     }
-    sum / f64::from(case.seconds.max(1)) / case.clients.max(1) as f64
+    sum / f64::from(case.seconds.saturating_sub(5).max(1)) / case.clients.max(1) as f64
 }
 
 #[cfg(test)]

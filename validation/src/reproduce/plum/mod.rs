@@ -80,7 +80,7 @@ pub(super) fn reason(claim: &str) -> Option<&'static str> {
             "the seeds in which the worst link is so poor that its encoder's lowest bitrate takes what there is"
         }
         "rho" => {
-            "with links as even as Tr-Restaurant's, both terms agree, and the change is within the scatter of the seeds"
+            "links as even as Tr-Restaurant's leave little to weigh, links as uneven as Tr-Game's more than the paper's"
         }
         "solver-time" => "measured while the machine did other work",
         "half-duplex" => {
