@@ -275,3 +275,24 @@ fn the_bound_holds_beside_a_classic_download_in_the_same_category() {
         assert!(longest > Span::from_millis(20), "{longest}");
     }
 }
+
+#[test]
+fn what_is_in_force_is_written_out_and_means_the_same() {
+    use airbound_sim::Run;
+    use airbound_sim::scenario::{Overrides, Scenario};
+
+    let text = "surroundings = \"calm\"\nduration = \"500 ms\"\n[air]\nstandard = \"ht\"\nwidth = \"20 MHz\"\n[access-point]\n\
+                preset = \"openwifi\"\n[scheme]\nqueue = { kind = \"law\", limit-q = \"20 ms\" }\n[[station]]\nname = \"s\"\n\
+                [[flow]]\nname = \"f\"\nkind = \"cbr\"\nstation = \"s\"\nrate = \"10 Mbit/s\"\n";
+    let read = |text: &str| Scenario::parse(text, "law", &Overrides::default()).expect("valid");
+    let scenario = read(text);
+    let full = Scenario { scheme: scenario.scheme.in_full(), ..scenario.clone() }.to_toml();
+    for key in ["limit-q = \"20 ms\"", "limit-h = \"3 ms\"", "weight-all = 0.125", "never-sent = \"apart\""] {
+        assert!(full.contains(key), "{key} in {full}");
+    }
+    let summary = |scenario: &Scenario| {
+        let run = Run::new("law", scenario, &scenario.scheme, 1).expect("can be built");
+        run.finish().expect("balanced").0.summary
+    };
+    assert_eq!(summary(&scenario), summary(&read(&full)));
+}

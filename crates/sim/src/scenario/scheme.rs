@@ -334,6 +334,23 @@ impl fmt::Display for Scheme {
 }
 
 impl Scheme {
+    /// The same with every parameter of Law written out, where Law decides: each point that its paper leaves open is one. The queue
+    /// inside stays as it was written, since the transmit path has a say in it.
+    #[must_use]
+    pub fn in_full(&self) -> Self {
+        let mut scheme = self.clone();
+        let full = self.queue.law_config().ok().and_then(|config| toml::Table::try_from(config).ok());
+        if let Some(full) = full.filter(|_| self.queue.is_law()) {
+            let written = &mut scheme.queue.parameters;
+            for (key, value) in full {
+                if key != "inside" {
+                    written.entry(key).or_insert(value);
+                }
+            }
+        }
+        scheme
+    }
+
     pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         section.allow("[scheme]", &[&["queue", "rate", "sender"]])?;
         let default = Self::default();
