@@ -1,8 +1,8 @@
 //! Reports from anybody, and any order of calls, upset neither the sensor nor the allocator.
 
 use airbound_control::allocation::{
-    AllocationConfig, Form, FrameSensor, Observation, Optimum, REPORT_LENGTH, RateAllocator, Report,
-    ReportError, SensorConfig, Share, Stamps, Start,
+    AllocationConfig, Direction, Form, FrameSensor, Observation, Optimum, REPORT_LENGTH, RateAllocator, Report,
+    ReportError, SensorConfig, Share, Stamps, Start, UplinkShaper,
 };
 use airbound_control::payload::StationId;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -16,6 +16,8 @@ enum Op {
     Back(u32),
     Join(u8),
     Leave(u8),
+    JoinUplink(u8),
+    LeaveUplink(u8),
     /// A report as bytes from the network.
     Bytes(u8, Vec<u8>),
     /// A report that a sensor could have written.
@@ -27,6 +29,8 @@ enum Op {
         kbps: u32,
         slot_us: u32,
         bytes: u32,
+        queue: u32,
+        uplink_level: u16,
     },
     Decide,
 }
@@ -40,12 +44,14 @@ fn drive(config: AllocationConfig, ops: &[Op]) {
             Op::Back(micros) => now = now - Span::from_micros(u64::from(*micros)),
             Op::Join(station) => allocator.join(now, StationId(u16::from(*station))),
             Op::Leave(station) => allocator.leave(now, StationId(u16::from(*station))),
+            Op::JoinUplink(station) => allocator.join_uplink(now, StationId(u16::from(*station))),
+            Op::LeaveUplink(station) => allocator.leave_uplink(now, StationId(u16::from(*station))),
             Op::Bytes(station, bytes) => {
                 if let Ok(report) = Report::decode(bytes) {
                     allocator.on_report(now, StationId(u16::from(*station)), &report);
                 }
             }
-            Op::Report { station, number, frames, packets, kbps, slot_us, bytes } => {
+            Op::Report { station, number, frames, packets, kbps, slot_us, bytes, queue, uplink_level } => {
                 let report = Report {
                     number: *number,
                     slot: Span::from_micros(u64::from(*slot_us)),
@@ -54,6 +60,8 @@ fn drive(config: AllocationConfig, ops: &[Op]) {
                     transmissions: packets.saturating_add(*frames),
                     phy_rate: Some(BitRate::from_kbps(u64::from(*kbps))),
                     payload: ByteCount::new(u64::from(*bytes)),
+                    uplink_queue: ByteCount::new(u64::from(*queue)),
+                    uplink_level: f64::from(*uplink_level) / 256.0,
                     ..Report::default()
                 };
                 // Even one that did not pass the parser.
@@ -66,7 +74,11 @@ fn drive(config: AllocationConfig, ops: &[Op]) {
         for allocation in allocator.allocations() {
             let mbps = allocation.rate.as_mbps_f64();
             assert!((0.02..=100_000.0).contains(&mbps), "{allocation:?}");
-            assert_eq!(allocation.rate, allocator.rate(allocation.station));
+            let rate = match allocation.direction {
+                Direction::Down => allocator.rate(allocation.station),
+                Direction::Up => allocator.uplink_rate(allocation.station),
+            };
+            assert_eq!(allocation.rate, rate);
         }
         assert_eq!(allocator.next_deadline().is_some(), allocator.allocations().next().is_some());
     }
@@ -89,6 +101,42 @@ fn no_order_of_calls_upsets_the_allocator() {
     bolero::check!().with_type::<Vec<Op>>().for_each(|ops| {
         for config in configurations() {
             drive(config, ops);
+        }
+    });
+}
+
+#[test]
+fn no_order_of_calls_upsets_the_shaper_and_no_packet_is_lost_or_overtaken() {
+    bolero::check!().with_type::<Vec<(u8, u64, u32)>>().for_each(|ops| {
+        let mut shaper = UplinkShaper::new(&AllocationConfig::default());
+        let (mut pushed, mut out) = (0_u64, 0_u64);
+        for (what, rate, packets) in ops {
+            let released = match what % 4 {
+                0 => {
+                    shaper.set_rate(BitRate::from_bps(*rate));
+                    shaper.release()
+                }
+                1 => shaper.flush(),
+                2 => {
+                    shaper.on_frame(*packets);
+                    let mut report = Report { slot: Span::from_millis(500), ..Report::default() };
+                    shaper.complete(&mut report, ByteCount::new(*rate));
+                    let read = Report::decode(&report.encode()).expect("passes the parser");
+                    assert!(read.uplink(ByteCount::new(1470)).is_none_or(f64::is_finite));
+                    continue;
+                }
+                _ => {
+                    shaper.push(pushed);
+                    pushed += 1;
+                    shaper.release()
+                }
+            };
+            for packet in released {
+                assert_eq!(packet, out, "in order");
+                out += 1;
+            }
+            assert_eq!(shaper.held() as u64, pushed - out);
+            assert!((1..=24).contains(&shaper.bunch()) && shaper.held() < shaper.bunch());
         }
     });
 }
@@ -273,6 +321,68 @@ fn each_form_and_share_settles_where_the_theory_says() {
         for (rate, expected) in network.rates().iter().zip(&expected) {
             assert!((rate / expected - 1.0).abs() < 0.02, "{config:?}: {:?} {expected:?}", network.rates());
         }
+    }
+}
+
+/// A network whose stations send too: all links have their turn in each round, as lemma 2 has it, and the last reports a longer queue.
+#[test]
+fn uplinks_count_as_further_links_of_the_same_round() {
+    for (share, queue) in [(Share::Optimal, 0), (Share::EqualAirtime, 0), (Share::Optimal, 1470 * 48)] {
+        let config = AllocationConfig { share, ..AllocationConfig::default() };
+        let mut allocator = RateAllocator::new(config).expect("valid");
+        let mbps = [780.0, 780.0, 390.0];
+        for station in (0..3).map(StationId) {
+            allocator.join(Instant::ZERO, station);
+            allocator.join_uplink(Instant::ZERO, station);
+        }
+        let w = mbps.iter().flat_map(|rate| [1544.0 * 8.0 / (rate * 1e6); 2]).collect();
+        let round = airbound_control::allocation::Downlink::new(250e-6, w).expect("positive");
+        let packets = |allocator: &RateAllocator| {
+            let rates = allocator.allocations().map(|one| one.rate.as_bps() as f64 / 11_760.0);
+            rates.collect::<Vec<f64>>()
+        };
+        let mut now = Instant::ZERO;
+        for number in 0..2000 {
+            let next = allocator.next_deadline().expect("stations");
+            let (slot, levels) = (next - now, round.projected_levels(&packets(&allocator), 64.0));
+            now = next;
+            for (station, level) in levels.chunks(2).enumerate() {
+                let report = Report {
+                    number,
+                    slot,
+                    frames: 1000,
+                    transmissions: (level[0] * 1000.0).round() as u32,
+                    packets: (level[0] * 1000.0).round() as u32,
+                    phy_rate: Some(BitRate::from_bps_f64(mbps[station] * 1e6)),
+                    payload: ByteCount::new(
+                        (packets(&allocator)[2 * station] * 1470.0 * slot.as_secs_f64()) as u64,
+                    ),
+                    uplink_level: level[1],
+                    uplink_queue: ByteCount::new(queue),
+                    ..Report::default()
+                };
+                allocator.on_report(now, StationId(station as u16), &report);
+            }
+            allocator.on_deadline(now);
+        }
+        if queue > 0 {
+            let total: f64 = packets(&allocator).iter().sum();
+            assert!(total < 50.0, "a queue that stays takes all rates down: {total}");
+            continue;
+        }
+        let expected = match share {
+            Share::Optimal => {
+                let utility = airbound_control::allocation::Utility::Proportional;
+                Optimum::of(&round, 32.0, utility).expect("an optimum").rates
+            }
+            _ => round.equal_airtime(32.0, airbound_control::allocation::Regulated::Fastest),
+        };
+        for (rate, expected) in packets(&allocator).iter().zip(&expected) {
+            assert!((rate / expected - 1.0).abs() < 0.02, "{share:?}: {:?} {expected:?}", packets(&allocator));
+        }
+        allocator.leave(now, StationId(0));
+        allocator.leave_uplink(now, StationId(0));
+        assert_eq!(allocator.allocations().count(), 4);
     }
 }
 

@@ -23,7 +23,8 @@ use airbound_wifi::timing::ppdu_duration;
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Phy, PhyConfig};
 use crate::engine::{ACCESS_POINT, Beacons, DemandChange, Forming, Node, Parts};
-use crate::flow::allocation::{Allocated, Proxy};
+use crate::flow::Direction;
+use crate::flow::allocation::{Allocated, Proxy, ShapedUplink};
 use crate::flow::feed::Feed;
 use crate::flow::{Flow, population::Population};
 use crate::link::{AnyLink, ComposedLink};
@@ -85,7 +86,7 @@ impl Plan<'_> {
         let nodes = 1 + stations + neighbours;
 
         let tree = Tree::of(scenario, nodes);
-        let Population { tree, flows, connections, sessions, allocated, sources, meters } =
+        let Population { tree, flows, connections, sessions, allocated, uplinks, sources, meters } =
             Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
@@ -103,7 +104,7 @@ impl Plan<'_> {
         }
 
         let demands = self.demands(&mut built)?;
-        let proxy = self.proxy(&flows, &allocated)?;
+        let proxy = self.proxy(&flows, &allocated, &uplinks)?;
 
         let control = self.control();
         let pipe = Medium::pipe(scenario);
@@ -141,14 +142,21 @@ impl Plan<'_> {
             sessions,
             proxy,
             allocated,
+            uplinks,
             demands,
             window: scenario.window,
         })
     }
 
     /// The proxy in front of the access point, if anything is allocated.
-    fn proxy(&self, flows: &[Flow], allocated: &[Allocated]) -> Result<Option<Proxy>, BuildError> {
-        let Some(mut config) = self.scheme.sender.allocation()?.filter(|_| !allocated.is_empty()) else {
+    fn proxy(
+        &self,
+        flows: &[Flow],
+        allocated: &[Allocated],
+        uplinks: &[ShapedUplink],
+    ) -> Result<Option<Proxy>, BuildError> {
+        let some = !(allocated.is_empty() && uplinks.is_empty());
+        let Some(mut config) = self.scheme.sender.allocation()?.filter(|_| some) else {
             return Ok(None);
         };
         let paced = self.scenario.flows.iter().filter_map(|flow| match &flow.traffic {
@@ -158,14 +166,31 @@ impl Plan<'_> {
         if let (Some(size), false) = (paced.max(), self.scheme.sender.parameters().contains_key("packet")) {
             config.packet = size;
         }
-        let mut stations = BTreeSet::new();
-        let station = |one: &Allocated| &flows[one.flow.0 as usize];
-        if let Some(second) = allocated.iter().map(station).find(|flow| !stations.insert(flow.station)) {
-            let reason = format!(
-                "flow {} is the second flow of kind paced to its station; an allocator has one rate for each station",
-                second.name
-            );
-            return Err(BuildError::Slot { slot: "sender", reason });
+        let refused = |reason: String| Err(BuildError::Slot { slot: "sender", reason });
+        let mut known = BTreeSet::new();
+        let ids = allocated.iter().map(|one| one.flow).chain(uplinks.iter().map(|one| one.flow));
+        for flow in ids.map(|id| &flows[id.0 as usize]) {
+            if !known.insert((flow.station, flow.direction == Direction::Up)) {
+                let way = if flow.direction == Direction::Up { "from" } else { "to" };
+                return refused(format!(
+                    "flow {} is the second flow of kind paced {way} its station; an allocator has one rate for each station and direction",
+                    flow.name
+                ));
+            }
+        }
+        for uplink in uplinks {
+            let flow = &flows[uplink.flow.0 as usize];
+            let reports = |one: &Allocated| {
+                let covers = one.start <= uplink.start && uplink.stop <= one.stop;
+                flows[one.flow.0 as usize].station == flow.station && covers
+            };
+            if !allocated.iter().any(reports) {
+                return refused(format!(
+                    "flow {} is of kind paced and goes up, so its station reports its queue beside what it receives: it needs a flow of \
+                     kind paced down to the same station that lasts at least as long",
+                    flow.name
+                ));
+            }
         }
         Ok(Some(Proxy { allocator: RateAllocator::new(config)?, due: Instant::MAX }))
     }

@@ -278,10 +278,18 @@ fn flows(stations: usize) -> BoxedStrategy<String> {
             format!("wire = {{ delay = \"{delay} ms\", jitter = \"{jitter} ms\" }}\n")
         })),
     );
-    // An allocator has one flow to a station.
-    let paced = maybe((0..100u32, 101..600u32).prop_map(|(start, stop)| {
+    // An allocator has one flow to a station, and one from it that does not last longer.
+    let paced = maybe((0..100u32, 104..600u32, any::<bool>()).prop_map(|(start, stop, both)| {
         format!(
-            "[[flow]]\nname = \"paced\"\nkind = \"paced\"\nstation = \"s0\"\nstart = \"{start} ms\"\nstop = \"{stop} ms\"\n"
+            "[[flow]]\nname = \"paced\"\nkind = \"paced\"\nstation = \"s0\"\nstart = \"{start} ms\"\nstop = \"{stop} ms\"\n{}",
+            if both {
+                let (start, stop) = (start + 1, stop - (stop - start) / 3);
+                format!(
+                    "[[flow]]\nname = \"up\"\nkind = \"paced\"\nstation = \"s0\"\ndirection = \"up\"\nstart = \"{start} ms\"\nstop = \"{stop} ms\"\n"
+                )
+            } else {
+                String::new()
+            }
         )
     }));
     (prop::collection::vec(flow, 1..=6), paced)

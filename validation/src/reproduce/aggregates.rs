@@ -1,4 +1,4 @@
-//! The aggregates that an access point sent, and the packets of one flow that came in them.
+//! The aggregates that an access point sent and was sent, and the packets of one flow that came in them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ use airbound_units::{BitRate, Instant};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Aggregate {
     pub(crate) at: Instant,
-    /// The station that it was sent to, from 1.
+    /// The station that it was sent to or came from, from 1.
     pub(crate) station: u16,
     pub(crate) mpdus: u16,
     pub(crate) rate: BitRate,
@@ -29,6 +29,7 @@ pub(crate) struct Arrived {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Aggregates {
     pub(crate) sent: Vec<Aggregate>,
+    pub(crate) uplink: Vec<Aggregate>,
     /// In the order in which they left the reordering buffer.
     pub(crate) arrived: Vec<Arrived>,
 }
@@ -65,9 +66,14 @@ impl Observer for AggregateWatch {
         }
     }
     fn on_txop(&mut self, row: &TxopRow) {
-        if row.transmitter == 0 && row.kind == TxopKind::Data && row.start >= self.from {
-            let (at, rate) = (row.start, row.rate);
-            self.seen().sent.push(Aggregate { at, station: row.receiver, mpdus: row.mpdus, rate });
+        if row.kind != TxopKind::Data || row.start < self.from {
+            return;
+        }
+        let aggregate = |station| Aggregate { at: row.start, station, mpdus: row.mpdus, rate: row.rate };
+        if row.transmitter == 0 {
+            self.seen().sent.push(aggregate(row.receiver));
+        } else if row.receiver == 0 {
+            self.seen().uplink.push(aggregate(row.transmitter));
         }
     }
     fn on_frame(&mut self, _row: &FrameRow) {}

@@ -2,16 +2,15 @@
 
 use airbound_units::{BitRate, Instant, Span};
 
-use super::bottleneck::{Bottleneck, BottleneckDetector};
+use super::bottleneck::Bottleneck;
 use super::config::{AllocationConfig, Form, Share, Start};
 use super::report::Report;
 use super::start::{Link, Overhead};
+use super::stream::{Allocation, Direction, LEAST, Stream, fresh_level};
 use crate::error::ConfigError;
 use crate::payload::StationId;
 
-/// No rate is below this, so that every station has something to report: 20 kbit/s, some two packets a second.
-const LEAST: f64 = 20e3;
-/// Nor above this: more than any PHY rate.
+/// No rate is above this: more than any PHY rate.
 const MOST: f64 = 100e9;
 /// A start that is not near the target after so long leaves the rest to feedback.
 const LONGEST_START: Span = Span::from_secs(2);
@@ -19,6 +18,8 @@ const LONGEST_START: Span = Span::from_secs(2);
 const NEAR: f64 = 0.1;
 /// Less than this share of the time is never taken to be free of payload.
 const LEAST_FREE: f64 = 0.02;
+/// The most that an uplink's level and queue count for, over the target: as a full block-ack window over the usual one.
+const MOST_LEVEL: f64 = 2.0;
 /// A PHY rate that differs by so much from the one that rates were computed for begins a start anew.
 const CHANGED: f64 = 0.15;
 /// A station held at the rate of the wire gets so much of it, so that the queue there drains,
@@ -26,58 +27,12 @@ const DRAIN: f64 = 0.95;
 /// and tries that much more in each interval.
 const PROBE: f64 = 1.02;
 
-/// What the allocator knows of a station, and has decided for it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Allocation {
-    /// The station.
-    pub station: StationId,
-    /// The rate of its payload.
-    pub rate: BitRate,
-    /// The mean level of its last reports; `None` before the first.
-    pub level: Option<f64>,
-    /// Its PHY rate; `None` before the first report that says it.
-    pub phy_rate: Option<BitRate>,
-    /// What limits it.
-    pub bottleneck: Bottleneck,
-}
-
-#[derive(Debug, Clone)]
-struct Station {
-    id: StationId,
-    /// Payload rate in bit/s.
-    rate: f64,
-    /// The rate before that.
-    before: f64,
-    /// PHY rate in bit/s, less what retransmissions take.
-    phy: Option<f64>,
-    seen_phy: Option<BitRate>,
-    /// The PHY rate for which the model was last asked; `None` where rates come from feedback alone.
-    planned: Option<f64>,
-    level: Option<f64>,
-    /// Since the last update.
-    frames: u64,
-    transmissions: u64,
-    number: Option<u32>,
-    /// When it last reported, or joined.
-    heard: Instant,
-    changed: Instant,
-    detector: BottleneckDetector,
-    /// The rate that the wire carries, where that is the bottleneck.
-    wire: Option<f64>,
-}
-
-impl Station {
-    fn fresh_level(&self) -> Option<f64> {
-        (self.frames > 0).then(|| self.transmissions as f64 / self.frames as f64)
-    }
-}
-
 /// Allocates the rates of all stations behind one proxy.
 #[derive(Debug, Clone)]
 pub struct RateAllocator {
     config: AllocationConfig,
-    /// In the order of their numbers.
-    stations: Vec<Station>,
+    /// In the order of their stations' numbers; of one station, the downlink first.
+    streams: Vec<Stream>,
     latest: Instant,
     next: Option<Instant>,
     overhead: Overhead,
@@ -97,7 +52,7 @@ impl RateAllocator {
         config.check()?;
         Ok(Self {
             config,
-            stations: Vec::new(),
+            streams: Vec::new(),
             latest: Instant::ZERO,
             next: None,
             overhead: Overhead::assumed(&config),
@@ -115,45 +70,46 @@ impl RateAllocator {
 
     /// A station wants data from now on. One that is known stays as it is.
     pub fn join(&mut self, now: Instant, station: StationId) {
+        self.join_stream(now, (station, Direction::Down));
+    }
+
+    /// A station wants to send from now on, shaped by an [`super::UplinkShaper`], and says in its reports how its uplink does
+    /// (assumption 1 of Sec. 7). Its uplink then is a further stream on the same air, with a rate of its own.
+    pub fn join_uplink(&mut self, now: Instant, station: StationId) {
+        self.join_stream(now, (station, Direction::Up));
+    }
+
+    fn join_stream(&mut self, now: Instant, id: (StationId, Direction)) {
         let now = self.clock(now);
-        let Err(place) = self.place(station) else { return };
-        let before = self.stations.len() as f64;
+        let Err(place) = self.place(id) else { return };
+        let before = self.streams.len() as f64;
         if self.config.start == Start::Model {
             // Theorem 1: α is in proportion to 1 / n, since c is in proportion to n.
             self.scale(now, before / (before + 1.0));
             self.starting = Some(now);
         }
-        self.stations.insert(
-            place,
-            Station {
-                id: station,
-                rate: self.config.start_rate.as_bps() as f64,
-                before: self.config.start_rate.as_bps() as f64,
-                phy: None,
-                seen_phy: None,
-                planned: None,
-                level: None,
-                frames: 0,
-                transmissions: 0,
-                number: None,
-                heard: now,
-                changed: now,
-                detector: BottleneckDetector::new(),
-                wire: None,
-            },
-        );
+        self.streams.insert(place, Stream::new(id, self.config.start_rate, now));
         let soon = now + self.pace();
         self.next = Some(self.next.map_or(soon, |next| next.min(soon)));
     }
 
     /// A station wants no more data.
     pub fn leave(&mut self, now: Instant, station: StationId) {
+        self.leave_stream(now, (station, Direction::Down));
+    }
+
+    /// A station wants to send no more.
+    pub fn leave_uplink(&mut self, now: Instant, station: StationId) {
+        self.leave_stream(now, (station, Direction::Up));
+    }
+
+    fn leave_stream(&mut self, now: Instant, id: (StationId, Direction)) {
         let now = self.clock(now);
-        if let Ok(place) = self.place(station) {
-            self.stations.remove(place);
+        if let Ok(place) = self.place(id) {
+            self.streams.remove(place);
             self.make_room(now, 1);
         }
-        if self.stations.is_empty() {
+        if self.streams.is_empty() {
             self.next = None;
         }
     }
@@ -161,17 +117,17 @@ impl RateAllocator {
     /// A report has come. Of a station that is not known, or older than its last, it is refused.
     pub fn on_report(&mut self, now: Instant, station: StationId, report: &Report) {
         let now = self.clock(now);
-        let accepted = self.place(station).ok().filter(|place| {
+        let accepted = self.place((station, Direction::Down)).ok().filter(|place| {
             // Serial numbers (RFC 1982): the newer one is less than half of all numbers ahead.
             let newer = |last: u32| report.number != last && report.number.wrapping_sub(last) < 1 << 31;
-            self.stations[*place].number.is_none_or(newer)
+            self.streams[*place].number.is_none_or(newer)
         });
         let Some(place) = accepted else {
             self.refused += 1;
             return;
         };
         let target = self.target_of(place);
-        let station = &mut self.stations[place];
+        let station = &mut self.streams[place];
         station.number = Some(report.number);
         station.heard = now;
         if let Some(rate) = report.phy_rate.filter(|rate| !rate.is_zero()) {
@@ -179,14 +135,16 @@ impl RateAllocator {
             let kept = if self.config.share == Share::Optimal { 1.0 - report.air_loss() } else { 1.0 };
             station.phy = Some(rate.as_bps() as f64 * kept.max(0.05));
         }
-        let Some(level) = report.level() else { return };
-        station.level = Some(level);
         // A slot that began before the rate changed tells of both rates.
         let began = Instant::from_nanos(now.as_nanos().saturating_sub(report.slot.as_nanos()));
-        let tells = self.starting.is_none() || began >= station.changed;
-        if tells {
-            station.frames += u64::from(report.frames);
-            station.transmissions += u64::from(report.transmissions);
+        let starting = self.starting.is_some();
+        self.on_uplink(now, place, report, starting.then_some(began));
+        let station = &mut self.streams[place];
+        let Some(level) = report.level() else { return };
+        station.level = Some(level);
+        if !starting || began >= station.changed {
+            station.frames += f64::from(report.frames);
+            station.transmissions += f64::from(report.transmissions);
         }
         if self.config.tell_bottleneck && self.starting.is_none() {
             let arrived = report.goodput().as_bps() as f64;
@@ -197,6 +155,29 @@ impl RateAllocator {
                 Bottleneck::Wlan => station.wire = None,
                 Bottleneck::None => {}
             }
+        }
+    }
+
+    /// The part of a report that is about the station's uplink. What the PHY rate of that is the proxy does not learn; the channel is
+    /// reciprocal, so the downlink's stands for it.
+    fn on_uplink(
+        &mut self,
+        now: Instant,
+        downlink: usize,
+        report: &Report,
+        begun: Option<Instant>,
+    ) {
+        let Stream { id: (station, _), phy, seen_phy, .. } = self.streams[downlink];
+        let Ok(place) = self.place((station, Direction::Up)) else { return };
+        let target = self.target_of(place);
+        let uplink = &mut self.streams[place];
+        (uplink.heard, uplink.phy, uplink.seen_phy) = (now, phy, seen_phy);
+        let Some(level) = report.uplink(self.config.packet) else { return };
+        uplink.level = Some(level);
+        if begun.is_none_or(|began| began >= uplink.changed) {
+            uplink.frames += 1.0;
+            // A backlog counts for no more than a downlink's could, or one bad second would stop everybody.
+            uplink.transmissions += level.min(MOST_LEVEL * target);
         }
     }
 
@@ -218,25 +199,36 @@ impl RateAllocator {
         } else {
             self.feed_back(now);
         }
-        for station in &mut self.stations {
-            station.frames = 0;
-            station.transmissions = 0;
+        for station in &mut self.streams {
+            station.frames = 0.0;
+            station.transmissions = 0.0;
         }
         self.watch_phy_rates(now);
-        self.next = (!self.stations.is_empty()).then(|| now + self.pace());
+        self.next = (!self.streams.is_empty()).then(|| now + self.pace());
         true
     }
 
     /// The rate of a station's payload; zero for one that is not known.
     #[must_use]
     pub fn rate(&self, station: StationId) -> BitRate {
-        self.place(station).map_or(BitRate::ZERO, |place| BitRate::from_bps_f64(self.stations[place].rate))
+        self.rate_of((station, Direction::Down))
     }
 
-    /// All stations, in the order of their numbers.
+    /// The rate of what a station sends; zero for one that is not known to send.
+    #[must_use]
+    pub fn uplink_rate(&self, station: StationId) -> BitRate {
+        self.rate_of((station, Direction::Up))
+    }
+
+    fn rate_of(&self, id: (StationId, Direction)) -> BitRate {
+        self.place(id).map_or(BitRate::ZERO, |place| BitRate::from_bps_f64(self.streams[place].rate))
+    }
+
+    /// All stations, in the order of their numbers; one that sends too has a second entry for that.
     pub fn allocations(&self) -> impl Iterator<Item = Allocation> + '_ {
-        self.stations.iter().map(|station| Allocation {
-            station: station.id,
+        self.streams.iter().map(|station| Allocation {
+            station: station.id.0,
+            direction: station.id.1,
             rate: BitRate::from_bps_f64(station.rate),
             level: station.level,
             phy_rate: station.seen_phy,
@@ -258,8 +250,8 @@ impl RateAllocator {
         self.latest
     }
 
-    fn place(&self, station: StationId) -> Result<usize, usize> {
-        self.stations.binary_search_by_key(&station, |known| known.id)
+    fn place(&self, id: (StationId, Direction)) -> Result<usize, usize> {
+        self.streams.binary_search_by_key(&id, |known| known.id)
     }
 
     fn pace(&self) -> Span {
@@ -267,7 +259,7 @@ impl RateAllocator {
     }
 
     fn set(&mut self, now: Instant, place: usize, rate: f64) {
-        let station = &mut self.stations[place];
+        let station = &mut self.streams[place];
         let most = station.wire.map_or(MOST, |wire| wire.max(LEAST));
         let rate = if rate.is_finite() { rate.clamp(LEAST, most) } else { station.rate };
         if rate != station.rate {
@@ -279,16 +271,16 @@ impl RateAllocator {
 
     fn scale(&mut self, now: Instant, factor: f64) {
         self.factor = None;
-        for place in 0..self.stations.len() {
+        for place in 0..self.streams.len() {
             // Below the start rate there is nothing to gain.
-            let rate = self.stations[place].rate;
+            let rate = self.streams[place].rate;
             self.set(now, place, (rate * factor).max(rate.min(self.config.start_rate.as_bps() as f64)));
         }
     }
 
     /// `gone` stations have left: the others take their share.
     fn make_room(&mut self, now: Instant, gone: usize) {
-        let left = self.stations.len();
+        let left = self.streams.len();
         if self.config.start == Start::Model && left > 0 && gone > 0 {
             self.scale(now, (left + gone) as f64 / left as f64);
             self.starting = Some(now);
@@ -297,37 +289,37 @@ impl RateAllocator {
 
     /// Stations that have fallen silent lose their rate, and in the end their place.
     fn forget(&mut self, now: Instant) {
-        let before = self.stations.len();
+        let before = self.streams.len();
         let limit = self.config.forget;
-        self.stations.retain(|station| now - station.heard < limit);
-        self.make_room(now, before - self.stations.len());
-        for place in 0..self.stations.len() {
-            if now - self.stations[place].heard >= self.config.hold {
-                let rate = self.stations[place].rate / 2.0;
+        self.streams.retain(|station| now - station.heard < limit);
+        self.make_room(now, before - self.streams.len());
+        for place in 0..self.streams.len() {
+            if now - self.streams[place].heard >= self.config.hold {
+                let rate = self.streams[place].rate / 2.0;
                 self.set(now, place, rate);
             }
         }
     }
 
     fn is_heard(&self, now: Instant, place: usize) -> bool {
-        now - self.stations[place].heard < self.config.hold
+        now - self.streams[place].heard < self.config.hold
     }
 
     /// Stations whose PHY rate is known and who have not fallen silent.
     fn known(&self, now: Instant) -> Vec<(usize, f64)> {
-        let known = self.stations.iter().enumerate().filter(|(place, _)| self.is_heard(now, *place));
+        let known = self.streams.iter().enumerate().filter(|(place, _)| self.is_heard(now, *place));
         known.filter_map(|(place, station)| Some((place, station.phy?))).collect()
     }
 
     /// The level at which a station is to be, were it regulated alone.
     fn target_of(&self, place: usize) -> f64 {
-        let phys = self.stations.iter().filter_map(|station| station.phy);
+        let phys = self.streams.iter().filter_map(|station| station.phy);
         let reference = match self.config.share {
             Share::Optimal => return self.config.target,
             Share::EqualAirtime => phys.reduce(f64::max),
             Share::Printed => phys.reduce(f64::min),
         };
-        let own = self.stations[place].phy;
+        let own = self.streams[place].phy;
         // Corollary 2: levels are in proportion to PHY rates.
         own.zip(reference).map_or(self.config.target, |(own, reference)| self.config.target * own / reference)
     }
@@ -336,26 +328,26 @@ impl RateAllocator {
     fn fair_share(&self, phy: f64) -> f64 {
         let (packet, overhead) =
             (self.config.packet.bits() as f64, self.config.packet_overhead.bits() as f64);
-        phy * packet / (packet + overhead) / self.stations.len().max(1) as f64
+        phy * packet / (packet + overhead) / self.streams.len().max(1) as f64
     }
 
     /// K₀/n in (bit/s) per packet, for a station with this rate. A steady allocator keeps it below half of the critical gain: by
     /// lemma 2 the level follows the rate with the slope c / (1 - wᵀx)², which is N / (x (1 - wᵀx)), so that half of it is x (1 - wᵀx) / N.
     fn gain(&self, rate: f64) -> f64 {
-        let gain = self.config.gain * 1e6 / self.stations.len().max(1) as f64;
+        let gain = self.config.gain * 1e6 / self.streams.len().max(1) as f64;
         if !self.config.steady {
             return gain;
         }
         let packet = self.config.packet.bits() as f64;
         let cost = (packet + self.config.packet_overhead.bits() as f64) / packet;
         let taken: f64 =
-            self.stations.iter().filter_map(|station| Some(cost * station.rate / station.phy?)).sum();
+            self.streams.iter().filter_map(|station| Some(cost * station.rate / station.phy?)).sum();
         gain.min(rate * (1.0 - taken).clamp(LEAST_FREE, 1.0) / self.config.target)
     }
 
     /// Algorithm 1 or 2, once.
     fn feed_back(&mut self, now: Instant) {
-        for wire in self.stations.iter_mut().filter_map(|station| station.wire.as_mut()) {
+        for wire in self.streams.iter_mut().filter_map(|station| station.wire.as_mut()) {
             *wire *= PROBE;
         }
         match self.config.form {
@@ -368,8 +360,8 @@ impl RateAllocator {
     /// to be told the PHY rate of the station that is regulated.
     fn each_for_itself(&mut self, now: Instant) {
         for (place, phy) in self.known(now) {
-            let Some(level) = self.stations[place].fresh_level() else { continue };
-            let own = self.stations[place].rate;
+            let Some(level) = self.streams[place].fresh_level() else { continue };
+            let own = self.streams[place].rate;
             let rate = own - self.gain(own) * (level - self.target_of(place));
             let most = if self.config.share == Share::Optimal { self.fair_share(phy) } else { MOST };
             self.set(now, place, rate.min(most));
@@ -394,9 +386,10 @@ impl RateAllocator {
         // that rate belongs to a lower PHY rate, and with each change all rates fall. So what is carried on is the ratio.
         let mut rate = match (self.config.share, self.factor) {
             (Share::EqualAirtime, Some(factor)) if self.config.steady => factor * phy,
-            _ => self.stations[place].rate,
+            _ => self.streams[place].rate,
         };
-        if let Some(level) = self.stations[place].fresh_level() {
+        let id = self.streams[place].id.0;
+        if let Some(level) = fresh_level(self.streams.iter().filter(|stream| stream.id.0 == id)) {
             rate = (rate - self.gain(rate) * (level - self.config.target)).max(LEAST);
         }
         self.factor = Some(rate / phy);
@@ -407,16 +400,14 @@ impl RateAllocator {
 
     /// The optimum of problem P: one rate for all who are at the target, 1/n of the payload airtime for those below it.
     fn hold_at_cap(&mut self, now: Instant, known: &[(usize, f64)]) {
-        let free = known.iter().filter(|(place, _)| self.stations[*place].wire.is_none());
-        let Some(mut cap) = free.map(|(place, _)| self.stations[*place].rate).reduce(f64::max) else {
+        let free = known.iter().filter(|(place, _)| self.streams[*place].wire.is_none());
+        let Some(mut cap) = free.map(|(place, _)| self.streams[*place].rate).reduce(f64::max) else {
             return;
         };
-        let at_cap = known.iter().map(|(place, _)| &self.stations[*place]);
-        let (frames, transmissions) = at_cap
-            .filter(|station| station.rate >= 0.999 * cap)
-            .fold((0, 0), |sum, station| (sum.0 + station.frames, sum.1 + station.transmissions));
-        if frames > 0 {
-            cap -= self.gain(cap) * (transmissions as f64 / frames as f64 - self.config.target);
+        let at_cap = known.iter().map(|(place, _)| &self.streams[*place]);
+        let level = fresh_level(at_cap.filter(|station| station.rate >= 0.999 * cap));
+        if let Some(level) = level {
+            cap -= self.gain(cap) * (level - self.config.target);
         }
         for (place, phy) in known {
             self.set(now, *place, cap.max(LEAST).min(self.fair_share(*phy)));
@@ -428,9 +419,9 @@ impl RateAllocator {
         let known = self.known(now);
         let links = self.links(&known);
         let fastest = (0..known.len()).rev().max_by(|a, b| known[*a].1.total_cmp(&known[*b].1));
-        let level = fastest.and_then(|place| self.stations[known[place].0].fresh_level());
+        let level = fastest.and_then(|place| self.streams[known[place].0].fresh_level());
         // The model is of all stations: until each has reported, those that have keep to what is sure.
-        let complete = known.len() == self.stations.len();
+        let complete = known.len() == self.streams.len();
         if let (Some(place), Some(level), true) = (fastest, level, complete) {
             let target = self.target_of(known[place].0);
             let was_measured = self.overhead.is_measured();
@@ -452,7 +443,7 @@ impl RateAllocator {
     fn watch_phy_rates(&mut self, now: Instant) {
         let known = self.known(now);
         let changed = |(place, phy): &(usize, f64)| {
-            self.stations[*place].planned.is_some_and(|planned| (phy / planned - 1.0).abs() > CHANGED)
+            self.streams[*place].planned.is_some_and(|planned| (phy / planned - 1.0).abs() > CHANGED)
         };
         if self.starting.is_none() && known.iter().any(changed) {
             self.plan(now, &known);
@@ -466,12 +457,12 @@ impl RateAllocator {
         let Some(rates) = self.overhead.rates(&self.config, &links) else { return };
         self.factor = None;
         for ((place, phy), rate) in known.iter().zip(rates) {
-            self.stations[*place].planned = Some(*phy);
+            self.streams[*place].planned = Some(*phy);
             self.set(now, *place, rate);
         }
     }
 
     fn links(&self, known: &[(usize, f64)]) -> Vec<Link> {
-        known.iter().map(|(place, phy)| Link { rate: self.stations[*place].rate, phy: *phy }).collect()
+        known.iter().map(|(place, phy)| Link { rate: self.streams[*place].rate, phy: *phy }).collect()
     }
 }

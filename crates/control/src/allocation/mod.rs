@@ -15,6 +15,8 @@
 //! | `grouping` | which packets came in one frame, from exact or from jittered timestamps |
 //! | `sensing` | frames, losses and retransmissions; averages over a slot |
 //! | `report` | what travels to the proxy |
+//! | `uplink` | what a client does for its uplink: bunches, and the rest of its report |
+//! | `stream` | one direction of one station, as the allocator sees it |
 //! | `control` | algorithms 1 and 2, the distributed form, stations that come and go |
 //! | `start` | from cold to the target by inverting the model |
 //! | `bottleneck` | whether the WLAN or the wire limits a station |
@@ -35,13 +37,17 @@ mod optimum;
 mod report;
 mod sensing;
 mod start;
+mod stream;
+mod uplink;
 
 pub use bottleneck::{Bottleneck, BottleneckDetector};
 pub use config::{AllocationConfig, Form, SensorConfig, Share, Stamps, Start};
-pub use control::{Allocation, RateAllocator};
+pub use control::RateAllocator;
 pub use dual::DualAscent;
 pub use grouping::Grouping;
 pub use model::{Downlink, Regulated};
 pub use optimum::{Optimum, Utility};
 pub use report::{REPORT_LENGTH, Report, ReportError};
 pub use sensing::{Frame, FrameSensor, Observation};
+pub use stream::{Allocation, Direction};
+pub use uplink::UplinkShaper;

@@ -35,7 +35,8 @@ impl Simulation {
             })
             .sum();
         let reordering: usize = self.agreements.iter().map(|agreement| agreement.reorder.held()).sum();
-        (nodes + reordering) as u64 + self.parts.meters.on_wire_up()
+        let shaped: usize = self.parts.uplinks.iter().map(|uplink| uplink.shaper.held()).sum();
+        (nodes + reordering + shaped) as u64 + self.parts.meters.on_wire_up()
     }
 
     /// Closes the books.

@@ -63,7 +63,8 @@ impl Simulation {
     /// What a packet does where it arrives.
     fn at_destination(&mut self, ends: Ends, packet: &Packet, now: Instant) {
         match ends {
-            Ends::Datagrams | Ends::Allocated(_) => {}
+            Ends::Datagrams | Ends::Allocated(_) | Ends::Shaped(_) => {}
+            Ends::Grants(number) => self.on_grant(number, packet),
             Ends::Carried => self.carried.push(Carried { tag: packet.tag, lost: false }),
             Ends::Reports(number) => self.on_report_packet(number, packet),
             Ends::Media(number) => self.on_media(number, packet, now),
@@ -266,7 +267,7 @@ impl Simulation {
             }
             Ends::Media(number) | Ends::Feedback(number) => self.forget_media(number, packet),
             Ends::Carried => self.carried.push(Carried { tag: packet.tag, lost: true }),
-            Ends::Datagrams | Ends::Data(_) | Ends::Allocated(_) => {}
+            Ends::Datagrams | Ends::Data(_) | Ends::Allocated(_) | Ends::Shaped(_) | Ends::Grants(_) => {}
         }
     }
 }

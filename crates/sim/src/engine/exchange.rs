@@ -6,6 +6,7 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
 use super::contention::edcaf_of;
+use super::uplink::note_frame;
 use super::{AgreementId, Arrival, Event, InHardware, OnAir, Simulation};
 use crate::air::phy::mpdu_ends;
 use crate::flow::Ends;
@@ -61,6 +62,7 @@ impl Simulation {
             way,
             flows: &self.parts.flows,
         });
+        note_frame(&mut self.parts.uplinks, &self.parts.flows, node, &first.grant);
         let success = one.acknowledged.count() > 0;
         let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
         let expired = first.is_expired(self.now) || first.grant.give_up_at.is_some_and(|at| self.now >= at);

@@ -15,6 +15,7 @@ mod intake;
 mod proxy;
 mod rtc;
 mod time_limit;
+mod uplink;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -33,7 +34,7 @@ pub(crate) use hearing::Hearing;
 
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Course, Phy};
-use crate::flow::allocation::{Allocated, Proxy, ProxyEvent};
+use crate::flow::allocation::{Allocated, Proxy, ProxyEvent, ShapedUplink};
 use crate::flow::feed::Feed;
 use crate::flow::rtc::Session;
 use crate::flow::tcp::{Connection, Side};
@@ -240,6 +241,7 @@ pub(crate) struct Parts {
     pub(crate) connections: Vec<Connection>,
     pub(crate) sessions: Vec<Session>,
     pub(crate) allocated: Vec<Allocated>,
+    pub(crate) uplinks: Vec<ShapedUplink>,
     /// `None` if nothing is allocated.
     pub(crate) proxy: Option<Proxy>,
     pub(crate) demands: Vec<DemandChange>,

@@ -18,6 +18,13 @@ impl Simulation {
                 self.schedule(stop, Event::Proxy(ProxyEvent::Leave(number)));
             }
         }
+        for number in 0..self.parts.uplinks.len() {
+            let (start, stop) = (self.parts.uplinks[number].start, self.parts.uplinks[number].stop);
+            self.schedule(start, Event::Proxy(ProxyEvent::JoinUplink(number)));
+            if stop < self.parts.end {
+                self.schedule(stop, Event::Proxy(ProxyEvent::LeaveUplink(number)));
+            }
+        }
     }
 
     pub(super) fn on_proxy_event(&mut self, event: ProxyEvent) {
@@ -31,6 +38,20 @@ impl Simulation {
                         ProxyEvent::Join(_) => proxy.allocator.join(now, station),
                         _ => proxy.allocator.leave(now, station),
                     }
+                }
+                self.apply_rates();
+            }
+            ProxyEvent::JoinUplink(number) | ProxyEvent::LeaveUplink(number) => {
+                let flow = self.parts.uplinks[number].flow;
+                let station = self.parts.flows[flow.0 as usize].station;
+                if let Some(proxy) = &mut self.parts.proxy {
+                    match event {
+                        ProxyEvent::JoinUplink(_) => proxy.allocator.join_uplink(now, station),
+                        _ => proxy.allocator.leave_uplink(now, station),
+                    }
+                }
+                if matches!(event, ProxyEvent::LeaveUplink(_)) {
+                    self.let_out_rest(number);
                 }
                 self.apply_rates();
             }
@@ -87,7 +108,9 @@ impl Simulation {
             return;
         }
         allocated.due = Instant::MAX;
-        if let Some(report) = allocated.sensor.on_deadline(now) {
+        if let Some(mut report) = allocated.sensor.on_deadline(now) {
+            self.complete_report(number, &mut report);
+            let allocated = &mut self.parts.allocated[number];
             let count = allocated.put(&report);
             let flow = allocated.reports;
             let size = REPORT_PAYLOAD + ByteCount::new(self.parts.flows[flow.0 as usize].headers);
@@ -130,5 +153,6 @@ impl Simulation {
             }
         }
         self.sleep(ACCESS_POINT);
+        self.grant();
     }
 }

@@ -2,12 +2,16 @@
 
 use std::collections::VecDeque;
 
-use airbound_control::allocation::{FrameSensor, REPORT_LENGTH, RateAllocator, Report};
+use airbound_control::allocation::{FrameSensor, REPORT_LENGTH, RateAllocator, Report, UplinkShaper};
 use airbound_control::payload::FlowId;
 use airbound_units::{ByteCount, Instant};
 
+use crate::packet::Packet;
+
 /// Payload of a report, as the paper's.
 pub(crate) const REPORT_PAYLOAD: ByteCount = ByteCount::new(REPORT_LENGTH as u64);
+/// Payload of a grant: a number, and the rate.
+pub(crate) const GRANT_PAYLOAD: ByteCount = ByteCount::new(12);
 /// More reports of one station are not under way at once; the oldest are forgotten.
 const MOST_IN_FLIGHT: usize = 4096;
 
@@ -27,6 +31,21 @@ pub(crate) struct Allocated {
     pub(crate) due: Instant,
 }
 
+/// An uplink that its station shapes.
+#[derive(Debug)]
+pub(crate) struct ShapedUplink {
+    pub(crate) flow: FlowId,
+    /// On which the proxy grants its rate.
+    pub(crate) grants: FlowId,
+    pub(crate) start: Instant,
+    pub(crate) stop: Instant,
+    pub(crate) shaper: UplinkShaper<Packet>,
+    /// Grants sent.
+    pub(crate) sent: u64,
+    /// The number of the first grant that would be new.
+    pub(crate) next: u64,
+}
+
 /// The proxy: one allocator over all stations.
 #[derive(Debug)]
 pub(crate) struct Proxy {
@@ -42,6 +61,10 @@ pub(crate) enum ProxyEvent {
     Join(usize),
     /// A flow ends.
     Leave(usize),
+    /// An uplink begins.
+    JoinUplink(usize),
+    /// An uplink ends.
+    LeaveUplink(usize),
     /// A sensor may have to report.
     Report(usize),
     /// The allocator may have to decide.

@@ -51,6 +51,10 @@ pub(crate) enum Ends {
     Allocated(usize),
     /// They are the reports of that sensing.
     Reports(usize),
+    /// The station shapes them at a rate that the proxy decides. By the number of the shaped uplink.
+    Shaped(usize),
+    /// They tell the station that rate.
+    Grants(usize),
     /// Somebody outside of this simulation has use for them.
     Carried,
 }
@@ -100,10 +104,11 @@ impl Flow {
 
     /// Whether it carries what the receiver of another flow answers.
     pub(crate) const fn goes_back(&self) -> bool {
-        matches!(self.ends, Ends::Acknowledgements(_) | Ends::Feedback(_) | Ends::Reports(_))
+        let ends = self.ends;
+        matches!(ends, Ends::Acknowledgements(_) | Ends::Feedback(_) | Ends::Reports(_) | Ends::Grants(_))
     }
 
-    /// Whether the summary lists it. Acknowledgements, feedback and reports are part of the flow that they are about.
+    /// Whether the summary lists it. Acknowledgements, feedback, reports and grants are part of the flow that they are about.
     pub(crate) const fn is_reported(&self) -> bool {
         !self.is_neighbour && !self.goes_back()
     }

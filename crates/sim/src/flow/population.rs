@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use airbound_control::allocation::{AllocationConfig, FrameSensor, Stamps};
+use airbound_control::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
 use airbound_control::payload::StationId;
 use airbound_control::sender::{TcpConfig, TcpReceiver, TcpSender};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use super::allocation::Allocated;
+use super::allocation::{Allocated, ShapedUplink};
 use super::application::{Application, Video};
 use super::in_flight::InFlight;
 use super::rtc::open::{Opening, open};
@@ -41,6 +41,8 @@ pub(crate) struct Population {
     pub(crate) sessions: Vec<Session>,
     /// Flows whose rate a proxy decides.
     pub(crate) allocated: Vec<Allocated>,
+    /// Uplinks that their stations shape at such a rate.
+    pub(crate) uplinks: Vec<ShapedUplink>,
     /// Sources of datagrams, with the node in whose queue their packets arrive.
     pub(crate) sources: Vec<(StationId, Source)>,
     pub(crate) meters: Vec<FlowMeter>,
@@ -60,6 +62,7 @@ impl Population {
             connections: Vec::new(),
             sessions: Vec::new(),
             allocated: Vec::new(),
+            uplinks: Vec::new(),
             sources: Vec::new(),
             meters: Vec::new(),
         };
@@ -123,6 +126,9 @@ impl Population {
                 self.constant(index, datagrams.rate, datagrams.size, when, arrivals);
             }
             Traffic::Paced(datagrams) => match plan.scheme.sender.allocation()? {
+                Some(config) if self.flows[index].direction == Direction::Up => {
+                    self.shape(index, datagrams.size, config, when);
+                }
                 Some(config) => self.allocate(index, datagrams.size, config, when)?,
                 None => self.constant(index, datagrams.rate, datagrams.size, when, arrivals),
             },
@@ -234,6 +240,33 @@ impl Population {
         let rhythm = Source::constant(when.start, config.start_rate, payload);
         self.source(index, payload, when.start, when.stop, rhythm);
         Ok(())
+    }
+
+    /// An uplink that its station shapes, with the grants by which the proxy tells the rate.
+    fn shape(&mut self, index: usize, payload: ByteCount, config: AllocationConfig, when: &Beginning) {
+        let number = self.uplinks.len();
+        let grants = flow_id(self.flows.len());
+        let data = &mut self.flows[index];
+        data.ends = Ends::Shaped(number);
+        let back = Flow {
+            name: format!("{} (grants)", data.name),
+            id: grants,
+            direction: Direction::Down,
+            ends: Ends::Grants(number),
+            ..data.clone()
+        };
+        self.uplinks.push(ShapedUplink {
+            flow: data.id,
+            grants,
+            start: when.start,
+            stop: when.stop,
+            shaper: UplinkShaper::new(&AllocationConfig { packet: payload, ..config }),
+            sent: 0,
+            next: 0,
+        });
+        self.flows.push(back);
+        let rhythm = Source::constant(when.start, config.start_rate, payload);
+        self.source(index, payload, when.start, when.stop, rhythm);
     }
 
     fn source(&mut self, index: usize, payload: ByteCount, first: Instant, stop: Instant, rhythm: Rhythm) {

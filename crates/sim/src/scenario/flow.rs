@@ -318,10 +318,6 @@ pub(super) fn read(
     let group = section.text("group")?.unwrap_or(&name).to_owned();
     let direction =
         section.choice("direction", Direction::Down, &[("down", Direction::Down), ("up", Direction::Up)])?;
-    if kind == "paced" && direction == Direction::Up {
-        return Err(section
-            .wrong("direction", "is up; a flow of kind paced goes down, where the access point aggregates"));
-    }
     let flow = Flow {
         name: name.clone(),
         group,

@@ -14,6 +14,7 @@ mod square;
 mod start;
 mod stations;
 mod steps;
+mod uplink;
 
 use super::Study;
 
@@ -32,6 +33,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
         Box::new(sensing::Sensing),
         Box::new(start::Starts),
         Box::new(bottleneck::Bottlenecks),
+        Box::new(uplink::Uplinks),
     ]
 }
 
