@@ -52,8 +52,8 @@ impl Study for Bursts {
         };
         let chapter = Chapter {
             title: "Frames without neighbours' bursts".to_owned(),
-            text: "Where packets fail because of the channel, Law does for video what the paper says; where others take the air for 100 \
-                   ms and more, it does not. The presets stay as they are; here only their downloads are left out."
+            text: "Where packets fail because of the channel, things go the paper's way; where others take the air for 100 ms and more, \
+                   they do not. The presets stay as they are; here only their downloads are left out."
                 .to_owned(),
             tables: vec![grid],
             charts: vec![chart],
