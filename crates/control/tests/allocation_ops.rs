@@ -118,7 +118,7 @@ fn no_order_of_calls_upsets_the_shaper_and_no_packet_is_lost_or_overtaken() {
                 }
                 1 => shaper.flush(),
                 2 => {
-                    shaper.on_frame(*packets);
+                    shaper.on_frame(*packets, ByteCount::new(rate / 2));
                     let mut report = Report { slot: Span::from_millis(500), ..Report::default() };
                     shaper.complete(&mut report, ByteCount::new(*rate));
                     let read = Report::decode(&report.encode()).expect("passes the parser");

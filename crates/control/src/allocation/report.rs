@@ -43,7 +43,7 @@ pub struct Report {
     pub retransmitted: u32,
     /// Packets that never came: lost in a queue or on the wire.
     pub missing: u32,
-    /// What waits in the station for the uplink.
+    /// The least that waited in the station for the uplink during the slot.
     pub uplink_queue: ByteCount,
     /// The mean level of the station's own frames; 0 if it sent none. In 1/256 on the wire.
     pub uplink_level: f64,

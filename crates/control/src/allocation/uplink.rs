@@ -28,6 +28,8 @@ pub struct UplinkShaper<P> {
     /// Since the last report: frames with packets of this uplink, and these packets.
     frames: u32,
     packets: u32,
+    /// The least that waited in the client's queue.
+    least: Option<ByteCount>,
 }
 
 impl<P> UplinkShaper<P> {
@@ -36,8 +38,15 @@ impl<P> UplinkShaper<P> {
     pub fn new(config: &AllocationConfig) -> Self {
         // A cast from a float saturates.
         let most = libm::floor(BUNCH * config.target).max(1.0) as usize;
-        let mut shaper =
-            Self { packet: config.packet, most, bunch: 1, held: VecDeque::new(), frames: 0, packets: 0 };
+        let mut shaper = Self {
+            packet: config.packet,
+            most,
+            bunch: 1,
+            held: VecDeque::new(),
+            frames: 0,
+            packets: 0,
+            least: None,
+        };
         shaper.set_rate(config.start_rate);
         shaper
     }
@@ -75,25 +84,27 @@ impl<P> UplinkShaper<P> {
         std::mem::take(&mut self.held)
     }
 
-    /// The client has transmitted a frame with so many packets of this uplink.
-    pub const fn on_frame(&mut self, packets: u32) {
+    /// The client has transmitted a frame with so many packets of this uplink, and `queue` waits behind it.
+    pub fn on_frame(&mut self, packets: u32, queue: ByteCount) {
+        self.least = Some(self.least.map_or(queue, |least| least.min(queue)));
         if packets > 0 {
             self.frames = self.frames.saturating_add(1);
             self.packets = self.packets.saturating_add(packets);
         }
     }
 
-    /// Completes the report of a slot that ends now, while `queue` waits in the client's queue; bunches that are not full wait by
-    /// intent and are not part of it.
+    /// Completes the report of a slot that ends now, while `queue` waits in the client's queue. What is reported is the least that
+    /// waited in the slot: the standing queue, as CoDel has it (RFC 8289), for a moment's queue is a matter of where the last bunch
+    /// is. Bunches that are not full wait by intent and are not part of it.
     pub fn complete(&mut self, report: &mut Report, queue: ByteCount) {
         let (frames, packets) = (std::mem::take(&mut self.frames), std::mem::take(&mut self.packets));
-        report.uplink_queue = queue;
+        report.uplink_queue = self.least.take().map_or(queue, |least| least.min(queue));
         report.uplink_level = if frames > 0 { f64::from(packets) / f64::from(frames) } else { 0.0 };
     }
 }
 
 impl Report {
-    /// What the uplink's next frame would hold at least, were frames of any size: the mean level, or the queue where that is more.
+    /// What the uplink's frames would hold, were they of any size: the mean level, or the standing queue where that is more.
     /// A level cannot say more than the largest frame; a queue can. `None` if nothing was sent and nothing waits.
     #[must_use]
     pub fn uplink(&self, packet: ByteCount) -> Option<f64> {
@@ -125,12 +136,18 @@ mod tests {
     fn a_report_says_the_level_and_the_queue() {
         let mut shaper = UplinkShaper::<()>::new(&AllocationConfig::default());
         let mut report = Report::default();
-        [24, 0, 30].into_iter().for_each(|packets| shaper.on_frame(packets));
+        let packet = ByteCount::new(1470);
+        for (packets, waiting) in [(24, 24), (0, 30), (30, 0)] {
+            shaper.on_frame(packets, packet * waiting);
+        }
+        shaper.complete(&mut report, packet * 48);
+        assert_eq!((report.uplink_level, report.uplink(packet)), (27.0, Some(27.0)));
+        shaper.on_frame(64, packet * 200);
+        shaper.complete(&mut report, packet * 150);
+        assert_eq!((report.uplink_level, report.uplink(packet)), (64.0, Some(150.0)), "a queue that stands");
         shaper.complete(&mut report, ByteCount::new(2940));
-        assert_eq!((report.uplink_level, report.uplink(ByteCount::new(1470))), (27.0, Some(27.0)));
-        shaper.complete(&mut report, ByteCount::new(2940));
-        assert_eq!((report.uplink_level, report.uplink(ByteCount::new(1470))), (0.0, Some(2.0)));
+        assert_eq!((report.uplink_level, report.uplink(packet)), (0.0, Some(2.0)));
         shaper.complete(&mut report, ByteCount::ZERO);
-        assert_eq!(report.uplink(ByteCount::new(1470)), None);
+        assert_eq!(report.uplink(packet), None);
     }
 }

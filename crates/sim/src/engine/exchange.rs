@@ -50,6 +50,7 @@ impl Simulation {
         let airtime = one.course.end - one.start;
         self.parts.nodes[node.index()].own += airtime;
         let hardware_tries = self.parts.nodes[node.index()].hardware_tries;
+        let left = self.uplink_queue(node);
         let queue = &mut self.parts.nodes[node.index()].hardware[category.index()];
         let Some(first) = queue.front() else { return false };
         let receiver = first.grant.station;
@@ -62,7 +63,7 @@ impl Simulation {
             way,
             flows: &self.parts.flows,
         });
-        note_frame(&mut self.parts.uplinks, &self.parts.flows, node, &first.grant);
+        note_frame(&mut self.parts.uplinks, &self.parts.flows, (node, left), &first.grant);
         let success = one.acknowledged.count() > 0;
         let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
         let expired = first.is_expired(self.now) || first.grant.give_up_at.is_some_and(|at| self.now >= at);

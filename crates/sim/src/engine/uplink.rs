@@ -41,14 +41,20 @@ impl Simulation {
     pub(super) fn complete_report(&mut self, number: usize, report: &mut Report) {
         let station = self.parts.flows[self.parts.allocated[number].flow.0 as usize].station;
         self.take_in(station);
+        let queue = self.uplink_queue(station);
         let parts = &mut self.parts;
         let own = parts.uplinks.iter_mut().find(|one| parts.flows[one.flow.0 as usize].station == station);
         if let Some(uplink) = own {
-            let backlog = parts.nodes[station.index()].link.backlog();
-            let headers = parts.flows[uplink.flow.0 as usize].headers * backlog.packets as u64;
-            let queue = ByteCount::new(backlog.bytes.as_u64().saturating_sub(headers));
             uplink.shaper.complete(report, queue);
         }
+    }
+
+    /// The payload that waits in the link of a node, if uplinks are shaped at all.
+    pub(super) fn uplink_queue(&self, node: StationId) -> ByteCount {
+        let Some(any) = self.parts.uplinks.first() else { return ByteCount::ZERO };
+        let backlog = self.parts.nodes[node.index()].link.backlog();
+        let headers = self.parts.flows[any.flow.0 as usize].headers * backlog.packets as u64;
+        ByteCount::new(backlog.bytes.as_u64().saturating_sub(headers))
     }
 
     /// Tells each station that shapes its uplink the rate that was decided for it.
@@ -88,15 +94,16 @@ impl Simulation {
     }
 }
 
-/// A node has transmitted a grant of its link: the shapers at the node learn how many packets of theirs it held.
+/// A node has transmitted a grant of its link: the shapers at the node learn how many packets of theirs it held, and what is
+/// left in its queue.
 pub(super) fn note_frame(
     uplinks: &mut [ShapedUplink],
     flows: &[Flow],
-    node: StationId,
+    (node, left): (StationId, ByteCount),
     grant: &Grant<Packet>,
 ) {
     for uplink in uplinks.iter_mut().filter(|uplink| flows[uplink.flow.0 as usize].begins_at() == node) {
         let own = grant.mpdus.iter().filter(|mpdu| mpdu.packet.flow == uplink.flow);
-        uplink.shaper.on_frame(own.count() as u32);
+        uplink.shaper.on_frame(own.count() as u32, left);
     }
 }
