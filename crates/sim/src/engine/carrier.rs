@@ -3,7 +3,7 @@
 //! A session runs its streams itself and uses the air of a BSS only to carry their packets. It looks at [`Simulation::next_event`], so
 //! that several simulations advance in one order of time.
 
-use airbound_control::payload::FlowId;
+use airbound_control::payload::{DropReason, FlowId};
 use airbound_units::{ByteCount, Instant};
 
 use super::Simulation;
@@ -14,7 +14,8 @@ use crate::packet::Kind;
 pub(crate) struct Carried {
     /// What it was handed over with.
     pub(crate) tag: u64,
-    pub(crate) lost: bool,
+    /// Why it was dropped; `None` if it arrived.
+    pub(crate) lost: Option<DropReason>,
 }
 
 impl Simulation {
