@@ -83,7 +83,9 @@ impl Opened {
             return Ok(());
         }
         let name = &self.name;
-        let problem = format!("{name} is a session, which airbound run and airbound compare can simulate and nothing else");
+        let problem = format!(
+            "{name} is a session, which airbound run and airbound compare can simulate and nothing else"
+        );
         Err(CliError::Input(problem))
     }
 
@@ -146,7 +148,9 @@ pub(crate) fn check(opened: &Opened, scheme: &Scheme, captured: bool) -> Result<
         (None, _) => Run::new(name, scenario, scheme, scenario.seed).map(|_| ())?,
         (Some(_), false) => SessionRun::new(name, scenario, scheme, scenario.seed).map(|_| ())?,
         (Some(_), true) => {
-            return Err(CliError::Input("--pcap records networks, and this scenario is a session".to_owned()));
+            return Err(CliError::Input(
+                "--pcap records networks, and this scenario is a session".to_owned(),
+            ));
         }
     }
     Ok(())

@@ -70,15 +70,20 @@ fn clients_have_one_access_link_each() {
     refused("weight = 2", "wight = 2", &["wight", "did you mean weight"]);
     refused("weight = 2", "weight = 0", &["pipe.weight", "0.001 to 1000"]);
     refused("name = \"pipe\"", "name = \"mobile\"", &["given twice", "mobile"]);
-    refused("name = \"pipe\"\nrate = \"9 Mbit/s\"", "name = \"pipe\"\nstation = \"headset-1\"", &[
-        "headset-1",
-        "client already",
-    ]);
+    refused(
+        "name = \"pipe\"\nrate = \"9 Mbit/s\"",
+        "name = \"pipe\"\nstation = \"headset-1\"",
+        &["headset-1", "client already"],
+    );
 }
 
 #[test]
 fn sessions_fit_the_rest_of_their_scenario() {
-    refused("station = \"laptop\"", "station = \"headset-2\"", &["download", "headset-2", "client of the session"]);
+    refused(
+        "station = \"laptop\"",
+        "station = \"headset-2\"",
+        &["download", "headset-2", "client of the session"],
+    );
     refused("duration = \"4 s\"", "duration = \"2 h\"", &["test.toml:1", "duration", "at most"]);
     refused("max-rate = \"8 Mbit/s\"", "max-rate = \"100 kbit/s\"", &["max-rate", "below min-rate"]);
     refused("duration = \"4 s\"", "duration = \"4 s\"\nfocus = \"rom\"", &["focus", "room", "download"]);
@@ -92,7 +97,8 @@ fn policies_need_a_session_and_right_parameters() {
     refused("rho = 0.25", "roh = 0.25", &["scheme.session", "roh"]);
     refused("kind = \"plum\", rho = 0.25", "kind = \"plumb\"", &["plumb", "last-n"]);
     let without = "duration = \"1 s\"\n[scheme]\nsession = \"plum\"\n[[station]]\nname = \"a\"\n";
-    let error = Scenario::parse(without, "test.toml", &Overrides::none()).expect_err("no session").to_string();
+    let error =
+        Scenario::parse(without, "test.toml", &Overrides::none()).expect_err("no session").to_string();
     assert!(error.contains("test.toml:3") && error.contains("no [session]"), "{error}");
     let hello = Scenario::open("hello", &Overrides::none()).expect("shipped");
     let error = hello.scheme.with_name("linux+plum").expect_err("no session").to_string();

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::args::{Report, Voice};
 use crate::error::CliError;
-use crate::results::{Index, REPORT, write_report};
 use crate::output;
+use crate::results::{Index, REPORT, write_report};
 
 /// A run with where it was found, and its scheme's name if that was noted.
 struct Found {

@@ -33,7 +33,10 @@ fn the_resolved_scenario_runs_to_the_same_bytes() {
     place.succeed(&run);
     place.succeed(&["run", "one/scenario.toml", "--out", "two", "--quiet"]);
     assert_eq!(place.bytes("one/scenario.toml"), place.bytes("two/scenario.toml"));
-    assert_eq!(place.bytes("one/distributions.parquet").len(), place.bytes("two/distributions.parquet").len());
+    assert_eq!(
+        place.bytes("one/distributions.parquet").len(),
+        place.bytes("two/distributions.parquet").len()
+    );
     let summary = |name: &str| {
         let mut summary: serde_json::Value = serde_json::from_slice(&place.bytes(name)).expect("JSON");
         // It is called after its file.

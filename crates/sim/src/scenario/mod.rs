@@ -214,8 +214,7 @@ impl Scenario {
         let deciders =
             flow::Deciders { down: &scheme.queue, up: uplink.queue.as_ref().unwrap_or(&scheme.queue) };
         let session = VideoSession::read(top, &stations, &scheme.queue)?;
-        let (flows, focus) =
-            read_flows(top, &stations, &empty_groups, &wire, &deciders, session.as_ref())?;
+        let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire, &deciders, session.as_ref())?;
         if let Some(session) = &session {
             session.check(top, &flows, duration + warm_up)?;
         }

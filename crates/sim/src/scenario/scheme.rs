@@ -353,7 +353,9 @@ impl Scheme {
     pub(super) fn read(section: &Section<'_>, has_session: bool) -> Result<Self, ScenarioError> {
         section.allow("[scheme]", &[&["queue", "rate", "sender", "session"]])?;
         if section.has("session") && !has_session {
-            return Err(section.wrong("session", "has nothing to decide, since the scenario has no [session]"));
+            return Err(
+                section.wrong("session", "has nothing to decide, since the scenario has no [session]")
+            );
         }
         let default = Self::default();
         let queue = Slot::read(section, "queue", QUEUES)?;

@@ -93,8 +93,7 @@ impl VideoSession {
             Some(Value::Text(word)) if word == "ample" => None,
             Some(_) => Some(speed(&section, "server")?),
         };
-        let controls =
-            [("bbr", Congestion::Bbr), ("cubic", Congestion::Cubic), ("reno", Congestion::Reno)];
+        let controls = [("bbr", Congestion::Bbr), ("cubic", Congestion::Cubic), ("reno", Congestion::Reno)];
         let mut clients: Vec<Client> = Vec::new();
         for entry in section.tables("client")? {
             for client in read_clients(&entry, stations, queue)? {
@@ -126,7 +125,9 @@ impl VideoSession {
     /// Refuses what else is in the scenario and does not fit.
     pub(super) fn check(&self, top: &Section<'_>, flows: &[Flow], end: Span) -> Result<(), ScenarioError> {
         if end > LONGEST {
-            return Err(top.wrong("duration", format!("and warm-up make {end}; a session lasts {LONGEST} at most")));
+            return Err(
+                top.wrong("duration", format!("and warm-up make {end}; a session lasts {LONGEST} at most"))
+            );
         }
         let has_client = |flow: &&Flow| self.clients.iter().any(|client| client.is_on(&flow.station));
         match flows.iter().find(has_client) {
@@ -184,7 +185,11 @@ fn read_encoder(section: &Section<'_>) -> Result<Encoder, ScenarioError> {
         fps: section.number("fps", default.fps, 1.0..=240.0)?,
         least: section.ranged("min-rate", default.least, rates.clone())?,
         most: section.ranged("max-rate", default.most, rates)?,
-        backlog: section.ranged("backlog", default.backlog, ByteCount::new(1500)..=ByteCount::new(10_000_000))?,
+        backlog: section.ranged(
+            "backlog",
+            default.backlog,
+            ByteCount::new(1500)..=ByteCount::new(10_000_000),
+        )?,
     };
     if encoder.least > encoder.most {
         let problem = format!("is {}, below min-rate, which is {}", encoder.most, encoder.least);
@@ -208,7 +213,10 @@ fn read_clients(
         ["trace"] => vec![Access::Trace(TraceLink::read_pipe(&section.table("trace")?)?)],
         [] => return Err(section.missing("station", "a client needs one of station, rate, wire, trace")),
         [.., other] => {
-            let problem = format!("is one access link too many beside {}; allowed is one of station, rate, wire, trace", given[0]);
+            let problem = format!(
+                "is one access link too many beside {}; allowed is one of station, rate, wire, trace",
+                given[0]
+            );
             return Err(section.wrong(other, problem));
         }
     };
@@ -221,8 +229,7 @@ fn read_clients(
     if demand.is_some() && !on_air {
         return Err(section.wrong("demand", "is for clients on the air, where a queue can keep it"));
     }
-    let links: Vec<Access> =
-        if on_air { links } else { links.into_iter().cycle().take(count).collect() };
+    let links: Vec<Access> = if on_air { links } else { links.into_iter().cycle().take(count).collect() };
     let total = links.len();
     let client = Client {
         group: section.text("group")?.unwrap_or(&name).to_owned(),
@@ -243,7 +250,9 @@ fn own_stations(section: &Section<'_>, stations: &[Station]) -> Result<Vec<Acces
     let own: Vec<&Station> =
         stations.iter().filter(|station| station.name == wanted || station.group == wanted).collect();
     if own.is_empty() {
-        return Err(section.wrong("station", format!("is \"{}\", which no station is named", shortened(wanted))));
+        return Err(
+            section.wrong("station", format!("is \"{}\", which no station is named", shortened(wanted)))
+        );
     }
     if let Some(station) = own.iter().find(|station| station.via.is_some()) {
         let problem =

@@ -99,7 +99,9 @@ impl TraceLink {
         section.allow("a trace", &[KEYS])?;
         let link = Self::read(section)?;
         if link.used_as == TraceUse::Snr {
-            return Err(section.wrong("file", "holds signal-to-noise ratios; allowed is a trace of bandwidth"));
+            return Err(
+                section.wrong("file", "holds signal-to-noise ratios; allowed is a trace of bandwidth")
+            );
         }
         if link.used_as == TraceUse::Phy && section.has("as") {
             return Err(section.wrong("as", "is \"phy\"; there is no air here, allowed is \"pipe\""));

@@ -115,14 +115,17 @@ impl SessionRun {
         let mut distributions = Vec::new();
         let described = self.scenario.session.iter().flat_map(|session| &session.clients);
         for client in described {
-            let Some(number) = self.clients.iter().position(|known| known.name == client.name) else { continue };
+            let Some(number) = self.clients.iter().position(|known| known.name == client.name) else {
+                continue;
+            };
             for way in [Way::Down, Way::Up] {
                 let meter = self.session.meters[number].way(way);
                 let on_air = match client.access {
                     Access::Station(_) => air.as_ref(),
                     _ => None,
                 };
-                let carried = on_air.and_then(|air| air.flows.get(2 * number + usize::from(way == Way::Down)));
+                let carried =
+                    on_air.and_then(|air| air.flows.get(2 * number + usize::from(way == Way::Down)));
                 distributions.extend(frame_rows(flows.len() as u32, &meter.frames));
                 flows.push(flow_summary(client, way, meter, carried, self.scenario.duration));
             }
@@ -131,7 +134,15 @@ impl SessionRun {
         let mut stations = Vec::new();
         let mut summary = AirSummary { busy_share: 0.0, collision_rate: None };
         let mut airtime = None;
-        if let Some(Figures { flows: all, stations: own, air, jain, wifi_latency: wifi, distributions: rows }) = air {
+        if let Some(Figures {
+            flows: all,
+            stations: own,
+            air,
+            jain,
+            wifi_latency: wifi,
+            distributions: rows,
+        }) = air
+        {
             let carried = 2 * self.session.spec.access.first().map_or(0, AccessSpec::clients);
             let ours = flows.len() as u32;
             flows.extend(all.into_iter().skip(carried));
@@ -189,7 +200,10 @@ fn air_of(scenario: &Scenario, scheme: &Scheme, clients: &[Client]) -> Scenario 
                 demand: client.demand.clone().filter(|_| downwards),
                 // The session has a delay of its own.
                 wire: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
-                traffic: Traffic::Cbr(scenario::Datagrams { rate: BitRate::ZERO, size: ByteCount::new(1000) }),
+                traffic: Traffic::Cbr(scenario::Datagrams {
+                    rate: BitRate::ZERO,
+                    size: ByteCount::new(1000),
+                }),
             }
         })
     });
@@ -219,7 +233,8 @@ fn pipe_of(access: &Access) -> Result<Option<PipeSpec>, BuildError> {
 
 fn frame_rows(flow: u32, frames: &LatencyHistogram) -> Vec<DistributionRow> {
     let mean = frames.mean().unwrap_or(Span::ZERO);
-    let row = |(low, high, count)| DistributionRow { flow, component: Component::Frame, low, high, count, mean };
+    let row =
+        |(low, high, count)| DistributionRow { flow, component: Component::Frame, low, high, count, mean };
     frames.buckets().map(row).collect()
 }
 
