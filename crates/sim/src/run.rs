@@ -154,7 +154,13 @@ impl Run {
 }
 
 /// What the record of a run says of it.
-pub(crate) fn info(name: &str, scenario: &Scenario, scheme: &Scheme, seed: u64, flows: Vec<String>) -> RunInfo {
+pub(crate) fn info(
+    name: &str,
+    scenario: &Scenario,
+    scheme: &Scheme,
+    seed: u64,
+    flows: Vec<String>,
+) -> RunInfo {
     let stations: Vec<String> = scenario.stations.iter().map(|station| station.name.clone()).collect();
     let neighbours = scenario.neighbours.iter().flat_map(|network| {
         (1..=network.transmitters).map(move |number| format!("{}-{number}", network.name))

@@ -21,8 +21,7 @@ pub(crate) struct Carried {
 impl Simulation {
     /// When something happens next, at or after now; [`Instant::MAX`] for never.
     pub(crate) fn next_event(&self) -> Instant {
-        let event = self.events.peek().map_or(Instant::MAX, |next| next.0.at);
-        event.min(self.next_access().unwrap_or(Instant::MAX))
+        self.events.next().min(self.next_access().unwrap_or(Instant::MAX))
     }
 
     /// Takes a packet of a flow at this moment; `number` rises by one from packet to packet of the flow.

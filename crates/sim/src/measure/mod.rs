@@ -16,12 +16,12 @@ use airbound_control::payload::{DropReason, FlowId, Payload, StationId};
 use airbound_record::{FrameFate, FrameRow, HopRow, PacketRow, SeriesRow, TxopKind, TxopRow};
 use airbound_units::{ByteCount, Instant, Span};
 
-pub(crate) use summary::Figures;
 pub(crate) use air::AirMeter;
 pub(crate) use demand::DemandMeter;
 pub use exchange::{ExchangeView, MpduView};
 pub(crate) use flow::FlowMeter;
 use journey::Journeys;
+pub(crate) use summary::Figures;
 
 use crate::engine::Arrival;
 use crate::flow::feed::FeedObserver;

@@ -5,8 +5,8 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::parcel::{ParcelId, Way};
 use crate::build::{BuildError, Plan, flow_id};
-use crate::engine::{Imbalance, Simulation};
 use crate::engine::carrier::Carried;
+use crate::engine::{Imbalance, Simulation};
 use crate::flow::Ends;
 use crate::measure::{Figures, Nobody};
 use crate::scenario::{self, Scenario, Traffic};
@@ -99,7 +99,12 @@ impl Air {
     }
 
     /// Advances to `now` and says which packets arrived, and which were lost.
-    pub(super) fn advance(&mut self, now: Instant, arrived: &mut Vec<ParcelId>, lost: &mut Vec<(ParcelId, DropReason)>) {
+    pub(super) fn advance(
+        &mut self,
+        now: Instant,
+        arrived: &mut Vec<ParcelId>,
+        lost: &mut Vec<(ParcelId, DropReason)>,
+    ) {
         self.simulation.advance(now);
         self.simulation.take_carried(&mut self.carried);
         for Carried { tag, lost: reason } in self.carried.drain(..) {

@@ -7,9 +7,6 @@
 //! ```
 //! All that is not a pipe's own turn is an event here. Packets that leave or arrive together are one event.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use airbound_control::payload::DropReason;
 use airbound_control::sender::{DelayedAck, TcpConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -22,6 +19,7 @@ use super::parcel::{Cargo, Parcel, ParcelId, Store, Way};
 use super::pipe::Pipe;
 use super::policy::Policy;
 use super::stream::{Side, Stream};
+use crate::agenda::Agenda;
 use crate::build::BuildError;
 use crate::random::{Purpose, Stream as Draws, seed_for};
 
@@ -52,30 +50,6 @@ pub(super) enum Event {
     Policy,
     /// TACK looks at the path.
     Tack,
-}
-
-#[derive(Debug)]
-struct Scheduled {
-    at: Instant,
-    turn: u64,
-    event: Event,
-}
-
-impl PartialEq for Scheduled {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.turn) == (other.at, other.turn)
-    }
-}
-impl Eq for Scheduled {}
-impl PartialOrd for Scheduled {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Scheduled {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.turn).cmp(&(other.at, other.turn))
-    }
 }
 
 /// An access link.
@@ -124,8 +98,7 @@ pub struct Session {
     pub(super) store: Store,
     /// When the server's outbound link is free again.
     outbound_free: Instant,
-    events: BinaryHeap<Reverse<Scheduled>>,
-    turn: u64,
+    events: Agenda<Event>,
     processed: u64,
     packets: u64,
     notices: u64,
@@ -192,8 +165,7 @@ impl Session {
             sources: Sources::new(count, interval),
             store: Store::default(),
             outbound_free: Instant::ZERO,
-            events: BinaryHeap::new(),
-            turn: 0,
+            events: Agenda::new(),
             processed: 0,
             packets: 0,
             notices: 0,
@@ -219,8 +191,7 @@ impl Session {
 
     pub(super) fn schedule(&mut self, at: Instant, event: Event) {
         if at <= self.measured.to {
-            self.turn += 1;
-            self.events.push(Reverse(Scheduled { at: at.max(self.now), turn: self.turn, event }));
+            self.events.push(at.max(self.now), event);
         }
     }
 
@@ -233,12 +204,12 @@ impl Session {
 
     /// Does what happens until then.
     pub(super) fn advance(&mut self, until: Instant) {
-        while self.events.peek().is_some_and(|Reverse(next)| next.at <= until)
-            && let Some(Reverse(next)) = self.events.pop()
+        while self.events.next() <= until
+            && let Some((at, event)) = self.events.pop()
         {
-            self.now = next.at;
+            self.now = at;
             self.processed += 1;
-            self.handle(next.event);
+            self.handle(event);
         }
     }
 
