@@ -6,7 +6,8 @@ use std::time::Instant;
 use airbound_record::{Encoding, Existing, Recorder, RunFolder, Summary, Tables};
 use airbound_sim::pcap::Capture;
 use airbound_sim::scenario::{Overrides, Scenario, Scheme};
-use airbound_sim::{Recording, Run};
+use airbound_sim::session::SessionRun;
+use airbound_sim::{Outcome, Recording, Run};
 use airbound_units::Span;
 
 use crate::args::{Changes, Source};
@@ -64,13 +65,28 @@ fn overrides(changes: &Changes) -> Result<Overrides, CliError> {
 }
 
 impl Opened {
-    /// The scheme that was asked for, or the scenario's own under the name of its queue.
+    /// The scheme that was asked for, or the scenario's own under the name of its queue, or of its session's policy.
     pub(crate) fn scheme(&self, asked: Option<&str>) -> Result<Named, CliError> {
         let own = &self.scenario.scheme;
         Ok(match asked {
             Some(name) => Named { label: name.to_owned(), scheme: own.with_name(name)? },
-            None => Named { label: own.queue.name().to_owned(), scheme: own.clone() },
+            None => {
+                let decides = own.session.as_ref().unwrap_or(&own.queue);
+                Named { label: decides.name().to_owned(), scheme: own.clone() }
+            }
         })
+    }
+
+    /// Refuses a scenario with a session, for a command that knows networks only.
+    pub(crate) fn refuse_session(&self) -> Result<(), CliError> {
+        if self.scenario.session.is_none() {
+            return Ok(());
+        }
+        let name = &self.name;
+        let problem = format!(
+            "{name} is a session, which airbound run and airbound compare can simulate and nothing else"
+        );
+        Err(CliError::Input(problem))
     }
 
     /// How long a run simulates, warm-up included.
@@ -80,13 +96,64 @@ impl Opened {
 
     /// The flow that the headline is about; of a group its first.
     pub(crate) fn focus(&self) -> Option<String> {
-        focus(&self.scenario)
+        self.scenario.focus_name()
     }
 }
 
-/// The flow that the headline of a scenario is about; of a group its first.
-pub(crate) fn focus(scenario: &Scenario) -> Option<String> {
-    scenario.focus_flows().next().map(|(_, flow)| flow.name.clone())
+/// A simulation that can be advanced piece by piece.
+trait Stepped {
+    fn now(&self) -> airbound_units::Instant;
+    fn advance(&mut self, span: Span) -> bool;
+}
+
+impl Stepped for Run {
+    fn now(&self) -> airbound_units::Instant {
+        self.now()
+    }
+    fn advance(&mut self, span: Span) -> bool {
+        self.advance(span)
+    }
+}
+
+impl Stepped for SessionRun {
+    fn now(&self) -> airbound_units::Instant {
+        self.now()
+    }
+    fn advance(&mut self, span: Span) -> bool {
+        self.advance(span)
+    }
+}
+
+/// Advances to the end, unless somebody interrupts.
+fn to_the_end(run: &mut impl Stepped, length: Span, progress: &Progress) -> Result<(), CliError> {
+    let piece = Span::from_nanos((length.as_nanos() / PIECES).max(1));
+    let mut before = run.now();
+    loop {
+        let more = run.advance(piece);
+        progress.advance(run.now() - before);
+        before = run.now();
+        if !more {
+            return Ok(());
+        }
+        if interrupt::is_asked() {
+            return Err(CliError::Interrupted);
+        }
+    }
+}
+
+/// Says what is wrong with a run before anything is written.
+pub(crate) fn check(opened: &Opened, scheme: &Scheme, captured: bool) -> Result<(), CliError> {
+    let Opened { name, scenario } = opened;
+    match (&scenario.session, captured) {
+        (None, _) => Run::new(name, scenario, scheme, scenario.seed).map(|_| ())?,
+        (Some(_), false) => SessionRun::new(name, scenario, scheme, scenario.seed).map(|_| ())?,
+        (Some(_), true) => {
+            return Err(CliError::Input(
+                "--pcap records networks, and this scenario is a session".to_owned(),
+            ));
+        }
+    }
+    Ok(())
 }
 
 impl Session {
@@ -100,6 +167,41 @@ impl Session {
     ) -> Result<(RunFolder, Summary), CliError> {
         let begun = Instant::now();
         let Opened { name, scenario } = opened;
+        check(opened, &self.named.scheme, capture.is_some())?;
+        let (recorder, outcome, capture) = if scenario.session.is_some() {
+            let mut run = SessionRun::new(name, scenario, &self.named.scheme, self.seed)?;
+            // Its packets cross several networks, which no table of one describes.
+            let tables = Tables { distributions: self.tables.distributions, ..Tables::default() };
+            let folder = RunFolder::create(folder, Existing::Replace)?;
+            let recorder = Recorder::create(folder, run.info(), tables, self.encoding)?;
+            to_the_end(&mut run, opened.length(), progress)?;
+            (recorder, run.finish()?, None)
+        } else {
+            self.network(opened, folder, capture, progress)?
+        };
+        let mut recorder = recorder;
+        for row in &outcome.distributions {
+            recorder.distribution(*row);
+        }
+        let scheme = self.named.scheme.clone();
+        let resolved = Scenario { scheme: scheme.in_full(), seed: self.seed, ..scenario.clone() }.to_toml();
+        let performance = performance(outcome.events, opened.length(), begun.elapsed());
+        let folder = recorder.finish(&resolved, &outcome.summary, &performance)?;
+        if let Some(capture) = capture {
+            capture.finish()?;
+        }
+        Ok((folder, outcome.summary))
+    }
+
+    /// Simulates a network.
+    fn network(
+        &self,
+        opened: &Opened,
+        folder: &Path,
+        capture: Option<&Path>,
+        progress: &Progress,
+    ) -> Result<(Recorder, Outcome, Option<Capture>), CliError> {
+        let Opened { name, scenario } = opened;
         let scheme = &self.named.scheme;
         // The names that the tables carry come from the run, which is told of its tables when it is made.
         let info = Run::new(name, scenario, scheme, self.seed)?.info().clone();
@@ -110,33 +212,12 @@ impl Session {
         let capture = capture.map(|file| Capture::create(file, &info, &scenario.air)).transpose()?;
         let recording = Box::new(Recording::new(recorder, capture));
         let mut run = Run::observed(name, scenario, scheme, self.seed, recording)?;
-        let piece = Span::from_nanos((opened.length().as_nanos() / PIECES).max(1));
-        let mut before = run.now();
-        loop {
-            let more = run.advance(piece);
-            progress.advance(run.now() - before);
-            before = run.now();
-            if !more {
-                break;
-            }
-            if interrupt::is_asked() {
-                return Err(CliError::Interrupted);
-            }
-        }
+        to_the_end(&mut run, opened.length(), progress)?;
         let (outcome, observer) = run.finish()?;
         let Some(recording) = Recording::of(observer) else {
             return Err(CliError::Defect("the run lost its recording".to_owned()));
         };
-        let (mut recorder, capture) = recording.into_parts();
-        for row in &outcome.distributions {
-            recorder.distribution(*row);
-        }
-        let resolved = Scenario { scheme: scheme.in_full(), seed: self.seed, ..scenario.clone() }.to_toml();
-        let performance = performance(outcome.events, opened.length(), begun.elapsed());
-        let folder = recorder.finish(&resolved, &outcome.summary, &performance)?;
-        if let Some(capture) = capture {
-            capture.finish()?;
-        }
-        Ok((folder, outcome.summary))
+        let (recorder, capture) = recording.into_parts();
+        Ok((recorder, outcome, capture))
     }
 }

@@ -8,6 +8,7 @@ pub mod scenario;
 pub mod session;
 pub mod trace;
 
+mod agenda;
 mod air;
 mod build;
 mod engine;

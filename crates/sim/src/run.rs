@@ -55,6 +55,10 @@ impl Run {
         seed: u64,
         observer: Box<dyn Observer>,
     ) -> Result<Self, BuildError> {
+        if scenario.session.is_some() {
+            let reason = "this scenario is a session, which airbound run and airbound compare can simulate";
+            return Err(BuildError::Slot { slot: "session", reason: reason.to_owned() });
+        }
         let plan = Plan { scenario, scheme, seed };
         let parts = plan.parts(observer)?;
         let info =
@@ -149,7 +153,14 @@ impl Run {
     }
 }
 
-fn info(name: &str, scenario: &Scenario, scheme: &Scheme, seed: u64, flows: Vec<String>) -> RunInfo {
+/// What the record of a run says of it.
+pub(crate) fn info(
+    name: &str,
+    scenario: &Scenario,
+    scheme: &Scheme,
+    seed: u64,
+    flows: Vec<String>,
+) -> RunInfo {
     let stations: Vec<String> = scenario.stations.iter().map(|station| station.name.clone()).collect();
     let neighbours = scenario.neighbours.iter().flat_map(|network| {
         (1..=network.transmitters).map(move |number| format!("{}-{number}", network.name))

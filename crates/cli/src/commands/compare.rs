@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use airbound_record::{Encoding, Summary, Tables};
 use airbound_report::Comparison;
-use airbound_sim::Run;
 use serde::Serialize;
 
 use crate::args::{Compare, Voice};
@@ -100,7 +99,7 @@ pub(super) fn matrix(
         .collect();
     // What is wrong with a scheme is said before anything is written.
     for named in &matrix.schemes {
-        Run::new(&opened.name, &opened.scenario, &named.scheme, first)?;
+        session::check(opened, &named.scheme, false)?;
     }
     let staging = Staging::begin(folder)?;
     let progress = Progress::new(voice, opened.length() * entries.len() as u64);

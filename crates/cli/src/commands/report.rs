@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::args::{Report, Voice};
 use crate::error::CliError;
+use crate::output;
 use crate::results::{Index, REPORT, write_report};
-use crate::{output, session};
 
 /// A run with where it was found, and its scheme's name if that was noted.
 struct Found {
@@ -64,7 +64,7 @@ fn load(folder: &Path, label: Option<String>) -> Result<Found, CliError> {
 /// The flow that the scenario of a run is about, if the scenario can still be read.
 fn focus_of(run: &Run) -> Option<String> {
     let scenario = Scenario::parse(&run.scenario, "scenario.toml", &Overrides::none()).ok()?;
-    session::focus(&scenario)
+    scenario.focus_name()
 }
 
 /// Gives each run the name of its scheme: that of its queue where this tells them apart, all slots where it does not, and

@@ -8,5 +8,6 @@ mod place;
 mod plan;
 mod reproduce;
 mod same_bytes;
+mod sessions;
 mod traces;
 mod wrong_input;

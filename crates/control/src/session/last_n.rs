@@ -36,18 +36,29 @@ pub struct LastN {
     next: Instant,
 }
 
+impl LastNConfig {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value that is out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let Self { active, period, resume } = *self;
+        ConfigError::check(active > 0.0 && active <= 1.0, "active", active, "above 0 to 1")?;
+        let periods = Span::from_millis(100)..=Span::from_secs(3600);
+        ConfigError::check(periods.contains(&period), "period", period, "100 ms to 1 h")?;
+        ConfigError::check((0.0..=1.0).contains(&resume), "resume", resume, "0 to 1")
+    }
+}
+
 impl LastN {
     /// A session in which everybody speaks.
     ///
     /// # Errors
     /// The first value of `config` that is out of range.
     pub fn new(config: LastNConfig, participants: usize) -> Result<Self, ConfigError> {
-        let LastNConfig { active, period, resume } = config;
-        ConfigError::check(active > 0.0 && active <= 1.0, "active", active, "above 0 to 1")?;
-        let periods = Span::from_millis(100)..=Span::from_secs(3600);
-        ConfigError::check(periods.contains(&period), "period", period, "100 ms to 1 h")?;
-        ConfigError::check((0.0..=1.0).contains(&resume), "resume", resume, "0 to 1")?;
-        Ok(Self { config, paused: vec![false; participants], turn: 0, next: Instant::ZERO + period })
+        config.check()?;
+        let next = Instant::ZERO + config.period;
+        Ok(Self { config, paused: vec![false; participants], turn: 0, next })
     }
 
     /// When speakers change next.

@@ -21,6 +21,8 @@ pub use qoe::Qoe;
 pub use tack::TackConfig;
 pub use utility::Welfare;
 
+use crate::ConfigError;
+
 /// What fills the slot `session`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -34,4 +36,19 @@ pub enum SessionConfig {
     Tack(TackConfig),
     /// Coordinated bitrates.
     Plum(PlumConfig),
+}
+
+impl SessionConfig {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value that is out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        match self {
+            Self::Plain => Ok(()),
+            Self::LastN(config) => config.check(),
+            Self::Tack(config) => config.check(),
+            Self::Plum(config) => config.check(),
+        }
+    }
 }

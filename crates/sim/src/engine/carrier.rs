@@ -3,7 +3,7 @@
 //! A session runs its streams itself and uses the air of a BSS only to carry their packets. It looks at [`Simulation::next_event`], so
 //! that several simulations advance in one order of time.
 
-use airbound_control::payload::FlowId;
+use airbound_control::payload::{DropReason, FlowId};
 use airbound_units::{ByteCount, Instant};
 
 use super::Simulation;
@@ -14,14 +14,14 @@ use crate::packet::Kind;
 pub(crate) struct Carried {
     /// What it was handed over with.
     pub(crate) tag: u64,
-    pub(crate) lost: bool,
+    /// Why it was dropped; `None` if it arrived.
+    pub(crate) lost: Option<DropReason>,
 }
 
 impl Simulation {
     /// When something happens next, at or after now; [`Instant::MAX`] for never.
     pub(crate) fn next_event(&self) -> Instant {
-        let event = self.events.peek().map_or(Instant::MAX, |next| next.0.at);
-        event.min(self.next_access().unwrap_or(Instant::MAX))
+        self.events.next().min(self.next_access().unwrap_or(Instant::MAX))
     }
 
     /// Takes a packet of a flow at this moment; `number` rises by one from packet to packet of the flow.

@@ -1,6 +1,6 @@
 //! The ends of flows: TCP connections, the applications that write to them, and the wire between access point and server.
 
-use airbound_control::payload::{FlowId, Payload};
+use airbound_control::payload::{DropReason, FlowId, Payload};
 use airbound_control::sender::{Ack, Backlog};
 use airbound_units::{ByteCount, Instant};
 
@@ -31,8 +31,8 @@ impl Simulation {
         }
         match self.parts.wire_up.transit(packet.flow.0 as usize, released, packet.size()) {
             None => {
-                self.forget(&packet);
-                let reason = airbound_control::payload::DropReason::Wire;
+                let reason = DropReason::Wire;
+                self.forget(&packet, reason);
                 self.parts.meters.on_dropped(self.now, &packet, reason);
             }
             Some(arrived) => {
@@ -65,7 +65,7 @@ impl Simulation {
         match ends {
             Ends::Datagrams | Ends::Allocated(_) | Ends::Shaped(_) => {}
             Ends::Grants(number) => self.on_grant(number, packet),
-            Ends::Carried => self.carried.push(Carried { tag: packet.tag, lost: false }),
+            Ends::Carried => self.carried.push(Carried { tag: packet.tag, lost: None }),
             Ends::Reports(number) => self.on_report_packet(number, packet),
             Ends::Media(number) => self.on_media(number, packet, now),
             Ends::Feedback(number) => self.on_feedback(number, packet, now),
@@ -158,7 +158,7 @@ impl Simulation {
                 let feed = &mut self.parts.nodes[ACCESS_POINT.index()].feed;
                 let arrival = feed.push(packet, &mut self.parts.meters);
                 match arrival {
-                    None => self.forget(&packet),
+                    None => self.forget(&packet, DropReason::Wire),
                     Some(at) if !self.parts.edcafs[edcaf_of(ACCESS_POINT, category)].is_ready() => {
                         self.wake_at(ACCESS_POINT, at);
                     }
@@ -257,7 +257,7 @@ impl Simulation {
     }
 
     /// A packet is gone for good: what it refers to is freed.
-    pub(super) fn forget(&mut self, packet: &Packet) {
+    pub(super) fn forget(&mut self, packet: &Packet, reason: DropReason) {
         match self.parts.flows[packet.flow.0 as usize].ends {
             Ends::Acknowledgements(number) => {
                 self.parts.connections[number].in_flight.take(packet.number);
@@ -266,7 +266,7 @@ impl Simulation {
                 self.parts.allocated[number].take(packet.number);
             }
             Ends::Media(number) | Ends::Feedback(number) => self.forget_media(number, packet),
-            Ends::Carried => self.carried.push(Carried { tag: packet.tag, lost: true }),
+            Ends::Carried => self.carried.push(Carried { tag: packet.tag, lost: Some(reason) }),
             Ends::Datagrams | Ends::Data(_) | Ends::Allocated(_) | Ends::Shaped(_) | Ends::Grants(_) => {}
         }
     }

@@ -130,7 +130,7 @@ impl Simulation {
         self.parts.nodes[node.index()].link.on_report(self.now, report, &mut returned);
         let gave_up = !returned.dropped.is_empty();
         for (mpdu, reason) in returned.dropped.drain(..) {
-            self.forget(&mpdu.packet);
+            self.forget(&mpdu.packet, reason);
             self.parts.meters.on_dropped(self.now, &mpdu.packet, reason);
         }
         if let Some(grant) = returned.retry_now.take() {
@@ -190,7 +190,7 @@ impl Simulation {
             let buffer = &mut self.agreements[agreement.index()].reorder;
             let rejected = buffer.receive(mpdu.sequence, arrival, received, |item| arrivals.push(item));
             if let Some(late) = rejected {
-                self.forget(&late.packet);
+                self.forget(&late.packet, DropReason::Late);
                 self.parts.meters.on_dropped(self.now, &late.packet, DropReason::Late);
             }
             self.deliver_all(&mut arrivals, received);

@@ -150,7 +150,7 @@ impl Simulation {
     pub(super) fn note_drops(&mut self, now: Instant) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for lost in dropped.drain(..) {
-            self.forget(&lost.packet);
+            self.forget(&lost.packet, lost.reason);
             self.parts.meters.on_dropped(now, &lost.packet, lost.reason);
         }
         self.dropped = dropped;

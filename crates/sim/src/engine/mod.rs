@@ -17,8 +17,7 @@ mod rtc;
 mod time_limit;
 mod uplink;
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use airbound_control::link::{AckBitmap, Grant, Link, Returned};
 use airbound_control::payload::{Dropped, FlowId, StationId};
@@ -32,6 +31,7 @@ use agreement::{Agreement, AgreementId};
 pub use books::Imbalance;
 pub(crate) use hearing::Hearing;
 
+use crate::agenda::Agenda;
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Course, Phy};
 use crate::flow::allocation::{Allocated, Proxy, ProxyEvent, ShapedUplink};
@@ -168,34 +168,6 @@ pub(crate) enum Event {
     Window,
 }
 
-/// An event with its time and, among equals, its turn.
-#[derive(Debug, Clone, Copy)]
-struct Scheduled {
-    at: Instant,
-    turn: u64,
-    event: Event,
-}
-
-impl PartialEq for Scheduled {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.turn) == (other.at, other.turn)
-    }
-}
-
-impl Eq for Scheduled {}
-
-impl PartialOrd for Scheduled {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Scheduled {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.turn).cmp(&(other.at, other.turn))
-    }
-}
-
 /// An MPDU at its receiver, with what is known of its way.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
@@ -272,8 +244,7 @@ pub(crate) struct Simulation {
     agreements: Vec<Agreement>,
     /// Whether traces dictate PHY rates, of which links have to be told.
     dictates: bool,
-    events: BinaryHeap<Reverse<Scheduled>>,
-    turn: u64,
+    events: Agenda<Event>,
     processed: u64,
     // Lists that are filled and emptied again and again.
     dropped: Vec<Dropped<Packet>>,
@@ -299,8 +270,7 @@ impl Simulation {
             txops: 0,
             agreements: agreement::of_links(parts.nodes.len()),
             dictates: parts.medium.dictates(),
-            events: BinaryHeap::new(),
-            turn: 0,
+            events: Agenda::new(),
             processed: 0,
             dropped: Vec::new(),
             returned: Returned::default(),
@@ -339,8 +309,7 @@ impl Simulation {
 
     fn schedule(&mut self, at: Instant, event: Event) {
         if at <= self.parts.end {
-            self.turn += 1;
-            self.events.push(Reverse(Scheduled { at: at.max(self.now), turn: self.turn, event }));
+            self.events.push(at.max(self.now), event);
         }
     }
 
@@ -353,16 +322,16 @@ impl Simulation {
     pub(crate) fn advance(&mut self, until: Instant) {
         let until = until.min(self.parts.end);
         loop {
-            let event = self.events.peek().map_or(Instant::MAX, |Reverse(next)| next.at);
+            let event = self.events.next();
             let access = self.next_access().unwrap_or(Instant::MAX);
             if event.min(access) > until {
                 break;
             }
             self.processed += 1;
             if event <= access {
-                let Some(Reverse(scheduled)) = self.events.pop() else { break };
-                self.now = scheduled.at;
-                self.handle(scheduled.event);
+                let Some((at, event)) = self.events.pop() else { break };
+                self.now = at;
+                self.handle(event);
             } else {
                 self.now = access;
                 self.transmit();

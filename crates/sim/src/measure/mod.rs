@@ -21,6 +21,7 @@ pub(crate) use demand::DemandMeter;
 pub use exchange::{ExchangeView, MpduView};
 pub(crate) use flow::FlowMeter;
 use journey::Journeys;
+pub(crate) use summary::Figures;
 
 use crate::engine::Arrival;
 use crate::flow::feed::FeedObserver;

@@ -17,6 +17,7 @@ mod relay;
 mod rtc;
 mod scheme;
 mod section;
+mod session;
 mod shipped;
 mod station;
 mod surroundings;
@@ -44,6 +45,7 @@ pub use people::{Activity, Blockage, Coming};
 pub use rtc::{ErrorCorrection, RtcStream};
 pub(crate) use scheme::check_law;
 pub use scheme::{Scheme, Slot};
+pub use session::{Access, Client, VideoSession};
 pub use shipped::{Shipped, find as find_shipped, shipped};
 pub use station::Station;
 pub use trace_link::{TraceLink, TraceUse};
@@ -86,6 +88,9 @@ pub struct Scenario {
     /// The flows; their index is their number.
     #[serde(rename = "flow")]
     pub flows: Vec<Flow>,
+    /// A multi-user video session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<VideoSession>,
     /// Other networks on the channel.
     #[serde(rename = "neighbour")]
     pub neighbours: Vec<Neighbour>,
@@ -111,6 +116,7 @@ const KEYS: &[&str] = &[
     "wire",
     "station",
     "flow",
+    "session",
     "neighbour",
     "interference",
 ];
@@ -200,13 +206,18 @@ impl Scenario {
         }
         let air = Air::read(&top.table("air")?)?;
         let access_point = AccessPoint::read(&top.table("access-point")?, air.standard)?;
-        let scheme = Scheme::read(&top.table("scheme")?)?;
+        let has_session = top.has("session");
+        let scheme = Scheme::read(&top.table("scheme")?, has_session)?;
         let uplink = Uplink::read(&top.table("uplink")?, air.standard)?;
         let wire = Wire::read(&top.table("wire")?)?;
         let (stations, empty_groups) = read_stations(top, &air, &access_point)?;
         let deciders =
             flow::Deciders { down: &scheme.queue, up: uplink.queue.as_ref().unwrap_or(&scheme.queue) };
-        let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire, &deciders)?;
+        let session = VideoSession::read(top, &stations, &scheme.queue)?;
+        let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire, &deciders, session.as_ref())?;
+        if let Some(session) = &session {
+            session.check(top, &flows, duration + warm_up)?;
+        }
         refuse_gcc_for_tcp(top, &scheme, &flows)?;
         let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
         let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();
@@ -221,6 +232,7 @@ impl Scenario {
         }
         let schemes = match top.texts("schemes")? {
             Some(names) => names.into_iter().map(str::to_owned).collect(),
+            None if has_session => session::DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
             None => DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
         };
         for name in &schemes {
@@ -246,6 +258,7 @@ impl Scenario {
             wire,
             stations,
             flows,
+            session,
             neighbours,
             interferences: read_all(top, "interference", Interference::read, |entry| &entry.name)?,
         })
@@ -267,6 +280,13 @@ impl Scenario {
     /// The flows that the headline is about.
     pub fn focus_flows(&self) -> impl Iterator<Item = (usize, &Flow)> {
         self.flows.iter().enumerate().filter(|(_, flow)| flow.name == self.focus || flow.group == self.focus)
+    }
+
+    /// What the headline is about is called in results: the first of the flows, or what the first client of a session receives.
+    #[must_use]
+    pub fn focus_name(&self) -> Option<String> {
+        let client = self.session.as_ref().and_then(|session| session.client(&self.focus));
+        client.map(Client::down).or_else(|| self.focus_flows().next().map(|(_, flow)| flow.name.clone()))
     }
 
     /// The number of the station of that name.
@@ -335,7 +355,7 @@ fn read_stations(
         entries.push(relay::Entry { section, members: first..stations.len() });
     }
     relay::connect(&entries, &mut stations)?;
-    if stations.is_empty() {
+    if stations.is_empty() && !top.has("session") {
         return Err(top.missing("station", "write at least one [[station]]"));
     }
     Ok((stations, empty_groups))
@@ -347,6 +367,7 @@ fn read_flows(
     empty_groups: &[String],
     wire: &Wire,
     deciders: &flow::Deciders<'_>,
+    session: Option<&VideoSession>,
 ) -> Result<(Vec<Flow>, String), ScenarioError> {
     let mut entries = Vec::new();
     let mut names = BTreeSet::new();
@@ -372,8 +393,11 @@ fn read_flows(
     let all = || entries.iter().flat_map(|entry| &entry.flows);
     let focus = match top.text("focus")? {
         Some(name) => {
-            if !all().any(|flow| flow.name == name || flow.group == name) {
-                let known: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).take(20).collect();
+            let is_client = session.is_some_and(|session| session.client(name).is_some());
+            if !is_client && !all().any(|flow| flow.name == name || flow.group == name) {
+                let clients = session.iter().flat_map(|session| session.groups());
+                let known: Vec<&str> =
+                    clients.chain(entries.iter().map(|entry| entry.name.as_str())).take(20).collect();
                 let problem = format!(
                     "is \"{}\", which no flow is named; flows are {}",
                     node::shortened(name),
@@ -386,8 +410,9 @@ fn read_flows(
         // The headline is about the flow with a deadline, or the first.
         None => {
             let vr = all().find(|flow| matches!(flow.traffic, Traffic::Vr(_) | Traffic::Rtc(_)));
-            match vr.or_else(|| all().next()) {
-                Some(flow) => flow.group.clone(),
+            let client = session.and_then(|session| session.groups().next());
+            match client.or_else(|| vr.or_else(|| all().next()).map(|flow| flow.group.as_str())) {
+                Some(group) => group.to_owned(),
                 None => return Err(top.missing("flow", "write at least one [[flow]]")),
             }
         }

@@ -8,6 +8,7 @@ use airbound_control::queue::{DelayConfig, QueueConfig};
 use airbound_control::rate::{Capabilities, RateConfig};
 use airbound_control::sender::gcc::GccConfig;
 use airbound_control::sender::{Congestion, TcpConfig, TcpSender};
+use airbound_control::session::SessionConfig;
 use airbound_units::Span;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -70,6 +71,11 @@ pub(super) const RATES: Choices = Choices {
 /// The kinds of sender: `gcc` is that of real-time video, `aggregation` allocates the rates of paced flows, the others are TCP's.
 pub(super) const SENDERS: Choices =
     Choices { kinds: &["cubic", "reno", "bbr", "gcc", ALLOCATING], check: check_sender };
+/// What decides the bitrates of a session.
+pub(super) const SESSIONS: Choices = Choices {
+    kinds: &["plain", "last-n", "tack", "plum"],
+    check: |slot| slot.config::<SessionConfig>()?.check().map_err(|error| error.to_string()),
+};
 /// The kinds of sender of TCP.
 pub(super) const TCP_SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr"], check: check_sender };
 /// The kinds of sender of real-time video; `fixed` knows no congestion.
@@ -307,7 +313,7 @@ impl Serialize for Slot {
     }
 }
 
-/// Who decides: the queue, the rates, and how TCP flows send that do not say themselves.
+/// Who decides: the queue, the rates, how TCP flows send that do not say themselves, and the bitrates of a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Scheme {
@@ -318,18 +324,27 @@ pub struct Scheme {
     /// Congestion control of TCP flows that do not set their own, `gcc` with parameters for real-time video, or the rate
     /// allocation of paced flows.
     pub sender: Slot,
+    /// Bitrates of the session; `None` where the scenario has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<Slot>,
 }
 
 impl Default for Scheme {
     /// What a Linux access point does out of the box.
     fn default() -> Self {
-        Self { queue: Slot::plain("linux"), rate: Slot::plain("minstrel-ht"), sender: Slot::plain("cubic") }
+        Self {
+            queue: Slot::plain("linux"),
+            rate: Slot::plain("minstrel-ht"),
+            sender: Slot::plain("cubic"),
+            session: None,
+        }
     }
 }
 
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}+{}+{}", self.queue.name(), self.rate.name(), self.sender.name())
+        write!(f, "{}+{}+{}", self.queue.name(), self.rate.name(), self.sender.name())?;
+        self.session.as_ref().map_or(Ok(()), |session| write!(f, "+{}", session.name()))
     }
 }
 
@@ -351,8 +366,14 @@ impl Scheme {
         scheme
     }
 
-    pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
-        section.allow("[scheme]", &[&["queue", "rate", "sender"]])?;
+    /// Reads `[scheme]` of a scenario with a session, or of one without.
+    pub(super) fn read(section: &Section<'_>, has_session: bool) -> Result<Self, ScenarioError> {
+        section.allow("[scheme]", &[&["queue", "rate", "sender", "session"]])?;
+        if section.has("session") && !has_session {
+            return Err(
+                section.wrong("session", "has nothing to decide, since the scenario has no [session]")
+            );
+        }
         let default = Self::default();
         let queue = Slot::read(section, "queue", QUEUES)?;
         let rate = Slot::read(section, "rate", RATES)?;
@@ -363,7 +384,13 @@ impl Scheme {
         let rate = rate.unwrap_or_else(|| rest(default.rate));
         check_law(&queue, &rate)
             .map_err(|problem| section.wrong("rate", format!("does not fit: {problem}")))?;
-        Ok(Self { queue, rate, sender: Slot::read(section, "sender", SENDERS)?.unwrap_or(default.sender) })
+        let session = has_session.then(|| Slot::read(section, "session", SESSIONS)).transpose()?;
+        Ok(Self {
+            queue,
+            rate,
+            sender: Slot::read(section, "sender", SENDERS)?.unwrap_or(default.sender),
+            session: session.map(|slot| slot.unwrap_or_else(|| Slot::plain("plain"))),
+        })
     }
 
     /// The rate control of a transmitter that has none of its own beside `queue`: that of the scheme, where both are Law's or neither
@@ -395,30 +422,40 @@ impl Scheme {
             problem,
         };
         let mut scheme = self.clone();
-        let mut filled = [false; 3];
+        let mut filled = [false; 4];
+        // Stands in for the slot that a scenario without a session does not have.
+        let mut nowhere = Slot::plain("plain");
+        let has_session = scheme.session.is_some();
         for part in name.split('+').map(str::trim) {
             let slots = [
                 ("queue", QUEUES, &mut scheme.queue),
                 ("rate control", RATES, &mut scheme.rate),
                 ("sender", SENDERS, &mut scheme.sender),
+                ("session policy", SESSIONS, scheme.session.as_mut().unwrap_or(&mut nowhere)),
             ];
             let found = slots.into_iter().zip(&mut filled).find_map(|((word, kinds, slot), filled)| {
                 let (kind, variant) = Slot::find(part, kinds.kinds)?;
                 Some((word, kind, variant, slot, filled))
             });
             let Some((word, kind, variant, slot, filled)) = found else {
-                let all =
-                    || [QUEUES, RATES, SENDERS].into_iter().flat_map(|choices| choices.kinds.iter().copied());
+                let all = [QUEUES, RATES, SENDERS, SESSIONS];
+                let all = all.into_iter().flat_map(|choices| choices.kinds.iter().copied());
                 let suggestion =
-                    nearest(part, all()).map_or(String::new(), |name| format!("; did you mean {name}?"));
+                    nearest(part, all).map_or(String::new(), |name| format!("; did you mean {name}?"));
                 return Err(error(format!(
-                    "names \"{}\", which is no queue ({}), rate control ({}) or sender ({}){suggestion}",
+                    "names \"{}\", which is no queue ({}), rate control ({}), sender ({}) or policy of a session ({}){suggestion}",
                     node::shortened(part),
                     QUEUES.kinds.join(", "),
                     RATES.kinds.join(", "),
                     SENDERS.kinds.join(", "),
+                    SESSIONS.kinds.join(", "),
                 )));
             };
+            if SESSIONS.kinds.contains(&kind) && !has_session {
+                return Err(error(format!(
+                    "names {part}, which decides the bitrates of a session; the scenario has no [session]"
+                )));
+            }
             if *filled {
                 return Err(error(format!("names two kinds of {word}; one is allowed")));
             }
@@ -428,7 +465,7 @@ impl Scheme {
             }
             slot.set(variant);
         }
-        let [queue_named, rate_named, _] = filled;
+        let [queue_named, rate_named, ..] = filled;
         if queue_named && !rate_named {
             scheme.rate = scheme.rate_beside(&scheme.queue);
         }

@@ -40,6 +40,8 @@ const SCENARIOS: &[Shipped] = scenarios![
     "mixed-home",
     "walking",
     "office",
+    "vr-room",
+    "remote-desktop",
     "uplink-video",
     "cloud-gaming",
     "dense",

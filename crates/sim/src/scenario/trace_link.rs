@@ -93,6 +93,23 @@ impl TraceLink {
     }
 }
 
+impl TraceLink {
+    /// Reads a trace that can drive a pipe only.
+    pub(super) fn read_pipe(section: &Section<'_>) -> Result<Self, ScenarioError> {
+        section.allow("a trace", &[KEYS])?;
+        let link = Self::read(section)?;
+        if link.used_as == TraceUse::Snr {
+            return Err(
+                section.wrong("file", "holds signal-to-noise ratios; allowed is a trace of bandwidth")
+            );
+        }
+        if link.used_as == TraceUse::Phy && section.has("as") {
+            return Err(section.wrong("as", "is \"phy\"; there is no air here, allowed is \"pipe\""));
+        }
+        Ok(Self { used_as: TraceUse::Pipe, ..link })
+    }
+}
+
 /// Finds and reads the file; says how it can be named anywhere.
 fn load(
     section: &Section<'_>,

@@ -1,8 +1,9 @@
 //! The access links of a session: packets go in at one end and come out at the other, later or never.
 
+use airbound_control::payload::DropReason;
 use airbound_units::Instant;
 
-use super::parcel::{Parcel, ParcelId, Way};
+use super::parcel::{Cargo, Parcel, ParcelId, Way};
 use super::run::{Event, Link, Session};
 
 impl Session {
@@ -14,7 +15,7 @@ impl Session {
         match &mut self.links[access] {
             Link::Pipe(pipe) => {
                 if !pipe.offer(place, parcel.way, id, parcel.size()) {
-                    self.store.take(id);
+                    self.lose(id, DropReason::QueueFull);
                 }
             }
             Link::Air(air, _) => {
@@ -81,10 +82,26 @@ impl Session {
         if let Link::Air(air, _) = &mut self.links[access] {
             air.advance(self.now, &mut arrived, &mut lost);
         }
-        for id in lost {
-            self.store.take(id);
+        for (id, reason) in lost {
+            self.lose(id, reason);
         }
         self.hand_on(arrived);
+    }
+
+    /// A packet under way is gone.
+    fn lose(&mut self, id: ParcelId, reason: DropReason) {
+        if let Some(parcel) = self.store.take(id) {
+            self.book_loss(&parcel, reason);
+        }
+    }
+
+    /// Books a packet that is gone, if it counts.
+    pub(super) fn book_loss(&mut self, parcel: &Parcel, reason: DropReason) {
+        if let Cargo::Segment(segment) = &parcel.cargo
+            && self.measured.contains(segment.sent)
+        {
+            self.meters[parcel.client].way(parcel.way).dropped[usize::from(reason.code())] += 1;
+        }
     }
 
     /// Packets have crossed an access link: those for the server have the wire before them.

@@ -1,14 +1,14 @@
 //! An access link that is the simulated air of a BSS: the stations of a scenario are the clients.
 
-use airbound_control::payload::FlowId;
+use airbound_control::payload::{DropReason, FlowId};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::parcel::{ParcelId, Way};
 use crate::build::{BuildError, Plan, flow_id};
-use crate::engine::Simulation;
 use crate::engine::carrier::Carried;
+use crate::engine::{Imbalance, Simulation};
 use crate::flow::Ends;
-use crate::measure::Nobody;
+use crate::measure::{Figures, Nobody};
 use crate::scenario::{self, Scenario, Traffic};
 
 /// The air between an access point and some of the clients.
@@ -17,6 +17,8 @@ pub(super) struct Air {
     /// Of each client, the next number of its packets up and down.
     numbers: Vec<[u64; 2]>,
     carried: Vec<Carried>,
+    /// Names of the stations, in their order.
+    stations: Vec<String>,
 }
 
 impl std::fmt::Debug for Air {
@@ -31,16 +33,16 @@ fn flow_of(client: usize, way: Way) -> FlowId {
 }
 
 impl Air {
-    /// The network of `scenario` for `duration`. Its first stations are the clients, whose flows are the session's; the other flows are as
+    /// The network of `scenario`, measured for a duration after a warm-up. Its first stations are the clients, whose flows are the session's; the other flows are as
     /// they are written.
     pub(super) fn new(
         scenario: &Scenario,
         clients: usize,
         seed: u64,
-        duration: Span,
+        [warm_up, duration]: [Span; 2],
     ) -> Result<Self, BuildError> {
         let mut scenario = scenario.clone();
-        scenario.warm_up = Span::ZERO;
+        scenario.warm_up = warm_up;
         scenario.duration = duration;
         let refused = |reason: &str| BuildError::Slot { slot: "session", reason: reason.to_owned() };
         if clients > scenario.stations.len() {
@@ -82,7 +84,8 @@ impl Air {
             flow.ends = Ends::Carried;
         }
         let simulation = Simulation::new(parts);
-        Ok(Self { simulation, numbers: vec![[0; 2]; clients], carried: Vec::new() })
+        let stations = scenario.stations.iter().map(|station| station.name.clone()).collect();
+        Ok(Self { simulation, numbers: vec![[0; 2]; clients], carried: Vec::new(), stations })
     }
 
     /// How far it was advanced.
@@ -96,12 +99,20 @@ impl Air {
     }
 
     /// Advances to `now` and says which packets arrived, and which were lost.
-    pub(super) fn advance(&mut self, now: Instant, arrived: &mut Vec<ParcelId>, lost: &mut Vec<ParcelId>) {
+    pub(super) fn advance(
+        &mut self,
+        now: Instant,
+        arrived: &mut Vec<ParcelId>,
+        lost: &mut Vec<(ParcelId, DropReason)>,
+    ) {
         self.simulation.advance(now);
         self.simulation.take_carried(&mut self.carried);
-        for Carried { tag, lost: is_lost } in self.carried.drain(..) {
+        for Carried { tag, lost: reason } in self.carried.drain(..) {
             let id = ParcelId(tag as u32);
-            if is_lost { lost.push(id) } else { arrived.push(id) }
+            match reason {
+                Some(reason) => lost.push((id, reason)),
+                None => arrived.push(id),
+            }
         }
     }
 
@@ -111,5 +122,19 @@ impl Air {
         let flow = flow_of(client, way);
         self.simulation.carry(flow, *number, u64::from(id.0), ByteCount::new(u64::from(size)));
         *number += 1;
+    }
+
+    /// Runs to the end, closes the books, and says what was measured: of the clients' flows first, by client up and down.
+    pub(super) fn finish(mut self) -> Result<Figures, Imbalance> {
+        self.simulation.advance(Instant::MAX);
+        self.simulation.check_conservation()?;
+        self.simulation.note_found();
+        self.simulation.end_frames();
+        Ok(self.simulation.parts.meters.figures(&self.stations))
+    }
+
+    /// Events that were processed.
+    pub(super) const fn processed(&self) -> u64 {
+        self.simulation.processed()
     }
 }

@@ -5,18 +5,21 @@ use std::sync::Arc;
 use airbound_control::sender::Congestion;
 use airbound_control::session::{PlumConfig, SessionConfig};
 use airbound_units::{BitRate, ByteCount, Span};
+use serde::Serialize;
 
 use crate::scenario::Scenario;
 use crate::trace::Trace;
 
 /// A video encoder (Plum's public code: 20 frames a second, 1 to 10 Mb/s).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Encoder {
     /// Frames in a second.
     pub fps: f64,
     /// Lowest bitrate.
+    #[serde(rename = "min-rate")]
     pub least: BitRate,
     /// Highest bitrate.
+    #[serde(rename = "max-rate")]
     pub most: BitRate,
     /// Unsent bytes above which the bitrate is halved.
     pub backlog: ByteCount,

@@ -1,7 +1,10 @@
 //! What a session brought.
 
+use airbound_control::payload::DropReason;
 use airbound_record::{LatencyHistogram, LatencyStats, Resolution};
 use airbound_units::{Instant, Span};
+
+use super::parcel::Way;
 
 /// What is measured of one client.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,34 +62,63 @@ impl SessionOutcome {
     }
 }
 
+/// What is counted of one direction between a client and the server.
+#[derive(Debug, Clone)]
+pub(super) struct WayMeter {
+    /// Bytes of media that there were to be sent.
+    pub(super) offered: u64,
+    /// Bytes of media that arrived.
+    pub(super) arrived: u64,
+    /// Frames, from the camera to the end of this way.
+    pub(super) frames: LatencyHistogram,
+    /// Data packets that left, and of these
+    pub(super) sent: u64,
+    /// those that were dropped, by reason, and
+    pub(super) dropped: [u64; DropReason::ALL.len()],
+    /// those that arrived.
+    pub(super) packets: LatencyHistogram,
+}
+
+impl WayMeter {
+    fn new() -> Self {
+        let histogram = || LatencyHistogram::new(Resolution::Coarse);
+        let dropped = [0; DropReason::ALL.len()];
+        Self { offered: 0, arrived: 0, frames: histogram(), sent: 0, dropped, packets: histogram() }
+    }
+}
+
 /// What is counted of one client while the session runs.
 #[derive(Debug, Clone)]
 pub(super) struct Meter {
-    received: u64,
-    sent: u64,
+    up: WayMeter,
+    down: WayMeter,
     /// Bytes by second and source.
     seconds: Vec<Vec<u64>>,
-    latency: LatencyHistogram,
-    uplink_latency: LatencyHistogram,
     states: [Span; 3],
 }
 
 impl Meter {
     pub(super) fn new(clients: usize, seconds: usize) -> Self {
         Self {
-            received: 0,
-            sent: 0,
+            up: WayMeter::new(),
+            down: WayMeter::new(),
             seconds: vec![vec![0; clients]; seconds],
-            latency: LatencyHistogram::new(Resolution::Coarse),
-            uplink_latency: LatencyHistogram::new(Resolution::Coarse),
             states: [Span::ZERO; 3],
+        }
+    }
+
+    /// What is counted of one direction.
+    pub(super) fn way(&mut self, way: Way) -> &mut WayMeter {
+        match way {
+            Way::Up => &mut self.up,
+            Way::Down => &mut self.down,
         }
     }
 
     /// A frame of `source` arrived `since` after measuring began.
     pub(super) fn on_frame(&mut self, since: Span, source: usize, bytes: u64, latency: Span) {
-        self.received += bytes;
-        self.latency.record(latency);
+        self.down.arrived += bytes;
+        self.down.frames.record(latency);
         if let Some(second) = self.seconds.get_mut(since.div_floor(Span::from_secs(1)) as usize) {
             second[source] += bytes;
         }
@@ -94,8 +126,8 @@ impl Meter {
 
     /// A frame of the client reached the server.
     pub(super) fn on_sent(&mut self, bytes: u64, latency: Span) {
-        self.sent += bytes;
-        self.uplink_latency.record(latency);
+        self.up.arrived += bytes;
+        self.up.frames.record(latency);
     }
 
     /// So long in a state, numbered from 1.
@@ -109,16 +141,16 @@ impl Meter {
         let mbps = |bytes: u64, time: f64| bytes as f64 * 8e-6 / time;
         let all = measured.as_secs_f64().max(1e-9);
         ClientOutcome {
-            down_mbps: mbps(self.received, all),
-            up_mbps: mbps(self.sent, all),
+            down_mbps: mbps(self.down.arrived, all),
+            up_mbps: mbps(self.up.arrived, all),
             seconds: self.seconds.iter().map(|sources| mbps(sources.iter().sum(), 1.0)).collect(),
             best_source: self
                 .seconds
                 .iter()
                 .map(|sources| mbps(sources.iter().copied().max().unwrap_or(0), 1.0))
                 .collect(),
-            latency: self.latency.stats(),
-            uplink_latency: self.uplink_latency.stats(),
+            latency: self.down.frames.stats(),
+            uplink_latency: self.up.frames.stats(),
             states_s: self.states.map(Span::as_secs_f64),
         }
     }

@@ -12,8 +12,10 @@ mod parcel;
 mod pipe;
 mod policy;
 mod run;
+mod scenario;
 mod stream;
 
 pub use config::{AccessSpec, AirSpec, Encoder, PipeSpec, SessionSpec, Sharing};
 pub use measure::{ClientOutcome, SessionOutcome};
 pub use run::Session;
+pub use scenario::SessionRun;

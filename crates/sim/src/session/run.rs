@@ -7,9 +7,7 @@
 //! ```
 //! All that is not a pipe's own turn is an event here. Packets that leave or arrive together are one event.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
+use airbound_control::payload::DropReason;
 use airbound_control::sender::{DelayedAck, TcpConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
@@ -21,6 +19,7 @@ use super::parcel::{Cargo, Parcel, ParcelId, Store, Way};
 use super::pipe::Pipe;
 use super::policy::Policy;
 use super::stream::{Side, Stream};
+use crate::agenda::Agenda;
 use crate::build::BuildError;
 use crate::random::{Purpose, Stream as Draws, seed_for};
 
@@ -51,30 +50,6 @@ pub(super) enum Event {
     Policy,
     /// TACK looks at the path.
     Tack,
-}
-
-#[derive(Debug)]
-struct Scheduled {
-    at: Instant,
-    turn: u64,
-    event: Event,
-}
-
-impl PartialEq for Scheduled {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.turn) == (other.at, other.turn)
-    }
-}
-impl Eq for Scheduled {}
-impl PartialOrd for Scheduled {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Scheduled {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.turn).cmp(&(other.at, other.turn))
-    }
 }
 
 /// An access link.
@@ -114,7 +89,7 @@ pub struct Session {
     pub(super) spec: SessionSpec,
     interval: Span,
     pub(super) now: Instant,
-    measured: Measured,
+    pub(super) measured: Measured,
     pub(super) links: Vec<Link>,
     pub(super) clients: Vec<Client>,
     policy: Policy,
@@ -123,12 +98,11 @@ pub struct Session {
     pub(super) store: Store,
     /// When the server's outbound link is free again.
     outbound_free: Instant,
-    events: BinaryHeap<Reverse<Scheduled>>,
-    turn: u64,
+    events: Agenda<Event>,
     processed: u64,
     packets: u64,
     notices: u64,
-    meters: Vec<Meter>,
+    pub(super) meters: Vec<Meter>,
 }
 
 impl Session {
@@ -172,7 +146,7 @@ impl Session {
                 AccessSpec::Pipe(pipe) => Ok(Link::Pipe(Pipe::new(pipe))),
                 AccessSpec::Air(AirSpec { scenario, clients }) => {
                     let seed = seed_for(spec.seed, Purpose::Session, (2 << 32) | number as u64);
-                    let air = Air::new(scenario, *clients, seed, spec.warm_up + spec.duration)?;
+                    let air = Air::new(scenario, *clients, seed, [spec.warm_up, spec.duration])?;
                     Ok(Link::Air(Box::new(air), Instant::MAX))
                 }
             })
@@ -191,8 +165,7 @@ impl Session {
             sources: Sources::new(count, interval),
             store: Store::default(),
             outbound_free: Instant::ZERO,
-            events: BinaryHeap::new(),
-            turn: 0,
+            events: Agenda::new(),
             processed: 0,
             packets: 0,
             notices: 0,
@@ -218,8 +191,7 @@ impl Session {
 
     pub(super) fn schedule(&mut self, at: Instant, event: Event) {
         if at <= self.measured.to {
-            self.turn += 1;
-            self.events.push(Reverse(Scheduled { at: at.max(self.now), turn: self.turn, event }));
+            self.events.push(at.max(self.now), event);
         }
     }
 
@@ -230,14 +202,26 @@ impl Session {
         }
     }
 
+    /// Does what happens until then.
+    pub(super) fn advance(&mut self, until: Instant) {
+        while self.events.next() <= until
+            && let Some((at, event)) = self.events.pop()
+        {
+            self.now = at;
+            self.processed += 1;
+            self.handle(event);
+        }
+    }
+
+    /// Events that were processed, without those of the air.
+    pub(super) const fn processed(&self) -> u64 {
+        self.processed
+    }
+
     /// Runs to the end.
     #[must_use]
     pub fn finish(mut self) -> SessionOutcome {
-        while let Some(Reverse(next)) = self.events.pop() {
-            self.now = next.at;
-            self.processed += 1;
-            self.handle(next.event);
-        }
+        self.advance(Instant::MAX);
         debug_assert!(self.store.len() < 1 << 24, "packets pile up");
         SessionOutcome {
             clients: self.meters.iter().map(|meter| meter.outcome(self.spec.duration)).collect(),
@@ -289,13 +273,23 @@ impl Session {
                 .and_then(|server| server.state(airbound_control::session::ClientId(number as u16)));
             self.meters[number].on_state(state.map_or(1, |state| state.number()), self.interval);
         }
-        let too_late = waiting > encoder.backlog * MOST_WAITING;
         if self.policy.is_paused(number) {
             self.sources.on_silence(number);
-        } else if !too_late {
-            let bytes = self.clients[number].encoding.bytes_in(self.interval).as_u64();
+            return;
+        }
+        let bytes = self.clients[number].encoding.bytes_in(self.interval).as_u64();
+        self.note_offered(number, Way::Up, bytes);
+        let too_late = waiting > encoder.backlog * MOST_WAITING;
+        if !too_late {
             self.clients[number].up.write(now, number, now, bytes);
             self.drive(number, Way::Up);
+        }
+    }
+
+    /// There is so much media to be sent.
+    fn note_offered(&mut self, number: usize, way: Way, bytes: u64) {
+        if self.measured.contains(self.now) {
+            self.meters[number].way(way).offered += bytes;
         }
     }
 
@@ -312,6 +306,9 @@ impl Session {
             }
             for viewer in 0..self.clients.len() {
                 let bytes = self.sources.cut(viewer, frame.bytes);
+                if viewer != source {
+                    self.note_offered(viewer, Way::Down, bytes);
+                }
                 let client = &mut self.clients[viewer];
                 let most = client.forwarding.bytes_in(self.interval).max(self.spec.encoder.backlog);
                 if viewer == source || bytes == 0 || client.down.sender.unsent() > most * 4 {
@@ -352,6 +349,10 @@ impl Session {
             return;
         }
         self.packets += parcels.len() as u64;
+        if self.measured.contains(self.now) {
+            let data = parcels.iter().filter(|parcel| matches!(parcel.cargo, Cargo::Segment(_))).count();
+            self.meters[number].way(way).sent += data as u64;
+        }
         match way {
             Way::Up => {
                 for parcel in parcels {
@@ -364,6 +365,8 @@ impl Session {
                 for parcel in parcels {
                     if self.passes_outbound(parcel.size()) {
                         ids.push(self.store.put(parcel));
+                    } else {
+                        self.book_loss(&parcel, DropReason::Wire);
                     }
                 }
                 if !ids.is_empty() {
@@ -401,6 +404,9 @@ impl Session {
         let now = self.now;
         match cargo {
             Cargo::Segment(segment) => {
+                if self.measured.contains(segment.sent) {
+                    self.meters[number].way(way).packets.record(now.since(segment.sent));
+                }
                 let stream = self.clients[number].stream(way);
                 let ack = stream.receiver.on_segment(now, segment.seq, segment.len, segment.sent);
                 match way {

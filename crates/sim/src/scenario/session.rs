@@ -1,0 +1,271 @@
+//! `[session]`: a multi-user video session over a forwarding server.
+
+use airbound_control::sender::Congestion;
+use airbound_units::{BitRate, ByteCount, Span};
+use serde::{Serialize, Serializer};
+
+use super::demand::DemandSchedule;
+use super::error::ScenarioError;
+use super::flow::Flow;
+use super::node::{Value, shortened};
+use super::scheme::Slot;
+use super::section::Section;
+use super::station::{Station, members, read_name};
+use super::trace_link::TraceLink;
+use crate::session::Encoder;
+
+/// Clients around a forwarding server: each sends its video there, and receives that of all others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct VideoSession {
+    /// What the server sends at most; `None` for ample.
+    #[serde(serialize_with = "or_ample")]
+    pub server: Option<BitRate>,
+    /// One-way delay between server and access links.
+    pub delay: Span,
+    /// Congestion control of all streams.
+    pub congestion: Congestion,
+    /// What all clients encode with.
+    pub encoder: Encoder,
+    /// The clients; their index is their number.
+    #[serde(rename = "client")]
+    pub clients: Vec<Client>,
+}
+
+/// Who takes part.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Client {
+    /// Its name, unlike every other's.
+    pub name: String,
+    /// The name of the `[[session.client]]` entry it comes from; its own if the entry makes one client.
+    pub group: String,
+    /// What it counts in the policy's utility.
+    pub weight: f64,
+    /// The latency that is demanded of the packets that the access point sends to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demand: Option<DemandSchedule>,
+    /// Its way to the server.
+    #[serde(flatten)]
+    pub access: Access,
+}
+
+/// The access link of a client.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// The air of the scenario, by the name of a station.
+    Station(String),
+    /// A half-duplex pipe of this speed.
+    Rate(BitRate),
+    /// A wire of this speed in each direction.
+    Wire(BitRate),
+    /// A half-duplex pipe whose speed is a trace.
+    Trace(TraceLink),
+}
+
+const KEYS: &[&str] = &["server", "delay", "congestion", "encoder", "client"];
+const ENCODER_KEYS: &[&str] = &["fps", "min-rate", "max-rate", "backlog"];
+const CLIENT_KEYS: &[&str] = &["name", "group", "count", "weight", "demand"];
+const ACCESS_KEYS: &[&str] = &["station", "rate", "wire", "trace"];
+
+/// What `compare` compares unless the scenario says otherwise.
+pub(super) const DEFAULT_SCHEMES: [&str; 4] = ["plain", "last-n", "tack", "plum"];
+/// The most clients of a session.
+const MOST_CLIENTS: usize = 64;
+/// The longest session: what is counted by second, client and source has to be kept.
+const LONGEST: Span = Span::from_secs(3600);
+
+impl VideoSession {
+    /// Reads `[session]`, if there is one; `queue` decides over what comes down to the stations.
+    pub(super) fn read(
+        top: &Section<'_>,
+        stations: &[Station],
+        queue: &Slot,
+    ) -> Result<Option<Self>, ScenarioError> {
+        if !top.has("session") {
+            return Ok(None);
+        }
+        let section = top.table("session")?;
+        section.allow("a session", &[KEYS])?;
+        let server = match section.get("server").map(|node| &node.value) {
+            None => None,
+            Some(Value::Text(word)) if word == "ample" => None,
+            Some(_) => Some(speed(&section, "server")?),
+        };
+        let controls = [("bbr", Congestion::Bbr), ("cubic", Congestion::Cubic), ("reno", Congestion::Reno)];
+        let mut clients: Vec<Client> = Vec::new();
+        for entry in section.tables("client")? {
+            for client in read_clients(&entry, stations, queue)? {
+                if clients.iter().any(|known| known.name == client.name) {
+                    let problem = format!("is given twice: there already is a {}", client.name);
+                    return Err(entry.wrong("name", problem));
+                }
+                if let Access::Station(name) = &client.access
+                    && clients.iter().any(|known| known.access == client.access)
+                {
+                    return Err(entry.wrong("station", format!("names {name}, which is a client already")));
+                }
+                clients.push(client);
+            }
+        }
+        if !(2..=MOST_CLIENTS).contains(&clients.len()) {
+            let problem = format!("makes {} clients; allowed are 2 to {MOST_CLIENTS}", clients.len());
+            return Err(section.wrong("client", problem));
+        }
+        Ok(Some(Self {
+            server,
+            delay: section.ranged("delay", Span::from_millis(10), Span::ZERO..=Span::from_secs(10))?,
+            congestion: section.choice("congestion", Congestion::Bbr, &controls)?,
+            encoder: read_encoder(&section.table("encoder")?)?,
+            clients,
+        }))
+    }
+
+    /// Refuses what else is in the scenario and does not fit.
+    pub(super) fn check(&self, top: &Section<'_>, flows: &[Flow], end: Span) -> Result<(), ScenarioError> {
+        if end > LONGEST {
+            return Err(
+                top.wrong("duration", format!("and warm-up make {end}; a session lasts {LONGEST} at most"))
+            );
+        }
+        let has_client = |flow: &&Flow| self.clients.iter().any(|client| client.is_on(&flow.station));
+        match flows.iter().find(has_client) {
+            None => Ok(()),
+            Some(flow) => Err(top.wrong(
+                "flow",
+                format!(
+                    "{} belongs to station {}, which is a client of the session and has its packets only",
+                    flow.name, flow.station
+                ),
+            )),
+        }
+    }
+
+    /// The first client of that name, or of that entry.
+    pub(super) fn client(&self, name: &str) -> Option<&Client> {
+        self.clients.iter().find(|client| client.name == name || client.group == name)
+    }
+
+    /// The names of the entries.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &str> {
+        self.clients.iter().map(|client| client.group.as_str())
+    }
+}
+
+impl Client {
+    /// What that which it receives is called in results.
+    #[must_use]
+    pub fn down(&self) -> String {
+        format!("{} down", self.name)
+    }
+
+    /// What that which it sends is called in results.
+    #[must_use]
+    pub fn up(&self) -> String {
+        format!("{} up", self.name)
+    }
+
+    /// Whether it is that station.
+    #[must_use]
+    pub fn is_on(&self, station: &str) -> bool {
+        matches!(&self.access, Access::Station(name) if name == station)
+    }
+}
+
+fn speed(section: &Section<'_>, key: &str) -> Result<BitRate, ScenarioError> {
+    section.ranged(key, BitRate::from_mbps(50), BitRate::from_kbps(100)..=BitRate::from_mbps(100_000))
+}
+
+fn read_encoder(section: &Section<'_>) -> Result<Encoder, ScenarioError> {
+    section.allow("an encoder", &[ENCODER_KEYS])?;
+    let default = Encoder::default();
+    let rates = BitRate::from_kbps(10)..=BitRate::from_mbps(1000);
+    let encoder = Encoder {
+        fps: section.number("fps", default.fps, 1.0..=240.0)?,
+        least: section.ranged("min-rate", default.least, rates.clone())?,
+        most: section.ranged("max-rate", default.most, rates)?,
+        backlog: section.ranged(
+            "backlog",
+            default.backlog,
+            ByteCount::new(1500)..=ByteCount::new(10_000_000),
+        )?,
+    };
+    if encoder.least > encoder.most {
+        let problem = format!("is {}, below min-rate, which is {}", encoder.most, encoder.least);
+        return Err(section.wrong("max-rate", problem));
+    }
+    Ok(encoder)
+}
+
+fn read_clients(
+    section: &Section<'_>,
+    stations: &[Station],
+    queue: &Slot,
+) -> Result<Vec<Client>, ScenarioError> {
+    section.allow("a client", &[CLIENT_KEYS, ACCESS_KEYS])?;
+    let name = read_name(section)?;
+    let given: Vec<&str> = ACCESS_KEYS.iter().copied().filter(|key| section.has(key)).collect();
+    let links: Vec<Access> = match given.as_slice() {
+        ["station"] => own_stations(section, stations)?,
+        ["rate"] => vec![Access::Rate(speed(section, "rate")?)],
+        ["wire"] => vec![Access::Wire(speed(section, "wire")?)],
+        ["trace"] => vec![Access::Trace(TraceLink::read_pipe(&section.table("trace")?)?)],
+        [] => return Err(section.missing("station", "a client needs one of station, rate, wire, trace")),
+        [.., other] => {
+            let problem = format!(
+                "is one access link too many beside {}; allowed is one of station, rate, wire, trace",
+                given[0]
+            );
+            return Err(section.wrong(other, problem));
+        }
+    };
+    let on_air = given == ["station"];
+    if on_air && section.has("count") {
+        return Err(section.wrong("count", "is that of the stations; give it to the [[station]]"));
+    }
+    let count = section.whole("count", 1, 1..=MOST_CLIENTS)?;
+    let demand = DemandSchedule::read(section, queue.shortest_demand())?;
+    if demand.is_some() && !on_air {
+        return Err(section.wrong("demand", "is for clients on the air, where a queue can keep it"));
+    }
+    let links: Vec<Access> = if on_air { links } else { links.into_iter().cycle().take(count).collect() };
+    let total = links.len();
+    let client = Client {
+        group: section.text("group")?.unwrap_or(&name).to_owned(),
+        weight: section.number("weight", 1.0, 0.001..=1000.0)?,
+        demand,
+        access: Access::Station(String::new()),
+        name,
+    };
+    let named = links.into_iter().zip(members(total));
+    Ok(named
+        .map(|(access, suffix)| Client { name: format!("{}{suffix}", client.name), access, ..client.clone() })
+        .collect())
+}
+
+/// The stations that a client's `station` names.
+fn own_stations(section: &Section<'_>, stations: &[Station]) -> Result<Vec<Access>, ScenarioError> {
+    let wanted = section.text("station")?.unwrap_or_default();
+    let own: Vec<&Station> =
+        stations.iter().filter(|station| station.name == wanted || station.group == wanted).collect();
+    if own.is_empty() {
+        return Err(
+            section.wrong("station", format!("is \"{}\", which no station is named", shortened(wanted)))
+        );
+    }
+    if let Some(station) = own.iter().find(|station| station.via.is_some()) {
+        let problem =
+            format!("names {}, which is reached over another; a client hears the access point", station.name);
+        return Err(section.wrong("station", problem));
+    }
+    Ok(own.into_iter().map(|station| Access::Station(station.name.clone())).collect())
+}
+
+/// The rate, or "ample".
+fn or_ample<S: Serializer>(value: &Option<BitRate>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(rate) => serializer.collect_str(rate),
+        None => serializer.serialize_str("ample"),
+    }
+}

@@ -1,0 +1,189 @@
+//! `[session]` in scenario files: what is refused, what is printed, what comes out.
+
+use airbound_record::{FlowSummary, Summary};
+use airbound_sim::scenario::{Access, Overrides, Scenario};
+use airbound_sim::session::SessionRun;
+
+const GOOD: &str = r#"duration = "4 s"
+[air]
+standard = "vht"
+width = "20 MHz"
+[scheme]
+rate = "fixed"
+session = { kind = "plum", rho = 0.25 }
+[[station]]
+name = "headset"
+count = 2
+rate = "VHT20 MCS1 1SS LGI"
+[[station]]
+name = "laptop"
+[[flow]]
+name = "download"
+kind = "tcp"
+station = "laptop"
+[session]
+server = "40 Mbit/s"
+[session.encoder]
+max-rate = "8 Mbit/s"
+[[session.client]]
+name = "room"
+station = "headset"
+demand = "30 ms"
+[[session.client]]
+name = "wired"
+count = 2
+wire = "50 Mbit/s"
+[[session.client]]
+name = "mobile"
+trace = { file = "shipped:crowded-room.log" }
+[[session.client]]
+name = "pipe"
+rate = "9 Mbit/s"
+weight = 2
+"#;
+
+fn parse(text: &str) -> Scenario {
+    Scenario::parse(text, "test.toml", &Overrides::none()).expect(text)
+}
+
+fn refused(old: &str, new: &str, parts: &[&str]) {
+    assert!(GOOD.contains(old), "{old}");
+    let error = Scenario::parse(&GOOD.replacen(old, new, 1), "test.toml", &Overrides::none());
+    let error = error.expect_err(new).to_string();
+    assert!(!error.contains('\n') && error.len() < 700, "{error}");
+    for part in parts {
+        assert!(error.contains(part), "\"{part}\" is not in: {error}");
+    }
+}
+
+#[test]
+fn clients_have_one_access_link_each() {
+    let wire = "wire = \"50 Mbit/s\"";
+    refused(wire, "", &["test.toml:", "session.client.wired", "station, rate, wire, trace"]);
+    refused(wire, "wire = \"50 Mbit/s\"\nrate = \"2 Mbit/s\"", &["wired", "one access link too many"]);
+    refused(wire, "wire = \"1 bit/s\"", &["wired.wire", "100 kbit/s"]);
+    refused("station = \"headset\"\n", "station = \"helmet\"\n", &["room.station", "helmet"]);
+    refused("station = \"headset\"\n", "station = \"headset\"\ncount = 2\n", &["count", "[[station]]"]);
+    refused("shipped:crowded-room.log", "shipped:corridor.csv", &["mobile.trace", "signal-to-noise"]);
+    refused("crowded-room.log\"", "crowded-room.log\", as = \"phy\"", &["mobile.trace.as", "pipe"]);
+    refused("weight = 2", "demand = \"20 ms\"", &["pipe.demand", "on the air"]);
+    refused("weight = 2", "wight = 2", &["wight", "did you mean weight"]);
+    refused("weight = 2", "weight = 0", &["pipe.weight", "0.001 to 1000"]);
+    refused("name = \"pipe\"", "name = \"mobile\"", &["given twice", "mobile"]);
+    refused(
+        "name = \"pipe\"\nrate = \"9 Mbit/s\"",
+        "name = \"pipe\"\nstation = \"headset-1\"",
+        &["headset-1", "client already"],
+    );
+}
+
+#[test]
+fn sessions_fit_the_rest_of_their_scenario() {
+    refused(
+        "station = \"laptop\"",
+        "station = \"headset-2\"",
+        &["download", "headset-2", "client of the session"],
+    );
+    refused("duration = \"4 s\"", "duration = \"2 h\"", &["test.toml:1", "duration", "at most"]);
+    refused("max-rate = \"8 Mbit/s\"", "max-rate = \"100 kbit/s\"", &["max-rate", "below min-rate"]);
+    refused("duration = \"4 s\"", "duration = \"4 s\"\nfocus = \"rom\"", &["focus", "room", "download"]);
+    let alone = &GOOD[GOOD.find("[[session.client]]").unwrap()..];
+    refused(alone, "client = [{ name = \"a\", wire = \"5 Mbit/s\" }]\n", &["session", "client"]);
+}
+
+#[test]
+fn policies_need_a_session_and_right_parameters() {
+    refused("rho = 0.25", "rho = 1.25", &["scheme.session", "rho", "0 to 1"]);
+    refused("rho = 0.25", "roh = 0.25", &["scheme.session", "roh"]);
+    refused("kind = \"plum\", rho = 0.25", "kind = \"plumb\"", &["plumb", "last-n"]);
+    let without = "duration = \"1 s\"\n[scheme]\nsession = \"plum\"\n[[station]]\nname = \"a\"\n";
+    let error =
+        Scenario::parse(without, "test.toml", &Overrides::none()).expect_err("no session").to_string();
+    assert!(error.contains("test.toml:3") && error.contains("no [session]"), "{error}");
+    let hello = Scenario::open("hello", &Overrides::none()).expect("shipped");
+    let error = hello.scheme.with_name("linux+plum").expect_err("no session").to_string();
+    assert!(error.contains("plum") && error.contains("no [session]"), "{error}");
+
+    let scheme = &parse(GOOD).scheme;
+    assert_eq!(scheme.to_string(), "linux+fixed+cubic+plum");
+    // The same kind keeps its parameters, another one has none.
+    let slot = |name: &str| scheme.with_name(name).expect(name).session.expect("a session");
+    assert_eq!(slot("last-pq+plum").parameters().len(), 1);
+    assert!(slot("last-n").parameters().is_empty() && slot("last-n").kind() == "last-n");
+    assert!(scheme.with_name("plum+plain").is_err(), "two policies");
+}
+
+#[test]
+fn what_is_printed_is_the_same_scenario() {
+    let scenario = parse(GOOD);
+    let again = parse(&scenario.to_toml());
+    assert_eq!(again, scenario);
+    let session = scenario.session.expect("a session");
+    let names: Vec<&str> = session.clients.iter().map(|client| client.name.as_str()).collect();
+    assert_eq!(names, ["room-1", "room-2", "wired-1", "wired-2", "mobile", "pipe"]);
+    assert_eq!(session.clients[1].access, Access::Station("headset-2".to_owned()));
+    assert_eq!(parse(&again.to_toml()).focus_name().as_deref(), Some("room-1 down"));
+}
+
+fn summary(text: &str) -> Summary {
+    let scenario = parse(text);
+    let run = SessionRun::new("test", &scenario, &scenario.scheme, scenario.seed).expect("builds");
+    run.finish().expect("balanced").summary
+}
+
+fn find<'a>(summary: &'a Summary, name: &str) -> &'a FlowSummary {
+    summary.flows.iter().find(|flow| flow.name == name).expect(name)
+}
+
+#[test]
+fn clients_come_first_and_other_flows_follow() {
+    let all = summary(GOOD);
+    assert_eq!(all.flows.len(), 2 * 6 + 1);
+    assert_eq!(all.scheme.session.as_deref(), Some("plum"));
+    assert!(all.flows.iter().all(|flow| flow.packets.conserved()), "{all:?}");
+    assert!(all.flows[..12].iter().all(|flow| flow.kind == "session" && flow.goodput_mbps > 0.0), "{all:?}");
+    assert_eq!(all.flows[12].name, "download");
+    assert!(all.flows[12].goodput_mbps > 0.1, "the air is shared with the download");
+    let names: Vec<&str> = all.stations.iter().map(|station| station.name.as_str()).collect();
+    assert_eq!(names, ["headset-1", "headset-2", "laptop"]);
+    assert!(all.air.busy_share > 0.5);
+    // The demand is kept in the books of the queue that it is meant for; nobody else has one.
+    let demands: Vec<&str> =
+        all.flows.iter().filter(|flow| flow.demand.is_some()).map(|flow| flow.name.as_str()).collect();
+    assert_eq!(demands, ["room-1 down", "room-2 down"]);
+    // A half-duplex pipe of 9 Mb/s holds both directions and their headers.
+    let pipe = find(&all, "pipe down").goodput_mbps + find(&all, "pipe up").goodput_mbps;
+    assert!((4.0..9.0).contains(&pipe), "{pipe}");
+    assert!(find(&all, "wired-1 up").goodput_mbps <= 8.0, "the encoder's highest rate");
+}
+
+#[test]
+fn the_order_of_clients_is_that_of_the_file() {
+    // The wire in front of the air: numbers on the air and in the summary differ.
+    let wired = "[[session.client]]\nname = \"first\"\nrate = \"3 Mbit/s\"\n";
+    let text = GOOD.replacen("[[session.client]]", &format!("{wired}[[session.client]]"), 1);
+    let summary = summary(&text);
+    assert_eq!(summary.flows[0].name, "first down");
+    assert_eq!(summary.flows[2].name, "room-1 down");
+    assert!(summary.flows[0].goodput_mbps < 3.0, "its own link");
+    assert!(summary.flows[0].demand.is_none() && summary.flows[2].demand.is_some());
+}
+
+#[test]
+fn in_pieces_or_at_once_the_bytes_are_the_same() {
+    let scenario = parse(GOOD);
+    let once = summary(GOOD).to_json().expect("numbers");
+    let mut run = SessionRun::new("test", &scenario, &scenario.scheme, scenario.seed).expect("builds");
+    while run.advance(airbound_units::Span::from_micros(33_333)) {}
+    assert_eq!(run.finish().expect("balanced").summary.to_json().expect("numbers"), once);
+    let other = SessionRun::new("test", &scenario, &scenario.scheme, 2).expect("builds");
+    assert_ne!(other.finish().expect("balanced").summary.to_json().expect("numbers"), once);
+}
+
+#[test]
+fn a_server_that_sends_little_bounds_what_all_receive() {
+    let summary = summary(&GOOD.replacen("40 Mbit/s", "6 Mbit/s", 1));
+    let down: f64 =
+        summary.flows.iter().filter(|flow| flow.name.ends_with(" down")).map(|flow| flow.goodput_mbps).sum();
+    assert!((2.0..6.0).contains(&down), "{down}");
+}
