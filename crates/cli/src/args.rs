@@ -1,5 +1,8 @@
 //! What may be typed.
 
+#[cfg(target_os = "linux")]
+pub(crate) mod lab;
+
 use std::path::PathBuf;
 
 use airbound_units::Span;
@@ -63,6 +66,10 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     /// Lay the simulator beside closed forms, ns-3 and the papers' numbers
     Validate(Validate),
+    /// Play a scenario with the real Linux stack in a virtual machine
+    #[cfg(target_os = "linux")]
+    #[command(subcommand)]
+    Lab(lab::Lab),
 }
 
 /// Which scenario, and what is different in it.
