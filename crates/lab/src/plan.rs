@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use airbound_sim::scenario::{ChannelSpec, Direction, Edca, Flow, Preset, Scenario, Traffic};
-use airbound_units::Span;
+use airbound_sim::scenario::{ChannelSpec, Edca, Flow, Preset, Scenario, Traffic};
+use airbound_units::{BitRate, Span};
 use airbound_wifi::{Band, Format, GuardInterval, Width};
 
 use crate::LabError;
@@ -15,6 +15,8 @@ pub const FIRST_PORT: u16 = 5000;
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 100);
 /// The most stations: what the driver has radios for.
 pub const MOST_STATIONS: usize = 16;
+/// What a virtual cable carries without being noticed.
+const UNBOUNDED: BitRate = BitRate::from_mbps(1000);
 /// The longest run: more would take hours.
 const LONGEST: Span = Span::from_secs(300);
 
@@ -52,9 +54,8 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
         (!scenario.neighbours.is_empty(), "it has neighbour networks".to_owned()),
         (!scenario.interferences.is_empty(), "it has interference".to_owned()),
         (scenario.has_relays(), "it has relays".to_owned()),
-        (scenario.wire.rate.is_some(), "wire.rate bounds the wire".to_owned()),
-        (!scenario.wire.way.delay.is_zero() || !scenario.wire.way.jitter.is_zero() || scenario.wire.way.loss > 0.0,
-         "the wire has delay, jitter or loss; set wire.delay, wire.jitter and wire.loss to 0".to_owned()),
+        (scenario.wire.rate.is_some_and(|rate| rate < UNBOUNDED), format!("wire.rate is below {UNBOUNDED}: the wire is none that one would notice")),
+        (!scenario.wire.way.jitter.is_zero() || scenario.wire.way.loss > 0.0, "the wire has jitter or loss".to_owned()),
         (scenario.uplink.queue.as_ref().is_some_and(|queue| queue.name() != "linux"),
          "uplink.queue is not linux: stations run the same kernel".to_owned()),
     ];
@@ -75,11 +76,11 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
             };
             Some(format!("station {}: {why}", station.name))
         });
-        stations.or_else(|| scenario.flows.iter().find_map(flow_obstacle))
+        stations.or_else(|| scenario.flows.iter().find_map(|flow| flow_obstacle(scenario, flow)))
     })
 }
 
-fn flow_obstacle(flow: &Flow) -> Option<String> {
+fn flow_obstacle(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let why = match &flow.traffic {
         Traffic::Cbr(_) | Traffic::Poisson(_) | Traffic::Voip => None,
         Traffic::Vr(stream) => stream.tcp.congestion.as_ref().and_then(|slot| unknown_congestion(slot.kind())),
@@ -89,12 +90,7 @@ fn flow_obstacle(flow: &Flow) -> Option<String> {
         Traffic::Rtc(_) => Some("it is real-time video".to_owned()),
     };
     let why = why.or_else(|| flow.demand.is_some().then(|| "it has a latency demand, which the kernel cannot keep".to_owned()));
-    let way = &flow.wire;
-    let why = why.or_else(|| {
-        (!way.delay.is_zero() || !way.jitter.is_zero() || way.loss > 0.0)
-            .then(|| "its wire has delay, jitter or loss".to_owned())
-    });
-    let _: Direction = flow.direction;
+    let why = why.or_else(|| (flow.wire != scenario.wire.way).then(|| "it has a wire of its own".to_owned()));
     why.map(|why| format!("flow {}: {why}", flow.name))
 }
 

@@ -46,12 +46,17 @@ pub(crate) fn script(scenario: &Scenario, purpose: Purpose) -> String {
     let parameters = plan::driver_parameters(scenario);
     let mut text = format!(
         r#"#!/bin/busybox sh
-export PATH=/bin
-/bin/busybox --install -s /bin 2>/dev/null
+# What busybox stands in for comes behind the real programs.
+export PATH=/bin:/applets
+/bin/busybox --install -s /applets
+# This shell would take its own.
+tc() {{ /bin/tc "$@"; }}
+ip() {{ /bin/ip "$@"; }}
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs none /run
+ln -s /run /var/run
 mkdir -p /run/netns
 echo 3 > /proc/sys/kernel/printk
 fail() {{
@@ -111,6 +116,14 @@ echo "lab: {stations} associated after $(cut -d ' ' -f 1 /proc/uptime) s"
         );
     }
     text += "echo \"lab: ping $(tail -n 1 /run/ping.log)\"\n";
+    let delay = scenario.wire.way.delay;
+    if !delay.is_zero() {
+        let delay = delay.as_nanos() / 1000;
+        text += &format!(
+            "tc qdisc add dev wire root netem delay {delay}us limit 10000 || fail 'the wire'\n\
+             ip netns exec server tc qdisc add dev wire0 root netem delay {delay}us limit 10000 || fail 'the wire'\n"
+        );
+    }
     if uses_frames_over_tcp(scenario) {
         // A server of video knows when a frame is sent.
         text += "ip netns exec server sh -c 'echo 5792 > /proc/sys/net/ipv4/tcp_notsent_lowat'\n";

@@ -63,7 +63,7 @@ const PROGRAMS: [&str; 8] = [
     "bin/ping",
 ];
 /// Kernel modules that the guest loads, with what they need; the driver comes behind them.
-const MODULES: [&str; 4] = ["mac80211", "veth", "virtio_blk", "virtio_pci"];
+const MODULES: [&str; 5] = ["mac80211", "veth", "sch_netem", "virtio_blk", "virtio_pci"];
 
 /// The driver's sources travel with the program.
 const DRIVER: [(&str, &str); 6] = [
@@ -252,7 +252,7 @@ fn build_driver(root: &Path, release: &str, say: &mut dyn FnMut(&str)) -> Result
 /// Tools, libraries, modules and our own program, as a cpio archive.
 fn initial_files(root: &Path, release: &str, tools: &Path, driver: &Path) -> Result<Vec<u8>, LabError> {
     let mut archive = cpio::Archive::new();
-    for folder in ["proc", "sys", "dev", "run", "tmp", "out", "lab", "etc", "var", "var/run"] {
+    for folder in ["proc", "sys", "dev", "run", "tmp", "out", "lab", "etc", "var", "applets"] {
         archive.folder(folder);
     }
     archive.device("dev/console", 5, 1);

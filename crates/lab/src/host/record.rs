@@ -311,9 +311,16 @@ impl<'a> Books<'a> {
             match row {
                 // Segments that carry data; acknowledgements of the other direction have the port as their source.
                 Row::Mpdu(mpdu) if mpdu.flow == flow as u64 && mpdu.queued >= self.zero => {
-                    let mut row = self.row(flow, number, mpdu.size, self.time(mpdu.queued), Some(mpdu));
-                    row.arrived = self.time(mpdu.received);
-                    row.delivered = row.arrived;
+                    // The wire delays alike on the way in and on the way out.
+                    let wire = self.scenario.wire.way.delay;
+                    let down = self.scenario.flows[flow].direction == Direction::Down;
+                    let sent = self.time(mpdu.queued) - if down { wire } else { Span::ZERO };
+                    let mut row = self.row(flow, number, mpdu.size, sent, Some(mpdu));
+                    row.delivered = self.time(mpdu.received);
+                    row.arrived = row.delivered;
+                    if !down && row.arrived != Instant::MAX {
+                        row.arrived += wire;
+                    }
                     number += 1;
                     self.settle(flow, row, RETRY_LIMIT);
                 }
