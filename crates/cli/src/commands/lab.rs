@@ -40,7 +40,7 @@ fn prepare(build: &LabBuild, voice: Voice) -> Result<Built, CliError> {
 }
 
 /// What is being done; not on standard output, which may be read by a machine.
-fn progress(voice: Voice, step: &str) {
+pub(super) fn progress(voice: Voice, step: &str) {
     if !voice.quiet && !voice.json {
         output::remark(&format!("lab: {step}"));
     }

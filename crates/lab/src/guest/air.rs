@@ -4,9 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
-use airbound_units::Instant;
+use airbound_units::{Instant, Span};
 
-use super::{DEVICE, LOGS, STOP, scenario, zero};
+use super::{DEVICE, LOGS, STOP, scenario};
 use crate::LabError;
 use crate::channel::{Command, EVENT_SIZE, Event};
 use crate::log::Row;
@@ -14,6 +14,8 @@ use crate::medium::Medium;
 
 /// Events read at once.
 const EVENTS: usize = 256;
+/// Between two looks whether time zero, or the end, has been set.
+const LOOK: Span = Span::from_millis(50);
 
 /// Carries the air of the scenario until the run is over.
 ///
@@ -27,7 +29,8 @@ pub fn medium() -> Result<(), LabError> {
     let mut medium = Medium::new(&scenario, scenario.seed, super::now());
     let mut buffer = vec![0; EVENTS * EVENT_SIZE];
     let mut out = Vec::new();
-    let mut run: Option<(Instant, Idle)> = None;
+    let mut zero = None;
+    let mut run: Option<(Instant, Instant)> = None;
     let mut next_look = Instant::ZERO;
     let mut now = super::now();
     loop {
@@ -45,14 +48,15 @@ pub fn medium() -> Result<(), LabError> {
         for row in medium.take_rows() {
             row.write(&mut log).map_err(LabError::io("write", LOGS))?;
         }
-        // Now and then: whether time zero, or the end, has been set.
         if now >= next_look {
-            next_look = now + airbound_units::Span::from_millis(50);
-            if run.is_none()
-                && let Some(zero) = zero()
-            {
-                medium.set_zero(zero);
-                run = Some((zero, Idle::read()));
+            next_look = now + LOOK;
+            match (zero, run) {
+                (None, _) => {
+                    zero = super::zero();
+                    zero.into_iter().for_each(|zero| medium.set_zero(zero));
+                }
+                (Some(zero), None) if now >= zero => run = Some((zero, idle_time())),
+                _ => {}
             }
             if Path::new(STOP).exists() {
                 break;
@@ -60,9 +64,8 @@ pub fn medium() -> Result<(), LabError> {
         }
     }
     if let Some((zero, before)) = run {
-        let after = Idle::read();
-        let (idle, of) = (after.idle - before.idle, after.all - before.all);
-        Row::Run { zero, idle, of }.write(&mut log).map_err(LabError::io("write", LOGS))?;
+        let row = Row::Run { zero, idle: idle_time().since(before).as_nanos(), of: now.since(zero).as_nanos() };
+        row.write(&mut log).map_err(LabError::io("write", LOGS))?;
     }
     medium.close();
     carry_out(&mut medium, &mut device, &mut out)?;
@@ -78,18 +81,10 @@ fn carry_out(medium: &mut Medium, device: &mut File, out: &mut Vec<u8>) -> Resul
     device.write_all(out).map_err(LabError::io("write", DEVICE))
 }
 
-/// Ticks of the processor since the guest started, from `/proc/stat`.
-#[derive(Debug, Clone, Copy, Default)]
-struct Idle {
-    idle: u64,
-    all: u64,
-}
-
-impl Idle {
-    fn read() -> Self {
-        let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-        let first = text.lines().next().unwrap_or_default();
-        let ticks: Vec<u64> = first.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
-        Self { idle: ticks.get(3).copied().unwrap_or(0), all: ticks.iter().sum() }
-    }
+/// How long the processor has idled since the guest started. `/proc/stat` measures idle time; other times it samples.
+fn idle_time() -> Instant {
+    const TICK: Span = Span::from_millis(10);
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let ticks = text.lines().next().and_then(|line| line.split_whitespace().nth(4)?.parse::<u64>().ok());
+    Instant::ZERO + TICK * ticks.unwrap_or(0)
 }

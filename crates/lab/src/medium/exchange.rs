@@ -244,6 +244,7 @@ impl Medium {
                 None => {
                     if let Some(beacon) = self.radios[one.radio].beacons.pop_front() {
                         self.finish_group(&one, &beacon);
+                        self.note_beacon(&one, &beacon);
                     }
                 }
                 Some(index) => self.finish_exchange(&one, index),
@@ -386,6 +387,24 @@ impl Medium {
         self.busy += start.since(self.now);
         self.now = start;
         self.start(one.radio, index, 1, Some(one.opportunity_end));
+    }
+
+    fn note_beacon(&mut self, one: &OnAir, beacon: &Mpdu) {
+        self.rows.push(Row::Txop(TxopRow {
+            txop: one.txop,
+            radio: one.radio as u64,
+            peer: log::NONE,
+            category: 3,
+            data: 0,
+            contending: beacon.handed,
+            start: one.start,
+            end: one.end,
+            rate: one.rate.bit_rate().as_bps(),
+            mpdus: 1,
+            acked: 0,
+            size: beacon.size.as_u64(),
+            transmitters: 1,
+        }));
     }
 
     fn note_txop(&mut self, one: &OnAir, index: usize, ppdu: &Ppdu, acked: usize) {

@@ -179,7 +179,8 @@ impl Medium {
     fn on_frame(&mut self, frame: &Frame) {
         let mpdu = Mpdu::of(frame);
         let at = frame.at.max(self.now);
-        self.advance(at);
+        // What begins at the very time does not hear this one coming: it collides.
+        self.advance(Instant::from_nanos(at.as_nanos().saturating_sub(1)));
         let idle_since = self.idle_since;
         let Some(radio) = self.radios.get_mut(usize::from(frame.radio)) else { return };
         if frame.beacon {
