@@ -47,6 +47,7 @@ enum lab_event_kind {
 #define LAB_FRAME_AMPDU	0x01	/* may share an A-MPDU */
 #define LAB_FRAME_NOACK	0x02	/* nobody acknowledges it */
 #define LAB_FRAME_BEACON 0x04	/* goes before everything else, after PIFS */
+#define LAB_FRAME_PROBE	0x08	/* rate control tries a rate with it: it goes alone */
 
 struct lab_event {
 	__u8 kind;

@@ -107,6 +107,8 @@ void lab_transmit(struct lab_radio *radio, struct sk_buff *skb, struct ieee80211
 		event.flags |= LAB_FRAME_AMPDU;
 	if (info->flags & IEEE80211_TX_CTL_NO_ACK)
 		event.flags |= LAB_FRAME_NOACK;
+	if (info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE)
+		event.flags |= LAB_FRAME_PROBE;
 	event.at = ktime_get_real_ns();
 	event.length = skb->len + FCS_LEN;
 	for (step = 0; step < LAB_RATES; step++) {

@@ -28,6 +28,7 @@ struct Case {
     flows: &'static str,
 }
 
+/// For radios without VHT mac80211 bounds its queues at 4 MiB (`ieee80211_txq_setup_flows`).
 const BASE: &str = r#"
 [air]
 standard = "ht"
@@ -40,7 +41,7 @@ streams = 1
 queue = "linux"
 preset = "mac80211"
 [scheme]
-queue = "linux"
+queue = { kind = "linux", memory = "4194304 B" }
 rate = "minstrel-ht"
 sender = "cubic"
 "#;

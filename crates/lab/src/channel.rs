@@ -38,6 +38,8 @@ pub struct Frame {
     pub no_ack: bool,
     /// It is a beacon.
     pub beacon: bool,
+    /// Rate control tries a rate with it: it goes alone.
+    pub probe: bool,
     /// The radio's name for it.
     pub cookie: u32,
     /// When the radio took it.
@@ -108,6 +110,7 @@ impl Event {
                     aggregates: from[3] & 1 != 0,
                     no_ack: from[3] & 2 != 0,
                     beacon: from[3] & 4 != 0,
+                    probe: from[3] & 8 != 0,
                     cookie: u32::from_ne_bytes(bytes(from, 4)),
                     at: Instant::from_nanos(at),
                     queued: Instant::from_nanos(at.saturating_sub(waited)),

@@ -45,6 +45,7 @@ fn frame(from: u8, to: u8, cookie: u32, at: Instant, sequence: u16) -> Frame {
         aggregates: true,
         no_ack: false,
         beacon: false,
+        probe: false,
         cookie,
         at,
         queued: at,
@@ -91,6 +92,20 @@ fn frames_that_wait_share_an_aggregate_within_the_standards_limits() {
         .collect();
     // 5.484 ms at 65 Mb/s hold 28 of 1540 B, fewer than 65 535 B do.
     assert_eq!(sizes, [28, 28, 28, 17]);
+}
+
+#[test]
+fn a_frame_that_tries_a_rate_goes_alone() {
+    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO);
+    for number in 0..9 {
+        let one = frame(0, 1, u32::from(number), us(1000), number);
+        medium.on_event(Event::Frame(Box::new(Frame { probe: number == 4, ..one })));
+    }
+    medium.advance(us(100_000));
+    let rows = medium.take_rows();
+    let sizes: Vec<u64> =
+        rows.iter().filter_map(|row| if let Row::Txop(txop) = row { Some(txop.mpdus) } else { None }).collect();
+    assert_eq!(sizes, [4, 1, 4]);
 }
 
 #[test]

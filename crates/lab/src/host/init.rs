@@ -137,6 +137,7 @@ echo "lab: {stations} associated after $(cut -d ' ' -f 1 /proc/uptime) s"
             let limit = (scenario.end() + Span::from_secs(30)).as_millis() / 1000;
             text += &format!(
                 r#"airbound guest zero || fail "the clock"
+echo "lab: begins at $(cat /run/zero)"
 nodes=""
 for station in {numbers}; do
     ip netns exec "sta$station" timeout {limit} /lab/lib/ld-linux-x86-64.so.2 --library-path /lab/lib /lab/airbound lab guest ends "$station" >"/run/ends$station.log" 2>&1 &
@@ -150,7 +151,9 @@ iw dev wlan0 survey dump >/out/survey.txt
 touch /run/stop
 wait "$medium" || fail "the medium"
 echo "lab: played at $(cut -d ' ' -f 1 /proc/uptime) s"
-airbound guest pack /dev/vda || fail "the record"
+while read -r module; do insmod "/modules/$module.ko" || fail "module $module"; done < /modules/late
+for try in $(seq 50); do [ -b /dev/pmem0 ] && break; sleep 0.1; done
+airbound guest pack /dev/pmem0 || fail "the record"
 echo "lab: complete"
 poweroff -f
 "#

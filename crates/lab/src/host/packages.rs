@@ -63,7 +63,9 @@ const PROGRAMS: [&str; 8] = [
     "bin/ping",
 ];
 /// Kernel modules that the guest loads, with what they need; the driver comes behind them.
-const MODULES: [&str; 5] = ["mac80211", "veth", "sch_netem", "virtio_blk", "virtio_pci"];
+const MODULES: [&str; 3] = ["mac80211", "veth", "sch_netem"];
+/// Those that it loads when the run is over, to hand the record out through memory that the host shares.
+const LATE_MODULES: [&str; 2] = ["nfit", "nd_pmem"];
 
 /// The driver's sources travel with the program.
 const DRIVER: [(&str, &str); 6] = [
@@ -273,18 +275,20 @@ fn initial_files(root: &Path, release: &str, tools: &Path, driver: &Path) -> Res
     let loader = "lib64/ld-linux-x86-64.so.2";
     archive.file(loader, 0o755, &read(&tools.join("lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"))?);
     add_ourselves(&mut archive)?;
-    let mut order = Vec::new();
     let modules = kernel_modules::Modules::find(&root.join("lib/modules").join(release))?;
-    for name in MODULES {
-        modules.need(name, &mut order)?;
+    let mut order = Vec::new();
+    for (names, list) in [(&MODULES[..], "modules/order"), (&LATE_MODULES[..], "modules/late")] {
+        let before = order.len();
+        for name in names {
+            modules.need(name, &mut order)?;
+        }
+        let mut text = String::new();
+        for module in &order[before..] {
+            archive.file(&format!("modules/{}.ko", module.name), 0o644, &module.content);
+            text += &format!("{}\n", module.name);
+        }
+        archive.file(list, 0o644, text.as_bytes());
     }
-    order.retain(|module| !module.content.is_empty());
-    let mut list = String::new();
-    for module in &order {
-        archive.file(&format!("modules/{}.ko", module.name), 0o644, &module.content);
-        list += &format!("{}\n", module.name);
-    }
-    archive.file("modules/order", 0o644, list.as_bytes());
     archive.file("modules/airbound_radio.ko", 0o644, &read(driver)?);
     Ok(archive.finish())
 }

@@ -138,7 +138,9 @@ impl Medium {
         let mut bytes = ByteCount::ZERO;
         let mut rate = Rate::legacy(airbound_wifi::Legacy::Mbps6);
         let mpdus = function.waiting.take(|taken, next| {
-            let Some(first) = taken.first().filter(|first| first.aggregates && next.aggregates) else { return false };
+            // What tries a rate goes alone, as ath9k does it (xmit.c, `ath_tx_form_aggr`).
+            let joins = |mpdu: &Mpdu| mpdu.aggregates && !(mpdu.probe && mpdu.grants == 0);
+            let Some(first) = taken.first().filter(|first| joins(first) && joins(next)) else { return false };
             if taken.len() == 1 {
                 rate = rate_of(step_at(&first.rates, 0));
                 bytes = subframe_size(first.size);
