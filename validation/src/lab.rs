@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use airbound_lab::host::{self, Built, Kernel, Machine};
+use airbound_lab::host::{self, Built, Machine};
 use airbound_lab::{LabError, plan};
 use airbound_record::{FlowSummary, Summary};
 use airbound_report::{Tolerance, ValidationRow};
@@ -56,7 +56,13 @@ macro_rules! fixed {
 /// A station at a signal-to-noise ratio; Minstrel-HT chooses its rates.
 macro_rules! at_snr {
     ($name:literal, $snr:literal) => {
-        concat!("[[station]]\nname = \"", $name, "\"\nchannel = { kind = \"fixed\", snr = \"", $snr, " dB\" }\n")
+        concat!(
+            "[[station]]\nname = \"",
+            $name,
+            "\"\nchannel = { kind = \"fixed\", snr = \"",
+            $snr,
+            " dB\" }\n"
+        )
     };
 }
 
@@ -181,7 +187,7 @@ impl Case {
 pub(super) fn rows(effort: Effort, setting: &LabSetting<'_>) -> Result<Vec<ValidationRow>, TrialError> {
     let mut rows = Vec::new();
     let wanted = |case: &&Case| setting.only.is_none_or(|only| case.id.contains(only));
-    let built = host::build(setting.cache, Kernel::V6_12, &mut |step| (setting.say)(step));
+    let built = host::build(setting.cache, &mut |step| (setting.say)(step));
     for case in CASES.iter().filter(wanted) {
         (setting.say)(case.id);
         let trial = Trial { name: format!("lab {}", case.id), scenario: case.text(effort), seed: 1 };
@@ -197,7 +203,8 @@ pub(super) fn rows(effort: Effort, setting: &LabSetting<'_>) -> Result<Vec<Valid
 
 /// Plays a trial in the laboratory; the record stays if a folder for it is given.
 fn play(trial: &Trial, built: &Built, setting: &LabSetting<'_>) -> Result<Summary, String> {
-    let scenario = Scenario::parse(&trial.scenario, &trial.name, &Overrides::default()).map_err(|error| error.to_string())?;
+    let scenario = Scenario::parse(&trial.scenario, &trial.name, &Overrides::default())
+        .map_err(|error| error.to_string())?;
     let scenario = Scenario { seed: trial.seed, ..scenario };
     let id = trial.name.replace(' ', "-");
     let scratch = std::env::temp_dir().join(format!("airbound-{id}-{}", std::process::id()));
@@ -253,7 +260,16 @@ fn compare(case: &Case, ours: &Summary, kernel: Result<Summary, String>) -> Vec<
     let row = |(metric, unit, tolerance, reading): (String, &str, Tolerance, Reading<'_>)| {
         let reference = kernel.as_ref().and_then(&reading);
         let measured = reference.and_then(|_| reading(ours));
-        ValidationRow::judged(case.id, metric, unit, reference, measured, Some(tolerance), false, note.clone())
+        ValidationRow::judged(
+            case.id,
+            metric,
+            unit,
+            reference,
+            measured,
+            Some(tolerance),
+            false,
+            note.clone(),
+        )
     };
     readings.into_iter().map(row).collect()
 }
@@ -268,17 +284,25 @@ mod tests {
             let text = case.text(Effort::default());
             let scenario = Scenario::parse(&text, case.id, &Overrides::default()).expect("a scenario");
             plan::check(&scenario).expect("within what the laboratory can express");
-            let known = |flow: &&str| *flow == "total" || scenario.flows.iter().any(|entry| entry.name == **flow);
-            assert!(case.goodput.iter().chain(case.latency).all(|flow| known(&flow)), "{}", case.id);
+            let known =
+                |flow: &&str| *flow == "total" || scenario.flows.iter().any(|entry| entry.name == **flow);
+            assert!(case.goodput.iter().chain(case.latency).all(|flow| known(flow)), "{}", case.id);
         }
     }
 
     #[test]
     fn without_the_laboratory_nothing_is_judged() {
-        let trial = Trial { name: "idle".to_owned(), scenario: CASES[0].text(Effort { quick: true, ..Effort::default() }), seed: 1 };
+        let trial = Trial {
+            name: "idle".to_owned(),
+            scenario: CASES[0].text(Effort { quick: true, ..Effort::default() }),
+            seed: 1,
+        };
         let ours = trial.run().expect("runs").summary;
         let rows = compare(&CASES[0], &ours, Err("the laboratory needs QEMU".to_owned()));
-        assert!(rows.iter().all(|row| row.measured.is_none() && row.note.contains("QEMU") && row.within().is_none()));
+        assert!(
+            rows.iter()
+                .all(|row| row.measured.is_none() && row.note.contains("QEMU") && row.within().is_none())
+        );
         assert!(!rows.is_empty());
     }
 }

@@ -41,9 +41,15 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
     let air = &scenario.air;
     let name = scenario.scheme.queue.name();
     let refusals = [
-        (scenario.stations.len() > MOST_STATIONS, format!("it has {} stations; allowed are {MOST_STATIONS}", scenario.stations.len())),
+        (
+            scenario.stations.len() > MOST_STATIONS,
+            format!("it has {} stations; allowed are {MOST_STATIONS}", scenario.stations.len()),
+        ),
         (scenario.stations.is_empty(), "it has no station".to_owned()),
-        (scenario.end() > LONGEST, format!("it lasts {}; allowed are {LONGEST}, warm-up included", scenario.end())),
+        (
+            scenario.end() > LONGEST,
+            format!("it lasts {}; allowed are {LONGEST}, warm-up included", scenario.end()),
+        ),
         (name != "linux", format!("scheme.queue is {name}; the kernel's own queues are \"linux\"")),
         (scenario.access_point.preset != Preset::Mac80211, "access-point.preset is not mac80211".to_owned()),
         (air.standard != Format::Ht, "air.standard is not ht: the laboratory's radios speak HT".to_owned()),
@@ -54,10 +60,18 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
         (!scenario.neighbours.is_empty(), "it has neighbour networks".to_owned()),
         (!scenario.interferences.is_empty(), "it has interference".to_owned()),
         (scenario.has_relays(), "it has relays".to_owned()),
-        (scenario.wire.rate.is_some_and(|rate| rate < UNBOUNDED), format!("wire.rate is below {UNBOUNDED}: the wire is none that one would notice")),
-        (!scenario.wire.way.jitter.is_zero() || scenario.wire.way.loss > 0.0, "the wire has jitter or loss".to_owned()),
-        (scenario.uplink.queue.as_ref().is_some_and(|queue| queue.name() != "linux"),
-         "uplink.queue is not linux: stations run the same kernel".to_owned()),
+        (
+            scenario.wire.rate.is_some_and(|rate| rate < UNBOUNDED),
+            format!("wire.rate is below {UNBOUNDED}: the wire is none that one would notice"),
+        ),
+        (
+            !scenario.wire.way.jitter.is_zero() || scenario.wire.way.loss > 0.0,
+            "the wire has jitter or loss".to_owned(),
+        ),
+        (
+            scenario.uplink.queue.as_ref().is_some_and(|queue| queue.name() != "linux"),
+            "uplink.queue is not linux: stations run the same kernel".to_owned(),
+        ),
     ];
     refusals.into_iter().find_map(|(refused, why)| refused.then_some(why)).or_else(|| {
         let stations = scenario.stations.iter().find_map(|station| {
@@ -83,19 +97,24 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
 fn flow_obstacle(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let why = match &flow.traffic {
         Traffic::Cbr(_) | Traffic::Poisson(_) | Traffic::Voip => None,
-        Traffic::Vr(stream) => stream.tcp.congestion.as_ref().and_then(|slot| unknown_congestion(slot.kind())),
+        Traffic::Vr(stream) => {
+            stream.tcp.congestion.as_ref().and_then(|slot| unknown_congestion(slot.kind()))
+        }
         Traffic::Tcp(bulk) if bulk.limit.is_some() => Some("its TCP transfer is limited".to_owned()),
         Traffic::Tcp(bulk) => bulk.tcp.congestion.as_ref().and_then(|slot| unknown_congestion(slot.kind())),
         Traffic::TcpShort(_) => Some("it makes short TCP transfers".to_owned()),
         Traffic::Rtc(_) => Some("it is real-time video".to_owned()),
     };
-    let why = why.or_else(|| flow.demand.is_some().then(|| "it has a latency demand, which the kernel cannot keep".to_owned()));
+    let why = why.or_else(|| {
+        flow.demand.is_some().then(|| "it has a latency demand, which the kernel cannot keep".to_owned())
+    });
     let why = why.or_else(|| (flow.wire != scenario.wire.way).then(|| "it has a wire of its own".to_owned()));
     why.map(|why| format!("flow {}: {why}", flow.name))
 }
 
 fn unknown_congestion(kind: &str) -> Option<String> {
-    (!matches!(kind, "cubic" | "reno")).then(|| format!("its congestion control is {kind}; allowed are cubic and reno"))
+    (!matches!(kind, "cubic" | "reno"))
+        .then(|| format!("its congestion control is {kind}; allowed are cubic and reno"))
 }
 
 /// The parameters of the driver for a scenario.

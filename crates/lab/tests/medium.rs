@@ -103,8 +103,10 @@ fn a_frame_that_tries_a_rate_goes_alone() {
     }
     medium.advance(us(100_000));
     let rows = medium.take_rows();
-    let sizes: Vec<u64> =
-        rows.iter().filter_map(|row| if let Row::Txop(txop) = row { Some(txop.mpdus) } else { None }).collect();
+    let sizes: Vec<u64> = rows
+        .iter()
+        .filter_map(|row| if let Row::Txop(txop) = row { Some(txop.mpdus) } else { None })
+        .collect();
     assert_eq!(sizes, [4, 1, 4]);
 }
 
@@ -135,7 +137,8 @@ fn two_that_begin_together_collide_and_both_get_through_later() {
     let together = rows.iter().filter(|row| matches!(row, Row::Txop(txop) if txop.transmitters == 2)).count();
     assert_eq!(together % 2, 0);
     assert!(together >= 2, "{rows:?}");
-    let acked = medium.take_commands().iter().filter(|one| matches!(one, Command::Done { acked: true, .. })).count();
+    let acked =
+        medium.take_commands().iter().filter(|one| matches!(one, Command::Done { acked: true, .. })).count();
     assert_eq!(acked, 2);
 }
 
@@ -149,8 +152,25 @@ fn commands_have_the_size_that_the_driver_reads() {
 
 #[derive(Debug, Clone)]
 enum Operation {
-    Frame { from: u8, to: u8, aggregates: bool, no_ack: bool, beacon: bool, group: bool, queue: u8, rate: i8, tries: u8 },
-    Edca { radio: u8, queue: u8, aifsn: u16, cw_min: u16, cw_max: u16, txop: u16 },
+    Frame {
+        from: u8,
+        to: u8,
+        aggregates: bool,
+        no_ack: bool,
+        beacon: bool,
+        group: bool,
+        queue: u8,
+        rate: i8,
+        tries: u8,
+    },
+    Edca {
+        radio: u8,
+        queue: u8,
+        aifsn: u16,
+        cw_min: u16,
+        cw_max: u16,
+        txop: u16,
+    },
     Wait(u64),
 }
 
@@ -167,12 +187,15 @@ fn steps() -> impl Strategy<Value = Operation> {
     ]
 }
 
+/// Radios and cookies.
+type Names = Vec<(u8, u32)>;
+
 /// Plays the steps; returns the commands as bytes, and how often each frame was handed in and settled.
-fn play(steps: &[Operation], seed: u64) -> (Vec<u8>, Vec<(u8, u32)>, Vec<(u8, u32)>) {
+fn play(steps: &[Operation], seed: u64) -> (Vec<u8>, Names, Names) {
     let mut medium = Medium::new(&scenario("12 dB"), seed, Instant::ZERO);
     let (mut bytes, mut handed, mut done) = (Vec::new(), Vec::new(), Vec::new());
     let mut at = us(0);
-    let mut collect = |medium: &mut Medium, done: &mut Vec<(u8, u32)>| {
+    let mut collect = |medium: &mut Medium, done: &mut Names| {
         for command in medium.take_commands() {
             if let Command::Done { radio, cookie, .. } = command {
                 done.push((radio, cookie));

@@ -14,7 +14,7 @@ use crate::topology::Tree;
 #[derive(Debug)]
 pub enum Sender {
     /// It sends datagrams, whatever becomes of them.
-    Datagrams(Datagrams),
+    Datagrams(Box<Datagrams>),
     /// It writes video frames to a TCP connection.
     Frames(Frames),
     /// It writes to a TCP connection as fast as that takes it.
@@ -88,7 +88,7 @@ pub fn senders(scenario: &Scenario, seed: u64) -> Result<Vec<Option<Sender>>, Bu
     let mut senders: Vec<Option<Sender>> = scenario.flows.iter().map(|_| None).collect();
     for (_, source) in population.sources {
         if let Some(place) = senders.get_mut(source.flow()) {
-            *place = Some(Sender::Datagrams(Datagrams { source }));
+            *place = Some(Sender::Datagrams(Box::new(Datagrams { source })));
         }
     }
     for connection in population.connections {

@@ -20,12 +20,9 @@ pub(crate) enum Lab {
     Guest(LabGuest),
 }
 
-/// Which kernel, and where it is kept.
+/// Where everything is kept.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LabBuild {
-    /// Debian's kernel: 6.12, or 7.2 on hosts like Debian 13
-    #[arg(long, value_name = "VERSION", default_value = "6.12", value_parser = ["6.12", "7.2"])]
-    pub(crate) kernel: String,
     /// Folder for what is fetched and built [default: airbound/lab in the user's cache]
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
@@ -35,7 +32,7 @@ pub(crate) struct LabBuild {
 #[command(after_help = "\
 Examples:
   airbound lab run lab-hello
-  airbound lab run lab-bulk --seed 7 --log-packets
+  airbound lab run lab-hello --seed 7 --log-packets
 
 Needs QEMU (qemu-system-x86), apt, dpkg, make, gcc and xz on a Debian or Ubuntu; no root, no KVM. What the \
 laboratory cannot express is refused by name; docs/lab.md lists it.")]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use airbound_lab::host::{self, Built, Kernel, Machine};
+use airbound_lab::host::{self, Built, Machine};
 use airbound_lab::{LabError, guest};
 use airbound_report::Comparison;
 
@@ -35,8 +35,7 @@ fn inside(part: &LabGuest) -> Result<(), LabError> {
 
 fn prepare(build: &LabBuild, voice: Voice) -> Result<Built, CliError> {
     let cache = build.cache.clone().map_or_else(host::cache, Ok)?;
-    let kernel = if build.kernel == Kernel::V7_2.name() { Kernel::V7_2 } else { Kernel::V6_12 };
-    Ok(host::build(&cache, kernel, &mut |step| progress(voice, step))?)
+    Ok(host::build(&cache, &mut |step| progress(voice, step))?)
 }
 
 /// What is being done; not on standard output, which may be read by a machine.
@@ -54,7 +53,8 @@ fn scratch(beside: &Path) -> PathBuf {
 fn play(run: &LabRun, voice: Voice) -> Result<(), CliError> {
     let opened = session::open(&run.source)?;
     airbound_lab::plan::check(&opened.scenario)?;
-    let folder = run.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("{}-lab", opened.name)));
+    let folder =
+        run.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("{}-lab", opened.name)));
     let built = prepare(&run.build, voice)?;
     let machine = Machine { built: &built, scenario: &opened.scenario, scratch: scratch(&folder) };
     let outcome = machine.play(&mut |words| progress(voice, words))?;

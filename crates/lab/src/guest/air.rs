@@ -23,7 +23,8 @@ const LOOK: Span = Span::from_millis(50);
 /// The device or a file fails.
 pub fn medium() -> Result<(), LabError> {
     let scenario = scenario()?;
-    let mut device = OpenOptions::new().read(true).write(true).open(DEVICE).map_err(LabError::io("open", DEVICE))?;
+    let mut device =
+        OpenOptions::new().read(true).write(true).open(DEVICE).map_err(LabError::io("open", DEVICE))?;
     let log = format!("{LOGS}/air.log");
     let mut log = BufWriter::new(File::create(&log).map_err(LabError::io("create", &log))?);
     let mut medium = Medium::new(&scenario, scenario.seed, super::now());
@@ -64,7 +65,8 @@ pub fn medium() -> Result<(), LabError> {
         }
     }
     if let Some((zero, before)) = run {
-        let row = Row::Run { zero, idle: idle_time().since(before).as_nanos(), of: now.since(zero).as_nanos() };
+        let row =
+            Row::Run { zero, idle: idle_time().since(before).as_nanos(), of: now.since(zero).as_nanos() };
         row.write(&mut log).map_err(LabError::io("write", LOGS))?;
     }
     medium.close();

@@ -56,8 +56,10 @@ pub fn ends(node: usize) -> Result<(), LabError> {
             let congestion = congestion(&scenario, flow);
             let number = number as u64;
             threads.push(thread::spawn(move || match sender {
-                Some(Sender::Datagrams(source)) => send_datagrams(number, source, peer, mark, zero),
-                Some(Sender::Frames(source)) => send_frames(number, source, &connect(peer, mark, &congestion, zero)?, zero),
+                Some(Sender::Datagrams(source)) => send_datagrams(number, *source, peer, mark, zero),
+                Some(Sender::Frames(source)) => {
+                    send_frames(number, source, &connect(peer, mark, &congestion, zero)?, zero)
+                }
                 Some(Sender::Bulk) => {
                     let connection = connect(peer, mark, &congestion, start)?;
                     send_bulk(&connection, start, stop.min(end))
@@ -196,7 +198,9 @@ fn send_frames(flow: u64, source: Frames, mut connection: &TcpStream, zero: Inst
             let part = left.min(CHUNK);
             match connection.write_all(&chunk[..part]) {
                 Ok(()) => {}
-                Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => return Ok(rows),
+                Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => {
+                    return Ok(rows);
+                }
                 Err(error) => return Err(error),
             }
             left -= part;

@@ -45,7 +45,8 @@ pub(crate) fn sleep_until(at: Instant) {
 }
 
 pub(crate) fn scenario() -> Result<Scenario, LabError> {
-    Scenario::load(Path::new(SCENARIO), &Overrides::none()).map_err(|error| LabError::Guest(error.to_string()))
+    Scenario::load(Path::new(SCENARIO), &Overrides::none())
+        .map_err(|error| LabError::Guest(error.to_string()))
 }
 
 pub(crate) fn zero() -> Option<Instant> {
@@ -61,5 +62,7 @@ pub fn set_zero() -> Result<(), LabError> {
     let zero = now().as_nanos() + u64::try_from(SOON.as_nanos()).unwrap_or(0);
     // Whole, or not at all: others look for it.
     let partial = format!("{ZERO}.new");
-    fs::write(&partial, zero.to_string()).and_then(|()| fs::rename(&partial, ZERO)).map_err(LabError::io("write", ZERO))
+    fs::write(&partial, zero.to_string())
+        .and_then(|()| fs::rename(&partial, ZERO))
+        .map_err(LabError::io("write", ZERO))
 }

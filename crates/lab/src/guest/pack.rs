@@ -44,7 +44,8 @@ pub fn unpack(image: &Path) -> Result<Vec<(String, Vec<u8>)>, LabError> {
         let mut line = Vec::new();
         from.by_ref().take(300).read_until(b'\n', &mut line).map_err(LabError::io("read", &shown))?;
         let text = String::from_utf8_lossy(&line);
-        let parsed = text.trim_end().rsplit_once(' ').and_then(|(name, size)| Some((name, size.parse::<u64>().ok()?)));
+        let parsed =
+            text.trim_end().rsplit_once(' ').and_then(|(name, size)| Some((name, size.parse::<u64>().ok()?)));
         let Some((name, size)) = parsed else {
             return Err(LabError::Guest("it left no record: it ended before the run did".to_owned()));
         };

@@ -30,7 +30,8 @@ pub(crate) fn hostapd(scenario: &Scenario) -> String {
             capabilities += "[SHORT-GI-40]";
         }
     }
-    let interval = scenario.air.beacons.map_or(RARE_BEACONS, |every| (every.as_micros() / 1024).clamp(15, 65_535));
+    let interval =
+        scenario.air.beacons.map_or(RARE_BEACONS, |every| (every.as_micros() / 1024).clamp(15, 65_535));
     format!(
         "interface=wlan0\ndriver=nl80211\nssid=airbound\nhw_mode=a\nchannel=36\nieee80211n=1\nwmm_enabled=1\n\
          beacon_int={interval}\n{}",
@@ -164,6 +165,7 @@ poweroff -f
 }
 
 fn uses_frames_over_tcp(scenario: &Scenario) -> bool {
-    let frames = |traffic: &Traffic| matches!(traffic, Traffic::Vr(stream) if stream.transport == Transport::Tcp);
+    let frames =
+        |traffic: &Traffic| matches!(traffic, Traffic::Vr(stream) if stream.transport == Transport::Tcp);
     scenario.flows.iter().any(|flow| frames(&flow.traffic))
 }

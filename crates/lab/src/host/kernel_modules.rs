@@ -27,7 +27,8 @@ impl Modules {
         let mut paths = BTreeMap::new();
         let mut folders = vec![folder.join("kernel")];
         while let Some(folder) = folders.pop() {
-            let entries = fs::read_dir(&folder).map_err(LabError::io("list", folder.display().to_string()))?;
+            let entries =
+                fs::read_dir(&folder).map_err(LabError::io("list", folder.display().to_string()))?;
             for path in entries.filter_map(|entry| entry.ok().map(|entry| entry.path())) {
                 if path.is_dir() {
                     folders.push(path);
@@ -81,7 +82,10 @@ mod tests {
 
     #[test]
     fn needs_are_read_from_the_module() {
-        assert_eq!(needs(b"xx\0license=GPL\0depends=cfg80211,libarc4\0retpoline=Y\0"), ["cfg80211", "libarc4"]);
+        assert_eq!(
+            needs(b"xx\0license=GPL\0depends=cfg80211,libarc4\0retpoline=Y\0"),
+            ["cfg80211", "libarc4"]
+        );
         assert!(needs(b"\0depends=\0").is_empty());
         assert!(needs(b"nothing").is_empty());
     }

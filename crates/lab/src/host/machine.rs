@@ -59,7 +59,8 @@ impl Machine<'_> {
         let mut machine = self.command(Purpose::Play)?;
         machine.args(["-serial", "stdio", "-monitor", "none"]);
         // Not a disk: that answers in the host's time, and no two runs would be the same.
-        let object = format!("memory-backend-file,id=record,share=on,size={IMAGE},mem-path={}", image.display());
+        let object =
+            format!("memory-backend-file,id=record,share=on,size={IMAGE},mem-path={}", image.display());
         machine.arg("-object").arg(object).args(["-device", "nvdimm,memdev=record"]);
         machine.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let begun = Instant::now();
@@ -120,7 +121,16 @@ impl Machine<'_> {
         both.extend_from_slice(&archive.finish());
         write(&initrd, both)?;
         // Machines of QEMU 7.1 and before do not hand a random seed to the guest: it would differ from run to run.
-        machine.args(["-machine", "pc-q35-7.1,nvdimm=on", "-nodefaults", "-display", "none", "-no-reboot", "-m", MEMORY]);
+        machine.args([
+            "-machine",
+            "pc-q35-7.1,nvdimm=on",
+            "-nodefaults",
+            "-display",
+            "none",
+            "-no-reboot",
+            "-m",
+            MEMORY,
+        ]);
         machine.args(["-accel", "tcg,thread=single,tb-size=512", "-icount", "shift=0,sleep=off"]);
         machine.args(["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-cpu", "max,-rdrand,-rdseed"]);
         machine.arg("-kernel").arg(&self.built.kernel).arg("-initrd").arg(&initrd);

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use crate::LabError;
 
 pub use machine::{Machine, Outcome};
-pub use packages::{Built, Kernel, build};
+pub use packages::{Built, build};
 pub use record::write_record;
 
 /// The folder in which the laboratory keeps what it fetched and built: `airbound/lab` in the user's cache.
@@ -33,7 +33,10 @@ pub fn cache() -> Result<PathBuf, LabError> {
 fn program(name: &str, how: &str) -> Result<Command, LabError> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let standard = ["/usr/sbin", "/sbin"].map(PathBuf::from);
-    let found = std::env::split_paths(&paths).chain(standard).map(|folder| folder.join(name)).find(|path| path.is_file());
+    let found = std::env::split_paths(&paths)
+        .chain(standard)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file());
     found.map(Command::new).ok_or_else(|| LabError::Missing { what: name.to_owned(), how: how.to_owned() })
 }
 
@@ -44,7 +47,8 @@ fn run(command: &mut Command) -> Result<Vec<u8>, LabError> {
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let words = String::from_utf8_lossy(if output.stderr.is_empty() { &output.stdout } else { &output.stderr });
+    let words =
+        String::from_utf8_lossy(if output.stderr.is_empty() { &output.stdout } else { &output.stderr });
     let lines: Vec<&str> = words.lines().collect();
     let last = lines[lines.len().saturating_sub(8)..].join("\n");
     Err(LabError::Program { program: name, reason: last })

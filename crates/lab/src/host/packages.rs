@@ -7,33 +7,8 @@ use std::process::Command;
 use super::{cpio, create, kernel_modules, program, read, run, write};
 use crate::LabError;
 
-/// Debian's kernels that the driver is written for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kernel {
-    /// 6.12, from bookworm-backports: the kernel of Debian 13.
-    V6_12,
-    /// 7.2, from trixie-backports; its headers need a host like Debian 13.
-    V7_2,
-}
-
-impl Kernel {
-    /// As it is typed.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::V6_12 => "6.12",
-            Self::V7_2 => "7.2",
-        }
-    }
-
-    /// The beginning and the end of the release, as `uname -r` prints it.
-    const fn release(self) -> (&'static str, &'static str) {
-        match self {
-            Self::V6_12 => ("6.12.", "+deb12-amd64"),
-            Self::V7_2 => ("7.2.", "+deb13-amd64"),
-        }
-    }
-}
+/// The beginning and the end of the kernel's release, as `uname -r` prints it: Debian 13's kernel, built for Debian 12.
+const RELEASE: (&str, &str) = ("6.12.", "+deb12-amd64");
 
 /// What has been built.
 #[derive(Debug, Clone)]
@@ -47,7 +22,7 @@ pub struct Built {
 }
 
 /// Debian's suites; the tools come from the first.
-const SUITES: [&str; 3] = ["bookworm", "bookworm-backports", "trixie-backports"];
+const SUITES: [&str; 2] = ["bookworm", "bookworm-backports"];
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// What runs inside besides our own program.
 const TOOLS: [&str; 6] = ["busybox-static", "hostapd", "iw", "iperf3", "iproute2", "iputils-ping"];
@@ -81,10 +56,10 @@ const DRIVER: [(&str, &str); 6] = [
 ///
 /// # Errors
 /// Something must be installed, cannot be fetched, or does not build.
-pub fn build(cache: &Path, kernel: Kernel, say: &mut dyn FnMut(&str)) -> Result<Built, LabError> {
+pub fn build(cache: &Path, say: &mut dyn FnMut(&str)) -> Result<Built, LabError> {
     let cache = &std::path::absolute(cache).map_err(LabError::io("find", cache.display().to_string()))?;
     let packages = Packages::prepare(cache)?;
-    let release = packages.release(kernel, say)?;
+    let release = packages.release(say)?;
     let root = cache.join(&release);
     let tools = cache.join("tools");
     if !tools.join("complete").exists() {
@@ -117,7 +92,9 @@ impl Packages {
         }
         let sources: String = SUITES
             .iter()
-            .map(|suite| format!("deb [arch=amd64 signed-by={KEYRING}] http://deb.debian.org/debian {suite} main\n"))
+            .map(|suite| {
+                format!("deb [arch=amd64 signed-by={KEYRING}] http://deb.debian.org/debian {suite} main\n")
+            })
             .collect();
         write(&folder.join("sources.list"), sources)?;
         write(&folder.join("status"), "")?;
@@ -133,14 +110,15 @@ impl Packages {
     }
 
     fn apt(&self, name: &str) -> Result<Command, LabError> {
-        let mut command = program(name, "it comes with Debian and Ubuntu; other systems cannot build the laboratory")?;
+        let mut command =
+            program(name, "it comes with Debian and Ubuntu; other systems cannot build the laboratory")?;
         command.env("APT_CONFIG", self.folder.join("apt.conf"));
         Ok(command)
     }
 
     /// The newest release of a kernel: what is there already, or what Debian has.
-    fn release(&self, kernel: Kernel, say: &mut dyn FnMut(&str)) -> Result<String, LabError> {
-        let (begin, end) = kernel.release();
+    fn release(&self, say: &mut dyn FnMut(&str)) -> Result<String, LabError> {
+        let (begin, end) = RELEASE;
         let fits = |name: &String| name.starts_with(begin) && name.ends_with(end);
         if let Some(cache) = self.folder.parent() {
             let folders = fs::read_dir(cache).map_err(LabError::io("list", cache.display().to_string()))?;
@@ -161,11 +139,15 @@ impl Packages {
         let prefix = format!("linux-headers-{begin}");
         let names = run(self.apt("apt-cache")?.args(["pkgnames", &prefix]))?;
         let names = String::from_utf8_lossy(&names).into_owned();
-        let releases = names.lines().filter_map(|name| name.strip_prefix("linux-headers-")).map(str::to_owned).filter(fits);
+        let releases = names
+            .lines()
+            .filter_map(|name| name.strip_prefix("linux-headers-"))
+            .map(str::to_owned)
+            .filter(fits);
         // 6.12.100 comes behind 6.12.95.
         releases.max_by_key(|name| version(name, begin)).ok_or_else(|| LabError::Missing {
-            what: format!("a kernel {}", kernel.name()),
-            how: "Debian's backports have none; try the other --kernel".to_owned(),
+            what: format!("a kernel {begin}x"),
+            how: "bookworm-backports no longer has one; docs/lab.md says what else could be used".to_owned(),
         })
     }
 
@@ -229,7 +211,8 @@ fn unpack_all(archives: &Path, root: &Path) -> Result<(), LabError> {
 fn build_driver(root: &Path, release: &str, say: &mut dyn FnMut(&str)) -> Result<PathBuf, LabError> {
     let folder = root.join("radio");
     let module = folder.join("airbound_radio.ko");
-    let same = |(name, text): &(&str, &str)| fs::read(folder.join(name)).is_ok_and(|old| old == text.as_bytes());
+    let same =
+        |(name, text): &(&str, &str)| fs::read(folder.join(name)).is_ok_and(|old| old == text.as_bytes());
     if module.exists() && DRIVER.iter().all(same) {
         return Ok(module);
     }
@@ -297,9 +280,12 @@ fn initial_files(root: &Path, release: &str, tools: &Path, driver: &Path) -> Res
 fn libraries(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     let entries = fs::read_dir(folder).map_err(LabError::io("list", folder.display().to_string()))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
-    paths.retain(|path| path.is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so")));
+    paths.retain(|path| {
+        path.is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))
+    });
     // A library is asked for by the name of the link to it, where there is one.
-    let linked: Vec<PathBuf> = paths.iter().filter(|path| path.is_symlink()).filter_map(|path| path.canonicalize().ok()).collect();
+    let linked: Vec<PathBuf> =
+        paths.iter().filter(|path| path.is_symlink()).filter_map(|path| path.canonicalize().ok()).collect();
     paths.retain(|path| path.is_symlink() || !path.canonicalize().is_ok_and(|path| linked.contains(&path)));
     paths.sort();
     Ok(paths)

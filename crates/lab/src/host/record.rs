@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use airbound_record::{
-    AirSummary, DistributionRow, Encoding, Existing, Fate, FlowLatency, FlowSummary, FrameFate, FrameRow, Jain,
-    LatencyHistogram, PacketCounts, PacketRow, Performance, Recorder, Resolution, RunFolder, RunInfo, Scheme, Split,
-    StationSummary, Summary, Tables, TxopKind, TxopRow,
+    AirSummary, DistributionRow, Encoding, Existing, Fate, FlowLatency, FlowSummary, FrameFate, FrameRow,
+    Jain, LatencyHistogram, PacketCounts, PacketRow, Performance, Recorder, Resolution, RunFolder, RunInfo,
+    Scheme, Split, StationSummary, Summary, Tables, TxopKind, TxopRow,
 };
 use airbound_sim::Run;
 use airbound_sim::scenario::{Direction, Scenario, Traffic, Transport};
@@ -36,7 +36,8 @@ pub fn write_record(
     let prepared = Run::new(name, scenario, &scenario.scheme, scenario.seed);
     let info = prepared.map_err(|error| LabError::Scenario(error.to_string()))?.info().clone();
     let books = Books::of(scenario, &info, &outcome.rows)?;
-    let tables = Tables { hops: false, series: false, ..if packet_log { Tables::ALL } else { Tables::SMALL } };
+    let tables =
+        Tables { hops: false, series: false, ..if packet_log { Tables::ALL } else { Tables::SMALL } };
     let mut recorder =
         Recorder::create(RunFolder::create(folder, Existing::Replace)?, &info, tables, Encoding::Inline)?;
     for packet in &books.packets {
@@ -118,7 +119,8 @@ impl<'a> Books<'a> {
             Row::Run { zero, idle, of } => Some((*zero, (*idle, *of))),
             _ => None,
         });
-        let (zero, idle) = run.ok_or_else(|| LabError::Guest("the medium noted no beginning of the run".to_owned()))?;
+        let (zero, idle) =
+            run.ok_or_else(|| LabError::Guest("the medium noted no beginning of the run".to_owned()))?;
         let reason = |name: &str| {
             let place = info.drop_reasons.iter().position(|reason| reason == name).unwrap_or(0);
             u8::try_from(place).unwrap_or(0)
@@ -380,8 +382,11 @@ impl<'a> Books<'a> {
             {
                 (last, read) = (*at, read + bytes);
             }
-            let (at, fate) =
-                if read >= written { (last, FrameFate::Delivered) } else { (Instant::MAX, FrameFate::Unfinished) };
+            let (at, fate) = if read >= written {
+                (last, FrameFate::Delivered)
+            } else {
+                (Instant::MAX, FrameFate::Unfinished)
+            };
             self.note_frame(flow, number, *created, at, *size, fate);
         }
     }
@@ -457,14 +462,21 @@ impl<'a> Books<'a> {
                 drops: book.drops.clone(),
                 fps: book.frames.as_ref().map(|frames| frames.delivered as f64 / seconds),
                 frame_latency_ms: book.frames.as_ref().map(|frames| frames.latency.stats()),
-                stall_rate: book.frames.as_ref().map(|frames| frames.missed as f64 / frames.all.max(1) as f64),
+                stall_rate: book
+                    .frames
+                    .as_ref()
+                    .map(|frames| frames.missed as f64 / frames.all.max(1) as f64),
                 rtc: None,
                 demand: None,
                 found: None,
             })
             .collect();
-        let stations: Vec<StationSummary> =
-            scenario.stations.iter().zip(1u16..).map(|(station, number)| self.station(&station.name, number)).collect();
+        let stations: Vec<StationSummary> = scenario
+            .stations
+            .iter()
+            .zip(1u16..)
+            .map(|(station, number)| self.station(&station.name, number))
+            .collect();
         let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
         let airtimes: Vec<f64> = stations
             .iter()

@@ -11,10 +11,9 @@ use super::phy::{Course, Phy};
 use super::queue::Mpdu;
 use super::{MOST_BYTES, MOST_GRANTS, Medium, OnAir, Ppdu, WINDOW};
 use crate::channel::{Command, Step};
-use crate::plan::FIRST_PORT;
 use crate::log::{self, MpduRow, Row, TxopRow};
+use crate::plan::FIRST_PORT;
 use crate::rates::{self, rate_of};
-
 
 /// An exchange that could not carry more than this is not worth the rest of an opportunity.
 const SHORTEST_PPDU: Span = Span::from_micros(100);
@@ -37,7 +36,12 @@ fn step_at(rates: &[Step; 4], transmission: u32) -> Step {
 
 /// The tries that a chain allows.
 fn tries_of(rates: &[Step; 4]) -> u32 {
-    rates.iter().take_while(|step| step.index >= 0).map(|step| u32::from(step.tries.max(1))).sum::<u32>().max(1)
+    rates
+        .iter()
+        .take_while(|step| step.index >= 0)
+        .map(|step| u32::from(step.tries.max(1)))
+        .sum::<u32>()
+        .max(1)
 }
 
 /// The chain with the tries that `transmissions` made.
@@ -275,7 +279,12 @@ impl Medium {
         let step = step_at(&mpdu.rates, 0);
         let receivers = !(1u64 << one.radio);
         self.commands.push(Command::Deliver { radio, cookie: mpdu.cookie, receivers, signal, rate: step });
-        self.commands.push(Command::Done { radio, cookie: mpdu.cookie, acked: true, rates: used(&mpdu.rates, 1) });
+        self.commands.push(Command::Done {
+            radio,
+            cookie: mpdu.cookie,
+            acked: true,
+            rates: used(&mpdu.rates, 1),
+        });
     }
 
     fn finish_exchange(&mut self, one: &OnAir, index: usize) {

@@ -118,7 +118,13 @@ impl Medium {
             radios: radios
                 .map(|number| Radio {
                     functions: std::array::from_fn(|index| Function {
-                        edcaf: edcaf(EdcaParameters::linux_station(Category::ALL[index]), air.band, seed, number, index),
+                        edcaf: edcaf(
+                            EdcaParameters::linux_station(Category::ALL[index]),
+                            air.band,
+                            seed,
+                            number,
+                            index,
+                        ),
                         parameters: EdcaParameters::linux_station(Category::ALL[index]),
                         waiting: Waiting::default(),
                         current: None,
@@ -237,7 +243,12 @@ impl Medium {
             left.extend(radio.functions.iter_mut().flat_map(|one| one.waiting.drain()));
             left.extend(radio.beacons.drain(..));
             for mpdu in left {
-                self.commands.push(Command::Done { radio: number, cookie: mpdu.cookie, acked: false, rates: none });
+                self.commands.push(Command::Done {
+                    radio: number,
+                    cookie: mpdu.cookie,
+                    acked: false,
+                    rates: none,
+                });
             }
         }
         self.on_air.clear();
@@ -259,7 +270,8 @@ impl Medium {
 
     /// What a frame between the access point and a station meets now.
     fn quality(&self, station: usize) -> Quality {
-        let time = if self.zero == Instant::MAX { Instant::ZERO } else { Instant::ZERO + self.now.since(self.zero) };
+        let time =
+            if self.zero == Instant::MAX { Instant::ZERO } else { Instant::ZERO + self.now.since(self.zero) };
         self.channels.get(station.wrapping_sub(1)).map_or(Quality::Perfect, |channel| channel.quality(time))
     }
 }
