@@ -28,7 +28,10 @@ struct Case {
     flows: &'static str,
 }
 
-/// For radios without VHT mac80211 bounds its queues at 4 MiB (`ieee80211_txq_setup_flows`).
+/// For radios without VHT mac80211 bounds its queues at 4 MiB (`ieee80211_txq_setup_flows`). The simulator counts 2304 B for a packet
+/// of 1500 B; in the laboratory the kernel held 966 of them (case `codel-drops`: 569 ms at 20 Mb/s), 4342 B each: packets that come over
+/// a veth lack the headroom that mac80211 wants, and are copied into buffers of the next size (4352 B). The bound is scaled by
+/// 2304 / 4352, so that both hold the same number of packets.
 const BASE: &str = r#"
 [air]
 standard = "ht"
@@ -41,7 +44,7 @@ streams = 1
 queue = "linux"
 preset = "mac80211"
 [scheme]
-queue = { kind = "linux", memory = "4194304 B" }
+queue = { kind = "linux", memory = "2220514 B" }
 rate = "minstrel-ht"
 sender = "cubic"
 "#;
@@ -286,7 +289,7 @@ mod tests {
             plan::check(&scenario).expect("within what the laboratory can express");
             let known =
                 |flow: &&str| *flow == "total" || scenario.flows.iter().any(|entry| entry.name == **flow);
-            assert!(case.goodput.iter().chain(case.latency).all(|flow| known(flow)), "{}", case.id);
+            assert!(case.goodput.iter().chain(case.latency).all(known), "{}", case.id);
         }
     }
 

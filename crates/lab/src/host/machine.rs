@@ -50,6 +50,12 @@ impl Machine<'_> {
     /// The scenario cannot be expressed, QEMU is missing, or the guest failed.
     pub fn play(&self, say: &mut dyn FnMut(&str)) -> Result<Outcome, LabError> {
         plan::check(self.scenario)?;
+        let outcome = self.boot(say);
+        self.clear();
+        outcome
+    }
+
+    fn boot(&self, say: &mut dyn FnMut(&str)) -> Result<Outcome, LabError> {
         let image = self.scratch.join("record.img");
         create(&self.scratch)?;
         let file = fs::File::create(&image).map_err(LabError::io("create", image.display().to_string()))?;
@@ -85,12 +91,15 @@ impl Machine<'_> {
             let from = last.len().saturating_sub(12);
             return Err(LabError::Guest(last[from..].join("\n")));
         }
-        let outcome = collect(&image, begun.elapsed())?;
+        collect(&image, begun.elapsed())
+    }
+
+    /// Removes the machine's files; what cannot be removed does no harm.
+    fn clear(&self) {
         for name in ["record.img", "initrd"] {
             let _ = fs::remove_file(self.scratch.join(name));
         }
         let _ = fs::remove_dir(&self.scratch);
-        Ok(outcome)
     }
 
     /// Opens a shell in the machine, with the scenario's network up and no traffic.
@@ -103,8 +112,7 @@ impl Machine<'_> {
         let mut machine = self.command(Purpose::Shell)?;
         machine.args(["-serial", "mon:stdio"]);
         let status = machine.status().map_err(LabError::io("start", "qemu-system-x86_64"))?;
-        let _ = fs::remove_file(self.scratch.join("initrd"));
-        let _ = fs::remove_dir(&self.scratch);
+        self.clear();
         if status.success() { Ok(()) } else { Err(LabError::Guest("QEMU ended with an error".to_owned())) }
     }
 

@@ -75,7 +75,11 @@ pub fn build(cache: &Path, say: &mut dyn FnMut(&str)) -> Result<Built, LabError>
     let driver = build_driver(&root, &release, say)?;
     let initramfs = root.join("initramfs.cpio");
     say("putting the initial file system together");
-    write(&initramfs, initial_files(&root, &release, &tools, &driver)?)?;
+    let files = initial_files(&root, &release, &tools, &driver)?;
+    // Whole or not at all: another run may be reading it.
+    let partial = root.join(format!("initramfs-{}", std::process::id()));
+    write(&partial, files)?;
+    fs::rename(&partial, &initramfs).map_err(LabError::io("write", initramfs.display().to_string()))?;
     Ok(Built { kernel: root.join(format!("boot/vmlinuz-{release}")), release, initramfs })
 }
 
