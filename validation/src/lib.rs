@@ -21,7 +21,7 @@ use std::num::NonZeroUsize;
 use airbound_report::ValidationRow;
 
 pub use markdown::{grid_markdown, markdown, rows_markdown};
-pub use reproduce::{Paper, Reproduction};
+pub use reproduce::{Paper, Reproduction, TraceSetError, TraceSets};
 pub use trial::{Trial, TrialError};
 
 /// One rung of the ladder.
@@ -114,6 +114,8 @@ pub const LAB_TITLE: &str = "The real Linux stack over the same air";
 pub struct Effort {
     /// Shorter runs, one seed: for a first look and for tests. Sampling errors are larger; the tolerances stay.
     pub quick: bool,
+    /// Fewer settings and seeds at full length, where a paper's matrix is large (Plum).
+    pub standard: bool,
     /// Simulations at a time.
     pub jobs: NonZeroUsize,
 }
@@ -121,7 +123,7 @@ pub struct Effort {
 impl Default for Effort {
     /// Full length, one simulation at a time.
     fn default() -> Self {
-        Self { quick: false, jobs: NonZeroUsize::MIN }
+        Self { quick: false, standard: false, jobs: NonZeroUsize::MIN }
     }
 }
 

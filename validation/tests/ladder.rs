@@ -6,7 +6,7 @@ use airbound_report::{Verdict, outcome};
 use airbound_validation::{Effort, Rung};
 
 fn effort(jobs: usize) -> Effort {
-    Effort { quick: true, jobs: NonZeroUsize::new(jobs).unwrap_or(NonZeroUsize::MIN) }
+    Effort { quick: true, jobs: NonZeroUsize::new(jobs).unwrap_or(NonZeroUsize::MIN), ..Effort::default() }
 }
 
 #[test]

@@ -143,8 +143,8 @@ Examples:
   airbound run hello --pcap air.pcap             then: wireshark air.pcap
 
 A scheme names what fills its slots: a queue (fifo, codel, pie, fq-codel, linux, last-pq, round-robin), a rate \
-control (fixed, ideal, minstrel-ht, llra, thompson), a sender (cubic, reno, bbr, gcc), joined by +; law is \
-queue and rate control in one. What is not named stays \
+control (fixed, ideal, minstrel-ht, llra, thompson), a sender (cubic, reno, bbr, gcc, aggregation), joined by +; \
+law is queue and rate control in one. What is not named stays \
 as the scenario has it.
 
 The folder holds scenario.toml (resolved), summary.json, performance.json, report.html and the tables in \
@@ -380,15 +380,22 @@ Examples:
   airbound reproduce last-pq --quick      a first look, in seconds
   airbound reproduce wqm --json | jq '.[] | select(.verdict != \"match\")'
 
-Papers: wqm (Showail and Shihada, IEEE Access 2018), last-pq (Lu et al., PerCom 2024), law (Shen and Meng, NSDI 2026).
+Papers: wqm (Showail and Shihada, IEEE Access 2018), last-pq (Lu et al., PerCom 2024), law (Shen and Meng, NSDI 2026), \
+low-delay-rate-allocation (Gringoli and Leith), plum (Chen et al., Bidirectional Bandwidth Coordination).
 Exit code 1: a claim that has a tolerance falls outside it.")]
 pub(crate) struct Reproduce {
     /// Which paper
-    #[arg(value_parser = ["wqm", "last-pq", "law"])]
+    #[arg(value_parser = ["wqm", "last-pq", "law", "low-delay-rate-allocation", "plum"])]
     pub(crate) paper: String,
     /// Shorter runs, fewer seeds and settings, for a first look
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Full length, but fewer settings and seeds (plum: about ten minutes)
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) standard: bool,
+    /// Folder with measured traces (plum) [default: ../shared/traces, or synthetic ones]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) traces: Option<PathBuf>,
     /// The page [default: runs/reproduce-PAPER.html]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -131,7 +131,7 @@ impl Session {
         for row in &outcome.distributions {
             recorder.distribution(*row);
         }
-        let resolved = Scenario { scheme: scheme.clone(), seed: self.seed, ..scenario.clone() }.to_toml();
+        let resolved = Scenario { scheme: scheme.in_full(), seed: self.seed, ..scenario.clone() }.to_toml();
         let performance = performance(outcome.events, opened.length(), begun.elapsed());
         let folder = recorder.finish(&resolved, &outcome.summary, &performance)?;
         if let Some(capture) = capture {

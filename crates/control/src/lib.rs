@@ -20,6 +20,7 @@
 //! Every transmitter has one [`link::Link`]: it answers what is sent next, and how. [`link::Composed`] makes a link of any
 //! [`queue::Queue`] and any [`rate::RateControl`]. Every flow has a [`sender`].
 
+pub mod allocation;
 pub mod detect;
 pub mod error;
 pub mod link;
@@ -28,5 +29,6 @@ pub mod payload;
 pub mod queue;
 pub mod rate;
 pub mod sender;
+pub mod session;
 
 pub use error::ConfigError;

@@ -78,6 +78,7 @@ impl Desk {
         let grant = Grant {
             station: mpdu.packet.station,
             category: mpdu.packet.category,
+            alternate: false,
             psdu: mpdu.size,
             mpdus: vec![mpdu],
             aggregated: false,

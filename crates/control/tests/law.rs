@@ -318,6 +318,7 @@ impl Checked {
         let grant = Grant {
             station,
             category,
+            alternate: false,
             mpdus,
             psdu: ByteCount::ZERO,
             aggregated: false,

@@ -1,5 +1,5 @@
 //! The invariant of Law, over a small model of hardware: whatever the channel and the load, no packet is delivered later after it
-//! entered the driver queue than Limit_q + 2 Limit_h and one frame exchange.
+//! entered the driver queue than Limit_q + 2 Limit_h and one frame exchange. That holds beside a classic link in the same categories too.
 
 // Its queue is not watched here.
 #[allow(dead_code)]
@@ -7,10 +7,13 @@ mod link_parts;
 
 use std::collections::VecDeque;
 
-use airbound_control::link::{AckBitmap, Grant, Law, LawConfig, Link, LinkConfig, Returned, Room, TxReport};
+use airbound_control::link::law::Classic;
+use airbound_control::link::{
+    AckBitmap, Composed, Grant, Law, LawConfig, Link, LinkConfig, Returned, Room, Standby, TxReport,
+};
 use airbound_control::payload::FlowId;
 use airbound_control::queue::{AnyQueue, Demand, QueueConfig};
-use airbound_control::rate::{Capabilities, Series};
+use airbound_control::rate::{Capabilities, RateConfig};
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::edca::Category;
@@ -31,6 +34,8 @@ struct World {
     max_mpdus: u32,
     categories: u64,
     stations: u64,
+    /// Whether flow 0 has only every eighth packet.
+    has_mouse: bool,
     /// Mean time between packets.
     gap: Span,
     /// Share of MPDUs that are lost, by phase of 50 ms, in sixteenths.
@@ -50,7 +55,7 @@ struct Held {
 
 struct Model {
     world: World,
-    link: Law<Packet, AnyQueue<Packet>>,
+    link: Box<dyn Link<Packet>>,
     now: Instant,
     hardware: [VecDeque<Held>; 4],
     /// Category, end, and what arrived of what is on the air.
@@ -58,6 +63,8 @@ struct Model {
     free: Instant,
     draws: u64,
     delivered: usize,
+    /// Of these, those that went the classic way.
+    classic: usize,
     dropped: usize,
     given_up_unsent: usize,
     /// The longest time from entering the queue to delivery, and by how much the bound and an exchange were exceeded.
@@ -82,8 +89,17 @@ impl Model {
             max_streams: 1,
             ..Capabilities::default()
         };
-        let mut link =
-            Law::new(world.law.clone(), path, queue.build(3).expect("valid"), &capabilities).expect("valid");
+        let order: AnyQueue<Packet> = queue.build(3).expect("valid");
+        let law = Law::new(world.law.clone(), path.clone(), order, &capabilities).expect("valid");
+        let mut link: Box<dyn Link<Packet>> = if world.law.classic.is_nothing() {
+            Box::new(law)
+        } else {
+            let stock: AnyQueue<Packet> = QueueConfig::default().build(5).expect("valid");
+            let rate = RateConfig::default().build(&capabilities, 9).expect("valid");
+            let path = world.law.path_beside(path);
+            let stock = Composed::<_, _, AnyQueue<Packet>, _>::new(stock, None, rate, path);
+            Box::new(Standby::new(law, stock).expect("valid"))
+        };
         link.set_demand(Instant::ZERO, FlowId(0), Demand::new(Span::from_millis(10), 95.0).ok())
             .expect("accepted");
         Self {
@@ -94,6 +110,7 @@ impl Model {
             on_air: None,
             free: Instant::ZERO,
             delivered: 0,
+            classic: 0,
             dropped: 0,
             given_up_unsent: 0,
             longest: Span::ZERO,
@@ -157,10 +174,14 @@ impl Model {
     fn report(&mut self, category: usize, acknowledged: AckBitmap) {
         let Some(done) = self.hardware[category].pop_front() else { return };
         self.given_up_unsent += usize::from(done.tries == 0);
-        let exchange = exchange(&done.grant, &done.grant.series);
+        let exchange = exchange(&done.grant, done.tries.saturating_sub(1));
         for (index, mpdu) in done.grant.mpdus.iter().enumerate() {
             if acknowledged.get(index) {
                 self.delivered += 1;
+                if done.grant.alternate {
+                    self.classic += 1;
+                    continue;
+                }
                 let latency = self.now - mpdu.packet.enqueued;
                 self.longest = self.longest.max(latency);
                 self.excess = self.excess.max(latency - (self.world.law.bound() + exchange));
@@ -212,7 +233,7 @@ impl Model {
         let loss = self.world.loss[phase];
         let Some(first) = self.hardware[category].front() else { return };
         let count = first.grant.mpdus.len();
-        let end = self.now + exchange(&first.grant, &first.grant.series);
+        let end = self.now + exchange(&first.grant, first.tries);
         let mut acknowledged = AckBitmap::NONE;
         // Fading takes all of a PPDU more often than a part of it.
         if self.draw(16) >= loss {
@@ -262,7 +283,14 @@ impl Model {
                 let category = Category::ALL[(self.draw(self.world.categories) + 1) as usize % 4];
                 let station = self.draw(self.world.stations) as u16;
                 let size = if self.draw(4) == 0 { 60 + self.draw(1440) } else { 1500 };
-                let flow = self.draw(3) as u32;
+                let is_mouse = self.world.has_mouse && self.draw(8) == 0;
+                let flow = if is_mouse {
+                    0
+                } else if self.world.has_mouse {
+                    1 + self.draw(2) as u32
+                } else {
+                    self.draw(3) as u32
+                };
                 let mut dropped = Vec::new();
                 self.link.enqueue(self.now, packet(sent, flow, station, category, size), &mut dropped);
                 self.dropped += dropped.len();
@@ -286,9 +314,10 @@ impl Model {
     }
 }
 
-/// How long a frame exchange takes.
-fn exchange(grant: &Grant<Packet>, series: &Series) -> Span {
-    ppdu_duration(series.first_rate(), grant.psdu) + AFTER_PPDU
+/// How long the frame exchange of a try takes.
+fn exchange(grant: &Grant<Packet>, attempt: u32) -> Span {
+    let rate = grant.series.rate_of(attempt).unwrap_or(grant.series.first_rate());
+    ppdu_duration(rate, grant.psdu) + AFTER_PPDU
 }
 
 fn world() -> impl Strategy<Value = World> {
@@ -327,6 +356,7 @@ fn world() -> impl Strategy<Value = World> {
             max_mpdus,
             categories,
             stations,
+            has_mouse: false,
             gap: Span::from_micros(gap),
             loss,
             backoff: Span::from_micros(backoff),
@@ -345,6 +375,54 @@ proptest! {
     }
 }
 
+/// The same with flows that are told apart, for long enough that most are tried and found.
+fn shared() -> impl Strategy<Value = World> {
+    let bulk = "least-rate = \"100 kbit/s\"\ntrial = \"60 s\"\nfound-at = 0.3\nmost-loss = 1.0";
+    let classic = Classic::Bulk(toml::from_str(bulk).expect("valid"));
+    (world(), 1200..2500u64, any::<bool>()).prop_map(move |(world, gap, has_mouse)| World {
+        has_mouse,
+        law: LawConfig { classic: classic.clone(), ..world.law },
+        gap: Span::from_micros(gap),
+        ..world
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn nor_beside_a_classic_link_in_the_same_category(world in shared()) {
+        let mut model = Model::new(world);
+        model.run(4000);
+        prop_assert_eq!(model.excess, Span::ZERO);
+    }
+}
+
+#[test]
+fn both_links_are_used_and_law_comes_to_its_bound_beside_the_classic_one() {
+    let bulk = "least-rate = \"2 Mbit/s\"\nfound-at = 0.7\nmost-loss = 1.0";
+    let world = World {
+        seed: 12,
+        law: LawConfig {
+            classic: Classic::Bulk(toml::from_str(bulk).expect("valid")),
+            ..LawConfig::default()
+        },
+        queue: "kind = \"fifo\"",
+        max_mpdus: 16,
+        categories: 1,
+        stations: 1,
+        has_mouse: true,
+        gap: Span::from_micros(900),
+        loss: [0, 14, 0, 16, 0, 15, 0, 16],
+        backoff: Span::from_micros(140),
+        others: Span::from_millis(4),
+    };
+    let mut model = Model::new(world);
+    model.run(12_000);
+    let law = model.delivered - model.classic;
+    assert!(law > 500 && model.classic > 500, "{law} {}", model.classic);
+    assert!(model.longest > Span::from_millis(42) && model.excess.is_zero(), "{}", model.longest);
+}
+
 /// A world in which the bound is reached, so that the test above could fail.
 #[test]
 fn a_loaded_bad_channel_comes_to_the_bound() {
@@ -355,6 +433,7 @@ fn a_loaded_bad_channel_comes_to_the_bound() {
         max_mpdus: 1,
         categories: 1,
         stations: 1,
+        has_mouse: false,
         gap: Span::from_micros(500),
         loss: [0, 14, 0, 16, 0, 15, 0, 16],
         backoff: Span::from_micros(140),

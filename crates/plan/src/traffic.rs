@@ -61,6 +61,8 @@ impl Rhythm {
             Traffic::Cbr(datagrams) | Traffic::Poisson(datagrams) => {
                 udp(datagrams.size.as_u64() as f64, bps(datagrams.rate))
             }
+            // At the rate that an allocator decides there is no load to plan for.
+            Traffic::Paced(_) => return None,
             Traffic::Voip => udp(172.0, VOIP_PACKETS * 172.0 * 8.0),
             Traffic::Tcp(bulk) => tcp(bps(bulk.limit?)),
             Traffic::TcpShort(short) => tcp(short.size.bits() as f64 / short.interval.as_secs_f64()),

@@ -1,6 +1,9 @@
 //! From a scenario to a simulation.
 
+use std::collections::BTreeSet;
+
 use airbound_control::ConfigError;
+use airbound_control::allocation::RateAllocator;
 use airbound_control::link::{Composed, Law, LawConfig, Link, LinkConfig, LowerQueue, Standby};
 use airbound_control::payload::{FlowId, StationId};
 use airbound_control::queue::{
@@ -20,6 +23,8 @@ use airbound_wifi::timing::ppdu_duration;
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Phy, PhyConfig};
 use crate::engine::{ACCESS_POINT, Beacons, DemandChange, Forming, Node, Parts};
+use crate::flow::Direction;
+use crate::flow::allocation::{Allocated, Proxy, ShapedUplink};
 use crate::flow::feed::Feed;
 use crate::flow::{Flow, population::Population};
 use crate::link::{AnyLink, ComposedLink};
@@ -81,7 +86,7 @@ impl Plan<'_> {
         let nodes = 1 + stations + neighbours;
 
         let tree = Tree::of(scenario, nodes);
-        let Population { tree, flows, connections, sessions, sources, meters } =
+        let Population { tree, flows, connections, sessions, allocated, uplinks, sources, meters } =
             Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
@@ -99,6 +104,7 @@ impl Plan<'_> {
         }
 
         let demands = self.demands(&mut built)?;
+        let proxy = self.proxy(&flows, &allocated, &uplinks)?;
 
         let control = self.control();
         let pipe = Medium::pipe(scenario);
@@ -134,9 +140,59 @@ impl Plan<'_> {
             flows,
             connections,
             sessions,
+            proxy,
+            allocated,
+            uplinks,
             demands,
             window: scenario.window,
         })
+    }
+
+    /// The proxy in front of the access point, if anything is allocated.
+    fn proxy(
+        &self,
+        flows: &[Flow],
+        allocated: &[Allocated],
+        uplinks: &[ShapedUplink],
+    ) -> Result<Option<Proxy>, BuildError> {
+        let some = !(allocated.is_empty() && uplinks.is_empty());
+        let Some(mut config) = self.scheme.sender.allocation()?.filter(|_| some) else {
+            return Ok(None);
+        };
+        let paced = self.scenario.flows.iter().filter_map(|flow| match &flow.traffic {
+            scenario::Traffic::Paced(datagrams) => Some(datagrams.size),
+            _ => None,
+        });
+        if let (Some(size), false) = (paced.max(), self.scheme.sender.parameters().contains_key("packet")) {
+            config.packet = size;
+        }
+        let refused = |reason: String| Err(BuildError::Slot { slot: "sender", reason });
+        let mut known = BTreeSet::new();
+        let ids = allocated.iter().map(|one| one.flow).chain(uplinks.iter().map(|one| one.flow));
+        for flow in ids.map(|id| &flows[id.0 as usize]) {
+            if !known.insert((flow.station, flow.direction == Direction::Up)) {
+                let way = if flow.direction == Direction::Up { "from" } else { "to" };
+                return refused(format!(
+                    "flow {} is the second flow of kind paced {way} its station; an allocator has one rate for each station and direction",
+                    flow.name
+                ));
+            }
+        }
+        for uplink in uplinks {
+            let flow = &flows[uplink.flow.0 as usize];
+            let reports = |one: &Allocated| {
+                let covers = one.start <= uplink.start && uplink.stop <= one.stop;
+                flows[one.flow.0 as usize].station == flow.station && covers
+            };
+            if !allocated.iter().any(reports) {
+                return refused(format!(
+                    "flow {} is of kind paced and goes up, so its station reports its queue beside what it receives: it needs a flow of \
+                     kind paced down to the same station that lasts at least as long",
+                    flow.name
+                ));
+            }
+        }
+        Ok(Some(Proxy { allocator: RateAllocator::new(config)?, due: Instant::MAX }))
     }
 
     /// Sets the demands that hold from the beginning; returns the later ones, which are known to be possible too.
@@ -280,21 +336,20 @@ impl Plan<'_> {
         if queue.is_law() {
             let wrong = |reason| BuildError::Slot { slot: "queue", reason };
             let config = queue.law_config().map_err(wrong)?;
-            let (classic, psdus) = (config.classic.clone(), usize::from(config.psdus_in_hardware));
             let order = self.inside(&config, queue, path, node)?;
             let mut law = Law::new(config, path_config.clone(), order, default)
                 .map_err(|error| BuildError::Slot { slot: "queue", reason: error.to_string() })?;
             for (station, capabilities) in peers {
                 law.set_capabilities(*station, capabilities)?;
             }
-            if classic.is_empty() {
+            if law.config().classic.is_nothing() {
                 return Ok(AnyLink::Law(Box::new(law)));
             }
             // What a Linux access point has; the scheme's own rate control is Law.
             let stock = Scheme::default();
-            let stock =
-                self.composed(node, (&stock.queue, &stock.rate), path, path_config, (default, peers))?;
-            return Ok(AnyLink::Standby(Box::new(Standby::new(law, stock, &classic, psdus))));
+            let beside = law.config().path_beside(path_config);
+            let stock = self.composed(node, (&stock.queue, &stock.rate), path, beside, (default, peers))?;
+            return Ok(AnyLink::Standby(Box::new(Standby::new(law, stock)?)));
         }
         let link = self.composed(node, (queue, rate), path, path_config, (default, peers))?;
         Ok(AnyLink::Composed(Box::new(link)))

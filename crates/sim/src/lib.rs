@@ -5,6 +5,7 @@
 
 pub mod channel;
 pub mod scenario;
+pub mod session;
 pub mod trace;
 
 mod air;

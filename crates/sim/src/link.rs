@@ -1,6 +1,7 @@
 //! The link of a simulated transmitter: any of them behind one type.
 
 use airbound_control::ConfigError;
+use airbound_control::detect::Verdict;
 use airbound_control::link::{Composed, Grant, Law, Link, Returned, Room, Standby, TxReport};
 use airbound_control::payload::{Dropped, FlowId, StationId};
 use airbound_control::queue::{AnyQueue, Backlog, Demand};
@@ -24,7 +25,7 @@ pub(crate) enum AnyLink {
     /// See [`Law`].
     Law(Box<LawLink>),
     /// See [`Standby`].
-    Standby(Box<Standby<LawLink, ComposedLink>>),
+    Standby(Box<Standby<Packet, AnyQueue<Packet>, ComposedLink>>),
 }
 
 /// Passes a call on to whichever link it is.
@@ -44,7 +45,15 @@ impl AnyLink {
         match self {
             Self::Composed(link) => link.queue(),
             Self::Law(law) => law.queue(),
-            Self::Standby(both) => both.sensitive().queue(),
+            Self::Standby(both) => both.law().queue(),
+        }
+    }
+
+    /// What is held of flows, where Law and a classic link share them.
+    pub(crate) fn verdicts(&self) -> Vec<(FlowId, Verdict)> {
+        match self {
+            Self::Composed(_) | Self::Law(_) => Vec::new(),
+            Self::Standby(both) => both.verdicts().collect(),
         }
     }
 
@@ -53,7 +62,7 @@ impl AnyLink {
         match self {
             Self::Composed(_) => None,
             Self::Law(law) => Some(law),
-            Self::Standby(both) => Some(both.sensitive()),
+            Self::Standby(both) => Some(both.law()),
         }
     }
 }

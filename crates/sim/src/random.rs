@@ -23,6 +23,7 @@ pub enum Purpose {
     Wire,
     /// What queues and senders draw by themselves.
     Queue,
+    Session,
 }
 
 /// One stream.

@@ -118,8 +118,11 @@ impl Run {
         let events = self.simulation.processed();
         let meters = self.simulation.parts.meters;
         let figures = meters.figures(&self.info.stations);
-        let has_tcp = figures.flows.iter().any(|flow| flow.kind.starts_with("tcp") || flow.kind == "vr");
-        let sender = if has_tcp { Some(self.scheme.sender.kind()) } else { self.media_sender };
+        let has_sender = figures
+            .flows
+            .iter()
+            .any(|flow| flow.kind.starts_with("tcp") || flow.kind == "vr" || flow.kind == "paced");
+        let sender = if has_sender { Some(self.scheme.sender.kind()) } else { self.media_sender };
         let summary = Summary {
             airbound: env!("CARGO_PKG_VERSION").to_owned(),
             scenario: self.info.scenario.clone(),

@@ -1,5 +1,7 @@
 //! What can be seen of a run under way, for time series that no record keeps.
 
+use airbound_control::allocation::Allocation;
+use airbound_control::detect::Verdict;
 use airbound_control::link::{LawView, Link};
 use airbound_control::payload::FlowId;
 use airbound_control::queue::{AnyQueue, Backlog};
@@ -18,8 +20,12 @@ pub struct View {
     pub buffer_size: Option<usize>,
     /// How the access point's link treats each station, where it is Law's.
     pub law: Vec<LawView>,
+    /// What is held of the flows through the access point, where it sends bulk transfers the classic way beside Law.
+    pub verdicts: Vec<(FlowId, Verdict)>,
     /// TCP senders, by the flow whose data they send.
     pub senders: Vec<(FlowId, SenderMetrics)>,
+    /// What the rate allocator has decided, by station; empty without one.
+    pub allocations: Vec<Allocation>,
     /// Senders of real-time video, by the flow of their media.
     pub videos: Vec<(FlowId, VideoView)>,
 }
@@ -58,7 +64,15 @@ impl View {
             };
             (session.media, view)
         });
-        let (senders, videos) = (senders.collect(), videos.collect());
-        Self { backlog: link.backlog(), buffer_size, law, senders, videos }
+        let proxy = parts.proxy.iter().flat_map(|proxy| proxy.allocator.allocations());
+        Self {
+            backlog: link.backlog(),
+            buffer_size,
+            law,
+            verdicts: link.verdicts(),
+            senders: senders.collect(),
+            allocations: proxy.collect(),
+            videos: videos.collect(),
+        }
     }
 }

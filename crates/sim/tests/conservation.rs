@@ -106,13 +106,16 @@ fn queue() -> BoxedStrategy<String> {
 fn deciders(standard: &'static str) -> BoxedStrategy<String> {
     let rate = || one_of(&["fixed", "ideal", "minstrel-ht", "llra", "thompson"]);
     let preset = || one_of(&["mac80211", "ath9k-fq", "direct", "openwifi", "openwifi-a", "openwifi-b"]);
-    let scheme = (queue(), rate(), one_of(&["cubic", "reno", "bbr"])).prop_map(|(queue, rate, sender)| {
-        format!("[scheme]\nqueue = {queue}\nrate = \"{rate}\"\nsender = \"{sender}\"\n")
-    });
+    let scheme = (queue(), rate(), one_of(&["cubic", "reno", "bbr", "aggregation"])).prop_map(
+        |(queue, rate, sender)| {
+            format!("[scheme]\nqueue = {queue}\nrate = \"{rate}\"\nsender = \"{sender}\"\n")
+        },
+    );
     // Law decides over both.
     let law = prop_oneof![
         Just("\"law\"".to_owned()),
         Just("{ kind = \"law\", classic = [\"be\", \"bk\"] }".to_owned()),
+        Just("{ kind = \"law\", classic = \"auto\" }".to_owned()),
         one_of(&["fifo", "codel", "last-pq"])
             .prop_map(|inside| format!("{{ kind = \"law\", inside = \"{inside}\" }}")),
         (1..60u32, 300..4000u32, 1..6u8).prop_map(|(q, h, psdus)| format!(
@@ -275,8 +278,22 @@ fn flows(stations: usize) -> BoxedStrategy<String> {
             format!("wire = {{ delay = \"{delay} ms\", jitter = \"{jitter} ms\" }}\n")
         })),
     );
-    prop::collection::vec(flow, 1..=6)
-        .prop_map(|flows| {
+    // An allocator has one flow to a station, and one from it that does not last longer.
+    let paced = maybe((0..100u32, 104..600u32, any::<bool>()).prop_map(|(start, stop, both)| {
+        format!(
+            "[[flow]]\nname = \"paced\"\nkind = \"paced\"\nstation = \"s0\"\nstart = \"{start} ms\"\nstop = \"{stop} ms\"\n{}",
+            if both {
+                let (start, stop) = (start + 1, stop - (stop - start) / 3);
+                format!(
+                    "[[flow]]\nname = \"up\"\nkind = \"paced\"\nstation = \"s0\"\ndirection = \"up\"\nstart = \"{start} ms\"\nstop = \"{stop} ms\"\n"
+                )
+            } else {
+                String::new()
+            }
+        )
+    }));
+    (prop::collection::vec(flow, 1..=6), paced)
+        .prop_map(|(flows, paced)| {
             let texts = flows.into_iter().enumerate();
             texts
                 .map(|(index, (station, traffic, direction, a, b, c, d))| {
@@ -285,6 +302,7 @@ fn flows(stations: usize) -> BoxedStrategy<String> {
                          {traffic}{a}{b}{c}{d}"
                     )
                 })
+                .chain([paced])
                 .collect()
         })
         .boxed()

@@ -4,6 +4,7 @@ mod simulate;
 
 use std::collections::BTreeMap;
 
+use airbound_control::detect::Verdict;
 use airbound_control::link::{LawConfig, LawState};
 use airbound_record::Fate;
 use airbound_sim::scenario::{Overrides, Scenario, Scheme};
@@ -230,4 +231,68 @@ fn a_download_can_go_the_classic_way_beside_laws_video() {
     let (classic, latency) = beside_video("{ kind = \"law\", classic = [\"be\", \"bk\"] }");
     assert!(classic > 0.9 * stock, "{classic} of {stock} Mbit/s");
     assert!(latency < LawConfig::default().bound().as_millis_f64(), "{latency} ms");
+}
+
+/// A download that is found, beside a call and a video in its category, over a link that is jammed now and then.
+fn shared(seed: u64, mpdus: u16) -> String {
+    let channel = "{ kind = \"log-distance\", distance = \"20 m\", fading = \"rayleigh\" }";
+    let flows = "[[flow]]\nname = \"download\"\nkind = \"tcp\"\nstation = \"b\"\n\
+         [[flow]]\nname = \"video\"\nkind = \"vr\"\ntransport = \"udp\"\nfps = 60\nrate = \"8 Mbit/s\"\nstation = \"a\"\n\
+         [[flow]]\nname = \"call\"\nkind = \"voip\"\ncategory = \"be\"\nstation = \"b\"\n\
+         [[interference]]\nname = \"i\"\nmean-on = \"6 ms\"\nmean-off = \"40 ms\"\neffect = \"busy\"\n";
+    let text = home("{ kind = \"law\", classic = \"auto\" }", "ht", mpdus, channel, flows);
+    format!("seed = {seed}\n{}", text.replace("600 ms", "6 s"))
+}
+
+#[test]
+fn the_bound_holds_beside_a_classic_download_in_the_same_category() {
+    let bound = LawConfig::default().bound();
+    for (seed, mpdus) in [(1, 1), (2, 32)] {
+        let (mut run, rows) = simulate::prepare(&simulate::scenario(&shared(seed, mpdus)));
+        let (mut found, mut others) = (0, 0);
+        while run.advance(Span::from_millis(100)) {
+            for (flow, verdict) in run.view().verdicts {
+                match flow.0 {
+                    0 => found += usize::from(verdict == Verdict::Bulk),
+                    _ => others += usize::from(verdict != Verdict::Watched),
+                }
+            }
+        }
+        run.finish().unwrap();
+        assert!(found > 15 && others == 0, "{found} {others}");
+        let rows = rows.take();
+        let exchanges: BTreeMap<u64, Span> =
+            rows.txops.iter().map(|row| (row.txop, row.end - row.start)).collect();
+        let ours =
+            rows.packets.iter().filter(|row| row.fate == Fate::Delivered && (1..3).contains(&row.flow));
+        let mut longest = Span::ZERO;
+        for row in ours {
+            let latency = row.delivered - row.enqueued;
+            let exchange = exchanges.get(&row.txop).copied().unwrap_or_default();
+            assert!(latency <= bound + exchange, "{latency} of flow {}", row.flow);
+            longest = longest.max(latency);
+        }
+        assert!(longest > Span::from_millis(20), "{longest}");
+    }
+}
+
+#[test]
+fn what_is_in_force_is_written_out_and_means_the_same() {
+    use airbound_sim::Run;
+    use airbound_sim::scenario::{Overrides, Scenario};
+
+    let text = "surroundings = \"calm\"\nduration = \"500 ms\"\n[air]\nstandard = \"ht\"\nwidth = \"20 MHz\"\n[access-point]\n\
+                preset = \"openwifi\"\n[scheme]\nqueue = { kind = \"law\", limit-q = \"20 ms\" }\n[[station]]\nname = \"s\"\n\
+                [[flow]]\nname = \"f\"\nkind = \"cbr\"\nstation = \"s\"\nrate = \"10 Mbit/s\"\n";
+    let read = |text: &str| Scenario::parse(text, "law", &Overrides::default()).expect("valid");
+    let scenario = read(text);
+    let full = Scenario { scheme: scenario.scheme.in_full(), ..scenario.clone() }.to_toml();
+    for key in ["limit-q = \"20 ms\"", "limit-h = \"3 ms\"", "weight-all = 0.125", "never-sent = \"apart\""] {
+        assert!(full.contains(key), "{key} in {full}");
+    }
+    let summary = |scenario: &Scenario| {
+        let run = Run::new("law", scenario, &scenario.scheme, 1).expect("can be built");
+        run.finish().expect("balanced").0.summary
+    };
+    assert_eq!(summary(&scenario), summary(&read(&full)));
 }

@@ -60,6 +60,7 @@ fn traffic() -> impl Strategy<Value = String> {
             "kind = \"cbr\"\nrate = \"{rate} kbit/s\"\nsize = \"{size} B\""
         )),
         (1u64..900).prop_map(|rate| format!("kind = \"poisson\"\nrate = \"{rate} Mbit/s\"")),
+        (12u64..1472).prop_map(|size| format!("kind = \"paced\"\nsize = \"{size} B\"")),
         Just("kind = \"voip\"\ncategory = \"be\"".to_owned()),
         (1u64..900)
             .prop_map(|limit| format!("kind = \"tcp\"\nlimit = \"{limit} Mbit/s\"\ncongestion = \"bbr\"")),

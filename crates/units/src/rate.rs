@@ -1,6 +1,7 @@
 //! Speeds in whole bits per second.
 
 use std::fmt;
+use std::ops::{Add, Sub};
 use std::str::FromStr;
 
 use crate::parse::{self, Kind, ParseQuantityError};
@@ -117,6 +118,22 @@ const KIND: Kind = Kind {
     example: "45 Mbit/s",
     range: "0 to 9000 Tbit/s",
 };
+
+/// Saturates.
+impl Add for BitRate {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+/// Stops at zero.
+impl Sub for BitRate {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
 
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,6 +9,7 @@ use airbound_record::{Fate, FrameFate, FrameRow, PacketRow, SeriesRow, TxopRow};
 use airbound_sim::{Nobody, Observer, Run, View};
 use airbound_units::{Instant, Span};
 
+use super::aggregates::{AggregateWatch, Aggregates};
 use super::digest::{Digest, DigestWatch};
 use super::trace::{Trace, TraceWatch};
 use crate::trial::in_parallel;
@@ -19,6 +20,8 @@ use crate::{Trial, TrialError};
 pub(crate) enum Watch {
     /// Nothing.
     Nothing,
+    /// The aggregates of the access point from then on, and the packets of a flow.
+    Aggregates(Instant, Option<u32>),
     /// The packets and frames of the flow of this number, one by one.
     Flow(u32),
     /// All that the flow of this number and its access point do.
@@ -74,6 +77,8 @@ pub(crate) struct Measured {
     pub(crate) trace: Option<Trace>,
     /// The digest of its packets, where one was wanted.
     pub(crate) digest: Option<Digest>,
+    /// The aggregates of the access point, where they were wanted.
+    pub(crate) aggregates: Aggregates,
     /// What queues and controllers said, with the time in s.
     pub(crate) views: Vec<(f64, View)>,
 }
@@ -134,6 +139,11 @@ impl Experiment {
         Self { watch: Watch::Trace(flow), ..Self::plain(trial) }
     }
 
+    /// A run of which the aggregates of the access point are wanted.
+    pub(crate) fn aggregates(trial: Trial, from: Instant) -> Self {
+        Self { watch: Watch::Aggregates(from, None), ..Self::plain(trial) }
+    }
+
     /// The same run, looked at at equal distances.
     pub(crate) fn looking(self, every: Span) -> Self {
         Self { every: Some(every), ..self }
@@ -158,6 +168,14 @@ impl Experiment {
             (Watch::Flow(_), ..) => Box::new(watch.clone()),
             _ => Box::new(Nobody),
         };
+        let aggregates = match self.watch {
+            Watch::Aggregates(from, flow) => Some(AggregateWatch::new(from, flow)),
+            _ => None,
+        };
+        let observer: Box<dyn Observer> = match &aggregates {
+            Some(watch) => Box::new(watch.clone()),
+            None => observer,
+        };
         let mut views = Vec::new();
         let look = |run: &Run| views.push((run.now().as_secs_f64(), run.view()));
         let (outcome, _) = self.trial.looking(observer, self.every, look)?;
@@ -165,7 +183,9 @@ impl Experiment {
         watched.packets.sort_by_key(|sample| sample.completed);
         watched.frames.sort_unstable();
         let digest = digest.map(|digest| digest.digest(outcome.summary.duration_s));
-        Ok(Measured { outcome, watched, trace: trace.map(|trace| trace.take()), digest, views })
+        let trace = trace.map(|trace| trace.take());
+        let aggregates = aggregates.map(|watch| watch.take()).unwrap_or_default();
+        Ok(Measured { outcome, watched, trace, digest, aggregates, views })
     }
 }
 

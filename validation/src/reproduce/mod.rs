@@ -4,15 +4,20 @@
 //! makes rows and a chapter of what they brought. All runs of a paper go through one pool, each once however many studies ask
 //! for it.
 
+mod aggregates;
+mod allocation;
 mod digest;
 mod distribution;
 mod experiment;
 mod last_pq;
 mod law;
+mod plum;
 mod trace;
 mod wqm;
 
 use airbound_report::{Chapter, Grid, ValidationRow, Verdict, reproduction_html};
+
+pub use plum::{TraceSetError, TraceSets};
 
 use experiment::{Experiment, Results};
 
@@ -27,6 +32,10 @@ pub enum Paper {
     Law,
     /// Lu et al., "Practical Latency-aware Scheduling for Low-latency Elephant VR Flows in Wi-Fi Networks", PerCom 2024.
     LastPq,
+    /// Gringoli and Leith, "Low Delay Rate Allocation in WLANs Using Aggregation".
+    Allocation,
+    /// Chen et al., "Bidirectional Bandwidth Coordination under Half-Duplex Bottlenecks for Video Streaming".
+    Plum,
 }
 
 /// A number with three significant digits, as tables show it.
@@ -67,7 +76,7 @@ pub struct Reproduction {
 
 impl Paper {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Wqm, Self::LastPq, Self::Law];
+    pub const ALL: [Self; 5] = [Self::Wqm, Self::LastPq, Self::Law, Self::Allocation, Self::Plum];
 
     /// Its name on the command line.
     #[must_use]
@@ -75,7 +84,9 @@ impl Paper {
         match self {
             Self::Wqm => "wqm",
             Self::LastPq => "last-pq",
+            Self::Plum => "plum",
             Self::Law => "law",
+            Self::Allocation => "low-delay-rate-allocation",
         }
     }
 
@@ -91,7 +102,9 @@ impl Paper {
         match self {
             Self::Wqm => "WQM: Battling Latency in Modern Wireless Networks",
             Self::LastPq => "LAST-PQ: latency-aware scheduling for low-latency elephant VR flows",
+            Self::Plum => "Plum: bidirectional bandwidth coordination under half-duplex bottlenecks",
             Self::Law => "Law: towards consistent low latency in 802.11 home networks",
+            Self::Allocation => "Low-delay rate allocation in WLANs using aggregation",
         }
     }
 
@@ -99,7 +112,10 @@ impl Paper {
         match self {
             Self::Wqm => wqm::studies(),
             Self::LastPq => last_pq::studies(),
+            // Its experiments are sessions, see `plum::reproduce`.
+            Self::Plum => Vec::new(),
             Self::Law => law::studies(),
+            Self::Allocation => allocation::studies(),
         }
     }
 
@@ -108,7 +124,9 @@ impl Paper {
         match self {
             Self::Wqm => wqm::reason(claim),
             Self::LastPq => last_pq::reason(claim),
+            Self::Plum => plum::reason(claim),
             Self::Law => law::reason(claim),
+            Self::Allocation => allocation::reason(claim),
         }
     }
 
@@ -121,6 +139,11 @@ impl Paper {
         effort: Effort,
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Reproduction, TrialError> {
+        if self == Self::Plum {
+            let traces = TraceSets::load(None)
+                .map_err(|error| TrialError { name: self.name().to_owned(), reason: error.to_string() })?;
+            return self.reproduce_with(&traces, effort, progress);
+        }
         let studies = self.studies();
         let wanted = studies.iter().flat_map(|study| study.experiments(effort));
         let results = Results::of(wanted, effort.jobs, progress)?;
@@ -135,6 +158,24 @@ impl Paper {
         }
         let rows = by_claim(rows);
         Ok(Reproduction { paper: self, rows, chapters, runs: results.len() })
+    }
+}
+
+impl Paper {
+    /// The same with measured traces of the reader's, for the papers that use some; the others do without.
+    ///
+    /// # Errors
+    /// As [`Paper::reproduce`].
+    pub fn reproduce_with(
+        self,
+        traces: &TraceSets,
+        effort: Effort,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Reproduction, TrialError> {
+        match self {
+            Self::Plum => plum::reproduce(effort, traces, progress),
+            _ => self.reproduce(effort, progress),
+        }
     }
 }
 

@@ -5,10 +5,11 @@ use crate::error::CliError;
 use crate::{output, session};
 
 pub(super) fn check(check: &Check, voice: Voice) -> Result<(), CliError> {
-    let opened = session::open(&check.source)?;
+    let mut opened = session::open(&check.source)?;
     for name in &opened.scenario.schemes {
         opened.scheme(Some(name))?;
     }
+    opened.scenario.scheme = opened.scenario.scheme.in_full();
     if voice.json {
         return output::json(&opened.scenario);
     }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use airbound_report::{validation_grid, validation_json};
-use airbound_validation::{Effort, Paper, grid_markdown, rows_markdown};
+use airbound_validation::{Effort, Paper, TraceSets, grid_markdown, rows_markdown};
 
 use crate::args::{Reproduce, Voice};
 use crate::error::CliError;
@@ -18,8 +18,16 @@ pub(super) fn reproduce(reproduce: &Reproduce, voice: Voice) -> Result<(), CliEr
         .ok_or_else(|| CliError::Defect(format!("the paper {} has no experiments", reproduce.paper)))?;
     let effort = Effort {
         quick: reproduce.quick,
+        standard: reproduce.standard,
         jobs: NonZeroUsize::new(jobs::threads(reproduce.jobs)).unwrap_or(NonZeroUsize::MIN),
     };
+    let is_plum = paper == Paper::Plum;
+    if !is_plum && (reproduce.standard || reproduce.traces.is_some()) {
+        let option = if reproduce.standard { "--standard" } else { "--traces" };
+        return Err(CliError::Input(format!("{option} is for plum; {} has no use for it", paper.name())));
+    }
+    let traces =
+        TraceSets::load(reproduce.traces.as_deref()).map_err(|error| CliError::Input(error.to_string()))?;
     // What cannot be written should be known before the work is done.
     let page = reproduce.out.clone().unwrap_or_else(|| default_page(paper));
     if page.is_dir() {
@@ -36,7 +44,7 @@ pub(super) fn reproduce(reproduce: &Reproduce, voice: Voice) -> Result<(), CliEr
     let steps = Steps::new(voice, 1);
     steps.begin(&format!("reproducing {}", paper.name()));
     let result = paper
-        .reproduce(effort, &|done, count| steps.reach(done, count))
+        .reproduce_with(&traces, effort, &|done, count| steps.reach(done, count))
         .map_err(|error| CliError::Defect(error.to_string()))?;
     drop(steps);
     write_page(&result.to_html()?, &page)?;

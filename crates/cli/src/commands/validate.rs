@@ -15,6 +15,7 @@ use crate::{jobs, output};
 pub(super) fn validate(validate: &Validate, voice: Voice) -> Result<(), CliError> {
     let effort = Effort {
         quick: validate.quick,
+        standard: false,
         jobs: NonZeroUsize::new(jobs::threads(validate.jobs)).unwrap_or(NonZeroUsize::MIN),
     };
     let mut all: Vec<ValidationRow> = Vec::new();

@@ -12,13 +12,17 @@
 //! ```
 //!
 //! It is fed with arrivals at one queue, and needs no header beyond what makes a flow.
+//!
+//! [`BulkDetector`] finds the opposite, transfers that fill the queue, by what becomes of their packets as well.
 
+mod bulk;
 mod classifier;
 mod config;
 mod history;
 mod pattern;
 mod rhythm;
 
+pub use bulk::{BulkConfig, BulkDetector, Verdict};
 pub use classifier::{Change, FlowClassifier};
 pub use config::ClassifierConfig;
 pub use pattern::Pattern;

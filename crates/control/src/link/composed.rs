@@ -404,7 +404,17 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let limits = self.config.limits;
         let deadline = |mpdu: &Mpdu<P>| limits.deadline(now, mpdu, mpdu.packet.enqueued());
         let give_up_at = mpdus.iter().filter_map(deadline).min();
-        Some(Grant { station, category, mpdus, psdu, aggregated, series, give_up_after, give_up_at })
+        Some(Grant {
+            station,
+            category,
+            alternate: false,
+            mpdus,
+            psdu,
+            aggregated,
+            series,
+            give_up_after,
+            give_up_at,
+        })
     }
 
     /// Why an MPDU that came back is not sent again, if it is not.
@@ -515,6 +525,11 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
         self.upper.set_demand(now, flow, demand)
+    }
+
+    fn window_start(&self, station: StationId, category: Category) -> u64 {
+        let session = self.stations.get(station.index()).map(|peer| &peer.sessions[category.index()]);
+        session.map_or(u64::MAX, Session::window_start)
     }
 
     fn has_backlog(&self, category: Category) -> bool {

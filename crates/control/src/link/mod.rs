@@ -33,7 +33,7 @@ pub struct Mpdu<P> {
     pub packet: P,
     /// Its length with MAC header and FCS, without A-MPDU delimiter and padding.
     pub size: ByteCount,
-    /// Its sequence number within station and category, counted without wrapping.
+    /// Its sequence number within station and traffic identifier, counted without wrapping.
     pub sequence: u64,
     /// In how many grants it was before this one.
     pub retries: u8,
@@ -67,6 +67,9 @@ pub struct Grant<P> {
     pub station: StationId,
     /// The access category.
     pub category: Category,
+    /// Whether it goes under the second traffic identifier of its category. A category has two (802.11-2020, table 10-1), each with a
+    /// block-ack agreement, sequence numbers and a reordering buffer of its own, over one contention function.
+    pub alternate: bool,
     /// The MPDUs, by ascending sequence number; at least one.
     pub mpdus: Vec<Mpdu<P>>,
     /// Length of the PSDU: delimiters, and padding between MPDUs, included when it is an A-MPDU. VHT and HE put a delimiter before a
@@ -201,6 +204,12 @@ pub trait Link<P: Payload> {
         _demand: Option<Demand>,
     ) -> Result<(), ConfigError> {
         Ok(())
+    }
+
+    /// The lowest sequence number of a station and category that is not settled: what is below it was delivered, or given up and the
+    /// receiver told. [`u64::MAX`] if nothing was ever handed down.
+    fn window_start(&self, _station: StationId, _category: Category) -> u64 {
+        u64::MAX
     }
 
     /// Whether a report may make room for another category than its own, so that all have to be asked again.

@@ -462,4 +462,8 @@ impl CongestionControl for Bbr {
     fn pacing_rate(&self) -> Option<BitRate> {
         Some(BitRate::from_bps(self.pacing))
     }
+
+    fn bandwidth(&self) -> Option<BitRate> {
+        Some(BitRate::from_bps(self.max_bandwidth())).filter(|rate| !rate.is_zero())
+    }
 }

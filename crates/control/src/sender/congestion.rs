@@ -125,6 +125,10 @@ pub trait CongestionControl {
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
+    /// What it believes the path to deliver, if it has a model of it.
+    fn bandwidth(&self) -> Option<BitRate> {
+        None
+    }
 }
 
 /// The algorithms, told apart without a virtual call.
@@ -174,6 +178,12 @@ impl CongestionControl for Controller {
     fn pacing_rate(&self) -> Option<BitRate> {
         match self {
             Self::Bbr(bbr) => bbr.pacing_rate(),
+            _ => None,
+        }
+    }
+    fn bandwidth(&self) -> Option<BitRate> {
+        match self {
+            Self::Bbr(bbr) => bbr.bandwidth(),
             _ => None,
         }
     }

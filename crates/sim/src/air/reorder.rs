@@ -7,7 +7,7 @@ use airbound_units::{Instant, Span};
 /// How long mac80211 waits for a missing MPDU (`HT_RX_REORDER_BUF_TIMEOUT`, HZ / 10).
 pub(crate) const RELEASE_TIMEOUT: Span = Span::from_millis(100);
 
-/// Buffer for one transmitter and category (802.11-2020, 10.25.6.6).
+/// Buffer for one transmitter and traffic identifier (802.11-2020, 10.25.6.6).
 #[derive(Debug, Clone)]
 pub(crate) struct Reorder<T> {
     /// The sequence number that is delivered next.

@@ -34,8 +34,9 @@ impl Simulation {
                 node.link.backlog().packets + hardware + node.feed.in_transit()
             })
             .sum();
-        let reordering: usize = self.reorder.iter().flatten().flatten().map(|buffer| buffer.held()).sum();
-        (nodes + reordering) as u64 + self.parts.meters.on_wire_up()
+        let reordering: usize = self.agreements.iter().map(|agreement| agreement.reorder.held()).sum();
+        let shaped: usize = self.parts.uplinks.iter().map(|uplink| uplink.shaper.held()).sum();
+        (nodes + reordering + shaped) as u64 + self.parts.meters.on_wire_up()
     }
 
     /// Closes the books.

@@ -4,6 +4,7 @@ use airbound_control::payload::{FlowId, Payload};
 use airbound_control::sender::{Ack, Backlog};
 use airbound_units::{ByteCount, Instant};
 
+use super::carrier::Carried;
 use super::contention::edcaf_of;
 use super::{ACCESS_POINT, Arrival, Event, Simulation};
 use crate::flow::application::{Application, Write};
@@ -62,7 +63,10 @@ impl Simulation {
     /// What a packet does where it arrives.
     fn at_destination(&mut self, ends: Ends, packet: &Packet, now: Instant) {
         match ends {
-            Ends::Datagrams => {}
+            Ends::Datagrams | Ends::Allocated(_) | Ends::Shaped(_) => {}
+            Ends::Grants(number) => self.on_grant(number, packet),
+            Ends::Carried => self.carried.push(Carried { tag: packet.tag, lost: false }),
+            Ends::Reports(number) => self.on_report_packet(number, packet),
             Ends::Media(number) => self.on_media(number, packet, now),
             Ends::Feedback(number) => self.on_feedback(number, packet, now),
             Ends::Data(number) => {
@@ -258,8 +262,12 @@ impl Simulation {
             Ends::Acknowledgements(number) => {
                 self.parts.connections[number].in_flight.take(packet.number);
             }
+            Ends::Reports(number) => {
+                self.parts.allocated[number].take(packet.number);
+            }
             Ends::Media(number) | Ends::Feedback(number) => self.forget_media(number, packet),
-            Ends::Datagrams | Ends::Data(_) => {}
+            Ends::Carried => self.carried.push(Carried { tag: packet.tag, lost: true }),
+            Ends::Datagrams | Ends::Data(_) | Ends::Allocated(_) | Ends::Shaped(_) | Ends::Grants(_) => {}
         }
     }
 }

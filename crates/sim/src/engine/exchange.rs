@@ -6,9 +6,10 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
 use super::contention::edcaf_of;
-use super::{Arrival, Event, InHardware, OnAir, Simulation};
+use super::uplink::note_frame;
+use super::{AgreementId, Arrival, Event, InHardware, OnAir, Simulation};
 use crate::air::phy::mpdu_ends;
-use crate::flow::Direction;
+use crate::flow::Ends;
 use crate::measure::ExchangeView;
 
 /// An exchange that could not carry more than this is not worth the rest of a TXOP.
@@ -61,6 +62,7 @@ impl Simulation {
             way,
             flows: &self.parts.flows,
         });
+        note_frame(&mut self.parts.uplinks, &self.parts.flows, node, &first.grant);
         let success = one.acknowledged.count() > 0;
         let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
         let expired = first.is_expired(self.now) || first.grant.give_up_at.is_some_and(|at| self.now >= at);
@@ -112,7 +114,7 @@ impl Simulation {
         done: InHardware,
         acknowledged: Option<AckBitmap>,
     ) -> bool {
-        let station = done.grant.station;
+        let agreement = AgreementId::of(self.parts.tree.link(node, done.grant.station), &done.grant);
         let report = TxReport {
             used: done.grant.series.used(done.transmissions),
             handed: done.handed,
@@ -143,14 +145,12 @@ impl Simulation {
         }
         if let Some(sequence) = returned.window_start.take() {
             // A block-ack request tells the receiver not to wait; its airtime is not modelled.
-            let (link, way) = self.parts.tree.link(node, station);
             let now = self.now;
             let mut arrivals = std::mem::take(&mut self.arrivals);
-            self.reorder[link.index()][way as usize][category.index()]
-                .move_window(sequence, |item| arrivals.push(item));
+            self.agreements[agreement.index()].reorder.move_window(sequence, |item| arrivals.push(item));
             self.deliver_all(&mut arrivals, now);
             self.arrivals = arrivals;
-            self.schedule_release(link, way, category);
+            self.schedule_release(agreement);
         }
         self.returned = returned;
         gave_up
@@ -158,7 +158,8 @@ impl Simulation {
 
     /// Passes the MPDUs that got through to the receiver's reordering buffer, and on from there.
     fn receive(&mut self, one: &OnAir, done: &InHardware) {
-        let (link, way) = self.parts.tree.link(one.node, done.grant.station);
+        let link = self.parts.tree.link(one.node, done.grant.station);
+        let agreement = AgreementId::of(link, &done.grant);
         let mut arrivals = std::mem::take(&mut self.arrivals);
         let all = one.acknowledged == AckBitmap::first(done.grant.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
@@ -176,11 +177,16 @@ impl Simulation {
                 tries: tries.saturating_add(mpdu.transmissions.min(255) as u8),
                 txop: one.txop,
             };
+            if let Ends::Allocated(number) = self.parts.flows[mpdu.packet.flow.0 as usize].ends
+                && self.parts.flows[mpdu.packet.flow.0 as usize].ends_at() == mpdu.packet.to
+            {
+                self.on_sensed(number, &arrival, one.course.ppdu_end, one.rate);
+            }
             if !self.parts.nodes[one.node.index()].block_ack {
                 self.deliver(&arrival, received);
                 continue;
             }
-            let buffer = &mut self.reorder[link.index()][way as usize][one.category.index()];
+            let buffer = &mut self.agreements[agreement.index()].reorder;
             let rejected = buffer.receive(mpdu.sequence, arrival, received, |item| arrivals.push(item));
             if let Some(late) = rejected {
                 self.forget(&late.packet);
@@ -189,31 +195,32 @@ impl Simulation {
             self.deliver_all(&mut arrivals, received);
         }
         self.arrivals = arrivals;
-        self.schedule_release(link, way, one.category);
+        self.schedule_release(agreement);
     }
 
     /// Sees to it that a receiver does not wait for what is missing for ever.
-    fn schedule_release(&mut self, link: StationId, way: Direction, category: Category) {
-        let pending = &mut self.releases[link.index()][way as usize][category.index()];
+    fn schedule_release(&mut self, id: AgreementId) {
+        let agreement = &mut self.agreements[id.index()];
         // An event that comes too soon sets the next one.
-        if *pending == Instant::MAX
-            && let Some(at) = self.reorder[link.index()][way as usize][category.index()].next_release()
+        if agreement.release == Instant::MAX
+            && let Some(at) = agreement.reorder.next_release()
         {
-            *pending = at;
-            self.schedule(at, Event::Release(link, way, category));
+            agreement.release = at;
+            self.schedule(at, Event::Release(id));
         }
     }
 
     /// A receiver has waited long enough for what is missing.
-    pub(super) fn on_release(&mut self, link: StationId, way: Direction, category: Category) {
+    pub(super) fn on_release(&mut self, id: AgreementId) {
         let now = self.now;
-        self.releases[link.index()][way as usize][category.index()] = Instant::MAX;
+        let agreement = &mut self.agreements[id.index()];
+        agreement.release = Instant::MAX;
         let mut arrivals = std::mem::take(&mut self.arrivals);
-        self.reorder[link.index()][way as usize][category.index()].expire(now, |item| arrivals.push(item));
+        agreement.reorder.expire(now, |item| arrivals.push(item));
         self.deliver_all(&mut arrivals, now);
         self.arrivals = arrivals;
         // Behind this hole there may be another, younger one.
-        self.schedule_release(link, way, category);
+        self.schedule_release(id);
     }
 
     fn deliver_all(&mut self, arrivals: &mut Vec<Arrival>, released: Instant) {

@@ -9,6 +9,7 @@ use airbound_wifi::edca::Category;
 
 use super::contention::edcaf_of;
 use super::{Event, Forming, Node, Simulation};
+use crate::flow::Ends;
 use crate::packet::Packet;
 
 impl Simulation {
@@ -18,7 +19,10 @@ impl Simulation {
             let parts = &mut self.parts;
             let feed = &mut parts.nodes[node.index()].feed;
             let Some((at, packet)) = feed.arrive(self.now, &mut parts.meters) else { break };
-            self.admit(node, at, packet);
+            match self.parts.flows[packet.flow.0 as usize].ends {
+                Ends::Shaped(number) => self.hold_back(number, at, packet),
+                _ => self.admit(node, at, packet),
+            }
         }
     }
 

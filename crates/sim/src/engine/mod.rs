@@ -4,14 +4,18 @@
 //! the contention functions and is computed, not stepped (`contention`). Packets of datagram sources are drawn in bulk when a
 //! queue is next looked at (`intake`): an idle second costs nothing, and the cost of a busy one follows its transmissions.
 
+mod agreement;
 mod books;
+pub(crate) mod carrier;
 mod contention;
 mod ends;
 mod exchange;
 mod hearing;
 mod intake;
+mod proxy;
 mod rtc;
 mod time_limit;
+mod uplink;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -24,12 +28,13 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
 
+use agreement::{Agreement, AgreementId};
 pub use books::Imbalance;
 pub(crate) use hearing::Hearing;
 
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Course, Phy};
-use crate::air::reorder::Reorder;
+use crate::flow::allocation::{Allocated, Proxy, ProxyEvent, ShapedUplink};
 use crate::flow::feed::Feed;
 use crate::flow::rtc::Session;
 use crate::flow::tcp::{Connection, Side};
@@ -145,14 +150,16 @@ pub(crate) enum Event {
     SessionTimer(usize, Side),
     /// An application wants to write.
     Application(usize),
+    /// Something at the proxy, or at a sensor that reports to it.
+    Proxy(ProxyEvent),
     /// The access point's beacon is due.
     Beacon,
     /// A burst of interference begins or ends.
     Interference,
     /// The hardware may have worked on the first PSDU of a category for as long as it may.
     TimeLimit(StationId, Category),
-    /// A receiver may give up a hole in what came over a link, in one direction and category.
-    Release(StationId, Direction, Category),
+    /// A receiver may give up a hole in what came under an agreement.
+    Release(AgreementId),
     /// The driver has reacted to the end of a PPDU of this category.
     HandedOver(StationId, Category),
     /// Something else is demanded of a flow from now on.
@@ -233,6 +240,10 @@ pub(crate) struct Parts {
     pub(crate) flows: Vec<Flow>,
     pub(crate) connections: Vec<Connection>,
     pub(crate) sessions: Vec<Session>,
+    pub(crate) allocated: Vec<Allocated>,
+    pub(crate) uplinks: Vec<ShapedUplink>,
+    /// `None` if nothing is allocated.
+    pub(crate) proxy: Option<Proxy>,
     pub(crate) demands: Vec<DemandChange>,
     /// From the access point to the server.
     pub(crate) wire_up: Wire,
@@ -257,10 +268,8 @@ pub(crate) struct Simulation {
     /// Transmissions under way; more than one is a collision.
     on_air: Vec<OnAir>,
     txops: u64,
-    /// By link, named by its lower end, then downwards or upwards, then by category.
-    reorder: Vec<[[Reorder<Arrival>; 4]; 2]>,
-    /// When each of them is looked at next; `Instant::MAX` for never.
-    releases: Vec<[[Instant; 4]; 2]>,
+    /// The receivers' sides of all block-ack agreements.
+    agreements: Vec<Agreement>,
     /// Whether traces dictate PHY rates, of which links have to be told.
     dictates: bool,
     events: BinaryHeap<Reverse<Scheduled>>,
@@ -273,6 +282,8 @@ pub(crate) struct Simulation {
     winners: Vec<u32>,
     /// Who lost an internal collision.
     losers: Vec<u32>,
+    /// What became of packets that are carried for somebody else.
+    carried: Vec<carrier::Carried>,
 }
 
 impl Simulation {
@@ -286,8 +297,7 @@ impl Simulation {
             jammed_until: Instant::ZERO,
             on_air: Vec::new(),
             txops: 0,
-            reorder: parts.nodes.iter().map(|_| Default::default()).collect(),
-            releases: vec![[[Instant::MAX; 4]; 2]; parts.nodes.len()],
+            agreements: agreement::of_links(parts.nodes.len()),
             dictates: parts.medium.dictates(),
             events: BinaryHeap::new(),
             turn: 0,
@@ -297,6 +307,7 @@ impl Simulation {
             arrivals: Vec::new(),
             winners: Vec::new(),
             losers: Vec::new(),
+            carried: Vec::new(),
             parts,
         };
         simulation.begin();
@@ -313,6 +324,7 @@ impl Simulation {
             self.schedule_application(connection);
         }
         self.begin_sessions();
+        self.begin_allocation();
         if let Some(beacons) = self.parts.beacons {
             self.schedule(Instant::ZERO + beacons.interval, Event::Beacon);
         }
@@ -379,10 +391,11 @@ impl Simulation {
             Event::TcpTimer(connection, side) => self.on_tcp_timer(connection, side),
             Event::SessionTimer(session, side) => self.on_session_timer(session, side),
             Event::Application(connection) => self.on_application(connection),
+            Event::Proxy(event) => self.on_proxy_event(event),
             Event::Beacon => self.on_beacon_due(),
             Event::Interference => self.on_interference(),
             Event::TimeLimit(node, category) => self.on_time_limit(node, category),
-            Event::Release(node, way, category) => self.on_release(node, way, category),
+            Event::Release(agreement) => self.on_release(agreement),
             Event::HandedOver(node, category) => self.on_handed_over(node, category),
             Event::Demand(change) => {
                 let DemandChange { node, flow, demand, .. } = self.parts.demands[change];

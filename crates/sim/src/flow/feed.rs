@@ -84,6 +84,22 @@ impl Feed {
         arrival
     }
 
+    /// Changes the rate of the constant source of a flow from `now` on.
+    pub(crate) fn set_rate(
+        &mut self,
+        flow: usize,
+        now: Instant,
+        rate: airbound_units::BitRate,
+        observer: &mut impl FeedObserver,
+    ) {
+        self.send_until(now, observer);
+        for source in self.sources.iter_mut().filter(|source| source.flow() == flow) {
+            source.set_rate(now, rate);
+        }
+        let sources = self.sources.iter().zip(0..);
+        self.order = sources.filter_map(|(source, index)| Some(Reverse((source.next()?, index)))).collect();
+    }
+
     /// Lets the sources send what is due by `until`.
     fn send_until(&mut self, until: Instant, observer: &mut impl FeedObserver) {
         while let Some(packet) = self.emit_until(until, observer) {

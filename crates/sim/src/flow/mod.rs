@@ -1,5 +1,6 @@
 //! Flows: their sources, their transport, and the ends that they run between.
 
+pub(crate) mod allocation;
 pub(crate) mod application;
 pub(crate) mod feed;
 pub(crate) mod in_flight;
@@ -46,6 +47,16 @@ pub(crate) enum Ends {
     Media(usize),
     /// They are what the receiver of such a session sends back.
     Feedback(usize),
+    /// Their rate is the proxy's to decide; they are sensed where they arrive. By the number of the allocated flow.
+    Allocated(usize),
+    /// They are the reports of that sensing.
+    Reports(usize),
+    /// The station shapes them at a rate that the proxy decides. By the number of the shaped uplink.
+    Shaped(usize),
+    /// They tell the station that rate.
+    Grants(usize),
+    /// Somebody outside of this simulation has use for them.
+    Carried,
 }
 
 /// A flow of packets in one direction; a TCP connection is two of them.
@@ -93,10 +104,11 @@ impl Flow {
 
     /// Whether it carries what the receiver of another flow answers.
     pub(crate) const fn goes_back(&self) -> bool {
-        matches!(self.ends, Ends::Acknowledgements(_) | Ends::Feedback(_))
+        let ends = self.ends;
+        matches!(ends, Ends::Acknowledgements(_) | Ends::Feedback(_) | Ends::Reports(_) | Ends::Grants(_))
     }
 
-    /// Whether the summary lists it. Acknowledgements and feedback are part of the flow that they belong to.
+    /// Whether the summary lists it. Acknowledgements, feedback, reports and grants are part of the flow that they are about.
     pub(crate) const fn is_reported(&self) -> bool {
         !self.is_neighbour && !self.goes_back()
     }

@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 
+use airbound_control::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
 use airbound_control::payload::StationId;
 use airbound_control::sender::{TcpConfig, TcpReceiver, TcpSender};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
+use super::allocation::{Allocated, ShapedUplink};
 use super::application::{Application, Video};
 use super::in_flight::InFlight;
 use super::rtc::open::{Opening, open};
@@ -37,6 +39,10 @@ pub(crate) struct Population {
     pub(crate) flows: Vec<Flow>,
     pub(crate) connections: Vec<Connection>,
     pub(crate) sessions: Vec<Session>,
+    /// Flows whose rate a proxy decides.
+    pub(crate) allocated: Vec<Allocated>,
+    /// Uplinks that their stations shape at such a rate.
+    pub(crate) uplinks: Vec<ShapedUplink>,
     /// Sources of datagrams, with the node in whose queue their packets arrive.
     pub(crate) sources: Vec<(StationId, Source)>,
     pub(crate) meters: Vec<FlowMeter>,
@@ -55,6 +61,8 @@ impl Population {
             flows: Vec::new(),
             connections: Vec::new(),
             sessions: Vec::new(),
+            allocated: Vec::new(),
+            uplinks: Vec::new(),
             sources: Vec::new(),
             meters: Vec::new(),
         };
@@ -117,6 +125,13 @@ impl Population {
             Traffic::Cbr(datagrams) => {
                 self.constant(index, datagrams.rate, datagrams.size, when, arrivals);
             }
+            Traffic::Paced(datagrams) => match plan.scheme.sender.allocation()? {
+                Some(config) if self.flows[index].direction == Direction::Up => {
+                    self.shape(index, datagrams.size, config, when);
+                }
+                Some(config) => self.allocate(index, datagrams.size, config, when)?,
+                None => self.constant(index, datagrams.rate, datagrams.size, when, arrivals),
+            },
             Traffic::Voip => {
                 let rate = BitRate::of(VOIP_PAYLOAD, VOIP_INTERVAL);
                 self.constant(index, rate, VOIP_PAYLOAD, when, arrivals);
@@ -198,6 +213,60 @@ impl Population {
         }
         let first = when.start + rate.time_for(payload).mul_f64(draws.unit());
         self.source(index, payload, first, when.stop, Source::constant(first, rate, payload));
+    }
+
+    /// A stream whose rate the proxy decides, with the reports on which it does so.
+    fn allocate(
+        &mut self,
+        index: usize,
+        payload: ByteCount,
+        config: AllocationConfig,
+        when: &Beginning,
+    ) -> Result<(), BuildError> {
+        let number = self.allocated.len();
+        let reports = flow_id(self.flows.len());
+        let data = &mut self.flows[index];
+        data.ends = Ends::Allocated(number);
+        let back = Flow {
+            name: format!("{} (reports)", data.name),
+            id: reports,
+            direction: Direction::Up,
+            ends: Ends::Reports(number),
+            ..data.clone()
+        };
+        let sensor = FrameSensor::new(config.sensor(Stamps::Exact))?;
+        self.allocated.push(Allocated::new(data.id, reports, (when.start, when.stop), sensor));
+        self.flows.push(back);
+        let rhythm = Source::constant(when.start, config.start_rate, payload);
+        self.source(index, payload, when.start, when.stop, rhythm);
+        Ok(())
+    }
+
+    /// An uplink that its station shapes, with the grants by which the proxy tells the rate.
+    fn shape(&mut self, index: usize, payload: ByteCount, config: AllocationConfig, when: &Beginning) {
+        let number = self.uplinks.len();
+        let grants = flow_id(self.flows.len());
+        let data = &mut self.flows[index];
+        data.ends = Ends::Shaped(number);
+        let back = Flow {
+            name: format!("{} (grants)", data.name),
+            id: grants,
+            direction: Direction::Down,
+            ends: Ends::Grants(number),
+            ..data.clone()
+        };
+        self.uplinks.push(ShapedUplink {
+            flow: data.id,
+            grants,
+            start: when.start,
+            stop: when.stop,
+            shaper: UplinkShaper::new(&AllocationConfig { packet: payload, ..config }),
+            sent: 0,
+            next: 0,
+        });
+        self.flows.push(back);
+        let rhythm = Source::constant(when.start, config.start_rate, payload);
+        self.source(index, payload, when.start, when.stop, rhythm);
     }
 
     fn source(&mut self, index: usize, payload: ByteCount, first: Instant, stop: Instant, rhythm: Rhythm) {
@@ -336,6 +405,7 @@ fn kind_name(traffic: &Traffic) -> &'static str {
     match traffic {
         Traffic::Cbr(_) => "cbr",
         Traffic::Poisson(_) => "poisson",
+        Traffic::Paced(_) => "paced",
         Traffic::Voip => "voip",
         Traffic::Tcp(_) => "tcp",
         Traffic::TcpShort(_) => "tcp-short",

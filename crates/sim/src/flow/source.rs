@@ -11,8 +11,8 @@ use crate::random::Stream;
 /// When a source sends.
 #[derive(Debug, Clone)]
 pub(crate) enum Rhythm {
-    /// At equal distances: packet k at `first + k * bits / rate`, without drift.
-    Constant { bits_times_second: u128, rate: u64, first: Instant },
+    /// At equal distances: packet `from + k` at `first + k * bits / rate`, without drift.
+    Constant { bits_times_second: u128, rate: u64, first: Instant, from: u64 },
     /// At exponential distances.
     Poisson { mean: Span, draws: Stream },
     /// Frames at equal distances, each a burst of packets at a rate.
@@ -171,7 +171,23 @@ impl Source {
             bits_times_second: u128::from(payload.bits()) * 1_000_000_000,
             rate: rate.as_bps().max(1),
             first,
+            from: 0,
         }
+    }
+
+    /// Changes the rate of a constant stream: the next packet comes as long after the last as the new rate has it, and not before
+    /// `now`. What is due before has to have been sent.
+    pub(crate) fn set_rate(&mut self, now: Instant, new: BitRate) {
+        let Rhythm::Constant { bits_times_second, rate, first, from } = &mut self.rhythm else { return };
+        let distance = |rate: u64| {
+            Span::from_nanos(u64::try_from(*bits_times_second / u128::from(rate)).unwrap_or(u64::MAX))
+        };
+        let new = new.as_bps().max(1);
+        if self.number > 0 {
+            let last = self.next - distance(*rate);
+            self.next = (last + distance(new)).max(now);
+        }
+        (*rate, *first, *from) = (new, self.next, self.number);
     }
 
     pub(crate) const fn flow(&self) -> usize {
@@ -204,8 +220,8 @@ impl Source {
         self.number += 1;
         let (mut size, mut tag) = (self.size, 0);
         match &mut self.rhythm {
-            Rhythm::Constant { bits_times_second, rate, first } => {
-                let nanos = *bits_times_second * u128::from(self.number);
+            Rhythm::Constant { bits_times_second, rate, first, from } => {
+                let nanos = *bits_times_second * u128::from(self.number - *from);
                 // Most runs fit in 64 bits, where the division is far cheaper.
                 let nanos = match u64::try_from(nanos) {
                     Ok(nanos) => nanos / *rate,

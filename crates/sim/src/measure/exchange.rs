@@ -30,7 +30,7 @@ pub struct MpduView<'a> {
     pub packet: &'a Packet,
     /// Its length with MAC header and FCS.
     pub size: ByteCount,
-    /// Its sequence number within receiver and category, counted without wrapping.
+    /// Its sequence number within receiver and traffic identifier, counted without wrapping.
     pub sequence: u64,
     /// Whether it was acknowledged.
     pub acknowledged: bool,
@@ -55,6 +55,12 @@ impl<'a> ExchangeView<'a> {
     #[must_use]
     pub const fn category(&self) -> Category {
         self.on_air.category
+    }
+
+    /// Whether it goes under the second traffic identifier of the category.
+    #[must_use]
+    pub const fn alternate(&self) -> bool {
+        self.grant.alternate
     }
 
     /// The PHY rate of the data.

@@ -83,7 +83,7 @@ impl Frame {
         let last = view.mpdus().last().map_or(0, |mpdu| mpdu.sequence);
         let long = last.saturating_sub(first) >= 64;
         let mut body = Vec::with_capacity(36);
-        let control = 0x0004_u16 | u16::from(identifier(view.category())) << 12;
+        let control = 0x0004_u16 | u16::from(identifier(view)) << 12;
         body.extend(control.to_le_bytes());
         // Fragment number 4 announces 256 bits.
         body.extend((((first & 0xfff) as u16) << 4 | if long { 4 } else { 0 }).to_le_bytes());
@@ -136,7 +136,7 @@ impl Frame {
         bytes.extend(SERVER);
         bytes.extend((((mpdu.sequence & 0xfff) as u16) << 4).to_le_bytes());
         if qos {
-            bytes.extend([identifier(view.category()), 0]);
+            bytes.extend([identifier(view), 0]);
         }
         // LLC/SNAP of IPv4 (RFC 1042).
         bytes.extend([0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00]);
@@ -146,13 +146,17 @@ impl Frame {
     }
 }
 
-/// The traffic identifier of a category (802.11-2020, table 10-1).
-fn identifier(category: Category) -> u8 {
-    match category {
-        Category::Bk => 1,
-        Category::Be => 0,
-        Category::Vi => 5,
-        Category::Vo => 6,
+/// The traffic identifier: each category has two (802.11-2020, table 10-1).
+fn identifier(view: &ExchangeView<'_>) -> u8 {
+    match (view.category(), view.alternate()) {
+        (Category::Bk, false) => 1,
+        (Category::Bk, true) => 2,
+        (Category::Be, false) => 0,
+        (Category::Be, true) => 3,
+        (Category::Vi, false) => 5,
+        (Category::Vi, true) => 4,
+        (Category::Vo, false) => 6,
+        (Category::Vo, true) => 7,
     }
 }
 

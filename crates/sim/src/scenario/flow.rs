@@ -63,6 +63,8 @@ pub enum Traffic {
     Cbr(Datagrams),
     /// UDP packets at exponential intervals.
     Poisson(Datagrams),
+    /// UDP packets at equal distances, whose rate the scheme's sender decides if that allocates rates, and else stays as it is.
+    Paced(Datagrams),
     /// G.711 over RTP: 50 packets a second of 160 B and RTP's 12 B.
     Voip,
     /// TCP that always has data to send.
@@ -276,7 +278,7 @@ pub(super) fn read(
 ) -> Result<Entry, ScenarioError> {
     let kind = section.required_text("kind", &format!("allowed are {}", KINDS.join(", ")))?;
     let own: &[&[&str]] = match kind {
-        "cbr" | "poisson" => &[KEYS, DATAGRAM_KEYS],
+        "cbr" | "poisson" | "paced" => &[KEYS, DATAGRAM_KEYS],
         "voip" => &[KEYS],
         "tcp" => &[KEYS, BULK_KEYS, TCP_KEYS],
         "tcp-short" => &[KEYS, SHORT_KEYS, TCP_KEYS],
@@ -342,7 +344,7 @@ pub(super) fn read(
     Ok(Entry { name, protected, flows })
 }
 
-const KINDS: &[&str] = &["cbr", "poisson", "voip", "tcp", "tcp-short", "vr", "rtc"];
+const KINDS: &[&str] = &["cbr", "poisson", "paced", "voip", "tcp", "tcp-short", "vr", "rtc"];
 
 /// Voice travels in the voice category, all else in best effort unless it says otherwise.
 fn default_category(kind: &str) -> Category {
@@ -388,6 +390,7 @@ fn read_traffic(section: &Section<'_>, kind: &str) -> Result<Traffic, ScenarioEr
     Ok(match kind {
         "cbr" => Traffic::Cbr(Datagrams::read(section)?),
         "poisson" => Traffic::Poisson(Datagrams::read(section)?),
+        "paced" => Traffic::Paced(Datagrams::read_paced(section)?),
         "tcp" => Traffic::Tcp(Bulk {
             limit: match section.text("limit")? {
                 None | Some("none") => None,
@@ -427,6 +430,14 @@ impl Datagrams {
             rate: read_rate(section, "rate", BitRate::from_mbps(10))?,
             // 1472 B fill an Ethernet frame; 12 B hold a sequence number and a timestamp.
             size: section.ranged("size", ByteCount::new(1200), ByteCount::new(12)..=ByteCount::new(1472))?,
+        })
+    }
+
+    /// With a rate only for schemes whose sender allocates none.
+    fn read_paced(section: &Section<'_>) -> Result<Self, ScenarioError> {
+        Ok(Self {
+            rate: read_rate(section, "rate", BitRate::from_mbps(10))?,
+            size: section.ranged("size", ByteCount::new(1470), ByteCount::new(12)..=ByteCount::new(1472))?,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use airbound_control::allocation::AllocationConfig;
 use airbound_control::link::LawConfig;
 use airbound_control::queue::{DelayConfig, QueueConfig};
 use airbound_control::rate::{Capabilities, RateConfig};
@@ -14,6 +15,7 @@ use serde::{Serialize, Serializer};
 use super::error::{Place, ScenarioError};
 use super::node::{self, Value};
 use super::section::{Section, nearest};
+use crate::build::BuildError;
 use crate::packet::Packet;
 
 /// Law decides over queue and rates with one state, and so fills two slots.
@@ -65,14 +67,21 @@ pub(super) const RATES: Choices = Choices {
         }
     },
 };
-/// The kinds of sender: `gcc` is that of real-time video, the others are TCP's.
-pub(super) const SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr", "gcc"], check: check_sender };
+/// The kinds of sender: `gcc` is that of real-time video, `aggregation` allocates the rates of paced flows, the others are TCP's.
+pub(super) const SENDERS: Choices =
+    Choices { kinds: &["cubic", "reno", "bbr", "gcc", ALLOCATING], check: check_sender };
 /// The kinds of sender of TCP.
 pub(super) const TCP_SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr"], check: check_sender };
 /// The kinds of sender of real-time video; `fixed` knows no congestion.
 pub(super) const RTC_SENDERS: Choices = Choices { kinds: &["gcc", "fixed"], check: check_sender };
 
+/// The sender that allocates the rates of paced flows.
+const ALLOCATING: &str = "aggregation";
+
 fn check_sender(slot: &Slot) -> Result<(), String> {
+    if let Some(config) = slot.read_allocation()? {
+        return config.check().map_err(|error| error.to_string());
+    }
     match slot.kind {
         "gcc" => slot.gcc_config().and_then(|config| config.check().map_err(|error| error.to_string())),
         "fixed" => slot.parameters.keys().next().map_or(Ok(()), |key| Err(format!("unknown key {key}"))),
@@ -121,11 +130,31 @@ impl Slot {
         VARIANTS.iter().find(is_it).map_or(self.kind, |(name, ..)| name)
     }
 
-    /// The connections of a slot that names a sender.
+    /// The rate allocation of a slot that names one; `None` for any other sender.
+    ///
+    /// # Errors
+    /// A parameter is unknown or of the wrong type.
+    fn read_allocation(&self) -> Result<Option<AllocationConfig>, String> {
+        if self.kind != ALLOCATING {
+            return Ok(None);
+        }
+        let config = toml::Value::Table(self.parameters.clone()).try_into();
+        config.map(Some).map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
+    }
+
+    /// The same, as an error of the build.
+    pub(crate) fn allocation(&self) -> Result<Option<AllocationConfig>, BuildError> {
+        self.read_allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
+    }
+
+    /// The connections of a slot that names a sender. Beside flows whose rate is allocated, TCP is Linux's default.
     ///
     /// # Errors
     /// The kind is no congestion control, or a parameter is unknown or of the wrong type.
     pub fn tcp_config(&self) -> Result<TcpConfig, String> {
+        if self.kind == ALLOCATING {
+            return Ok(TcpConfig::default());
+        }
         if self.kind == "gcc" {
             return Err("gcc is for flows of kind rtc; TCP needs cubic, reno or bbr".to_owned());
         }
@@ -286,7 +315,8 @@ pub struct Scheme {
     pub queue: Slot,
     /// PHY rate and tries of each transmission.
     pub rate: Slot,
-    /// Congestion control of TCP flows that do not set their own, or `gcc` with parameters for real-time video.
+    /// Congestion control of TCP flows that do not set their own, `gcc` with parameters for real-time video, or the rate
+    /// allocation of paced flows.
     pub sender: Slot,
 }
 
@@ -304,6 +334,23 @@ impl fmt::Display for Scheme {
 }
 
 impl Scheme {
+    /// The same with every parameter of Law written out, where Law decides: each point that its paper leaves open is one. The queue
+    /// inside stays as it was written, since the transmit path has a say in it.
+    #[must_use]
+    pub fn in_full(&self) -> Self {
+        let mut scheme = self.clone();
+        let full = self.queue.law_config().ok().and_then(|config| toml::Table::try_from(config).ok());
+        if let Some(full) = full.filter(|_| self.queue.is_law()) {
+            let written = &mut scheme.queue.parameters;
+            for (key, value) in full {
+                if key != "inside" {
+                    written.entry(key).or_insert(value);
+                }
+            }
+        }
+        scheme
+    }
+
     pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         section.allow("[scheme]", &[&["queue", "rate", "sender"]])?;
         let default = Self::default();

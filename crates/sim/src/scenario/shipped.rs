@@ -43,6 +43,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "uplink-video",
     "cloud-gaming",
     "dense",
+    "cloudlet",
     "multi-hop",
     "parking-lot",
     "wqm-one-hop",

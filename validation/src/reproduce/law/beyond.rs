@@ -55,11 +55,7 @@ impl Study for Aggregation {
         for layer in AGGREGATION {
             let udp = aggregation(layer, Traffic::Udp);
             let digest = measure::digest_of(udp, 2, effort, results);
-            let runs = |setting| -> Vec<&Measured> {
-                measure::runs_of(setting, 2, effort)
-                    .filter_map(|experiment| results.get(&experiment))
-                    .collect()
-            };
+            let runs = |setting| measure::of_seeds(setting, 2, effort, results);
             let mpdus = measure::mean(&runs(udp), |run| run.outcome.summary.stations.first()?.mean_ampdu);
             let video = Video::of(&runs(aggregation(layer, VIDEO)));
             let cells = [
@@ -263,7 +259,7 @@ const LAPTOP: [Station; 1] = [Station { name: "laptop", snr_db: 24 }];
 impl Later {
     fn comparison() -> Comparison {
         let network = |layer, flows| Network { layer, stations: &LAPTOP, flows, seconds: 60 };
-        let classic = LAW.with_queue("classic", "{ kind = \"law\", classic = [\"be\"] }");
+        let classic = LAW.with_queue("classic", "{ kind = \"law\", classic = \"auto\" }");
         let codel = LAW.with_queue("codel", "{ kind = \"law\", inside = \"codel\" }");
         Comparison {
             networks: vec![

@@ -4,7 +4,7 @@ use airbound_report::{Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Tails, T
 
 use super::measure::{self, change};
 use super::setting::{ALL, LAW, Layer, RIVALS, Setting, Surroundings, THOMPSON, VIDEO};
-use super::video::Video;
+use super::video::{COLUMNS, Video};
 use crate::Effort;
 use crate::reproduce::experiment::{Experiment, Results};
 use crate::reproduce::{Part, Study, shown};
@@ -151,38 +151,17 @@ fn rows(place: &str, video: &dyn Fn(Layer) -> Video) -> Vec<ValidationRow> {
 }
 
 fn table(video: &dyn Fn(Layer, Surroundings) -> Video) -> Grid {
-    let columns = [
-        "surroundings",
-        "scheme",
-        "p50 ms",
-        "p99 ms",
-        "p99.9 ms",
-        "> 100 ms %",
-        "stalled %",
-        "Mb/s",
-        "lossy %",
-        "> 1/5 lost %",
-        "by retransmission %",
-    ];
+    let mut columns = vec!["surroundings", "scheme"];
+    columns.extend(COLUMNS);
+    columns.extend(["lossy %", "> 1/5 lost %", "by retransmission %"]);
     let mut grid = Grid::new("Frames of video, by surroundings", &columns, 2);
-    let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
-    let percent = |value: Option<f64>| text(value.map(|share| 100.0 * share));
     for place in Surroundings::PRESETS {
         for layer in ALL {
             let video = video(layer, place);
-            let cells = [
-                place.name().to_owned(),
-                layer.name.to_owned(),
-                text(video.frames.quantile(0.5)),
-                text(video.frames.quantile(0.99)),
-                text(video.frames.quantile(0.999)),
-                percent(video.miss_rate),
-                percent(video.stall_rate),
-                text(video.bitrate_mbps),
-                percent(video.lossy),
-                percent(video.over_fifth_lost),
-                percent(video.retransmitted),
-            ];
+            let mut cells = vec![place.name().to_owned(), layer.name.to_owned()];
+            cells.extend(video.cells());
+            let shares = [video.lossy, video.over_fifth_lost, video.retransmitted];
+            cells.extend(shares.map(|share| share.map_or("–".to_owned(), |share| shown(100.0 * share))));
             grid.rows.push(cells.into_iter().map(Into::into).collect());
         }
     }

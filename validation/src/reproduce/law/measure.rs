@@ -28,7 +28,12 @@ pub(super) fn runs_of(setting: Setting, seeds: u64, effort: Effort) -> impl Iter
 
 /// The runs of a setting that were made.
 pub(super) fn of(setting: Setting, effort: Effort, results: &Results) -> Vec<&Measured> {
-    runs(setting, effort).filter_map(|experiment| results.get(&experiment)).collect()
+    of_seeds(setting, SEEDS, effort, results)
+}
+
+/// The same of so many seeds.
+pub(super) fn of_seeds(setting: Setting, seeds: u64, effort: Effort, results: &Results) -> Vec<&Measured> {
+    runs_of(setting, seeds, effort).filter_map(|experiment| results.get(&experiment)).collect()
 }
 
 /// The packets of the first flow, all seeds together.

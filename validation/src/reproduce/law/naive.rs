@@ -6,14 +6,16 @@ use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Tails, Tolerance, V
 
 use super::measure;
 use super::packets::tail;
-use super::setting::{LAW, Layer, MINSTREL, Setting, Traffic};
+use super::setting::{LAW, Layer, MINSTREL, Setting, Surroundings, Traffic};
 use crate::Effort;
 use crate::reproduce::digest::Digest;
 use crate::reproduce::experiment::{Experiment, Results};
 use crate::reproduce::{Part, Study, shown};
 
-/// Settings A and B, and the split limit.
-pub(super) struct Naive;
+/// Settings A and B, and the split limit, in one place.
+pub(super) struct Naive(pub(super) Surroundings);
+
+const SECONDS: u64 = 300;
 
 /// 25 ms for the flow queues, eight frames in all hardware queues together.
 const A: Layer = MINSTREL.over("setting A", "preset = \"openwifi-a\"\nstreams = 1\n");
@@ -31,22 +33,24 @@ const DEEP: Layer = MINSTREL.over(
 
 const LAYERS: [Layer; 7] = [MINSTREL, DEEP, A, B, SPLIT, ONE, LAW];
 
-const fn setting(layer: Layer) -> Setting {
-    Setting::new(layer, Traffic::Udp)
+impl Naive {
+    const fn setting(&self, layer: Layer) -> Setting {
+        Setting { surroundings: self.0, seconds: SECONDS, ..Setting::new(layer, Traffic::Udp) }
+    }
 }
 
 impl Study for Naive {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        LAYERS.into_iter().flat_map(|layer| measure::runs(setting(layer), effort)).collect()
+        LAYERS.into_iter().flat_map(|layer| measure::runs(self.setting(layer), effort)).collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let digests = LAYERS.map(|layer| (layer, measure::digest(setting(layer), effort, results)));
+        let digests = LAYERS.map(|layer| (layer, measure::digest(self.setting(layer), effort, results)));
         let of = |layer: Layer| {
             digests.iter().find(|(known, _)| *known == layer).map(|(_, digest)| digest).cloned()
         };
         let chapter = Chapter {
-            title: "Simple changes to three layers".to_owned(),
+            title: format!("Simple changes to three layers: {}", self.0.name()),
             text: "UDP at 10 Mb/s, Minstrel. Setting A limits the time in the flow queues to 25 ms and the hardware queues to eight \
                    frames in all; setting B has no hardware queue; the last two bound the whole stay by 30 ms, once in three \
                    parts and once in one."
@@ -54,11 +58,11 @@ impl Study for Naive {
             tables: vec![table(&digests)],
             charts: vec![chart(&digests)],
         };
-        Part { rows: rows(&|layer| of(layer).unwrap_or_default()), chapter }
+        Part { rows: rows(self.0.name(), &|layer| of(layer).unwrap_or_default()), chapter }
     }
 }
 
-fn rows(digest: &dyn Fn(Layer) -> Digest) -> Vec<ValidationRow> {
+fn rows(place: &str, digest: &dyn Fn(Layer) -> Digest) -> Vec<ValidationRow> {
     let usual = digest(MINSTREL);
     let factor = |layer| {
         let (loss, usual) = (digest(layer).loss_rate()?, usual.loss_rate()?);
@@ -72,6 +76,7 @@ fn rows(digest: &dyn Fn(Layer) -> Digest) -> Vec<ValidationRow> {
                tolerance,
                trend,
                note: &str| {
+        let metric = format!("{place}: {metric}");
         ValidationRow::judged(claim, metric, unit, Some(reference), measured, Some(tolerance), trend, note)
     };
     let worse = |value: Option<f64>| value.is_some_and(|factor| factor > 1.0);

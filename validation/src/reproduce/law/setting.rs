@@ -161,6 +161,8 @@ pub(super) struct Setting {
     pub(super) traffic: Traffic,
     /// Whether a UDP flow of 2 Mb/s competes (Sec. 4.4).
     pub(super) competing: bool,
+    /// Whether the neighbours' downloads, which come in saturating bursts, are left out.
+    pub(super) without_bursts: bool,
     /// 802.11n or 802.11ac.
     pub(super) standard: Standard,
     /// By how many dB every signal is weaker than usual.
@@ -181,6 +183,7 @@ impl Setting {
             surroundings: Surroundings::Office,
             traffic,
             competing: false,
+            without_bursts: false,
             standard: Standard::Ht,
             weaker_db: 0,
             seconds: 600,
@@ -213,6 +216,10 @@ tx-power = "{power} dBm"
 name = "laptop"
 {channel}"#
         );
+        if self.without_bursts {
+            // Who is there already under the name of one of the preset takes its place.
+            scenario += "[[neighbour]]\nname = \"downloads\"\nload = \"1 kbit/s\"\n";
+        }
         self.add_flows(&mut scenario);
         Trial { name: format!("law {name}, {}", surroundings.name()), scenario, seed }
     }

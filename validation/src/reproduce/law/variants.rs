@@ -1,5 +1,4 @@
-//! Secs. 2.3, 4.3 and 4.4: loss that error correction copes with (Fig. 10), stronger routers (Fig. 19), another bound (Fig. 20), a
-//! competing flow (Fig. 21).
+//! Secs. 4.3 and 4.4: stronger routers (Fig. 19), another bound (Fig. 20), a competing flow (Fig. 21).
 
 use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Tails, Tolerance, ValidationRow};
 
@@ -10,8 +9,8 @@ use crate::Effort;
 use crate::reproduce::experiment::{Experiment, Results};
 use crate::reproduce::{Part, Study, shown};
 
-/// Video under what the paper varies.
-pub(super) struct Variants;
+/// Video under what the paper varies, in one place.
+pub(super) struct Variants(pub(super) Surroundings);
 
 /// OpenWrt on an ath9k card with two antennas that cannot be switched off, 802.11n, 20 MHz.
 const OPENWRT: Layer = MINSTREL.over("OpenWrt, 2x2", "preset = \"ath9k-fq\"\nstreams = 2\n");
@@ -20,67 +19,63 @@ const COMMERCIAL: Layer = MINSTREL.over("commercial", "preset = \"mac80211\"\nst
 const LAW_60: Layer =
     LAW.with_queue("Law, 60 ms", "{ kind = \"law\", inside = \"fifo\", limit-q = \"54 ms\" }");
 
-const fn video(layer: Layer) -> Setting {
-    Setting::new(layer, VIDEO)
-}
+const SECONDS: u64 = 300;
+const SEEDS: u64 = 2;
 
-const fn beside_udp(layer: Layer) -> Setting {
-    Setting { competing: true, ..video(layer) }
-}
-
-/// One percent of additional loss, or none (Fig. 10).
-const fn with_loss(wire_loss: f64) -> Setting {
-    Setting {
-        surroundings: Surroundings::Quiet,
-        ..Setting::new(MINSTREL, Traffic::Video { streams: 1, wire_loss, keys: "" })
-    }
-}
-
-/// The commercial router as in Fig. 19: aligned by signal, and moved away until BBR gets what it gets under Law.
-const fn commercial(weaker_db: i32) -> Setting {
-    Setting { standard: Standard::Vht, weaker_db, ..video(COMMERCIAL) }
-}
-
-/// By how much the signal of the throughput-aligned router is weaker: with it BBR's goodput under it is nearest to that under Law
-/// (`aligned` in the table shows both).
+/// By how much the signal of the throughput-aligned router is weaker: with one of them BBR's goodput under it is nearest to that
+/// under Law.
 const ALIGNED_DB: [i32; 4] = [3, 6, 9, 12];
 
 const fn bbr(setting: Setting) -> Setting {
     Setting { traffic: Traffic::Bbr { flows: 1 }, ..setting }
 }
 
-fn settings() -> Vec<Setting> {
-    let mut settings = vec![
-        video(LAW),
-        video(LAW_60),
-        video(OPENWRT),
-        commercial(0),
-        beside_udp(LAW),
-        beside_udp(OPENWRT),
-        with_loss(0.0),
-        with_loss(0.01),
-        bbr(video(LAW)),
-    ];
-    settings.extend(RIVALS.map(video));
-    settings.extend(ALIGNED_DB.into_iter().flat_map(|weaker| [commercial(weaker), bbr(commercial(weaker))]));
-    settings
+impl Variants {
+    const fn video(&self, layer: Layer) -> Setting {
+        Setting { surroundings: self.0, seconds: SECONDS, ..Setting::new(layer, VIDEO) }
+    }
+
+    const fn beside_udp(&self, layer: Layer) -> Setting {
+        Setting { competing: true, ..self.video(layer) }
+    }
+
+    /// The commercial router: aligned by signal, or moved away until BBR gets what it gets under Law.
+    const fn commercial(&self, weaker_db: i32) -> Setting {
+        Setting { standard: Standard::Vht, weaker_db, ..self.video(COMMERCIAL) }
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let mut settings = vec![
+            self.video(LAW),
+            self.video(LAW_60),
+            self.video(OPENWRT),
+            self.commercial(0),
+            self.beside_udp(LAW),
+            self.beside_udp(OPENWRT),
+            bbr(self.video(LAW)),
+        ];
+        settings.extend(RIVALS.map(|layer| self.video(layer)));
+        let moved = ALIGNED_DB.into_iter().map(|weaker| self.commercial(weaker));
+        settings.extend(moved.flat_map(|setting| [setting, bbr(setting)]));
+        settings
+    }
 }
 
 impl Study for Variants {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        settings().into_iter().flat_map(|setting| measure::runs(setting, effort)).collect()
+        self.settings().into_iter().flat_map(|setting| measure::runs_of(setting, SEEDS, effort)).collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let of = |setting| Video::of(&measure::of(setting, effort, results));
+        let of = |setting| Video::of(&measure::of_seeds(setting, SEEDS, effort, results));
         let goodput = |setting| {
-            measure::mean(&measure::of(bbr(setting), effort, results), |run| {
+            measure::mean(&measure::of_seeds(bbr(setting), SEEDS, effort, results), |run| {
                 Some(run.outcome.summary.flows.first()?.goodput_mbps)
             })
         };
-        let target = goodput(video(LAW));
+        let target = goodput(self.video(LAW));
         let distance = |weaker: &i32| {
-            let (goodput, target) = (goodput(commercial(*weaker)), target);
+            let (goodput, target) = (goodput(self.commercial(*weaker)), target);
             goodput.zip(target).map_or(f64::MAX, |(goodput, target)| (goodput - target).abs())
         };
         let aligned = ALIGNED_DB
@@ -88,35 +83,33 @@ impl Study for Variants {
             .min_by(|one, other| distance(one).total_cmp(&distance(other)))
             .unwrap_or(0);
         let listed = [
-            ("Law", video(LAW)),
-            ("Law, bound 60 ms", video(LAW_60)),
-            ("OpenWrt 2x2, same signal", video(OPENWRT)),
-            ("commercial, same signal", commercial(0)),
-            ("commercial, same throughput", commercial(aligned)),
-            ("Law, 2 Mb/s compete", beside_udp(LAW)),
-            ("OpenWrt 2x2, 2 Mb/s compete", beside_udp(OPENWRT)),
-            ("quiet air", with_loss(0.0)),
-            ("quiet air, 1 % lost on the wire", with_loss(0.01)),
+            ("Law", self.video(LAW)),
+            ("Law, bound 60 ms", self.video(LAW_60)),
+            ("OpenWrt 2x2, same signal", self.video(OPENWRT)),
+            ("commercial, same signal", self.commercial(0)),
+            ("commercial, same throughput", self.commercial(aligned)),
+            ("Law, 2 Mb/s compete", self.beside_udp(LAW)),
+            ("OpenWrt 2x2, 2 Mb/s compete", self.beside_udp(OPENWRT)),
         ];
         let videos = listed.map(|(name, setting)| (name, of(setting)));
-        let mut note = format!(
+        let note = format!(
             "commercial, same throughput: its signal is {aligned} dB weaker, where BBR gets {} Mb/s; under Law it gets {}.",
-            goodput(commercial(aligned)).map_or("–".to_owned(), shown),
+            goodput(self.commercial(aligned)).map_or("–".to_owned(), shown),
             target.map_or("–".to_owned(), shown),
         );
-        note += " Those two have A-MPDU, which Law's access point has not.";
-        let rivals = RIVALS.map(|layer| of(video(layer)));
+        let rivals = RIVALS.map(|layer| of(self.video(layer)));
         let chapter = Chapter {
-            title: "Other bounds, other routers, other traffic".to_owned(),
-            text: "Video in the office, as above.".to_owned(),
+            title: format!("Other bounds, other routers, other traffic: {}", self.0.name()),
+            text: "Video as above; the access points of the other routers have A-MPDU, which Law's has not."
+                .to_owned(),
             tables: vec![table(&videos, note)],
             charts: vec![routers(&videos)],
         };
-        Part { rows: rows(&videos, &rivals), chapter }
+        Part { rows: rows(self.0.name(), &videos, &rivals), chapter }
     }
 }
 
-fn rows(videos: &[(&str, Video)], rivals: &[Video]) -> Vec<ValidationRow> {
+fn rows(place: &str, videos: &[(&str, Video)], rivals: &[Video]) -> Vec<ValidationRow> {
     let latency = |name: &str, share| {
         let (_, video) = videos.iter().find(|(known, _)| *known == name)?;
         video.frames.quantile(share)
@@ -124,6 +117,7 @@ fn rows(videos: &[(&str, Video)], rivals: &[Video]) -> Vec<ValidationRow> {
     let changed = |from: &str, to: &str, share| change(latency(from, share), latency(to, share));
     let row =
         |claim: &str, metric: &str, unit: &str, reference, measured: Option<f64>, tolerance, note: &str| {
+            let metric = format!("{place}: {metric}");
             ValidationRow::judged(
                 claim,
                 metric,
@@ -192,23 +186,8 @@ fn rows(videos: &[(&str, Video)], rivals: &[Video]) -> Vec<ValidationRow> {
             "Fig. 21",
         ));
     }
-    let (clean, lossy) = (latency("quiet air", 0.999), latency("quiet air, 1 % lost on the wire", 0.999));
-    rows.push(ValidationRow::judged(
-        "fec-copes",
-        "what 1 % of loss adds to p99.9",
-        "ms",
-        // The wire both ways, and what pacer and air take of it.
-        Some(ROUND_TRIP_MS),
-        clean.zip(lossy).map(|(clean, lossy)| lossy - clean),
-        Some(Tolerance::AtMost),
-        false,
-        "Fig. 10: at most one round trip, here 20 ms on the wire and 5 ms beside it",
-    ));
     rows
 }
-
-/// 10 ms of wire each way, and about 5 ms for pacer, air and feedback.
-const ROUND_TRIP_MS: f64 = 25.0;
 
 fn table(videos: &[(&str, Video)], note: String) -> Grid {
     let columns = ["case", "p50 ms", "p99 ms", "p99.9 ms", "> 100 ms %", "Mb/s", "by retransmission %"];
@@ -232,12 +211,10 @@ fn table(videos: &[(&str, Video)], note: String) -> Grid {
 }
 
 fn routers(videos: &[(&str, Video)]) -> Chart {
-    let shown = |name: &str| !name.contains("quiet");
-    let lines = videos.iter().filter(|(name, _)| shown(name));
     Chart {
         kind: ChartKind::Tails(Tails {
             samples: "frames".to_owned(),
-            lines: lines.map(|(name, video)| Line::whole(*name, video.frames.tail())).collect(),
+            lines: videos.iter().map(|(name, video)| Line::whole(*name, video.frames.tail())).collect(),
         }),
         caption: "Figs. 19 to 21: latency of frames under two bounds, under stronger routers, and beside a competing flow.".to_owned(),
     }

@@ -7,6 +7,7 @@ use airbound_units::Span;
 
 use super::measure;
 use crate::reproduce::experiment::Measured;
+use crate::reproduce::shown;
 
 /// Samples of a latency in buckets, of several runs together.
 #[derive(Debug, Clone, Default)]
@@ -75,7 +76,20 @@ pub(super) struct Video {
     pub(super) retransmitted: Option<f64>,
 }
 
+/// The columns that [`Video::cells`] fills.
+pub(super) const COLUMNS: [&str; 6] = ["p50 ms", "p99 ms", "p99.9 ms", "> 100 ms %", "stalled %", "Mb/s"];
+
 impl Video {
+    /// What every table of frames begins with.
+    pub(super) fn cells(&self) -> Vec<String> {
+        let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
+        let percent = |value: Option<f64>| text(value.map(|share| 100.0 * share));
+        let mut cells: Vec<String> =
+            [0.5, 0.99, 0.999].map(|share| text(self.frames.quantile(share))).to_vec();
+        cells.extend([percent(self.miss_rate), percent(self.stall_rate), text(self.bitrate_mbps)]);
+        cells
+    }
+
     /// Of the first flow of the runs.
     pub(super) fn of(runs: &[&Measured]) -> Self {
         let flow = |value: &dyn Fn(&FlowSummary) -> Option<f64>| {

@@ -57,17 +57,12 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         psdu.padded_to(SUBFRAME_ALIGNMENT) + padding + DELIMITER + size
     }
 
-    /// The longest PPDU of which `tries` fit in Limit_h (open point 13).
-    fn longest(&self, tries: u8) -> Span {
-        self.config.limit_h.saturating_sub(self.config.overhead) / u64::from(tries.max(1))
-    }
-
     /// How many packets of 1500 B an aggregate at `rate` holds in the stable state.
     pub(super) fn full_mpdus(&mut self, rate: Rate, dictated: Option<BitRate>) -> u16 {
         if rate.format() == Format::Legacy {
             return 1;
         }
-        let longest = self.longest(self.config.tries).min(self.path.ampdu.max_duration);
+        let longest = self.config.longest_ppdu(self.config.tries).min(self.path.ampdu.max_duration);
         let bytes = self.rates.max_psdu(&Series::single(rate, 1), longest, dictated);
         let each = self.joined(ByteCount::ZERO, 0, ByteCount::new(1500) + self.path.overhead);
         let most =
@@ -96,7 +91,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
 
         let bound = self.queue.aggregate_bound(now, station, category);
         let limits = self.path.ampdu;
-        let longest = self.longest(plan.tries).min(room.max_duration);
+        let longest = self.config.longest_ppdu(plan.tries).min(room.max_duration);
         let longest = longest.min(limits.max_duration).min(bound.duration);
         let max_psdu = self.rates.max_psdu(&series, longest, dictated).min(limits.max_bytes);
         let aggregating = series.first_rate().format() != Format::Legacy;
@@ -140,6 +135,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         let pushed = Pushed {
             station,
             category,
+            foreign: false,
             sequence,
             born,
             exchange,
@@ -170,6 +166,21 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             None => timing.duration(psdu),
         };
         ppdu + AROUND_PPDU
+    }
+
+    /// A PSDU of another link goes to the hardware under the alternate traffic identifier; at most `limit` and an exchange, it is ahead
+    /// of what is pushed behind it.
+    pub(in crate::link) fn push_foreign(&mut self, now: Instant, grant: &Grant<P>, limit: Span) {
+        let slowest = grant.series.steps().iter().map(|step| step.rate).min_by_key(|rate| rate.bit_rate());
+        let rate = slowest.unwrap_or(grant.series.first_rate());
+        let dictated = self.stations.of(grant.station, &self.config).dictated.map(|(rate, _)| rate);
+        let exchange = self.exchange(&Series::single(rate, 1), grant.psdu, dictated);
+        self.hardware.push_foreign(now, grant, limit, exchange);
+    }
+
+    /// It comes back.
+    pub(in crate::link) fn take_foreign(&mut self, now: Instant, grant: &Grant<P>) {
+        self.hardware.take(now, grant);
     }
 
     /// The time that the hardware has for a PSDU.
@@ -206,6 +217,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         Grant {
             station,
             category,
+            alternate: false,
             mpdus,
             psdu,
             aggregated,

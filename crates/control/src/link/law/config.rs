@@ -1,11 +1,12 @@
 //! What Law can be told, with a field for each point that the paper leaves open.
 
 use airbound_units::Span;
-use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
+use super::classic::Classic;
 use super::inside::Inside;
 use crate::error::ConfigError;
+use crate::link::LinkConfig;
 use crate::payload::PlainPacket;
 use crate::queue::{FifoConfig, QueueConfig};
 
@@ -98,9 +99,9 @@ pub struct LawConfig {
     /// Which of a station's rates are on the ladder.
     pub ladder: Ladder,
 
-    /// Access categories, such as `["be", "bk"]`, that go the classic way instead: Linux's queue and Minstrel-HT, beside Law
-    /// as a standby module ([`crate::link::Standby`], appendix A). Both share the PSDUs of the hardware. Default none.
-    pub classic: Vec<Category>,
+    /// What goes the classic way instead, beside Law as a standby module: access categories, or `"auto"`, bulk transfers. Both share
+    /// the PSDUs of the hardware. Default none.
+    pub classic: Classic,
     /// The queue that decides the order. Default `fq-codel-airtime`, so that a good station does not wait behind a bad one; the
     /// paper, which has one receiver, has `fifo`.
     pub inside: Inside,
@@ -236,7 +237,7 @@ impl Default for LawConfig {
             success_share: 0.5,
             first_rate: FirstRate::default(),
             ladder: Ladder::default(),
-            classic: Vec::new(),
+            classic: Classic::default(),
             inside: Inside::default(),
         }
     }
@@ -280,7 +281,29 @@ impl LawConfig {
         share("weight-all", self.weight_all)?;
         share("weight-rate", self.weight_rate)?;
         share("success-share", self.success_share)?;
+        self.classic.check()?;
         self.inside.0.build::<PlainPacket>(0).map(|_| ())
+    }
+
+    /// The longest PPDU of which `tries` fit in Limit_h (open point 13).
+    pub(in crate::link) fn longest_ppdu(&self, tries: u8) -> Span {
+        self.limit_h.saturating_sub(self.overhead) / u64::from(tries.max(1))
+    }
+
+    /// How a link that shares categories with Law ([`Classic::Bulk`]) repeats what the stock one of `path` would repeat.
+    ///
+    /// A PSDU that goes back after Limit_h begins again with the least contention window, so that 31 tries, which last 100 ms while the
+    /// window grows, are over within a short fade. What counts is therefore time: as many grants as Limit_h fits into the 100 ms
+    /// for which a receiver waits for a missing packet (mac80211: `HT_RX_REORDER_BUF_TIMEOUT`).
+    #[must_use]
+    pub fn path_beside(&self, path: LinkConfig) -> LinkConfig {
+        match self.classic {
+            Classic::Categories(_) => path,
+            Classic::Bulk(_) => {
+                let grants = (RECEIVER_WAITS.div_floor(self.limit_h) + 1).min(u64::from(u8::MAX)) as u8;
+                LinkConfig { max_tries: None, max_grants: path.max_grants.max(grants), ..path }
+            }
+        }
     }
 
     /// The latency within the link that no delivered packet exceeds by more than one frame exchange (Sec. 3.3): Limit_q + 2
@@ -290,6 +313,9 @@ impl LawConfig {
         self.limit_q + self.limit_h * u64::from(self.psdus_in_hardware)
     }
 }
+
+/// How long mac80211 waits for a missing MPDU.
+const RECEIVER_WAITS: Span = Span::from_millis(100);
 
 /// The retry field of the prototype's card has four bits.
 const MOST_TRIES: u32 = 15;

@@ -11,9 +11,11 @@ use crate::payload::StationId;
 pub(super) struct Pushed {
     pub(super) station: StationId,
     pub(super) category: Category,
+    /// Whether it is one of another link, which shares the hardware.
+    pub(super) foreign: bool,
     /// The sequence number of its first MPDU.
     pub(super) sequence: u64,
-    /// When its oldest packet entered the driver queue.
+    /// When its oldest packet entered the driver queue; of a foreign one, which nothing bounds, [`Instant::MAX`].
     pub(super) born: Instant,
     /// The longest that one of its frame exchanges takes.
     pub(super) exchange: Span,
@@ -105,12 +107,32 @@ impl Hardware {
         }
     }
 
+    /// A PSDU of another link goes to the hardware, which works on it for `limit`, and an `exchange` of it at most beyond that. What
+    /// is pushed behind it waits as long as behind one of Law's.
+    pub(super) fn push_foreign<P>(&mut self, now: Instant, grant: &Grant<P>, limit: Span, exchange: Span) {
+        let foreign = Pushed {
+            station: grant.station,
+            category: grant.category,
+            foreign: true,
+            sequence: grant.mpdus.first().map_or(0, |mpdu| mpdu.sequence),
+            born: Instant::MAX,
+            exchange,
+            limit,
+            rate: 0,
+            retransmissions: 0,
+            probe: None,
+            spent: Span::ZERO,
+        };
+        self.push(now, Place::Back, foreign);
+    }
+
     /// A PSDU comes back, in any order; with it, since when it was the first of its category (or since now). `None` if it is not
     /// known.
     pub(super) fn take<P>(&mut self, now: Instant, grant: &Grant<P>) -> Option<(Pushed, Instant)> {
         let sequence = grant.mpdus.first().map(|mpdu| mpdu.sequence)?;
         let is_it = |pushed: &Pushed| {
-            (pushed.station, pushed.category, pushed.sequence) == (grant.station, grant.category, sequence)
+            (pushed.station, pushed.category, pushed.foreign, pushed.sequence)
+                == (grant.station, grant.category, grant.alternate, sequence)
         };
         let at = self.psdus.iter().position(is_it)?;
         let first = self.psdus.iter().position(|pushed| pushed.category == grant.category) == Some(at);
@@ -134,6 +156,7 @@ mod tests {
         Pushed {
             station: StationId(1),
             category: BE,
+            foreign: false,
             sequence,
             born,
             exchange: Span::from_millis(1),

@@ -21,6 +21,7 @@
 
 mod assembly;
 mod averages;
+mod classic;
 mod config;
 mod controller;
 mod equations;
@@ -34,6 +35,7 @@ mod stations;
 mod tests;
 mod view;
 
+pub use classic::Classic;
 pub use config::{
     CleanUpRate, Equality, FailedTime, FirstRate, Ladder, LawConfig, NeverSent, ProbeRetransmission, RateMin,
 };
@@ -50,6 +52,7 @@ use self::hardware::Hardware;
 use self::stations::{Station, Stations};
 use super::airtime::AirtimeEstimate;
 use super::rate_facts::RateTable;
+use super::session::Session;
 use super::{Grant, Link, LinkConfig, Mpdu, Returned, Room, TxReport};
 use crate::error::ConfigError;
 use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
@@ -361,6 +364,11 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
             packets: sum.packets + kept.packets,
             bytes: sum.bytes + kept.bytes,
         })
+    }
+
+    fn window_start(&self, station: StationId, category: Category) -> u64 {
+        let session = self.stations.get(station).map(|peer| &peer.sessions[category.index()]);
+        session.map_or(u64::MAX, Session::window_start)
     }
 
     fn limits_all_categories(&self) -> bool {

@@ -174,6 +174,7 @@ mod tests {
         Grant {
             station: StationId(1),
             category: Category::Be,
+            alternate: false,
             mpdus: vec![mpdu],
             psdu: ByteCount::new(bytes),
             aggregated: true,

@@ -41,6 +41,9 @@ pub struct SenderMetrics {
     pub undone: u64,
     /// Pacing rate; `None` when segments are not spaced.
     pub pacing_rate: Option<BitRate>,
+    /// What the path is believed to deliver: the model of BBR, and of a window-based control its window over the smoothed
+    /// round trip (Plum, Sec. VI). `None` before the first sample.
+    pub bandwidth: Option<BitRate>,
 }
 
 /// What may be undone.
@@ -251,7 +254,16 @@ impl TcpSender {
             recoveries: self.recoveries,
             undone: self.undone,
             pacing_rate: self.pacer.rate().filter(|_| self.pacer.is_on()),
+            bandwidth: self.bandwidth(),
         }
+    }
+
+    /// [`SenderMetrics::bandwidth`] alone.
+    #[must_use]
+    pub fn bandwidth(&self) -> Option<BitRate> {
+        let window = ByteCount::new(u64::from(self.window.cwnd) * u64::from(self.mss));
+        let by_window = || self.rtt.smoothed().map(|srtt| BitRate::of(window, srtt));
+        if self.controller.owns_window() { self.controller.bandwidth() } else { by_window() }
     }
 
     /// [`SenderMetrics::last_rtt`] alone.

@@ -60,6 +60,12 @@ impl TcpReceiver {
         })
     }
 
+    /// Another policy of acknowledgement from the next segment on, as TACK adapts it to the path. A policy of 0 segments
+    /// counts as one of 1.
+    pub const fn set_policy(&mut self, policy: DelayedAck) {
+        self.policy = policy;
+    }
+
     /// Bytes delivered to the application: all before this offset, each once.
     #[must_use]
     pub fn delivered(&self) -> ByteCount {

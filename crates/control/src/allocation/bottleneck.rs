@@ -1,0 +1,69 @@
+//! Whether the WLAN or the wire limits a station (assumption 3 of Sec. 7).
+//!
+//! Packets that wait in the access point come in large frames; packets that wait on the wire come to the access point at the pace
+//! of the wire, and their frames stay small. So what tells the two apart is the level while less arrives than was sent.
+
+/// What limits a station.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Bottleneck {
+    /// Nothing: what is sent arrives, in frames below the target.
+    #[default]
+    None,
+    /// The WLAN: frames are about as large as the target or larger.
+    Wlan,
+    /// The wire: less arrives than is sent, in frames clearly below the target.
+    Wire,
+}
+
+/// Judges report by report.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BottleneckDetector {
+    judgement: Bottleneck,
+    candidate: Bottleneck,
+    votes: u32,
+}
+
+/// A judgement changes when so many reports in a row agree.
+const VOTES: u32 = 3;
+/// Below this share of the target frames are clearly below it: levels of slots scatter by a tenth.
+const CLEARLY_BELOW: f64 = 0.75;
+/// What arrives is less than what was sent below this share: slots cut frames, which is worth one frame in a slot.
+const LESS: f64 = 0.97;
+
+impl BottleneckDetector {
+    /// Nothing seen yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What limits the station, as far as is known.
+    #[must_use]
+    pub const fn judgement(&self) -> Bottleneck {
+        self.judgement
+    }
+
+    /// Takes a slot: the mean level, the level that is aimed at, and what arrived and was sent (same unit). Values that are no
+    /// numbers count for nothing.
+    pub fn on_slot(&mut self, level: f64, target: f64, arrived: f64, sent: f64) -> Bottleneck {
+        let usable = level.is_finite() && target > 0.0 && arrived.is_finite() && sent > 0.0;
+        if !usable {
+            return self.judgement;
+        }
+        let vote = if level >= CLEARLY_BELOW * target {
+            Bottleneck::Wlan
+        } else if arrived < LESS * sent {
+            Bottleneck::Wire
+        } else {
+            Bottleneck::None
+        };
+        if vote != self.candidate {
+            (self.candidate, self.votes) = (vote, 0);
+        }
+        self.votes = self.votes.saturating_add(1);
+        if self.votes >= VOTES {
+            self.judgement = vote;
+        }
+        self.judgement
+    }
+}

@@ -1,0 +1,94 @@
+//! The bitrates that maximise the utility (Plum, Sec. III-C), with a certificate of how good they are.
+//!
+//! With the QoE q_i as the variable, the mean is linear and the standard deviation convex, and the bitrate d_i that gives q_i is
+//! convex for the linear, the logarithmic and the concave-square QoE: those are cone programs with one global optimum ([`cone`]).
+//! The convex square has local optima; a local method starts from several points ([`local`]), and where that would take too
+//! long each start climbs by cone programs alone.
+
+mod cone;
+mod local;
+
+use super::problem::{Problem, ProblemError, Share};
+use super::utility::Welfare;
+
+/// Participants up to which the convex square is left to SLSQP, whose cost grows with the cube of their number.
+const MOST_FOR_SLSQP: usize = 24;
+
+/// How good an allocation is known to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Certificate {
+    /// No allocation has a utility above `bound`, which the dual problem proves.
+    Global {
+        /// Upper bound of the utility.
+        bound: f64,
+    },
+    /// The best local optimum of several starts.
+    BestOf {
+        /// How many starts there were.
+        starts: usize,
+        /// How many of them came within 0.001 of the best.
+        agreeing: usize,
+    },
+}
+
+/// Bitrates for everybody.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Allocation {
+    /// In the order of the users.
+    pub shares: Vec<Share>,
+    /// What they are worth.
+    pub welfare: Welfare,
+    /// How good they are known to be.
+    pub certificate: Certificate,
+}
+
+impl Allocation {
+    fn new(problem: &Problem, down: &[f64], certificate: Certificate) -> Self {
+        let shares = problem.exact(down);
+        let welfare = problem.welfare(&shares);
+        Self { shares, welfare, certificate }
+    }
+}
+
+impl Problem {
+    /// The allocation with the greatest utility: the global optimum where the QoE is concave, the best local optimum of several starts
+    /// where it is not.
+    ///
+    /// # Errors
+    /// A number of the problem is out of range, or the solver fails.
+    pub fn solve(&self) -> Result<Allocation, ProblemError> {
+        self.check()?;
+        if self.qoe.is_concave() {
+            let solution = cone::solve(self, cone::Curve::Own)?;
+            return Ok(Allocation::new(self, &solution.down, Certificate::Global { bound: solution.bound }));
+        }
+        let starts = local::starts(self);
+        self.best_of(&starts, self.users.len() <= MOST_FOR_SLSQP)
+    }
+
+    /// The best local optimum that SLSQP, the paper's method, reaches from several starts, whatever the QoE.
+    ///
+    /// # Errors
+    /// A number of the problem is out of range.
+    pub fn solve_locally(&self) -> Result<Allocation, ProblemError> {
+        self.check()?;
+        self.best_of(&local::starts(self), true)
+    }
+
+    fn best_of(&self, starts: &[Vec<f64>], slsqp: bool) -> Result<Allocation, ProblemError> {
+        let climbed = starts.iter().map(|start| {
+            let down = if slsqp { local::slsqp(self, start) } else { start.clone() };
+            // What the local method left to be gained, if the tangents of the convex square find more.
+            if self.qoe.is_concave() { down } else { cone::climb(self, down) }
+        });
+        let certificate = Certificate::BestOf { starts: starts.len(), agreeing: 0 };
+        let all: Vec<Allocation> = climbed.map(|down| Allocation::new(self, &down, certificate)).collect();
+        let utility = |allocation: &Allocation| allocation.welfare.utility;
+        let best = all.iter().max_by(|a, b| utility(a).total_cmp(&utility(b)));
+        let Some(best) = best else {
+            return Err(ProblemError::Unsolved { reason: "there is no start".to_owned() });
+        };
+        let agreeing = all.iter().filter(|other| utility(other) > utility(best) - 1e-3).count();
+        Ok(Allocation { certificate: Certificate::BestOf { starts: starts.len(), agreeing }, ..best.clone() })
+    }
+}

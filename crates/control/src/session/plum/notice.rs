@@ -1,0 +1,92 @@
+//! How a decision reaches a client although packets are lost, doubled and reordered.
+//!
+//! The public code writes the target into the header of forwarded media: a client that receives none is never told, and one whose
+//! last packet is lost never learns of a change. Here a notice is a message of its own with a sequence number. It is repeated until
+//! that number is acknowledged; a newer decision takes its place. The client acts on a number that is newer than the last, and
+//! acknowledges every notice, old ones too.
+
+use airbound_units::{BitRate, Instant, Span};
+
+/// A decision on its way to a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notice {
+    /// Rises by one with each decision for this client, from 1.
+    pub sequence: u32,
+    /// r_t: the rate that the client encodes at; 0 for its natural one.
+    pub rate: BitRate,
+}
+
+impl Notice {
+    /// Bytes of a notice or of its answer as a datagram: IPv4 and UDP headers, the sequence number and one float, which is all that the
+    /// paper counts.
+    pub const SIZE: u64 = 20 + 8 + 4 + 4;
+}
+
+/// The server's side of one client.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Outbox {
+    notice: Option<Notice>,
+    sequence: u32,
+    /// When it leaves (again).
+    due: Option<Instant>,
+}
+
+impl Outbox {
+    /// A new decision; what has not been acknowledged is overtaken by it. The same decision again is not sent again.
+    pub(super) fn put(&mut self, now: Instant, rate: BitRate) {
+        if self.notice.map_or(BitRate::ZERO, |notice| notice.rate) == rate {
+            return;
+        }
+        self.sequence = self.sequence.wrapping_add(1);
+        self.notice = Some(Notice { sequence: self.sequence, rate });
+        self.due = Some(now);
+    }
+
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// The notice that leaves now, if it is due.
+    pub(super) fn poll(&mut self, now: Instant, repeat: Span) -> Option<Notice> {
+        self.due.filter(|due| *due <= now)?;
+        self.due = Some(now + repeat);
+        self.notice
+    }
+
+    pub(super) fn on_acknowledged(&mut self, sequence: u32) {
+        if sequence == self.sequence {
+            self.due = None;
+        }
+    }
+}
+
+/// Whether a sequence number is newer than another, across the wrap (RFC 1982).
+pub(super) const fn newer(sequence: u32, than: u32) -> bool {
+    let ahead = sequence.wrapping_sub(than);
+    ahead != 0 && ahead < 1 << 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_repeats_until_its_own_number_is_acknowledged() {
+        let mut outbox = Outbox::default();
+        let (at, repeat) = (|ms| Instant::ZERO + Span::from_millis(ms), Span::from_millis(200));
+        outbox.put(at(0), BitRate::from_mbps(3));
+        assert_eq!(outbox.poll(at(0), repeat).map(|notice| notice.sequence), Some(1));
+        assert_eq!(outbox.poll(at(100), repeat), None);
+        assert_eq!(outbox.poll(at(200), repeat).map(|notice| notice.sequence), Some(1));
+        outbox.put(at(250), BitRate::ZERO);
+        outbox.on_acknowledged(1);
+        assert_eq!(outbox.poll(at(250), repeat).map(|notice| notice.sequence), Some(2));
+        outbox.on_acknowledged(2);
+        assert_eq!((outbox.due(), outbox.poll(at(9000), repeat)), (None, None));
+    }
+
+    #[test]
+    fn newer_holds_across_the_wrap() {
+        assert!(newer(1, 0) && newer(0, u32::MAX) && !newer(u32::MAX, 0) && !newer(5, 5));
+    }
+}

@@ -1,0 +1,184 @@
+//! The allocation problem of Plum (Sec. III-C): who may send and receive how much.
+
+use airbound_units::BitRate;
+
+use super::qoe::Qoe;
+use super::utility::Welfare;
+
+/// Smallest step of an allocated rate. Rates are rounded down to it, so that differences in the last bits of a solver's
+/// arithmetic do not show.
+pub(super) const QUANTUM: BitRate = BitRate::from_kbps(1);
+
+/// One participant.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct User {
+    /// B_i: what both directions of the half-duplex bottleneck carry together.
+    pub capacity: BitRate,
+    /// What this user's QoE counts in mean and deviation, relative to the others'; above 0 and finite. The paper gives
+    /// everybody the same.
+    pub weight: f64,
+}
+
+/// What is to be maximised, and under which limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// The participants.
+    pub users: Vec<User>,
+    /// The single-user QoE function.
+    pub qoe: Qoe,
+    /// Weight of fairness in equation 1, 0 to 1.
+    pub rho: f64,
+    /// M: the largest bitrate that the application can show.
+    pub max_bitrate: BitRate,
+    /// M/V: what one source is worth at most to one viewer.
+    pub source_cap: BitRate,
+    /// What an encoder cannot go below. A quarter of the capacity where that is less.
+    pub least_up: BitRate,
+}
+
+/// Rates of one participant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Share {
+    /// u_i: what the client sends to the server.
+    pub up: BitRate,
+    /// d_i: what the server sends to the client.
+    pub down: BitRate,
+}
+
+/// Why there is no allocation.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// There is nobody to watch or nobody to be watched.
+    #[error("a session of {users} cannot be allocated; it needs at least 2 participants")]
+    TooFew {
+        /// How many there are.
+        users: usize,
+    },
+    /// A number that means nothing.
+    #[error("{what} is {value}; allowed is {allowed}")]
+    Number {
+        /// Which.
+        what: String,
+        /// What was found.
+        value: f64,
+        /// The allowed range in words.
+        allowed: &'static str,
+    },
+    /// The solver stopped without an optimum.
+    #[error("no allocation was found: {reason}")]
+    Unsolved {
+        /// What the solver said.
+        reason: String,
+    },
+    /// An allocation that breaks a constraint of Sec. III-C.
+    #[error("the allocation of participant {user} breaks the {constraint}")]
+    Invalid {
+        /// Which participant, from 0.
+        user: usize,
+        /// Which constraint, in the paper's words.
+        constraint: &'static str,
+    },
+}
+
+impl Problem {
+    /// Checks every number.
+    ///
+    /// # Errors
+    /// There are fewer than two users, or a number is out of range.
+    pub fn check(&self) -> Result<(), ProblemError> {
+        if self.users.len() < 2 {
+            return Err(ProblemError::TooFew { users: self.users.len() });
+        }
+        let wrong = |what: String, value, allowed| Err(ProblemError::Number { what, value, allowed });
+        for (index, user) in self.users.iter().enumerate() {
+            if !(user.weight.is_finite() && user.weight > 0.0) {
+                return wrong(
+                    format!("the weight of participant {index}"),
+                    user.weight,
+                    "above 0 and finite",
+                );
+            }
+        }
+        if !(0.0..=1.0).contains(&self.rho) {
+            return wrong("rho".to_owned(), self.rho, "0 to 1");
+        }
+        if self.max_bitrate < QUANTUM {
+            return wrong("the largest bitrate".to_owned(), self.max_mbps(), "at least 0.001 Mb/s");
+        }
+        Ok(())
+    }
+
+    /// M in Mb/s.
+    pub(super) fn max_mbps(&self) -> f64 {
+        self.max_bitrate.as_mbps_f64()
+    }
+
+    /// A rate as a share of M.
+    pub(super) fn scaled(&self, rate: BitRate) -> f64 {
+        rate.as_bps() as f64 / self.max_bitrate.as_bps().max(1) as f64
+    }
+
+    /// The weights, normalised to a sum of 1.
+    pub(super) fn weights(&self) -> Vec<f64> {
+        let sum: f64 = self.users.iter().map(|user| user.weight).sum();
+        self.users.iter().map(|user| user.weight / sum).collect()
+    }
+
+    /// The floor of a user's uplink.
+    pub(super) fn floor(&self, user: &User) -> BitRate {
+        self.least_up.min(BitRate::from_bps(user.capacity.as_bps() / 4)).min(self.source_cap)
+    }
+
+    /// What equation 1 says of downlink rates.
+    #[must_use]
+    pub fn welfare(&self, shares: &[Share]) -> Welfare {
+        let max = self.max_mbps();
+        let qoe: Vec<f64> = shares.iter().map(|share| self.qoe.value(self.scaled(share.down), max)).collect();
+        Welfare::of(&qoe, &self.weights(), self.rho)
+    }
+
+    /// Makes an exact allocation of downlink rates in shares of M: rounds them down, gives each uplink what is left (as far as a
+    /// source is of use), and lowers what no source fills. Less downlink only leaves more uplink, so one pass is enough.
+    pub(super) fn exact(&self, down: &[f64]) -> Vec<Share> {
+        let round = |rate: BitRate| BitRate::from_bps(rate.as_bps() / QUANTUM.as_bps() * QUANTUM.as_bps());
+        let mut shares: Vec<Share> = self
+            .users
+            .iter()
+            .zip(down)
+            .map(|(user, x)| {
+                let most = user.capacity - self.floor(user).min(user.capacity);
+                let wanted = BitRate::from_bps_f64(x.max(0.0) * self.max_bitrate.as_bps() as f64);
+                let down = round(wanted.min(most).min(self.max_bitrate));
+                Share { up: round((user.capacity - down).min(self.source_cap)), down }
+            })
+            .collect();
+        let sources: u64 = shares.iter().map(|share| share.up.as_bps()).sum();
+        for share in &mut shares {
+            share.down = share.down.min(BitRate::from_bps(sources - share.up.as_bps()));
+        }
+        shares
+    }
+
+    /// Whether an allocation keeps to the constraints of Sec. III-C.
+    ///
+    /// # Errors
+    /// The first constraint that is broken.
+    pub fn validate(&self, shares: &[Share]) -> Result<(), ProblemError> {
+        if shares.len() != self.users.len() {
+            return Err(ProblemError::Invalid { user: shares.len(), constraint: "number of participants" });
+        }
+        let worth = |share: &Share| share.up.min(self.source_cap).as_bps();
+        let sources: u64 = shares.iter().map(worth).fold(0, u64::saturating_add);
+        for (index, (user, share)) in self.users.iter().zip(shares).enumerate() {
+            let broken = |constraint| Err(ProblemError::Invalid { user: index, constraint });
+            if share.up.as_bps().saturating_add(share.down.as_bps()) > user.capacity.as_bps() {
+                return broken("available bandwidth bound");
+            }
+            if share.down.as_bps() > sources - worth(share) {
+                return broken("content source bound");
+            }
+        }
+        Ok(())
+    }
+}

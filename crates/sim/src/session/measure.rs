@@ -1,0 +1,138 @@
+//! What a session brought.
+
+use airbound_record::{LatencyHistogram, LatencyStats, Resolution};
+use airbound_units::{Instant, Span};
+
+/// What is measured of one client.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClientOutcome {
+    /// Mean bitrate of the media that it received, all sources together, in Mb/s.
+    pub down_mbps: f64,
+    /// Mean bitrate of the media that it sent and the server received, in Mb/s.
+    pub up_mbps: f64,
+    /// Received bitrate in each second, in Mb/s.
+    pub seconds: Vec<f64>,
+    /// The highest received bitrate among all sources in each second, in Mb/s (Fig. 12).
+    pub best_source: Vec<f64>,
+    /// From the camera to the viewer, over the frames that it received.
+    pub latency: LatencyStats,
+    /// From the camera to the server, over its own frames.
+    pub uplink_latency: LatencyStats,
+    /// Seconds spent in Plum's states I, II and III; all in I under other policies.
+    pub states_s: [f64; 3],
+}
+
+/// A session that ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionOutcome {
+    /// In the order of the access links.
+    pub clients: Vec<ClientOutcome>,
+    /// How often Plum computed targets.
+    pub computed: u64,
+    /// Notices sent, repetitions included.
+    pub notices: u64,
+    /// Events processed.
+    pub events: u64,
+    /// Packets sent.
+    pub packets: u64,
+}
+
+impl SessionOutcome {
+    /// Mean received bitrate over the clients, in Mb/s.
+    #[must_use]
+    pub fn mean_down(&self) -> f64 {
+        self.clients.iter().map(|client| client.down_mbps).sum::<f64>() / self.clients.len().max(1) as f64
+    }
+
+    /// Received bitrate of the client who gets least, in Mb/s.
+    #[must_use]
+    pub fn worst_down(&self) -> f64 {
+        self.clients.iter().map(|client| client.down_mbps).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Jain's index of the received bitrates, 1/n to 1.
+    #[must_use]
+    pub fn jain(&self) -> f64 {
+        let sum: f64 = self.clients.iter().map(|client| client.down_mbps).sum();
+        let squares: f64 = self.clients.iter().map(|client| client.down_mbps * client.down_mbps).sum();
+        if squares > 0.0 { sum * sum / (squares * self.clients.len() as f64) } else { 1.0 }
+    }
+}
+
+/// What is counted of one client while the session runs.
+#[derive(Debug, Clone)]
+pub(super) struct Meter {
+    received: u64,
+    sent: u64,
+    /// Bytes by second and source.
+    seconds: Vec<Vec<u64>>,
+    latency: LatencyHistogram,
+    uplink_latency: LatencyHistogram,
+    states: [Span; 3],
+}
+
+impl Meter {
+    pub(super) fn new(clients: usize, seconds: usize) -> Self {
+        Self {
+            received: 0,
+            sent: 0,
+            seconds: vec![vec![0; clients]; seconds],
+            latency: LatencyHistogram::new(Resolution::Coarse),
+            uplink_latency: LatencyHistogram::new(Resolution::Coarse),
+            states: [Span::ZERO; 3],
+        }
+    }
+
+    /// A frame of `source` arrived `since` after measuring began.
+    pub(super) fn on_frame(&mut self, since: Span, source: usize, bytes: u64, latency: Span) {
+        self.received += bytes;
+        self.latency.record(latency);
+        if let Some(second) = self.seconds.get_mut(since.div_floor(Span::from_secs(1)) as usize) {
+            second[source] += bytes;
+        }
+    }
+
+    /// A frame of the client reached the server.
+    pub(super) fn on_sent(&mut self, bytes: u64, latency: Span) {
+        self.sent += bytes;
+        self.uplink_latency.record(latency);
+    }
+
+    /// So long in a state, numbered from 1.
+    pub(super) fn on_state(&mut self, number: u8, time: Span) {
+        if let Some(state) = self.states.get_mut(usize::from(number.saturating_sub(1))) {
+            *state += time;
+        }
+    }
+
+    pub(super) fn outcome(&self, measured: Span) -> ClientOutcome {
+        let mbps = |bytes: u64, time: f64| bytes as f64 * 8e-6 / time;
+        let all = measured.as_secs_f64().max(1e-9);
+        ClientOutcome {
+            down_mbps: mbps(self.received, all),
+            up_mbps: mbps(self.sent, all),
+            seconds: self.seconds.iter().map(|sources| mbps(sources.iter().sum(), 1.0)).collect(),
+            best_source: self
+                .seconds
+                .iter()
+                .map(|sources| mbps(sources.iter().copied().max().unwrap_or(0), 1.0))
+                .collect(),
+            latency: self.latency.stats(),
+            uplink_latency: self.uplink_latency.stats(),
+            states_s: self.states.map(Span::as_secs_f64),
+        }
+    }
+}
+
+/// When measuring begins and ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measured {
+    pub(super) from: Instant,
+    pub(super) to: Instant,
+}
+
+impl Measured {
+    pub(super) fn contains(&self, now: Instant) -> bool {
+        (self.from..self.to).contains(&now)
+    }
+}

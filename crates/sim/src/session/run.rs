@@ -1,0 +1,515 @@
+//! A session in the order of time.
+//!
+//! ```text
+//!  camera ─► encoder ─► stream up ─► queue ─► access link ─► delay ─► server: forwarding unit ─► streams down of all others
+//!              ▲                        (half-duplex)                    │ outbound link, delay
+//!              └── policy's limit, congestion control     viewer ◄── access link ◄── queue ◄──┘
+//! ```
+//! All that is not a pipe's own turn is an event here. Packets that leave or arrive together are one event.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use airbound_control::sender::{DelayedAck, TcpConfig};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+use super::air::Air;
+use super::config::{AccessSpec, AirSpec, SessionSpec};
+use super::forward::Sources;
+use super::measure::{Measured, Meter, SessionOutcome};
+use super::parcel::{Cargo, Parcel, ParcelId, Store, Way};
+use super::pipe::Pipe;
+use super::policy::Policy;
+use super::stream::{Side, Stream};
+use crate::build::BuildError;
+use crate::random::{Purpose, Stream as Draws, seed_for};
+
+/// What may wait before the server's outbound link.
+const SERVER_QUEUE: ByteCount = ByteCount::new(1000 * 1500);
+/// A frame is left out where so many frames' worth of the lowest bitrate, or of the backlog that halves it, waits unsent: live video
+/// does not catch up.
+const MOST_WAITING: u64 = 8;
+/// How often TACK adapts to the path.
+const TACK_INTERVAL: Span = Span::from_millis(100);
+
+/// What happens.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// A client's camera takes a frame.
+    Camera(usize),
+    /// A transmission ends on a pipe, by access link and channel.
+    Turn(usize, usize),
+    /// Something happens on the air of an access link.
+    Air(usize),
+    /// Packets reach the server.
+    AtServer(Vec<ParcelId>),
+    /// Packets reach the access point that serves their client.
+    AtAccessPoint(Vec<ParcelId>),
+    /// A timer of a stream.
+    Timer(usize, Way, Side),
+    /// The policy's deadline.
+    Policy,
+    /// TACK looks at the path.
+    Tack,
+}
+
+#[derive(Debug)]
+struct Scheduled {
+    at: Instant,
+    turn: u64,
+    event: Event,
+}
+
+impl PartialEq for Scheduled {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.turn) == (other.at, other.turn)
+    }
+}
+impl Eq for Scheduled {}
+impl PartialOrd for Scheduled {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Scheduled {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.turn).cmp(&(other.at, other.turn))
+    }
+}
+
+/// An access link.
+#[derive(Debug)]
+pub(super) enum Link {
+    Pipe(Pipe),
+    /// With the instant of the pending event.
+    Air(Box<Air>, Instant),
+}
+
+/// A client with its two streams.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) access: usize,
+    /// Its number on its access link.
+    pub(super) place: usize,
+    up: Stream,
+    down: Stream,
+    /// The bitrate of its encoder now.
+    encoding: BitRate,
+    /// What the server forwards to it now.
+    forwarding: BitRate,
+}
+
+impl Client {
+    fn stream(&mut self, way: Way) -> &mut Stream {
+        match way {
+            Way::Up => &mut self.up,
+            Way::Down => &mut self.down,
+        }
+    }
+}
+
+/// A session under way.
+#[derive(Debug)]
+pub struct Session {
+    pub(super) spec: SessionSpec,
+    interval: Span,
+    pub(super) now: Instant,
+    measured: Measured,
+    pub(super) links: Vec<Link>,
+    pub(super) clients: Vec<Client>,
+    policy: Policy,
+    policy_at: Instant,
+    sources: Sources,
+    pub(super) store: Store,
+    /// When the server's outbound link is free again.
+    outbound_free: Instant,
+    events: BinaryHeap<Reverse<Scheduled>>,
+    turn: u64,
+    processed: u64,
+    packets: u64,
+    notices: u64,
+    meters: Vec<Meter>,
+}
+
+impl Session {
+    /// Prepares a session.
+    ///
+    /// # Errors
+    /// The parameters of the policy or of the congestion control are wrong.
+    pub fn new(spec: SessionSpec) -> Result<Self, BuildError> {
+        let slot = |slot, reason: String| BuildError::Slot { slot, reason };
+        let policy = Policy::new(&spec).map_err(|error| slot("session", error.to_string()))?;
+        let count = spec.clients();
+        let places = spec
+            .access
+            .iter()
+            .enumerate()
+            .flat_map(|(access, link)| (0..link.clients()).map(move |place| (access, place)));
+        let stream = |number: usize| {
+            let seed = seed_for(spec.seed, Purpose::Session, 1 + number as u64);
+            let config = TcpConfig { congestion: spec.congestion, seed, ..TcpConfig::default() };
+            Stream::new(config).map_err(|error| slot("sender", error.to_string()))
+        };
+        let clients = places
+            .enumerate()
+            .map(|(number, (access, place))| {
+                Ok(Client {
+                    access,
+                    place,
+                    up: stream(2 * number)?,
+                    down: stream(2 * number + 1)?,
+                    // Twice the lowest to begin with, as the public code.
+                    encoding: spec.encoder.least + spec.encoder.least,
+                    forwarding: BitRate::ZERO,
+                })
+            })
+            .collect::<Result<Vec<Client>, BuildError>>()?;
+        let links = spec
+            .access
+            .iter()
+            .enumerate()
+            .map(|(number, link)| match link {
+                AccessSpec::Pipe(pipe) => Ok(Link::Pipe(Pipe::new(pipe))),
+                AccessSpec::Air(AirSpec { scenario, clients }) => {
+                    let seed = seed_for(spec.seed, Purpose::Session, (2 << 32) | number as u64);
+                    let air = Air::new(scenario, *clients, seed, spec.warm_up + spec.duration)?;
+                    Ok(Link::Air(Box::new(air), Instant::MAX))
+                }
+            })
+            .collect::<Result<Vec<Link>, BuildError>>()?;
+        let from = Instant::ZERO + spec.warm_up;
+        let seconds = spec.duration.div_floor(Span::from_secs(1)) as usize;
+        let interval = spec.encoder.interval();
+        let mut session = Self {
+            interval,
+            now: Instant::ZERO,
+            measured: Measured { from, to: from + spec.duration },
+            links,
+            clients,
+            policy,
+            policy_at: Instant::MAX,
+            sources: Sources::new(count, interval),
+            store: Store::default(),
+            outbound_free: Instant::ZERO,
+            events: BinaryHeap::new(),
+            turn: 0,
+            processed: 0,
+            packets: 0,
+            notices: 0,
+            meters: vec![Meter::new(count, seconds); count],
+            spec,
+        };
+        session.begin();
+        Ok(session)
+    }
+
+    fn begin(&mut self) {
+        for client in 0..self.clients.len() {
+            // Cameras do not march in step.
+            let phase = Draws::new(self.spec.seed, Purpose::Session, (1 << 32) | client as u64).unit();
+            self.schedule(Instant::ZERO + self.interval.mul_f64(phase), Event::Camera(client));
+        }
+        (0..self.links.len()).for_each(|access| self.schedule_air(access));
+        if self.policy.tack().is_some() {
+            self.schedule(Instant::ZERO + TACK_INTERVAL, Event::Tack);
+        }
+        self.schedule_policy();
+    }
+
+    pub(super) fn schedule(&mut self, at: Instant, event: Event) {
+        if at <= self.measured.to {
+            self.turn += 1;
+            self.events.push(Reverse(Scheduled { at: at.max(self.now), turn: self.turn, event }));
+        }
+    }
+
+    fn schedule_policy(&mut self) {
+        if let Some(at) = self.policy.next_deadline().filter(|at| *at < self.policy_at) {
+            self.policy_at = at;
+            self.schedule(at, Event::Policy);
+        }
+    }
+
+    /// Runs to the end.
+    #[must_use]
+    pub fn finish(mut self) -> SessionOutcome {
+        while let Some(Reverse(next)) = self.events.pop() {
+            self.now = next.at;
+            self.processed += 1;
+            self.handle(next.event);
+        }
+        debug_assert!(self.store.len() < 1 << 24, "packets pile up");
+        SessionOutcome {
+            clients: self.meters.iter().map(|meter| meter.outcome(self.spec.duration)).collect(),
+            computed: self.policy.plum().map_or(0, airbound_control::session::PlumServer::computed),
+            notices: self.notices,
+            events: self.processed,
+            packets: self.packets,
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Camera(client) => self.on_camera(client),
+            Event::Turn(access, channel) => self.on_turn_end(access, channel),
+            Event::Air(access) => self.on_air(access),
+            Event::AtServer(parcels) => parcels.into_iter().for_each(|id| self.on_arrival(id)),
+            Event::AtAccessPoint(parcels) => self.on_access_point(&parcels),
+            Event::Timer(client, way, side) => self.on_timer(client, way, side),
+            Event::Policy => self.on_policy(),
+            Event::Tack => self.on_tack(),
+        }
+    }
+
+    // Media.
+
+    /// A camera takes a frame; with the same rhythm the server looks at what it may forward to this client.
+    fn on_camera(&mut self, number: usize) {
+        let now = self.now;
+        self.schedule(now + self.interval, Event::Camera(number));
+        let [own, towards] = self.policy.take_restored(number);
+        let encoder = self.spec.encoder;
+        let client = &mut self.clients[number];
+        let limit = self.policy.client_limit(number);
+        let waiting = client.up.sender.unsent();
+        let natural = own.or(client.up.estimate()).unwrap_or(client.encoding);
+        client.encoding = pace(natural, limit, waiting > encoder.backlog).clamp(encoder.least, encoder.most);
+
+        let budget = towards.or(client.down.estimate()).unwrap_or(encoder.least);
+        // Of the server's many frames as much may wait as of a client's one.
+        let frame = budget.bytes_in(self.interval).max(encoder.backlog);
+        let late = client.down.sender.unsent() > frame;
+        client.forwarding = pace(budget, self.policy.server_limit(number), late);
+        self.sources.set_budget(number, client.forwarding);
+
+        if self.measured.contains(now) {
+            let state = self
+                .policy
+                .plum()
+                .and_then(|server| server.state(airbound_control::session::ClientId(number as u16)));
+            self.meters[number].on_state(state.map_or(1, |state| state.number()), self.interval);
+        }
+        let too_late = waiting > encoder.backlog * MOST_WAITING;
+        if self.policy.is_paused(number) {
+            self.sources.on_silence(number);
+        } else if !too_late {
+            let bytes = self.clients[number].encoding.bytes_in(self.interval).as_u64();
+            self.clients[number].up.write(now, number, now, bytes);
+            self.drive(number, Way::Up);
+        }
+    }
+
+    /// The server has more of a client's stream: frames that are whole are forwarded to all others.
+    fn forward(&mut self, source: usize) {
+        while let Some(frame) = self.clients[source].up.take_arrived() {
+            if self.measured.contains(self.now) {
+                self.meters[source].on_sent(frame.bytes, self.now.since(frame.created));
+            }
+            self.sources.on_frame(source, frame.bytes);
+            let down = self.clients[source].down.estimate().map_or(0.0, |rate| rate.as_bps() as f64);
+            if frame.estimate > 0.0 && down > 0.0 {
+                self.policy.on_estimates(source, frame.estimate, down);
+            }
+            for viewer in 0..self.clients.len() {
+                let bytes = self.sources.cut(viewer, frame.bytes);
+                let client = &mut self.clients[viewer];
+                let most = client.forwarding.bytes_in(self.interval).max(self.spec.encoder.backlog);
+                if viewer == source || bytes == 0 || client.down.sender.unsent() > most * 4 {
+                    continue;
+                }
+                client.down.write(self.now, source, frame.created, bytes);
+                self.drive(viewer, Way::Down);
+            }
+        }
+    }
+
+    /// A client has more of the stream that is forwarded to it.
+    fn show(&mut self, viewer: usize) {
+        while let Some(frame) = self.clients[viewer].down.take_arrived() {
+            if self.measured.contains(self.now) {
+                let since = self.now.since(self.measured.from);
+                let latency = self.now.since(frame.created);
+                self.meters[viewer].on_frame(since, frame.source, frame.bytes, latency);
+            }
+        }
+    }
+
+    // Packets.
+
+    /// Sends what the sender of a stream wants to send, and sets its timers.
+    fn drive(&mut self, number: usize, way: Way) {
+        let mut leaving = Vec::new();
+        while let Some(segment) = self.clients[number].stream(way).sender.poll_transmit(self.now) {
+            leaving.push(Parcel { client: number, way, cargo: Cargo::Segment(segment) });
+        }
+        self.send(number, way, leaving);
+        self.set_timers(number, way);
+    }
+
+    /// Sends packets from the end where their way begins.
+    fn send(&mut self, number: usize, way: Way, parcels: Vec<Parcel>) {
+        if parcels.is_empty() {
+            return;
+        }
+        self.packets += parcels.len() as u64;
+        match way {
+            Way::Up => {
+                for parcel in parcels {
+                    self.offer(parcel);
+                }
+                self.begin_turn(self.clients[number].access, way);
+            }
+            Way::Down => {
+                let mut ids = Vec::with_capacity(parcels.len());
+                for parcel in parcels {
+                    if self.passes_outbound(parcel.size()) {
+                        ids.push(self.store.put(parcel));
+                    }
+                }
+                if !ids.is_empty() {
+                    let leaves = self.outbound_free.max(self.now);
+                    self.schedule(leaves + self.spec.delay, Event::AtAccessPoint(ids));
+                }
+            }
+        }
+    }
+
+    /// Whether the server's outbound link takes a packet.
+    fn passes_outbound(&mut self, size: u32) -> bool {
+        let Some(rate) = self.spec.server else { return true };
+        let begins = self.outbound_free.max(self.now);
+        if rate.bytes_in(begins.since(self.now)) > SERVER_QUEUE {
+            return false;
+        }
+        self.outbound_free = begins + rate.time_for(ByteCount::new(u64::from(size)));
+        true
+    }
+
+    fn on_access_point(&mut self, parcels: &[ParcelId]) {
+        let mut access = 0;
+        for id in parcels {
+            let Some(parcel) = self.store.take(*id) else { continue };
+            access = self.clients[parcel.client].access;
+            self.offer(parcel);
+        }
+        self.begin_turn(access, Way::Down);
+    }
+
+    /// A packet reaches the end of its way.
+    pub(super) fn on_arrival(&mut self, id: ParcelId) {
+        let Some(Parcel { client: number, way, cargo }) = self.store.take(id) else { return };
+        let now = self.now;
+        match cargo {
+            Cargo::Segment(segment) => {
+                let stream = self.clients[number].stream(way);
+                let ack = stream.receiver.on_segment(now, segment.seq, segment.len, segment.sent);
+                match way {
+                    Way::Up => self.forward(number),
+                    Way::Down => self.show(number),
+                }
+                if let Some(ack) = ack {
+                    let way_back = way.other();
+                    self.send(
+                        number,
+                        way_back,
+                        vec![Parcel { client: number, way: way_back, cargo: Cargo::Ack(ack) }],
+                    );
+                }
+                self.set_timers(number, way);
+            }
+            Cargo::Ack(ack) => {
+                let acknowledged = way.other();
+                self.clients[number].stream(acknowledged).sender.on_ack(now, &ack);
+                self.drive(number, acknowledged);
+            }
+            Cargo::Notice(notice) => {
+                let present = self.clients[number].encoding;
+                if let Some(sequence) = self.policy.on_notice(number, notice, present) {
+                    let answer = Parcel { client: number, way: Way::Up, cargo: Cargo::Answer(sequence) };
+                    self.send(number, Way::Up, vec![answer]);
+                }
+            }
+            Cargo::Answer(sequence) => {
+                self.policy.on_answer(number, sequence);
+                self.schedule_policy();
+            }
+        }
+    }
+
+    // Timers.
+
+    fn set_timers(&mut self, number: usize, way: Way) {
+        let stream = self.clients[number].stream(way);
+        let deadlines = [stream.sender.next_deadline(), stream.receiver.next_deadline()];
+        for (side, deadline) in [Side::Sender, Side::Receiver].into_iter().zip(deadlines) {
+            let pending = &mut self.clients[number].stream(way).timers[side as usize];
+            if let Some(at) = deadline.filter(|at| *at < *pending) {
+                *pending = at;
+                self.schedule(at, Event::Timer(number, way, side));
+            }
+        }
+    }
+
+    fn on_timer(&mut self, number: usize, way: Way, side: Side) {
+        let now = self.now;
+        let stream = self.clients[number].stream(way);
+        if stream.timers[side as usize] > now {
+            return;
+        }
+        stream.timers[side as usize] = Instant::MAX;
+        match side {
+            Side::Sender => {
+                if stream.sender.next_deadline().is_some_and(|at| at <= now) {
+                    stream.sender.on_deadline(now);
+                }
+                self.drive(number, way);
+            }
+            Side::Receiver => {
+                if let Some(ack) = stream.receiver.on_deadline(now) {
+                    let back = way.other();
+                    self.send(
+                        number,
+                        back,
+                        vec![Parcel { client: number, way: back, cargo: Cargo::Ack(ack) }],
+                    );
+                }
+                self.set_timers(number, way);
+            }
+        }
+    }
+
+    fn on_policy(&mut self) {
+        if self.policy_at > self.now {
+            return;
+        }
+        self.policy_at = Instant::MAX;
+        self.policy.on_deadline(self.now);
+        while let Some((client, notice)) = self.policy.poll_notice(self.now) {
+            self.notices += 1;
+            let parcel = Parcel { client, way: Way::Down, cargo: Cargo::Notice(notice) };
+            self.send(client, Way::Down, vec![parcel]);
+        }
+        self.schedule_policy();
+    }
+
+    /// TACK's receivers adapt to the rate and the smallest round trip of the path.
+    fn on_tack(&mut self) {
+        self.schedule(self.now + TACK_INTERVAL, Event::Tack);
+        let Some(config) = self.policy.tack().copied() else { return };
+        for stream in self.clients.iter_mut().flat_map(|client| [&mut client.up, &mut client.down]) {
+            let metrics = stream.sender.metrics();
+            if let (Some(rate), Some(min_rtt)) = (metrics.bandwidth, metrics.min_rtt) {
+                let (segments, timeout) = config.policy(rate, TcpConfig::default().mss, min_rtt);
+                let policy = DelayedAck { segments, timeout, ..DelayedAck::default() };
+                stream.receiver.set_policy(policy);
+            }
+        }
+    }
+}
+
+/// The rate of an encoder or of forwarding: what the congestion control allows, half of it where too much waits, and no more than the policy's
+/// limit.
+fn pace(natural: BitRate, limit: Option<BitRate>, behind: bool) -> BitRate {
+    let natural = if behind { natural.mul_f64(0.5) } else { natural };
+    limit.map_or(natural, |limit| natural.min(limit))
+}

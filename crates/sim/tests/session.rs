@@ -1,0 +1,157 @@
+//! Sessions: the same bytes again, what yielding brings, notices over a lossy link, the server's budget, and the simulated air.
+
+use std::sync::Arc;
+
+use airbound_control::sender::Congestion;
+use airbound_control::session::{LastNConfig, PlumConfig, SessionConfig, TackConfig};
+use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_sim::session::{AccessSpec, AirSpec, PipeSpec, Session, SessionOutcome, SessionSpec, Sharing};
+use airbound_sim::trace::{Format, Trace};
+use airbound_units::{BitRate, Span};
+
+fn trace(text: &str) -> Arc<Trace> {
+    Arc::new(Trace::parse(text, "test", Format::Bandwidth, 1.0, true).expect("a trace"))
+}
+
+fn pipe(text: &str) -> AccessSpec {
+    AccessSpec::Pipe(PipeSpec::new(trace(text)))
+}
+
+fn session(access: Vec<AccessSpec>, policy: SessionConfig) -> SessionSpec {
+    SessionSpec { duration: Span::from_secs(25), ..SessionSpec::new(access, policy, 1) }
+}
+
+fn run(spec: SessionSpec) -> SessionOutcome {
+    Session::new(spec).expect("valid").finish()
+}
+
+fn eight(policy: SessionConfig) -> SessionOutcome {
+    run(session((0..8).map(|_| pipe("0 16\n")).collect(), policy))
+}
+
+const PLUM: fn() -> SessionConfig = || SessionConfig::Plum(PlumConfig::default());
+
+#[test]
+fn the_same_session_again_gives_the_same() {
+    for policy in [
+        SessionConfig::Plain,
+        SessionConfig::LastN(LastNConfig::default()),
+        SessionConfig::Tack(TackConfig::default()),
+        PLUM(),
+    ] {
+        let access = || vec![pipe("0 12\n3 20\n7 6\n"), pipe("0 9\n"), pipe("0 30\n")];
+        let first = run(session(access(), policy));
+        assert_eq!(first, run(session(access(), policy)));
+        assert!(first.mean_down() > 1.0, "{first:?}");
+    }
+}
+
+#[test]
+fn even_links_are_split_evenly_and_plum_turns_them_to_the_viewers() {
+    // Of 16 Mb/s each way gets half, less headers and what BBR leaves; with eight alike 7/8 can be received.
+    let plain = eight(SessionConfig::Plain);
+    for client in &plain.clients {
+        assert!((5.5..8.0).contains(&client.down_mbps) && (5.5..8.0).contains(&client.up_mbps), "{client:?}");
+    }
+    let plum = eight(PLUM());
+    assert!(plum.mean_down() > 1.4 * plain.mean_down(), "{} {}", plum.mean_down(), plain.mean_down());
+    assert!(plum.clients.iter().all(|client| client.states_s[1] > 20.0), "state II throughout");
+    assert!(plum.mean_down() < 14.0, "nobody receives more than there is");
+}
+
+#[test]
+fn a_slow_server_makes_all_alike() {
+    let with = |policy| {
+        let spec = session((0..8).map(|_| pipe("0 24\n")).collect(), policy);
+        run(SessionSpec { server: Some(BitRate::from_mbps(20)), ..spec }).mean_down()
+    };
+    let (plain, plum) = (with(SessionConfig::Plain), with(PLUM()));
+    assert!((plum / plain - 1.0).abs() < 0.1, "{plum} {plain}");
+    assert!(plain <= 20.0 / 8.0, "{plain}");
+}
+
+#[test]
+fn decisions_arrive_although_the_link_drops_what_does_not_fit() {
+    // A queue of six packets loses media and notices alike.
+    let link = || {
+        AccessSpec::Pipe(PipeSpec {
+            queue: airbound_units::ByteCount::new(9_000),
+            ..PipeSpec::new(trace("0 10\n"))
+        })
+    };
+    let outcome = run(session((0..6).map(|_| link()).collect(), PLUM()));
+    assert!(outcome.computed >= 1);
+    assert!(
+        outcome.clients.iter().all(|client| client.states_s[1] + client.states_s[2] > 15.0),
+        "{outcome:?}"
+    );
+    // The client follows its state: what it sends is below an even share.
+    assert!(outcome.clients.iter().all(|client| client.up_mbps < 4.0), "{outcome:?}");
+}
+
+#[test]
+fn a_presenters_weight_shows_in_what_it_receives() {
+    // Without fairness, the others' bandwidth is worth more as the presenter's content than as their own video.
+    let access = || vec![pipe("0 40\n"), pipe("0 10\n"), pipe("0 10\n"), pipe("0 10\n")];
+    let policy = SessionConfig::Plum(PlumConfig { rho: 0.0, ..PlumConfig::default() });
+    let alike = run(session(access(), policy));
+    let weighted = run(SessionSpec { weights: vec![8.0, 1.0, 1.0, 1.0], ..session(access(), policy) });
+    let [before, after] = [&alike, &weighted].map(|outcome| outcome.clients[0].down_mbps);
+    assert!(after > 1.1 * before, "{before} {after}");
+}
+
+#[test]
+fn window_based_senders_have_a_capacity_too() {
+    let spec = session((0..8).map(|_| pipe("0 16\n")).collect(), PLUM());
+    let cubic = run(SessionSpec { congestion: Congestion::Cubic, ..spec });
+    let plain = session((0..8).map(|_| pipe("0 16\n")).collect(), SessionConfig::Plain);
+    let plain = run(SessionSpec { congestion: Congestion::Cubic, ..plain });
+    assert!(cubic.computed >= 1);
+    assert!(cubic.mean_down() > 1.15 * plain.mean_down(), "{} {}", cubic.mean_down(), plain.mean_down());
+}
+
+#[test]
+fn clients_on_the_simulated_air_share_their_channel() {
+    let text = r#"
+duration = "1 s"
+[air]
+standard = "vht"
+width = "20 MHz"
+[scheme]
+rate = "fixed"
+[wire]
+delay = "0 s"
+[[station]]
+name = "viewer"
+count = 2
+rate = "VHT20 MCS1 1SS LGI"
+[[flow]]
+name = "session"
+kind = "cbr"
+station = "viewer"
+rate = "1 Mbit/s"
+"#;
+    let scenario = Scenario::parse(text, "air", &Overrides::default()).expect("a scenario");
+    let access = || {
+        let wire =
+            PipeSpec { sharing: Sharing::Split { up: 1.0, down: 1.0 }, ..PipeSpec::new(trace("0 50\n")) };
+        vec![
+            AccessSpec::Air(AirSpec { scenario: Arc::new(scenario.clone()), clients: 2 }),
+            AccessSpec::Pipe(wire),
+        ]
+    };
+    let outcome = run(session(access(), PLUM()));
+    assert_eq!(outcome.clients.len(), 3);
+    // 13 Mb/s PHY rate carry some 10 Mb/s of everything: two downlinks, two uplinks and their acknowledgements.
+    let air: f64 = outcome.clients[..2].iter().map(|client| client.down_mbps + client.up_mbps).sum();
+    assert!((5.0..11.5).contains(&air), "{air} {outcome:?}");
+    assert_eq!(outcome, run(session(access(), PLUM())));
+}
+
+#[test]
+fn wrong_parameters_are_named() {
+    let policy = SessionConfig::Plum(PlumConfig { rho: 2.0, ..PlumConfig::default() });
+    let error =
+        Session::new(session(vec![pipe("0 9\n"), pipe("0 9\n")], policy)).expect_err("rho").to_string();
+    assert!(error.contains("session") && error.contains("rho") && error.contains("0 to 1"), "{error}");
+}

@@ -1,0 +1,87 @@
+//! The aggregates that an access point sent and was sent, and the packets of one flow that came in them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use airbound_record::{Fate, FrameRow, PacketRow, SeriesRow, TxopKind, TxopRow};
+use airbound_sim::Observer;
+use airbound_units::{BitRate, Instant};
+
+/// One of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Aggregate {
+    pub(crate) at: Instant,
+    /// The station that it was sent to or came from, from 1.
+    pub(crate) station: u16,
+    pub(crate) mpdus: u16,
+    pub(crate) rate: BitRate,
+}
+
+/// A packet of the watched flow that was delivered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Arrived {
+    /// Unique in the run, and rising within the flow.
+    pub(crate) packet: u64,
+    /// The end of the exchange that brought it: the same for all packets of a PPDU.
+    pub(crate) exchanged: Instant,
+}
+
+/// What the watch saw.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Aggregates {
+    pub(crate) sent: Vec<Aggregate>,
+    pub(crate) uplink: Vec<Aggregate>,
+    /// In the order in which they left the reordering buffer.
+    pub(crate) arrived: Vec<Arrived>,
+}
+
+/// Keeps those that began at `from` or later.
+#[derive(Debug, Clone)]
+pub(crate) struct AggregateWatch {
+    from: Instant,
+    /// Whose packets are kept too.
+    flow: Option<u32>,
+    seen: Arc<Mutex<Aggregates>>,
+}
+
+impl AggregateWatch {
+    pub(crate) fn new(from: Instant, flow: Option<u32>) -> Self {
+        Self { from, flow, seen: Arc::default() }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Aggregates> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn take(&self) -> Aggregates {
+        std::mem::take(&mut *self.seen())
+    }
+}
+
+impl Observer for AggregateWatch {
+    fn on_packet(&mut self, row: &PacketRow) {
+        let wanted = self.flow == Some(row.flow) && row.fate == Fate::Delivered && row.completed >= self.from;
+        if wanted {
+            let arrived = Arrived { packet: row.packet, exchanged: row.completed };
+            self.seen().arrived.push(arrived);
+        }
+    }
+    fn on_txop(&mut self, row: &TxopRow) {
+        if row.kind != TxopKind::Data || row.start < self.from {
+            return;
+        }
+        let aggregate = |station| Aggregate { at: row.start, station, mpdus: row.mpdus, rate: row.rate };
+        if row.transmitter == 0 {
+            self.seen().sent.push(aggregate(row.receiver));
+        } else if row.receiver == 0 {
+            self.seen().uplink.push(aggregate(row.transmitter));
+        }
+    }
+    fn on_frame(&mut self, _row: &FrameRow) {}
+    fn on_series(&mut self, _row: &SeriesRow) {}
+    fn wants_packets(&self) -> bool {
+        self.flow.is_some()
+    }
+    fn wants_series(&self) -> bool {
+        false
+    }
+}
