@@ -1,8 +1,8 @@
 //! Reports from anybody, and any order of calls, upset neither the sensor nor the allocator.
 
 use airbound_control::allocation::{
-    AllocationConfig, Direction, Form, FrameSensor, Observation, Optimum, REPORT_LENGTH, RateAllocator, Report,
-    ReportError, SensorConfig, Share, Stamps, Start, UplinkShaper,
+    AllocationConfig, Direction, Form, FrameSensor, Observation, Optimum, REPORT_LENGTH, RateAllocator,
+    Report, ReportError, SensorConfig, Share, Stamps, Start, UplinkShaper,
 };
 use airbound_control::payload::StationId;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -378,7 +378,11 @@ fn uplinks_count_as_further_links_of_the_same_round() {
             _ => round.equal_airtime(32.0, airbound_control::allocation::Regulated::Fastest),
         };
         for (rate, expected) in packets(&allocator).iter().zip(&expected) {
-            assert!((rate / expected - 1.0).abs() < 0.02, "{share:?}: {:?} {expected:?}", packets(&allocator));
+            assert!(
+                (rate / expected - 1.0).abs() < 0.02,
+                "{share:?}: {:?} {expected:?}",
+                packets(&allocator)
+            );
         }
         allocator.leave(now, StationId(0));
         allocator.leave_uplink(now, StationId(0));

@@ -104,6 +104,9 @@ fn flow_obstacle(scenario: &Scenario, flow: &Flow) -> Option<String> {
         Traffic::Tcp(bulk) => bulk.tcp.congestion.as_ref().and_then(|slot| unknown_congestion(slot.kind())),
         Traffic::TcpShort(_) => Some("it makes short TCP transfers".to_owned()),
         Traffic::Rtc(_) => Some("it is real-time video".to_owned()),
+        Traffic::Paced(_) => {
+            Some("its rate is the scheme's to decide; a stream of constant rate is kind cbr".to_owned())
+        }
     };
     let why = why.or_else(|| {
         flow.demand.is_some().then(|| "it has a latency demand, which the kernel cannot keep".to_owned())

@@ -23,6 +23,7 @@ pub enum Purpose {
     Wire,
     /// What queues and senders draw by themselves.
     Queue,
+    /// Who talks when in a session of several users.
     Session,
 }
 

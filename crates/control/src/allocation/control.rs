@@ -160,13 +160,7 @@ impl RateAllocator {
 
     /// The part of a report that is about the station's uplink. What the PHY rate of that is the proxy does not learn; the channel is
     /// reciprocal, so the downlink's stands for it.
-    fn on_uplink(
-        &mut self,
-        now: Instant,
-        downlink: usize,
-        report: &Report,
-        begun: Option<Instant>,
-    ) {
+    fn on_uplink(&mut self, now: Instant, downlink: usize, report: &Report, begun: Option<Instant>) {
         let Stream { id: (station, _), phy, seen_phy, .. } = self.streams[downlink];
         let Ok(place) = self.place((station, Direction::Up)) else { return };
         let target = self.target_of(place);

@@ -551,5 +551,6 @@ const fn kind_of(traffic: &Traffic) -> &'static str {
         Traffic::TcpShort(_) => "tcp-short",
         Traffic::Vr(_) => "vr",
         Traffic::Rtc(_) => "rtc",
+        Traffic::Paced(_) => "paced",
     }
 }

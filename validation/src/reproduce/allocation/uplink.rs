@@ -55,11 +55,8 @@ fn experiment(count: usize, up: Up, effort: Effort) -> Experiment {
             );
         }
     }
-    let setting = Setting {
-        seconds: effort.seconds(20, 10),
-        extra,
-        ..Setting::alike(count, FAST).under(OURS)
-    };
+    let setting =
+        Setting { seconds: effort.seconds(20, 10), extra, ..Setting::alike(count, FAST).under(OURS) };
     Experiment::aggregates(setting.trial("uplink", 1), setting.measured_from())
 }
 
