@@ -51,8 +51,12 @@ pub(crate) fn script(scenario: &Scenario, purpose: Purpose) -> String {
 export PATH=/bin:/applets
 /bin/busybox --install -s /applets
 # This shell would take its own.
-tc() {{ /bin/tc "$@"; }}
+cat >/lab/profile <<'END'
 ip() {{ /bin/ip "$@"; }}
+tc() {{ /bin/tc "$@"; }}
+ping() {{ /bin/ping "$@"; }}
+END
+. /lab/profile
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev
@@ -132,7 +136,7 @@ echo "lab: {stations} associated after $(cut -d ' ' -f 1 /proc/uptime) s"
     match purpose {
         Purpose::Shell => {
             text += "echo 'lab: server and sta1, sta2, ... are network namespaces; leave with exit'\n\
-                     setsid cttyhack sh\npoweroff -f\n";
+                     ENV=/lab/profile setsid cttyhack sh\npoweroff -f\n";
         }
         Purpose::Play => {
             let limit = (scenario.end() + Span::from_secs(30)).as_millis() / 1000;
