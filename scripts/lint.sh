@@ -45,6 +45,7 @@ purity() {
     imports report "record units" || bad=1
     imports sim "units wifi control record" || bad=1
     imports plan "units wifi control sim" || bad=1
+    imports lab "units wifi sim record" || bad=1
     return $bad
 }
 

@@ -2,7 +2,7 @@
 # Usage: scripts/require.sh TOOL...
 # Makes sure that each tool is there. What can be installed without asking is installed: Debian packages as root, rustup
 # components, crates. For all else it says what is missing and how to get it, and exits with 1.
-# Tools: cargo linker crates rustfmt clippy
+# Tools: cargo linker crates rustfmt clippy; qemu (for the laboratory only)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -97,6 +97,13 @@ require_component() {
     fi
 }
 
+# What `airbound lab` runs; nothing else needs it.
+require_qemu() {
+    has qemu-system-x86_64 && return
+    debian qemu-system-x86 && has qemu-system-x86_64 && return
+    fail "QEMU for x86" "sudo apt-get install --no-install-recommends qemu-system-x86"
+}
+
 for tool in "$@"; do
     case $tool in
         cargo) require_cargo ;;
@@ -104,6 +111,7 @@ for tool in "$@"; do
         crates) [ "$missing" = 1 ] || require_crates ;;
         rustfmt) require_component rustfmt fmt rustfmt ;;
         clippy) require_component clippy clippy rust-clippy ;;
+        qemu) require_qemu ;;
         *)
             say "$0: unknown tool $tool"
             exit 2

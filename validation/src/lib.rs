@@ -6,6 +6,8 @@
 mod bianchi;
 mod closed;
 mod delays;
+#[cfg(target_os = "linux")]
+mod lab;
 mod markdown;
 mod ns3;
 mod papers;
@@ -80,6 +82,32 @@ impl Rung {
         }
     }
 }
+
+/// How the laboratory's rung is climbed. It stands apart from the others: it needs QEMU and Debian's packages, and takes minutes.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy)]
+pub struct LabSetting<'a> {
+    /// The laboratory's cache.
+    pub cache: &'a std::path::Path,
+    /// Only cases whose id contains this.
+    pub only: Option<&'a str>,
+    /// Keeps the record of each run in a folder here.
+    pub out: Option<&'a std::path::Path>,
+    /// Is told of each step.
+    pub say: &'a dyn Fn(&str),
+}
+
+/// The simulator beside the real Linux stack; rows without a measured value, which say why, where the laboratory cannot be had.
+///
+/// # Errors
+/// [`TrialError`] if the simulator cannot run a case, which is a defect.
+#[cfg(target_os = "linux")]
+pub fn lab_rows(effort: Effort, setting: &LabSetting<'_>) -> Result<Vec<ValidationRow>, TrialError> {
+    lab::rows(effort, setting)
+}
+
+/// What stands above the laboratory's table.
+pub const LAB_TITLE: &str = "The real Linux stack over the same air";
 
 /// How much work is put into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,8 @@
 //! What may be typed.
 
+#[cfg(target_os = "linux")]
+pub(crate) mod lab;
+
 use std::path::PathBuf;
 
 use airbound_units::Span;
@@ -63,6 +66,10 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     /// Lay the simulator beside closed forms, ns-3 and the papers' numbers
     Validate(Validate),
+    /// Play a scenario with the real Linux stack in a virtual machine
+    #[cfg(target_os = "linux")]
+    #[command(subcommand)]
+    Lab(lab::Lab),
 }
 
 /// Which scenario, and what is different in it.
@@ -343,8 +350,8 @@ Examples:
 
 Exit code 1: a row that has a tolerance falls outside it.")]
 pub(crate) struct Validate {
-    /// Which rungs of the ladder [default: all]
-    #[arg(value_parser = ["closed", "bianchi", "ns3", "papers"])]
+    /// Which rungs of the ladder [default: all but lab, which needs QEMU and minutes]
+    #[arg(value_parser = ["closed", "bianchi", "ns3", "papers", "lab"])]
     pub(crate) rungs: Vec<String>,
     /// Shorter runs and one seed, for a first look
     #[arg(long)]
@@ -355,6 +362,15 @@ pub(crate) struct Validate {
     /// Run this many simulations at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+    /// lab: only the cases whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Option<String>,
+    /// lab: keep the records of its runs in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// lab: folder for what is fetched and built [default: airbound/lab in the user's cache]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use airbound_lab::LabError;
 use airbound_plan::PlanError;
 use airbound_record::RecordError;
 use airbound_report::ReportError;
@@ -29,6 +30,9 @@ pub(crate) enum CliError {
     /// The capture cannot be written.
     #[error(transparent)]
     Capture(#[from] CaptureError),
+    /// The laboratory.
+    #[error(transparent)]
+    Lab(#[from] LabError),
     /// Packets were lost by the simulator itself.
     #[error(transparent)]
     Imbalance(#[from] Imbalance),
@@ -78,6 +82,7 @@ impl CliError {
     pub(crate) const fn code(&self) -> u8 {
         match self {
             Self::Imbalance(_)
+            | Self::Lab(LabError::Guest(_))
             | Self::Defect(_)
             | Self::Panic
             | Self::Validation(..)

@@ -46,6 +46,11 @@ pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
+/// Prints a remark beside the results.
+pub(crate) fn remark(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
 /// Prints an error as one line.
 pub(crate) fn complain(error: &CliError) {
     let text = error.to_string();

@@ -22,13 +22,16 @@ mod random;
 mod recording;
 pub mod run;
 mod topology;
+pub mod traffic;
 mod view;
 mod wire;
 
+pub use air::edcaf::Edcaf;
 pub use build::BuildError;
 pub use engine::Imbalance;
 pub use measure::{ExchangeView, MpduView, Nobody, Observer};
 pub use packet::{Header, Kind, Packet};
+pub use random::{Purpose, Stream};
 pub use recording::Recording;
 pub use run::{Outcome, Run};
 pub use view::{VideoView, View};

@@ -10,19 +10,26 @@ use crate::channel::Key;
 
 /// What a stream is for; streams of different purposes never meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub enum Purpose {
+    /// Backoffs of a contention function.
     Backoff,
+    /// What a receiver gets right.
     Reception,
+    /// When sources send.
     Arrivals,
+    /// Sizes of video frames.
     FrameSizes,
+    /// Loss and jitter of the wire.
     Wire,
+    /// What queues and senders draw by themselves.
     Queue,
+    /// Who talks when in a session of several users.
     Session,
 }
 
 /// One stream.
 #[derive(Debug, Clone)]
-pub(crate) struct Stream(Pcg64Mcg);
+pub struct Stream(Pcg64Mcg);
 
 /// A seed for something that draws by itself.
 pub(crate) const fn seed_for(seed: u64, purpose: Purpose, entity: u64) -> u64 {
@@ -35,13 +42,13 @@ const fn key_for(seed: u64, purpose: Purpose, entity: u64) -> Key {
 
 impl Stream {
     /// The stream of an entity.
-    pub(crate) fn new(seed: u64, purpose: Purpose, entity: u64) -> Self {
+    pub fn new(seed: u64, purpose: Purpose, entity: u64) -> Self {
         let key = key_for(seed, purpose, entity);
         Self(Pcg64Mcg::new(u128::from(key.with(1).bits()) << 64 | u128::from(key.bits())))
     }
 
     /// Uniform in 0 to `max`, where `max` is a power of two less one, as contention windows are.
-    pub(crate) fn window(&mut self, max: u16) -> u32 {
+    pub fn window(&mut self, max: u16) -> u32 {
         let bits = (self.0.next_u64() >> 32) as u32;
         if max & max.wrapping_add(1) == 0 {
             bits & u32::from(max)
@@ -51,17 +58,17 @@ impl Stream {
     }
 
     /// Uniform in [0, 1).
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Exponential with mean 1.
-    pub(crate) fn exponential(&mut self) -> f64 {
+    pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.unit())
     }
 
     /// Normal with mean 0 and variance 1 (Box-Muller).
-    pub(crate) fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(2.0 * self.exponential());
         radius * libm::cos(std::f64::consts::TAU * self.unit())
     }

@@ -4,6 +4,8 @@ mod check;
 mod compare;
 mod demo;
 mod explain;
+#[cfg(target_os = "linux")]
+mod lab;
 mod law;
 mod list;
 mod plan;
@@ -33,6 +35,8 @@ pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
         Command::Law(law) => law::law(&law, voice),
         Command::Plan(plan) => plan::plan(&plan, voice),
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, voice),
+        #[cfg(target_os = "linux")]
+        Command::Lab(lab) => lab::lab(lab, voice),
         Command::Validate(validate) => validate::validate(&validate, voice),
     }
 }

@@ -4,6 +4,8 @@ use std::num::NonZeroUsize;
 
 use airbound_report::{ValidationRow, validation_grid, validation_json};
 use airbound_validation::{Effort, Rung, markdown};
+#[cfg(target_os = "linux")]
+use airbound_validation::{LAB_TITLE, LabSetting, lab_rows, rows_markdown};
 
 use crate::args::{Validate, Voice};
 use crate::error::CliError;
@@ -33,9 +35,30 @@ pub(super) fn validate(validate: &Validate, voice: Voice) -> Result<(), CliError
         all.extend(rows);
     }
     drop(steps);
+    #[cfg(target_os = "linux")]
+    if validate.rungs.iter().any(|name| name == "lab") {
+        let rows = lab(validate, effort, voice)?;
+        let text = if validate.markdown {
+            rows_markdown(LAB_TITLE, &rows)
+        } else {
+            format!("{}\n", validation_grid(LAB_TITLE, &rows).to_text(output::width()))
+        };
+        output::say(voice, &text)?;
+        all.extend(rows);
+    }
     if voice.json {
         output::print(&validation_json(&all)?)?;
     }
     let outside = all.iter().filter(|row| row.within() == Some(false)).count();
     if outside == 0 { Ok(()) } else { Err(CliError::Validation(outside, all.len())) }
+}
+
+/// The rung that needs a virtual machine.
+#[cfg(target_os = "linux")]
+fn lab(validate: &Validate, effort: Effort, voice: Voice) -> Result<Vec<ValidationRow>, CliError> {
+    let cache = validate.cache.clone().map_or_else(airbound_lab::host::cache, Ok)?;
+    let say = |step: &str| super::lab::progress(voice, step);
+    let setting =
+        LabSetting { cache: &cache, only: validate.only.as_deref(), out: validate.out.as_deref(), say: &say };
+    lab_rows(effort, &setting).map_err(|error| CliError::Defect(error.to_string()))
 }

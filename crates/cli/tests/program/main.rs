@@ -3,6 +3,8 @@
 mod capture;
 mod commands;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod lab;
 mod law;
 mod place;
 mod plan;

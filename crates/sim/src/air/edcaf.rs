@@ -7,7 +7,7 @@ use crate::random::Stream;
 
 /// The contention function (EDCAF) of one category.
 #[derive(Debug, Clone)]
-pub(crate) struct Edcaf {
+pub struct Edcaf {
     parameters: EdcaParameters,
     aifs: Span,
     slot: Span,
@@ -21,31 +21,39 @@ pub(crate) struct Edcaf {
 }
 
 impl Edcaf {
-    pub(crate) fn new(parameters: EdcaParameters, aifs: Span, slot: Span, draws: Stream) -> Self {
+    /// A function that has nothing to send; `aifs` from the end of a transmission, `slot` long steps, `draws` for its backoffs.
+    #[must_use]
+    pub fn new(parameters: EdcaParameters, aifs: Span, slot: Span, draws: Stream) -> Self {
         Self { parameters, aifs, slot, backoff: None, failures: 0, ready: None, draws }
     }
 
-    pub(crate) const fn txop_limit(&self) -> Span {
+    /// How long a won opportunity may last; zero allows one exchange.
+    #[must_use]
+    pub const fn txop_limit(&self) -> Span {
         self.parameters.txop_limit
     }
 
-    pub(crate) const fn is_ready(&self) -> bool {
+    /// Whether it has something to send.
+    #[must_use]
+    pub const fn is_ready(&self) -> bool {
         self.ready.is_some()
     }
 
     /// Since when it has something to send, if it has.
-    pub(crate) const fn ready_since(&self) -> Option<Instant> {
+    #[must_use]
+    pub const fn ready_since(&self) -> Option<Instant> {
         self.ready
     }
 
     /// Whether the state can still change while others use the channel.
-    pub(crate) const fn is_active(&self) -> bool {
+    #[must_use]
+    pub const fn is_active(&self) -> bool {
         self.ready.is_some() || self.backoff.is_some()
     }
 
     /// There is something to send since `now`. A frame that finds the channel busy, or idle for less than AIFS, has to
     /// back off (802.11-2020, 10.23.2.2).
-    pub(crate) fn set_ready(&mut self, now: Instant, idle_since: Option<Instant>) {
+    pub fn set_ready(&mut self, now: Instant, idle_since: Option<Instant>) {
         if self.ready.is_some() {
             return;
         }
@@ -57,12 +65,13 @@ impl Edcaf {
     }
 
     /// There is nothing to send any more; a backoff goes on without a frame.
-    pub(crate) const fn clear_ready(&mut self) {
+    pub const fn clear_ready(&mut self) {
         self.ready = None;
     }
 
     /// When it transmits if the channel, idle since `idle_since`, stays so.
-    pub(crate) fn access(&self, idle_since: Instant) -> Option<Instant> {
+    #[must_use]
+    pub fn access(&self, idle_since: Instant) -> Option<Instant> {
         let ready = self.ready?;
         Some(ready.max(idle_since + self.aifs + self.slot * u64::from(self.backoff.unwrap_or(0))))
     }
@@ -72,7 +81,7 @@ impl Edcaf {
     /// A backoff loses a slot at each boundary from AIFS on, the one at which the other transmission begins included: a busy
     /// period counts as one slot (802.11-2020, 10.23.2.4; also Bianchi's model). DCF, and ns-3 throughout, count only slots that
     /// were idle to their end.
-    pub(crate) fn on_busy(&mut self, idle_since: Instant, busy: Instant) {
+    pub fn on_busy(&mut self, idle_since: Instant, busy: Instant) {
         let first = idle_since + self.aifs;
         let Some(backoff) = self.backoff.filter(|_| busy >= first) else { return };
         let slots = u32::try_from((busy - first).div_floor(self.slot)).unwrap_or(u32::MAX);
@@ -81,25 +90,25 @@ impl Edcaf {
     }
 
     /// Its transmission succeeded, or its frame was given up: the window shrinks to its least.
-    pub(crate) fn on_success(&mut self) {
+    pub fn on_success(&mut self) {
         self.failures = 0;
         self.draw();
     }
 
     /// Its transmission was not answered, or a higher category of the same transmitter went first.
-    pub(crate) fn on_failure(&mut self) {
+    pub fn on_failure(&mut self) {
         self.failures = self.failures.saturating_add(1);
         self.draw();
     }
 
     /// The frame behind the failures was given up.
-    pub(crate) fn on_give_up(&mut self) {
+    pub fn on_give_up(&mut self) {
         self.failures = 0;
         self.draw();
     }
 
     /// The same while a backoff is under way, which goes on.
-    pub(crate) const fn on_time_limit(&mut self) {
+    pub const fn on_time_limit(&mut self) {
         self.failures = 0;
     }
 

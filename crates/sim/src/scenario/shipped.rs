@@ -52,6 +52,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "vht-saturated-n1",
     "vht-saturated-n5",
     "vht-saturated-n20",
+    "lab-hello",
 ];
 
 macro_rules! traces {

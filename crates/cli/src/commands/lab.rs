@@ -1,0 +1,87 @@
+//! `airbound lab`: the real Linux stack in a virtual machine.
+
+use std::path::{Path, PathBuf};
+
+use airbound_lab::host::{self, Built, Machine};
+use airbound_lab::{LabError, guest};
+use airbound_report::Comparison;
+
+use crate::args::lab::{Lab, LabBuild, LabGuest, LabRun, LabShell};
+use crate::args::{Source, Voice};
+use crate::error::CliError;
+use crate::results::{REPORT, write_report};
+use crate::{output, session};
+
+pub(super) fn lab(lab: Lab, voice: Voice) -> Result<(), CliError> {
+    match lab {
+        Lab::Build(build) => {
+            let built = prepare(&build, voice)?;
+            output::say(voice, &format!("The laboratory is ready, with Linux {}.\n", built.release))
+        }
+        Lab::Run(run) => play(&run, voice),
+        Lab::Shell(shell) => open(shell, voice),
+        Lab::Guest(part) => Ok(inside(&part)?),
+    }
+}
+
+fn inside(part: &LabGuest) -> Result<(), LabError> {
+    match part {
+        LabGuest::Medium => guest::medium(),
+        LabGuest::Zero => guest::set_zero(),
+        LabGuest::Ends { node } => guest::ends(*node),
+        LabGuest::Pack { device } => guest::pack(device),
+    }
+}
+
+fn prepare(build: &LabBuild, voice: Voice) -> Result<Built, CliError> {
+    let cache = build.cache.clone().map_or_else(host::cache, Ok)?;
+    Ok(host::build(&cache, &mut |step| progress(voice, step))?)
+}
+
+/// What is being done; not on standard output, which may be read by a machine.
+pub(super) fn progress(voice: Voice, step: &str) {
+    if !voice.quiet && !voice.json {
+        output::remark(&format!("lab: {step}"));
+    }
+}
+
+/// A folder for the machine's files, beside the results or in the system's place for such.
+fn scratch(beside: &Path) -> PathBuf {
+    beside.with_extension(format!("machine-{}", std::process::id()))
+}
+
+fn play(run: &LabRun, voice: Voice) -> Result<(), CliError> {
+    let opened = session::open(&run.source)?;
+    airbound_lab::plan::check(&opened.scenario)?;
+    let folder =
+        run.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("{}-lab", opened.name)));
+    let built = prepare(&run.build, voice)?;
+    let machine = Machine { built: &built, scenario: &opened.scenario, scratch: scratch(&folder) };
+    let outcome = machine.play(&mut |words| progress(voice, words))?;
+    let summary = host::write_record(&opened.name, &opened.scenario, &outcome, &folder, run.log_packets)?;
+    let record = airbound_record::RunFolder::open(&folder)?;
+    let loaded = airbound_report::Run::load(&record)?;
+    let comparison = Comparison::new(vec![("lab".to_owned(), loaded)], opened.focus().as_deref(), None)?;
+    let report = folder.join(REPORT);
+    write_report(&comparison, &report)?;
+    if voice.json {
+        return output::print(&summary.to_json()?);
+    }
+    let mut text = comparison.to_text(output::width());
+    text += &format!(
+        "\nLinux {}, {:.1} s of the scenario in {:.0} s\nRun:    {}\nReport: {}\n",
+        built.release,
+        opened.scenario.end().as_secs_f64(),
+        outcome.wall.as_secs_f64(),
+        folder.display(),
+        report.display()
+    );
+    output::say(voice, &text)
+}
+
+fn open(shell: LabShell, voice: Voice) -> Result<(), CliError> {
+    let opened = session::open(&Source { scenario: shell.scenario, changes: shell.changes })?;
+    let built = prepare(&shell.build, voice)?;
+    let scratch = std::env::temp_dir().join(format!("airbound-lab-{}", std::process::id()));
+    Ok(Machine { built: &built, scenario: &opened.scenario, scratch }.shell()?)
+}

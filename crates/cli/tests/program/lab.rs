@@ -1,0 +1,60 @@
+//! The laboratory: what it refuses, and, where QEMU and Debian's packages can be had, that it plays.
+
+use crate::place::Place;
+
+#[test]
+fn what_the_laboratory_cannot_express_is_refused_by_name() {
+    let place = Place::new();
+    for (scenario, words) in [
+        ("hello", "air.standard is not ht"),
+        ("vr-alone", "access-point.preset is not mac80211"),
+        ("lab-hello --set scheme.queue=pie", "scheme.queue is pie"),
+        ("lab-hello --set scheme.rate=ideal", "rate control is not the kernel's"),
+        ("lab-hello --set wire.loss=0.1", "the wire has jitter or loss"),
+        ("lab-hello --set air.encryption=true", "air.encryption is on"),
+    ] {
+        let arguments: Vec<&str> = ["lab", "run"].into_iter().chain(scenario.split(' ')).collect();
+        let error = place.refuse(&arguments);
+        assert!(error.contains(words), "{scenario}: {error}");
+        assert!(error.contains("the laboratory cannot play this scenario"), "{error}");
+    }
+}
+
+/// Boots the machine twice, so it is asked for: `cargo test -p airbound-cli --test program -- --ignored lab`. It needs QEMU, and
+/// fetches 150 MB of Debian's packages into `AIRBOUND_LAB_CACHE`, or the user's cache.
+#[test]
+#[allow(clippy::print_stderr)]
+#[ignore = "boots a virtual machine and fetches Debian's packages"]
+fn two_runs_with_one_seed_leave_the_same_summary() {
+    let place = Place::new();
+    let cache = std::env::var("AIRBOUND_LAB_CACHE").ok();
+    let cache: Vec<&str> = cache.iter().flat_map(|cache| ["--cache", cache]).collect();
+    let play = |out: &str| {
+        let changes = [
+            "--set",
+            "duration=500 ms",
+            "--set",
+            "warm-up=200 ms",
+            "--set",
+            "flow.stream.rate=\"60 Mbit/s\"",
+        ];
+        let mut arguments = vec!["lab", "run", "lab-hello", "--out", out];
+        arguments.extend(changes);
+        arguments.extend(&cache);
+        place.run(&arguments)
+    };
+    let first = play("one");
+    let words = String::from_utf8_lossy(&first.stderr).into_owned();
+    if words.contains("the laboratory needs") {
+        eprintln!("SKIPPED: {words}");
+        return;
+    }
+    assert!(first.status.success(), "{words}");
+    assert!(play("two").status.success());
+    let summary = place.bytes("one/summary.json");
+    assert_eq!(summary, place.bytes("two/summary.json"));
+    let summary: serde_json::Value = serde_json::from_slice(&summary).expect("JSON");
+    let goodput = summary["flows"][0]["goodput_mbps"].as_f64().expect("a number");
+    // 65 Mb/s of PHY rate, aggregated, at 25 dB.
+    assert!((45.0..60.0).contains(&goodput), "{goodput}");
+}

@@ -1,0 +1,237 @@
+//! The channel between the driver's radios and the medium: the Rust end of `lab/radio/channel.h`.
+
+use airbound_units::Instant;
+
+/// Bytes of an event.
+pub const EVENT_SIZE: usize = 128;
+/// Bytes of a command.
+pub const COMMAND_SIZE: usize = 48;
+/// Bytes of a frame that the medium sees.
+pub const HEAD: usize = 84;
+
+/// One step of a rate chain as mac80211 writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Index of the rate; negative: no such step.
+    pub index: i8,
+    /// Transmissions at it.
+    pub tries: u8,
+    /// `LAB_RATE_*` of `channel.h`.
+    pub flags: u8,
+}
+
+impl Step {
+    /// No step.
+    pub const NONE: Self = Self { index: -1, tries: 0, flags: 0 };
+}
+
+/// A frame that a radio took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// Number of the radio that sends.
+    pub radio: u8,
+    /// Access category, as mac80211 numbers them: 0 voice to 3 background.
+    pub queue: u8,
+    /// It may share an A-MPDU.
+    pub aggregates: bool,
+    /// Nobody acknowledges it.
+    pub no_ack: bool,
+    /// It is a beacon.
+    pub beacon: bool,
+    /// Rate control tries a rate with it: it goes alone.
+    pub probe: bool,
+    /// The radio's name for it.
+    pub cookie: u32,
+    /// When the radio took it.
+    pub at: Instant,
+    /// When mac80211 queued it: `at`, less the time that it waited (in steps of 1024 ns).
+    pub queued: Instant,
+    /// The MPDU with its frame check sequence, bytes.
+    pub length: u16,
+    /// The rate chain.
+    pub rates: [Step; 4],
+    /// Its first bytes.
+    pub head: [u8; HEAD],
+}
+
+/// What the driver tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The time at the end of this reading.
+    Time(Instant),
+    /// A frame was handed to a radio.
+    Frame(Box<Frame>),
+    /// A category of a radio contends with these parameters from now on.
+    Edca {
+        /// Number of the radio.
+        radio: u8,
+        /// Access category, as mac80211 numbers them.
+        queue: u8,
+        /// Slots of the interframe space.
+        aifsn: u16,
+        /// Least window.
+        cw_min: u16,
+        /// Largest window.
+        cw_max: u16,
+        /// Longest opportunity, units of 32 us.
+        txop: u16,
+    },
+}
+
+fn bytes<const N: usize>(from: &[u8], at: usize) -> [u8; N] {
+    let mut out = [0; N];
+    if let Some(part) = from.get(at..at + N) {
+        out.copy_from_slice(part);
+    }
+    out
+}
+
+fn u16_at(from: &[u8], at: usize) -> u16 {
+    u16::from_ne_bytes(bytes(from, at))
+}
+
+impl Event {
+    /// Reads one event; `None` for a kind that is not known.
+    #[must_use]
+    pub fn read(from: &[u8; EVENT_SIZE]) -> Option<Self> {
+        let at = u64::from_ne_bytes(bytes(from, 8));
+        match from[0] {
+            0 => Some(Self::Time(Instant::from_nanos(at))),
+            1 => {
+                let waited = u64::from(u32::from_ne_bytes(bytes(from, 16))) << 10;
+                let step = |place: usize| Step {
+                    index: from[24 + 4 * place] as i8,
+                    tries: from[25 + 4 * place],
+                    flags: from[26 + 4 * place],
+                };
+                Some(Self::Frame(Box::new(Frame {
+                    radio: from[1],
+                    queue: from[2] & 3,
+                    aggregates: from[3] & 1 != 0,
+                    no_ack: from[3] & 2 != 0,
+                    beacon: from[3] & 4 != 0,
+                    probe: from[3] & 8 != 0,
+                    cookie: u32::from_ne_bytes(bytes(from, 4)),
+                    at: Instant::from_nanos(at),
+                    queued: Instant::from_nanos(at.saturating_sub(waited)),
+                    length: u16_at(from, 20),
+                    rates: [step(0), step(1), step(2), step(3)],
+                    head: bytes(from, 40),
+                })))
+            }
+            2 => Some(Self::Edca {
+                radio: from[1],
+                queue: from[2] & 3,
+                aifsn: u16_at(from, 40),
+                cw_min: u16_at(from, 42),
+                cw_max: u16_at(from, 44),
+                txop: u16_at(from, 46),
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// What the medium wants of the driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// Return from reading at this time.
+    Alarm(Instant),
+    /// These radios hear a frame.
+    Deliver {
+        /// Number of the radio that sent.
+        radio: u8,
+        /// The radio's name for the frame.
+        cookie: u32,
+        /// A bit for each radio.
+        receivers: u64,
+        /// Received power, dBm.
+        signal: i8,
+        /// At what rate.
+        rate: Step,
+    },
+    /// A frame is off the air for good.
+    Done {
+        /// Number of the radio that sent.
+        radio: u8,
+        /// The radio's name for the frame.
+        cookie: u32,
+        /// It was acknowledged.
+        acked: bool,
+        /// The chain with the tries made.
+        rates: [Step; 4],
+    },
+    /// A PPDU ended.
+    Ppdu {
+        /// Number of the radio that sent.
+        radio: u8,
+        /// For whom.
+        peer: [u8; 6],
+        /// Its traffic identifier.
+        tid: u8,
+        /// It was an A-MPDU, of which rate control is to learn.
+        ampdu: bool,
+        /// Time on the air with all tries, us.
+        airtime: u32,
+        /// Its MPDUs.
+        mpdus: u16,
+        /// Of them acknowledged.
+        acked: u16,
+        /// The chain with the tries made.
+        rates: [Step; 4],
+    },
+    /// How busy the channel was so far.
+    Survey {
+        /// Number of the radio.
+        radio: u8,
+        /// By whomever, us.
+        busy: u64,
+        /// By itself, us.
+        own: u32,
+    },
+}
+
+impl Command {
+    /// Appends the command as the driver reads it.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let mut raw = [0; COMMAND_SIZE];
+        let mut put = |at: usize, part: &[u8]| {
+            if let Some(place) = raw.get_mut(at..at + part.len()) {
+                place.copy_from_slice(part);
+            }
+        };
+        let mut chain: &[Step] = &[];
+        match self {
+            Self::Alarm(at) => put(8, &at.as_nanos().to_ne_bytes()),
+            Self::Deliver { radio, cookie, receivers, signal, rate } => {
+                put(0, &[1, *radio, 0, *signal as u8]);
+                put(4, &cookie.to_ne_bytes());
+                put(8, &receivers.to_ne_bytes());
+                chain = std::slice::from_ref(rate);
+            }
+            Self::Done { radio, cookie, acked, rates } => {
+                put(0, &[2, *radio, u8::from(*acked), 0]);
+                put(4, &cookie.to_ne_bytes());
+                chain = rates;
+            }
+            Self::Ppdu { radio, peer, tid, ampdu, airtime, mpdus, acked, rates } => {
+                put(0, &[3, *radio, u8::from(*ampdu), 0]);
+                put(8, &u64::from(*airtime).to_ne_bytes());
+                put(16, peer);
+                put(22, &[*tid]);
+                put(24, &mpdus.to_ne_bytes());
+                put(26, &acked.to_ne_bytes());
+                chain = rates;
+            }
+            Self::Survey { radio, busy, own } => {
+                put(0, &[4, *radio, 0, 0]);
+                put(4, &own.to_ne_bytes());
+                put(8, &busy.to_ne_bytes());
+            }
+        }
+        for (place, step) in chain.iter().enumerate() {
+            put(28 + 4 * place, &[step.index as u8, step.tries, step.flags]);
+        }
+        out.extend_from_slice(&raw);
+    }
+}

@@ -1,0 +1,240 @@
+//! The two ends of every flow: real sockets, the simulator's sources, and a note of what was sent and what came.
+
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+use airbound_sim::scenario::{Direction, Flow, Scenario, Traffic};
+use airbound_sim::traffic::{Datagrams, Frames, Sender, senders};
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::Category;
+use rustix::net::sockopt;
+
+use super::{LOGS, now, scenario, sleep_until, zero};
+use crate::LabError;
+use crate::log::Row;
+use crate::plan::{FIRST_PORT, SERVER, station_address};
+
+/// IPv4 and UDP.
+const UDP_HEADERS: u64 = 28;
+/// How long an end listens after the scenario has ended.
+const PATIENCE: Span = Span::from_millis(1000);
+/// Bytes written to a connection at once: four segments.
+const CHUNK: usize = 4 * 1448;
+
+/// Runs the ends of all flows at a node: 0 is the server, stations count from 1. Returns when the scenario has ended.
+///
+/// # Errors
+/// A socket or a file fails.
+pub fn ends(node: usize) -> Result<(), LabError> {
+    let scenario = scenario()?;
+    let zero = zero().ok_or_else(|| LabError::Guest("time zero is not set".to_owned()))?;
+    let senders = senders(&scenario, scenario.seed).map_err(|error| LabError::Guest(error.to_string()))?;
+    let end = zero + scenario.end();
+    let mut threads = Vec::new();
+    for (number, (flow, sender)) in scenario.flows.iter().zip(senders).enumerate() {
+        let station = scenario.station_index(&flow.station).map_or(1, |index| index + 1);
+        let (from, to) = match flow.direction {
+            Direction::Down => (0, station),
+            Direction::Up => (station, 0),
+        };
+        if to == node {
+            let udp = matches!(sender, Some(Sender::Datagrams(_)));
+            let port = port(number);
+            let number = number as u64;
+            threads.push(thread::spawn(move || {
+                if udp { receive_datagrams(number, port, end) } else { receive_stream(number, port, end) }
+            }));
+        }
+        if from == node {
+            let peer = SocketAddrV4::new(address(to), port(number));
+            let mark = mark_of(flow.category);
+            let stop = zero + flow.stop.unwrap_or(scenario.end());
+            let start = zero + flow.start;
+            let congestion = congestion(&scenario, flow);
+            let number = number as u64;
+            threads.push(thread::spawn(move || match sender {
+                Some(Sender::Datagrams(source)) => send_datagrams(number, *source, peer, mark, zero),
+                Some(Sender::Frames(source)) => {
+                    send_frames(number, source, &connect(peer, mark, &congestion, zero)?, zero)
+                }
+                Some(Sender::Bulk) => {
+                    let connection = connect(peer, mark, &congestion, start)?;
+                    send_bulk(&connection, start, stop.min(end))
+                }
+                None => Ok(Vec::new()),
+            }));
+        }
+    }
+    let path = format!("{LOGS}/ends-{node}.log");
+    let mut log = BufWriter::new(File::create(&path).map_err(LabError::io("create", &path))?);
+    for thread in threads {
+        let rows = thread.join().map_err(|_| LabError::Guest("an end of a flow panicked".to_owned()))?;
+        for row in rows.map_err(LabError::io("use", "a socket"))? {
+            row.write(&mut log).map_err(LabError::io("write", &path))?;
+        }
+    }
+    log.flush().map_err(LabError::io("write", &path))
+}
+
+fn port(flow: usize) -> u16 {
+    FIRST_PORT + u16::try_from(flow).unwrap_or(0)
+}
+
+fn address(node: usize) -> Ipv4Addr {
+    if node == 0 { SERVER } else { station_address(node) }
+}
+
+/// The type-of-service byte whose precedence Linux maps to the category (cfg80211, net/wireless/util.c): CS1, none, CS5, EF.
+fn mark_of(category: Category) -> u8 {
+    let dscp = match category {
+        Category::Bk => 8,
+        Category::Be => 0,
+        Category::Vi => 40,
+        Category::Vo => 46,
+    };
+    dscp << 2
+}
+
+fn congestion(scenario: &Scenario, flow: &Flow) -> String {
+    let own = match &flow.traffic {
+        Traffic::Tcp(bulk) => bulk.tcp.congestion.as_ref(),
+        Traffic::Vr(stream) => stream.tcp.congestion.as_ref(),
+        _ => None,
+    };
+    own.unwrap_or(&scenario.scheme.sender).kind().to_owned()
+}
+
+type Rows = std::io::Result<Vec<Row>>;
+
+fn send_datagrams(flow: u64, source: Datagrams, peer: SocketAddrV4, mark: u8, zero: Instant) -> Rows {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    sockopt::set_ip_tos(&socket, mark)?;
+    // A source that is ahead of the network must not wait: what exceeds the queues is dropped there, not here.
+    sockopt::set_socket_send_buffer_size(&socket, 8 << 20)?;
+    socket.connect(peer)?;
+    let mut payload = vec![0; 65_536];
+    let mut rows = Vec::new();
+    for one in source {
+        sleep_until(zero + one.at.since(Instant::ZERO));
+        payload[..8].copy_from_slice(&one.number.to_be_bytes());
+        let size = usize::try_from(one.size.as_u64().saturating_sub(UDP_HEADERS)).unwrap_or(12).max(8);
+        let at = now();
+        // A refused datagram (no buffer, no listener yet) is one that was sent and lost.
+        let _ = socket.send(&payload[..size.min(65_000)]);
+        rows.push(Row::Sent { flow, number: one.number, at, size: one.size.as_u64(), frame: one.frame });
+    }
+    Ok(rows)
+}
+
+fn receive_datagrams(flow: u64, port: u16, end: Instant) -> Rows {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port))?;
+    socket.set_read_timeout(Some(Duration::from_millis(100)))?;
+    sockopt::set_socket_recv_buffer_size(&socket, 8 << 20)?;
+    let mut payload = [0; 2048];
+    let mut rows = Vec::new();
+    loop {
+        match socket.recv(&mut payload) {
+            Ok(read) if read >= 8 => {
+                let mut number = [0; 8];
+                number.copy_from_slice(&payload[..8]);
+                rows.push(Row::Arrived { flow, number: u64::from_be_bytes(number), at: now() });
+            }
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(error) => return Err(error),
+        }
+        if now() > end + PATIENCE {
+            return Ok(rows);
+        }
+    }
+}
+
+fn connect(peer: SocketAddrV4, mark: u8, congestion: &str, at: Instant) -> std::io::Result<TcpStream> {
+    // The handshake is over when the flow begins.
+    sleep_until(at.max(now() + Span::from_millis(100)) - Span::from_millis(100));
+    let connection = TcpStream::connect(peer)?;
+    connection.set_nodelay(true)?;
+    sockopt::set_ip_tos(&connection, mark)?;
+    sockopt::set_tcp_congestion(&connection, congestion)?;
+    Ok(connection)
+}
+
+fn send_bulk(mut connection: &TcpStream, start: Instant, stop: Instant) -> Rows {
+    sleep_until(start);
+    connection.set_write_timeout(Some(Duration::from_millis(100)))?;
+    let chunk = [0; 16 * 1448];
+    while now() < stop {
+        match connection.write(&chunk) {
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Writes each frame at the burst rate; one whose time comes while the last is not wholly written is left out. The kernel takes
+/// data only as fast as it sends (`tcp_notsent_lowat`).
+fn send_frames(flow: u64, source: Frames, mut connection: &TcpStream, zero: Instant) -> Rows {
+    let burst_rate = source.burst_rate;
+    let chunk = [0; CHUNK];
+    let mut rows = Vec::new();
+    for (at, size) in source {
+        let created = zero + at.since(Instant::ZERO);
+        if now() > created + Span::from_millis(1) {
+            rows.push(Row::Frame { flow, created, size: 0 });
+            continue;
+        }
+        sleep_until(created);
+        rows.push(Row::Frame { flow, created, size: size.as_u64() });
+        let mut left = usize::try_from(size.as_u64()).unwrap_or(usize::MAX);
+        let mut next = created;
+        while left > 0 {
+            sleep_until(next);
+            let part = left.min(CHUNK);
+            match connection.write_all(&chunk[..part]) {
+                Ok(()) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => {
+                    return Ok(rows);
+                }
+                Err(error) => return Err(error),
+            }
+            left -= part;
+            next += burst_rate.time_for(ByteCount::new(part as u64));
+        }
+    }
+    Ok(rows)
+}
+
+fn receive_stream(flow: u64, port: u16, end: Instant) -> Rows {
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))?;
+    listener.set_nonblocking(true)?;
+    let mut rows = Vec::new();
+    let mut connection = loop {
+        match listener.accept() {
+            Ok((connection, _)) => break connection,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(10)),
+            Err(error) => return Err(error),
+        }
+        if now() > end {
+            return Ok(rows);
+        }
+    };
+    connection.set_nonblocking(false)?;
+    connection.set_read_timeout(Some(Duration::from_millis(100)))?;
+    let mut buffer = vec![0; 1 << 16];
+    while now() <= end {
+        match connection.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => rows.push(Row::Stream { flow, at: now(), bytes: read as u64 }),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(rows)
+}

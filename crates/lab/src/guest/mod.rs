@@ -1,0 +1,68 @@
+//! What runs inside the virtual machine: the medium, and the two ends of every flow. All of them are this program, started by
+//! the guest's `/init` (see [`crate::host`]).
+
+mod air;
+mod ends;
+mod pack;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_units::Instant;
+
+use crate::LabError;
+
+pub use air::medium;
+pub use ends::ends;
+pub use pack::{pack, unpack};
+
+/// The scenario, resolved.
+pub(crate) const SCENARIO: &str = "/lab/scenario.toml";
+/// Time zero of the scenario, nanoseconds since 1970, once it is known.
+pub(crate) const ZERO: &str = "/run/zero";
+/// Is there when the run is over.
+pub(crate) const STOP: &str = "/run/stop";
+/// Where the logs gather.
+pub(crate) const LOGS: &str = "/out";
+/// The device of the radios.
+pub(crate) const DEVICE: &str = "/dev/airbound-radio";
+/// Between now and time zero: every end is ready by then.
+const SOON: Duration = Duration::from_millis(500);
+
+/// The clock that driver and programs share.
+pub(crate) fn now() -> Instant {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Instant::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+pub(crate) fn sleep_until(at: Instant) {
+    let wait = at.since(now());
+    if !wait.is_zero() {
+        std::thread::sleep(Duration::from_nanos(wait.as_nanos()));
+    }
+}
+
+pub(crate) fn scenario() -> Result<Scenario, LabError> {
+    Scenario::load(Path::new(SCENARIO), &Overrides::none())
+        .map_err(|error| LabError::Guest(error.to_string()))
+}
+
+pub(crate) fn zero() -> Option<Instant> {
+    let text = fs::read_to_string(ZERO).ok()?;
+    text.trim().parse().ok().map(Instant::from_nanos)
+}
+
+/// Sets time zero, soon.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn set_zero() -> Result<(), LabError> {
+    let zero = now().as_nanos() + u64::try_from(SOON.as_nanos()).unwrap_or(0);
+    // Whole, or not at all: others look for it.
+    let partial = format!("{ZERO}.new");
+    fs::write(&partial, zero.to_string())
+        .and_then(|()| fs::rename(&partial, ZERO))
+        .map_err(LabError::io("write", ZERO))
+}

@@ -1,0 +1,164 @@
+//! The virtual machine: QEMU counting instructions, so that one instruction is one nanosecond and idle time is skipped.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use airbound_sim::scenario::Scenario;
+
+use super::init::{self, Purpose};
+use super::packages::Built;
+use super::{cpio, create, program, read, write};
+use crate::LabError;
+use crate::guest::unpack;
+use crate::log::Row;
+use crate::plan;
+
+/// A machine for one scenario.
+#[derive(Debug)]
+pub struct Machine<'a> {
+    /// Kernel and initial file system.
+    pub built: &'a Built,
+    /// What is played; its seed is the run's.
+    pub scenario: &'a Scenario,
+    /// A folder for its files, which are removed afterwards.
+    pub scratch: PathBuf,
+}
+
+/// What a machine left.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The rows of all logs.
+    pub rows: Vec<Row>,
+    /// Text files: what `iw` says of each station and of the channel.
+    pub texts: Vec<(String, String)>,
+    /// How long the machine ran.
+    pub wall: Duration,
+}
+
+/// The room that the logs have.
+const IMAGE: u64 = 512 << 20;
+/// Memory of the guest, MB; initial file system and logs are in it.
+const MEMORY: &str = "2048M,slots=1,maxmem=4096M";
+
+impl Machine<'_> {
+    /// Plays the scenario. `say` is told of what the guest prints.
+    ///
+    /// # Errors
+    /// The scenario cannot be expressed, QEMU is missing, or the guest failed.
+    pub fn play(&self, say: &mut dyn FnMut(&str)) -> Result<Outcome, LabError> {
+        plan::check(self.scenario)?;
+        let outcome = self.boot(say);
+        self.clear();
+        outcome
+    }
+
+    fn boot(&self, say: &mut dyn FnMut(&str)) -> Result<Outcome, LabError> {
+        let image = self.scratch.join("record.img");
+        create(&self.scratch)?;
+        let file = fs::File::create(&image).map_err(LabError::io("create", image.display().to_string()))?;
+        // Empty: only what is written takes room.
+        file.set_len(IMAGE).map_err(LabError::io("create", image.display().to_string()))?;
+        drop(file);
+        let mut machine = self.command(Purpose::Play)?;
+        machine.args(["-serial", "stdio", "-monitor", "none"]);
+        // Not a disk: that answers in the host's time, and no two runs would be the same.
+        let object =
+            format!("memory-backend-file,id=record,share=on,size={IMAGE},mem-path={}", image.display());
+        machine.arg("-object").arg(object).args(["-device", "nvdimm,memdev=record"]);
+        machine.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let begun = Instant::now();
+        let mut child = machine.spawn().map_err(LabError::io("start", "qemu-system-x86_64"))?;
+        let (mut complete, mut last) = (false, Vec::new());
+        if let Some(output) = child.stdout.take() {
+            for line in BufReader::new(output).split(b'\n') {
+                let line = line.map_err(LabError::io("read from", "qemu-system-x86_64"))?;
+                let line = String::from_utf8_lossy(&line).trim().to_owned();
+                complete |= line == "lab: complete";
+                if let Some(words) = line.strip_prefix("lab: ") {
+                    say(words);
+                }
+                last.push(line);
+            }
+        }
+        let output = child.wait_with_output().map_err(LabError::io("wait for", "qemu-system-x86_64"))?;
+        if !complete {
+            let words = String::from_utf8_lossy(&output.stderr);
+            last.extend(words.lines().map(str::to_owned));
+            last.retain(|line| !line.is_empty());
+            let from = last.len().saturating_sub(12);
+            return Err(LabError::Guest(last[from..].join("\n")));
+        }
+        collect(&image, begun.elapsed())
+    }
+
+    /// Removes the machine's files; what cannot be removed does no harm.
+    fn clear(&self) {
+        for name in ["record.img", "initrd"] {
+            let _ = fs::remove_file(self.scratch.join(name));
+        }
+        let _ = fs::remove_dir(&self.scratch);
+    }
+
+    /// Opens a shell in the machine, with the scenario's network up and no traffic.
+    ///
+    /// # Errors
+    /// The scenario cannot be expressed, or QEMU is missing.
+    pub fn shell(&self) -> Result<(), LabError> {
+        plan::check(self.scenario)?;
+        create(&self.scratch)?;
+        let mut machine = self.command(Purpose::Shell)?;
+        machine.args(["-serial", "mon:stdio"]);
+        let status = machine.status().map_err(LabError::io("start", "qemu-system-x86_64"))?;
+        self.clear();
+        if status.success() { Ok(()) } else { Err(LabError::Guest("QEMU ended with an error".to_owned())) }
+    }
+
+    fn command(&self, purpose: Purpose) -> Result<Command, LabError> {
+        let mut machine =
+            program("qemu-system-x86_64", "sudo apt-get install --no-install-recommends qemu-system-x86")?;
+        let initrd = self.scratch.join("initrd");
+        let mut archive = cpio::Archive::new();
+        archive.file("init", 0o755, init::script(self.scenario, purpose).as_bytes());
+        archive.file("lab/hostapd.conf", 0o644, init::hostapd(self.scenario).as_bytes());
+        archive.file("lab/scenario.toml", 0o644, self.scenario.to_toml().as_bytes());
+        // The kernel unpacks one archive behind another.
+        let mut both = read(&self.built.initramfs)?;
+        both.extend_from_slice(&archive.finish());
+        write(&initrd, both)?;
+        // Machines of QEMU 7.1 and before do not hand a random seed to the guest: it would differ from run to run.
+        machine.args([
+            "-machine",
+            "pc-q35-7.1,nvdimm=on",
+            "-nodefaults",
+            "-display",
+            "none",
+            "-no-reboot",
+            "-m",
+            MEMORY,
+        ]);
+        machine.args(["-accel", "tcg,thread=single,tb-size=512", "-icount", "shift=0,sleep=off"]);
+        machine.args(["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-cpu", "max,-rdrand,-rdseed"]);
+        machine.arg("-kernel").arg(&self.built.kernel).arg("-initrd").arg(&initrd);
+        machine.arg("-append").arg(
+            "console=ttyS0 quiet loglevel=3 panic=-1 norandmaps random.trust_cpu=off random.trust_bootloader=off \
+             mitigations=off",
+        );
+        Ok(machine)
+    }
+}
+
+fn collect(image: &Path, wall: Duration) -> Result<Outcome, LabError> {
+    let mut outcome = Outcome { rows: Vec::new(), texts: Vec::new(), wall };
+    for (name, content) in unpack(image)? {
+        if name.ends_with(".log") {
+            let rows = Row::read_all(&mut content.as_slice()).map_err(LabError::io("read", name))?;
+            outcome.rows.extend(rows);
+        } else {
+            outcome.texts.push((name, String::from_utf8_lossy(&content).into_owned()));
+        }
+    }
+    Ok(outcome)
+}

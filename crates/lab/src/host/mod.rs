@@ -1,0 +1,70 @@
+//! On the host: fetch, build, boot, bring the record back.
+
+mod cpio;
+mod init;
+mod kernel_modules;
+mod machine;
+mod packages;
+mod record;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::LabError;
+
+pub use machine::{Machine, Outcome};
+pub use packages::{Built, build};
+pub use record::write_record;
+
+/// The folder in which the laboratory keeps what it fetched and built: `airbound/lab` in the user's cache.
+///
+/// # Errors
+/// Neither `XDG_CACHE_HOME` nor `HOME` is set.
+pub fn cache() -> Result<PathBuf, LabError> {
+    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let base = base.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    base.map(|base| base.join("airbound").join("lab")).ok_or_else(|| LabError::Missing {
+        what: "a folder for what it fetches".to_owned(),
+        how: "set XDG_CACHE_HOME or HOME, or give --cache".to_owned(),
+    })
+}
+
+/// A program on the host.
+fn program(name: &str, how: &str) -> Result<Command, LabError> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let standard = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    let found = std::env::split_paths(&paths)
+        .chain(standard)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file());
+    found.map(Command::new).ok_or_else(|| LabError::Missing { what: name.to_owned(), how: how.to_owned() })
+}
+
+/// Runs a program to its end; its words only matter when it fails.
+fn run(command: &mut Command) -> Result<Vec<u8>, LabError> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().map_err(LabError::io("start", &name))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let words =
+        String::from_utf8_lossy(if output.stderr.is_empty() { &output.stdout } else { &output.stderr });
+    let lines: Vec<&str> = words.lines().collect();
+    let last = lines[lines.len().saturating_sub(8)..].join("\n");
+    Err(LabError::Program { program: name, reason: last })
+}
+
+fn create(folder: &Path) -> Result<(), LabError> {
+    std::fs::create_dir_all(folder).map_err(LabError::io("create", folder.display().to_string()))
+}
+
+fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), LabError> {
+    if let Some(folder) = path.parent() {
+        create(folder)?;
+    }
+    std::fs::write(path, content).map_err(LabError::io("write", path.display().to_string()))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, LabError> {
+    std::fs::read(path).map_err(LabError::io("read", path.display().to_string()))
+}

@@ -1,0 +1,556 @@
+//! From the guest's logs to the record of a run: the same tables and the same summary as those of a simulated run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use airbound_record::{
+    AirSummary, DistributionRow, Encoding, Existing, Fate, FlowLatency, FlowSummary, FrameFate, FrameRow,
+    Jain, LatencyHistogram, PacketCounts, PacketRow, Performance, Recorder, Resolution, RunFolder, RunInfo,
+    Scheme, Split, StationSummary, Summary, Tables, TxopKind, TxopRow,
+};
+use airbound_sim::Run;
+use airbound_sim::scenario::{Direction, Scenario, Traffic, Transport};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+use super::machine::Outcome;
+use crate::LabError;
+use crate::log::{self, MpduRow, Row};
+
+/// IPv4 and UDP.
+const UDP_HEADERS: u64 = 28;
+/// Reasons for drops that the laboratory can tell apart, by their names in every record.
+const CONGESTION: &str = "congestion";
+const RETRY_LIMIT: &str = "retry_limit";
+
+/// Writes the record of a run into `folder`; returns its summary. `packet_log` writes the tables of packets and transmissions too.
+///
+/// # Errors
+/// The logs are not those of a whole run, or a file cannot be written.
+pub fn write_record(
+    name: &str,
+    scenario: &Scenario,
+    outcome: &Outcome,
+    folder: &Path,
+    packet_log: bool,
+) -> Result<Summary, LabError> {
+    let prepared = Run::new(name, scenario, &scenario.scheme, scenario.seed);
+    let info = prepared.map_err(|error| LabError::Scenario(error.to_string()))?.info().clone();
+    let books = Books::of(scenario, &info, &outcome.rows)?;
+    let tables =
+        Tables { hops: false, series: false, ..if packet_log { Tables::ALL } else { Tables::SMALL } };
+    let mut recorder =
+        Recorder::create(RunFolder::create(folder, Existing::Replace)?, &info, tables, Encoding::Inline)?;
+    for packet in &books.packets {
+        recorder.packet(*packet);
+    }
+    for txop in &books.txops {
+        recorder.txop(*txop);
+    }
+    for frame in &books.frames {
+        recorder.frame(*frame);
+    }
+    for row in books.distributions() {
+        recorder.distribution(row);
+    }
+    let summary = books.summary(name);
+    let simulated = scenario.end().as_secs_f64();
+    let performance = Performance {
+        events: outcome.rows.len() as u64,
+        wall_s: outcome.wall.as_secs_f64(),
+        simulated_s_per_wall_s: simulated / outcome.wall.as_secs_f64().max(1e-9),
+        peak_rss_mb: None,
+    };
+    let folder = recorder.finish(&scenario.to_toml(), &summary, &performance)?;
+    for (name, text) in &outcome.texts {
+        super::write(&folder.path().join(format!("kernel-{name}")), text)?;
+    }
+    let (idle, of) = books.idle;
+    let share = if of > 0 { 100.0 * idle as f64 / of as f64 } else { 0.0 };
+    super::write(&folder.path().join("kernel-idle.txt"), format!("virtual processor idle: {share:.1} %\n"))?;
+    Ok(summary)
+}
+
+/// What is known of one flow.
+#[derive(Default)]
+struct FlowBook {
+    latency: FlowLatency,
+    counts: PacketCounts,
+    drops: BTreeMap<String, u64>,
+    offered: u64,
+    goodput: u64,
+    frames: Option<FrameBook>,
+}
+
+/// What is known of a flow's video frames.
+struct FrameBook {
+    latency: LatencyHistogram,
+    delivered: u64,
+    missed: u64,
+    all: u64,
+}
+
+struct Books<'a> {
+    scenario: &'a Scenario,
+    zero: Instant,
+    flows: Vec<FlowBook>,
+    packets: Vec<PacketRow>,
+    txops: Vec<TxopRow>,
+    frames: Vec<FrameRow>,
+    idle: (u64, u64),
+    busy: Span,
+    attempts: u64,
+    collided: u64,
+    reasons: [u8; 2],
+}
+
+/// A datagram on its way.
+#[derive(Clone, Copy)]
+struct Datagram {
+    sent: Instant,
+    size: u64,
+    frame: u64,
+    arrived: Instant,
+    mpdu: Option<MpduRow>,
+}
+
+impl<'a> Books<'a> {
+    fn of(scenario: &'a Scenario, info: &RunInfo, rows: &[Row]) -> Result<Self, LabError> {
+        let run = rows.iter().find_map(|row| match row {
+            Row::Run { zero, idle, of } => Some((*zero, (*idle, *of))),
+            _ => None,
+        });
+        let (zero, idle) =
+            run.ok_or_else(|| LabError::Guest("the medium noted no beginning of the run".to_owned()))?;
+        let reason = |name: &str| {
+            let place = info.drop_reasons.iter().position(|reason| reason == name).unwrap_or(0);
+            u8::try_from(place).unwrap_or(0)
+        };
+        let mut books = Self {
+            scenario,
+            zero,
+            flows: scenario.flows.iter().map(|_| FlowBook::default()).collect(),
+            packets: Vec::new(),
+            txops: Vec::new(),
+            frames: Vec::new(),
+            idle,
+            busy: Span::ZERO,
+            attempts: 0,
+            collided: 0,
+            reasons: [reason(CONGESTION), reason(RETRY_LIMIT)],
+        };
+        books.note_air(rows);
+        for number in 0..scenario.flows.len() {
+            if is_stream(scenario, number) {
+                books.note_stream(number, rows);
+            } else {
+                books.note_datagrams(number, rows);
+            }
+        }
+        books.packets.sort_by_key(|packet| (packet.sent, packet.packet));
+        books.frames.sort_by_key(|frame| (frame.created, frame.flow));
+        Ok(books)
+    }
+
+    /// Time of the scenario.
+    fn time(&self, at: Instant) -> Instant {
+        if at == Instant::MAX { at } else { Instant::ZERO + at.since(self.zero) }
+    }
+
+    fn from(&self) -> Instant {
+        Instant::ZERO + self.scenario.warm_up
+    }
+
+    fn end(&self) -> Instant {
+        Instant::ZERO + self.scenario.end()
+    }
+
+    fn note_air(&mut self, rows: &[Row]) {
+        let mut until = Instant::ZERO;
+        for row in rows {
+            let Row::Txop(row) = row else { continue };
+            let (start, end) = (self.time(row.start), self.time(row.end));
+            if row.start < self.zero || start >= self.end() {
+                continue;
+            }
+            // Those that collide begin together.
+            let begin = start.max(until).max(self.from());
+            self.busy += end.min(self.end()).since(begin);
+            until = until.max(end);
+            if start >= self.from() {
+                self.attempts += 1;
+                self.collided += u64::from(row.transmitters > 1);
+            }
+            let number = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
+            self.txops.push(TxopRow {
+                txop: row.txop,
+                transmitter: number(row.radio),
+                receiver: if row.peer == log::NONE { 0 } else { number(row.peer) },
+                category: row.category as u8,
+                kind: if row.data == 1 { TxopKind::Data } else { TxopKind::Management },
+                contending: self.time(row.contending),
+                start,
+                end,
+                rate: BitRate::from_bps(row.rate),
+                mpdus: number(row.mpdus),
+                acked: number(row.acked),
+                size: ByteCount::new(row.size),
+                collided: row.transmitters > 1,
+            });
+        }
+    }
+
+    /// The row of a packet, as far as the air saw it.
+    fn row(&self, flow: usize, number: u64, size: u64, sent: Instant, mpdu: Option<&MpduRow>) -> PacketRow {
+        let entry = &self.scenario.flows[flow];
+        let station = self.scenario.station_index(&entry.station).unwrap_or(0);
+        let at = |of: fn(&MpduRow) -> Instant| mpdu.map_or(Instant::MAX, |mpdu| self.time(of(mpdu)));
+        PacketRow {
+            packet: number * self.scenario.flows.len() as u64 + flow as u64,
+            flow: flow as u32,
+            station: station as u16 + 1,
+            category: entry.category.index() as u8,
+            size: ByteCount::new(size),
+            sent,
+            enqueued: at(|mpdu| mpdu.queued),
+            contending: at(|mpdu| mpdu.contending),
+            first_tx: at(|mpdu| mpdu.first_tx),
+            last_tx: at(|mpdu| mpdu.last_tx),
+            received: at(|mpdu| mpdu.received),
+            delivered: Instant::MAX,
+            arrived: Instant::MAX,
+            completed: at(|mpdu| mpdu.completed),
+            fate: Fate::Queued,
+            tries: mpdu.map_or(0, |mpdu| u8::try_from(mpdu.tries).unwrap_or(u8::MAX)),
+            txop: mpdu.map_or(0, |mpdu| mpdu.txop),
+        }
+    }
+
+    /// Counts a packet whose fate is known, and keeps its row.
+    fn settle(&mut self, flow: usize, mut row: PacketRow, reason: &str) {
+        let measured = row.sent >= self.from();
+        if row.sent >= self.end() {
+            return;
+        }
+        // What arrives later is under way when the run ends.
+        let delivered = row.arrived <= self.end();
+        if !delivered && row.arrived != Instant::MAX {
+            (row.arrived, row.delivered) = (Instant::MAX, Instant::MAX);
+            row.fate = Fate::Queued;
+        } else if delivered {
+            row.fate = Fate::Delivered;
+        } else {
+            row.fate = Fate::Dropped(self.reasons[usize::from(reason == RETRY_LIMIT)]);
+        }
+        let book = &mut self.flows[flow];
+        if measured {
+            book.counts.sent += 1;
+            match row.fate {
+                Fate::Delivered => book.counts.delivered += 1,
+                Fate::Queued => book.counts.queued += 1,
+                Fate::Dropped(_) => {
+                    book.counts.dropped += 1;
+                    *book.drops.entry(reason.to_owned()).or_default() += 1;
+                }
+            }
+            if let Some(split) = Split::of(&row) {
+                book.latency.record(&split);
+            }
+        }
+        self.packets.push(row);
+    }
+
+    fn note_datagrams(&mut self, flow: usize, rows: &[Row]) {
+        let mut datagrams: BTreeMap<u64, Datagram> = BTreeMap::new();
+        for row in rows {
+            if let Row::Sent { flow: of, number, at, size, frame } = *row
+                && of == flow as u64
+            {
+                let sent = self.time(at);
+                datagrams.insert(number, Datagram { sent, size, frame, arrived: Instant::MAX, mpdu: None });
+            }
+        }
+        for row in rows {
+            match row {
+                Row::Arrived { flow: of, number, at } if *of == flow as u64 => {
+                    let at = self.time(*at);
+                    if let Some(one) = datagrams.get_mut(number) {
+                        one.arrived = one.arrived.min(at);
+                    }
+                }
+                Row::Mpdu(mpdu) if mpdu.flow == flow as u64 => {
+                    if let Some(one) = datagrams.get_mut(&mpdu.number) {
+                        one.mpdu = Some(*mpdu);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.note_frames_of_datagrams(flow, &datagrams);
+        let (from, end) = (self.from(), self.end());
+        for (number, one) in datagrams {
+            let payload = one.size.saturating_sub(UDP_HEADERS);
+            if one.sent >= from && one.sent < end {
+                self.flows[flow].offered += payload;
+            }
+            if one.arrived >= from && one.arrived <= end {
+                self.flows[flow].goodput += payload;
+            }
+            let mut row = self.row(flow, number, one.size, one.sent, one.mpdu.as_ref());
+            row.arrived = one.arrived;
+            row.delivered = one.arrived;
+            // The radio gave it up, or mac80211's queues did before it came there.
+            self.settle(flow, row, if one.mpdu.is_some() { RETRY_LIMIT } else { CONGESTION });
+        }
+    }
+
+    /// A TCP flow as the air saw it: latency from mac80211's queue to the receiver's radio.
+    fn note_stream(&mut self, flow: usize, rows: &[Row]) {
+        let (from, end) = (self.from(), self.end());
+        let mut number = 0;
+        let mut received: Vec<(Instant, u64)> = Vec::new();
+        let mut frames = Vec::new();
+        for row in rows {
+            match row {
+                // Segments that carry data; acknowledgements of the other direction have the port as their source.
+                Row::Mpdu(mpdu) if mpdu.flow == flow as u64 && mpdu.queued >= self.zero => {
+                    // The wire delays alike on the way in and on the way out.
+                    let wire = self.scenario.wire.way.delay;
+                    let down = self.scenario.flows[flow].direction == Direction::Down;
+                    let sent = self.time(mpdu.queued) - if down { wire } else { Span::ZERO };
+                    let mut row = self.row(flow, number, mpdu.size, sent, Some(mpdu));
+                    row.delivered = self.time(mpdu.received);
+                    row.arrived = row.delivered;
+                    if !down && row.arrived != Instant::MAX {
+                        row.arrived += wire;
+                    }
+                    number += 1;
+                    self.settle(flow, row, RETRY_LIMIT);
+                }
+                Row::Stream { flow: of, at, bytes } if *of == flow as u64 => {
+                    let at = self.time(*at);
+                    received.push((at, *bytes));
+                    if at >= from && at <= end {
+                        self.flows[flow].goodput += bytes;
+                    }
+                }
+                Row::Frame { flow: of, created, size } if *of == flow as u64 => {
+                    frames.push((self.time(*created), *size));
+                }
+                _ => {}
+            }
+        }
+        self.flows[flow].offered = self.flows[flow].goodput;
+        self.note_frames_of_stream(flow, &frames, &received);
+    }
+
+    fn deadline(&self, flow: usize) -> Option<Span> {
+        match &self.scenario.flows[flow].traffic {
+            Traffic::Vr(stream) => Some(stream.deadline),
+            _ => None,
+        }
+    }
+
+    fn note_frames_of_datagrams(&mut self, flow: usize, datagrams: &BTreeMap<u64, Datagram>) {
+        if self.deadline(flow).is_none() {
+            return;
+        }
+        // Created, arrived whole (never, if a packet is missing), size.
+        let mut frames: BTreeMap<u64, (Instant, Instant, u64)> = BTreeMap::new();
+        for one in datagrams.values() {
+            let frame = frames.entry(one.frame).or_insert((one.sent, Instant::ZERO, 0));
+            frame.1 = frame.1.max(one.arrived);
+            frame.2 += one.size.saturating_sub(UDP_HEADERS);
+        }
+        for (number, (created, arrived, size)) in frames {
+            let fate = if arrived == Instant::MAX { FrameFate::Lost } else { FrameFate::Delivered };
+            self.note_frame(flow, number, created, arrived, size, fate);
+        }
+    }
+
+    fn note_frames_of_stream(&mut self, flow: usize, frames: &[(Instant, u64)], received: &[(Instant, u64)]) {
+        let (mut written, mut read) = (0, 0);
+        let mut arrivals = received.iter();
+        let mut last = Instant::ZERO;
+        for (number, (created, size)) in (0u64..).zip(frames) {
+            if *size == 0 {
+                self.note_frame(flow, number, *created, Instant::MAX, 0, FrameFate::Skipped);
+                continue;
+            }
+            written += size;
+            while read < written
+                && let Some((at, bytes)) = arrivals.next()
+            {
+                (last, read) = (*at, read + bytes);
+            }
+            let (at, fate) = if read >= written {
+                (last, FrameFate::Delivered)
+            } else {
+                (Instant::MAX, FrameFate::Unfinished)
+            };
+            self.note_frame(flow, number, *created, at, *size, fate);
+        }
+    }
+
+    fn note_frame(
+        &mut self,
+        flow: usize,
+        frame: u64,
+        created: Instant,
+        delivered: Instant,
+        size: u64,
+        fate: FrameFate,
+    ) {
+        let (Some(deadline), true) = (self.deadline(flow), created < self.end()) else { return };
+        let delivered = if delivered > self.end() { Instant::MAX } else { delivered };
+        let fate = match fate {
+            FrameFate::Delivered if delivered == Instant::MAX => FrameFate::Unfinished,
+            FrameFate::Delivered if delivered.since(created) > deadline => FrameFate::Late,
+            other => other,
+        };
+        if created >= self.from() {
+            let book = self.flows[flow].frames.get_or_insert_with(|| FrameBook {
+                latency: LatencyHistogram::new(Resolution::Fine),
+                delivered: 0,
+                missed: 0,
+                all: 0,
+            });
+            if matches!(fate, FrameFate::Delivered | FrameFate::Late) {
+                book.delivered += 1;
+                book.latency.record(delivered.since(created));
+                self.flows[flow].latency.record_frame(delivered.since(created));
+            }
+            let book = self.flows[flow].frames.as_mut();
+            if let Some(book) = book.filter(|_| fate != FrameFate::Unfinished) {
+                book.all += 1;
+                book.missed += u64::from(fate != FrameFate::Delivered);
+            }
+        }
+        let base = FrameRow::skipped(flow as u32, frame, created);
+        let first_packet = if fate == FrameFate::Skipped { Instant::MAX } else { created };
+        self.frames.push(FrameRow { first_packet, delivered, size: ByteCount::new(size), fate, ..base });
+    }
+
+    fn distributions(&self) -> impl Iterator<Item = DistributionRow> + '_ {
+        self.flows.iter().zip(0u32..).flat_map(|(book, number)| book.latency.rows(number))
+    }
+
+    fn summary(&self, name: &str) -> Summary {
+        let scenario = self.scenario;
+        let seconds = scenario.duration.as_secs_f64();
+        let mbps = |bytes: u64| bytes as f64 * 8.0 / seconds / 1e6;
+        let flows: Vec<FlowSummary> = scenario
+            .flows
+            .iter()
+            .zip(&self.flows)
+            .map(|(flow, book)| FlowSummary {
+                name: flow.name.clone(),
+                kind: kind_of(&flow.traffic).to_owned(),
+                station: flow.station.clone(),
+                direction: match flow.direction {
+                    Direction::Down => airbound_record::Direction::Downlink,
+                    Direction::Up => airbound_record::Direction::Uplink,
+                },
+                offered_mbps: mbps(book.offered),
+                goodput_mbps: mbps(book.goodput),
+                latency_ms: book.latency.latency().stats(),
+                rtt_ms: None,
+                loss_rate: match book.counts.delivered + book.counts.dropped {
+                    0 => None,
+                    settled => Some(book.counts.dropped as f64 / settled as f64),
+                },
+                packets: book.counts,
+                drops: book.drops.clone(),
+                fps: book.frames.as_ref().map(|frames| frames.delivered as f64 / seconds),
+                frame_latency_ms: book.frames.as_ref().map(|frames| frames.latency.stats()),
+                stall_rate: book
+                    .frames
+                    .as_ref()
+                    .map(|frames| frames.missed as f64 / frames.all.max(1) as f64),
+                rtc: None,
+                demand: None,
+                found: None,
+            })
+            .collect();
+        let stations: Vec<StationSummary> = scenario
+            .stations
+            .iter()
+            .zip(1u16..)
+            .map(|(station, number)| self.station(&station.name, number))
+            .collect();
+        let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
+        let airtimes: Vec<f64> = stations
+            .iter()
+            .filter(|station| flows.iter().any(|flow| flow.station == station.name))
+            .map(|station| station.airtime_share)
+            .collect();
+        let is_tcp = (0..scenario.flows.len()).any(|number| is_stream(scenario, number));
+        Summary {
+            airbound: env!("CARGO_PKG_VERSION").to_owned(),
+            scenario: name.to_owned(),
+            scheme: Scheme {
+                queue: scenario.scheme.queue.name().to_owned(),
+                rate: scenario.scheme.rate.kind().to_owned(),
+                sender: is_tcp.then(|| scenario.scheme.sender.kind().to_owned()),
+                session: None,
+            },
+            seed: scenario.seed,
+            duration_s: seconds,
+            jain: Jain { goodput: Jain::index(&goodputs), airtime: Jain::index(&airtimes) },
+            air: AirSummary {
+                busy_share: self.busy.as_secs_f64() / seconds,
+                collision_rate: (self.attempts > 0).then(|| self.collided as f64 / self.attempts as f64),
+            },
+            flows,
+            stations,
+        }
+    }
+
+    fn station(&self, name: &str, number: u16) -> StationSummary {
+        let (mut airtime, mut ppdus, mut mpdus, mut acked, mut rates) = (0.0, 0u64, 0u64, 0u64, 0.0);
+        let measured = self.txops.iter().filter(|row| row.start >= self.from() && row.kind == TxopKind::Data);
+        // How many began together, from the rows themselves.
+        let mut together: BTreeMap<Instant, u64> = BTreeMap::new();
+        for row in self.txops.iter().filter(|row| row.collided) {
+            *together.entry(row.start).or_default() += 1;
+        }
+        for row in measured.filter(|row| row.transmitter.max(row.receiver) == number) {
+            let share = if row.collided { together.get(&row.start).copied().unwrap_or(1) } else { 1 };
+            airtime += row.end.since(row.start).as_secs_f64() / share.max(1) as f64;
+            if row.transmitter == 0 {
+                ppdus += 1;
+                mpdus += u64::from(row.mpdus);
+                acked += u64::from(row.acked);
+                rates += f64::from(row.mpdus) * row.rate.as_mbps_f64();
+            }
+        }
+        let over = |sum: f64, of: u64| (of > 0).then(|| sum / of as f64);
+        StationSummary {
+            name: name.to_owned(),
+            airtime_share: airtime / self.scenario.duration.as_secs_f64(),
+            mean_ampdu: over(mpdus as f64, ppdus),
+            retry_rate: over((mpdus - acked) as f64, mpdus),
+            mean_phy_rate_mbps: over(rates, mpdus),
+        }
+    }
+}
+
+fn is_stream(scenario: &Scenario, flow: usize) -> bool {
+    match &scenario.flows[flow].traffic {
+        Traffic::Tcp(_) | Traffic::TcpShort(_) => true,
+        Traffic::Vr(stream) => stream.transport == Transport::Tcp,
+        _ => false,
+    }
+}
+
+const fn kind_of(traffic: &Traffic) -> &'static str {
+    match traffic {
+        Traffic::Cbr(_) => "cbr",
+        Traffic::Poisson(_) => "poisson",
+        Traffic::Voip => "voip",
+        Traffic::Tcp(_) => "tcp",
+        Traffic::TcpShort(_) => "tcp-short",
+        Traffic::Vr(_) => "vr",
+        Traffic::Rtc(_) => "rtc",
+        Traffic::Paced(_) => "paced",
+    }
+}

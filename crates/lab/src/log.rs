@@ -1,0 +1,300 @@
+//! What the programs inside the guest write down: rows of sixteen 64-bit words, one file for each program.
+
+use std::io::{self, Read, Write};
+
+use airbound_units::Instant;
+
+const WORDS: usize = 16;
+/// Bytes of a row.
+const ROW: usize = WORDS * 8;
+
+/// Says that there is no flow, or no such time.
+pub const NONE: u64 = u64::MAX;
+
+/// A frame that left the air for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MpduRow {
+    /// Number of the flow by the packet's destination port; [`NONE`] if it belongs to none.
+    pub flow: u64,
+    /// The number that the source gave the datagram; [`NONE`] in TCP.
+    pub number: u64,
+    /// Radio of the station at the Wi-Fi end.
+    pub station: u64,
+    /// Access category: 0 background to 3 voice.
+    pub category: u64,
+    /// The IP packet, bytes.
+    pub size: u64,
+    /// mac80211 queued it.
+    pub queued: Instant,
+    /// The radio took it.
+    pub handed: Instant,
+    /// Its first PPDU began to contend.
+    pub contending: Instant,
+    /// First transmission.
+    pub first_tx: Instant,
+    /// Last transmission.
+    pub last_tx: Instant,
+    /// End of the PPDU that brought it; [`Instant::MAX`] if none did.
+    pub received: Instant,
+    /// The transmitter was done with it.
+    pub completed: Instant,
+    /// Transmissions.
+    pub tries: u64,
+    /// The transmission opportunity of the last one.
+    pub txop: u64,
+}
+
+/// A transmission opportunity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TxopRow {
+    /// Its number, from 1.
+    pub txop: u64,
+    /// Radio that sent.
+    pub radio: u64,
+    /// Radio that was meant; [`NONE`] for all.
+    pub peer: u64,
+    /// Access category: 0 background to 3 voice.
+    pub category: u64,
+    /// Whether it carried data of users.
+    pub data: u64,
+    /// It began to contend.
+    pub contending: Instant,
+    /// First symbol.
+    pub start: Instant,
+    /// End of the exchange.
+    pub end: Instant,
+    /// PHY rate, b/s.
+    pub rate: u64,
+    /// MPDUs.
+    pub mpdus: u64,
+    /// Of them acknowledged.
+    pub acked: u64,
+    /// The PSDU, bytes.
+    pub size: u64,
+    /// Transmitters that began at once.
+    pub transmitters: u64,
+}
+
+/// One line of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Row {
+    /// See [`TxopRow`].
+    Txop(TxopRow),
+    /// See [`MpduRow`].
+    Mpdu(MpduRow),
+    /// A source sent a datagram.
+    Sent {
+        /// Number of the flow.
+        flow: u64,
+        /// Number of the datagram.
+        number: u64,
+        /// When.
+        at: Instant,
+        /// The IP packet, bytes.
+        size: u64,
+        /// Its video frame.
+        frame: u64,
+    },
+    /// A datagram arrived.
+    Arrived {
+        /// Number of the flow.
+        flow: u64,
+        /// Number of the datagram.
+        number: u64,
+        /// When.
+        at: Instant,
+    },
+    /// A TCP receiver read so much.
+    Stream {
+        /// Number of the flow.
+        flow: u64,
+        /// When.
+        at: Instant,
+        /// Payload bytes.
+        bytes: u64,
+    },
+    /// A source of video frames over TCP created one.
+    Frame {
+        /// Number of the flow.
+        flow: u64,
+        /// When.
+        created: Instant,
+        /// Its size; 0 if it was left out, since the one before was not wholly sent.
+        size: u64,
+    },
+    /// Time zero of the scenario, and how long the processor idled between that and its end, ns.
+    Run {
+        /// Time zero.
+        zero: Instant,
+        /// Idle time.
+        idle: u64,
+        /// Of so much time.
+        of: u64,
+    },
+}
+
+impl Row {
+    fn words(&self) -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        let mut put = |values: &[u64]| {
+            for (word, value) in words.iter_mut().zip(values) {
+                *word = *value;
+            }
+        };
+        let ns = |at: Instant| at.as_nanos();
+        match *self {
+            Self::Txop(row) => put(&[
+                1,
+                row.txop,
+                row.radio,
+                row.peer,
+                row.category,
+                row.data,
+                ns(row.contending),
+                ns(row.start),
+                ns(row.end),
+                row.rate,
+                row.mpdus,
+                row.acked,
+                row.size,
+                row.transmitters,
+            ]),
+            Self::Mpdu(row) => put(&[
+                2,
+                row.flow,
+                row.number,
+                row.station,
+                row.category,
+                row.size,
+                ns(row.queued),
+                ns(row.handed),
+                ns(row.contending),
+                ns(row.first_tx),
+                ns(row.last_tx),
+                ns(row.received),
+                ns(row.completed),
+                row.tries,
+                row.txop,
+            ]),
+            Self::Sent { flow, number, at, size, frame } => put(&[3, flow, number, ns(at), size, frame]),
+            Self::Arrived { flow, number, at } => put(&[4, flow, number, ns(at)]),
+            Self::Stream { flow, at, bytes } => put(&[5, flow, ns(at), bytes]),
+            Self::Frame { flow, created, size } => put(&[6, flow, ns(created), size]),
+            Self::Run { zero, idle, of } => put(&[7, ns(zero), idle, of]),
+        }
+        words
+    }
+
+    fn of(words: &[u64; WORDS]) -> Option<Self> {
+        let at = |place: usize| Instant::from_nanos(words[place]);
+        Some(match words[0] {
+            1 => Self::Txop(TxopRow {
+                txop: words[1],
+                radio: words[2],
+                peer: words[3],
+                category: words[4],
+                data: words[5],
+                contending: at(6),
+                start: at(7),
+                end: at(8),
+                rate: words[9],
+                mpdus: words[10],
+                acked: words[11],
+                size: words[12],
+                transmitters: words[13],
+            }),
+            2 => Self::Mpdu(MpduRow {
+                flow: words[1],
+                number: words[2],
+                station: words[3],
+                category: words[4],
+                size: words[5],
+                queued: at(6),
+                handed: at(7),
+                contending: at(8),
+                first_tx: at(9),
+                last_tx: at(10),
+                received: at(11),
+                completed: at(12),
+                tries: words[13],
+                txop: words[14],
+            }),
+            3 => Self::Sent { flow: words[1], number: words[2], at: at(3), size: words[4], frame: words[5] },
+            4 => Self::Arrived { flow: words[1], number: words[2], at: at(3) },
+            5 => Self::Stream { flow: words[1], at: at(2), bytes: words[3] },
+            6 => Self::Frame { flow: words[1], created: at(2), size: words[3] },
+            7 => Self::Run { zero: at(1), idle: words[2], of: words[3] },
+            _ => return None,
+        })
+    }
+
+    /// Writes the row.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut raw = [0; ROW];
+        for (place, word) in raw.chunks_exact_mut(8).zip(self.words()) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        out.write_all(&raw)
+    }
+
+    /// Reads all rows; what is not known, and half a row at the end, is left out.
+    ///
+    /// # Errors
+    /// What `from` says.
+    pub fn read_all(from: &mut impl Read) -> io::Result<Vec<Self>> {
+        let mut raw = Vec::new();
+        from.read_to_end(&mut raw)?;
+        let rows = raw.chunks_exact(ROW).filter_map(|row| {
+            let mut words = [0; WORDS];
+            for (word, place) in words.iter_mut().zip(row.chunks_exact(8)) {
+                let mut eight = [0; 8];
+                eight.copy_from_slice(place);
+                *word = u64::from_le_bytes(eight);
+            }
+            Self::of(&words)
+        });
+        Ok(rows.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back() {
+        let at = Instant::from_nanos;
+        let rows = [
+            Row::Sent { flow: 1, number: 2, at: at(3), size: 4, frame: 5 },
+            Row::Arrived { flow: 1, number: 2, at: at(9) },
+            Row::Stream { flow: 7, at: at(1), bytes: 2 },
+            Row::Frame { flow: 0, created: at(8), size: 0 },
+            Row::Run { zero: at(5), idle: 6, of: 7 },
+            Row::Mpdu(MpduRow {
+                flow: NONE,
+                number: 1,
+                station: 2,
+                category: 3,
+                size: 4,
+                queued: at(5),
+                handed: at(6),
+                contending: at(7),
+                first_tx: at(8),
+                last_tx: at(9),
+                received: Instant::MAX,
+                completed: at(11),
+                tries: 12,
+                txop: 13,
+            }),
+        ];
+        let mut raw = Vec::new();
+        for row in &rows {
+            row.write(&mut raw).unwrap();
+        }
+        raw.extend_from_slice(&[1, 2, 3]);
+        assert_eq!(Row::read_all(&mut raw.as_slice()).unwrap(), rows);
+    }
+}

@@ -1,0 +1,142 @@
+//! Which scenarios the laboratory can express: what real Linux, our radios and a demonstration's share of a processor allow.
+
+use std::net::Ipv4Addr;
+
+use airbound_sim::scenario::{ChannelSpec, Edca, Flow, Preset, Scenario, Traffic};
+use airbound_units::{BitRate, Span};
+use airbound_wifi::{Band, Format, GuardInterval, Width};
+
+use crate::LabError;
+use crate::rates;
+
+/// The first port of the flows: flow k sends to this port and k more.
+pub const FIRST_PORT: u16 = 5000;
+/// The wired server.
+pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 100);
+/// The most stations: what the driver has radios for.
+pub const MOST_STATIONS: usize = 16;
+/// What a virtual cable carries without being noticed.
+const UNBOUNDED: BitRate = BitRate::from_mbps(1000);
+/// The longest run: more would take hours.
+const LONGEST: Span = Span::from_secs(300);
+
+/// The address of a station, counted from 1.
+#[must_use]
+pub fn station_address(station: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, u8::try_from(10 + station).unwrap_or(u8::MAX))
+}
+
+/// Refuses what the laboratory cannot express, by name.
+///
+/// # Errors
+/// [`LabError::Scenario`] with what is in the way.
+pub fn check(scenario: &Scenario) -> Result<(), LabError> {
+    match obstacle(scenario) {
+        Some(obstacle) => Err(LabError::Scenario(obstacle)),
+        None => Ok(()),
+    }
+}
+
+fn obstacle(scenario: &Scenario) -> Option<String> {
+    let air = &scenario.air;
+    let name = scenario.scheme.queue.name();
+    let refusals = [
+        (
+            scenario.stations.len() > MOST_STATIONS,
+            format!("it has {} stations; allowed are {MOST_STATIONS}", scenario.stations.len()),
+        ),
+        (scenario.stations.is_empty(), "it has no station".to_owned()),
+        (
+            scenario.end() > LONGEST,
+            format!("it lasts {}; allowed are {LONGEST}, warm-up included", scenario.end()),
+        ),
+        (name != "linux", format!("scheme.queue is {name}; the kernel's own queues are \"linux\"")),
+        (scenario.access_point.preset != Preset::Mac80211, "access-point.preset is not mac80211".to_owned()),
+        (air.standard != Format::Ht, "air.standard is not ht: the laboratory's radios speak HT".to_owned()),
+        (air.width > Width::Mhz40, "air.width is above 40 MHz".to_owned()),
+        (air.band != Band::Ghz5, "air.band is not 5 GHz".to_owned()),
+        (air.edca != Edca::Linux, "air.edca is not linux: hostapd's parameters hold".to_owned()),
+        (air.encryption, "air.encryption is on: the laboratory's network is open".to_owned()),
+        (!scenario.neighbours.is_empty(), "it has neighbour networks".to_owned()),
+        (!scenario.interferences.is_empty(), "it has interference".to_owned()),
+        (scenario.has_relays(), "it has relays".to_owned()),
+        (
+            scenario.wire.rate.is_some_and(|rate| rate < UNBOUNDED),
+            format!("wire.rate is below {UNBOUNDED}: the wire is none that one would notice"),
+        ),
+        (
+            !scenario.wire.way.jitter.is_zero() || scenario.wire.way.loss > 0.0,
+            "the wire has jitter or loss".to_owned(),
+        ),
+        (
+            scenario.uplink.queue.as_ref().is_some_and(|queue| queue.name() != "linux"),
+            "uplink.queue is not linux: stations run the same kernel".to_owned(),
+        ),
+    ];
+    refusals.into_iter().find_map(|(refused, why)| refused.then_some(why)).or_else(|| {
+        let stations = scenario.stations.iter().find_map(|station| {
+            let why = if station.standard != Format::Ht {
+                "its standard is not ht"
+            } else if station.width != air.width {
+                "its width is not that of the channel"
+            } else if matches!(station.channel, ChannelSpec::Trace(_)) {
+                "its channel is a trace"
+            } else if station.rate.is_some_and(|rate| rates::step_of(rate).is_none()) {
+                "its rate is not an HT rate"
+            } else if station.rate.is_none() && scenario.scheme.rate.kind() != "minstrel-ht" {
+                "rate control is not the kernel's; set scheme.rate to minstrel-ht, or a rate of the station"
+            } else {
+                return None;
+            };
+            Some(format!("station {}: {why}", station.name))
+        });
+        stations.or_else(|| scenario.flows.iter().find_map(|flow| flow_obstacle(scenario, flow)))
+    })
+}
+
+fn flow_obstacle(scenario: &Scenario, flow: &Flow) -> Option<String> {
+    let why = match &flow.traffic {
+        Traffic::Cbr(_) | Traffic::Poisson(_) | Traffic::Voip => None,
+        Traffic::Vr(stream) => {
+            stream.tcp.congestion.as_ref().and_then(|slot| unknown_congestion(slot.kind()))
+        }
+        Traffic::Tcp(bulk) if bulk.limit.is_some() => Some("its TCP transfer is limited".to_owned()),
+        Traffic::Tcp(bulk) => bulk.tcp.congestion.as_ref().and_then(|slot| unknown_congestion(slot.kind())),
+        Traffic::TcpShort(_) => Some("it makes short TCP transfers".to_owned()),
+        Traffic::Rtc(_) => Some("it is real-time video".to_owned()),
+        Traffic::Paced(_) => {
+            Some("its rate is the scheme's to decide; a stream of constant rate is kind cbr".to_owned())
+        }
+    };
+    let why = why.or_else(|| {
+        flow.demand.is_some().then(|| "it has a latency demand, which the kernel cannot keep".to_owned())
+    });
+    let why = why.or_else(|| (flow.wire != scenario.wire.way).then(|| "it has a wire of its own".to_owned()));
+    why.map(|why| format!("flow {}: {why}", flow.name))
+}
+
+fn unknown_congestion(kind: &str) -> Option<String> {
+    (!matches!(kind, "cubic" | "reno"))
+        .then(|| format!("its congestion control is {kind}; allowed are cubic and reno"))
+}
+
+/// The parameters of the driver for a scenario.
+#[must_use]
+pub fn driver_parameters(scenario: &Scenario) -> String {
+    let stations = &scenario.stations;
+    // The access point's own entry is not used.
+    let fixed = stations.iter().map(|station| {
+        let step = station.rate.and_then(rates::step_of);
+        step.map_or(-1, |step| i32::from(step.index) + 256 * i32::from(step.flags)).to_string()
+    });
+    let fixed: Vec<String> = std::iter::once("-1".to_owned()).chain(fixed).collect();
+    let streams = stations.iter().map(|station| station.streams).max().unwrap_or(1);
+    let wide = u8::from(scenario.air.width == Width::Mhz40);
+    let short = u8::from(scenario.air.guard_interval == GuardInterval::Ns400);
+    let aql = u8::from(scenario.access_point.path.airtime_queue_limit);
+    format!(
+        "radios={} streams={streams} wide={wide} short_gi={short} aql={aql} fixed={}",
+        stations.len() + 1,
+        fixed.join(",")
+    )
+}

@@ -1,0 +1,243 @@
+//! The medium without a kernel: what it makes of frames, and that it loses none.
+
+use airbound_lab::channel::{COMMAND_SIZE, Command, EVENT_SIZE, Event, Frame, HEAD, Step};
+use airbound_lab::log::Row;
+use airbound_lab::medium::Medium;
+use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_units::{Instant, Span};
+use proptest::prelude::*;
+
+const HT: u8 = 1;
+
+fn scenario(snr: &str) -> Scenario {
+    let text = format!(
+        r#"
+duration = "1 s"
+[air]
+standard = "ht"
+width = "20 MHz"
+[scheme]
+queue = "linux"
+[[station]]
+name = "a"
+count = 3
+channel = {{ kind = "fixed", snr = "{snr}" }}
+[[flow]]
+name = "stream"
+kind = "voip"
+station = "a-1"
+"#
+    );
+    Scenario::parse(&text, "test", &Overrides::none()).expect("a scenario")
+}
+
+/// A QoS data frame from one radio to another.
+fn frame(from: u8, to: u8, cookie: u32, at: Instant, sequence: u16) -> Frame {
+    let mut head = [0; HEAD];
+    head[0] = 0x88;
+    head[4..10].copy_from_slice(&[2, 0, 0, 0, to, 0]);
+    head[10..16].copy_from_slice(&[2, 0, 0, 0, from, 0]);
+    head[22..24].copy_from_slice(&(sequence << 4).to_le_bytes());
+    let chain = Step { index: 7, tries: 4, flags: HT };
+    Frame {
+        radio: from,
+        queue: 2,
+        aggregates: true,
+        no_ack: false,
+        beacon: false,
+        probe: false,
+        cookie,
+        at,
+        queued: at,
+        length: 1536,
+        rates: [chain, Step { index: 0, ..chain }, Step::NONE, Step::NONE],
+        head,
+    }
+}
+
+fn us(micros: u64) -> Instant {
+    Instant::ZERO + Span::from_micros(micros)
+}
+
+#[test]
+fn a_single_frame_takes_the_time_of_its_exchange() {
+    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO);
+    medium.on_event(Event::Frame(Box::new(frame(0, 1, 9, us(1000), 0))));
+    medium.advance(us(5000));
+    let rows = medium.take_rows();
+    let Some(Row::Txop(txop)) = rows.iter().find(|row| matches!(row, Row::Txop(_))) else {
+        panic!("no transmission in {rows:?}")
+    };
+    // The channel was idle for long: it goes at once. 36 us of preamble (802.11n, one stream), 1536 B and 22 bits of service and
+    // tail at 260 bits a symbol are 48 symbols, SIFS, and an ACK at 24 Mb/s of 28 us.
+    assert_eq!(txop.start, us(1000));
+    assert_eq!(txop.end, us(1000 + 36 + 48 * 4 + 16 + 28));
+    let commands = medium.take_commands();
+    assert!(commands.iter().any(|one| matches!(one, Command::Deliver { cookie: 9, receivers: 2, .. })));
+    assert!(commands.iter().any(|one| matches!(one, Command::Done { cookie: 9, acked: true, .. })));
+    assert!(commands.iter().any(|one| matches!(one, Command::Ppdu { mpdus: 1, acked: 1, airtime: 272, .. })));
+}
+
+#[test]
+fn frames_that_wait_share_an_aggregate_within_the_standards_limits() {
+    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO);
+    for number in 0..101 {
+        medium.on_event(Event::Frame(Box::new(frame(0, 1, u32::from(number), us(1000), number))));
+    }
+    medium.advance(us(100_000));
+    let sizes: Vec<u64> = medium
+        .take_rows()
+        .iter()
+        .filter_map(|row| if let Row::Txop(txop) = row { Some(txop.mpdus) } else { None })
+        .collect();
+    // 5.484 ms at 65 Mb/s hold 28 of 1540 B, fewer than 65 535 B do.
+    assert_eq!(sizes, [28, 28, 28, 17]);
+}
+
+#[test]
+fn a_frame_that_tries_a_rate_goes_alone() {
+    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO);
+    for number in 0..9 {
+        let one = frame(0, 1, u32::from(number), us(1000), number);
+        medium.on_event(Event::Frame(Box::new(Frame { probe: number == 4, ..one })));
+    }
+    medium.advance(us(100_000));
+    let rows = medium.take_rows();
+    let sizes: Vec<u64> = rows
+        .iter()
+        .filter_map(|row| if let Row::Txop(txop) = row { Some(txop.mpdus) } else { None })
+        .collect();
+    assert_eq!(sizes, [4, 1, 4]);
+}
+
+#[test]
+fn a_station_that_hears_nothing_costs_all_tries_and_acknowledges_nothing() {
+    let mut medium = Medium::new(&scenario("-20 dB"), 1, Instant::ZERO);
+    let mut lonely = frame(0, 1, 5, us(1000), 0);
+    lonely.aggregates = false;
+    medium.on_event(Event::Frame(Box::new(lonely)));
+    medium.advance(us(1_000_000));
+    let commands = medium.take_commands();
+    let done = commands.iter().find_map(|one| match one {
+        Command::Done { acked, rates, .. } => Some((*acked, rates.map(|step| step.tries))),
+        _ => None,
+    });
+    assert_eq!(done, Some((false, [4, 4, 0, 0])));
+    assert!(!commands.iter().any(|one| matches!(one, Command::Deliver { .. })));
+}
+
+#[test]
+fn two_that_begin_together_collide_and_both_get_through_later() {
+    let mut medium = Medium::new(&scenario("40 dB"), 3, Instant::ZERO);
+    for from in [1, 2] {
+        medium.on_event(Event::Frame(Box::new(frame(from, 0, 1, us(1000), 0))));
+    }
+    medium.advance(us(50_000));
+    let rows = medium.take_rows();
+    let together = rows.iter().filter(|row| matches!(row, Row::Txop(txop) if txop.transmitters == 2)).count();
+    assert_eq!(together % 2, 0);
+    assert!(together >= 2, "{rows:?}");
+    let acked =
+        medium.take_commands().iter().filter(|one| matches!(one, Command::Done { acked: true, .. })).count();
+    assert_eq!(acked, 2);
+}
+
+#[test]
+fn commands_have_the_size_that_the_driver_reads() {
+    let mut out = Vec::new();
+    Command::Alarm(us(1)).write(&mut out);
+    assert_eq!(out.len(), COMMAND_SIZE);
+    assert_eq!(Event::read(&[9; EVENT_SIZE]), None);
+}
+
+#[derive(Debug, Clone)]
+enum Operation {
+    Frame {
+        from: u8,
+        to: u8,
+        aggregates: bool,
+        no_ack: bool,
+        beacon: bool,
+        group: bool,
+        queue: u8,
+        rate: i8,
+        tries: u8,
+    },
+    Edca {
+        radio: u8,
+        queue: u8,
+        aifsn: u16,
+        cw_min: u16,
+        cw_max: u16,
+        txop: u16,
+    },
+    Wait(u64),
+}
+
+fn steps() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        6 => (0u8..6, 0u8..6, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 0u8..8, any::<i8>(), any::<u8>()).prop_map(
+            |(from, to, aggregates, no_ack, beacon, group, queue, rate, tries)| Operation::Frame {
+                from, to, aggregates, no_ack, beacon: beacon && group && no_ack, group, queue, rate, tries,
+            }
+        ),
+        1 => (0u8..6, 0u8..8, any::<u16>(), any::<u16>(), any::<u16>(), any::<u16>())
+            .prop_map(|(radio, queue, aifsn, cw_min, cw_max, txop)| Operation::Edca { radio, queue, aifsn, cw_min, cw_max, txop }),
+        3 => (0u64..20_000).prop_map(Operation::Wait),
+    ]
+}
+
+/// Radios and cookies.
+type Names = Vec<(u8, u32)>;
+
+/// Plays the steps; returns the commands as bytes, and how often each frame was handed in and settled.
+fn play(steps: &[Operation], seed: u64) -> (Vec<u8>, Names, Names) {
+    let mut medium = Medium::new(&scenario("12 dB"), seed, Instant::ZERO);
+    let (mut bytes, mut handed, mut done) = (Vec::new(), Vec::new(), Vec::new());
+    let mut at = us(0);
+    let mut collect = |medium: &mut Medium, done: &mut Names| {
+        for command in medium.take_commands() {
+            if let Command::Done { radio, cookie, .. } = command {
+                done.push((radio, cookie));
+            }
+            command.write(&mut bytes);
+        }
+    };
+    for (cookie, step) in (0u32..).zip(steps) {
+        match *step {
+            Operation::Frame { from, to, aggregates, no_ack, beacon, group, queue, rate, tries } => {
+                let mut one = frame(from, to, cookie, at, cookie as u16 & 0xfff);
+                (one.aggregates, one.no_ack, one.beacon, one.queue) = (aggregates, no_ack, beacon, queue);
+                one.rates[0] = Step { index: rate, tries, flags: HT };
+                one.head[4] |= u8::from(group && !aggregates);
+                // Radios beyond the scenario's do not exist.
+                if from <= 3 {
+                    handed.push((from, cookie));
+                }
+                medium.on_event(Event::Frame(Box::new(one)));
+            }
+            Operation::Edca { radio, queue, aifsn, cw_min, cw_max, txop } => {
+                medium.on_event(Event::Edca { radio, queue, aifsn, cw_min, cw_max, txop });
+            }
+            Operation::Wait(micros) => {
+                at += Span::from_micros(micros);
+                medium.advance(at);
+            }
+        }
+        collect(&mut medium, &mut done);
+    }
+    medium.close();
+    collect(&mut medium, &mut done);
+    handed.sort_unstable();
+    done.sort_unstable();
+    (bytes, handed, done)
+}
+
+proptest! {
+    #[test]
+    fn every_frame_is_settled_exactly_once(steps in prop::collection::vec(steps(), 0..60), seed in any::<u64>()) {
+        let (bytes, handed, done) = play(&steps, seed);
+        prop_assert_eq!(handed, done);
+        prop_assert_eq!(bytes, play(&steps, seed).0);
+    }
+}

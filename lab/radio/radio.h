@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the parts of the driver share. */
+#ifndef AIRBOUND_RADIO_H
+#define AIRBOUND_RADIO_H
+
+#include <linux/hrtimer.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+#include <linux/version.h>
+#include <net/mac80211.h>
+
+#include "channel.h"
+
+#define LAB_MOST_RADIOS 17	/* an access point and sixteen stations */
+#define LAB_SLOTS 2048		/* frames that a radio holds at most; a power of two */
+
+/* A radio: one phy of mac80211. */
+struct lab_radio {
+	struct ieee80211_hw *hw;
+	unsigned int index;
+	u8 address[ETH_ALEN];
+
+	spinlock_t lock;			/* of what follows */
+	struct sk_buff *held[LAB_SLOTS];	/* by cookie: handed to the medium and not done */
+	u16 next_slot;
+	unsigned int in_flight[IEEE80211_NUM_ACS];
+
+	spinlock_t pump_lock;			/* one round of scheduling at a time */
+	struct ieee80211_vif *beaconing;
+	ktime_t beacon_interval;
+	struct hrtimer beacon_timer;
+
+	u32 busy_us, own_us;			/* what the medium said last */
+	ktime_t survey_start;
+	struct ieee80211_supported_band band;
+	struct ieee80211_rate bitrates[8];
+	struct ieee80211_channel channels[4];
+};
+
+extern struct lab_radio *lab_radios[LAB_MOST_RADIOS];
+extern unsigned int lab_radio_count;
+
+/* transmit.c */
+void lab_pump(struct lab_radio *radio);
+void lab_wake_tx_queue(struct ieee80211_hw *hw, struct ieee80211_txq *txq);
+void lab_tx(struct ieee80211_hw *hw, struct ieee80211_tx_control *control, struct sk_buff *skb);
+void lab_transmit(struct lab_radio *radio, struct sk_buff *skb, struct ieee80211_sta *sta, u8 flags);
+void lab_deliver(const struct lab_command *command);
+void lab_done(const struct lab_command *command);
+void lab_ppdu(const struct lab_command *command);
+void lab_drop_held(struct lab_radio *radio);
+extern unsigned int lab_depth;
+extern int lab_fixed[LAB_MOST_RADIOS];
+
+/* channel.c */
+int lab_channel_register(void);
+void lab_channel_unregister(void);
+bool lab_channel_is_open(void);
+bool lab_channel_push(const struct lab_event *event);
+void lab_announce_edca(struct lab_radio *radio, u8 category, u8 aifsn, u16 cw_min, u16 cw_max, u16 txop);
+void lab_announce_all_edca(void);
+
+#endif
