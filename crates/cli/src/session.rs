@@ -183,8 +183,8 @@ impl Session {
         for row in &outcome.distributions {
             recorder.distribution(*row);
         }
-        let scheme = self.named.scheme.clone();
-        let resolved = Scenario { scheme: scheme.in_full(), seed: self.seed, ..scenario.clone() }.to_toml();
+        let scheme = self.named.scheme.in_full();
+        let resolved = Scenario { scheme, seed: self.seed, ..scenario.clone() }.to_toml();
         let performance = performance(outcome.events, opened.length(), begun.elapsed());
         let folder = recorder.finish(&resolved, &outcome.summary, &performance)?;
         if let Some(capture) = capture {
