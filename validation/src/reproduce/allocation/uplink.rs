@@ -166,7 +166,7 @@ impl Study for Uplinks {
                 format!("goodput of both directions over the limit of {} downlinks, n = {count}", 2 * count),
                 "",
                 counted.map(|run| goodput(run) / alike),
-                "what is short of 1 are collisions, and bunches of 24",
+                "what is short of 1 may be collisions and bunches of 24: not measured",
             ));
             let ratio = |up| {
                 let delay = |run| both(run).0.delay;
