@@ -10,6 +10,7 @@ use airbound_report::ReportError;
 use airbound_sim::pcap::CaptureError;
 use airbound_sim::scenario::ScenarioError;
 use airbound_sim::{BuildError, Imbalance};
+use airbound_sweep::SweepError;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,12 @@ pub(crate) enum CliError {
     /// The laboratory.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// A sweep.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// Another program that did the work failed, and has said why.
+    #[error("the sweep did not end well; the message is above")]
+    Elsewhere(u8),
     /// Packets were lost by the simulator itself.
     #[error(transparent)]
     Imbalance(#[from] Imbalance),
@@ -90,7 +97,9 @@ impl CliError {
             | Self::Reproduction(..)
             | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
             | Self::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,
-            Self::Interrupted => 130,
+            Self::Sweep(SweepError::Run { .. } | SweepError::Remote(_) | SweepError::Report(_)) => 1,
+            Self::Elsewhere(code) => *code,
+            Self::Interrupted | Self::Sweep(SweepError::Interrupted { .. }) => 130,
             _ => 2,
         }
     }

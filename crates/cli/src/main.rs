@@ -5,7 +5,6 @@ mod args;
 mod commands;
 mod error;
 mod interrupt;
-mod jobs;
 mod output;
 mod performance;
 mod progress;
@@ -14,6 +13,7 @@ mod session;
 
 use std::process::ExitCode;
 
+use airbound_sweep::jobs;
 use args::Cli;
 use error::CliError;
 
