@@ -129,18 +129,22 @@ impl Findings {
     /// The table for the terminal.
     #[must_use]
     pub fn to_text(&self, width: u16) -> String {
-        format!("{}\n\n{}", self.headline(), self.table(FEW_ROWS).to_text(width))
+        format!("{}: {}\n\n{}", self.title(), self.headline(), self.table(FEW_ROWS).to_text(width))
+    }
+
+    fn title(&self) -> &str {
+        let grid = &self.plan.grid;
+        if grid.title.is_empty() { &grid.name } else { &grid.title }
     }
 
     fn headline(&self) -> String {
         let grid = &self.plan.grid;
-        let title = if grid.title.is_empty() { grid.name.clone() } else { grid.title.clone() };
         let (cells, schemes) = (grid.design.cells(), grid.schemes.len());
         let saved = self.plan.most_runs() - self.runs();
         let early = if saved > 0 { format!(", {saved} spared") } else { String::new() };
         let count = |count: usize, word: &str| if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") };
         format!(
-            "{title}: {} of {}, {}, {}{early}",
+            "{} of {}, {}, {}{early}",
             count(cells, "cell"),
             grid.scenario_name(),
             count(schemes, "scheme"),
@@ -177,9 +181,8 @@ impl Findings {
             ),
             ..Chapter::default()
         });
-        let title = if grid.title.is_empty() { grid.name.clone() } else { grid.title.clone() };
         let folded = [("The grid".to_owned(), grid.text.clone())];
-        Ok(chapters_html(&title, &self.headline(), &chapters, &folded)?)
+        Ok(chapters_html(self.title(), &self.headline(), &chapters, &folded)?)
     }
 
     /// Writes one row for each point, with the interval of each metric.
