@@ -4,6 +4,7 @@
 pub(crate) mod lab;
 pub(crate) mod sweep;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use airbound_units::Span;
@@ -250,8 +251,8 @@ pub(crate) struct Explain {
 
 impl Cli {
     /// Reads the command line.
-    pub(crate) fn read() -> Result<Self, clap::Error> {
-        Self::try_parse()
+    pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(arguments)
     }
 }
 

@@ -15,12 +15,13 @@ mod run;
 mod sweep;
 mod validate;
 
+use crate::Within;
 use crate::args::{Cli, Command};
 use crate::error::CliError;
 use crate::interrupt;
 
 /// Does what was asked for.
-pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
+pub(crate) fn dispatch(cli: Cli, within: Within) -> Result<(), CliError> {
     let voice = cli.voice;
     if matches!(cli.command, Command::Demo(_) | Command::Run(_) | Command::Compare(_) | Command::Sweep(_)) {
         interrupt::listen();
@@ -38,7 +39,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
         Command::Plan(plan) => plan::plan(&plan, voice),
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, voice),
         #[cfg(target_os = "linux")]
-        Command::Lab(lab) => lab::lab(lab, voice),
+        Command::Lab(lab) => lab::lab(lab, within, voice),
         Command::Validate(validate) => validate::validate(&validate, voice),
     }
 }
