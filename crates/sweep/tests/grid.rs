@@ -139,7 +139,7 @@ fn grid_reading_never_panics() {
     let place = Place::new();
     let folder = place.path("");
     let sample = "scenario = \"hello\"\nuntil = \"5%\"\n[set]\nduration = \"1 s\"\n[sample]\ncount = 9\n\
-                  \"flow.stream.rate\" = { log-uniform = [\"1 Mbit/s\", \"9 Mbit/s\"] }\nwire.delay = { choice = [\"1 ms\", 2] }\n";
+                  \"flow.stream.rate\" = { log-uniform = [\"1 Mbit/s\", \"9 Mbit/s\"] }\nwire.delay = { choice = [\"1 ms\", \"2 s\"] }\n";
     let ranges = "scenario = \"hello\"\nseeds = [3, 4]\n[axes]\na = { keys = [\"flow.0.count\"], from = 1, to = 99, count = 4, scale = \"log\" }\n\
                   \"flow.stream.rate\" = { from = \"1 Mbit/s\", to = \"9 Mbit/s\", step = 2 }\n";
     let shipped = [include_str!("../../../sweeps/vr-load.toml"), include_str!("../../../sweeps/wifi-sample.toml")];
