@@ -28,7 +28,7 @@ mod _native {
     #[pymodule_export]
     use crate::scenario::{Scenario, shipped};
     #[pymodule_export]
-    use crate::sweep::{Sweep, execute};
-    #[pymodule_export]
     use crate::scheme::{Ack, Packet, Window};
+    #[pymodule_export]
+    use crate::sweep::{Sweep, execute};
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use airbound_cli::{CliError, jobs};
 use airbound_cli::session::Watch as Advanced;
+use airbound_cli::{CliError, jobs};
 use airbound_sweep::{Changes, Folder, Grid, Percent, Plan, Progress, SweepError, Watch, local};
 use airbound_units::Span;
 use pyo3::prelude::*;
@@ -67,7 +67,9 @@ impl Sweep {
         replace: bool,
     ) -> PyResult<Self> {
         let until: Option<Percent> = until
-            .map(|text| text.parse().map_err(|problem| ScenarioError::new_err(format!("until is {text}; {problem}"))))
+            .map(|text| {
+                text.parse().map_err(|problem| ScenarioError::new_err(format!("until is {text}; {problem}")))
+            })
             .transpose()?;
         let grid = Grid::open(grid, &Changes { until, seeds }).map_err(|error| failed(error.into()))?;
         let name = grid.name.clone();
@@ -133,8 +135,12 @@ impl Sweep {
     /// Writes intervals and report; returns what was found as text for a terminal of so many columns, and as JSON.
     fn finish(&mut self, py: Python<'_>, width: u16) -> PyResult<(String, String)> {
         self.open()?;
-        let Some(sweep) = self.sweep.take() else { return Err(ScenarioError::new_err("the sweep is finished")) };
-        let found = py.detach(|| sweep.finish().map(|(findings, _)| (findings.to_text(width), findings.to_json().to_string())));
+        let Some(sweep) = self.sweep.take() else {
+            return Err(ScenarioError::new_err("the sweep is finished"));
+        };
+        let found = py.detach(|| {
+            sweep.finish().map(|(findings, _)| (findings.to_text(width), findings.to_json().to_string()))
+        });
         found.map_err(failed)
     }
 }

@@ -205,7 +205,8 @@ pub fn chapters_html(
     chapters: &[Chapter],
     folded: &[(String, String)],
 ) -> Result<String, ReportError> {
-    let mut sections = chapters.iter().map(Chapter::section).collect::<Result<Vec<Section>, ReportError>>()?;
+    let mut sections =
+        chapters.iter().map(Chapter::section).collect::<Result<Vec<Section>, ReportError>>()?;
     if let Some(last) = sections.last_mut() {
         last.folded = folded.to_vec();
     }

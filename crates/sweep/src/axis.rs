@@ -149,9 +149,7 @@ struct Values {
 
 fn list(section: &Section<'_>, key: &str, nodes: &[Node]) -> Result<Values, ScenarioError> {
     if nodes.is_empty() || nodes.len() > MOST_VALUES {
-        return Err(
-            section.wrong(key, format!("has {} values; allowed are 1 to {MOST_VALUES}", nodes.len()))
-        );
+        return Err(section.wrong(key, format!("has {} values; allowed are 1 to {MOST_VALUES}", nodes.len())));
     }
     let (form, unit) = common(nodes);
     let mut settings: Vec<Setting> = nodes.iter().map(Setting::of_node).collect();
@@ -192,7 +190,8 @@ fn range(table: &Section<'_>) -> Result<Values, ScenarioError> {
             }
             let steps = (to.value - from.value) / step.value;
             if step.value <= 0.0 || steps >= MOST_VALUES as f64 {
-                let problem = format!("is {}; allowed is a step that makes 1 to {MOST_VALUES} values", step.value);
+                let problem =
+                    format!("is {}; allowed is a step that makes 1 to {MOST_VALUES} values", step.value);
                 return Err(table.wrong("step", problem));
             }
             // The end belongs to the range, whatever the rounding of its steps.

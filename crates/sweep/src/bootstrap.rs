@@ -120,7 +120,9 @@ mod tests {
 
     #[test]
     fn quantiles_of_student_are_those_of_tables() {
-        for (degrees, table) in [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (10, 2.228), (30, 2.042)] {
+        for (degrees, table) in
+            [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (10, 2.228), (30, 2.042)]
+        {
             let found = student_quantile(0.975, degrees);
             assert!((found - table).abs() < 5e-4, "{degrees}: {found} instead of {table}");
         }

@@ -115,7 +115,11 @@ impl Folder {
     }
 
     /// The runs of a shard, if its partition is there and complete.
-    pub(crate) fn read(&self, plan: &Plan, shard: usize) -> Result<Option<BTreeMap<Key, RunResult>>, SweepError> {
+    pub(crate) fn read(
+        &self,
+        plan: &Plan,
+        shard: usize,
+    ) -> Result<Option<BTreeMap<Key, RunResult>>, SweepError> {
         let path = self.partition(plan, shard);
         if !path.is_file() {
             return Ok(None);
@@ -136,7 +140,11 @@ impl Folder {
     /// # Errors
     /// [`SweepError::Others`] if there are runs that this plan does not have and `replace` does not allow to drop them; nothing is
     /// changed then. A partition that cannot be read.
-    pub(crate) fn take_over(&self, plan: &Plan, replace: bool) -> Result<BTreeMap<Key, RunResult>, SweepError> {
+    pub(crate) fn take_over(
+        &self,
+        plan: &Plan,
+        replace: bool,
+    ) -> Result<BTreeMap<Key, RunResult>, SweepError> {
         let mut known = BTreeMap::new();
         let mut journals = files(&self.path.join(JOURNAL), "jsonl")?;
         journals.sort();
@@ -229,7 +237,9 @@ fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, SweepError> {
 /// per-cent notation.
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    text.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 /// What decides the content of a partition.

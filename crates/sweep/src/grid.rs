@@ -186,7 +186,8 @@ impl Grid {
         let fixed = fixed(&top.table("set")?)?;
         let design = read_design(&top)?;
         refuse_twice(&top, &design, &fixed)?;
-        let scenario = top.required_text("scenario", "name a scenario file, or one that comes with airbound")?;
+        let scenario =
+            top.required_text("scenario", "name a scenario file, or one that comes with airbound")?;
         let grid = Self {
             name: Path::new(file)
                 .file_stem()
@@ -253,7 +254,10 @@ impl Grid {
     pub fn describe(&self, cell: usize) -> String {
         let settings = self.design.settings(cell);
         let parts = self.design.parameters().into_iter().zip(settings);
-        parts.map(|(parameter, setting)| format!("{} = {}", parameter.name, setting.shown)).collect::<Vec<_>>().join(", ")
+        parts
+            .map(|(parameter, setting)| format!("{} = {}", parameter.name, setting.shown))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// The metric that decides when a cell is done.
@@ -331,7 +335,8 @@ fn refuse_twice(
     }
     for (number, parameter) in parameters.iter().enumerate() {
         let name = &parameter.name;
-        if crate::results::is_own_column(name) || parameters[..number].iter().any(|other| other.name == *name) {
+        if crate::results::is_own_column(name) || parameters[..number].iter().any(|other| other.name == *name)
+        {
             return Err(top.wrong(
                 heading,
                 format!("names {name}, which is another column of the results; write for example NAME = {{ keys = [\"{name}\"], … }}"),
@@ -344,13 +349,16 @@ fn refuse_twice(
 fn read_metrics(top: &Section<'_>) -> Result<Vec<usize>, ScenarioError> {
     let names = top.texts("metrics")?.unwrap_or_else(|| DEFAULT_METRICS.to_vec());
     if names.is_empty() || names.len() > MOST_METRICS {
-        return Err(top.wrong("metrics", format!("has {} entries; allowed are 1 to {MOST_METRICS}", names.len())));
+        return Err(
+            top.wrong("metrics", format!("has {} entries; allowed are 1 to {MOST_METRICS}", names.len()))
+        );
     }
     let mut metrics = Vec::new();
     for name in names {
         let Some(metric) = Metric::find(name) else {
             let known = METRICS.iter().map(|metric| metric.name);
-            let meant = nearest(name, known.clone()).map_or(String::new(), |near| format!("did you mean {near}? "));
+            let meant =
+                nearest(name, known.clone()).map_or(String::new(), |near| format!("did you mean {near}? "));
             let known: Vec<&str> = known.collect();
             let name = airbound_sim::scenario::reading::shortened(name);
             return Err(top.wrong(
@@ -408,7 +416,10 @@ fn read_seeds(
             let seeds: Option<Vec<u64>> = nodes.iter().map(|node| seed(&node.value)).collect();
             let seeds = seeds.filter(|seeds| !seeds.is_empty() && seeds.len() <= MOST_SEEDS as usize);
             seeds.ok_or_else(|| {
-                top.wrong("seeds", format!("is no list of 1 to {MOST_SEEDS} whole numbers from 0 to 2^63 - 1"))
+                top.wrong(
+                    "seeds",
+                    format!("is no list of 1 to {MOST_SEEDS} whole numbers from 0 to 2^63 - 1"),
+                )
             })?
         }
         _ => counted(top.whole("seeds", default, 1..=MOST_SEEDS)?),
@@ -426,7 +437,8 @@ fn read_seeds(
         }
     }
     if rule.until.is_some() && seeds.len() < rule.round {
-        let problem = format!("are {}; a cell can be stopped early after {} at the soonest", seeds.len(), rule.round);
+        let problem =
+            format!("are {}; a cell can be stopped early after {} at the soonest", seeds.len(), rule.round);
         return Err(top.wrong("seeds", problem));
     }
     Ok(seeds)

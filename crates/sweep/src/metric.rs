@@ -161,8 +161,9 @@ fn session_group(scenario: &Scenario, name: &str) -> Option<String> {
 /// The names under which flows can be looked at: their own, and those of their groups.
 pub(crate) fn flow_names(scenario: &Scenario) -> Vec<String> {
     let clients = scenario.session.iter().flat_map(|session| &session.clients);
-    let clients = clients
-        .flat_map(|client| [client.down(), client.group.clone(), client.up(), format!("{} up", client.group)]);
+    let clients = clients.flat_map(|client| {
+        [client.down(), client.group.clone(), client.up(), format!("{} up", client.group)]
+    });
     let flows = scenario.flows.iter().flat_map(|flow| [flow.group.clone(), flow.name.clone()]);
     let mut names: Vec<String> = Vec::new();
     for name in clients.chain(flows) {

@@ -83,10 +83,15 @@ impl Number {
         if one.unit == other.unit {
             return Ok(());
         }
-        let name = |unit: &str| if unit.is_empty() { "no unit".to_owned() } else { format!("the unit {unit}") };
+        let name =
+            |unit: &str| if unit.is_empty() { "no unit".to_owned() } else { format!("the unit {unit}") };
         Err(section.wrong(
             key,
-            format!("has {} where the beginning has {}; write both alike", name(&other.unit), name(&one.unit)),
+            format!(
+                "has {} where the beginning has {}; write both alike",
+                name(&other.unit),
+                name(&one.unit)
+            ),
         ))
     }
 }

@@ -39,7 +39,10 @@ impl Plan {
         let cells = grid.design.cells();
         let keys = jobs::all(threads, cells, |cell| {
             if watch.is_stopped() {
-                return Err(SweepError::Interrupted { kept: 0, runs: cells * grid.schemes.len() * grid.seeds.len() });
+                return Err(SweepError::Interrupted {
+                    kept: 0,
+                    runs: cells * grid.schemes.len() * grid.seeds.len(),
+                });
             }
             let keys = check_cell(&grid, cell)?;
             watch.checked(checked.fetch_add(1, Ordering::Relaxed) + 1, cells);

@@ -66,7 +66,8 @@ impl Findings {
     fn metric_title(&self, metric: usize) -> String {
         let metric = &METRICS[self.plan.grid.metrics[metric]];
         // "latency_p95_ms" of the unit ms is "latency p95 (ms)".
-        let plain = metric.name.strip_suffix("_ms").or(metric.name.strip_suffix("_mbps")).unwrap_or(metric.name);
+        let plain =
+            metric.name.strip_suffix("_ms").or(metric.name.strip_suffix("_mbps")).unwrap_or(metric.name);
         let words = plain.replace('_', " ");
         if metric.unit.is_empty() { words } else { format!("{words} ({})", metric.unit) }
     }
@@ -87,7 +88,8 @@ impl Findings {
         let grid = &self.plan.grid;
         let parameters = grid.design.parameters();
         let texts = parameters.len() + 1;
-        let mut columns: Vec<String> = (0..parameters.len()).map(|parameter| self.parameter_title(parameter)).collect();
+        let mut columns: Vec<String> =
+            (0..parameters.len()).map(|parameter| self.parameter_title(parameter)).collect();
         columns.extend(["scheme".to_owned(), "runs".to_owned()]);
         columns.extend((0..grid.metrics.len()).map(|metric| self.metric_title(metric)));
         let names: Vec<&str> = columns.iter().map(String::as_str).collect();
@@ -121,7 +123,11 @@ impl Findings {
             );
         }
         if self.points.len() > most {
-            shown.note += &format!("\nThe first {most} of {} rows; {} has all.", self.points.len(), "intervals.parquet");
+            shown.note += &format!(
+                "\nThe first {most} of {} rows; {} has all.",
+                self.points.len(),
+                "intervals.parquet"
+            );
         }
         shown
     }
@@ -142,7 +148,9 @@ impl Findings {
         let (cells, schemes) = (grid.design.cells(), grid.schemes.len());
         let saved = self.plan.most_runs() - self.runs();
         let early = if saved > 0 { format!(", {saved} spared") } else { String::new() };
-        let count = |count: usize, word: &str| if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") };
+        let count = |count: usize, word: &str| {
+            if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+        };
         format!(
             "{} of {}, {}, {}{early}",
             count(cells, "cell"),
@@ -162,7 +170,11 @@ impl Findings {
             Design::Axes(axes) => charts::chapters(self, axes),
             Design::Sample(_) => sampled::chapters(self),
         };
-        chapters.push(Chapter { title: "All cells".to_owned(), tables: vec![self.table(MOST_ROWS)], ..Chapter::default() });
+        chapters.push(Chapter {
+            title: "All cells".to_owned(),
+            tables: vec![self.table(MOST_ROWS)],
+            ..Chapter::default()
+        });
         let rule = grid.rule.until.map_or(String::new(), |until| {
             format!(
                 " A cell stops once half the interval of {} is at most {until} of its mean; it is looked at after every {} seeds.",
@@ -188,7 +200,8 @@ impl Findings {
     /// Writes one row for each point, with the interval of each metric.
     pub(crate) fn write_intervals(&self, path: &Path) -> Result<(), SweepError> {
         let grid = &self.plan.grid;
-        let places: Vec<(usize, usize)> = (0..self.points.len()).map(|point| self.plan.place(point)).collect();
+        let places: Vec<(usize, usize)> =
+            (0..self.points.len()).map(|point| self.plan.place(point)).collect();
         let cells: Vec<usize> = places.iter().map(|(cell, _)| *cell).collect();
         let column = |name: &str, unit: &str, meaning: String, values| Column {
             name: name.to_owned(),
@@ -256,7 +269,10 @@ impl Findings {
                 .into_iter()
                 .zip(settings)
                 .map(|(parameter, setting)| {
-                    (parameter.name.clone(), setting.number.map_or(json!(setting.shown), |number| json!(number)))
+                    (
+                        parameter.name.clone(),
+                        setting.number.map_or(json!(setting.shown), |number| json!(number)),
+                    )
                 })
                 .collect();
             let metrics: serde_json::Map<String, serde_json::Value> = found

@@ -30,7 +30,8 @@ const AFTER: [(&str, &str); 5] = [
 /// Whether the name is that of a column that every sweep has.
 pub(crate) fn is_own_column(name: &str) -> bool {
     let listed = BEFORE.iter().chain(&AFTER).map(|(name, _)| *name);
-    let listed = listed.chain(METRICS.iter().map(|metric| metric.name)).chain(["batch", "runs", "stopped_early"]);
+    let listed =
+        listed.chain(METRICS.iter().map(|metric| metric.name)).chain(["batch", "runs", "stopped_early"]);
     listed.into_iter().any(|own| own == name)
 }
 
@@ -41,7 +42,9 @@ pub(crate) fn parameter_columns(plan: &Plan, cells: &[usize]) -> Vec<Column> {
     let column = |(number, parameter): (usize, &&crate::axis::Parameter)| {
         let values = settings.iter().map(|settings| &settings[number]);
         let values = match parameter.form {
-            Form::Whole => Values::Whole(values.map(|value| value.number.map(|number| number as i64)).collect()),
+            Form::Whole => {
+                Values::Whole(values.map(|value| value.number.map(|number| number as i64)).collect())
+            }
             Form::Real => Values::Real(values.map(|value| value.number).collect()),
             Form::Text => Values::Text(values.map(|value| Some(value.shown.clone())).collect()),
         };
@@ -101,7 +104,12 @@ pub(crate) fn columns(plan: &Plan, runs: &[Placed<'_>]) -> Vec<Column> {
         } else {
             Values::Real(values.collect())
         };
-        Column { name: metric.name.to_owned(), unit: metric.unit.to_owned(), meaning: metric.meaning.to_owned(), values }
+        Column {
+            name: metric.name.to_owned(),
+            unit: metric.unit.to_owned(),
+            meaning: metric.meaning.to_owned(),
+            values,
+        }
     }));
     columns
 }

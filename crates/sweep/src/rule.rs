@@ -66,9 +66,9 @@ impl Rule {
     pub(crate) fn read(top: &Section<'_>, changed: Option<Percent>) -> Result<Self, ScenarioError> {
         let until = match top.get("until") {
             None => None,
-            Some(Node { value: Value::Text(text), .. }) => {
-                Some(text.parse().map_err(|problem| top.wrong("until", format!("is \"{text}\"; {problem}")))?)
-            }
+            Some(Node { value: Value::Text(text), .. }) => Some(
+                text.parse().map_err(|problem| top.wrong("until", format!("is \"{text}\"; {problem}")))?,
+            ),
             Some(node) => {
                 let found = node.value.describe();
                 return Err(top.wrong("until", format!("is {found}; allowed is a share such as \"2%\"")));
@@ -92,7 +92,8 @@ impl Rule {
         };
         // Runs without the metric, such as a latency where no packet arrived, tell nothing of its interval.
         let known: Vec<f64> = values.iter().copied().flatten().collect();
-        let interval = (known.len() >= self.round).then(|| Interval::of(&known, self.confidence, seed)).flatten();
+        let interval =
+            (known.len() >= self.round).then(|| Interval::of(&known, self.confidence, seed)).flatten();
         if left == 0 {
             Next::Done { early: false }
         } else if interval.is_some_and(|interval| interval.relative_half_width() <= until.share()) {

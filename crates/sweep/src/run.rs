@@ -107,8 +107,7 @@ pub fn execute(order: &str) -> Result<String, SweepError> {
             order.name
         )));
     }
-    let result =
-        simulate(&order.name, &scenario, &scenario.scheme, order.seed, &|| false).map_err(wrong)?;
+    let result = simulate(&order.name, &scenario, &scenario.scheme, order.seed, &|| false).map_err(wrong)?;
     serde_json::to_string(&result.unwrap_or_default()).map_err(|error| wrong(error.to_string()))
 }
 

@@ -103,7 +103,10 @@ impl Drawn {
             return Ok(Self { parameter, law: Law::Choice(settings) });
         }
         let [from, to] = &nodes[..] else {
-            return Err(table.wrong(law, format!("has {} values; allowed are two, the lowest and the highest", nodes.len())));
+            return Err(table.wrong(
+                law,
+                format!("has {} values; allowed are two, the lowest and the highest", nodes.len()),
+            ));
         };
         let (from, to) = (Number::end(&table, law, from)?, Number::end(&table, law, to)?);
         Number::same_unit(&table, law, &from, &to)?;
@@ -127,7 +130,8 @@ impl Drawn {
         let share = Draws::of_seed(seed).with(Key::of(name).bits()).with(cell as u64).uniform();
         // Whole numbers have equal chances, the ends included.
         let is_whole = *form == Form::Whole;
-        let within = |number: f64, from: f64, to: f64| if is_whole { number.round().clamp(from, to) } else { number };
+        let within =
+            |number: f64, from: f64, to: f64| if is_whole { number.round().clamp(from, to) } else { number };
         match &self.law {
             Law::Uniform(from, to) => {
                 let half = if is_whole { 0.5 } else { 0.0 };

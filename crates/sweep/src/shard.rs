@@ -32,12 +32,7 @@ pub(crate) struct Shard {
 impl Shard {
     pub(crate) fn new(points: impl Iterator<Item = usize>) -> Self {
         let points: Vec<Open> = points
-            .map(|point| Open {
-                point,
-                results: Vec::new(),
-                shared: Arc::new(Mutex::new(None)),
-                done: None,
-            })
+            .map(|point| Open { point, results: Vec::new(), shared: Arc::new(Mutex::new(None)), done: None })
             .collect();
         Self { left: points.len(), points, journal: None }
     }
@@ -45,7 +40,11 @@ impl Shard {
 
 impl Open {
     /// Goes as far as the results allow: returns the numbers of the seeds that are to be run now, if a round begins.
-    pub(crate) fn settle(&mut self, plan: &Plan, mut known: impl FnMut(Key) -> Option<RunResult>) -> Vec<usize> {
+    pub(crate) fn settle(
+        &mut self,
+        plan: &Plan,
+        mut known: impl FnMut(Key) -> Option<RunResult>,
+    ) -> Vec<usize> {
         let most = plan.grid.seeds.len();
         while self.done.is_none() {
             if self.results.iter().any(Option::is_none) {
@@ -54,7 +53,11 @@ impl Open {
             let further = if self.results.is_empty() {
                 plan.grid.rule.first(most)
             } else {
-                match plan.grid.rule.next(&self.values(plan, plan.grid.deciding()), most, self.draws(plan, plan.grid.deciding())) {
+                match plan.grid.rule.next(
+                    &self.values(plan, plan.grid.deciding()),
+                    most,
+                    self.draws(plan, plan.grid.deciding()),
+                ) {
                     Next::More(count) => count,
                     Next::Done { early } => {
                         self.done = Some(self.conclude(plan, early));
@@ -65,7 +68,8 @@ impl Open {
                 }
             };
             let first = self.results.len();
-            self.results.extend((first..first + further).map(|number| known(plan.run_key(self.point, number))));
+            self.results
+                .extend((first..first + further).map(|number| known(plan.run_key(self.point, number))));
             let wanted: Vec<usize> =
                 (first..self.results.len()).filter(|number| self.results[*number].is_none()).collect();
             if !wanted.is_empty() {
@@ -90,10 +94,8 @@ impl Open {
             let values: Vec<f64> = self.values(plan, *metric).into_iter().flatten().collect();
             let interval = Interval::of(&values, plan.grid.rule.confidence, self.draws(plan, *metric));
             let mean = values.iter().sum::<f64>() / values.len() as f64;
-            (!values.is_empty()).then(|| Estimate {
-                mean,
-                range: interval.map(|interval| (interval.low, interval.high)),
-            })
+            (!values.is_empty())
+                .then(|| Estimate { mean, range: interval.map(|interval| (interval.low, interval.high)) })
         };
         Point {
             runs: self.results.len(),

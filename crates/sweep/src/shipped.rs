@@ -14,6 +14,9 @@ pub(crate) fn find(name: &str) -> Result<&'static str, ScenarioError> {
     let known = || SHIPPED.map(|(name, _)| name).join(", ");
     found.ok_or_else(|| ScenarioError::Read {
         file: name.to_owned(),
-        reason: format!("there is no such file, and no grid of that name comes with airbound; there are {}", known()),
+        reason: format!(
+            "there is no such file, and no grid of that name comes with airbound; there are {}",
+            known()
+        ),
     })
 }

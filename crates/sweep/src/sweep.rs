@@ -180,10 +180,13 @@ impl Sweep {
     /// # Errors
     /// The text is none of this version, or it cannot be written down.
     pub fn accept_text(&mut self, point: usize, number: usize, text: &str) -> Result<(), SweepError> {
-        let result: RunResult = serde_json::from_str(text)
-            .map_err(|error| SweepError::Remote(format!("the result is not of this version of airbound: {error}")))?;
+        let result: RunResult = serde_json::from_str(text).map_err(|error| {
+            SweepError::Remote(format!("the result is not of this version of airbound: {error}"))
+        })?;
         if !journal::is_sound(&result) {
-            return Err(SweepError::Remote("the result has other figures than this version of airbound".to_owned()));
+            return Err(SweepError::Remote(
+                "the result has other figures than this version of airbound".to_owned(),
+            ));
         }
         self.accept(point, number, result)
     }

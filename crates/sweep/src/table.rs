@@ -139,7 +139,8 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
     let mut builder =
         Type::primitive_type_builder(&column.name, physical).with_repetition(Repetition::OPTIONAL);
     if text {
-        builder = builder.with_logical_type(Some(LogicalType::String)).with_converted_type(ConvertedType::UTF8);
+        builder =
+            builder.with_logical_type(Some(LogicalType::String)).with_converted_type(ConvertedType::UTF8);
     }
     builder.build()
 }

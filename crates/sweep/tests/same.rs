@@ -77,7 +77,9 @@ fn an_interrupted_sweep_goes_on_where_it_stopped() {
             let result = job.run(&|| false).expect("a run").expect("not stopped");
             sweep.accept(job.point, job.number, result).expect("taken");
         }
-        assert!(matches!(sweep.finish(), Err(SweepError::Interrupted { kept: found, runs: 24 }) if found == kept));
+        assert!(
+            matches!(sweep.finish(), Err(SweepError::Interrupted { kept: found, runs: 24 }) if found == kept)
+        );
         assert_eq!(place.sweep(GRID, &out, 2), kept);
         assert!(place.files(&out) == place.files("plain"), "after {kept} runs");
         // Done already: nothing is run again, and nothing differs.
@@ -176,7 +178,10 @@ fn orders_of_another_version_are_refused() {
         assert!(matches!(execute(wrong), Err(SweepError::Remote(_))), "{wrong}");
     }
     for wrong in ["", "[]", "[1]", "[{\"flow\": \"stream\"}]"] {
-        assert!(matches!(sweep.accept_text(job.point, job.number, wrong), Err(SweepError::Remote(_))), "{wrong}");
+        assert!(
+            matches!(sweep.accept_text(job.point, job.number, wrong), Err(SweepError::Remote(_))),
+            "{wrong}"
+        );
     }
     bolero::check!().with_type::<(u16, Vec<u8>)>().with_iterations(300).for_each(|(at, bytes)| {
         // Spliced into an order, or alone: refused, and never a panic.

@@ -49,8 +49,7 @@ pub(super) fn sweep(asked: &Asked, voice: Voice) -> Result<(), CliError> {
 }
 
 fn tell_plan(plan: &Plan, voice: Voice) -> Result<(), CliError> {
-    let (cells, schemes, seeds) =
-        (plan.grid.design.cells(), plan.grid.schemes.len(), plan.grid.seeds.len());
+    let (cells, schemes, seeds) = (plan.grid.design.cells(), plan.grid.schemes.len(), plan.grid.seeds.len());
     if voice.json {
         return output::json(&serde_json::json!({
             "cells": cells, "schemes": plan.grid.schemes, "seeds": plan.grid.seeds, "most_runs": plan.most_runs(),
@@ -94,9 +93,11 @@ fn hand_over(asked: &Asked, place: &str, voice: Voice) -> Result<(), CliError> {
              or name another Python in {PYTHON}"
         )));
     }
-    let status = command
-        .status()
-        .map_err(|source| CliError::Io { action: "start", path: PathBuf::from(&python), source })?;
+    let status = command.status().map_err(|source| CliError::Io {
+        action: "start",
+        path: PathBuf::from(&python),
+        source,
+    })?;
     match status.code() {
         Some(0) => Ok(()),
         // What went wrong has been said.

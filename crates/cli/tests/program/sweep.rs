@@ -24,7 +24,9 @@ fn place(grid: &str) -> Place {
 fn a_sweep_leaves_its_folder_and_says_what_it_found() {
     let place = place(GRID);
     let text = place.succeed(&["sweep", "grid.toml"]);
-    for words in ["Two rates, two distances", "4 cells", "16 runs", "latency p95 (ms)", "runs/sweep-grid/report.html"] {
+    for words in
+        ["Two rates, two distances", "4 cells", "16 runs", "latency p95 (ms)", "runs/sweep-grid/report.html"]
+    {
         assert!(text.contains(words), "{words} in {text}");
     }
     let html = String::from_utf8(place.bytes("runs/sweep-grid/report.html")).expect("text");
@@ -46,7 +48,18 @@ fn a_sweep_leaves_its_folder_and_says_what_it_found() {
 fn the_same_bytes_with_any_number_of_jobs() {
     let place = place(GRID);
     for jobs in ["1", "2", "5"] {
-        place.succeed(&["sweep", "grid.toml", "--until", "30%", "--seeds", "8", "--threads", jobs, "--out", jobs]);
+        place.succeed(&[
+            "sweep",
+            "grid.toml",
+            "--until",
+            "30%",
+            "--seeds",
+            "8",
+            "--threads",
+            jobs,
+            "--out",
+            jobs,
+        ]);
     }
     let files: Vec<String> = place
         .list()

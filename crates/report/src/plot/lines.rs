@@ -5,7 +5,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::Axis;
 use super::{
-    GRID, INK, Line, TEXT, TITLE, WIDTH, axis_text, colour, draw_lines, embed, legend, plot_error, round_steps, tick,
+    GRID, INK, Line, TEXT, TITLE, WIDTH, axis_text, colour, draw_lines, embed, legend, plot_error,
+    round_steps, tick,
 };
 use crate::error::ReportError;
 
@@ -57,7 +58,8 @@ pub(crate) fn lines(lines: &[Line], frame: &Frame) -> Result<Option<String>, Rep
         return Ok(None);
     }
     let upper = frame.bands.iter().take(lines.len()).flatten().map(|(_, _, high)| *high);
-    let highest = all().map(|(_, y)| y).chain(upper).chain(frame.levels.iter().map(|(_, y)| *y)).fold(0.0, f64::max);
+    let highest =
+        all().map(|(_, y)| y).chain(upper).chain(frame.levels.iter().map(|(_, y)| *y)).fold(0.0, f64::max);
     let top = frame.top.unwrap_or(if highest > 0.0 { 1.08 * highest } else { 1.0 });
     let mut svg = String::new();
     draw(&mut svg, &lines, frame, &marks, (start, end.max(start + 1e-3)), top)

@@ -293,12 +293,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
-    pub fn number(
-        &self,
-        key: &str,
-        default: f64,
-        range: RangeInclusive<f64>,
-    ) -> Result<f64, ScenarioError> {
+    pub fn number(&self, key: &str, default: f64, range: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
         let Some(node) = self.get(key) else { return Ok(default) };
         let value = match &node.value {
             Value::Integer(number) => *number as f64,
@@ -339,12 +334,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
-    pub fn choice<T: Copy>(
-        &self,
-        key: &str,
-        default: T,
-        choices: &[(&str, T)],
-    ) -> Result<T, ScenarioError> {
+    pub fn choice<T: Copy>(&self, key: &str, default: T, choices: &[(&str, T)]) -> Result<T, ScenarioError> {
         let Some(node) = self.get(key) else { return Ok(default) };
         if let Value::Text(text) = &node.value
             && let Some((_, choice)) = choices.iter().find(|(name, _)| name == text)

@@ -68,7 +68,10 @@ fn over_one(findings: &Findings, metric: usize, axis: &Axis) -> Chart {
     };
     let line = |scheme: usize| Line {
         name: grid.schemes[scheme].clone(),
-        points: estimates(scheme).into_iter().map(|(cell, found)| Some((numbers[cell], found?.mean))).collect(),
+        points: estimates(scheme)
+            .into_iter()
+            .map(|(cell, found)| Some((numbers[cell], found?.mean)))
+            .collect(),
     };
     let band = |scheme: usize| {
         let ends = estimates(scheme).into_iter().filter_map(|(cell, found)| {
@@ -165,7 +168,10 @@ fn over_two(findings: &Findings, metric: usize, across: &Axis, down: &Axis, rest
     let count = charts.len();
     charts.truncate(MOST_PICTURES);
     if let (true, Some(last)) = (count > MOST_PICTURES, charts.last_mut()) {
-        last.caption += &format!(" {} further pictures are left out; intervals.parquet has their values.", count - MOST_PICTURES);
+        last.caption += &format!(
+            " {} further pictures are left out; intervals.parquet has their values.",
+            count - MOST_PICTURES
+        );
     }
     charts
 }

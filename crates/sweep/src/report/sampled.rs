@@ -22,14 +22,14 @@ pub(super) fn chapters(findings: &Findings) -> Vec<Chapter> {
         .collect();
     // (value of the parameter, mean of the metric) of every cell that has both.
     let pairs = |scheme: usize, parameter: usize, metric: usize| -> Vec<(f64, f64)> {
-        let pair = |cell: usize| {
-            Some((settings[cell][parameter]?, findings.estimate(cell, scheme, metric)?.mean))
-        };
+        let pair =
+            |cell: usize| Some((settings[cell][parameter]?, findings.estimate(cell, scheme, metric)?.mean));
         (0..settings.len()).filter_map(pair).collect()
     };
     let schemes = 0..grid.schemes.len();
     let chapter = |metric: usize| {
-        let names: Vec<String> = numeric.iter().map(|parameter| findings.parameter_title(*parameter)).collect();
+        let names: Vec<String> =
+            numeric.iter().map(|parameter| findings.parameter_title(*parameter)).collect();
         let columns: Vec<&str> = std::iter::once("scheme").chain(names.iter().map(String::as_str)).collect();
         let mut table = Shown::new("Rank correlation with each parameter", &columns, 1);
         for scheme in schemes.clone() {
@@ -40,7 +40,8 @@ pub(super) fn chapters(findings: &Findings) -> Vec<Chapter> {
             }));
             table.rows.push(row);
         }
-        table.note = "Spearman's: +1 rises with it, -1 falls with it, 0 does not follow it in either way.".to_owned();
+        table.note =
+            "Spearman's: +1 rises with it, -1 falls with it, 0 does not follow it in either way.".to_owned();
         let chart = |parameter: &usize| {
             let binned: Vec<Vec<Bin>> =
                 schemes.clone().map(|scheme| bins(pairs(scheme, *parameter, metric))).collect();
