@@ -169,8 +169,8 @@ impl Program {
             if centred {
                 bound = self.bound(&point, &step, mu).min(bound);
             }
-            if !(decrement >= 0.0 && decrement.is_finite()) || !self.advance(&mut point, &step, decrement, mu)
-            {
+            let falls = decrement.is_finite() && decrement >= 0.0;
+            if !(falls && self.advance(&mut point, &step, decrement, mu)) {
                 break;
             }
             if !centred {
