@@ -23,6 +23,7 @@ use airbound_control::link::{AckBitmap, Grant, Link, Returned};
 use airbound_control::payload::{Dropped, FlowId, StationId};
 use airbound_control::queue::{Demand, Queue};
 use airbound_control::rate::LinkStats;
+use airbound_record::Moments;
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
@@ -177,6 +178,23 @@ pub(crate) struct Arrival {
     pub(crate) completed: Instant,
     pub(crate) tries: u8,
     pub(crate) txop: u64,
+}
+
+impl Arrival {
+    /// The moments of the hop that brought it, if the reordering buffer lets it go at `released` and it is at its destination, or
+    /// the relay's, at `arrived`.
+    pub(crate) const fn moments(&self, released: Instant, arrived: Instant) -> Moments {
+        Moments {
+            sent: self.packet.sent,
+            enqueued: self.packet.enqueued,
+            contending: self.packet.contending,
+            first_tx: self.packet.first_transmission,
+            last_tx: self.last_transmission,
+            received: self.received,
+            delivered: released,
+            arrived,
+        }
+    }
 }
 
 /// The beacons of the access point.
