@@ -269,6 +269,10 @@ impl ArrivalOrder {
         category: Category,
     ) {
         let entry = *lists.entry(station, category);
+        if entry.readiness == Readiness::Fresh && entry.listed.is_some() {
+            // Packets that wait leave in the order in which they came: what is listed came no later than the oldest of them.
+            return;
+        }
         let Some(oldest) = lists.oldest_of(&entry) else { return };
         if entry.listed.is_none_or(|listed| oldest < listed) {
             self.heads[category.index()].push(Reverse((oldest, station.0)));

@@ -164,6 +164,7 @@ impl Simulation {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         let all = one.acknowledged == AckBitmap::first(done.grant.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
+        let in_order = self.parts.nodes[one.node.index()].block_ack;
         for (place, (mpdu, end)) in done.grant.mpdus.iter().zip(mpdu_ends(&done.grant)).enumerate() {
             if !all && !one.acknowledged.get(place) {
                 continue;
@@ -178,16 +179,17 @@ impl Simulation {
                 tries: tries.saturating_add(mpdu.transmissions.min(255) as u8),
                 txop: one.txop,
             };
-            if let Ends::Allocated(number) = self.parts.flows[mpdu.packet.flow.0 as usize].ends
-                && self.parts.flows[mpdu.packet.flow.0 as usize].ends_at() == mpdu.packet.to
+            let flow = &self.parts.flows[mpdu.packet.flow.0 as usize];
+            if let Ends::Allocated(number) = flow.ends
+                && flow.ends_at() == mpdu.packet.to
             {
                 self.on_sensed(number, &arrival, one.course.ppdu_end, one.rate);
             }
-            if !self.parts.nodes[one.node.index()].block_ack {
+            let buffer = &mut self.agreements[agreement.index()].reorder;
+            if !in_order || buffer.passes(mpdu.sequence) {
                 self.deliver(&arrival, received);
                 continue;
             }
-            let buffer = &mut self.agreements[agreement.index()].reorder;
             let rejected = buffer.receive(mpdu.sequence, arrival, received, |item| arrivals.push(item));
             if let Some(late) = rejected {
                 self.forget(&late.packet, DropReason::Late);

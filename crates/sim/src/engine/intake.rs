@@ -40,7 +40,12 @@ impl Simulation {
         if !self.dropped.is_empty() {
             self.note_drops(at);
         }
-        self.fill(node, category, at);
+        // Who contends with what waits when the channel is won has nothing to do before.
+        let contends = self.parts.nodes[node.index()].forming == Forming::AtAccess
+            && self.parts.edcafs[edcaf_of(node, category)].is_ready();
+        if !contends {
+            self.fill(node, category, at);
+        }
     }
 
     /// Fills the hardware of a category, and lets it contend if it has something to send since `at`.
