@@ -121,6 +121,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         &self.rate
     }
 
+    #[inline]
     fn station(&mut self, station: StationId) -> &mut Station<P> {
         let index = station.index();
         if index >= self.stations.len() {
@@ -214,6 +215,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     }
 
     /// A packet left the layers below the scheme's queue for good.
+    #[inline]
     fn settle(&mut self, now: Instant, station: StationId, category: Category, packet: &P) {
         self.lowered[category.index()] = self.lowered[category.index()].saturating_sub(1);
         if self.upper.counts_below() {
@@ -266,6 +268,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
 }
 
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<P, Q, L, R> {
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let category = packet.category();
         self.station(packet.station());

@@ -14,6 +14,7 @@ use crate::packet::{Header, Kind, Packet};
 
 impl Simulation {
     /// A packet left the receiver's reordering buffer at `released`.
+    #[inline]
     pub(super) fn deliver(&mut self, arrival: &Arrival, released: Instant) {
         let packet = &arrival.packet;
         let flow = &self.parts.flows[packet.flow.0 as usize];

@@ -34,6 +34,7 @@ impl Simulation {
     }
 
     /// Puts a packet that arrived at `at` in the queue, and in the hardware if that has room.
+    #[inline]
     pub(super) fn admit(&mut self, node: StationId, at: Instant, packet: Packet) {
         let category = airbound_control::payload::Payload::category(&packet);
         self.parts.nodes[node.index()].link.enqueue(at, packet, &mut self.dropped);

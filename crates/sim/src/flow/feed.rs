@@ -110,6 +110,7 @@ impl Feed {
         }
     }
 
+    #[inline]
     fn emit_until(&mut self, until: Instant, observer: &mut impl FeedObserver) -> Option<Packet> {
         let mut top = self.order.peek_mut()?;
         let Reverse((at, index)) = *top;
@@ -131,6 +132,7 @@ impl Feed {
     }
 
     /// The next packet that arrives by `until`, with the time of its arrival.
+    #[inline]
     pub(crate) fn arrive(
         &mut self,
         until: Instant,

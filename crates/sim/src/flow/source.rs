@@ -181,10 +181,14 @@ impl Source {
     }
 
     /// If the next packet falls into a pause, all that is to come waits until the pause is over.
+    #[inline]
     fn rest(&mut self) {
-        if self.next < self.spell_ends {
-            return;
+        if self.next >= self.spell_ends {
+            self.wait_for_spell();
         }
+    }
+
+    fn wait_for_spell(&mut self) {
         let Some(spells) = &self.spells else { return };
         if !spells.busy_at(self.next) {
             self.next = spells.next_change(self.next);
@@ -228,11 +232,13 @@ impl Source {
     }
 
     /// Whether frames begin in it.
+    #[inline]
     pub(crate) const fn has_frames(&self) -> bool {
         matches!(self.rhythm, Rhythm::Bursts(_))
     }
 
     /// The packet that is sent at [`Source::next`].
+    #[inline]
     pub(crate) fn emit(&mut self) -> Packet {
         let sent = self.next;
         let number = self.number;

@@ -205,6 +205,7 @@ impl FlowMeter {
     }
 
     /// A packet is at its destination.
+    #[inline]
     pub(super) fn on_arrived(&mut self, packet: &Packet, counts_bytes: bool) {
         self.whole_run.delivered += 1;
         if packet.kind == Kind::Datagram {
@@ -214,6 +215,7 @@ impl FlowMeter {
     }
 
     /// It was sent in the measured time; how long it took, stage by stage, and over the air, where it was acknowledged at `completed`.
+    #[inline]
     pub(super) fn on_measured(&mut self, split: Option<Split>, completed: Instant, wifi: Span) {
         self.measured.delivered += 1;
         if let Some(split) = split {
@@ -302,6 +304,7 @@ impl FlowMeter {
 
     /// A frame that misses something for good now that `packet` arrived, since a flow keeps its order. To be asked until
     /// there is none.
+    #[inline]
     pub(super) fn lost_frame(&mut self, packet: &Packet) -> Option<FrameRow> {
         if self.open.front()?.start.frame < packet.tag && packet.kind == Kind::Datagram {
             self.lose_oldest_frame()
@@ -311,6 +314,7 @@ impl FlowMeter {
     }
 
     /// A datagram arrived; returns the frame that it completes, if it does.
+    #[inline]
     pub(super) fn frames_of_datagrams(&mut self, packet: &Packet, now: Instant) -> Option<FrameRow> {
         if self.open.is_empty() || packet.kind != Kind::Datagram {
             return None;

@@ -159,6 +159,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     }
 
     /// Adds packets that have no sequence number yet, as far as the window reaches.
+    #[inline]
     fn add_fresh(
         &mut self,
         now: Instant,
@@ -180,7 +181,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             {
                 break;
             }
-            let Some(packet) = self.take_fresh(now, station, category, &mut estimates, dropped) else { break };
+            let Some(packet) = self.take_fresh(now, station, category, &mut estimates, dropped) else {
+                break;
+            };
             let bytes = packet.size();
             let mpdu = Mpdu::new(packet, bytes + overhead, sequence, now);
             sequence += 1;
@@ -222,6 +225,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     }
 
     /// The next packet that has no sequence number yet.
+    #[inline]
     fn take_fresh(
         &mut self,
         now: Instant,
@@ -249,6 +253,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         Some(packet)
     }
 
+    #[inline]
     fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
         match &mut self.lower {
             Some(lower) => lower.queue.next_size(station, category),
