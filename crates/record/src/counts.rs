@@ -11,11 +11,17 @@ const STEP_BITS: u32 = 9;
 /// What is longer than 2^40 - 1 ns (1100 s) counts as that.
 const LONGEST: u64 = (1 << 40) - 1;
 
+/// Bits of the mantissa of a float, and the bias of its exponent (IEEE 754, binary64).
+const MANTISSA: u32 = 52;
+const BIAS: usize = 1023;
+
 /// How often each time was seen.
 #[derive(Debug, Clone)]
 pub(crate) struct Counts {
     /// Logarithm of the number of buckets for each doubling of the time.
     bits: u32,
+    /// From the leading bits of a float to the number of its bucket.
+    offset: usize,
     /// Grows with the longest sample, by all buckets of a doubling.
     counts: Vec<u32>,
     total: u64,
@@ -24,26 +30,31 @@ pub(crate) struct Counts {
 impl Counts {
     /// Nothing seen, with `2^bits` buckets for each doubling; takes no memory yet.
     pub(crate) const fn new(bits: u32) -> Self {
-        Self { bits, counts: Vec::new(), total: 0 }
+        // 2^bits has the exponent `bits`, and is the first of the second 2^bits buckets.
+        Self { bits, offset: ((BIAS + bits as usize) << bits) - (1 << bits), counts: Vec::new(), total: 0 }
     }
 
     /// Counts a time `count` times.
     #[inline]
     pub(crate) fn add(&mut self, nanos: u64, count: u32) {
         let steps = nanos.min(LONGEST) >> STEP_BITS;
-        // Below 2^(bits + 1) steps a bucket is one step wide; above, twice as wide with each doubling.
-        let doublings = (steps >> self.bits | 1).ilog2();
-        let index = (u64::from(doublings) << self.bits) + (steps >> doublings);
+        let index = if steps >> self.bits == 0 {
+            steps as usize
+        } else {
+            // The exponent and the first bits of the mantissa of a float are the logarithm in just these steps.
+            ((steps as f64).to_bits() >> (MANTISSA - self.bits)) as usize - self.offset
+        };
         self.total += u64::from(count);
-        match self.counts.get_mut(index as usize) {
+        match self.counts.get_mut(index) {
             Some(bucket) => *bucket = bucket.saturating_add(count),
-            None => self.add_first(index as usize, doublings, count),
+            None => self.add_first(index, count),
         }
     }
 
     #[cold]
-    fn add_first(&mut self, index: usize, doublings: u32, count: u32) {
-        self.counts.resize((doublings as usize + 2) << self.bits, 0);
+    fn add_first(&mut self, index: usize, count: u32) {
+        let doubling = 1 << self.bits;
+        self.counts.resize((index / doubling + 1) * doubling, 0);
         if let Some(bucket) = self.counts.get_mut(index) {
             *bucket = count;
         }

@@ -49,7 +49,9 @@ impl LatencyHistogram {
         }
         self.counts.add(span.as_nanos(), 1);
         self.sum_ns += u128::from(span.as_nanos());
-        self.max = self.max.max(span);
+        if span > self.max {
+            self.max = span;
+        }
     }
 
     /// Adds all samples of another distribution.
@@ -159,8 +161,8 @@ impl FlowLatency {
     #[inline]
     pub fn record(&mut self, split: &Split) {
         self.latency.record(split.latency());
-        for stage in Stage::ALL {
-            self.stages[stage as usize].record(split.stage(stage));
+        for (stage, span) in self.stages.iter_mut().zip(split.stages()) {
+            stage.record(*span);
         }
     }
 

@@ -173,6 +173,12 @@ impl Split {
         self.0[stage as usize]
     }
 
+    /// All stages, in the order of [`Stage::ALL`].
+    #[must_use]
+    pub const fn stages(&self) -> &[Span; 6] {
+        &self.0
+    }
+
     /// The whole latency.
     #[must_use]
     pub fn latency(&self) -> Span {

@@ -312,9 +312,14 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         if let Some(first) = mpdus.first() {
             self.station(station).sessions[category.index()].returned(first.sequence);
         }
+        let mut settled = 0;
+        let counts = self.upper.counts_below();
         for (index, mut mpdu) in mpdus.drain(..).enumerate() {
             if acknowledged.get(index) {
-                self.settle(now, station, category, &mpdu.packet);
+                settled += 1;
+                if counts {
+                    self.upper.on_returned(now, station, category, mpdu.packet.airtime_estimate());
+                }
                 continue;
             }
             mpdu.came_back(used.total_tries(), ended - handed);
@@ -327,6 +332,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
                 self.station(station).sessions[category.index()].keep(mpdu);
             }
         }
+        self.lowered[category.index()] = self.lowered[category.index()].saturating_sub(settled);
         self.give_spare(mpdus);
         let session = &mut self.station(station).sessions[category.index()];
         let passed = session.passed_hole();

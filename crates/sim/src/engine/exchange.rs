@@ -40,7 +40,7 @@ impl Simulation {
         }
         let band = self.parts.phy.band();
         let wait = if collided && self.parts.eifs { band.eifs() - band.difs() } else { Span::ZERO };
-        self.idle_since = Some(self.now + wait);
+        self.become_idle(self.now + wait);
     }
 
     /// One exchange ended. Returns whether the same TXOP goes on.
@@ -67,12 +67,13 @@ impl Simulation {
         let success = one.acknowledged.count() > 0;
         let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
         let expired = first.is_expired(self.now) || first.grant.give_up_at.is_some_and(|at| self.now >= at);
+        let is_last = first.transmissions >= tries || expired;
         let edcaf = edcaf_of(node, category);
         if success {
-            self.parts.edcafs[edcaf].on_success();
+            self.edcaf(edcaf).on_success();
         } else {
-            self.parts.edcafs[edcaf].on_failure();
-            if first.transmissions < tries && !expired {
+            self.edcaf(edcaf).on_failure();
+            if !is_last {
                 return false;
             }
         }
@@ -93,13 +94,13 @@ impl Simulation {
         let gave_up = self.report(node, category, done, Some(one.acknowledged));
         if !success && (gave_up || hardware_tries > 1) {
             // The hardware is done with the frame; the next one starts with the least window.
-            self.parts.edcafs[edcaf].on_give_up();
+            self.edcaf(edcaf).on_give_up();
         }
         self.contend(node, category, next_since);
         if success && self.continue_opportunity(one) {
             return true;
         }
-        self.parts.edcafs[edcaf].clear_ready();
+        self.edcaf(edcaf).clear_ready();
         self.refill(node, category);
         self.activate(edcaf);
         self.sleep(node);

@@ -67,7 +67,7 @@ impl Simulation {
         };
         if has_something && !self.parts.edcafs[edcaf].is_ready() {
             let idle_since = self.idle_since.filter(|since| *since <= at);
-            self.parts.edcafs[edcaf].set_ready(at, idle_since);
+            self.edcaf(edcaf).set_ready(at, idle_since);
             self.activate(edcaf);
         }
     }

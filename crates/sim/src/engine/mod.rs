@@ -17,6 +17,7 @@ mod rtc;
 mod time_limit;
 mod uplink;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use airbound_control::link::{AckBitmap, Grant, Link, Returned};
@@ -251,6 +252,8 @@ pub(crate) struct Simulation {
     is_active: Vec<bool>,
     /// Since when the channel is idle; `None` while it is busy.
     idle_since: Option<Instant>,
+    /// When the first of them transmits if nothing happens before, once that has been worked out.
+    soonest: Cell<Option<Option<Instant>>>,
     /// How long it was busy in all.
     busy: Span,
     /// Interference keeps the channel busy until then.
@@ -282,6 +285,7 @@ impl Simulation {
             active: Vec::new(),
             is_active: vec![false; parts.edcafs.len()],
             idle_since: Some(Instant::ZERO),
+            soonest: Cell::new(None),
             busy: Span::ZERO,
             jammed_until: Instant::ZERO,
             on_air: Vec::new(),

@@ -34,13 +34,14 @@ impl<P> Aggregate<P> {
         self.psdu.padded_to(SUBFRAME_ALIGNMENT) + padding + DELIMITER + size
     }
 
-    /// Whether an MPDU of `size` may join; the first always may.
-    fn admits(&self, size: ByteCount) -> bool {
-        self.mpdus.is_empty() || self.with(size) <= self.max_psdu
+    /// The length of the PSDU when an MPDU of `size` has joined, if it may; the first always may.
+    fn admits(&self, size: ByteCount) -> Option<ByteCount> {
+        let psdu = self.with(size);
+        (self.mpdus.is_empty() || psdu <= self.max_psdu).then_some(psdu)
     }
 
-    fn add(&mut self, mpdu: Mpdu<P>) {
-        self.psdu = self.with(mpdu.size);
+    fn add(&mut self, mpdu: Mpdu<P>, psdu: ByteCount) {
+        self.psdu = psdu;
         self.mpdus.push(mpdu);
     }
 }
@@ -148,12 +149,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             self.drop_expired(now, station, category, dropped);
             let session = &mut self.station(station).sessions[category.index()];
             let Some(size) = session.first_retry().map(|retry| retry.size) else { return true };
-            if !aggregate.admits(size) {
-                return false;
-            }
+            let Some(psdu) = aggregate.admits(size) else { return false };
             let Some(retry) = session.take_retry() else { return false };
             self.kept[category.index()].remove(retry.packet.size());
-            aggregate.add(retry);
+            aggregate.add(retry, psdu);
         }
         false
     }
@@ -175,11 +174,13 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let end = session.window_end(aggregate.mpdus.first().map(|mpdu| mpdu.sequence), window);
         let mut sequence = session.next_sequence();
         while aggregate.has_place() && sequence < end {
+            // The size of the next packet as the queue sees it; it may have dropped that one when it gives another.
+            let mut foreseen = None;
             if !aggregate.mpdus.is_empty()
                 && let Some(next) = self.next_size(station, category)
-                && !aggregate.admits(next + overhead)
             {
-                break;
+                let Some(psdu) = aggregate.admits(next + overhead) else { break };
+                foreseen = Some((next, psdu));
             }
             let Some(packet) = self.take_fresh(now, station, category, &mut estimates, dropped) else {
                 break;
@@ -187,13 +188,17 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             let bytes = packet.size();
             let mpdu = Mpdu::new(packet, bytes + overhead, sequence, now);
             sequence += 1;
-            if !aggregate.admits(mpdu.size) {
+            let psdu = match foreseen.filter(|(size, _)| *size == bytes) {
+                Some((_, psdu)) => Some(psdu),
+                None => aggregate.admits(mpdu.size),
+            };
+            let Some(psdu) = psdu else {
                 // It has left the queue and goes first next time.
                 self.station(station).sessions[category.index()].keep(mpdu);
                 self.kept[category.index()].add(bytes);
                 break;
-            }
-            aggregate.add(mpdu);
+            };
+            aggregate.add(mpdu, psdu);
         }
         self.station(station).sessions[category.index()].numbered_to(sequence);
     }
