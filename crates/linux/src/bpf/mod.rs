@@ -1,0 +1,1 @@
+//! A loader for our own small eBPF programs.
