@@ -194,6 +194,8 @@ static void lab_receive(struct lab_radio *receiver, const struct sk_buff *frame,
 	skb_dst_drop(skb);
 	skb->mark = 0;
 	skb->priority = 0;
+	/* A bridge forwards what is for others; a receiver of its own looks at the address again. */
+	skb->pkt_type = PACKET_HOST;
 	skb_ext_reset(skb);
 	nf_reset_ct(skb);
 	skb->ip_summed = CHECKSUM_NONE;

@@ -33,6 +33,9 @@ pub(crate) enum CliError {
     /// The laboratory.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// A command inside the laboratory's machine, with what it exited with.
+    #[error("inside the machine the command ended with {0}")]
+    Command(u8),
     /// Packets were lost by the simulator itself.
     #[error(transparent)]
     Imbalance(#[from] Imbalance),
@@ -90,6 +93,7 @@ impl CliError {
             | Self::Reproduction(..)
             | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
             | Self::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,
+            Self::Command(code) => *code,
             Self::Interrupted => 130,
             _ => 2,
         }

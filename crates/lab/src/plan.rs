@@ -26,18 +26,18 @@ pub fn station_address(station: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, u8::try_from(10 + station).unwrap_or(u8::MAX))
 }
 
-/// Refuses what the laboratory cannot express, by name.
+/// Refuses what the laboratory cannot express, by name. With an `agent` flows may have latency demands.
 ///
 /// # Errors
 /// [`LabError::Scenario`] with what is in the way.
-pub fn check(scenario: &Scenario) -> Result<(), LabError> {
-    match obstacle(scenario) {
+pub fn check(scenario: &Scenario, agent: bool) -> Result<(), LabError> {
+    match obstacle(scenario, agent) {
         Some(obstacle) => Err(LabError::Scenario(obstacle)),
         None => Ok(()),
     }
 }
 
-fn obstacle(scenario: &Scenario) -> Option<String> {
+fn obstacle(scenario: &Scenario, agent: bool) -> Option<String> {
     let air = &scenario.air;
     let name = scenario.scheme.queue.name();
     let refusals = [
@@ -90,11 +90,11 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
             };
             Some(format!("station {}: {why}", station.name))
         });
-        stations.or_else(|| scenario.flows.iter().find_map(|flow| flow_obstacle(scenario, flow)))
+        stations.or_else(|| scenario.flows.iter().find_map(|flow| flow_obstacle(scenario, flow, agent)))
     })
 }
 
-fn flow_obstacle(scenario: &Scenario, flow: &Flow) -> Option<String> {
+fn flow_obstacle(scenario: &Scenario, flow: &Flow, agent: bool) -> Option<String> {
     let why = match &flow.traffic {
         Traffic::Cbr(_) | Traffic::Poisson(_) | Traffic::Voip => None,
         Traffic::Vr(stream) => {
@@ -109,7 +109,8 @@ fn flow_obstacle(scenario: &Scenario, flow: &Flow) -> Option<String> {
         }
     };
     let why = why.or_else(|| {
-        flow.demand.is_some().then(|| "it has a latency demand, which the kernel cannot keep".to_owned())
+        (!agent && flow.demand.is_some())
+            .then(|| "it has a latency demand, which the kernel alone cannot keep; the agent can".to_owned())
     });
     let why = why.or_else(|| (flow.wire != scenario.wire.way).then(|| "it has a wire of its own".to_owned()));
     why.map(|why| format!("flow {}: {why}", flow.name))

@@ -33,6 +33,7 @@ pub(crate) struct LabBuild {
 Examples:
   airbound lab run lab-hello
   airbound lab run lab-hello --seed 7 --log-packets
+  airbound lab run lab-hello --agent \"--protect 'udp dport 5000' --p95 20ms\"
 
 Needs QEMU (qemu-system-x86), apt, dpkg, make, gcc and xz on a Debian or Ubuntu; no root, no KVM. What the \
 laboratory cannot express is refused by name; docs/lab.md lists it.")]
@@ -41,6 +42,11 @@ pub(crate) struct LabRun {
     pub(crate) source: Source,
     #[command(flatten)]
     pub(crate) build: LabBuild,
+    #[command(flatten)]
+    pub(crate) network: LabNetwork,
+    /// Let the access-point agent work, with these arguments of `airbound agent run --iface wlan0`
+    #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
+    pub(crate) agent: Option<String>,
     /// Folder for the results [default: runs/SCENARIO-lab]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -49,7 +55,20 @@ pub(crate) struct LabRun {
     pub(crate) log_packets: bool,
 }
 
+/// How the access point joins air and wire.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct LabNetwork {
+    /// Join air and wire by a bridge [default: two networks with a router between them]
+    #[arg(long)]
+    pub(crate) bridged: bool,
+}
+
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound lab shell
+  airbound lab shell --command 'iw dev wlan0 station dump'
+  airbound lab shell --command 'ip -br addr' --bridged my-scenario.toml")]
 pub(crate) struct LabShell {
     /// A scenario file, or the name of one that comes with airbound
     #[arg(default_value = "lab-hello")]
@@ -58,6 +77,14 @@ pub(crate) struct LabShell {
     pub(crate) changes: super::Changes,
     #[command(flatten)]
     pub(crate) build: LabBuild,
+    #[command(flatten)]
+    pub(crate) network: LabNetwork,
+    /// Run this instead, in the access point's namespace; its output comes here, its exit code too
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
+    /// Put a file of this computer into /files of the machine
+    #[arg(long, value_name = "FILE", requires = "command")]
+    pub(crate) with: Vec<PathBuf>,
 }
 
 /// Parts of the guest.

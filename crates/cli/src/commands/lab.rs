@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use airbound_lab::host::{self, Built, Machine};
+use airbound_lab::host::{self, Built, Machine, Network};
 use airbound_lab::{LabError, guest};
 use airbound_report::Comparison;
 
@@ -52,11 +52,13 @@ fn scratch(beside: &Path) -> PathBuf {
 
 fn play(run: &LabRun, voice: Voice) -> Result<(), CliError> {
     let opened = session::open(&run.source)?;
-    airbound_lab::plan::check(&opened.scenario)?;
+    airbound_lab::plan::check(&opened.scenario, run.agent.is_some())?;
     let folder =
         run.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("{}-lab", opened.name)));
     let built = prepare(&run.build, voice)?;
-    let machine = Machine { built: &built, scenario: &opened.scenario, scratch: scratch(&folder) };
+    let network = Network { bridged: run.network.bridged, agent: run.agent.clone() };
+    let machine =
+        Machine { built: &built, scenario: &opened.scenario, network: &network, scratch: scratch(&folder) };
     let outcome = machine.play(&mut |words| progress(voice, words))?;
     let summary = host::write_record(&opened.name, &opened.scenario, &outcome, &folder, run.log_packets)?;
     let record = airbound_record::RunFolder::open(&folder)?;
@@ -83,5 +85,11 @@ fn open(shell: LabShell, voice: Voice) -> Result<(), CliError> {
     let opened = session::open(&Source { scenario: shell.scenario, changes: shell.changes })?;
     let built = prepare(&shell.build, voice)?;
     let scratch = std::env::temp_dir().join(format!("airbound-lab-{}", std::process::id()));
-    Ok(Machine { built: &built, scenario: &opened.scenario, scratch }.shell()?)
+    let network = Network { bridged: shell.network.bridged, agent: None };
+    let machine = Machine { built: &built, scenario: &opened.scenario, network: &network, scratch };
+    let Some(command) = &shell.command else { return Ok(machine.shell()?) };
+    match machine.command(command, &shell.with, &mut std::io::stdout().lock())? {
+        0 => Ok(()),
+        code => Err(CliError::Command(u8::try_from(code).unwrap_or(1))),
+    }
 }

@@ -2,8 +2,11 @@
 //! (nl80211). Both through one type, [`Completions`].
 
 mod polled;
+mod programs;
+mod record;
+mod traced;
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use airbound_units::{ByteCount, Instant, Span};
 
@@ -11,6 +14,7 @@ use crate::nl80211::WifiInterface;
 use crate::{LinuxError, MacAddress};
 
 use polled::Poller;
+use traced::Tracer;
 
 /// How completions are watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,6 +123,7 @@ pub struct Completions {
 
 #[derive(Debug)]
 enum Watch {
+    Traced(Box<Tracer>),
     Polled(Poller),
 }
 
@@ -128,14 +133,24 @@ impl Completions {
     /// # Errors
     /// The source named cannot be had, or none can.
     pub fn open(interface: &WifiInterface, config: &CompletionConfig) -> Result<Self, LinuxError> {
-        let fallback = None;
-        Ok(Self { source: Watch::Polled(Poller::open(interface, config.interval)?), fallback })
+        let traced = || Tracer::open(interface, config).map(|tracer| Watch::Traced(Box::new(tracer)));
+        let polled = || Poller::open(interface, config.interval).map(Watch::Polled);
+        let (source, fallback) = match config.source {
+            Some(Source::Traced) => (traced()?, None),
+            Some(Source::Polled) => (polled()?, None),
+            None => match traced() {
+                Ok(source) => (source, None),
+                Err(error) => (polled()?, Some(error)),
+            },
+        };
+        Ok(Self { source, fallback })
     }
 
     /// Where completions come from.
     #[must_use]
     pub const fn source(&self) -> Source {
         match self.source {
+            Watch::Traced(_) => Source::Traced,
             Watch::Polled(_) => Source::Polled,
         }
     }
@@ -150,6 +165,7 @@ impl Completions {
     #[must_use]
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match &self.source {
+            Watch::Traced(tracer) => Some(tracer.as_fd()),
             Watch::Polled(_) => None,
         }
     }
@@ -160,6 +176,10 @@ impl Completions {
     /// nl80211 failed: the interface is gone.
     pub fn drain(&mut self, each: impl FnMut(&Completion)) -> Result<(), LinuxError> {
         match &mut self.source {
+            Watch::Traced(tracer) => {
+                tracer.drain(each);
+                Ok(())
+            }
             Watch::Polled(poller) => poller.drain(crate::now(), each),
         }
     }
@@ -168,6 +188,7 @@ impl Completions {
     #[must_use]
     pub fn counters(&self) -> CompletionCounters {
         match &self.source {
+            Watch::Traced(tracer) => tracer.counters(),
             Watch::Polled(poller) => poller.counters(),
         }
     }

@@ -7,8 +7,6 @@ pub(crate) const HEADER: usize = 16;
 pub(crate) const DONE: u16 = 3;
 /// Type of an error or acknowledgement.
 pub(crate) const ERROR: u16 = 2;
-/// Messages below are of netlink itself.
-pub(crate) const FIRST_OF_FAMILY: u16 = 16;
 
 /// `NLM_F_REQUEST`.
 pub(crate) const REQUEST: u16 = 1;
