@@ -58,7 +58,8 @@ struct lab_event {
 	__u64 at;	/* when the driver took the frame */
 	__u32 waited;	/* before that in mac80211's queues, units of 1024 ns */
 	__u16 length;	/* of the MPDU, with its frame check sequence */
-	__u16 pad;
+	__u8 most_tries; /* transmissions after which it is given up; 0: as the medium does by itself */
+	__u8 pad;
 	struct lab_rate rates[LAB_RATES];
 	__u8 head[LAB_HEAD];
 	__u32 pad2;

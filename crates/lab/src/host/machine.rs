@@ -177,8 +177,16 @@ impl Machine<'_> {
     }
 
     fn machine(&self, purpose: Purpose, files: &[(String, Vec<u8>)]) -> Result<Command, LabError> {
-        let mut machine =
+        let qemu =
             program("qemu-system-x86_64", "sudo apt-get install --no-install-recommends qemu-system-x86")?;
+        // The machine must not outlive this program, whatever ends it.
+        let mut machine = match program("setpriv", "") {
+            Ok(mut setpriv) => {
+                setpriv.args(["--pdeathsig", "KILL"]).arg(qemu.get_program());
+                setpriv
+            }
+            Err(_) => qemu,
+        };
         let initrd = self.scratch.join("initrd");
         let mut archive = cpio::Archive::new();
         archive.file("init", 0o755, INIT.as_bytes());
