@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use airbound_control::ConfigError;
+use airbound_linux::LinuxError;
+use airbound_record::RecordError;
 
 /// Why the agent cannot do what it is asked to.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +27,12 @@ pub enum AgentError {
     /// A parameter of a controller is out of range.
     #[error(transparent)]
     Controller(#[from] ConfigError),
+    /// The operating system refused something.
+    #[error(transparent)]
+    Linux(#[from] LinuxError),
+    /// A record cannot be written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// A file or a socket.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {

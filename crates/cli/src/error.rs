@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use airbound_agent::AgentError;
 use airbound_lab::LabError;
 use airbound_plan::PlanError;
 use airbound_record::RecordError;
@@ -10,6 +11,7 @@ use airbound_report::ReportError;
 use airbound_sim::pcap::CaptureError;
 use airbound_sim::scenario::ScenarioError;
 use airbound_sim::{BuildError, Imbalance};
+use airbound_units::Span;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +38,15 @@ pub(crate) enum CliError {
     /// A command inside the laboratory's machine, with what it exited with.
     #[error("inside the machine the command ended with {0}")]
     Command(u8),
+    /// The access-point agent.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The part of the agent that holds packets ended, and has said why.
+    #[error("the agent ended with code {0}; its rules are removed")]
+    AgentEnded(i32),
+    /// It showed no sign of life.
+    #[error("the agent showed no sign of life for {0} and was ended; its rules are removed")]
+    AgentHung(Span),
     /// Packets were lost by the simulator itself.
     #[error(transparent)]
     Imbalance(#[from] Imbalance),
@@ -86,6 +97,7 @@ impl CliError {
         match self {
             Self::Imbalance(_)
             | Self::Lab(LabError::Guest(_))
+            | Self::AgentHung(_)
             | Self::Defect(_)
             | Self::Panic
             | Self::Validation(..)
@@ -94,6 +106,8 @@ impl CliError {
             | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
             | Self::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,
             Self::Command(code) => *code,
+            Self::AgentEnded(2) => 2,
+            Self::AgentEnded(_) => 1,
             Self::Interrupted => 130,
             _ => 2,
         }

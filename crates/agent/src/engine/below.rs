@@ -7,7 +7,7 @@ use airbound_control::rate::Series;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-use super::packet::{Completion, Held, StationFacts};
+use super::packet::{Carried, Completion, Held, StationFacts};
 use super::{Decision, Engine};
 
 /// The packets whose throughput a queue is told (minstrel: `AVG_PKT_SIZE`).
@@ -74,12 +74,12 @@ impl Engine {
             self.tell_rate(id, rate);
         }
         let Some(done) = done else {
-            self.counts.foreign += u64::from(completion.ticket.is_none());
+            self.counts.foreign += u64::from(completion.carried == Carried::Other);
             return;
         };
         let took = completion.at.min(now).since(done.held.arrived);
         if let Some(rule) = self.measures.of(done.held.rule) {
-            rule.on_done(done.acknowledged, took);
+            rule.on_done(done.acknowledged, done.held.size, took);
         }
         let ended = completion.at.min(now);
         let series = Series::single(shape, completion.tries);

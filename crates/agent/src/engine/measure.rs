@@ -24,8 +24,10 @@ pub struct RuleRecord {
     pub bytes: ByteCount,
     /// Packets that went on to the kernel.
     pub released: u64,
-    /// Packets that completed and were acknowledged.
+    /// Packets that completed and were acknowledged, and their bytes.
     pub acknowledged: u64,
+    /// See [`RuleRecord::acknowledged`].
+    pub acknowledged_bytes: ByteCount,
     /// Packets that completed and were not.
     pub failed: u64,
     /// Packets dropped by the agent, in the order of [`DropReason::ALL`].
@@ -55,6 +57,7 @@ impl RuleRecord {
             bytes: ByteCount::ZERO,
             released: 0,
             acknowledged: 0,
+            acknowledged_bytes: ByteCount::ZERO,
             failed: 0,
             dropped: Default::default(),
             unknown: 0,
@@ -78,9 +81,10 @@ impl RuleRecord {
         self.held.record(waited);
     }
 
-    pub(super) fn on_done(&mut self, acknowledged: bool, took: Span) {
+    pub(super) fn on_done(&mut self, acknowledged: bool, size: ByteCount, took: Span) {
         if acknowledged {
             self.acknowledged += 1;
+            self.acknowledged_bytes += size;
             self.latency.record(took);
             self.window.record(took);
         } else {
@@ -175,7 +179,11 @@ mod tests {
             measures.advance(at(from), &mut told);
             for number in 0..100 {
                 let took = if number < slow { 40 } else { latency };
-                measures.of(Some(0)).expect("one rule").on_done(true, Span::from_millis(took));
+                measures.of(Some(0)).expect("one rule").on_done(
+                    true,
+                    ByteCount::new(100),
+                    Span::from_millis(took),
+                );
             }
             measures.advance(at(from + 1000), &mut told);
             std::mem::take(&mut told).len()

@@ -22,18 +22,21 @@ mod output;
 mod packet;
 mod peers;
 mod release;
+mod tuner;
 mod view;
 
 use airbound_control::ConfigError;
 use airbound_control::payload::{DropReason, Dropped, FlowId, Payload, StationId};
 use airbound_control::queue::{AnyQueue, Queue};
+use airbound_linux::MacAddress;
 use airbound_units::{Instant, Span};
 
 pub use config::{EngineConfig, Protected, WindowConfig};
 pub use measure::RuleRecord;
 pub use output::{Decision, Fate, Output, Verdict};
-pub use packet::{Arrival, Completion, FlowKey, Mac, StationFacts, Ticket};
+pub use packet::{Arrival, Carried, Completion, FlowKey, StationFacts, Ticket};
 pub use peers::PeerCounts;
+pub use tuner::{Tuner, Waiting};
 pub use view::{CategoryView, FlowView, StationView};
 
 use below::Below;
@@ -75,6 +78,8 @@ pub struct Engine {
     counts: Counts,
     out: Output,
     dropped: Vec<Dropped<Held>>,
+    /// WQM's sizes, as the journal knows them.
+    buffers: [usize; 4],
     /// Room for what is forgotten.
     gone: Vec<Held>,
     /// The latest time that was seen.
@@ -106,6 +111,7 @@ impl Engine {
             counts: Counts::default(),
             out: Output::default(),
             dropped: Vec::new(),
+            buffers: [0; 4],
             gone: Vec::new(),
             now: Instant::ZERO,
         })
@@ -160,7 +166,7 @@ impl Engine {
     /// The stations that are associated, all of them: who is not named has left.
     pub fn on_stations(&mut self, now: Instant, stations: &[StationFacts]) {
         self.advance(now);
-        let gone: Vec<Mac> = self
+        let gone: Vec<MacAddress> = self
             .peers
             .iter()
             .filter(|(_, peer)| peer.present && stations.iter().all(|facts| facts.station != peer.mac))
@@ -176,7 +182,7 @@ impl Engine {
     }
 
     /// A station left: what is held for it goes on to the kernel.
-    pub fn on_station_left(&mut self, now: Instant, station: Mac) {
+    pub fn on_station_left(&mut self, now: Instant, station: MacAddress) {
         self.advance(now);
         self.leave(station);
         self.release();
@@ -236,7 +242,7 @@ impl Engine {
     }
 
     /// The number of a station that may be held for.
-    fn station(&mut self, mac: Mac) -> Option<StationId> {
+    fn station(&mut self, mac: MacAddress) -> Option<StationId> {
         let (id, new) = self.peers.find_or_add(mac)?;
         let peer = self.peers.get_mut(id)?;
         if new || !peer.present {
@@ -301,7 +307,7 @@ impl Engine {
     }
 
     /// A station left.
-    fn leave(&mut self, mac: Mac) {
+    fn leave(&mut self, mac: MacAddress) {
         let Some(id) = self.peers.find(mac) else { return };
         if !self.peers.get(id).is_some_and(|peer| peer.present) {
             return;

@@ -1,11 +1,12 @@
 //! What the engine answers: verdicts, and decisions with their reasons.
 
 use airbound_control::payload::DropReason;
+use airbound_linux::MacAddress;
 use airbound_units::{BitRate, Span};
 use airbound_wifi::edca::Category;
 use serde::{Serialize, Serializer};
 
-use super::packet::{Mac, Ticket};
+use super::packet::Ticket;
 
 /// What becomes of a held packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +52,7 @@ pub enum Decision {
     /// A station is served from now on.
     StationJoined {
         /// Who.
-        station: Mac,
+        station: MacAddress,
         /// Its number in the status.
         id: u16,
         /// At which rate data goes to it.
@@ -61,7 +62,7 @@ pub enum Decision {
     /// A station left.
     StationLeft {
         /// Who.
-        station: Mac,
+        station: MacAddress,
         /// Held packets that went on to the kernel, which knows what to do with them.
         released: usize,
         /// Packets below whose completions will not come.
@@ -72,7 +73,7 @@ pub enum Decision {
         /// The rule that matched.
         rule: String,
         /// To whom the flow goes.
-        station: Mac,
+        station: MacAddress,
         /// The number of the flow.
         flow: u32,
         /// What is demanded.
@@ -132,7 +133,7 @@ pub enum Decision {
     /// Nothing to this station completes: others no longer wait for it.
     Stalled {
         /// Who.
-        station: Mac,
+        station: MacAddress,
         /// What it has below.
         #[serde(serialize_with = "millis", rename = "outstanding_ms")]
         outstanding: Span,
@@ -143,12 +144,12 @@ pub enum Decision {
     /// Completions to a stalled station came again.
     Resumed {
         /// Who.
-        station: Mac,
+        station: MacAddress,
     },
     /// Completions that never came were given up.
     CompletionsLost {
         /// To whom the packets went.
-        station: Mac,
+        station: MacAddress,
         /// How many, since this was last said of the station.
         packets: u64,
     },

@@ -1,36 +1,9 @@
 //! What the kernel tells the engine: packets that it holds, and frames that left the radio.
 
-use std::fmt;
-
 use airbound_control::payload::{FlowId, Payload, StationId};
+use airbound_linux::MacAddress;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
-use serde::{Serialize, Serializer};
-
-/// A station's hardware address.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Mac(pub [u8; 6]);
-
-impl Mac {
-    /// Whether it names a group: broadcast or multicast (802-2014, 8.2.2).
-    #[must_use]
-    pub const fn is_group(self) -> bool {
-        self.0[0] & 1 == 1
-    }
-}
-
-impl fmt::Display for Mac {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
-    }
-}
-
-impl Serialize for Mac {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
 
 /// The kernel's number of a held packet. Each gets exactly one verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,7 +19,7 @@ pub struct Arrival {
     /// Its number.
     pub ticket: Ticket,
     /// To whom it goes; `None` if that is not known, or if it is for a group. Such packets are not held.
-    pub station: Option<Mac>,
+    pub station: Option<MacAddress>,
     /// Its flow.
     pub flow: FlowKey,
     /// Which rule of the configuration protects it, counted from 0.
@@ -59,16 +32,27 @@ pub struct Arrival {
     pub segments: u16,
 }
 
+/// What a frame carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carried {
+    /// This packet, or a part of it.
+    Packet(Ticket),
+    /// Nothing that the agent released.
+    Other,
+    /// That is not known.
+    Unknown,
+}
+
 /// A frame that left the radio, for good or ill. What is not known is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     /// To whom it went.
-    pub station: Mac,
+    pub station: MacAddress,
     /// The packet that it carried, where the kernel can tell.
-    pub ticket: Option<Ticket>,
+    pub carried: Carried,
     /// In which category.
     pub category: Option<Category>,
-    /// Its length from the IP header on, to find the packet where there is no ticket.
+    /// Its length from the IP header on, to find the packet where [`Carried::Unknown`].
     pub size: Option<ByteCount>,
     /// Whether it was acknowledged.
     pub acknowledged: bool,
@@ -86,7 +70,7 @@ pub struct Completion {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StationFacts {
     /// Its address.
-    pub station: Mac,
+    pub station: MacAddress,
     /// The PHY rate at which data goes to it.
     pub rate: Option<BitRate>,
     /// Whether frames to it are aggregated (HT and later).

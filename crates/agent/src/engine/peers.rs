@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use airbound_control::link::AirtimeEstimate;
 use airbound_control::payload::{Payload, StationId};
+use airbound_linux::MacAddress;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{GuardInterval, Legacy, Rate, Width};
 
 use super::config::WindowConfig;
-use super::packet::{Completion, Held, Mac};
+use super::packet::{Carried, Completion, Held};
 
 /// More stations than mac80211 admits to an access point (2007 association identifiers) are not looked at.
 const MOST_STATIONS: usize = 2048;
@@ -41,7 +42,7 @@ pub(super) struct Done {
 /// A station.
 #[derive(Debug, Clone)]
 pub(super) struct Peer {
-    pub(super) mac: Mac,
+    pub(super) mac: MacAddress,
     pub(super) present: bool,
     pub(super) aggregates: bool,
     /// Packets in the queue.
@@ -89,7 +90,7 @@ fn shape(aggregates: bool) -> Rate {
 }
 
 impl Peer {
-    fn new(mac: Mac) -> Self {
+    fn new(mac: MacAddress) -> Self {
         let aggregates = true;
         Self {
             mac,
@@ -203,10 +204,13 @@ impl Peer {
 
     /// Which packet a frame carried: that with the ticket; without one the oldest of that length, else the oldest.
     fn find(&self, completion: &Completion) -> Option<(usize, usize)> {
+        if completion.carried == Carried::Other {
+            return None;
+        }
         let categories = Category::ALL.into_iter().rev().map(Category::index);
         let wanted = completion.category.map(Category::index);
         let mut categories = categories.filter(|category| wanted.is_none_or(|wanted| wanted == *category));
-        if let Some(ticket) = completion.ticket {
+        if let Carried::Packet(ticket) = completion.carried {
             return categories.find_map(|category| {
                 let place = self.sent[category].iter().position(|sent| sent.held.ticket == ticket)?;
                 Some((category, place))
@@ -276,18 +280,18 @@ impl Peer {
 /// All stations, by number and by address.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Peers {
-    numbers: BTreeMap<Mac, StationId>,
+    numbers: BTreeMap<MacAddress, StationId>,
     list: Vec<Peer>,
 }
 
 impl Peers {
     /// The number of a station that is known.
-    pub(super) fn find(&self, mac: Mac) -> Option<StationId> {
+    pub(super) fn find(&self, mac: MacAddress) -> Option<StationId> {
         self.numbers.get(&mac).copied()
     }
 
     /// The number of a station, which is new if the second value says so; `None` if there are too many.
-    pub(super) fn find_or_add(&mut self, mac: Mac) -> Option<(StationId, bool)> {
+    pub(super) fn find_or_add(&mut self, mac: MacAddress) -> Option<(StationId, bool)> {
         if let Some(known) = self.find(mac) {
             return Some((known, false));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use airbound_control::link::Mpdu;
 use airbound_control::payload::{DropReason, Dropped, FlowId, Payload, StationId};
-use airbound_control::queue::Queue;
+use airbound_control::queue::{AnyQueue, Queue};
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
@@ -57,6 +57,7 @@ impl Engine {
             }
         }
         self.tell_permitted();
+        self.tell_buffers();
     }
 
     /// Fills the window of a category: whole aggregates to one station after the other, while less than one is below.
@@ -143,6 +144,19 @@ impl Engine {
         match self.peers.get_mut(station) {
             Some(peer) => peer.hand(now, held),
             None => debug_assert!(false, "only known stations are enqueued for"),
+        }
+    }
+
+    /// Tells the journal the sizes of WQM's buffers, where they changed.
+    fn tell_buffers(&mut self) {
+        let AnyQueue::Wqm(queue) = &self.queue else { return };
+        for category in Category::ALL {
+            let packets = queue.buffer_size(category).packets();
+            let before = std::mem::replace(&mut self.buffers[category.index()], packets);
+            if before != packets && before > 0 {
+                let category = Some(category);
+                self.out.decisions.push(Decision::Buffer { category, packets, before, rate: None });
+            }
         }
     }
 

@@ -1,17 +1,18 @@
 //! What the status and the metrics show of an engine.
 
 use airbound_control::queue::{AnyQueue, Queue};
+use airbound_linux::MacAddress;
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::Serialize;
 
-use super::{Engine, Mac, PeerCounts, RuleRecord};
+use super::{Engine, PeerCounts, RuleRecord};
 
 /// A station.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StationView {
     /// Its address.
-    pub mac: Mac,
+    pub mac: MacAddress,
     /// Whether it is associated.
     pub present: bool,
     /// Whether nothing to it completes.
@@ -34,7 +35,7 @@ pub struct FlowView {
     /// The place of its rule.
     pub rule: u16,
     /// To whom it goes.
-    pub station: Mac,
+    pub station: MacAddress,
     /// How long its packets may queue; `None` if the queue protects nobody.
     pub permitted: Option<Span>,
     /// Its latency in the last window in which there was one.

@@ -21,7 +21,7 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use crate::engine::Mac;
+use airbound_linux::MacAddress;
 
 pub use parse::ParseExpressionError;
 
@@ -39,7 +39,7 @@ pub struct Facts {
     /// Differentiated services code point, 0 to 63.
     pub dscp: u8,
     /// The station that it goes to.
-    pub station: Option<Mac>,
+    pub station: Option<MacAddress>,
     /// Netfilter's mark.
     pub mark: u32,
 }
@@ -81,7 +81,7 @@ enum Test {
     Ports(End, Vec<RangeInclusive<u16>>),
     Addresses(End, Vec<Prefix>),
     Dscp(Vec<u8>),
-    Station(Vec<Mac>),
+    Station(Vec<MacAddress>),
     Mark { value: u32, mask: u32 },
     Not(Box<Test>),
     All(Vec<Test>),
@@ -164,7 +164,7 @@ mod tests {
             protocol: 17,
             ports: Some((40_000, 9944)),
             dscp: 34,
-            station: Some(Mac([2, 0, 0, 0, 1, 0])),
+            station: Some(MacAddress([2, 0, 0, 0, 1, 0])),
             mark: 0x1234,
         }
     }
@@ -191,7 +191,6 @@ mod tests {
             "dscp af41",
             "dscp 34",
             "station 02:00:00:00:01:00",
-            "station 02-00-00-00-01-00",
             "mark 0x1234",
             "mark 0x30/0xf0",
             "UDP dport 9944",

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
 use super::{End, Prefix, Test};
-use crate::engine::Mac;
+use airbound_linux::MacAddress;
 
 /// Longer conditions are refused.
 const LONGEST: usize = 4096;
@@ -200,9 +200,10 @@ impl<'a> Parser<'a> {
                 |part| number_or(part, 63, code_point),
                 "a code point: 0 to 63, or a name such as ef, af41 or cs5",
             )?),
-            "station" => {
-                Test::Station(self.list(hardware_address, "a hardware address such as 02:00:00:00:01:00")?)
-            }
+            "station" => Test::Station(self.list(
+                |part| part.parse::<MacAddress>().ok(),
+                "a hardware address such as 02:00:00:00:01:00",
+            )?),
             "mark" => self.mark()?,
             _ => {
                 return Err(token.wrong(format!("{} is not understood; allowed are {WORDS}", token.quoted())));
@@ -282,20 +283,6 @@ fn prefix(part: &str) -> Option<Prefix> {
     let width = if address.is_ipv4() { 32 } else { 128 };
     let bits = bits.map_or(Some(width), digits)?;
     (bits <= width).then_some(Prefix { address, bits })
-}
-
-fn hardware_address(part: &str) -> Option<Mac> {
-    let mut bytes = [0; 6];
-    let separator = if part.contains('-') { '-' } else { ':' };
-    let mut pieces = part.split(separator);
-    for byte in &mut bytes {
-        let piece = pieces.next()?;
-        if piece.len() != 2 || !piece.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return None;
-        }
-        *byte = u8::from_str_radix(piece, 16).ok()?;
-    }
-    pieces.next().is_none().then_some(Mac(bytes))
 }
 
 fn mark_number(text: &str) -> Option<u32> {
