@@ -1,5 +1,7 @@
 //! `airbound agent`: the access-point agent.
 
+mod probe;
+
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -27,6 +29,7 @@ pub(super) fn agent(agent: Agent, voice: Voice) -> Result<(), CliError> {
     match agent {
         Agent::Run(run) if run.worker => work(&run),
         Agent::Run(run) => start(&run, voice),
+        Agent::Probe(asked) => probe::probe(&asked, voice),
         Agent::Status(status) => show(&status, voice),
     }
 }
