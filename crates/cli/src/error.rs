@@ -78,6 +78,9 @@ pub(crate) enum CliError {
     /// The answer of a plan is no.
     #[error("{0} of {1} demands cannot be met")]
     Unmet(usize, usize),
+    /// A demonstration that does not hold.
+    #[error("{0} of {1} aims are missed; docs/agent.md says why")]
+    Demonstration(usize, usize),
     /// A reproduction in which not every claim holds.
     #[error("{0} of {1} rows fall outside their tolerance; docs/{2}.md says why")]
     Reproduction(usize, usize, &'static str),
@@ -107,6 +110,7 @@ impl CliError {
             | Self::Defect(_)
             | Self::Panic
             | Self::Validation(..)
+            | Self::Demonstration(..)
             | Self::Unmet(..)
             | Self::Reproduction(..)
             | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))

@@ -28,18 +28,18 @@ pub fn station_address(station: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, u8::try_from(10 + station).unwrap_or(u8::MAX))
 }
 
-/// Refuses what the laboratory cannot express, by name. With an `agent` flows may have latency demands.
+/// Refuses what the laboratory cannot express, by name. Latency demands are the agent's business; the kernel alone ignores them.
 ///
 /// # Errors
 /// [`LabError::Scenario`] with what is in the way.
-pub fn check(scenario: &Scenario, agent: bool) -> Result<(), LabError> {
-    match obstacle(scenario, agent) {
+pub fn check(scenario: &Scenario) -> Result<(), LabError> {
+    match obstacle(scenario) {
         Some(obstacle) => Err(LabError::Scenario(obstacle)),
         None => Ok(()),
     }
 }
 
-fn obstacle(scenario: &Scenario, agent: bool) -> Option<String> {
+fn obstacle(scenario: &Scenario) -> Option<String> {
     let air = &scenario.air;
     let name = scenario.scheme.queue.name();
     let refusals = [
@@ -102,7 +102,7 @@ fn obstacle(scenario: &Scenario, agent: bool) -> Option<String> {
             };
             Some(format!("station {}: {why}", station.name))
         });
-        stations.or_else(|| scenario.flows.iter().find_map(|flow| flow_obstacle(scenario, flow, agent)))
+        stations.or_else(|| scenario.flows.iter().find_map(|flow| flow_obstacle(scenario, flow)))
     })
 }
 
@@ -123,7 +123,7 @@ fn is_expressible(path: &Path, standard: Format) -> bool {
     *path == told
 }
 
-fn flow_obstacle(scenario: &Scenario, flow: &Flow, agent: bool) -> Option<String> {
+fn flow_obstacle(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let why = match &flow.traffic {
         Traffic::Cbr(_) | Traffic::Poisson(_) | Traffic::Voip => None,
         Traffic::Vr(stream) => {
@@ -137,10 +137,6 @@ fn flow_obstacle(scenario: &Scenario, flow: &Flow, agent: bool) -> Option<String
             Some("its rate is the scheme's to decide; a stream of constant rate is kind cbr".to_owned())
         }
     };
-    let why = why.or_else(|| {
-        (!agent && flow.demand.is_some())
-            .then(|| "it has a latency demand, which the kernel alone cannot keep; the agent can".to_owned())
-    });
     let why = why.or_else(|| (flow.wire != scenario.wire.way).then(|| "it has a wire of its own".to_owned()));
     why.map(|why| format!("flow {}: {why}", flow.name))
 }

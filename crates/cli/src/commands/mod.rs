@@ -8,6 +8,8 @@ mod demo;
 mod explain;
 #[cfg(target_os = "linux")]
 mod lab;
+#[cfg(target_os = "linux")]
+mod lab_demo;
 mod law;
 mod list;
 mod plan;
