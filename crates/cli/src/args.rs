@@ -72,7 +72,7 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Lab(lab::Lab),
-    /// Keep latency demands on this machine's access point
+    /// Keep latency bounded on a real Linux access point
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Agent(agent::Agent),

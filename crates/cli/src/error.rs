@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use airbound_agent::AgentError;
 use airbound_lab::LabError;
+#[cfg(target_os = "linux")]
+use airbound_linux::LinuxError;
 use airbound_plan::PlanError;
 use airbound_record::RecordError;
 use airbound_report::ReportError;
@@ -35,6 +37,10 @@ pub(crate) enum CliError {
     /// The laboratory.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// The operating system, as the agent meets it.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Linux(#[from] LinuxError),
     /// A command inside the laboratory's machine, with what it exited with.
     #[error("inside the machine the command ended with {0}")]
     Command(u8),

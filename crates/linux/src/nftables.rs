@@ -183,11 +183,28 @@ fn without_bridge(script: &str) -> String {
 /// What `nft` is called as where the search path of a service has no sbin.
 const PLACES: [&str; 3] = ["nft", "/usr/sbin/nft", "/sbin/nft"];
 
+/// Lets `nft` and the kernel check rules without putting them in force.
+///
+/// # Errors
+/// As [`Table::install`].
+pub fn check(rules: &Rules) -> Result<(), LinuxError> {
+    let script = rules.script()?;
+    if rules.planes.contains(&Plane::Bridged) {
+        call(&["-c", "-f", "-"], &script)
+    } else {
+        call(&["-c", "-f", "-"], &without_bridge(&script))
+    }
+}
+
 fn run(script: &str) -> Result<(), LinuxError> {
+    call(&["-f", "-"], script)
+}
+
+fn call(arguments: &[&str], script: &str) -> Result<(), LinuxError> {
     let failed = |reason: String| LinuxError::Program { program: "nft", reason };
     let started = PLACES.iter().find_map(|place| {
         let mut command = Command::new(place);
-        command.args(["-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         command.spawn().ok()
     });
     let mut child =

@@ -14,6 +14,8 @@ pub(crate) enum Agent {
     Run(AgentRun),
     /// Show what a running agent does
     Status(AgentStatus),
+    /// Find out what this kernel and this driver offer, and what the agent will therefore use
+    Probe(AgentProbe),
 }
 
 #[derive(Debug, Args)]
@@ -73,4 +75,18 @@ pub(crate) struct AgentStatus {
     /// Print it once
     #[arg(long)]
     pub(crate) once: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo airbound agent probe
+  sudo airbound agent probe wlan0 --json
+
+Nothing is changed: a queue to which no rule leads, and eBPF programs, are there for a moment. With a station associated more can be \
+found out. Without root, what may not be tried is unknown.")]
+pub(crate) struct AgentProbe {
+    /// A Wi-Fi interface [default: the first access point, or else the first Wi-Fi interface]
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: Option<String>,
 }

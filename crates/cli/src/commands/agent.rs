@@ -1,5 +1,10 @@
 //! `airbound agent`: the access-point agent.
 
+mod probe;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -24,6 +29,7 @@ pub(super) fn agent(agent: Agent, voice: Voice) -> Result<(), CliError> {
     match agent {
         Agent::Run(run) if run.worker => work(&run),
         Agent::Run(run) => start(&run, voice),
+        Agent::Probe(asked) => probe::probe(&asked, voice),
         Agent::Status(status) => show(&status, voice),
     }
 }
@@ -78,9 +84,8 @@ fn start(run: &AgentRun, voice: Voice) -> Result<(), CliError> {
         output::remark(plan.to_text().trim_end());
     }
     interrupt::listen();
-    let program = std::env::current_exe().map_err(CliError::io("find", "this program".as_ref()))?;
-    let mut worker = Command::new(program);
-    worker.args(std::env::args_os().skip(1)).arg("--worker");
+    let mut worker = this_command()?;
+    worker.arg("--worker");
     let stop: &'static AtomicBool = interrupt::asked();
     let ended = supervise(worker, patience, stop);
     // Whatever became of it: packets shall not wait for a queue that nobody reads.
@@ -93,6 +98,17 @@ fn start(run: &AgentRun, voice: Voice) -> Result<(), CliError> {
         Ended::Itself(status) => Err(CliError::AgentEnded(status.code().unwrap_or(1))),
         Ended::Hung(silent) => Err(CliError::AgentHung(silent)),
     }
+}
+
+/// This command again. The kernel's words for it, and not our arguments: where the dynamic loader was called by name, it names that.
+fn this_command() -> Result<Command, CliError> {
+    let program = std::env::current_exe().map_err(CliError::io("find", "this program".as_ref()))?;
+    let words = Path::new("/proc/self/cmdline");
+    let words = std::fs::read(words).map_err(CliError::io("read", words))?;
+    let words = words.strip_suffix(b"\0").unwrap_or(&words).split(|byte| *byte == 0).skip(1);
+    let mut command = Command::new(program);
+    command.args(words.map(OsStr::from_bytes));
+    Ok(command)
 }
 
 /// The child: holds packets.

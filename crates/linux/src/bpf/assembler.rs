@@ -216,7 +216,8 @@ mod tests {
         program.atomic_add(Register::R0, 8, Register::R6);
         program.place(out);
         program.leave();
-        let bytes: Vec<String> = program.finish().iter().map(|code| format!("{:016x}", code.swap_bytes())).collect();
+        let bytes: Vec<String> =
+            program.finish().iter().map(|code| format!("{:016x}", code.swap_bytes())).collect();
         let wanted = [
             "7916080000000000",
             "1506060000000000",

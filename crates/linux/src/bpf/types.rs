@@ -63,7 +63,10 @@ impl<'b> Types<'b> {
     pub(crate) fn load(name: &str, base: Option<&'b Types<'b>>) -> io::Result<Self> {
         let bytes = std::fs::read(format!("/sys/kernel/btf/{name}"))?;
         Self::read(&bytes, base).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("the type information of {name} cannot be read"))
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("the type information of {name} cannot be read"),
+            )
         })
     }
 
@@ -124,7 +127,8 @@ impl<'b> Types<'b> {
     /// The number of a type of ours (a module's before the kernel's) by kind and name.
     fn find(&self, wanted: u32, name: &str) -> Option<u32> {
         let own = (self.first..).take(self.places.len());
-        let found = own.into_iter().find(|id| self.get(*id).is_some_and(|it| it.kind == wanted && it.name == name));
+        let found =
+            own.into_iter().find(|id| self.get(*id).is_some_and(|it| it.kind == wanted && it.name == name));
         found.or_else(|| self.base?.find(wanted, name))
     }
 
@@ -215,7 +219,8 @@ impl<'b> Types<'b> {
             let points_there = || {
                 let (_, pointer) = self.resolve(u32_at(argument, 4)?)?;
                 let (_, target) = self.resolve(pointer.size_or_type)?;
-                let fits = pointer.kind == kind::POINTER && target.kind == kind::STRUCT && target.name == structure;
+                let fits =
+                    pointer.kind == kind::POINTER && target.kind == kind::STRUCT && target.name == structure;
                 fits.then_some(())
             };
             if place.is_none() && points_there().is_some() {

@@ -81,7 +81,8 @@ impl Places {
         let at = |types: &Types<'_>, structure: &str, path: &[&str]| {
             types.offset(structure, path).ok_or_else(|| missing(&format!("{structure}.{}", path.join("."))))
         };
-        let acknowledged = mac80211.constant("IEEE80211_TX_STAT_ACK").ok_or_else(|| missing("IEEE80211_TX_STAT_ACK"))?;
+        let acknowledged =
+            mac80211.constant("IEEE80211_TX_STAT_ACK").ok_or_else(|| missing("IEEE80211_TX_STAT_ACK"))?;
         let without = mac80211.constant("IEEE80211_TX_STAT_NOACK_TRANSMITTED").unwrap_or(0);
         let device = |member| at(cfg80211, "cfg80211_registered_device", &[member]).map(i32::from);
         Ok(Self {
@@ -159,7 +160,8 @@ impl Programs {
             let instructions = write(&function)?;
             let module = mac80211.descriptor.as_ref().map(AsFd::as_fd);
             let short = name.trim_start_matches("ieee80211_");
-            let program = Tracing { name: short, instructions: &instructions, at_exit, function: number, module };
+            let program =
+                Tracing { name: short, instructions: &instructions, at_exit, function: number, module };
             let loaded = load(&program)?;
             links.push(sys::bpf_attach(loaded.as_fd())?);
         }
@@ -186,7 +188,8 @@ fn load(program: &Tracing<'_>) -> io::Result<OwnedFd> {
     let Err(error) = sys::bpf_load(program, &mut log) else { return Err(first) };
     let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
     let text = String::from_utf8_lossy(&log[..end]);
-    let mut last: Vec<&str> = text.lines().rev().filter(|line| !line.starts_with("processed")).take(2).collect();
+    let mut last: Vec<&str> =
+        text.lines().rev().filter(|line| !line.starts_with("processed")).take(2).collect();
     last.reverse();
     let words = if last.is_empty() { String::new() } else { format!(": {}", last.join("; ")) };
     Err(io::Error::new(error.kind(), format!("the kernel does not load {}: {error}{words}", program.name)))
