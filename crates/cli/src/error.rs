@@ -3,13 +3,17 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use airbound_agent::AgentError;
 use airbound_lab::LabError;
+#[cfg(target_os = "linux")]
+use airbound_linux::LinuxError;
 use airbound_plan::PlanError;
 use airbound_record::RecordError;
 use airbound_report::ReportError;
 use airbound_sim::pcap::CaptureError;
 use airbound_sim::scenario::ScenarioError;
 use airbound_sim::{BuildError, Imbalance};
+use airbound_units::Span;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +37,22 @@ pub(crate) enum CliError {
     /// The laboratory.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// The operating system, as the agent meets it.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Linux(#[from] LinuxError),
+    /// A command inside the laboratory's machine, with what it exited with.
+    #[error("inside the machine the command ended with {0}")]
+    Command(u8),
+    /// The access-point agent.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The part of the agent that holds packets ended, and has said why.
+    #[error("the agent ended with code {0}; its rules are removed")]
+    AgentEnded(i32),
+    /// It showed no sign of life.
+    #[error("the agent showed no sign of life for {0} and was ended; its rules are removed")]
+    AgentHung(Span),
     /// Packets were lost by the simulator itself.
     #[error(transparent)]
     Imbalance(#[from] Imbalance),
@@ -58,6 +78,9 @@ pub(crate) enum CliError {
     /// The answer of a plan is no.
     #[error("{0} of {1} demands cannot be met")]
     Unmet(usize, usize),
+    /// A demonstration that does not hold.
+    #[error("{0} of {1} aims are missed; docs/agent.md says why")]
+    Demonstration(usize, usize),
     /// A reproduction in which not every claim holds.
     #[error("{0} of {1} rows fall outside their tolerance; docs/{2}.md says why")]
     Reproduction(usize, usize, &'static str),
@@ -83,13 +106,18 @@ impl CliError {
         match self {
             Self::Imbalance(_)
             | Self::Lab(LabError::Guest(_))
+            | Self::AgentHung(_)
             | Self::Defect(_)
             | Self::Panic
             | Self::Validation(..)
+            | Self::Demonstration(..)
             | Self::Unmet(..)
             | Self::Reproduction(..)
             | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
             | Self::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,
+            Self::Command(code) => *code,
+            Self::AgentEnded(2) => 2,
+            Self::AgentEnded(_) => 1,
             Self::Interrupted => 130,
             _ => 2,
         }
