@@ -1,5 +1,6 @@
 //! Packets of a real kernel, held and released: namespaces on this machine. Skipped, aloud, where that cannot be had.
 #![cfg(target_os = "linux")]
+#![allow(clippy::print_stderr, reason = "what is skipped is said")]
 
 mod bed;
 
