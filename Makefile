@@ -5,7 +5,7 @@
 # install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python wheel bench fuzz lint fmt
+.PHONY: help demo test python wheel bench fuzz lint fmt deb
 
 CARGO ?= cargo
 LOCKED ?=
@@ -53,3 +53,8 @@ lint: ## formatting, clippy, documentation, purity, file sizes, licences
 fmt: ## formats all sources
 	@scripts/require.sh cargo rustfmt
 	$(CARGO) fmt --all
+
+deb: ## makes a Debian package of the release build (packaging/README.md)
+	@scripts/require.sh cargo linker crates
+	$(CARGO) build --release $(LOCKED) --package airbound-cli
+	@packaging/debian/build.sh target/release/airbound target/debian

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use airbound_lab::host::{self, Built, Machine};
+use airbound_lab::host::{self, Built, Machine, Network};
 use airbound_lab::{LabError, plan};
 use airbound_record::{FlowSummary, Summary};
 use airbound_report::{Tolerance, ValidationRow};
@@ -214,7 +214,8 @@ fn play(trial: &Trial, built: &Built, setting: &LabSetting<'_>) -> Result<Summar
     let folder: &Path = &setting.out.map_or_else(|| scratch.with_extension("run"), |out| out.join(&id));
     let attempt = || -> Result<Summary, LabError> {
         plan::check(&scenario)?;
-        let machine = Machine { built, scenario: &scenario, scratch: scratch.clone() };
+        let machine =
+            Machine { built, scenario: &scenario, network: &Network::default(), scratch: scratch.clone() };
         let outcome = machine.play(&mut |_| ())?;
         host::write_record(&trial.name, &scenario, &outcome, folder, setting.out.is_some())
     };

@@ -6,6 +6,7 @@
 mod bianchi;
 mod closed;
 mod delays;
+mod demonstrations;
 #[cfg(target_os = "linux")]
 mod lab;
 mod markdown;
@@ -20,6 +21,7 @@ use std::num::NonZeroUsize;
 
 use airbound_report::ValidationRow;
 
+pub use demonstrations::{AgentBooks, Demonstration};
 pub use markdown::{grid_markdown, markdown, rows_markdown};
 pub use reproduce::{Paper, Reproduction, TraceSetError, TraceSets};
 pub use trial::{Trial, TrialError};

@@ -1,6 +1,8 @@
 //! What may be typed.
 
 #[cfg(target_os = "linux")]
+pub(crate) mod agent;
+#[cfg(target_os = "linux")]
 pub(crate) mod lab;
 pub(crate) mod sweep;
 
@@ -74,6 +76,10 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Lab(lab::Lab),
+    /// Keep latency bounded on a real Linux access point
+    #[cfg(target_os = "linux")]
+    #[command(subcommand)]
+    Agent(agent::Agent),
 }
 
 /// Which scenario, and what is different in it.

@@ -3,7 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use airbound_agent::AgentError;
 use airbound_lab::LabError;
+#[cfg(target_os = "linux")]
+use airbound_linux::LinuxError;
 use airbound_plan::PlanError;
 use airbound_record::RecordError;
 use airbound_report::ReportError;
@@ -11,6 +14,7 @@ use airbound_sim::pcap::CaptureError;
 use airbound_sim::scenario::ScenarioError;
 use airbound_sim::{BuildError, Imbalance};
 use airbound_sweep::SweepError;
+use airbound_units::Span;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +44,22 @@ pub enum CliError {
     /// Another program that did the work failed, and has said why.
     #[error("the sweep did not end well; the message is above")]
     Elsewhere(u8),
+    /// The operating system, as the agent meets it.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Linux(#[from] LinuxError),
+    /// A command inside the laboratory's machine, with what it exited with.
+    #[error("inside the machine the command ended with {0}")]
+    Command(u8),
+    /// The access-point agent.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The part of the agent that holds packets ended, and has said why.
+    #[error("the agent ended with code {0}; its rules are removed")]
+    AgentEnded(i32),
+    /// It showed no sign of life.
+    #[error("the agent showed no sign of life for {0} and was ended; its rules are removed")]
+    AgentHung(Span),
     /// Packets were lost by the simulator itself.
     #[error(transparent)]
     Imbalance(#[from] Imbalance),
@@ -65,6 +85,9 @@ pub enum CliError {
     /// The answer of a plan is no.
     #[error("{0} of {1} demands cannot be met")]
     Unmet(usize, usize),
+    /// A demonstration that does not hold.
+    #[error("{0} of {1} aims are missed; docs/agent.md says why")]
+    Demonstration(usize, usize),
     /// A reproduction in which not every claim holds.
     #[error("{0} of {1} rows fall outside their tolerance; docs/{2}.md says why")]
     Reproduction(usize, usize, &'static str),
@@ -91,9 +114,11 @@ impl CliError {
         match self {
             Self::Imbalance(_)
             | Self::Lab(LabError::Guest(_))
+            | Self::AgentHung(_)
             | Self::Defect(_)
             | Self::Panic
             | Self::Validation(..)
+            | Self::Demonstration(..)
             | Self::Unmet(..)
             | Self::Reproduction(..)
             | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
@@ -101,6 +126,9 @@ impl CliError {
             Self::Sweep(SweepError::Run { .. } | SweepError::Remote(_) | SweepError::Report(_)) => 1,
             Self::Elsewhere(code) => *code,
             Self::Interrupted | Self::Sweep(SweepError::Interrupted { .. }) => 130,
+            Self::Command(code) => *code,
+            Self::AgentEnded(2) => 2,
+            Self::AgentEnded(_) => 1,
             _ => 2,
         }
     }

@@ -58,7 +58,9 @@ impl Steps {
         let target =
             if wanted { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(count as u64), target);
-        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len} done, {elapsed}") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len} done, {elapsed}, {eta} left")
+        {
             bar.set_style(style.progress_chars("━╸ "));
         }
         if wanted {

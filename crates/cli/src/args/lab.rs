@@ -13,6 +13,8 @@ pub(crate) enum Lab {
     Build(LabBuild),
     /// Play a scenario with the real stack, and leave the same record as a simulated run
     Run(LabRun),
+    /// Show what the access-point agent does to the real stack: aim, measured value, verdict, and a report
+    Demo(LabDemo),
     /// Bring a scenario's network up, and open a shell in the machine
     Shell(LabShell),
     /// What the machine itself calls
@@ -33,6 +35,7 @@ pub(crate) struct LabBuild {
 Examples:
   airbound lab run lab-hello
   airbound lab run lab-hello --seed 7 --log-packets
+  airbound lab run lab-hello --agent \"--protect 'udp dport 5000' --p95 20ms\"
 
 Needs QEMU (qemu-system-x86), apt, dpkg, make, gcc and xz on a Debian or Ubuntu; no root, no KVM. What the \
 laboratory cannot express is refused by name; docs/lab.md lists it.")]
@@ -41,6 +44,11 @@ pub(crate) struct LabRun {
     pub(crate) source: Source,
     #[command(flatten)]
     pub(crate) build: LabBuild,
+    #[command(flatten)]
+    pub(crate) network: LabNetwork,
+    /// Let the access-point agent work, with these arguments of `airbound agent run --iface wlan0`
+    #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
+    pub(crate) agent: Option<String>,
     /// Folder for the results [default: runs/SCENARIO-lab]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -50,6 +58,44 @@ pub(crate) struct LabRun {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound lab demo
+  airbound lab demo vr --quick
+
+Each demonstration plays its scenario three times: with the kernel alone, with the agent, and in the simulator. It exits \
+with 1 if an aim is missed. docs/agent.md has the figures.")]
+pub(crate) struct LabDemo {
+    /// Which of them [default: all]
+    #[arg(value_parser = ["vr", "wqm", "law"])]
+    pub(crate) which: Vec<String>,
+    /// Shorter runs, for a first look
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Another seed
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// Folder for the results [default: runs/lab-demo]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) build: LabBuild,
+}
+
+/// How the access point joins air and wire.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct LabNetwork {
+    /// Join air and wire by a bridge [default: two networks with a router between them]
+    #[arg(long)]
+    pub(crate) bridged: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound lab shell
+  airbound lab shell --command 'iw dev wlan0 station dump'
+  airbound lab shell --command 'ip -br addr' --bridged my-scenario.toml")]
 pub(crate) struct LabShell {
     /// A scenario file, or the name of one that comes with airbound
     #[arg(default_value = "lab-hello")]
@@ -58,6 +104,14 @@ pub(crate) struct LabShell {
     pub(crate) changes: super::Changes,
     #[command(flatten)]
     pub(crate) build: LabBuild,
+    #[command(flatten)]
+    pub(crate) network: LabNetwork,
+    /// Run this instead, in the access point's namespace; its output comes here, its exit code too
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
+    /// Put a file of this computer into /files of the machine
+    #[arg(long, value_name = "FILE", requires = "command")]
+    pub(crate) with: Vec<PathBuf>,
 }
 
 /// Parts of the guest.

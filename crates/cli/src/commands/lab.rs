@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use airbound_lab::host::{self, Built, Machine};
+use airbound_lab::host::{self, Built, Machine, Network};
 use airbound_lab::{LabError, guest};
 use airbound_report::Comparison;
 
@@ -25,6 +25,7 @@ pub(super) fn lab(lab: Lab, within: Within, voice: Voice) -> Result<(), CliError
             output::say(voice, &format!("The laboratory is ready, with Linux {}.\n", built.release))
         }
         Lab::Run(run) => play(&run, voice),
+        Lab::Demo(demo) => super::lab_demo::demo(&demo, voice),
         Lab::Shell(shell) => open(shell, voice),
         Lab::Guest(part) => Ok(inside(&part)?),
     }
@@ -39,7 +40,7 @@ fn inside(part: &LabGuest) -> Result<(), LabError> {
     }
 }
 
-fn prepare(build: &LabBuild, voice: Voice) -> Result<Built, CliError> {
+pub(super) fn prepare(build: &LabBuild, voice: Voice) -> Result<Built, CliError> {
     let cache = build.cache.clone().map_or_else(host::cache, Ok)?;
     Ok(host::build(&cache, &mut |step| progress(voice, step))?)
 }
@@ -52,7 +53,7 @@ pub(super) fn progress(voice: Voice, step: &str) {
 }
 
 /// A folder for the machine's files, beside the results or in the system's place for such.
-fn scratch(beside: &Path) -> PathBuf {
+pub(super) fn scratch(beside: &Path) -> PathBuf {
     beside.with_extension(format!("machine-{}", std::process::id()))
 }
 
@@ -62,7 +63,9 @@ fn play(run: &LabRun, voice: Voice) -> Result<(), CliError> {
     let folder =
         run.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("{}-lab", opened.name)));
     let built = prepare(&run.build, voice)?;
-    let machine = Machine { built: &built, scenario: &opened.scenario, scratch: scratch(&folder) };
+    let network = Network { bridged: run.network.bridged, agent: run.agent.clone() };
+    let machine =
+        Machine { built: &built, scenario: &opened.scenario, network: &network, scratch: scratch(&folder) };
     let outcome = machine.play(&mut |words| progress(voice, words))?;
     let summary = host::write_record(&opened.name, &opened.scenario, &outcome, &folder, run.log_packets)?;
     let record = airbound_record::RunFolder::open(&folder)?;
@@ -89,5 +92,11 @@ fn open(shell: LabShell, voice: Voice) -> Result<(), CliError> {
     let opened = session::open(&Source { scenario: shell.scenario, changes: shell.changes })?;
     let built = prepare(&shell.build, voice)?;
     let scratch = std::env::temp_dir().join(format!("airbound-lab-{}", std::process::id()));
-    Ok(Machine { built: &built, scenario: &opened.scenario, scratch }.shell()?)
+    let network = Network { bridged: shell.network.bridged, agent: None };
+    let machine = Machine { built: &built, scenario: &opened.scenario, network: &network, scratch };
+    let Some(command) = &shell.command else { return Ok(machine.shell()?) };
+    match machine.command(command, &shell.with, &mut std::io::stdout().lock())? {
+        0 => Ok(()),
+        code => Err(CliError::Command(u8::try_from(code).unwrap_or(1))),
+    }
 }

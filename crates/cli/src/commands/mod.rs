@@ -1,11 +1,15 @@
 //! One file for each command.
 
+#[cfg(target_os = "linux")]
+mod agent;
 mod check;
 mod compare;
 mod demo;
 mod explain;
 #[cfg(target_os = "linux")]
 mod lab;
+#[cfg(target_os = "linux")]
+mod lab_demo;
 mod law;
 mod list;
 mod plan;
@@ -40,6 +44,8 @@ pub(crate) fn dispatch(cli: Cli, within: Within) -> Result<(), CliError> {
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, voice),
         #[cfg(target_os = "linux")]
         Command::Lab(lab) => lab::lab(lab, within, voice),
+        #[cfg(target_os = "linux")]
+        Command::Agent(agent) => agent::agent(agent, voice),
         Command::Validate(validate) => validate::validate(&validate, voice),
     }
 }

@@ -121,6 +121,7 @@ macro_rules! each {
 }
 
 impl<P: Payload> Queue<P> for AnyQueue<P> {
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         each!(self, queue => queue.enqueue(now, packet, dropped));
     }
@@ -129,6 +130,7 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.select(now, category))
     }
 
+    #[inline]
     fn dequeue(
         &mut self,
         now: Instant,
@@ -139,6 +141,7 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.dequeue(now, station, category, dropped))
     }
 
+    #[inline]
     fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
         each!(self, queue => queue.next_size(station, category))
     }
@@ -163,14 +166,17 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.set_readiness(now, station, category, readiness));
     }
 
+    #[inline]
     fn counts_below(&self) -> bool {
         each!(self, queue => queue.counts_below())
     }
 
+    #[inline]
     fn on_handed(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
         each!(self, queue => queue.on_handed(now, station, category, estimated));
     }
 
+    #[inline]
     fn on_returned(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
         each!(self, queue => queue.on_returned(now, station, category, estimated));
     }

@@ -1,16 +1,17 @@
 //! The virtual machine: QEMU counting instructions, so that one instruction is one nanosecond and idle time is skipped.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use airbound_sim::scenario::Scenario;
 
-use super::init::{self, Purpose};
+use super::init::{self, Network, Purpose};
 use super::packages::Built;
-use super::{cpio, create, program, read, write};
+use super::{cpio, create, initramfs, program, read, write};
 use crate::LabError;
 use crate::guest::unpack;
 use crate::log::Row;
@@ -23,6 +24,8 @@ pub struct Machine<'a> {
     pub built: &'a Built,
     /// What is played; its seed is the run's.
     pub scenario: &'a Scenario,
+    /// What the access point is besides the kernel's own.
+    pub network: &'a Network,
     /// A folder for its files, which are removed afterwards.
     pub scratch: PathBuf,
 }
@@ -38,6 +41,8 @@ pub struct Outcome {
     pub wall: Duration,
 }
 
+/// The first program.
+const INIT: &str = include_str!("../../../../lab/guest/init.sh");
 /// The room that the logs have.
 const IMAGE: u64 = 512 << 20;
 /// Memory of the guest, MB; initial file system and logs are in it.
@@ -62,7 +67,7 @@ impl Machine<'_> {
         // Empty: only what is written takes room.
         file.set_len(IMAGE).map_err(LabError::io("create", image.display().to_string()))?;
         drop(file);
-        let mut machine = self.command(Purpose::Play)?;
+        let mut machine = self.machine(Purpose::Play, &[])?;
         machine.args(["-serial", "stdio", "-monitor", "none"]);
         // Not a disk: that answers in the host's time, and no two runs would be the same.
         let object =
@@ -87,9 +92,7 @@ impl Machine<'_> {
         if !complete {
             let words = String::from_utf8_lossy(&output.stderr);
             last.extend(words.lines().map(str::to_owned));
-            last.retain(|line| !line.is_empty());
-            let from = last.len().saturating_sub(12);
-            return Err(LabError::Guest(last[from..].join("\n")));
+            return Err(LabError::Guest(last_words(last)));
         }
         collect(&image, begun.elapsed())
     }
@@ -109,21 +112,94 @@ impl Machine<'_> {
     pub fn shell(&self) -> Result<(), LabError> {
         plan::check(self.scenario)?;
         create(&self.scratch)?;
-        let mut machine = self.command(Purpose::Shell)?;
+        let mut machine = self.machine(Purpose::Shell, &[])?;
         machine.args(["-serial", "mon:stdio"]);
-        let status = machine.status().map_err(LabError::io("start", "qemu-system-x86_64"))?;
+        let status = machine.status().map_err(LabError::io("start", "qemu-system-x86_64"));
         self.clear();
-        if status.success() { Ok(()) } else { Err(LabError::Guest("QEMU ended with an error".to_owned())) }
+        if status?.success() { Ok(()) } else { Err(LabError::Guest("QEMU ended with an error".to_owned())) }
     }
 
-    fn command(&self, purpose: Purpose) -> Result<Command, LabError> {
-        let mut machine =
+    /// Runs a command of the shell in the machine, in the access point's namespace, with the scenario's network up and no traffic.
+    /// `files` of the host lie in `/files`. What it prints goes to `out`; returns what it exits with.
+    ///
+    /// # Errors
+    /// The scenario cannot be expressed, QEMU is missing, a file cannot be read, or the network did not come up.
+    pub fn command(&self, command: &str, files: &[PathBuf], out: &mut dyn Write) -> Result<i32, LabError> {
+        plan::check(self.scenario)?;
+        create(&self.scratch)?;
+        let result = self.carry_out(command, files, out);
+        self.clear();
+        result
+    }
+
+    fn carry_out(&self, command: &str, files: &[PathBuf], out: &mut dyn Write) -> Result<i32, LabError> {
+        let mut inside = vec![("lab/command".to_owned(), command.as_bytes().to_owned())];
+        for path in files {
+            let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+            inside.push((format!("files/{name}"), read(path)?));
+        }
+        let mut machine = self.machine(Purpose::Command, &inside)?;
+        machine.args(["-serial", "stdio", "-monitor", "none"]);
+        machine.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = machine.spawn().map_err(LabError::io("start", "qemu-system-x86_64"))?;
+        let mut show =
+            |line: &[u8]| out.write_all(line).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+        let (mut before, mut begun, mut held, mut code) = (Vec::new(), false, None::<Vec<u8>>, None);
+        if let Some(output) = child.stdout.take() {
+            for line in BufReader::new(output).split(b'\n') {
+                let mut line = line.map_err(LabError::io("read from", "qemu-system-x86_64"))?;
+                while line.last() == Some(&b'\r') {
+                    line.pop();
+                }
+                let text = String::from_utf8_lossy(&line);
+                if !begun {
+                    begun = text == "lab: command";
+                    before.push(text.into_owned());
+                    continue;
+                }
+                // The line before the last one is empty if the command ended its own.
+                if let Some(word) = text.strip_prefix("lab: exit ") {
+                    code = word.parse().ok();
+                    held = held.filter(|held| !held.is_empty());
+                }
+                let last = code.is_some();
+                if let Some(held) = if last { held.take() } else { held.replace(line) } {
+                    show(&held).map_err(LabError::io("write", "the output"))?;
+                }
+            }
+        }
+        let output = child.wait_with_output().map_err(LabError::io("wait for", "qemu-system-x86_64"))?;
+        code.ok_or_else(|| {
+            let words = String::from_utf8_lossy(&output.stderr);
+            before.extend(words.lines().map(str::to_owned));
+            LabError::Guest(last_words(before))
+        })
+    }
+
+    fn machine(&self, purpose: Purpose, files: &[(String, Vec<u8>)]) -> Result<Command, LabError> {
+        let qemu =
             program("qemu-system-x86_64", "sudo apt-get install --no-install-recommends qemu-system-x86")?;
+        // The machine must not outlive this program, whatever ends it.
+        let mut machine = match program("setpriv", "") {
+            Ok(mut setpriv) => {
+                setpriv.args(["--pdeathsig", "KILL"]).arg(qemu.get_program());
+                setpriv
+            }
+            Err(_) => qemu,
+        };
         let initrd = self.scratch.join("initrd");
         let mut archive = cpio::Archive::new();
-        archive.file("init", 0o755, init::script(self.scenario, purpose).as_bytes());
+        archive.file("init", 0o755, INIT.as_bytes());
+        archive.file("lab/settings", 0o644, init::settings(self.scenario, purpose, self.network).as_bytes());
         archive.file("lab/hostapd.conf", 0o644, init::hostapd(self.scenario).as_bytes());
         archive.file("lab/scenario.toml", 0o644, self.scenario.to_toml().as_bytes());
+        if let Some(arguments) = &self.network.agent {
+            archive.file("lab/agent", 0o644, init::agent(arguments).as_bytes());
+        }
+        for (name, content) in files {
+            archive.file(name, 0o755, content);
+        }
+        initramfs::add_ourselves(&mut archive)?;
         // The kernel unpacks one archive behind another.
         let mut both = read(&self.built.initramfs)?;
         both.extend_from_slice(&archive.finish());
@@ -148,6 +224,12 @@ impl Machine<'_> {
         );
         Ok(machine)
     }
+}
+
+/// What was said last, without empty lines.
+fn last_words(mut lines: Vec<String>) -> String {
+    lines.retain(|line| !line.trim().is_empty());
+    lines[lines.len().saturating_sub(12)..].join("\n")
 }
 
 fn collect(image: &Path, wall: Duration) -> Result<Outcome, LabError> {

@@ -2,6 +2,7 @@
 
 mod cpio;
 mod init;
+mod initramfs;
 mod kernel_modules;
 mod machine;
 mod packages;
@@ -12,6 +13,7 @@ use std::process::{Command, Stdio};
 
 use crate::LabError;
 
+pub use init::Network;
 pub use machine::{Machine, Outcome};
 pub use packages::{Built, build};
 pub use record::write_record;

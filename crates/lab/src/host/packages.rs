@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{cpio, create, kernel_modules, program, read, run, write};
+use super::{create, initramfs, program, read, run, write};
 use crate::LabError;
 
 /// The beginning and the end of the kernel's release, as `uname -r` prints it: Debian 13's kernel, built for Debian 12.
@@ -17,7 +17,7 @@ pub struct Built {
     pub release: String,
     /// The kernel.
     pub kernel: PathBuf,
-    /// The initial file system, without scenario.
+    /// The initial file system, without this program and without scenario.
     pub initramfs: PathBuf,
 }
 
@@ -25,30 +25,17 @@ pub struct Built {
 const SUITES: [&str; 2] = ["bookworm", "bookworm-backports"];
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// What runs inside besides our own program.
-const TOOLS: [&str; 6] = ["busybox-static", "hostapd", "iw", "iperf3", "iproute2", "iputils-ping"];
-/// Their programs, by the place in the package.
-const PROGRAMS: [&str; 8] = [
-    "bin/busybox",
-    "usr/sbin/hostapd",
-    "usr/sbin/iw",
-    "sbin/iw",
-    "usr/bin/iperf3",
-    "bin/ip",
-    "sbin/tc",
-    "bin/ping",
-];
-/// Kernel modules that the guest loads, with what they need; the driver comes behind them.
-const MODULES: [&str; 3] = ["mac80211", "veth", "sch_netem"];
-/// Those that it loads when the run is over, to hand the record out through memory that the host shares.
-const LATE_MODULES: [&str; 2] = ["nfit", "nd_pmem"];
+const TOOLS: [&str; 8] =
+    ["busybox-static", "hostapd", "iw", "iperf3", "iproute2", "iputils-ping", "nftables", "util-linux"];
 
 /// The driver's sources travel with the program.
-const DRIVER: [(&str, &str); 6] = [
+const DRIVER: [(&str, &str); 7] = [
     ("Kbuild", include_str!("../../../../lab/radio/Kbuild")),
     ("channel.h", include_str!("../../../../lab/radio/channel.h")),
     ("radio.h", include_str!("../../../../lab/radio/radio.h")),
     ("radio.c", include_str!("../../../../lab/radio/radio.c")),
     ("transmit.c", include_str!("../../../../lab/radio/transmit.c")),
+    ("tid.c", include_str!("../../../../lab/radio/tid.c")),
     ("channel.c", include_str!("../../../../lab/radio/channel.c")),
 ];
 
@@ -61,9 +48,10 @@ pub fn build(cache: &Path, say: &mut dyn FnMut(&str)) -> Result<Built, LabError>
     let packages = Packages::prepare(cache)?;
     let release = packages.release(say)?;
     let root = cache.join(&release);
-    let tools = cache.join("tools");
+    // Other versions of this program may share the cache: what is built from other parts has another name.
+    let tools = cache.join(format!("tools-{}", stamp(TOOLS)));
     if !tools.join("complete").exists() {
-        say("fetching hostapd, iw, iperf3 and their libraries");
+        say("fetching hostapd, iw, iperf3, nft and their libraries");
         packages.fetch_with_needs(&TOOLS, &tools)?;
         write(&tools.join("complete"), "")?;
     }
@@ -73,14 +61,29 @@ pub fn build(cache: &Path, say: &mut dyn FnMut(&str)) -> Result<Built, LabError>
         write(&root.join("complete"), "")?;
     }
     let driver = build_driver(&root, &release, say)?;
-    let initramfs = root.join("initramfs.cpio");
-    say("putting the initial file system together");
-    let files = initial_files(&root, &release, &tools, &driver)?;
-    // Whole or not at all: another run may be reading it.
-    let partial = root.join(format!("initramfs-{}", std::process::id()));
-    write(&partial, files)?;
-    fs::rename(&partial, &initramfs).map_err(LabError::io("write", initramfs.display().to_string()))?;
+    let modules = root.join("lib/modules").join(&release);
+    let parts = [tools.display().to_string(), driver.display().to_string(), initramfs::CONTENT.to_owned()];
+    let initramfs = root.join(format!("initramfs-{}.cpio", stamp(&parts)));
+    if !initramfs.exists() {
+        say("putting the initial file system together");
+        let files = initramfs::common(&tools, &modules, &driver)?;
+        // Whole or not at all: another run may be reading it.
+        let partial = root.join(format!("initramfs-{}", std::process::id()));
+        write(&partial, files)?;
+        fs::rename(&partial, &initramfs).map_err(LabError::io("write", initramfs.display().to_string()))?;
+    }
     Ok(Built { kernel: root.join(format!("boot/vmlinuz-{release}")), release, initramfs })
+}
+
+/// A short name for what is made of these parts (FNV-1a, 64 bits).
+fn stamp<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for part in parts {
+        for byte in part.as_ref().bytes().chain([0]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    format!("{hash:016x}")
 }
 
 /// apt with folders of its own: it needs no root and changes nothing of the host's.
@@ -213,11 +216,9 @@ fn unpack_all(archives: &Path, root: &Path) -> Result<(), LabError> {
 }
 
 fn build_driver(root: &Path, release: &str, say: &mut dyn FnMut(&str)) -> Result<PathBuf, LabError> {
-    let folder = root.join("radio");
+    let folder = root.join(format!("radio-{}", stamp(DRIVER.iter().flat_map(|(name, text)| [*name, *text]))));
     let module = folder.join("airbound_radio.ko");
-    let same =
-        |(name, text): &(&str, &str)| fs::read(folder.join(name)).is_ok_and(|old| old == text.as_bytes());
-    if module.exists() && DRIVER.iter().all(same) {
+    if module.exists() {
         return Ok(module);
     }
     say("building the driver");
@@ -236,80 +237,4 @@ fn build_driver(root: &Path, release: &str, say: &mut dyn FnMut(&str)) -> Result
     }
     run(program("strip", "sudo apt-get install binutils")?.arg("--strip-debug").arg(&module))?;
     Ok(module)
-}
-
-/// Tools, libraries, modules and our own program, as a cpio archive.
-fn initial_files(root: &Path, release: &str, tools: &Path, driver: &Path) -> Result<Vec<u8>, LabError> {
-    let mut archive = cpio::Archive::new();
-    for folder in ["proc", "sys", "dev", "run", "tmp", "out", "lab", "etc", "var", "applets"] {
-        archive.folder(folder);
-    }
-    archive.device("dev/console", 5, 1);
-    archive.file("etc/passwd", 0o644, b"root:x:0:0::/:/bin/sh\n");
-    for place in PROGRAMS {
-        let path = tools.join(place);
-        if path.is_file() {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            archive.file(&format!("bin/{name}"), 0o755, &read(&path)?);
-        }
-    }
-    for folder in ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"] {
-        for path in libraries(&tools.join(folder))? {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            archive.file(&format!("lib/x86_64-linux-gnu/{name}"), 0o755, &read(&path)?);
-        }
-    }
-    let loader = "lib64/ld-linux-x86-64.so.2";
-    archive.file(loader, 0o755, &read(&tools.join("lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"))?);
-    add_ourselves(&mut archive)?;
-    let modules = kernel_modules::Modules::find(&root.join("lib/modules").join(release))?;
-    let mut order = Vec::new();
-    for (names, list) in [(&MODULES[..], "modules/order"), (&LATE_MODULES[..], "modules/late")] {
-        let before = order.len();
-        for name in names {
-            modules.need(name, &mut order)?;
-        }
-        let mut text = String::new();
-        for module in &order[before..] {
-            archive.file(&format!("modules/{}.ko", module.name), 0o644, &module.content);
-            text += &format!("{}\n", module.name);
-        }
-        archive.file(list, 0o644, text.as_bytes());
-    }
-    archive.file("modules/airbound_radio.ko", 0o644, &read(driver)?);
-    Ok(archive.finish())
-}
-
-/// The shared libraries of a folder, each under the name by which it is asked for.
-fn libraries(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
-    let entries = fs::read_dir(folder).map_err(LabError::io("list", folder.display().to_string()))?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
-    paths.retain(|path| {
-        path.is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))
-    });
-    // A library is asked for by the name of the link to it, where there is one.
-    let linked: Vec<PathBuf> =
-        paths.iter().filter(|path| path.is_symlink()).filter_map(|path| path.canonicalize().ok()).collect();
-    paths.retain(|path| path.is_symlink() || !path.canonicalize().is_ok_and(|path| linked.contains(&path)));
-    paths.sort();
-    Ok(paths)
-}
-
-/// Our own program with the libraries that it runs on here, away from those of the tools: this host's C library may be newer.
-fn add_ourselves(archive: &mut cpio::Archive) -> Result<(), LabError> {
-    let own = std::env::current_exe().map_err(LabError::io("find", "this program"))?;
-    archive.file("lab/airbound", 0o755, &read(&own)?);
-    let maps = fs::read_to_string("/proc/self/maps").map_err(LabError::io("read", "/proc/self/maps"))?;
-    let mut libraries: Vec<&str> = maps
-        .lines()
-        .filter_map(|line| line.split_whitespace().nth(5))
-        .filter(|path| path.contains(".so"))
-        .collect();
-    libraries.sort_unstable();
-    libraries.dedup();
-    for path in libraries {
-        let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        archive.file(&format!("lab/lib/{name}"), 0o755, &read(Path::new(path))?);
-    }
-    Ok(())
 }

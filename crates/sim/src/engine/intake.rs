@@ -34,13 +34,19 @@ impl Simulation {
     }
 
     /// Puts a packet that arrived at `at` in the queue, and in the hardware if that has room.
+    #[inline]
     pub(super) fn admit(&mut self, node: StationId, at: Instant, packet: Packet) {
         let category = airbound_control::payload::Payload::category(&packet);
         self.parts.nodes[node.index()].link.enqueue(at, packet, &mut self.dropped);
         if !self.dropped.is_empty() {
             self.note_drops(at);
         }
-        self.fill(node, category, at);
+        // Who contends with what waits when the channel is won has nothing to do before.
+        let contends = self.parts.nodes[node.index()].forming == Forming::AtAccess
+            && self.parts.edcafs[edcaf_of(node, category)].is_ready();
+        if !contends {
+            self.fill(node, category, at);
+        }
     }
 
     /// Fills the hardware of a category, and lets it contend if it has something to send since `at`.
@@ -61,7 +67,7 @@ impl Simulation {
         };
         if has_something && !self.parts.edcafs[edcaf].is_ready() {
             let idle_since = self.idle_since.filter(|since| *since <= at);
-            self.parts.edcafs[edcaf].set_ready(at, idle_since);
+            self.edcaf(edcaf).set_ready(at, idle_since);
             self.activate(edcaf);
         }
     }

@@ -19,8 +19,9 @@ pub(crate) struct Feed {
     order: BinaryHeap<Reverse<(Instant, u32)>>,
     wire: Wire,
     direct: bool,
-    /// Packets on the wire, by category, in the order of arrival.
+    /// Packets on the wire, by category, in the order of arrival; and how many they are.
     transit: [VecDeque<(Instant, Packet)>; 4],
+    flying: usize,
 }
 
 /// What a feed tells while it advances.
@@ -39,6 +40,7 @@ impl Feed {
             direct: wire.is_transparent(),
             wire,
             transit: Default::default(),
+            flying: 0,
         }
     }
 
@@ -59,8 +61,8 @@ impl Feed {
     }
 
     /// Packets on the wire.
-    pub(crate) fn in_transit(&self) -> usize {
-        self.transit.iter().map(VecDeque::len).sum()
+    pub(crate) const fn in_transit(&self) -> usize {
+        self.flying
     }
 
     /// Puts a packet that somebody else sends now on the wire. Returns when it arrives, or `None` if it was lost.
@@ -80,6 +82,7 @@ impl Feed {
                 place -= 1;
             }
             queue.insert(place, (arrival, packet));
+            self.flying += 1;
         }
         arrival
     }
@@ -107,6 +110,7 @@ impl Feed {
         }
     }
 
+    #[inline]
     fn emit_until(&mut self, until: Instant, observer: &mut impl FeedObserver) -> Option<Packet> {
         let mut top = self.order.peek_mut()?;
         let Reverse((at, index)) = *top;
@@ -128,19 +132,27 @@ impl Feed {
     }
 
     /// The next packet that arrives by `until`, with the time of its arrival.
+    #[inline]
     pub(crate) fn arrive(
         &mut self,
         until: Instant,
         observer: &mut impl FeedObserver,
     ) -> Option<(Instant, Packet)> {
-        if self.direct && self.transit.iter().all(VecDeque::is_empty) {
+        if self.direct && self.flying == 0 {
             let packet = self.emit_until(until, observer)?;
             observer.on_sent(&packet, false);
             return Some((packet.sent, packet));
         }
         self.send_until(until, observer);
-        let soonest =
-            self.transit.iter_mut().filter(|queue| !queue.is_empty()).min_by_key(|queue| queue[0].0)?;
-        if soonest.front()?.0 > until { None } else { soonest.pop_front() }
+        if self.flying == 0 {
+            return None;
+        }
+        let waiting = self.transit.iter_mut().filter(|queue| !queue.is_empty());
+        let soonest = waiting.min_by_key(|queue| queue[0].0)?;
+        if soonest.front()?.0 > until {
+            return None;
+        }
+        self.flying -= 1;
+        soonest.pop_front()
     }
 }

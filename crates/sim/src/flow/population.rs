@@ -212,7 +212,7 @@ impl Population {
             return;
         }
         let first = when.start + rate.time_for(payload).mul_f64(draws.unit());
-        self.source(index, payload, first, when.stop, Source::constant(first, rate, payload));
+        self.source(index, payload, first, when.stop, Source::constant(rate, payload));
     }
 
     /// A stream whose rate the proxy decides, with the reports on which it does so.
@@ -237,7 +237,7 @@ impl Population {
         let sensor = FrameSensor::new(config.sensor(Stamps::Exact))?;
         self.allocated.push(Allocated::new(data.id, reports, (when.start, when.stop), sensor));
         self.flows.push(back);
-        let rhythm = Source::constant(when.start, config.start_rate, payload);
+        let rhythm = Source::constant(config.start_rate, payload);
         self.source(index, payload, when.start, when.stop, rhythm);
         Ok(())
     }
@@ -265,7 +265,7 @@ impl Population {
             next: 0,
         });
         self.flows.push(back);
-        let rhythm = Source::constant(when.start, config.start_rate, payload);
+        let rhythm = Source::constant(config.start_rate, payload);
         self.source(index, payload, when.start, when.stop, rhythm);
     }
 
@@ -388,7 +388,7 @@ impl Population {
                 let first = Instant::ZERO + mean.mul_f64(draws.exponential());
                 let rhythm = match network.load {
                     Load::Offered(_) => Rhythm::Poisson { mean, draws },
-                    Load::Saturated => Source::constant(first, rate, network.size),
+                    Load::Saturated => Source::constant(rate, network.size),
                 };
                 let mut source = Source::new(header, size, first, end, rhythm);
                 if let Some(spells) = network.spells {

@@ -53,6 +53,9 @@ const SCENARIOS: &[Shipped] = scenarios![
     "vht-saturated-n5",
     "vht-saturated-n20",
     "lab-hello",
+    "lab-vr",
+    "lab-legacy",
+    "lab-weak",
 ];
 
 macro_rules! traces {

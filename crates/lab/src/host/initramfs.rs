@@ -1,0 +1,134 @@
+//! The machine's initial file system: tools, libraries, kernel modules, and this program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::cpio::Archive;
+use super::kernel_modules::Modules;
+use super::{program, read, run};
+use crate::LabError;
+
+/// Changes whenever what [`common`] puts together does.
+pub(crate) const CONTENT: &str = "5";
+/// Programs of the packages, by their place.
+const PROGRAMS: [&str; 10] = [
+    "bin/busybox",
+    "usr/sbin/hostapd",
+    "usr/sbin/iw",
+    "sbin/iw",
+    "usr/bin/iperf3",
+    "bin/ip",
+    "sbin/tc",
+    "bin/ping",
+    "usr/sbin/nft",
+    "usr/bin/chrt",
+];
+/// What holds packets. The checksum is asked for by name, not by symbol, so no other module names it as its need.
+const AGENT: [&str; 7] = [
+    "crc32c_generic",
+    "nf_tables",
+    "nfnetlink_queue",
+    "nft_queue",
+    "nft_ct",
+    "nft_meta_bridge",
+    "nf_conntrack_bridge",
+];
+/// Kernel modules that the machine loads, with what they need, in lists: at the start (the driver comes behind them); for a bridge;
+/// for the agent; when the run is over, to hand the record out through memory that the host shares.
+const MODULES: [(&str, &[&str]); 4] = [
+    ("order", &["mac80211", "veth", "sch_netem"]),
+    ("bridge", &["bridge"]),
+    ("agent", &AGENT),
+    ("late", &["nfit", "nd_pmem"]),
+];
+
+/// Tools, libraries and modules: what all machines have.
+pub(crate) fn common(tools: &Path, modules: &Path, driver: &Path) -> Result<Vec<u8>, LabError> {
+    let mut archive = Archive::new();
+    for folder in ["proc", "sys", "dev", "run", "tmp", "out", "lab", "etc", "var", "applets"] {
+        archive.folder(folder);
+    }
+    archive.device("dev/console", 5, 1);
+    archive.file("etc/passwd", 0o644, b"root:x:0:0::/:/bin/sh\n");
+    for place in PROGRAMS {
+        let path = tools.join(place);
+        if path.is_file() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            archive.file(&format!("bin/{name}"), 0o755, &read(&path)?);
+        }
+    }
+    for folder in ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"] {
+        for path in libraries(&tools.join(folder))? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            archive.file(&format!("lib/x86_64-linux-gnu/{name}"), 0o755, &read(&path)?);
+        }
+    }
+    let loader = "lib64/ld-linux-x86-64.so.2";
+    archive.file(loader, 0o755, &read(&tools.join("lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"))?);
+    let modules = Modules::find(modules)?;
+    let mut order = Vec::new();
+    for (list, names) in MODULES {
+        let before = order.len();
+        for name in names {
+            modules.need(name, &mut order)?;
+        }
+        let mut text = String::new();
+        for module in &order[before..] {
+            archive.file(&format!("modules/{}.ko", module.name), 0o644, &module.content);
+            text += &format!("{}\n", module.name);
+        }
+        archive.file(&format!("modules/{list}"), 0o644, text.as_bytes());
+    }
+    archive.file("modules/airbound_radio.ko", 0o644, &read(driver)?);
+    Ok(archive.finish())
+}
+
+/// The shared libraries of a folder, each under the name by which it is asked for.
+fn libraries(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
+    let entries = fs::read_dir(folder).map_err(LabError::io("list", folder.display().to_string()))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    paths.retain(|path| {
+        path.is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))
+    });
+    // A library is asked for by the name of the link to it, where there is one.
+    let linked: Vec<PathBuf> =
+        paths.iter().filter(|path| path.is_symlink()).filter_map(|path| path.canonicalize().ok()).collect();
+    paths.retain(|path| path.is_symlink() || !path.canonicalize().is_ok_and(|path| linked.contains(&path)));
+    paths.sort();
+    Ok(paths)
+}
+
+/// Our own program. It has to run as it is, since the agent starts itself a second time; so the machine has one C library for all:
+/// the newer of this host's and the tools', since a program runs with a newer one than it was linked with, and not with an older one.
+pub(crate) fn add_ourselves(archive: &mut Archive) -> Result<(), LabError> {
+    let own = std::env::current_exe().map_err(LabError::io("find", "this program"))?;
+    archive.file("bin/airbound", 0o755, &read(&own)?);
+    if c_library() < Some(TOOLS_C_LIBRARY) {
+        return Ok(());
+    }
+    let maps = fs::read_to_string("/proc/self/maps").map_err(LabError::io("read", "/proc/self/maps"))?;
+    let mut libraries: Vec<&str> = maps
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(5))
+        .filter(|path| path.contains(".so"))
+        .collect();
+    libraries.sort_unstable();
+    libraries.dedup();
+    for path in libraries {
+        let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = if name.starts_with("ld-linux") { "lib64" } else { "lib/x86_64-linux-gnu" };
+        archive.file(&format!("{folder}/{name}"), 0o755, &read(Path::new(path))?);
+    }
+    Ok(())
+}
+
+/// The version of bookworm's C library.
+const TOOLS_C_LIBRARY: (u32, u32) = (2, 36);
+
+/// The version of this host's C library.
+fn c_library() -> Option<(u32, u32)> {
+    let text = run(program("getconf", "it comes with the C library").ok()?.arg("GNU_LIBC_VERSION")).ok()?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let (major, minor) = text.trim().rsplit(' ').next()?.split_once('.')?;
+    Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
+}

@@ -1,0 +1,148 @@
+//! Completions from the counters of nl80211: differences between two readings.
+
+use std::collections::BTreeMap;
+
+use airbound_units::{ByteCount, Instant, Span};
+
+use super::{Completion, CompletionCounters, Fate};
+use crate::nl80211::{Station, WifiInterface, Wireless};
+use crate::{LinuxError, MacAddress};
+
+/// The counters of a station that make completions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Reading {
+    packets: u32,
+    bytes: u64,
+    retries: u32,
+    failed: u32,
+    airtime: Option<Span>,
+}
+
+impl Reading {
+    fn of(station: &Station) -> Self {
+        Self {
+            packets: station.sent_packets.unwrap_or(0),
+            bytes: station.sent_bytes.unwrap_or(0),
+            retries: station.retries.unwrap_or(0),
+            failed: station.failed.unwrap_or(0),
+            airtime: station.transmit_airtime,
+        }
+    }
+
+    /// What happened since: frames acknowledged and frames lost. A station that came anew begins from zero.
+    fn since(&self, before: &Self, station: MacAddress, at: Instant) -> [Option<Completion>; 2] {
+        let is_anew = self.bytes < before.bytes;
+        let before = if is_anew { Self::default() } else { *before };
+        let packets = self.packets.wrapping_sub(before.packets);
+        let failed = self.failed.wrapping_sub(before.failed).min(packets);
+        let retries = self.retries.wrapping_sub(before.retries);
+        let bytes = self.bytes.saturating_sub(before.bytes);
+        let airtime = self.airtime.map(|now| now.saturating_sub(before.airtime.unwrap_or(Span::ZERO)));
+        let part = |fate, frames: u32| {
+            // Bytes, tries and airtime cannot be told apart: by number of frames.
+            let share = |amount: u64| {
+                let share = u128::from(amount) * u128::from(frames) / u128::from(packets.max(1));
+                u64::try_from(share).unwrap_or(u64::MAX)
+            };
+            (frames > 0).then(|| Completion {
+                at,
+                station,
+                fate,
+                frames,
+                bytes: ByteCount::new(share(bytes)),
+                tries: frames.saturating_add(share(retries.into()) as u32),
+                airtime: airtime.map(|airtime| Span::from_nanos(share(airtime.as_nanos()))),
+                details: None,
+            })
+        };
+        [part(Fate::Acknowledged, packets - failed), part(Fate::Lost, failed)]
+    }
+}
+
+/// Reads the counters at an interval.
+#[derive(Debug)]
+pub(super) struct Poller {
+    wireless: Wireless,
+    interface: u32,
+    interval: Span,
+    read_at: Option<Instant>,
+    readings: BTreeMap<MacAddress, Reading>,
+    counters: CompletionCounters,
+}
+
+impl Poller {
+    pub(super) fn open(interface: &WifiInterface, interval: Span) -> Result<Self, LinuxError> {
+        let mut wireless = Wireless::open()?;
+        let stations = wireless.stations(interface.index)?;
+        Ok(Self {
+            wireless,
+            interface: interface.index,
+            interval,
+            read_at: None,
+            readings: stations.iter().map(|station| (station.address, Reading::of(station))).collect(),
+            counters: CompletionCounters::default(),
+        })
+    }
+
+    pub(super) fn drain(
+        &mut self,
+        now: Instant,
+        mut each: impl FnMut(&Completion),
+    ) -> Result<(), LinuxError> {
+        if self.read_at.is_some_and(|at| now.since(at) < self.interval) {
+            return Ok(());
+        }
+        self.read_at = Some(now);
+        let stations = self.wireless.stations(self.interface)?;
+        let readings: BTreeMap<MacAddress, Reading> =
+            stations.iter().map(|station| (station.address, Reading::of(station))).collect();
+        for (station, reading) in &readings {
+            let before = self.readings.get(station).copied().unwrap_or_default();
+            for completion in reading.since(&before, *station, now).iter().flatten() {
+                self.counters.frames += u64::from(completion.frames);
+                each(completion);
+            }
+        }
+        self.readings = readings;
+        Ok(())
+    }
+
+    pub(super) const fn counters(&self) -> CompletionCounters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATION: MacAddress = MacAddress([2, 0, 0, 0, 1, 0]);
+
+    fn reading(packets: u32, bytes: u64, retries: u32, failed: u32, airtime: u64) -> Reading {
+        Reading { packets, bytes, retries, failed, airtime: Some(Span::from_micros(airtime)) }
+    }
+
+    #[test]
+    fn differences_are_shared_by_frames() {
+        let before = reading(10, 1000, 5, 1, 100);
+        let now = reading(20, 11_000, 25, 3, 1100);
+        let [acked, lost] = now.since(&before, STATION, Instant::ZERO);
+        let (acked, lost) = (acked.expect("acknowledged"), lost.expect("lost"));
+        assert_eq!((acked.frames, acked.bytes.as_u64(), acked.tries), (8, 8000, 24));
+        assert_eq!((lost.frames, lost.bytes.as_u64(), lost.tries), (2, 2000, 6));
+        assert_eq!(acked.airtime, Some(Span::from_micros(800)));
+        assert_eq!(lost.fate, Fate::Lost);
+    }
+
+    #[test]
+    fn counters_wrap_and_begin_anew() {
+        let before = reading(u32::MAX, 5000, u32::MAX, 0, 0);
+        let [acked, lost] = reading(1, 6000, 0, 0, 0).since(&before, STATION, Instant::ZERO);
+        assert_eq!((acked.map(|acked| acked.frames), lost), (Some(2), None));
+        // The station associated anew.
+        let [acked, _] = reading(3, 300, 0, 0, 0).since(&before, STATION, Instant::ZERO);
+        assert_eq!(acked.map(|acked| (acked.frames, acked.bytes.as_u64())), Some((3, 300)));
+        let same = reading(3, 300, 0, 0, 0);
+        assert_eq!(same.since(&same, STATION, Instant::ZERO), [None, None]);
+    }
+}

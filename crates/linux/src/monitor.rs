@@ -1,0 +1,151 @@
+//! What changes while the agent runs: stations, the interface, addresses, our rules. Multicast from nl80211, rtnetlink and nftables.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::interface::{self, Interface};
+use crate::neighbours::{self, Neighbour};
+use crate::netlink::generic::{Family, HEADER};
+use crate::netlink::message::{Message, Messages};
+use crate::netlink::socket::{NETFILTER, ROUTE, Socket};
+use crate::nl80211::{self, command};
+use crate::{LinuxError, MacAddress, nftables};
+
+/// `RTNLGRP_LINK`, `RTNLGRP_NEIGH`, `NFNLGRP_NFTABLES`.
+const LINK: u32 = 1;
+const NEIGHBOUR: u32 = 3;
+const NFTABLES: u32 = 7;
+/// `RTM_DELLINK`.
+const DELETE_LINK: u16 = 17;
+
+/// Something that changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A station associated with the interface.
+    StationJoined(MacAddress),
+    /// A station left it, or was thrown out.
+    StationLeft(MacAddress),
+    /// The interface is as this says now; told at each of the kernel's notices, also where nothing that matters changed.
+    Interface(Interface),
+    /// The interface is gone. Made anew, it will have another number.
+    InterfaceGone,
+    /// Somebody has an address, or has it no more.
+    Neighbour(Neighbour),
+    /// A table, chain or rule of ours was removed, by us or somebody else: see [`nftables::Table::is_present`].
+    RulesTouched,
+    /// The kernel had more to tell than the sockets hold: read everything anew.
+    Overrun,
+}
+
+/// Listens.
+#[derive(Debug)]
+pub struct Monitor {
+    interface: u32,
+    wifi: Option<Family>,
+    route: Socket,
+    netfilter: Option<Socket>,
+}
+
+impl Monitor {
+    /// Listens to what concerns this interface, from now on. What cannot be listened to (a kernel without nftables) is left out.
+    ///
+    /// # Errors
+    /// rtnetlink failed.
+    pub fn open(interface: u32) -> Result<Self, LinuxError> {
+        let route = Socket::open(ROUTE)?;
+        route.join(LINK)?;
+        route.join(NEIGHBOUR)?;
+        let wifi = Family::open("nl80211")
+            .ok()
+            .filter(|family| family.group("mlme").is_some_and(|group| family.socket.join(group).is_ok()));
+        let netfilter = Socket::open(NETFILTER).ok().filter(|socket| socket.join(NFTABLES).is_ok());
+        Ok(Self { interface, wifi, route, netfilter })
+    }
+
+    /// What to wait for: any of these readable means that something changed.
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let wifi = self.wifi.as_ref().map(|family| family.socket.as_fd());
+        let netfilter = self.netfilter.as_ref().map(AsFd::as_fd);
+        [Some(self.route.as_fd()), wifi, netfilter].into_iter().flatten()
+    }
+
+    /// Reads what has changed, without waiting.
+    pub fn read(&mut self, mut each: impl FnMut(Change)) {
+        let interface = self.interface;
+        drain(&mut self.route, &mut each, |message| of_route(message, interface));
+        if let Some(family) = &mut self.wifi {
+            let id = family.id;
+            drain(&mut family.socket, &mut each, |message| {
+                if message.kind == id { of_wifi(message, interface) } else { None }
+            });
+        }
+        if let Some(socket) = &mut self.netfilter {
+            drain(socket, &mut each, |message| {
+                nftables::is_ours_removed(message).then_some(Change::RulesTouched)
+            });
+        }
+    }
+}
+
+/// Most datagrams read at one time, so that a flood cannot hold the caller.
+const MOST: usize = 256;
+
+fn drain(socket: &mut Socket, each: &mut impl FnMut(Change), read: impl Fn(&Message<'_>) -> Option<Change>) {
+    for _ in 0..MOST {
+        match socket.receive() {
+            Ok(None) => return,
+            Ok(Some(messages)) => tell(messages, each, &read),
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+            // ENOBUFS: something was lost. A datagram too large is as good as lost.
+            Err(_) => each(Change::Overrun),
+        }
+    }
+}
+
+fn tell(
+    messages: Messages<'_>,
+    each: &mut impl FnMut(Change),
+    read: &impl Fn(&Message<'_>) -> Option<Change>,
+) {
+    for change in messages.filter_map(|message| read(&message)) {
+        each(change);
+    }
+}
+
+fn of_route(message: &Message<'_>, interface: u32) -> Option<Change> {
+    if let Some(neighbour) = neighbours::read(message) {
+        return (neighbour.interface == interface).then_some(Change::Neighbour(neighbour));
+    }
+    if let Some(link) = interface::read(message) {
+        return (link.index == interface).then_some(Change::Interface(link));
+    }
+    let index = crate::netlink::message::u32_at(message.body, 4)?;
+    (message.kind == DELETE_LINK && index == interface).then_some(Change::InterfaceGone)
+}
+
+fn of_wifi(message: &Message<'_>, interface: u32) -> Option<Change> {
+    let attributes = message.attributes(HEADER);
+    if attributes.find(nl80211::attribute::IFINDEX)?.u32()? != interface {
+        return None;
+    }
+    let station = nl80211::address_of(attributes)?;
+    match *message.body.first()? {
+        command::NEW_STATION => Some(Change::StationJoined(station)),
+        command::DEL_STATION => Some(Change::StationLeft(station)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_bytes_are_read_without_panic() {
+        bolero::check!().with_type::<(u16, Vec<u8>)>().with_iterations(5000).for_each(|(kind, body)| {
+            for kind in [*kind, kind % 32, 0x0a00 | (kind & 0xff)] {
+                let message = Message { kind, flags: 0, sequence: 0, body };
+                let _ = (of_route(&message, 3), of_wifi(&message, 3), nftables::is_ours_removed(&message));
+            }
+        });
+    }
+}

@@ -1,0 +1,270 @@
+//! Stations and their counters.
+
+use airbound_units::{BitRate, Span};
+
+use super::attribute;
+use crate::MacAddress;
+use crate::netlink::message::{Attribute, Attributes};
+
+/// `NL80211_STA_INFO_*`.
+mod info {
+    pub(super) const INACTIVE_TIME: u16 = 1;
+    pub(super) const TX_BYTES: u16 = 3;
+    pub(super) const SIGNAL: u16 = 7;
+    pub(super) const TX_BITRATE: u16 = 8;
+    pub(super) const TX_PACKETS: u16 = 10;
+    pub(super) const TX_RETRIES: u16 = 11;
+    pub(super) const TX_FAILED: u16 = 12;
+    pub(super) const SIGNAL_AVG: u16 = 13;
+    pub(super) const RX_BITRATE: u16 = 14;
+    pub(super) const STA_FLAGS: u16 = 17;
+    pub(super) const TX_BYTES64: u16 = 24;
+    pub(super) const EXPECTED_THROUGHPUT: u16 = 27;
+    pub(super) const TID_STATS: u16 = 31;
+    pub(super) const RX_DURATION: u16 = 32;
+    pub(super) const ACK_SIGNAL_AVG: u16 = 35;
+    pub(super) const TX_DURATION: u16 = 39;
+    pub(super) const AIRTIME_WEIGHT: u16 = 40;
+}
+
+/// `NL80211_STA_FLAG_AUTHORIZED`, as a bit of `struct nl80211_sta_flag_update`.
+const AUTHORIZED: u32 = 1 << 1;
+
+/// `NL80211_RATE_INFO_*`.
+mod rate {
+    pub(super) const BITRATE: u16 = 1;
+    pub(super) const HT_MCS: u16 = 2;
+    pub(super) const SHORT_GI: u16 = 4;
+    pub(super) const BITRATE32: u16 = 5;
+    pub(super) const VHT_MCS: u16 = 6;
+    pub(super) const VHT_NSS: u16 = 7;
+    pub(super) const HE_MCS: u16 = 13;
+    pub(super) const HE_NSS: u16 = 14;
+    pub(super) const EHT_MCS: u16 = 19;
+    pub(super) const EHT_NSS: u16 = 20;
+    /// Each width in MHz with the attribute that stands for it; 20 has none.
+    pub(super) const WIDTHS: [(u16, u16); 4] = [(3, 40), (8, 80), (10, 160), (18, 320)];
+}
+
+/// A rate as the kernel tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bitrate {
+    /// Bits a second.
+    pub rate: BitRate,
+    /// "legacy", "HT", "VHT", "HE" or "EHT".
+    pub standard: &'static str,
+    /// Index within the standard's table; HT's counts streams, too.
+    pub mcs: Option<u8>,
+    /// Spatial streams.
+    pub streams: u8,
+    /// Channel width, MHz.
+    pub width: u16,
+    /// Short guard interval (HT, VHT).
+    pub is_short_guard: bool,
+}
+
+impl Bitrate {
+    fn read(attributes: Attributes<'_>) -> Option<Self> {
+        let byte = |kind| attributes.find(kind).and_then(|attribute| attribute.u8());
+        let hundreds =
+            attributes.find(rate::BITRATE32).and_then(|attribute| attribute.u32()).or_else(|| {
+                attributes.find(rate::BITRATE).and_then(|attribute| attribute.u16()).map(u32::from)
+            })?;
+        let (standard, mcs, streams) = if let Some(mcs) = byte(rate::EHT_MCS) {
+            ("EHT", Some(mcs), byte(rate::EHT_NSS).unwrap_or(1))
+        } else if let Some(mcs) = byte(rate::HE_MCS) {
+            ("HE", Some(mcs), byte(rate::HE_NSS).unwrap_or(1))
+        } else if let Some(mcs) = byte(rate::VHT_MCS) {
+            ("VHT", Some(mcs), byte(rate::VHT_NSS).unwrap_or(1))
+        } else if let Some(mcs) = byte(rate::HT_MCS) {
+            ("HT", Some(mcs), mcs / 8 + 1)
+        } else {
+            ("legacy", None, 1)
+        };
+        let width = rate::WIDTHS.iter().find(|(kind, _)| attributes.find(*kind).is_some());
+        Some(Self {
+            rate: BitRate::from_bps(u64::from(hundreds) * 100_000),
+            standard,
+            mcs,
+            streams,
+            width: width.map_or(20, |(_, width)| *width),
+            is_short_guard: attributes.find(rate::SHORT_GI).is_some(),
+        })
+    }
+}
+
+/// Counters of a queue of mac80211 (`NL80211_TXQ_STATS_*`). They wrap.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TxqCounters {
+    /// Bytes that wait.
+    pub backlog_bytes: u32,
+    /// Packets that wait.
+    pub backlog_packets: u32,
+    /// Flows met.
+    pub flows: u32,
+    /// Packets that CoDel dropped.
+    pub drops: u32,
+    /// Packets that CoDel marked.
+    pub marks: u32,
+    /// Packets dropped because all queues were full of packets.
+    pub over_limit: u32,
+    /// Packets dropped because all queues were full of bytes.
+    pub over_memory: u32,
+    /// Bytes that went on.
+    pub sent_bytes: u32,
+    /// Packets that went on.
+    pub sent_packets: u32,
+}
+
+impl TxqCounters {
+    pub(super) fn read(attributes: Attributes<'_>) -> Self {
+        let mut counters = Self::default();
+        for attribute in attributes {
+            let Some(value) = attribute.u32() else { continue };
+            match attribute.kind {
+                1 => counters.backlog_bytes = value,
+                2 => counters.backlog_packets = value,
+                3 => counters.flows = value,
+                4 => counters.drops = value,
+                5 => counters.marks = value,
+                6 => counters.over_limit = value,
+                7 => counters.over_memory = value,
+                9 => counters.sent_bytes = value,
+                10 => counters.sent_packets = value,
+                _ => {}
+            }
+        }
+        counters
+    }
+}
+
+/// Counters of one traffic identifier of a station.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TidCounters {
+    /// 0 to 15, 16 for frames without quality of service.
+    pub tid: u8,
+    /// Packets sent (MSDUs).
+    pub packets: u64,
+    /// Of them tried again.
+    pub retries: u64,
+    /// Of them given up.
+    pub failed: u64,
+    /// Its queue in mac80211.
+    pub txq: Option<TxqCounters>,
+}
+
+impl TidCounters {
+    fn read(attribute: Attribute<'_>) -> Option<Self> {
+        let tid = u8::try_from(attribute.kind.checked_sub(1)?).ok().filter(|tid| *tid <= 16)?;
+        let find = |kind| attribute.nested().find(kind);
+        let number = |kind| find(kind).and_then(|counter| counter.u64()).unwrap_or(0);
+        Some(Self {
+            tid,
+            packets: number(2),
+            retries: number(3),
+            failed: number(4),
+            txq: find(6).map(|txq| TxqCounters::read(txq.nested())),
+        })
+    }
+}
+
+/// A station, as far as the driver tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Station {
+    /// Its address.
+    pub address: MacAddress,
+    /// It may send and receive data; `None` where the driver does not say.
+    pub is_authorized: Option<bool>,
+    /// Time since it was last heard.
+    pub inactive: Option<Span>,
+    /// Strength of the last frame received, dBm.
+    pub signal: Option<i8>,
+    /// The same, averaged.
+    pub signal_average: Option<i8>,
+    /// Average strength of its acknowledgements, dBm.
+    pub ack_signal: Option<i8>,
+    /// Rate of the last frame sent.
+    pub transmit_rate: Option<Bitrate>,
+    /// Rate of the last frame received.
+    pub receive_rate: Option<Bitrate>,
+    /// Throughput that rate control expects; only rate control in mac80211 tells it.
+    pub expected_throughput: Option<BitRate>,
+    /// Bytes sent.
+    pub sent_bytes: Option<u64>,
+    /// Packets sent. mac80211 counts them when the driver takes them.
+    pub sent_packets: Option<u32>,
+    /// Tries beyond the first.
+    pub retries: Option<u32>,
+    /// Packets given up.
+    pub failed: Option<u32>,
+    /// Airtime spent sending to it, where the driver registers it.
+    pub transmit_airtime: Option<Span>,
+    /// Airtime that it spent sending.
+    pub receive_airtime: Option<Span>,
+    /// Its share of airtime is proportional to this.
+    pub airtime_weight: Option<u16>,
+    /// For each traffic identifier, ascending.
+    pub tids: Vec<TidCounters>,
+}
+
+impl Station {
+    /// Reads what a message about a station tells.
+    pub(super) fn read(attributes: Attributes<'_>) -> Option<Self> {
+        let mut station = Self { address: address(attributes)?, ..Self::default() };
+        for attribute in attributes.find(attribute::STA_INFO)?.nested() {
+            let signal = attribute.u8().map(u8::cast_signed);
+            match attribute.kind {
+                info::INACTIVE_TIME => {
+                    station.inactive = attribute.u32().map(|millis| Span::from_millis(millis.into()));
+                }
+                info::SIGNAL => station.signal = signal,
+                info::SIGNAL_AVG => station.signal_average = signal,
+                info::ACK_SIGNAL_AVG => station.ack_signal = signal,
+                info::TX_BITRATE => station.transmit_rate = Bitrate::read(attribute.nested()),
+                info::RX_BITRATE => station.receive_rate = Bitrate::read(attribute.nested()),
+                info::EXPECTED_THROUGHPUT => {
+                    station.expected_throughput =
+                        attribute.u32().map(|kilobits| BitRate::from_kbps(kilobits.into()));
+                }
+                info::TX_BYTES => station.sent_bytes = station.sent_bytes.or(attribute.u32().map(u64::from)),
+                info::TX_BYTES64 => station.sent_bytes = attribute.u64(),
+                info::TX_PACKETS => station.sent_packets = attribute.u32(),
+                info::TX_RETRIES => station.retries = attribute.u32(),
+                info::TX_FAILED => station.failed = attribute.u32(),
+                info::TX_DURATION => station.transmit_airtime = attribute.u64().map(Span::from_micros),
+                info::RX_DURATION => station.receive_airtime = attribute.u64().map(Span::from_micros),
+                info::AIRTIME_WEIGHT => station.airtime_weight = attribute.u16(),
+                info::STA_FLAGS => {
+                    let mask = attribute.u32().unwrap_or(0);
+                    let set = crate::netlink::message::u32_at(attribute.value, 4).unwrap_or(0);
+                    station.is_authorized = (mask & AUTHORIZED != 0).then_some(set & AUTHORIZED != 0);
+                }
+                info::TID_STATS => station.tids = attribute.nested().filter_map(TidCounters::read).collect(),
+                _ => {}
+            }
+        }
+        station.tids.sort_by_key(|counters| counters.tid);
+        Some(station)
+    }
+
+    /// What waits in its queues in mac80211, all traffic identifiers together; `None` where the driver has no such queues.
+    #[must_use]
+    pub fn backlog(&self) -> Option<TxqCounters> {
+        self.tids.iter().filter_map(|counters| counters.txq).reduce(|all, one| TxqCounters {
+            backlog_bytes: all.backlog_bytes.saturating_add(one.backlog_bytes),
+            backlog_packets: all.backlog_packets.saturating_add(one.backlog_packets),
+            flows: all.flows.saturating_add(one.flows),
+            drops: all.drops.saturating_add(one.drops),
+            marks: all.marks.saturating_add(one.marks),
+            over_limit: all.over_limit.saturating_add(one.over_limit),
+            over_memory: all.over_memory.saturating_add(one.over_memory),
+            sent_bytes: all.sent_bytes.wrapping_add(one.sent_bytes),
+            sent_packets: all.sent_packets.wrapping_add(one.sent_packets),
+        })
+    }
+}
+
+/// The hardware address that a message names.
+pub(crate) fn address(attributes: Attributes<'_>) -> Option<MacAddress> {
+    MacAddress::from_slice(attributes.find(attribute::MAC)?.value)
+}

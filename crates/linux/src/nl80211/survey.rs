@@ -1,0 +1,45 @@
+//! How busy a channel was.
+
+use airbound_units::Span;
+
+use super::attribute;
+use crate::netlink::message::Attributes;
+
+/// What a driver counted on a channel (`NL80211_SURVEY_INFO_*`), since it began to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Centre of the channel, MHz.
+    pub frequency: u32,
+    /// It is the one in use.
+    pub is_in_use: bool,
+    /// Noise, dBm.
+    pub noise: Option<i8>,
+    /// Time on the channel.
+    pub time: Option<Span>,
+    /// Of it, sensed busy.
+    pub busy: Option<Span>,
+    /// Of it, receiving.
+    pub receiving: Option<Span>,
+    /// Of it, sending.
+    pub sending: Option<Span>,
+}
+
+impl Survey {
+    pub(super) fn read(attributes: Attributes<'_>) -> Option<Self> {
+        let mut survey = Self::default();
+        for attribute in attributes.find(attribute::SURVEY_INFO)?.nested() {
+            let millis = attribute.u64().map(Span::from_millis);
+            match attribute.kind {
+                1 => survey.frequency = attribute.u32()?,
+                2 => survey.noise = attribute.u8().map(u8::cast_signed),
+                3 => survey.is_in_use = true,
+                4 => survey.time = millis,
+                5 => survey.busy = millis,
+                7 => survey.receiving = millis,
+                8 => survey.sending = millis,
+                _ => {}
+            }
+        }
+        Some(survey)
+    }
+}

@@ -1,0 +1,409 @@
+//! What a packet's first bytes tell: addresses, flow, access category. Pure: bytes in, facts out, nothing beyond the bytes.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use airbound_wifi::edca::Category;
+
+/// EtherTypes (IEEE registry).
+mod ethertype {
+    pub(super) const IPV4: u16 = 0x0800;
+    pub(super) const IPV6: u16 = 0x86dd;
+    pub(super) const VLAN: u16 = 0x8100;
+    pub(super) const PROVIDER_VLAN: u16 = 0x88a8;
+}
+
+/// Protocol numbers (IANA).
+pub mod protocol {
+    /// Internet Control Message Protocol.
+    pub const ICMP: u8 = 1;
+    /// Transmission Control Protocol.
+    pub const TCP: u8 = 6;
+    /// User Datagram Protocol.
+    pub const UDP: u8 = 17;
+    /// Datagram Congestion Control Protocol.
+    pub const DCCP: u8 = 33;
+    /// Encapsulating Security Payload.
+    pub const ESP: u8 = 50;
+    /// ICMP for IPv6.
+    pub const ICMPV6: u8 = 58;
+    /// Stream Control Transmission Protocol.
+    pub const SCTP: u8 = 132;
+    /// Lightweight UDP.
+    pub const UDP_LITE: u8 = 136;
+}
+
+/// IPv6 extension headers that may stand before the transport's (RFC 8200 section 4.1).
+mod extension {
+    pub(super) const HOP_BY_HOP: u8 = 0;
+    pub(super) const ROUTING: u8 = 43;
+    pub(super) const FRAGMENT: u8 = 44;
+    pub(super) const AUTHENTICATION: u8 = 51;
+    pub(super) const DESTINATION: u8 = 60;
+    /// As many as anybody sends for good reason; a longer chain ends the search for ports.
+    pub(super) const MOST: usize = 8;
+}
+
+/// Header of an IP packet, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Headers {
+    /// From whom.
+    pub source: IpAddr,
+    /// To whom.
+    pub destination: IpAddr,
+    /// The transport's protocol number.
+    pub protocol: u8,
+    /// Differentiated services code point (RFC 2474), 0 to 63.
+    pub dscp: u8,
+    /// Explicit congestion notification (RFC 3168), 0 to 3.
+    pub ecn: u8,
+    /// Source and destination port where the protocol has them and this packet carries them; fragments have none.
+    pub ports: Option<(u16, u16)>,
+    /// It is a fragment.
+    pub is_fragment: bool,
+    /// TCP without data: acknowledgements, mostly. Known from the total length, `false` where that is not told (super-packets).
+    pub is_bare_ack: bool,
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().copied().map(u16::from_be_bytes)
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
+}
+
+impl Headers {
+    /// Reads IPv4 and IPv6 by what the first half byte says; `None` for anything else and for headers that are cut off.
+    #[must_use]
+    pub fn read(packet: &[u8]) -> Option<Self> {
+        match packet.first()? >> 4 {
+            4 => Self::read_v4(packet),
+            6 => Self::read_v6(packet),
+            _ => None,
+        }
+    }
+
+    fn read_v4(packet: &[u8]) -> Option<Self> {
+        let header = usize::from(packet[0] & 15) * 4;
+        if header < 20 {
+            return None;
+        }
+        let service = *packet.get(1)?;
+        let total = usize::from(u16_at(packet, 2)?);
+        let fragment = u16_at(packet, 6)?;
+        let source = Ipv4Addr::from(array::<4>(packet, 12)?);
+        let destination = Ipv4Addr::from(array::<4>(packet, 16)?);
+        // More fragments, or an offset (RFC 791).
+        let is_fragment = fragment & 0x3fff != 0;
+        Some(
+            Self {
+                source: source.into(),
+                destination: destination.into(),
+                protocol: packet[9],
+                dscp: service >> 2,
+                ecn: service & 3,
+                ports: None,
+                is_fragment,
+                is_bare_ack: false,
+            }
+            .with_transport(packet.get(header..).unwrap_or_default(), total.checked_sub(header)),
+        )
+    }
+
+    fn read_v6(packet: &[u8]) -> Option<Self> {
+        let service = (u16_at(packet, 0)? >> 4) as u8;
+        let payload = usize::from(u16_at(packet, 4)?);
+        let source = Ipv6Addr::from(array::<16>(packet, 8)?);
+        let destination = Ipv6Addr::from(array::<16>(packet, 24)?);
+        let mut next = *packet.get(6)?;
+        let mut at = 40usize;
+        let mut is_fragment = false;
+        for _ in 0..extension::MOST {
+            let length = match next {
+                extension::FRAGMENT => {
+                    is_fragment = true;
+                    8
+                }
+                extension::HOP_BY_HOP | extension::ROUTING | extension::DESTINATION => {
+                    let Some(units) = packet.get(at + 1) else { break };
+                    (usize::from(*units) + 1) * 8
+                }
+                // RFC 4302 section 2.2 counts in words, less two.
+                extension::AUTHENTICATION => {
+                    let Some(words) = packet.get(at + 1) else { break };
+                    (usize::from(*words) + 2) * 4
+                }
+                _ => break,
+            };
+            let Some(following) = packet.get(at) else { break };
+            next = *following;
+            at += length;
+        }
+        // A jumbogram or a super-packet tells no length.
+        let left = if payload == 0 { None } else { (payload + 40).checked_sub(at) };
+        Some(
+            Self {
+                source: source.into(),
+                destination: destination.into(),
+                protocol: next,
+                dscp: service >> 2,
+                ecn: service & 3,
+                ports: None,
+                is_fragment,
+                is_bare_ack: false,
+            }
+            .with_transport(packet.get(at..).unwrap_or_default(), left),
+        )
+    }
+
+    /// Ports, and whether TCP carries anything; `length` is that of the transport's header and data.
+    fn with_transport(mut self, transport: &[u8], length: Option<usize>) -> Self {
+        use protocol::{DCCP, SCTP, TCP, UDP, UDP_LITE};
+        if self.is_fragment || !matches!(self.protocol, TCP | UDP | DCCP | SCTP | UDP_LITE) {
+            return self;
+        }
+        self.ports = u16_at(transport, 0).zip(u16_at(transport, 2));
+        if self.protocol == TCP
+            && let (Some(length), Some(offset)) = (length, transport.get(12))
+        {
+            self.is_bare_ack = length == usize::from(offset >> 4) * 4;
+        }
+        self
+    }
+
+    /// A number that packets of one flow share and others rarely do: FNV-1a over addresses, protocol and ports, mixed with `seed` so
+    /// that nobody can choose addresses that collide. All fragments of a pair of hosts are one flow.
+    #[must_use]
+    pub fn flow_hash(&self, seed: u64) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325 ^ seed;
+        let mut add = |bytes: &[u8]| {
+            for byte in bytes {
+                hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        };
+        for address in [self.source, self.destination] {
+            match address {
+                IpAddr::V4(address) => add(&address.octets()),
+                IpAddr::V6(address) => add(&address.octets()),
+            }
+        }
+        add(&[self.protocol]);
+        if let Some((source, destination)) = self.ports {
+            add(&source.to_be_bytes());
+            add(&destination.to_be_bytes());
+        }
+        // The low bits of FNV mix badly (SplitMix's finaliser).
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        hash ^ (hash >> 31)
+    }
+}
+
+/// How the kernel maps a code point to a user priority without a QoS map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PriorityMap {
+    /// The three upper bits: kernels before 6.9.
+    Precedence,
+    /// The same, but for the classes that RFC 8325 section 4 treats otherwise: 6.9 and newer.
+    Rfc8325,
+}
+
+impl PriorityMap {
+    /// That of a kernel by its release, "6.12.95+deb12-amd64".
+    #[must_use]
+    pub fn of_kernel(release: &str) -> Self {
+        let mut numbers =
+            release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>().unwrap_or(0));
+        let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        if version >= (6, 9) { Self::Rfc8325 } else { Self::Precedence }
+    }
+
+    /// The user priority (TID 0 to 7) that mac80211 gives a packet: `priority` is `skb->priority`, `vlan` the tag's control
+    /// information (cfg80211_classify8021d in net/wireless/util.c).
+    #[must_use]
+    pub const fn user_priority(self, priority: u32, vlan: Option<u16>, dscp: Option<u8>) -> u8 {
+        // Set by a program or a firewall rule.
+        if priority >= 256 && priority <= 263 {
+            return (priority - 256) as u8;
+        }
+        if let Some(tag) = vlan {
+            let code_point = (tag >> 13) as u8;
+            if code_point != 0 {
+                return code_point;
+            }
+        }
+        match (dscp, self) {
+            (None, _) => 0,
+            (Some(dscp), Self::Precedence) => (dscp >> 3) & 7,
+            (Some(dscp), Self::Rfc8325) => match dscp & 63 {
+                // AF11-13, CS2: high throughput, administration.
+                10 | 12 | 14 | 16 => 0,
+                // AF21-23: low latency.
+                18 | 20 | 22 => 3,
+                // CS3, AF31-33: broadcast and streaming.
+                24 | 26 | 28 | 30 => 4,
+                // VA, EF: telephony.
+                44 | 46 => 6,
+                // CS6: network control.
+                48 => 7,
+                other => other >> 3,
+            },
+        }
+    }
+
+    /// The access category of the same.
+    #[must_use]
+    pub const fn category(self, priority: u32, vlan: Option<u16>, dscp: Option<u8>) -> Category {
+        Category::of_user_priority(self.user_priority(priority, vlan, dscp))
+    }
+}
+
+/// What a bridged frame's header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// To whom.
+    pub destination: crate::MacAddress,
+    /// From whom.
+    pub source: crate::MacAddress,
+    /// The outer tag's control information, if it is tagged.
+    pub vlan: Option<u16>,
+    /// EtherType behind all tags.
+    pub ethertype: u16,
+    /// What follows.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// Reads an Ethernet header with up to two VLAN tags (802.1Q clause 9); `None` where it is cut off.
+    #[must_use]
+    pub fn read(frame: &'a [u8]) -> Option<Self> {
+        let destination = crate::MacAddress::from_slice(frame)?;
+        let source = crate::MacAddress::from_slice(frame.get(6..)?)?;
+        let mut ethertype = u16_at(frame, 12)?;
+        let mut at = 14;
+        let mut vlan = None;
+        for _ in 0..2 {
+            if !matches!(ethertype, ethertype::VLAN | ethertype::PROVIDER_VLAN) {
+                break;
+            }
+            vlan = vlan.or(Some(u16_at(frame, at)?));
+            ethertype = u16_at(frame, at + 2)?;
+            at += 4;
+        }
+        Some(Self { destination, source, vlan, ethertype, payload: frame.get(at..).unwrap_or_default() })
+    }
+
+    /// Its IP headers, where it carries IP.
+    #[must_use]
+    pub fn headers(&self) -> Option<Headers> {
+        match self.ethertype {
+            ethertype::IPV4 | ethertype::IPV6 => Headers::read(self.payload),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An IPv4 packet of protocol `protocol` with these bytes behind the header.
+    fn v4(protocol: u8, service: u8, fragment: u16, transport: &[u8]) -> Vec<u8> {
+        let mut packet = vec![0x45, service, 0, 20 + transport.len() as u8, 0, 0];
+        packet.extend_from_slice(&fragment.to_be_bytes());
+        packet.extend_from_slice(&[64, protocol, 0, 0, 10, 1, 0, 2, 10, 0, 0, 11]);
+        packet.extend_from_slice(transport);
+        packet
+    }
+
+    fn v6(next: u8, service: u8, rest: &[u8]) -> Vec<u8> {
+        let mut packet = vec![0x60 | service >> 4, service << 4, 0, 0, 0, rest.len() as u8, next, 64];
+        packet.extend_from_slice(&[0xfd; 16]);
+        packet.extend_from_slice(&[0xfe; 16]);
+        packet.extend_from_slice(rest);
+        packet
+    }
+
+    const TCP_ACK: [u8; 20] = [0x14, 0x51, 0x9c, 0x40, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x10, 0, 64, 0, 0, 0, 0];
+
+    #[test]
+    fn ipv4_with_tcp() {
+        let headers = Headers::read(&v4(protocol::TCP, 46 << 2 | 1, 0x4000, &TCP_ACK)).expect("headers");
+        assert_eq!(headers.destination, "10.0.0.11".parse::<IpAddr>().expect("address"));
+        assert_eq!((headers.dscp, headers.ecn, headers.ports), (46, 1, Some((0x1451, 40000))));
+        assert!(headers.is_bare_ack && !headers.is_fragment);
+        let mut with_data = TCP_ACK.to_vec();
+        with_data.push(1);
+        assert!(!Headers::read(&v4(protocol::TCP, 0, 0, &with_data)).expect("headers").is_bare_ack);
+    }
+
+    #[test]
+    fn fragments_have_no_ports() {
+        for fragment in [0x2000, 0x0001] {
+            let headers = Headers::read(&v4(protocol::UDP, 0, fragment, &TCP_ACK)).expect("headers");
+            assert!(headers.is_fragment && headers.ports.is_none());
+        }
+    }
+
+    #[test]
+    fn ipv6_behind_extension_headers() {
+        // Hop by hop (8 bytes), then destination options (16 bytes), then UDP.
+        let mut rest = vec![60, 0, 0, 0, 0, 0, 0, 0, protocol::UDP, 1];
+        rest.extend_from_slice(&[0; 14]);
+        rest.extend_from_slice(&[0x30, 0x39, 0, 53, 0, 8, 0, 0]);
+        let headers = Headers::read(&v6(0, 40 << 2, &rest)).expect("headers");
+        assert_eq!((headers.protocol, headers.dscp), (protocol::UDP, 40));
+        assert_eq!(headers.ports, Some((12345, 53)));
+    }
+
+    #[test]
+    fn a_flow_is_one_number() {
+        let one = Headers::read(&v4(protocol::TCP, 0, 0, &TCP_ACK)).expect("headers");
+        let marked = Headers::read(&v4(protocol::TCP, 46 << 2, 0, &TCP_ACK)).expect("headers");
+        assert_eq!(one.flow_hash(1), marked.flow_hash(1));
+        assert_ne!(one.flow_hash(1), one.flow_hash(2));
+        let mut other = TCP_ACK;
+        other[1] ^= 1;
+        let other = Headers::read(&v4(protocol::TCP, 0, 0, &other)).expect("headers");
+        assert_ne!(one.flow_hash(1), other.flow_hash(1));
+    }
+
+    #[test]
+    fn priorities_as_mac80211_gives_them() {
+        let new = PriorityMap::of_kernel("6.12.95+deb12-amd64");
+        let old = PriorityMap::of_kernel("6.1.0-44-amd64");
+        assert_eq!((new, old), (PriorityMap::Rfc8325, PriorityMap::Precedence));
+        assert_eq!((new.user_priority(0, None, Some(46)), old.user_priority(0, None, Some(46))), (6, 5));
+        assert_eq!(new.category(0, None, Some(8)), Category::Bk);
+        assert_eq!(new.user_priority(262, Some(0xa000), Some(46)), 6);
+        assert_eq!(new.user_priority(0, Some(0xa001), Some(46)), 5);
+        assert_eq!(new.user_priority(0, Some(0x0001), Some(34)), 4);
+        assert_eq!(new.user_priority(0, None, None), 0);
+    }
+
+    #[test]
+    fn a_frame_with_two_tags() {
+        let mut frame = vec![2, 0, 0, 0, 1, 0, 2, 0, 0, 0, 2, 0, 0x88, 0xa8, 0xc0, 5, 0x81, 0, 0, 7, 0x08, 0];
+        frame.extend_from_slice(&v4(protocol::TCP, 0, 0, &TCP_ACK));
+        let frame = Frame::read(&frame).expect("a frame");
+        assert_eq!((frame.vlan, frame.ethertype), (Some(0xc005), 0x0800));
+        assert_eq!(frame.headers().and_then(|headers| headers.ports), Some((0x1451, 40000)));
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_panic() {
+        bolero::check!().with_type::<(u8, Vec<u8>)>().with_iterations(20_000).for_each(|(version, bytes)| {
+            let mut bytes = bytes.clone();
+            let _ = Frame::read(&bytes).map(|frame| frame.headers());
+            // A version that exists gets further.
+            if let Some(first) = bytes.first_mut() {
+                *first = [0x45, 0x46, 0x60, *version][usize::from(version % 4)];
+            }
+            if let Some(headers) = Headers::read(&bytes) {
+                assert!(headers.dscp < 64 && headers.ecn < 4);
+                assert!(headers.ports.is_none() || !headers.is_fragment);
+                let _ = headers.flow_hash(7);
+            }
+        });
+    }
+}

@@ -1,0 +1,200 @@
+//! What this kernel and this driver offer, how that was found out, and what the agent will therefore use.
+//!
+//! Nothing is taken from lists of drivers: the kernel is asked, or the thing is tried. What is tried leaves nothing behind: a queue to
+//! which no rule leads, eBPF programs that run for a moment, rules that `nft` only checks.
+
+mod rows;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::interface::{self, Interface, Offloads};
+use crate::nl80211::{Role, Station, Survey, WifiInterface, Wiphy, Wireless};
+use crate::{LinuxError, MacAddress};
+
+/// Whether something can be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Availability {
+    /// Yes.
+    Yes,
+    /// No.
+    No,
+    /// It could not be found out without changing anything.
+    Unknown,
+}
+
+impl Availability {
+    /// As in the table.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// One line of the table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// A name that does not change, for programs.
+    pub id: &'static str,
+    /// What it is.
+    pub what: &'static str,
+    /// Whether it can be had.
+    pub available: Availability,
+    /// How that was found out, with what was found.
+    pub found: String,
+    /// What the agent will therefore use or leave.
+    pub therefore: String,
+}
+
+/// The whole table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The Wi-Fi interface.
+    pub interface: String,
+    /// Its hardware address.
+    pub address: MacAddress,
+    /// What it is for: "access point", "station" and so on.
+    pub role: &'static str,
+    /// Its radio's name.
+    pub radio: String,
+    /// Its driver, where sysfs names one.
+    pub driver: Option<String>,
+    /// The kernel's release.
+    pub kernel: String,
+    /// How many stations are associated; some things are known only with one.
+    pub stations: usize,
+    /// One for each thing that matters.
+    pub rows: Vec<Row>,
+}
+
+impl Report {
+    /// Whether something can be had, by the row's name.
+    #[must_use]
+    pub fn has(&self, id: &str) -> bool {
+        self.rows.iter().any(|row| row.id == id && row.available == Availability::Yes)
+    }
+}
+
+/// What was found, before anything is concluded from it.
+#[derive(Debug, Clone, Default)]
+struct Findings {
+    wiphy: Wiphy,
+    stations: Vec<Station>,
+    survey: Vec<Survey>,
+    link: Option<Interface>,
+    wired: Vec<(String, Offloads)>,
+    /// Of `Capability::ALL`, those that this process has.
+    capabilities: Vec<&'static str>,
+    queue: Option<Tried>,
+    rules: Option<Tried>,
+    bridge_rules: Option<Tried>,
+    tracing: Option<Tried>,
+    has_bpf_qdisc: Option<bool>,
+}
+
+/// What came of trying something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Tried {
+    Works,
+    /// With the reason.
+    Fails(String),
+    /// We may not try: the reason.
+    Forbidden(String),
+}
+
+impl Tried {
+    fn of<T>(result: Result<T, LinuxError>) -> Self {
+        match result {
+            Ok(_) => Self::Works,
+            Err(error) if matches!(error.errno(), Some(libc::EPERM | libc::EACCES)) => {
+                Self::Forbidden(error.to_string())
+            }
+            Err(error) => Self::Fails(error.to_string()),
+        }
+    }
+}
+
+/// Looks, and changes nothing. Without a name: at the first access point, or else the first Wi-Fi interface.
+///
+/// # Errors
+/// There is no Wi-Fi interface, or none of this name.
+pub fn probe(name: Option<&str>) -> Result<Report, LinuxError> {
+    let mut wireless = Wireless::open().map_err(|error| match (name, error) {
+        // A name that is no interface at all is the better answer.
+        (Some(name), LinuxError::Unavailable { .. }) => match Interface::find(name) {
+            Ok(_) => LinuxError::NotWifi(name.to_owned()),
+            Err(error) => error,
+        },
+        (None, LinuxError::Unavailable { .. }) => {
+            LinuxError::NoWifi("the kernel has not even loaded cfg80211".to_owned())
+        }
+        (_, error) => error,
+    })?;
+    let interface = match name {
+        Some(name) => wireless.interface(name)?,
+        None => {
+            let all = wireless.interfaces()?;
+            let access_point = all.iter().find(|interface| interface.role == Role::AccessPoint);
+            access_point
+                .or(all.first())
+                .cloned()
+                .ok_or_else(|| LinuxError::NoWifi("`iw dev` lists none either".to_owned()))?
+        }
+    };
+    let findings = look(&mut wireless, &interface)?;
+    Ok(Report {
+        interface: interface.name.clone(),
+        address: interface.address,
+        role: interface.role.name(),
+        radio: findings.wiphy.name.clone(),
+        driver: driver(&interface.name),
+        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        stations: findings.stations.len(),
+        rows: rows::all(&findings),
+    })
+}
+
+fn look(wireless: &mut Wireless, interface: &WifiInterface) -> Result<Findings, LinuxError> {
+    use crate::privileges::Capability;
+    let links = Interface::all()?;
+    let wifi: Vec<u32> = wireless.interfaces()?.iter().map(|interface| interface.index).collect();
+    let wired = links
+        .iter()
+        .filter(|link| {
+            link.is_up && link.name != "lo" && !wifi.contains(&link.index) && !is_bridge(&link.name)
+        })
+        .filter_map(|link| Some((link.name.clone(), interface::offloads(&link.name).ok()?)));
+    Ok(Findings {
+        wiphy: wireless.wiphy(interface.wiphy)?,
+        stations: wireless.stations(interface.index)?,
+        survey: wireless.survey(interface.index)?,
+        wired: wired.collect(),
+        capabilities: Capability::ALL
+            .into_iter()
+            .filter(|capability| capability.is_held())
+            .map(Capability::name)
+            .collect(),
+        queue: Some(rows::try_queue()),
+        rules: Some(rows::try_rules(&interface.name, false)),
+        bridge_rules: Some(rows::try_rules(&interface.name, true)),
+        tracing: Some(rows::try_tracing(interface)),
+        has_bpf_qdisc: rows::find_bpf_qdisc(),
+        link: links.into_iter().find(|link| link.index == interface.index),
+    })
+}
+
+fn is_bridge(name: &str) -> bool {
+    Path::new("/sys/class/net").join(name).join("bridge").exists()
+}
+
+/// The driver's name, as sysfs links to it.
+fn driver(interface: &str) -> Option<String> {
+    let link = std::fs::read_link(Path::new("/sys/class/net").join(interface).join("device/driver")).ok()?;
+    Some(link.file_name()?.to_string_lossy().into_owned())
+}

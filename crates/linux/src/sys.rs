@@ -1,0 +1,384 @@
+//! The system calls that no safe library has: bpf(2), the memory that eBPF shares, netlink's socket options, and many datagrams at
+//! once. Everything here has a safe face: callers hand in slices and get numbers, slices and owned descriptors back.
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Options at level `SOL_NETLINK`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NetlinkOption {
+    AddMembership = 1,
+    NoEnobufs = 5,
+    CapAcknowledgement = 10,
+    ExtendedAcknowledgement = 11,
+}
+
+/// Sets one of netlink's socket options.
+pub(crate) fn set_netlink_option(fd: BorrowedFd<'_>, option: NetlinkOption, value: u32) -> io::Result<()> {
+    let length = size_of::<u32>() as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes of a value that lives until the call returns.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_NETLINK,
+            option as libc::c_int,
+            ptr::from_ref(&value).cast(),
+            length,
+        )
+    };
+    check(result.into()).map(drop)
+}
+
+/// Room for many datagrams, filled by one system call.
+pub(crate) struct Batch {
+    slots: Vec<Box<[u8]>>,
+    lengths: Vec<Datagram>,
+}
+
+/// What came into a slot.
+#[derive(Debug, Clone, Copy, Default)]
+struct Datagram {
+    length: usize,
+    is_cut: bool,
+}
+
+impl std::fmt::Debug for Batch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Batch").field("slots", &self.slots.len()).field("lengths", &self.lengths).finish()
+    }
+}
+
+impl Batch {
+    /// The most that one call takes.
+    const MOST: usize = 64;
+
+    /// `slots` datagrams (at most 64) of at most `size` bytes.
+    pub(crate) fn new(slots: usize, size: usize) -> Self {
+        let slots = (0..slots.clamp(1, Self::MOST)).map(|_| vec![0; size].into_boxed_slice()).collect();
+        Self { slots, lengths: Vec::with_capacity(Self::MOST) }
+    }
+
+    /// Fills it with what has come so far, without waiting. What was in it is gone.
+    pub(crate) fn receive(&mut self, fd: BorrowedFd<'_>) -> io::Result<usize> {
+        self.lengths.clear();
+        let mut parts = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; Self::MOST];
+        for (part, slot) in parts.iter_mut().zip(&mut self.slots) {
+            *part = libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: slot.len() };
+        }
+        // SAFETY: all bytes zero is a valid mmsghdr: no name, no control data, no flags.
+        let mut headers: [libc::mmsghdr; Self::MOST] = unsafe { std::mem::zeroed() };
+        for (header, part) in headers.iter_mut().zip(&mut parts) {
+            header.msg_hdr.msg_iov = part;
+            header.msg_hdr.msg_iovlen = 1;
+        }
+        let count = self.slots.len() as libc::c_uint;
+        // SAFETY: `count` headers point to `count` parts, which point to slots of the length they name; all outlive the call, and
+        // nothing else refers to the slots meanwhile (`&mut self`).
+        let received = unsafe {
+            libc::recvmmsg(
+                fd.as_raw_fd(),
+                headers.as_mut_ptr(),
+                count,
+                libc::MSG_DONTWAIT as _,
+                ptr::null_mut(),
+            )
+        };
+        let received = check(received.into())? as usize;
+        self.lengths.extend(headers.iter().take(received).map(|header| Datagram {
+            length: header.msg_len as usize,
+            is_cut: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+        }));
+        Ok(received)
+    }
+
+    /// How many datagrams it takes at once.
+    pub(crate) fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The datagrams of the last call; `None` for one that did not fit.
+    pub(crate) fn datagrams(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        self.slots
+            .iter()
+            .zip(&self.lengths)
+            .map(|(slot, datagram)| if datagram.is_cut { None } else { slot.get(..datagram.length) })
+    }
+}
+
+/// Memory that a file descriptor shares.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the mapping is owned, and only reached through `&self` (reads, atomics) and `Drop`.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// Maps `length` bytes from `offset` on.
+    pub(crate) fn new(fd: BorrowedFd<'_>, length: usize, offset: usize, writable: bool) -> io::Result<Self> {
+        let protection = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+        // SAFETY: the kernel chooses the place, so no memory of ours is replaced.
+        let start = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                length,
+                protection,
+                libc::MAP_SHARED,
+                fd.as_raw_fd(),
+                offset as libc::off_t,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Self { start, length })
+    }
+
+    fn at(&self, offset: usize, size: usize) -> Option<NonNull<u8>> {
+        let fits = offset.is_multiple_of(size) && offset.checked_add(size)? <= self.length;
+        // SAFETY: `offset` lies within the mapping.
+        fits.then(|| unsafe { self.start.add(offset) })
+    }
+
+    /// A 64-bit number that the other side writes with release; `None` outside of the mapping or unaligned.
+    pub(crate) fn load_u64(&self, offset: usize) -> Option<u64> {
+        let place = self.at(offset, 8)?.cast::<AtomicU64>();
+        // SAFETY: `at` checked bounds and alignment (the mapping begins at a page); it lives as long as `self`.
+        Some(unsafe { place.as_ref() }.load(Ordering::Acquire))
+    }
+
+    /// The same with 32 bits.
+    pub(crate) fn load_u32(&self, offset: usize) -> Option<u32> {
+        let place = self.at(offset, 4)?.cast::<AtomicU32>();
+        // SAFETY: as above.
+        Some(unsafe { place.as_ref() }.load(Ordering::Acquire))
+    }
+
+    /// Writes with release. Only for a mapping that was made writable: the kernel ends the process else.
+    pub(crate) fn store_u64(&self, offset: usize, value: u64) {
+        if let Some(place) = self.at(offset, 8) {
+            // SAFETY: as above.
+            unsafe { place.cast::<AtomicU64>().as_ref() }.store(value, Ordering::Release);
+        }
+    }
+
+    /// Copies bytes out, as many as `into` has; `None` outside of the mapping. What the other side writes at the same time comes
+    /// out as any bytes.
+    pub(crate) fn copy(&self, offset: usize, into: &mut [u8]) -> Option<()> {
+        if offset.checked_add(into.len())? > self.length {
+            return None;
+        }
+        // SAFETY: the source lies within the mapping, the target is ours alone.
+        unsafe { ptr::copy_nonoverlapping(self.start.add(offset).as_ptr(), into.as_mut_ptr(), into.len()) };
+        Some(())
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly what was mapped, and nobody refers to it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// `union bpf_attr` (kernel include/uapi/linux/bpf.h) as bytes: every member begins at a fixed place.
+#[derive(Clone)]
+#[repr(C, align(8))]
+struct Attributes([u8; 144]);
+
+impl Attributes {
+    const fn new() -> Self {
+        Self([0; 144])
+    }
+
+    fn u32(mut self, at: usize, value: u32) -> Self {
+        self.0[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        self
+    }
+
+    fn u64(mut self, at: usize, value: u64) -> Self {
+        self.0[at..at + 8].copy_from_slice(&value.to_ne_bytes());
+        self
+    }
+
+    fn fd(self, at: usize, fd: BorrowedFd<'_>) -> Self {
+        self.u32(at, fd.as_raw_fd() as u32)
+    }
+
+    /// At most 15 bytes of a name.
+    fn name(mut self, at: usize, name: &str) -> Self {
+        let name = &name.as_bytes()[..name.len().min(15)];
+        self.0[at..at + name.len()].copy_from_slice(name);
+        self
+    }
+}
+
+const MAP_CREATE: libc::c_int = 0;
+const MAP_LOOKUP: libc::c_int = 1;
+const PROGRAM_LOAD: libc::c_int = 5;
+const INFO_BY_FD: libc::c_int = 15;
+const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
+const BTF_FD_BY_ID: libc::c_int = 19;
+const BTF_NEXT_ID: libc::c_int = 23;
+
+/// bpf(2).
+///
+/// # Safety
+/// Every address in `attributes` that `command` uses is of memory that lives and has the length named beside it, writable where the
+/// command writes.
+unsafe fn bpf(command: libc::c_int, attributes: &mut Attributes) -> io::Result<i64> {
+    let size = size_of::<Attributes>();
+    // SAFETY: the kernel reads and writes `size` bytes of `attributes`; the rest is the caller's promise. Newer members are zero,
+    // which older kernels accept at any size.
+    check(unsafe { libc::syscall(libc::SYS_bpf, command, attributes.0.as_mut_ptr(), size) })
+}
+
+/// The same for commands whose result is a descriptor.
+///
+/// # Safety
+/// As [`bpf`], and `command` returns a new descriptor.
+unsafe fn bpf_descriptor(command: libc::c_int, attributes: &mut Attributes) -> io::Result<OwnedFd> {
+    // SAFETY: the caller's promise.
+    let fd = unsafe { bpf(command, attributes) }?;
+    // SAFETY: the kernel just made it, so nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
+}
+
+fn address<T>(of: &[T]) -> u64 {
+    of.as_ptr() as u64
+}
+
+fn check(result: i64) -> io::Result<i64> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// What a map is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MapKind {
+    Array = 2,
+    LruHash = 9,
+    RingBuffer = 27,
+}
+
+/// A map, with what its elements measure.
+#[derive(Debug)]
+pub(crate) struct Map {
+    fd: OwnedFd,
+    key: u32,
+    value: u32,
+}
+
+impl AsFd for Map {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Map {
+    /// Makes a map of `entries` elements with keys and values of so many bytes.
+    pub(crate) fn new(kind: MapKind, name: &str, key: u32, value: u32, entries: u32) -> io::Result<Self> {
+        let mut attributes =
+            Attributes::new().u32(0, kind as u32).u32(4, key).u32(8, value).u32(12, entries).name(28, name);
+        // SAFETY: this command has no addresses.
+        let fd = unsafe { bpf_descriptor(MAP_CREATE, &mut attributes) }?;
+        Ok(Self { fd, key, value })
+    }
+
+    /// Reads an element of an array whose values are 64-bit numbers, `into.len()` of them.
+    pub(crate) fn read(&self, key: u32, into: &mut [u64]) -> io::Result<()> {
+        if self.key != 4 || self.value as usize != size_of_val(into) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let key = [key];
+        let mut attributes =
+            Attributes::new().fd(0, self.fd.as_fd()).u64(8, address(&key)).u64(16, into.as_mut_ptr() as u64);
+        // SAFETY: key and value have the sizes with which the map was made, as just checked.
+        unsafe { bpf(MAP_LOOKUP, &mut attributes) }.map(drop)
+    }
+}
+
+/// A program to be loaded.
+#[derive(Debug)]
+pub(crate) struct Tracing<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) instructions: &'a [u64],
+    /// Runs when the function returns, and not when it is called.
+    pub(crate) at_exit: bool,
+    /// The function's type in the kernel's type information.
+    pub(crate) function: u32,
+    /// The module's type information; `None` for the kernel's own.
+    pub(crate) module: Option<BorrowedFd<'a>>,
+}
+
+/// Under what the programs may be used. The kernel lets only those read its memory that the GPL covers; ours are under MIT as well.
+const LICENSE: &CStr = c"Dual MIT/GPL";
+/// `BPF_PROG_TYPE_TRACING`.
+const TRACING: u32 = 26;
+/// `BPF_TRACE_FENTRY`, `BPF_TRACE_FEXIT`.
+const ATTACH: [u32; 2] = [24, 25];
+
+/// Loads a program for the entry or exit of a kernel function. What the verifier says goes to `log`, if that is not empty.
+pub(crate) fn bpf_load(program: &Tracing<'_>, log: &mut [u8]) -> io::Result<OwnedFd> {
+    let mut attributes = Attributes::new()
+        .u32(0, TRACING)
+        .u32(4, program.instructions.len() as u32)
+        .u64(8, address(program.instructions))
+        .u64(16, LICENSE.as_ptr() as u64)
+        .name(48, program.name)
+        .u32(68, ATTACH[usize::from(program.at_exit)])
+        .u32(108, program.function);
+    if !log.is_empty() {
+        attributes = attributes.u32(24, 1).u32(28, log.len() as u32).u64(32, log.as_mut_ptr() as u64);
+    }
+    if let Some(module) = program.module {
+        attributes = attributes.fd(112, module);
+    }
+    // SAFETY: instructions, license and log live until the call returns and have the lengths named; only the log is written.
+    unsafe { bpf_descriptor(PROGRAM_LOAD, &mut attributes) }
+}
+
+/// Lets a loaded program run, until the descriptor is closed.
+pub(crate) fn bpf_attach(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut attributes = Attributes::new().fd(8, program);
+    // SAFETY: no name: the program itself says where it belongs.
+    unsafe { bpf_descriptor(RAW_TRACEPOINT_OPEN, &mut attributes) }
+}
+
+/// The type information of a loaded module.
+pub(crate) fn bpf_module_types(module: &str) -> io::Result<OwnedFd> {
+    let mut id = 0;
+    loop {
+        let mut attributes = Attributes::new().u32(0, id);
+        // SAFETY: this command has no addresses.
+        unsafe { bpf(BTF_NEXT_ID, &mut attributes) }?;
+        id = u32::from_ne_bytes([attributes.0[4], attributes.0[5], attributes.0[6], attributes.0[7]]);
+        let mut attributes = Attributes::new().u32(0, id);
+        // SAFETY: nor has this.
+        let fd = match unsafe { bpf_descriptor(BTF_FD_BY_ID, &mut attributes) } {
+            Ok(fd) => fd,
+            // Unloaded meanwhile.
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => continue,
+            Err(error) => return Err(error),
+        };
+        let mut name = [0u8; 64];
+        // struct bpf_btf_info: address of the data, its size, number, address of the name, its length, whether it is the kernel's.
+        let mut info = [0, 0, name.as_mut_ptr() as u64, name.len() as u64];
+        let mut attributes = Attributes::new()
+            .fd(0, fd.as_fd())
+            .u32(4, size_of_val(&info) as u32)
+            .u64(8, info.as_mut_ptr() as u64);
+        // SAFETY: `info` has the size named, and in it the name has its length; data of length 0 is not written.
+        unsafe { bpf(INFO_BY_FD, &mut attributes) }?;
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        if &name[..end] == module.as_bytes() {
+            return Ok(fd);
+        }
+    }
+}

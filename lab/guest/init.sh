@@ -1,0 +1,220 @@
+#!/bin/busybox sh
+# The first program of the laboratory's machine: it brings the scenario's network up and then does what it is there for. What
+# differs from machine to machine stands in /lab/settings (crates/lab/src/host/init.rs).
+
+# What busybox stands in for comes behind the real programs.
+export PATH=/bin:/applets
+/bin/busybox --install -s /applets
+# This shell would take its own.
+cat >/lab/profile <<'END'
+ip() { /bin/ip "$@"; }
+tc() { /bin/tc "$@"; }
+ping() { /bin/ping "$@"; }
+END
+. /lab/profile
+. /lab/settings
+
+fail() {
+    echo "lab: failed: $*"
+    tail -n 5 /run/*.log 2>/dev/null
+    poweroff -f
+}
+
+load_modules() {
+    while read -r module; do insmod "/modules/$module.ko" || fail "module $module"; done <"/modules/$1"
+}
+
+# What holds packets for the agent.
+load_netfilter() {
+    [ -n "$bridged" ] || load_modules bridge
+    load_modules agent
+}
+
+mount_file_systems() {
+    mount -t proc proc /proc
+    mount -t sysfs sysfs /sys
+    mount -t devtmpfs dev /dev
+    mount -t tmpfs none /run
+    mkdir -p /dev/pts /run/netns
+    mount -t devpts devpts /dev/pts
+    ln -s /run /var/run
+    echo 3 >/proc/sys/kernel/printk
+}
+
+start_air() {
+    load_modules order
+    insmod /modules/airbound_radio.ko $driver || fail "the driver"
+    ip link set lo up
+    # The air comes before all other programs.
+    chrt -f -p 10 $$ || fail "real-time priority"
+    airbound lab guest medium >/run/medium.log 2>&1 &
+    medium=$!
+    chrt -o -p 0 $$
+    sleep 0.2
+    kill -0 $medium || fail "the medium"
+}
+
+start_access_point() {
+    if [ -n "$bridged" ]; then
+        load_modules bridge
+        ip link add br0 type bridge
+        ip link set br0 up
+        echo bridge=br0 >>/lab/hostapd.conf
+    fi
+    hostapd -B /lab/hostapd.conf >/run/hostapd.log 2>&1 || fail "hostapd"
+    ip netns add server
+    ip link add wire type veth peer name wire0 netns server
+    ip link set wire up
+    ip netns exec server ip link set lo up
+    ip netns exec server ip link set wire0 up
+    ip netns exec server ip addr add "$server/24" dev wire0
+    if [ -n "$bridged" ]; then
+        # Two subnets on one cable: the addresses are those of the routed network.
+        ip link set wire master br0
+        ip addr add 10.1.0.1/24 dev br0
+        ip addr add 10.0.0.1/24 dev br0
+        ip netns exec server ip route add 10.0.0.0/24 dev wire0
+    else
+        ip addr add 10.1.0.1/24 dev wire
+        ip addr add 10.0.0.1/24 dev wlan0
+        ip netns exec server ip route add default via 10.1.0.1
+        echo 1 >/proc/sys/net/ipv4/ip_forward
+    fi
+}
+
+start_station() {
+    ip netns add "sta$1"
+    iw phy "phy$1" set netns name "sta$1" || fail "station $1"
+    in_station="ip netns exec sta$1"
+    $in_station ip link set lo up
+    $in_station ip link set "wlan$1" up
+    $in_station iw dev "wlan$1" set power_save off 2>/dev/null
+    $in_station ip addr add "10.0.0.$((10 + $1))/24" dev "wlan$1"
+    if [ -n "$bridged" ]; then
+        $in_station ip route add 10.1.0.0/24 dev "wlan$1"
+    else
+        $in_station ip route add default via 10.0.0.1
+    fi
+}
+
+authorized() { iw dev wlan0 station dump | grep -c 'authorized:.*yes'; }
+
+associate() {
+    for try in $(seq 100); do
+        for station in $(seq "$stations"); do
+            # A station that missed the beacon is told to look again.
+            [ $((try % 20)) != 1 ] || ip netns exec "sta$station" iw dev "wlan$station" link | grep -q Connected ||
+                ip netns exec "sta$station" iw dev "wlan$station" connect airbound 5180
+        done
+        [ "$(authorized)" = "$stations" ] && break
+        sleep 0.1
+    done
+    [ "$(authorized)" = "$stations" ] || fail "only $(authorized) of $stations stations associated"
+    echo "lab: $stations associated after $(cut -d ' ' -f 1 /proc/uptime) s"
+    for station in $(seq "$stations"); do
+        ip netns exec server ping -c 3 -i 0.2 -W 2 "10.0.0.$((10 + station))" >/run/ping.log ||
+            fail "no answer from station $station"
+    done
+    echo "lab: ping $(tail -n 1 /run/ping.log)"
+}
+
+lengthen_wire() {
+    tc qdisc add dev wire root netem delay "${delay_us}us" limit 10000 || fail "the wire"
+    ip netns exec server tc qdisc add dev wire0 root netem delay "${delay_us}us" limit 10000 || fail "the wire"
+}
+
+# The agent with all its threads and children has a control group, which counts the time of its processor.
+start_agent() {
+    mkdir -p /run/group
+    mount -t cgroup2 none /run/group
+    mkdir /run/group/agent
+    sh -c 'echo $$ >/run/group/agent/cgroup.procs && exec sh /lab/agent' >/out/agent.txt 2>&1 </dev/null &
+    agent=$!
+    sleep 1
+    check_agent
+}
+
+check_agent() {
+    kill -0 $agent 2>/dev/null && return
+    wait $agent
+    agent_failed "ended with $?"
+}
+
+agent_failed() {
+    echo "lab: failed: the agent $1; it said:"
+    tail -n 10 /out/agent.txt
+    poweroff -f
+}
+
+stop_agent() {
+    check_agent
+    cat /proc/net/netfilter/nfnetlink_queue >/out/agent-queue.txt 2>/dev/null
+    airbound --json agent status --once >/out/agent-status.json 2>/run/status.log || rm -f /out/agent-status.json
+    kill -TERM $agent
+    for try in $(seq 50); do kill -0 $agent 2>/dev/null || break; sleep 0.1; done
+    kill -0 $agent 2>/dev/null && agent_failed "does not end when it is told to"
+    wait $agent || agent_failed "ended with $?"
+    cp /run/agent/summary.json /out/agent-summary.json 2>/dev/null
+    ! nft list ruleset | grep -q queue || agent_failed "left rules behind"
+}
+
+# Processor time of the agent so far, microseconds: all, in user space, in the kernel.
+note_processor() { sed -n "s/^\(usage\|user\|system\)_usec /$1 \1 /p" /run/group/agent/cpu.stat >>/out/agent-cpu.txt; }
+
+play() {
+    if [ -n "$agent_args" ]; then
+        load_netfilter
+        start_agent
+    fi
+    airbound lab guest zero || fail "the clock"
+    echo "lab: begins at $(cat /run/zero) ns"
+    [ -z "$agent_args" ] || note_processor begin
+    nodes=""
+    for station in $(seq "$stations"); do
+        ip netns exec "sta$station" timeout "$limit_s" airbound lab guest ends "$station" >"/run/ends$station.log" 2>&1 &
+        nodes="$nodes $!"
+    done
+    ip netns exec server timeout "$limit_s" airbound lab guest ends 0 >/run/ends0.log 2>&1 &
+    nodes="$nodes $!"
+    for node in $nodes; do wait "$node" || fail "an end of a flow"; done
+    for station in $(seq "$stations"); do
+        iw dev wlan0 station get "02:00:00:00:$(printf %02x "$station"):00" >"/out/station$station.txt"
+    done
+    iw dev wlan0 survey dump >/out/survey.txt
+    if [ -n "$agent_args" ]; then
+        note_processor end
+        stop_agent
+    fi
+    touch /run/stop
+    wait "$medium" || fail "the medium"
+    echo "lab: played at $(cut -d ' ' -f 1 /proc/uptime) s"
+    load_modules late
+    for try in $(seq 50); do [ -b /dev/pmem0 ] && break; sleep 0.1; done
+    airbound lab guest pack /dev/pmem0 || fail "the record"
+    echo "lab: complete"
+}
+
+mount_file_systems
+start_air
+start_access_point
+for station in $(seq "$stations"); do start_station "$station"; done
+associate
+[ "$delay_us" = 0 ] || lengthen_wire
+# A server of video knows when a frame is sent.
+[ -z "$frames_over_tcp" ] || ip netns exec server sh -c 'echo 5792 >/proc/sys/net/ipv4/tcp_notsent_lowat'
+case $purpose in
+play) play ;;
+shell)
+    load_netfilter
+    echo "lab: server and sta1, sta2, ... are network namespaces; leave with exit"
+    ENV=/lab/profile setsid cttyhack sh
+    ;;
+command)
+    load_netfilter
+    echo "lab: command"
+    (. /lab/profile; . /lab/command) </dev/null 2>&1
+    # The end of a line that the command may have left open, then what it came to.
+    printf '\nlab: exit %s\n' $?
+    ;;
+esac
+poweroff -f
