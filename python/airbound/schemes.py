@@ -25,6 +25,22 @@ from typing import ClassVar, TypeAlias
 from airbound import _native
 from airbound._native import Ack, Packet, Rate, Window
 
+__all__ = [
+    "REASONS",
+    "Ack",
+    "AnyPart",
+    "AnyScheme",
+    "Packet",
+    "QueueScheme",
+    "Rate",
+    "RateScheme",
+    "Scheme",
+    "SenderScheme",
+    "Site",
+    "Window",
+    "asked",
+]
+
 #: Why a packet may be dropped; the names in records.
 REASONS = ("queue_full", "memory_limit", "congestion", "expired")
 

@@ -31,7 +31,6 @@ impl Progress {
         let wanted = !voice.json && !voice.quiet && output::is_watched();
         Self { bar, begun: Instant::now(), wanted, shown: OnceLock::new() }
     }
-
 }
 
 impl Watch for Progress {
