@@ -266,6 +266,11 @@ def asked(scheme: AnyScheme | None, scenario: _native.Scenario) -> tuple[str, _n
             raise _native.ScenarioError(
                 f"{slot} of a scheme is {part!r}; allowed are a name and a class that derives from {base.__name__}"
             )
+    laws = [part for part in built_in if part.split("-")[0] == "law"]
+    if laws and any(slot != "sender" for slot, _, _ in own):
+        raise _native.ScenarioError(
+            f"law decides over queue and rate with one state, so {laws[0]} cannot be combined with {own[0][1]}"
+        )
     if scheme.session is not None:
         built_in.append(scheme.session)
         names.append(scheme.session)
