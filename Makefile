@@ -32,7 +32,7 @@ python: ## builds the Python package into .venv, tests and type-checks it, noteb
 	@scripts/require.sh cargo linker crates
 	@scripts/python.sh test $(ARGS)
 
-wheel: ## builds the wheel for others into dist, and tries it on bare Debian and Ubuntu file systems where it can
+wheel: ## builds the wheel for others into dist, and says what it needs of a system (ROOTS="...": tries it there)
 	@scripts/require.sh cargo linker crates
 	@scripts/python.sh wheel
 

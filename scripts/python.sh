@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/python.sh test [PYTEST ARGUMENT...] | wheel
 # test   builds the package into a virtual environment ($VENV, else .venv), then runs pytest and the type checker.
-# wheel  builds the wheel for others into dist (glibc 2.34 and newer), and says which symbols of glibc it needs.
+# wheel  builds the wheel for others into dist (built on Debian 12: glibc 2.35 and newer), says what it needs of a system, and tries it
+#        in the bare file systems that ROOTS names.
 # What cannot be had here (Python 3.10, or the packages that the tests take) is said, and the step is skipped with 0;
 # REQUIRED=1 makes that an error.
 set -euo pipefail
@@ -55,8 +56,8 @@ test_package() {
 wheel() {
     environment
     rm -rf dist
-    maturin build --release --locked --out dist --compatibility "${COMPATIBILITY:-manylinux_2_34}"
-    "$VENV/bin/python" scripts/try-wheel.py dist/*.whl
+    maturin build --release --locked --out dist --compatibility "${COMPATIBILITY:-manylinux_2_35}"
+    "$VENV/bin/python" scripts/try-wheel.py dist/*.whl ${ROOTS:-}
 }
 
 case "${1:-}" in

@@ -214,6 +214,7 @@ class Window:
     """Segments that may be in flight, at least 1."""
     ssthresh: int
     """Below it the window is in slow start."""
+    def __len__(self) -> int: ...
 
 @final
 class Ack:

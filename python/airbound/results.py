@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator
 from functools import cached_property
 from os import PathLike
@@ -31,13 +32,11 @@ class Folder:
     """A folder of results: one that stays, or one that goes with the last result that refers to it."""
 
     def __init__(self, path: str | PathLike[str] | None) -> None:
-        self._temporary = tempfile.TemporaryDirectory(prefix="airbound-") if path is None else None
-        self.path = Path(path) if path is not None else Path(self._temporary.name) / "results"  # type: ignore[union-attr]
-
-    @property
-    def is_temporary(self) -> bool:
-        """Whether it goes when nobody refers to it any more."""
-        return self._temporary is not None
+        if path is None:
+            temporary = tempfile.mkdtemp(prefix="airbound-")
+            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+            path = Path(temporary) / "results"
+        self.path = Path(path)
 
 
 class RunResult:

@@ -25,6 +25,22 @@ from typing import ClassVar, TypeAlias
 from airbound import _native
 from airbound._native import Ack, Packet, Rate, Window
 
+__all__ = [
+    "REASONS",
+    "Ack",
+    "AnyPart",
+    "AnyScheme",
+    "Packet",
+    "QueueScheme",
+    "Rate",
+    "RateScheme",
+    "Scheme",
+    "SenderScheme",
+    "Site",
+    "Window",
+    "asked",
+]
+
 #: Why a packet may be dropped; the names in records.
 REASONS = ("queue_full", "memory_limit", "congestion", "expired")
 
@@ -250,6 +266,11 @@ def asked(scheme: AnyScheme | None, scenario: _native.Scenario) -> tuple[str, _n
             raise _native.ScenarioError(
                 f"{slot} of a scheme is {part!r}; allowed are a name and a class that derives from {base.__name__}"
             )
+    laws = [part for part in built_in if part.split("-")[0] == "law"]
+    if laws and any(slot != "sender" for slot, _, _ in own):
+        raise _native.ScenarioError(
+            f"law decides over queue and rate with one state, so {laws[0]} cannot be combined with {own[0][1]}"
+        )
     if scheme.session is not None:
         built_in.append(scheme.session)
         names.append(scheme.session)

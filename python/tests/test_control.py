@@ -205,7 +205,7 @@ def test_law_loses_no_packet_in_any_order_of_calls(calls: list[tuple[str, int, i
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: control.Wqm(limit="0 ms"), "limit is 0 ns; allowed is 1 us to 10 s"),
+        (lambda: control.Wqm(limit="0 ms"), "limit is 0 ms; allowed is 1 us to 10 s"),
         (lambda: control.Wqm(limits="1 ms"), "unknown field limits"),
         (lambda: control.Wqm(subframes=0), "subframes is 0; allowed is 1 to 1024"),
         (lambda: control.DelayController(window="1 us"), "delay.window is 1 us; allowed is 1 ms to 10 s"),

@@ -89,7 +89,7 @@ def test_without_packets_there_are_none() -> None:
 
 def test_a_place_that_is_taken_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letters.txt").write_text("dear")
-    with pytest.raises(airbound.RunError, match="holds other"):
+    with pytest.raises(airbound.RunError, match="is not empty and not a run of Airbound"):
         airbound.run(short(), out=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["letters.txt"]
 
@@ -139,8 +139,11 @@ def test_plots_are_figures(result: airbound.RunResult, comparison: airbound.Comp
 
 
 def test_a_session_runs_too() -> None:
-    scenario = airbound.Scenario.from_file("scenarios/vr-room.toml") if False else short("hello")
-    assert airbound.run(scenario).flows.height == len(scenario.flows)
+    run = airbound.run(short("vr-room"))
+    assert run.label in ("plain", "last-n", "tack", "plum") and run.summary["scheme"]["session"] == run.label
+    assert run.flows.height >= 4 and run.plot_latency().axes
+    with pytest.raises(airbound.RunError, match="left no packets"):
+        run.packets  # noqa: B018
 
 
 def test_the_lock_is_released() -> None:
@@ -188,13 +191,17 @@ def test_ctrl_c_ends_a_run_and_nothing_remains(tmp_path: Path) -> None:
     child.send_signal(signal.SIGINT)
     assert child.wait(timeout=30) == 42
     child.stdout.close()
-    assert not [name for name in os.listdir(tmp_path / "run")] if (tmp_path / "run").exists() else True
+    left = os.listdir(tmp_path / "run") if (tmp_path / "run").exists() else []
+    assert left == []
 
 
 def test_the_command_is_the_command(tmp_path: Path) -> None:
+    source = str(Path(airbound.__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": source}
+
     def airbound_command(*arguments: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [sys.executable, "-m", "airbound", *arguments], capture_output=True, text=True, timeout=60, cwd=tmp_path
+            [sys.executable, "-m", "airbound", *arguments], capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environment
         )
 
     listed = airbound_command("list", "--json")

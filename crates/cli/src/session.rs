@@ -53,8 +53,10 @@ pub trait Watch: Sync {
     fn is_stopped(&self) -> bool;
 }
 
-/// Into how many pieces a run is cut for those who watch.
+/// Into how many pieces a run is cut, at least, for those who watch.
 const PIECES: u64 = 200;
+/// The longest piece: who stops a long run does not wait for its next percent.
+const LONGEST_PIECE: Span = Span::from_millis(100);
 
 /// Reads a scenario with its changes.
 pub(crate) fn open(source: &Source) -> Result<Opened, CliError> {
@@ -152,7 +154,7 @@ impl Stepped for SessionRun {
 
 /// Advances to the end, unless somebody stops it.
 fn to_the_end(run: &mut impl Stepped, length: Span, watch: &dyn Watch) -> Result<(), CliError> {
-    let piece = Span::from_nanos((length.as_nanos() / PIECES).max(1));
+    let piece = Span::from_nanos((length.as_nanos() / PIECES).max(1)).min(LONGEST_PIECE);
     let mut before = run.now();
     loop {
         let more = run.advance(piece);

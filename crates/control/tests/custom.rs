@@ -36,7 +36,9 @@ impl QueueDecider for Careless {
     fn enqueue(&mut self, _now: Instant, packet: &Waiting, given_up: &mut GivenUp) {
         match self.0.next() % 8 {
             0 => given_up.push((packet.number, DropReason::Congestion)),
-            1 => given_up.extend([(packet.number, DropReason::Expired), (packet.number, DropReason::Expired)]),
+            1 => {
+                given_up.extend([(packet.number, DropReason::Expired), (packet.number, DropReason::Expired)])
+            }
             2 => given_up.push((self.0.next() % 64, DropReason::QueueFull)),
             _ => {}
         }
@@ -140,7 +142,8 @@ fn careless_deciders_lose_nothing() {
                 Op::Report { tries, acknowledged } if !held.is_empty() => {
                     let grant = held.remove(0);
                     let mut bitmap = AckBitmap::NONE;
-                    for place in (0..grant.mpdus.len()).filter(|place| acknowledged >> (place % 64) & 1 == 1) {
+                    for place in (0..grant.mpdus.len()).filter(|place| acknowledged >> (place % 64) & 1 == 1)
+                    {
                         bitmap.set(place);
                         books.settle(&grant.mpdus[place].packet);
                     }

@@ -13,9 +13,9 @@ pub(crate) struct Rate(pub(crate) airbound_wifi::rate::Rate);
 impl Rate {
     #[new]
     fn new(text: &str) -> PyResult<Self> {
-        text.parse().map(Self).map_err(|error: airbound_wifi::rate::RateError| {
-            PyValueError::new_err(error.to_string())
-        })
+        text.parse()
+            .map(Self)
+            .map_err(|error: airbound_wifi::rate::RateError| PyValueError::new_err(error.to_string()))
     }
     #[getter]
     fn bits_per_s(&self) -> u64 {

@@ -6,10 +6,10 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use airbound_cli::CliError;
+use airbound_cli::jobs;
 use airbound_cli::matrix::{Matrix, baseline};
 use airbound_cli::results::write_report;
 use airbound_cli::session::{Named, Session, Watch};
-use airbound_cli::jobs;
 use airbound_record::{Encoding, RunFolder, Tables};
 use airbound_report::Comparison;
 use airbound_units::Span;

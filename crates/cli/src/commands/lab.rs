@@ -16,7 +16,8 @@ use crate::{output, session};
 pub(super) fn lab(lab: Lab, within: Within, voice: Voice) -> Result<(), CliError> {
     if within == Within::Python {
         // The machine runs this very program, and has no Python.
-        let problem = "the laboratory takes the program of its own; build it with cargo install --path crates/cli";
+        let problem =
+            "the laboratory takes the program of its own; build it with cargo install --path crates/cli";
         return Err(CliError::Input(problem.to_owned()));
     }
     match lab {

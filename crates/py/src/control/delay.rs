@@ -37,7 +37,8 @@ impl DelayController {
             Some(oldest) => oldest.extract()?,
             None => Default::default(),
         };
-        self.0.advance(Instant::from_nanos(now), |flow| waiting.get(&flow.0).copied().map(Instant::from_nanos));
+        self.0
+            .advance(Instant::from_nanos(now), |flow| waiting.get(&flow.0).copied().map(Instant::from_nanos));
         Ok(())
     }
 

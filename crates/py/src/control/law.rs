@@ -108,12 +108,16 @@ impl Law {
     ) -> PyResult<(Option<Grant>, Vec<Loss>)> {
         let number = grant.number;
         let Some((handed, held)) = self.handed.remove(&number) else {
-            return Err(refused(format!("grant {number} was reported before, or is none of this controller")));
+            return Err(refused(format!(
+                "grant {number} was reported before, or is none of this controller"
+            )));
         };
         if acknowledged.len() != held.mpdus.len() {
             let (given, sent) = (acknowledged.len(), held.mpdus.len());
             self.handed.insert(number, (handed, held));
-            return Err(refused(format!("acknowledged has {given} entries; allowed are {sent}, one a packet")));
+            return Err(refused(format!(
+                "acknowledged has {given} entries; allowed are {sent}, one a packet"
+            )));
         }
         let mut bitmap = AckBitmap::NONE;
         (0..).zip(&acknowledged).filter(|(_, got)| **got).for_each(|(index, _)| bitmap.set(index));

@@ -7,6 +7,7 @@ mod rate;
 mod sender;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use airbound_cli::session::{Named, Opened};
@@ -75,6 +76,8 @@ struct Part {
     class: Arc<Class>,
     site: Site,
     object: OnceLock<Py<PyAny>>,
+    /// The latest time of a call, ns, for messages; `u64::MAX` before the first.
+    latest: AtomicU64,
 }
 
 impl fmt::Debug for Part {
@@ -85,7 +88,7 @@ impl fmt::Debug for Part {
 
 impl Part {
     fn new(class: &Arc<Class>, site: Site) -> Self {
-        Self { class: class.clone(), site, object: OnceLock::new() }
+        Self { class: class.clone(), site, object: OnceLock::new(), latest: AtomicU64::new(u64::MAX) }
     }
 
     /// Calls the object; once anything has failed in the runs that it belongs to, nothing is called any more and `otherwise` holds.
@@ -98,36 +101,42 @@ impl Part {
         if self.class.faults.is_any() {
             return otherwise;
         }
+        if let Some(at) = at {
+            self.latest.store(at.as_nanos(), Ordering::Relaxed);
+        }
         Python::attach(|py| {
             let made = match self.object.get() {
                 Some(object) => Ok(object.bind(py).clone()),
                 None => self.make(py),
             };
             made.and_then(|object| act(&object)).unwrap_or_else(|error| {
-                self.fail(error, at);
+                self.fail(error);
                 otherwise
             })
         })
     }
 
     fn make<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let site = py
-            .import("airbound.schemes")?
-            .getattr("Site")?
-            .call1((&self.site.name, self.site.number, self.site.seed))?;
+        let site = py.import("airbound.schemes")?.getattr("Site")?.call1((
+            &self.site.name,
+            self.site.number,
+            self.site.seed,
+        ))?;
         let object = self.class.class.bind(py).call1((site,))?;
         let _ = self.object.set(object.clone().unbind());
         Ok(object)
     }
 
-    fn fail(&self, error: PyErr, at: Option<Instant>) {
+    fn fail(&self, error: PyErr) {
+        let latest = self.latest.load(Ordering::Relaxed);
+        let at = (latest < u64::MAX).then(|| Instant::from_nanos(latest));
         let (scheme, site) = (self.class.name.clone(), self.site.name.clone());
         self.class.faults.note(Fault { error, scheme, site, at });
     }
 
     /// An answer cannot be followed.
     fn refuse(&self, mistake: &impl fmt::Display) {
-        self.fail(PyValueError::new_err(mistake.to_string()), None);
+        self.fail(PyValueError::new_err(mistake.to_string()));
     }
 
     /// Whether the class has a method of its own in the place of that of `base`, so that calling it is worth while.

@@ -444,17 +444,9 @@ fn tcp_config(
 }
 
 /// What decides the window of a flow's connections, if that comes from outside.
-fn control_of(
-    plan: &Plan<'_>,
-    index: usize,
-    options: &scenario::TcpOptions,
-    seed: u64,
-) -> Option<Control> {
+fn control_of(plan: &Plan<'_>, index: usize, options: &scenario::TcpOptions, seed: u64) -> Option<Control> {
     let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
     let Some(Maker::Sender(make)) = slot.maker() else { return None };
     let flow = plan.scenario.flows.get(index)?;
-    Some(Control {
-        make: make.clone(),
-        site: Site { name: flow.name.clone(), number: index as u32, seed },
-    })
+    Some(Control { make: make.clone(), site: Site { name: flow.name.clone(), number: index as u32, seed } })
 }

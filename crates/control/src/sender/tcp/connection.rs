@@ -9,7 +9,9 @@ use super::rate_sample::DeliveryRate;
 use super::rto::RoundTrip;
 use super::scoreboard::Scoreboard;
 use crate::sender::bbr::Bbr;
-use crate::sender::congestion::{CongestionControl, Controller, CustomControl, Phase, UNSET_THRESHOLD, Window};
+use crate::sender::congestion::{
+    CongestionControl, Controller, CustomControl, Phase, UNSET_THRESHOLD, Window,
+};
 use crate::sender::cubic::Cubic;
 use crate::sender::pacing::Pacer;
 use crate::sender::reno::Reno;
