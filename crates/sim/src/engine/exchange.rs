@@ -164,6 +164,7 @@ impl Simulation {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         let all = one.acknowledged == AckBitmap::first(done.grant.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
+        let mut sensed = None;
         for (place, (mpdu, end)) in done.grant.mpdus.iter().zip(mpdu_ends(&done.grant)).enumerate() {
             if !all && !one.acknowledged.get(place) {
                 continue;
@@ -182,6 +183,7 @@ impl Simulation {
                 && self.parts.flows[mpdu.packet.flow.0 as usize].ends_at() == mpdu.packet.to
             {
                 self.on_sensed(number, &arrival, one.course.ppdu_end, one.rate);
+                sensed = Some(mpdu.packet.to);
             }
             if !self.parts.nodes[one.node.index()].block_ack {
                 self.deliver(&arrival, received);
@@ -197,6 +199,9 @@ impl Simulation {
         }
         self.arrivals = arrivals;
         self.schedule_release(agreement);
+        if let Some(station) = sensed {
+            self.on_downlink_frame(station);
+        }
     }
 
     /// Sees to it that a receiver does not wait for what is missing for ever.
