@@ -72,6 +72,29 @@ fn a_station_whose_turns_carry_less_than_its_share_is_held_at_what_it_gets() {
 }
 
 #[test]
+fn where_others_take_what_is_given_up_nobody_is_held() {
+    let config = AllocationConfig { start: Start::Feedback, ..AllocationConfig::default() };
+    let mut proxy = allocator(2, config);
+    let rate = |proxy: &RateAllocator| proxy.rate(StationId(0)).as_mbps_f64();
+    let mut climbed = 0.0;
+    for number in 0..70 {
+        let now = at(500 + 500 * u64::from(number));
+        // First all goes well; then frames are above the target, and a fifth of what is sent does not come however little that is.
+        let (level, kept) = if number < 60 { (20, 1.0) } else { (37, 0.8) };
+        if number == 60 {
+            climbed = rate(&proxy);
+        }
+        for station in [0, 1] {
+            let arrived = kept * proxy.rate(StationId(station)).as_mbps_f64();
+            proxy.on_report(now, StationId(station), &report(number, level, arrived));
+        }
+        proxy.on_deadline(now);
+    }
+    // Held at 95 % of what comes, slot after slot, it would be a tenth.
+    assert!(climbed > 100.0 && rate(&proxy) > 0.5 * climbed, "{climbed} {}", rate(&proxy));
+}
+
+#[test]
 fn rates_do_not_rise_with_the_phy_rate_of_a_start() {
     let config = AllocationConfig {
         share: Share::EqualAirtime,

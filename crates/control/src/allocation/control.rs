@@ -153,6 +153,7 @@ impl RateAllocator {
     /// Notes what the downlink at `place` reports.
     fn take(&mut self, now: Instant, place: usize, report: &Report) {
         let target = self.target_of(place);
+        let content = self.is_content();
         let station = &mut self.streams[place];
         station.number = Some(report.number);
         station.reported = true;
@@ -178,9 +179,10 @@ impl RateAllocator {
             // The slot may have begun under the rate before.
             let sent = station.rate.min(station.before);
             let judgement = station.detector.on_slot(level, target, arrived, sent, report.queue_loss());
-            if judgement == Bottleneck::Wire || station.detector.is_short() {
-                let at = if judgement == Bottleneck::Wire { judgement } else { Bottleneck::Wlan };
-                station.held = Some(((DRAIN * arrived).max(LEAST), at));
+            if judgement == Bottleneck::Wire {
+                station.held = Some(((DRAIN * arrived).max(LEAST), judgement));
+            } else if content && station.detector.is_short() {
+                station.held = Some(((DRAIN * arrived).max(LEAST), Bottleneck::Wlan));
             } else if judgement == Bottleneck::Wlan {
                 station.held = station.held.filter(|(_, by)| *by == Bottleneck::Wlan);
             }
@@ -275,6 +277,15 @@ impl RateAllocator {
 
     fn place(&self, id: (StationId, Direction)) -> Result<usize, usize> {
         self.streams.binary_search_by_key(&id, |known| known.id)
+    }
+
+    /// Whether the largest downlink's level is not above the target. If it is, all have too much, and feedback takes it back; whoever held each
+    /// station at what it gets would go down step by step where others on the air take what is given up.
+    fn is_content(&self) -> bool {
+        let downlinks = self.streams.iter().filter(|stream| stream.id.1 == Direction::Down);
+        let largest = downlinks.max_by(|a, b| a.rate.total_cmp(&b.rate));
+        let level = largest.and_then(|stream| stream.level);
+        level.is_none_or(|level| level <= (1.0 + NEAR) * self.config.target)
     }
 
     fn pace(&self) -> Span {
