@@ -449,9 +449,10 @@ impl RateAllocator {
             let held_so = streams.filter(|stream| stream.held.map(|(_, at)| at) == by);
             held_so.map(|stream| stream.rate).reduce(f64::max)
         };
-        // Where all are held, what they get on the air limits them all, and on the wire each for itself.
+        // Where all are held, what they get on the air limits them all. Whoever lowered all that seem held on the wire would go down step by
+        // step where others on the air, of which the allocator knows nothing, take what is given up.
         let on_air = || largest(Some(Bottleneck::Wlan)).map(|rate| rate * PROBE);
-        let mut cap = largest(None).or_else(on_air).unwrap_or(MOST);
+        let Some(mut cap) = largest(None).or_else(on_air) else { return };
         let at_cap = known.iter().map(|(place, _)| &self.streams[*place]);
         let level = fresh_level(at_cap.filter(|station| station.rate >= 0.999 * cap));
         if let Some(level) = level {
