@@ -5,7 +5,7 @@
 # install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench instructions fuzz lint fmt deb
+.PHONY: help demo test python wheel bench instructions fuzz lint fmt deb
 
 CARGO ?= cargo
 LOCKED ?=
@@ -27,6 +27,14 @@ demo: ## builds the program and compares schemes on a congested access point, wi
 test: ## runs all tests, documentation examples included
 	@scripts/require.sh cargo linker crates
 	$(CARGO) test $(LOCKED) $(or $(ARGS),--workspace)
+
+python: ## builds the Python package into .venv, tests and type-checks it, notebooks included
+	@scripts/require.sh cargo linker crates
+	@scripts/python.sh test $(ARGS)
+
+wheel: ## builds the wheel for others into dist, and says what it needs of a system (ROOTS="...": tries it there)
+	@scripts/require.sh cargo linker crates
+	@scripts/python.sh wheel
 
 bench: ## measures: criterion, and ns-3 side by side where it is installed
 	@scripts/require.sh cargo linker crates

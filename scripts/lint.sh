@@ -47,6 +47,7 @@ purity() {
     imports plan "units wifi control sim" || bad=1
     imports lab "units wifi sim record" || bad=1
     imports linux "units wifi" || bad=1
+    imports py "units wifi control sim record report cli" || bad=1
     return $bad
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod agent;
 #[cfg(target_os = "linux")]
 pub(crate) mod lab;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use airbound_units::Span;
@@ -253,8 +254,8 @@ pub(crate) struct Explain {
 
 impl Cli {
     /// Reads the command line.
-    pub(crate) fn read() -> Result<Self, clap::Error> {
-        Self::try_parse()
+    pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(arguments)
     }
 }
 

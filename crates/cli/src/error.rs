@@ -18,7 +18,7 @@ use airbound_units::Span;
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum CliError {
+pub enum CliError {
     /// The scenario, or a change to it, is wrong.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -102,7 +102,8 @@ impl CliError {
     }
 
     /// 1 for a defect, 2 for wrong input, 130 as shells report it after Ctrl-C.
-    pub(crate) const fn code(&self) -> u8 {
+    #[must_use]
+    pub const fn code(&self) -> u8 {
         match self {
             Self::Imbalance(_)
             | Self::Lab(LabError::Guest(_))

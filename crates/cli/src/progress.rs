@@ -7,7 +7,8 @@ use airbound_units::Span;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::Voice;
-use crate::output;
+use crate::session::Watch;
+use crate::{interrupt, output};
 
 /// Runs that are over sooner show no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,15 +31,20 @@ impl Progress {
         let wanted = !voice.json && !voice.quiet && output::is_watched();
         Self { bar, begun: Instant::now(), wanted, shown: OnceLock::new() }
     }
+}
 
-    /// `span` more is done.
-    pub(crate) fn advance(&self, span: Span) {
+impl Watch for Progress {
+    fn advance(&self, span: Span) {
         if self.wanted && self.begun.elapsed() > PATIENCE {
             self.shown.get_or_init(|| {
                 self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
             });
         }
         self.bar.inc(span.as_nanos() / 1000);
+    }
+
+    fn is_stopped(&self) -> bool {
+        interrupt::is_asked()
     }
 }
 

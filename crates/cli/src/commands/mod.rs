@@ -18,12 +18,13 @@ mod reproduce;
 mod run;
 mod validate;
 
+use crate::Within;
 use crate::args::{Cli, Command};
 use crate::error::CliError;
 use crate::interrupt;
 
 /// Does what was asked for.
-pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
+pub(crate) fn dispatch(cli: Cli, within: Within) -> Result<(), CliError> {
     let voice = cli.voice;
     if matches!(cli.command, Command::Demo(_) | Command::Run(_) | Command::Compare(_)) {
         interrupt::listen();
@@ -40,7 +41,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<(), CliError> {
         Command::Plan(plan) => plan::plan(&plan, voice),
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, voice),
         #[cfg(target_os = "linux")]
-        Command::Lab(lab) => lab::lab(lab, voice),
+        Command::Lab(lab) => lab::lab(lab, within, voice),
         #[cfg(target_os = "linux")]
         Command::Agent(agent) => agent::agent(agent, voice),
         Command::Validate(validate) => validate::validate(&validate, voice),

@@ -5,7 +5,7 @@ use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AggregateBound, Backlog, Codel, CodelConfig, Demand, Direction, Fifo, FifoConfig, FqCodel,
+    AggregateBound, Backlog, Codel, CodelConfig, CustomQueue, Demand, Direction, Fifo, FifoConfig, FqCodel,
     FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, LastPq, LastPqConfig, Pie, PieConfig, Protection,
     Queue, Readiness, RoundRobin, RoundRobinConfig, Wqm, WqmConfig,
 };
@@ -80,7 +80,7 @@ impl QueueConfig {
 
 /// One of the queues. A branch on its kind costs less than a call through a table of functions, and lets calls be
 /// inlined.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum AnyQueue<P> {
     /// See [`Fifo`].
@@ -99,6 +99,8 @@ pub enum AnyQueue<P> {
     RoundRobin(RoundRobin<P>),
     /// See [`Wqm`].
     Wqm(Wqm<P>),
+    /// See [`CustomQueue`].
+    Custom(Box<CustomQueue<P>>),
 }
 
 /// Passes a call on to whichever queue it is.
@@ -113,6 +115,7 @@ macro_rules! each {
             AnyQueue::LastPq($queue) => $call,
             AnyQueue::RoundRobin($queue) => $call,
             AnyQueue::Wqm($queue) => $call,
+            AnyQueue::Custom($queue) => $call,
         }
     };
 }

@@ -2,6 +2,7 @@
 
 pub mod any;
 pub mod capabilities;
+pub mod custom;
 mod effort;
 pub mod fixed;
 pub mod ideal;
@@ -12,6 +13,7 @@ pub mod thompson;
 
 pub use any::{AnyRate, RateConfig};
 pub use capabilities::{Capabilities, RateSet};
+pub use custom::{CustomRate, RateDecider};
 pub use fixed::{Fixed, FixedConfig, StationRate};
 pub use ideal::{Ideal, IdealConfig};
 pub use llra::{Llra, LlraConfig};

@@ -115,6 +115,12 @@ impl Simulation {
 
     /// A node with nothing to send in some category is woken when something may arrive for it.
     pub(super) fn sleep(&mut self, node: StationId) {
+        self.sleep_after(node, None);
+    }
+
+    /// The same for a link that was `asked` just now: a deadline up to then, which it could not use, says nothing new. Those that a
+    /// researcher writes may name any time.
+    fn sleep_after(&mut self, node: StationId, asked: Option<Instant>) {
         let owner = &self.parts.nodes[node.index()];
         let idle = Category::ALL
             .into_iter()
@@ -122,7 +128,8 @@ impl Simulation {
         let arrival = idle.filter_map(|category| owner.feed.next_arrival(category)).min();
         // A link may also want to be asked again, or to be told of the channel, at a time of its own.
         let deadlines = [owner.link.next_deadline(), owner.link.channel_deadline()];
-        let next = arrival.into_iter().chain(deadlines.into_iter().flatten()).min();
+        let deadlines = deadlines.into_iter().flatten().filter(|at| asked.is_none_or(|asked| *at > asked));
+        let next = arrival.into_iter().chain(deadlines).min();
         self.listen(node);
         if let Some(at) = next {
             self.wake_at(node, at.max(self.now));
@@ -149,7 +156,7 @@ impl Simulation {
         for category in Category::ALL {
             self.fill(node, category, self.now);
         }
-        self.sleep(node);
+        self.sleep_after(node, Some(self.now));
     }
 
     /// Books what the link dropped.

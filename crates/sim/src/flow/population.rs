@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use airbound_control::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
 use airbound_control::payload::StationId;
-use airbound_control::sender::{TcpConfig, TcpReceiver, TcpSender};
+use airbound_control::sender::{TcpConfig, TcpReceiver};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::allocation::{Allocated, ShapedUplink};
@@ -13,14 +13,14 @@ use super::in_flight::InFlight;
 use super::rtc::open::{Opening, open};
 use super::rtc::{IP_UDP, RTP, Session};
 use super::source::{Bursts, FrameSizes, Rhythm, Source};
-use super::tcp::Connection;
+use super::tcp::{Connection, Control, new_sender};
 use super::{Direction, Ends, Flow};
 use crate::build::{BuildError, Plan, flow_id};
 use crate::channel;
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
 use crate::random::{Purpose, Stream, seed_for};
-use crate::scenario::{self, Load, RtcStream, SizeLaw, Traffic, Transport, VrStream, WireWay};
+use crate::scenario::{self, Load, Maker, RtcStream, Site, SizeLaw, Traffic, Transport, VrStream, WireWay};
 use crate::topology::Tree;
 
 /// IPv4 and UDP.
@@ -286,6 +286,7 @@ impl Population {
         application: Application,
     ) -> Result<(), BuildError> {
         let config = tcp_config(plan, index, options)?;
+        let control = control_of(plan, index, options, config.seed);
         let number = self.connections.len();
         let acknowledgements = flow_id(self.flows.len());
         let data = &mut self.flows[index];
@@ -306,10 +307,11 @@ impl Population {
         self.connections.push(Connection {
             data: data.id,
             acknowledgements,
-            sender: TcpSender::new(config.clone()).map_err(wrong)?,
+            sender: new_sender(&config, control.as_ref()).map_err(wrong)?,
             receiver: TcpReceiver::new(&config).map_err(wrong)?,
             base: 0,
             config,
+            control,
             application,
             in_flight: InFlight::default(),
             written: 0,
@@ -439,4 +441,12 @@ fn tcp_config(
     config.receive_window = options.receive_window;
     config.seed = seed_for(plan.seed, Purpose::Queue, (2 << 32) | index as u64);
     Ok(config)
+}
+
+/// What decides the window of a flow's connections, if that comes from outside.
+fn control_of(plan: &Plan<'_>, index: usize, options: &scenario::TcpOptions, seed: u64) -> Option<Control> {
+    let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
+    let Some(Maker::Sender(make)) = slot.maker() else { return None };
+    let flow = plan.scenario.flows.get(index)?;
+    Some(Control { make: make.clone(), site: Site { name: flow.name.clone(), number: index as u32, seed } })
 }

@@ -4,6 +4,7 @@
 
 mod access_point;
 mod air;
+mod custom;
 mod demand;
 mod disturbance;
 mod error;
@@ -32,6 +33,7 @@ use serde::Serialize;
 
 pub use access_point::{AccessPoint, Uplink, Wire, WireWay};
 pub use air::{Air, Edca, ErrorModel};
+pub use custom::{Maker, Site};
 pub use demand::DemandSchedule;
 pub use disturbance::{Effect, Interference, Load, Neighbour, Spells};
 pub use error::{Place, ScenarioError};
