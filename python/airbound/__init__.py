@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from airbound import control
 from airbound._native import Rate, RunError, Scenario, ScenarioError, SchemeError, shipped
 from airbound.schemes import Packet, QueueScheme, RateScheme, Scheme, SenderScheme
+from airbound.sweeps import SweepResult, sweep
 
 if TYPE_CHECKING:
     from airbound.results import Comparison, RunResult, load
@@ -41,12 +42,14 @@ __all__ = [
     "Scheme",
     "SchemeError",
     "SenderScheme",
+    "SweepResult",
     "__version__",
     "compare",
     "control",
     "load",
     "run",
     "shipped",
+    "sweep",
 ]
 
 #: What takes polars and matplotlib, whose import takes most of a second: the command does without.

@@ -4,6 +4,7 @@
 pub(crate) mod agent;
 #[cfg(target_os = "linux")]
 pub(crate) mod lab;
+pub(crate) mod sweep;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Simulate a scenario with several schemes, and report them side by side
     Compare(Compare),
+    /// Run a grid or a sample over keys of a scenario, schemes and seeds
+    Sweep(sweep::Sweep),
     /// Check a scenario, and print it with every default filled in
     Check(Check),
     /// Name the scenarios that come with airbound

@@ -8,7 +8,6 @@ mod args;
 mod commands;
 pub mod error;
 mod interrupt;
-pub mod jobs;
 pub mod matrix;
 mod output;
 mod performance;
@@ -18,6 +17,7 @@ pub mod session;
 
 use std::ffi::OsString;
 
+pub use airbound_sweep::jobs;
 use args::Cli;
 pub use error::CliError;
 

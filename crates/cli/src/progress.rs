@@ -98,3 +98,59 @@ impl Drop for Progress {
         self.bar.finish_and_clear();
     }
 }
+
+/// What a sweep does: it checks its cells, then makes its runs.
+pub(crate) struct Counts {
+    bar: ProgressBar,
+    begun: Instant,
+    wanted: bool,
+    shown: OnceLock<()>,
+}
+
+impl Counts {
+    /// Nothing is done.
+    pub(crate) fn new(voice: Voice) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len}, {eta} left") {
+            bar.set_style(style.progress_chars("━╸ "));
+        }
+        let wanted = !voice.json && !voice.quiet && output::is_watched();
+        Self { bar, begun: Instant::now(), wanted, shown: OnceLock::new() }
+    }
+
+    fn show(&self, what: &'static str, done: usize, of: usize) {
+        if !self.wanted || self.begun.elapsed() < PATIENCE {
+            return;
+        }
+        self.shown.get_or_init(|| {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+        });
+        if self.bar.message() != what {
+            // What is left of the runs is not told by the time that the checks took.
+            self.bar.reset();
+            self.bar.set_message(what);
+        }
+        self.bar.set_length(of as u64);
+        self.bar.set_position(done as u64);
+    }
+}
+
+impl airbound_sweep::Watch for Counts {
+    fn is_stopped(&self) -> bool {
+        crate::interrupt::is_asked()
+    }
+
+    fn checked(&self, done: usize, of: usize) {
+        self.show("checking cells", done, of);
+    }
+
+    fn progress(&self, progress: &airbound_sweep::Progress) {
+        self.show("runs", progress.done, progress.runs);
+    }
+}
+
+impl Drop for Counts {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,6 +1,7 @@
 //! Errors as Python knows them, with the sentences of the command line.
 
 use airbound_cli::CliError;
+use airbound_sweep::SweepError;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 
@@ -28,7 +29,8 @@ pub(crate) fn raised(error: CliError) -> PyErr {
     let sentence = error.to_string();
     match error {
         CliError::Scenario(_) | CliError::Build(_) | CliError::Input(_) => ScenarioError::new_err(sentence),
-        CliError::Io { .. } => PyOSError::new_err(sentence),
+        CliError::Sweep(SweepError::Grid(_) | SweepError::Cell { .. }) => ScenarioError::new_err(sentence),
+        CliError::Io { .. } | CliError::Sweep(SweepError::Io { .. }) => PyOSError::new_err(sentence),
         _ => RunError::new_err(sentence),
     }
 }

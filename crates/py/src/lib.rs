@@ -9,6 +9,7 @@ mod rate;
 mod runs;
 mod scenario;
 mod scheme;
+mod sweep;
 mod value;
 
 /// The native module; use the package `airbound`.
@@ -28,4 +29,6 @@ mod _native {
     use crate::scenario::{Scenario, shipped};
     #[pymodule_export]
     use crate::scheme::{Ack, Packet, Window};
+    #[pymodule_export]
+    use crate::sweep::{Sweep, execute};
 }

@@ -42,7 +42,7 @@ impl Watch for Shared {
 }
 
 /// Lets `work` run on a thread of its own, while this one tells `progress` the share that is done, and looks for Ctrl-C.
-fn watched<T: Send>(
+pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     total: Span,
     progress: Option<&Py<PyAny>>,

@@ -16,6 +16,7 @@ mod plan;
 mod report;
 mod reproduce;
 mod run;
+mod sweep;
 mod validate;
 
 use crate::Within;
@@ -26,13 +27,14 @@ use crate::interrupt;
 /// Does what was asked for.
 pub(crate) fn dispatch(cli: Cli, within: Within) -> Result<(), CliError> {
     let voice = cli.voice;
-    if matches!(cli.command, Command::Demo(_) | Command::Run(_) | Command::Compare(_)) {
+    if matches!(cli.command, Command::Demo(_) | Command::Run(_) | Command::Compare(_) | Command::Sweep(_)) {
         interrupt::listen();
     }
     match cli.command {
         Command::Demo(demo) => demo::demo(&demo, voice),
         Command::Run(run) => run::run(&run, voice),
         Command::Compare(compare) => compare::compare(&compare, voice),
+        Command::Sweep(sweep) => sweep::sweep(&sweep, voice),
         Command::Check(check) => check::check(&check, voice),
         Command::List(_) => list::list(voice),
         Command::Report(report) => report::report(&report, voice),

@@ -54,6 +54,13 @@ pub use trace_link::{TraceLink, TraceUse};
 
 use section::{Document, Section};
 
+/// Reading TOML strictly, for other files that speak of scenarios: values that know where they stand, and sentences for what is
+/// wrong with them.
+pub mod reading {
+    pub use super::node::{Node, Origin, Value, parse_document, shortened, to_toml};
+    pub use super::section::{Document, Section, nearest};
+}
+
 /// A scenario with every value resolved: groups are expanded, defaults filled in, traces read.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -188,7 +195,8 @@ impl Scenario {
         }
         let mut root = node::parse_document(text, file)?;
         let options = overrides.options();
-        let document = Document { file, folder, options: &options };
+        let bases = overrides.bases();
+        let document = Document { file, folder, options: &options, bases: &bases };
         // What surroundings fill in can be overridden like what the file says.
         overrides.choose(&mut root, surroundings::KEY);
         surroundings::fill_in(&mut root, &document)?;
@@ -289,6 +297,19 @@ impl Scenario {
     pub fn focus_name(&self) -> Option<String> {
         let client = self.session.as_ref().and_then(|session| session.client(&self.focus));
         client.map(Client::down).or_else(|| self.focus_flows().next().map(|(_, flow)| flow.name.clone()))
+    }
+
+    /// The traces that drive its channels and access links.
+    pub fn traces(&self) -> impl Iterator<Item = &TraceLink> {
+        let stations = self.stations.iter().filter_map(|station| match &station.channel {
+            ChannelSpec::Trace(link) => Some(link),
+            _ => None,
+        });
+        let clients = self.session.iter().flat_map(|session| &session.clients);
+        stations.chain(clients.filter_map(|client| match &client.access {
+            Access::Trace(link) => Some(link),
+            _ => None,
+        }))
     }
 
     /// The number of the station of that name.
