@@ -15,19 +15,19 @@ Names of columns and keys carry their units (``_ns``, ``_ms``, ``_mbps``, ``_byt
 scenario, scheme and seed give the same rows on every machine.
 """
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from airbound import control
 from airbound._native import Rate, RunError, Scenario, ScenarioError, SchemeError, shipped
-from airbound.results import Comparison, RunResult, load
-from airbound.runs import compare, run
 from airbound.schemes import Packet, QueueScheme, RateScheme, Scheme, SenderScheme
 from airbound.sweeps import SweepResult, sweep
 
-try:
-    __version__ = version("airbound")
-except PackageNotFoundError:  # imported from the source tree without being installed
-    __version__ = "0+unknown"
+if TYPE_CHECKING:
+    from airbound.results import Comparison, RunResult, load
+    from airbound.runs import compare, run
+
+    __version__: str
 
 __all__ = [
     "Comparison",
@@ -51,3 +51,34 @@ __all__ = [
     "shipped",
     "sweep",
 ]
+
+#: What takes polars and matplotlib, whose import takes most of a second: the command does without.
+_LATER = {
+    "Comparison": "airbound.results",
+    "RunResult": "airbound.results",
+    "load": "airbound.results",
+    "compare": "airbound.runs",
+    "run": "airbound.runs",
+}
+
+
+if not TYPE_CHECKING:  # a type checker is to find names that are not there
+
+    def __getattr__(name: str) -> object:
+        if name in _LATER:
+            value: object = getattr(import_module(_LATER[name]), name)
+        elif name == "__version__":
+            from importlib.metadata import PackageNotFoundError, version
+
+            try:
+                value = version("airbound")
+            except PackageNotFoundError:  # imported from the source tree without being installed
+                value = "0+unknown"
+        else:
+            raise AttributeError(f"module airbound has no attribute {name}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -27,6 +27,7 @@ pub(super) fn lab(lab: Lab, within: Within, voice: Voice) -> Result<(), CliError
         }
         Lab::Run(run) => play(&run, voice),
         Lab::Demo(demo) => super::lab_demo::demo(&demo, voice),
+        Lab::Faults(faults) => super::lab_demo::faults(&faults, voice),
         Lab::Shell(shell) => open(shell, voice),
         Lab::Guest(part) => Ok(inside(&part)?),
     }

@@ -34,7 +34,8 @@ const SOON: Duration = Duration::from_millis(500);
 /// The clock that driver and programs share; nobody can set it.
 pub(crate) fn now() -> Instant {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let (seconds, nanos) = (u64::try_from(time.tv_sec).unwrap_or(0), u64::try_from(time.tv_nsec).unwrap_or(0));
+    let (seconds, nanos) =
+        (u64::try_from(time.tv_sec).unwrap_or(0), u64::try_from(time.tv_nsec).unwrap_or(0));
     Instant::from_nanos(seconds * 1_000_000_000 + nanos)
 }
 

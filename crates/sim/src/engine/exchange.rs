@@ -166,6 +166,7 @@ impl Simulation {
         let all = one.acknowledged == AckBitmap::first(done.grant.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
         let in_order = self.parts.nodes[one.node.index()].block_ack;
+        let mut sensed = None;
         for (place, (mpdu, end)) in done.grant.mpdus.iter().zip(mpdu_ends(&done.grant)).enumerate() {
             if !all && !one.acknowledged.get(place) {
                 continue;
@@ -185,6 +186,7 @@ impl Simulation {
                 && flow.ends_at() == mpdu.packet.to
             {
                 self.on_sensed(number, &arrival, one.course.ppdu_end, one.rate);
+                sensed = Some(mpdu.packet.to);
             }
             let buffer = &mut self.agreements[agreement.index()].reorder;
             if !in_order || buffer.passes(mpdu.sequence) {
@@ -200,6 +202,9 @@ impl Simulation {
         }
         self.arrivals = arrivals;
         self.schedule_release(agreement);
+        if let Some(station) = sensed {
+            self.on_downlink_frame(station);
+        }
     }
 
     /// Sees to it that a receiver does not wait for what is missing for ever.

@@ -16,12 +16,30 @@ use crate::wire::Wire;
 pub(crate) struct Feed {
     sources: Vec<Source>,
     /// The next sending of each source, soonest first; among equals the source declared first.
-    order: BinaryHeap<Reverse<(Instant, u32)>>,
+    order: BinaryHeap<Reverse<Turn>>,
     wire: Wire,
     direct: bool,
     /// Packets on the wire, by category, in the order of arrival; and how many they are.
     transit: [VecDeque<(Instant, Packet)>; 4],
     flying: usize,
+}
+
+/// The time at which a source sends, and behind it in the lower bits the number of the source: one comparison for both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn(u128);
+
+impl Turn {
+    const fn new(at: Instant, source: u32) -> Self {
+        Self((at.as_nanos() as u128) << 32 | source as u128)
+    }
+
+    const fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> 32) as u64)
+    }
+
+    const fn source(self) -> usize {
+        self.0 as u32 as usize
+    }
 }
 
 /// What a feed tells while it advances.
@@ -46,7 +64,7 @@ impl Feed {
 
     pub(crate) fn add(&mut self, source: Source) {
         if let Some(next) = source.next() {
-            self.order.push(Reverse((next, self.sources.len() as u32)));
+            self.order.push(Reverse(Turn::new(next, self.sources.len() as u32)));
         }
         self.sources.push(source);
     }
@@ -100,7 +118,8 @@ impl Feed {
             source.set_rate(now, rate);
         }
         let sources = self.sources.iter().zip(0..);
-        self.order = sources.filter_map(|(source, index)| Some(Reverse((source.next()?, index)))).collect();
+        self.order =
+            sources.filter_map(|(source, index)| Some(Reverse(Turn::new(source.next()?, index)))).collect();
     }
 
     /// Lets the sources send what is due by `until`.
@@ -113,11 +132,11 @@ impl Feed {
     #[inline]
     fn emit_until(&mut self, until: Instant, observer: &mut impl FeedObserver) -> Option<Packet> {
         let mut top = self.order.peek_mut()?;
-        let Reverse((at, index)) = *top;
-        if at > until {
+        let Reverse(turn) = *top;
+        if turn.at() > until {
             return None;
         }
-        let source = &mut self.sources[index as usize];
+        let source = &mut self.sources[turn.source()];
         if source.has_frames()
             && let Some(frame) = source.take_started()
         {
@@ -125,7 +144,7 @@ impl Feed {
         }
         let packet = source.emit();
         match source.next() {
-            Some(next) => *top = Reverse((next, index)),
+            Some(next) => *top = Reverse(Turn::new(next, turn.source() as u32)),
             None => drop(std::collections::binary_heap::PeekMut::pop(top)),
         }
         Some(packet)

@@ -278,3 +278,23 @@ impl Source {
         Packet::new(self.header, number, Kind::Datagram, tag, size, sent)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_sum_to_the_exact_ones_rounded_down() {
+        let second = 1_000_000_000u128;
+        for (bits, rate) in [(11_760, 31_615_450), (8, u64::MAX), (1000, 1), (12_000, 3), (7, 1_000_000_000)]
+        {
+            let mut distance = Distance::new(bits * second, BitRate::from_bps(rate));
+            let mut sum = Span::ZERO;
+            for number in 1..5000u128 {
+                sum += distance.next();
+                let exact = number * bits * second / u128::from(rate);
+                assert_eq!(u128::from(sum.as_nanos()), exact, "{number} of {bits} bits at {rate} bit/s");
+            }
+        }
+    }
+}

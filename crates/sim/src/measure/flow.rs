@@ -302,6 +302,11 @@ impl FlowMeter {
         })
     }
 
+    /// Whether a frame of datagrams has begun to arrive, or was sent, and is neither whole nor given up.
+    pub(super) fn has_open_frames(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// A frame that misses something for good now that `packet` arrived, since a flow keeps its order. To be asked until
     /// there is none.
     #[inline]
@@ -316,7 +321,7 @@ impl FlowMeter {
     /// A datagram arrived; returns the frame that it completes, if it does.
     #[inline]
     pub(super) fn frames_of_datagrams(&mut self, packet: &Packet, now: Instant) -> Option<FrameRow> {
-        if self.open.is_empty() || packet.kind != Kind::Datagram {
+        if packet.kind != Kind::Datagram {
             return None;
         }
         let payload = self.payload(packet).as_u64();

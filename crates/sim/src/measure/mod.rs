@@ -175,11 +175,13 @@ impl Meters {
         if self.wants_series {
             meter.on_window_latency(arrived - packet.sent);
         }
-        while let Some(frame) = meter.lost_frame(packet) {
-            self.observer.on_frame(&frame);
-        }
-        if let Some(frame) = meter.frames_of_datagrams(packet, arrived) {
-            self.observer.on_frame(&frame);
+        if meter.has_open_frames() {
+            while let Some(frame) = meter.lost_frame(packet) {
+                self.observer.on_frame(&frame);
+            }
+            if let Some(frame) = meter.frames_of_datagrams(packet, arrived) {
+                self.observer.on_frame(&frame);
+            }
         }
         if self.wants_packets {
             let row = self.row_of_arrival(arrival, released, arrived);
