@@ -54,15 +54,17 @@ fn kernel() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// Waits until something is readable or the time has come; `false` if only time passed.
-fn wait(fds: &mut [rustix::event::PollFd<'_>], until: Instant) -> bool {
+/// Waits until something is readable or the time has come.
+fn wait(fds: &mut [rustix::event::PollFd<'_>], until: Instant) {
     let left = until.since(airbound_linux::now()).as_nanos();
     let timeout = rustix::event::Timespec {
         tv_sec: i64::try_from(left / 1_000_000_000).unwrap_or(i64::MAX),
         tv_nsec: i64::try_from(left % 1_000_000_000).unwrap_or(0),
     };
-    // An interrupted wait is a short one.
-    rustix::event::poll(fds, Some(&timeout)).is_ok_and(|count| count > 0)
+    // An interrupted wait is a short one, after which nothing is readable.
+    if rustix::event::poll(fds, Some(&timeout)).is_err() {
+        fds.iter_mut().for_each(rustix::event::PollFd::clear_revents);
+    }
 }
 
 impl Plan {

@@ -84,6 +84,13 @@ struct Server<'a> {
     last_survey: Option<Survey>,
 }
 
+/// What the kernel has to tell.
+#[derive(Debug, Clone, Copy)]
+struct News {
+    packets: bool,
+    changes: bool,
+}
+
 /// When what is due next.
 #[derive(Debug)]
 struct Due {
@@ -154,10 +161,14 @@ impl<'a> Server<'a> {
     /// Turns until the end is wished for, or the interface is gone.
     fn turn(&mut self, around: Around<'_>) -> Result<(), AgentError> {
         while (around.beat)() {
-            self.wait_for_news();
-            self.take_packets()?;
+            let news = self.wait_for_news();
+            if news.packets {
+                self.take_packets()?;
+            }
             self.take_completions()?;
-            self.take_changes()?;
+            if news.changes {
+                self.take_changes()?;
+            }
             self.look_around(around.shared.as_ref())?;
             self.engine.on_tick(now());
             self.act()?;
@@ -165,7 +176,7 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    fn wait_for_news(&self) {
+    fn wait_for_news(&self) -> News {
         let time = now();
         let mut until = time + LONGEST_WAIT;
         let due = [self.due.stations, self.due.picture, self.due.rules];
@@ -177,10 +188,16 @@ impl<'a> Server<'a> {
         if polled || self.has_below() {
             until = until.min(time + CompletionConfig::default().interval);
         }
-        let mut fds: Vec<PollFd<'_>> = vec![PollFd::new(&self.queue, PollFlags::IN)];
-        let others = self.completions.descriptor().into_iter().chain(self.monitor.descriptors());
-        fds.extend(others.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let mut fds = vec![PollFd::new(&self.queue, PollFlags::IN)];
+        fds.extend(self.monitor.descriptors().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let monitored = 1..fds.len();
+        fds.extend(self.completions.descriptor().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         wait(&mut fds, until);
+        let is_readable = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        News {
+            packets: fds.first().is_some_and(is_readable),
+            changes: fds.get(monitored).is_some_and(|fds| fds.iter().any(is_readable)),
+        }
     }
 
     fn has_below(&self) -> bool {
