@@ -167,7 +167,7 @@ play() {
         start_agent
     fi
     airbound lab guest zero || fail "the clock"
-    echo "lab: begins at $(cat /run/zero)"
+    echo "lab: begins at $(cat /run/zero) ns"
     [ -z "$agent_args" ] || note_processor begin
     nodes=""
     for station in $(seq "$stations"); do

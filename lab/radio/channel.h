@@ -9,8 +9,7 @@
  * the events in the order in which they happened. write() takes whole commands. Everything is in the byte order of the
  * machine; crates/lab/src/channel.rs is the other end. One program at a time may open the device.
  *
- * Times are nanoseconds of CLOCK_REALTIME, which nobody sets while the laboratory runs: so programs in user space stamp
- * packets with the same clock.
+ * Times are nanoseconds of CLOCK_MONOTONIC: programs in user space stamp packets with the same clock, which nobody can set.
  */
 #ifndef AIRBOUND_CHANNEL_H
 #define AIRBOUND_CHANNEL_H

@@ -113,7 +113,7 @@ void lab_transmit(struct lab_radio *radio, struct sk_buff *skb, struct ieee80211
 	if (info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE)
 		event.flags |= LAB_FRAME_PROBE;
 	event.most_tries = lab_most_tries(radio, sta, skb);
-	event.at = ktime_get_real_ns();
+	event.at = ktime_get_ns();
 	event.length = skb->len + FCS_LEN;
 	for (step = 0; step < LAB_RATES; step++) {
 		event.rates[step].index = info->control.rates[step].idx;

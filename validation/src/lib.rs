@@ -7,6 +7,7 @@ mod bianchi;
 mod closed;
 mod delays;
 mod demonstrations;
+mod faults;
 #[cfg(target_os = "linux")]
 mod lab;
 mod markdown;
@@ -22,6 +23,7 @@ use std::num::NonZeroUsize;
 use airbound_report::ValidationRow;
 
 pub use demonstrations::{AgentBooks, Demonstration};
+pub use faults::{FAULTS, FAULTS_SCENARIO, fault_rows};
 pub use markdown::{grid_markdown, markdown, rows_markdown};
 pub use reproduce::{Paper, Reproduction, TraceSetError, TraceSets};
 pub use trial::{Trial, TrialError};

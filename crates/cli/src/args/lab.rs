@@ -15,6 +15,8 @@ pub(crate) enum Lab {
     Run(LabRun),
     /// Show what the access-point agent does to the real stack: aim, measured value, verdict, and a report
     Demo(LabDemo),
+    /// Try what can go wrong with the agent and beside it: what is lost, and for how long nothing comes through
+    Faults(LabFaults),
     /// Bring a scenario's network up, and open a shell in the machine
     Shell(LabShell),
     /// What the machine itself calls
@@ -80,6 +82,15 @@ pub(crate) struct LabDemo {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) build: LabBuild,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabFaults {
+    #[command(flatten)]
+    pub(crate) build: LabBuild,
+    /// Keep what the machine printed in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
 }
 
 /// How the access point joins air and wire.

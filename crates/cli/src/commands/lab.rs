@@ -20,6 +20,7 @@ pub(super) fn lab(lab: Lab, voice: Voice) -> Result<(), CliError> {
         }
         Lab::Run(run) => play(&run, voice),
         Lab::Demo(demo) => super::lab_demo::demo(&demo, voice),
+        Lab::Faults(faults) => super::lab_demo::faults(&faults, voice),
         Lab::Shell(shell) => open(shell, voice),
         Lab::Guest(part) => Ok(inside(&part)?),
     }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use airbound_lab::host::{self, Built, Machine, Network};
 use airbound_record::{Encoding, RunFolder, Summary, Tables};
 use airbound_report::{Comparison, ValidationRow, validation_grid, validation_json};
-use airbound_validation::{AgentBooks, Demonstration};
+use airbound_validation::{AgentBooks, Demonstration, FAULTS, FAULTS_SCENARIO, fault_rows};
 
 use super::lab::{prepare, progress, scratch};
-use crate::args::lab::LabDemo;
+use crate::args::lab::{LabDemo, LabFaults};
 use crate::args::{Changes, Source, Voice};
 use crate::error::CliError;
 use crate::output;
@@ -29,11 +29,36 @@ pub(super) fn demo(demo: &LabDemo, voice: Voice) -> Result<(), CliError> {
         let rows = show(one, demo, &built, &folder.join(one.name()), voice)?;
         all.extend(rows);
     }
+    judge(&all, voice)
+}
+
+/// Says it to machines, and what it comes to.
+fn judge(rows: &[ValidationRow], voice: Voice) -> Result<(), CliError> {
     if voice.json {
-        output::print(&validation_json(&all)?)?;
+        output::print(&validation_json(rows)?)?;
     }
-    let outside = all.iter().filter(|row| row.within() == Some(false)).count();
-    if outside == 0 { Ok(()) } else { Err(CliError::Demonstration(outside, all.len())) }
+    let outside = rows.iter().filter(|row| row.within() == Some(false)).count();
+    if outside == 0 { Ok(()) } else { Err(CliError::Demonstration(outside, rows.len())) }
+}
+
+/// Tries all faults in one machine, one after another.
+pub(super) fn faults(faults: &LabFaults, voice: Voice) -> Result<(), CliError> {
+    let built = prepare(&faults.build, voice)?;
+    let opened =
+        session::open(&Source { scenario: FAULTS_SCENARIO.to_owned(), changes: Changes::default() })?;
+    let network = Network::default();
+    let beside = std::env::temp_dir().join("airbound-faults");
+    let machine =
+        Machine { built: &built, scenario: &opened.scenario, network: &network, scratch: scratch(&beside) };
+    progress(voice, "trying faults; that takes some minutes");
+    let mut printed = Vec::new();
+    machine.command(FAULTS, &[], &mut printed)?;
+    if let Some(path) = &faults.log {
+        std::fs::write(path, &printed).map_err(CliError::io("write", path))?;
+    }
+    let rows = fault_rows(&String::from_utf8_lossy(&printed));
+    output::say(voice, &validation_grid("The agent and what can go wrong", &rows).to_text(output::width()))?;
+    judge(&rows, voice)
 }
 
 /// Plays one demonstration three times: kernel alone, with the agent, simulated.
