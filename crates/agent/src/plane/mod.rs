@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use airbound_units::Instant;
 
+use crate::error::AgentError;
 use crate::http::Shared;
 use crate::snapshot::Snapshot;
 
@@ -19,6 +20,8 @@ pub use plan::{Action, Plan};
 pub struct Around<'a> {
     /// Called often; `false` means that the agent shall end.
     pub beat: &'a mut dyn FnMut() -> bool,
+    /// Called once when everything is open and privileges are given up: the time to start threads.
+    pub opened: &'a mut dyn FnMut() -> Result<(), AgentError>,
     /// Where the picture is shown, if anywhere.
     pub shared: Option<Shared>,
     /// Mixed into the hashes of flows; nobody outside should know it.
@@ -72,7 +75,7 @@ impl Plan {
     ///
     /// # Errors
     /// The kernel refuses what is needed, or the interface is gone.
-    pub fn run(&self, around: Around<'_>) -> Result<(), crate::AgentError> {
+    pub fn run(&self, around: Around<'_>) -> Result<(), AgentError> {
         match self.action {
             Action::Hold => serve::serve(self, around),
             Action::TxqLimit | Action::Txqueuelen => tune::tune(self, around),

@@ -100,8 +100,8 @@ struct Due {
     channel: Instant,
 }
 
-pub(super) fn serve(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
-    let mut server = Server::open(plan, around.secret)?;
+pub(super) fn serve(plan: &Plan, mut around: Around<'_>) -> Result<(), AgentError> {
+    let mut server = Server::open(plan, &mut around)?;
     let shared = around.shared.clone();
     let result = server.turn(around);
     server.close(&result, shared.as_ref());
@@ -109,7 +109,8 @@ pub(super) fn serve(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
 }
 
 impl<'a> Server<'a> {
-    fn open(plan: &'a Plan, secret: u64) -> Result<Self, AgentError> {
+    fn open(plan: &'a Plan, around: &mut Around<'_>) -> Result<Self, AgentError> {
+        let secret = around.secret;
         let started = now();
         let config = &plan.config;
         let journal = Journal::open(config.journal.as_deref())?;
@@ -126,8 +127,10 @@ impl<'a> Server<'a> {
             super_packets: config.super_packets,
             ..QueueConfig::default()
         })?;
-        // Sockets and programs are open: from now on the administration of networks is enough, for rules and settings.
-        privileges::keep_only(&Capability::ALL)?;
+        // Programs are loaded, and the types of mac80211 were read, for which the kernel asks for CAP_SYS_ADMIN: from now on the
+        // administration of networks is enough, for rules and settings.
+        privileges::keep_only(&[Capability::NetworkAdministration])?;
+        (around.opened)()?;
         let source = match (completions.source(), completions.why_polled()) {
             (Source::Traced, _) => "eBPF".to_owned(),
             (Source::Polled, None) => "counters of nl80211".to_owned(),
