@@ -32,8 +32,6 @@ const PICTURE: Span = Span::from_millis(250);
 const RULES: Span = Span::from_secs(5);
 /// A try to put rules back that failed is repeated after so long.
 const RETRY: Span = Span::from_secs(1);
-/// How often the channel is surveyed, for schemes that ask.
-const CHANNEL: Span = Span::from_millis(100);
 /// Packets taken at once: completions have to be seen in between.
 const BATCH: usize = 128;
 
@@ -97,7 +95,6 @@ struct Due {
     stations: Instant,
     picture: Instant,
     rules: Instant,
-    channel: Instant,
 }
 
 pub(super) fn serve(plan: &Plan, mut around: Around<'_>) -> Result<(), AgentError> {
@@ -137,7 +134,7 @@ impl<'a> Server<'a> {
             (Source::Polled, Some(why)) => format!("counters of nl80211 ({why})"),
         };
         let classifier = Classifier::new(config.rules.clone(), neighbours, &kernel(), secret);
-        let due = Due { stations: started, picture: started, rules: started + RULES, channel: started };
+        let due = Due { stations: started, picture: started, rules: started + RULES };
         // Last, but for the journal: from here on packets come.
         let table = Table::install(&plan.rules)?;
         let mut server = Self {
@@ -183,7 +180,8 @@ impl<'a> Server<'a> {
         let time = now();
         let mut until = time + LONGEST_WAIT;
         let due = [self.due.stations, self.due.picture, self.due.rules];
-        for at in due.into_iter().chain(self.engine.next_deadline()) {
+        let asked = [self.engine.next_deadline(), self.engine.channel_deadline()];
+        for at in due.into_iter().chain(asked.into_iter().flatten()) {
             until = until.min(at);
         }
         let polled = self.completions.descriptor().is_none();
@@ -281,8 +279,7 @@ impl<'a> Server<'a> {
             self.due.stations = time + STATIONS;
             self.ask_stations(time);
         }
-        if self.plan.config.scheme == Scheme::Wqm && time >= self.due.channel {
-            self.due.channel = time + CHANNEL;
+        if self.engine.channel_deadline().is_some_and(|at| at <= time) {
             let seen = survey(&mut self.wireless, self.plan.wifi.index);
             let (busy, own) = shares(self.last_survey, seen);
             self.last_survey = seen;
