@@ -149,15 +149,17 @@ agent_failed() {
 stop_agent() {
     check_agent
     cat /proc/net/netfilter/nfnetlink_queue >/out/agent-queue.txt 2>/dev/null
-    airbound agent status --once --json >/out/agent-status.json 2>/run/status.log || rm -f /out/agent-status.json
+    airbound --json agent status --once >/out/agent-status.json 2>/run/status.log || rm -f /out/agent-status.json
     kill -TERM $agent
     for try in $(seq 50); do kill -0 $agent 2>/dev/null || break; sleep 0.1; done
     kill -0 $agent 2>/dev/null && agent_failed "does not end when it is told to"
     wait $agent || agent_failed "ended with $?"
+    cp /run/agent/summary.json /out/agent-summary.json 2>/dev/null
     ! nft list ruleset | grep -q queue || agent_failed "left rules behind"
 }
 
-used_processor() { sed -n 's/^usage_usec //p' /run/group/agent/cpu.stat; }
+# Processor time of the agent so far, microseconds: all, in user space, in the kernel.
+note_processor() { sed -n "s/^\(usage\|user\|system\)_usec /$1 \1 /p" /run/group/agent/cpu.stat >>/out/agent-cpu.txt; }
 
 play() {
     if [ -n "$agent_args" ]; then
@@ -165,8 +167,8 @@ play() {
         start_agent
     fi
     airbound lab guest zero || fail "the clock"
-    echo "lab: begins at $(cat /run/zero)"
-    [ -z "$agent_args" ] || echo "begin $(used_processor)" >/out/agent-cpu.txt
+    echo "lab: begins at $(cat /run/zero) ns"
+    [ -z "$agent_args" ] || note_processor begin
     nodes=""
     for station in $(seq "$stations"); do
         ip netns exec "sta$station" timeout "$limit_s" airbound lab guest ends "$station" >"/run/ends$station.log" 2>&1 &
@@ -180,7 +182,7 @@ play() {
     done
     iw dev wlan0 survey dump >/out/survey.txt
     if [ -n "$agent_args" ]; then
-        echo "end $(used_processor)" >>/out/agent-cpu.txt
+        note_processor end
         stop_agent
     fi
     touch /run/stop

@@ -110,7 +110,7 @@ static ssize_t lab_read(struct file *file, char __user *buffer, size_t size, lof
 		done += sizeof(event);
 	}
 	/* The last moment that counts: no event that was read is younger. */
-	time.at = ktime_get_real_ns();
+	time.at = ktime_get_ns();
 	if (copy_to_user(buffer, &time, sizeof(time)))
 		return -EFAULT;
 	return done;
@@ -193,9 +193,9 @@ int lab_channel_register(void)
 	if (!lab_ring)
 		return -ENOMEM;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
-	hrtimer_setup(&lab_alarm, lab_on_alarm, CLOCK_REALTIME, HRTIMER_MODE_ABS);
+	hrtimer_setup(&lab_alarm, lab_on_alarm, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 #else
-	hrtimer_init(&lab_alarm, CLOCK_REALTIME, HRTIMER_MODE_ABS);
+	hrtimer_init(&lab_alarm, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	lab_alarm.function = lab_on_alarm;
 #endif
 	error = misc_register(&lab_device);

@@ -9,8 +9,7 @@
  * the events in the order in which they happened. write() takes whole commands. Everything is in the byte order of the
  * machine; crates/lab/src/channel.rs is the other end. One program at a time may open the device.
  *
- * Times are nanoseconds of CLOCK_REALTIME, which nobody sets while the laboratory runs: so programs in user space stamp
- * packets with the same clock.
+ * Times are nanoseconds of CLOCK_MONOTONIC: programs in user space stamp packets with the same clock, which nobody can set.
  */
 #ifndef AIRBOUND_CHANNEL_H
 #define AIRBOUND_CHANNEL_H
@@ -58,7 +57,8 @@ struct lab_event {
 	__u64 at;	/* when the driver took the frame */
 	__u32 waited;	/* before that in mac80211's queues, units of 1024 ns */
 	__u16 length;	/* of the MPDU, with its frame check sequence */
-	__u16 pad;
+	__u8 most_tries; /* transmissions after which it is given up; 0: as the medium does by itself */
+	__u8 pad;
 	struct lab_rate rates[LAB_RATES];
 	__u8 head[LAB_HEAD];
 	__u32 pad2;

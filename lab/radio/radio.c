@@ -17,7 +17,9 @@ static unsigned int lab_wanted = 2;
 module_param_named(radios, lab_wanted, uint, 0444);
 MODULE_PARM_DESC(radios, "number of radios, 1 to 17");
 module_param_named(depth, lab_depth, uint, 0644);
-MODULE_PARM_DESC(depth, "frames of one category that a radio holds at most");
+MODULE_PARM_DESC(depth, "frames of one category that the access point's radio holds at most, up to 1500");
+module_param_named(charge_received, lab_charge_received, bool, 0444);
+MODULE_PARM_DESC(charge_received, "airtime of frames from a station counts against its share");
 module_param_array_named(fixed, lab_fixed, int, NULL, 0444);
 MODULE_PARM_DESC(fixed, "by radio: rate index + 256 * flags of channel.h for data to and from it; -1: rate control");
 static unsigned int lab_streams = 2;
@@ -172,6 +174,8 @@ static int lab_ampdu_action(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
 {
 	switch (params->action) {
 	case IEEE80211_AMPDU_TX_START:
+		if (!lab_may_aggregate(hw->priv, params->sta, params->tid))
+			return -EPERM;
 		return IEEE80211_AMPDU_TX_START_IMMEDIATE;
 	case IEEE80211_AMPDU_TX_STOP_CONT:
 	case IEEE80211_AMPDU_TX_STOP_FLUSH:
@@ -215,6 +219,10 @@ static const struct ieee80211_ops lab_ops = {
 	.conf_tx = lab_conf_tx,
 	.ampdu_action = lab_ampdu_action,
 	.get_survey = lab_get_survey,
+	.sta_add = lab_sta_add,
+	.sta_remove = lab_sta_remove,
+	.set_tid_config = lab_set_tid_config,
+	.reset_tid_config = lab_reset_tid_config,
 	.add_chanctx = ieee80211_emulate_add_chanctx,
 	.remove_chanctx = ieee80211_emulate_remove_chanctx,
 	.change_chanctx = ieee80211_emulate_change_chanctx,
@@ -285,6 +293,8 @@ static int lab_add_radio(unsigned int index)
 	radio->address[4] = index;
 	SET_IEEE80211_PERM_ADDR(hw, radio->address);
 
+	hw->sta_data_size = sizeof(struct lab_sta);
+	lab_offer_tid_config(hw);
 	hw->queues = IEEE80211_NUM_ACS;
 	hw->max_rates = LAB_RATES;
 	hw->max_report_rates = LAB_RATES;
@@ -328,7 +338,8 @@ static int __init lab_init(void)
 	unsigned int index;
 	int error;
 
-	if (lab_wanted < 1 || lab_wanted > LAB_MOST_RADIOS || lab_streams < 1 || lab_streams > 4)
+	if (lab_wanted < 1 || lab_wanted > LAB_MOST_RADIOS || lab_streams < 1 || lab_streams > 4 || lab_depth < 1 ||
+	    lab_depth > LAB_MOST_DEPTH)
 		return -EINVAL;
 	for (index = 0; index < lab_wanted; index++) {
 		error = lab_add_radio(index);

@@ -12,7 +12,24 @@
 #include "channel.h"
 
 #define LAB_MOST_RADIOS 17	/* an access point and sixteen stations */
+#define LAB_MOST_DEPTH 1500	/* leaves room for the other categories */
 #define LAB_SLOTS 2048		/* frames that a radio holds at most; a power of two */
+
+#define LAB_TIDS 8		/* traffic identifiers of EDCA */
+
+enum lab_aggregation { LAB_UNSET = 0, LAB_AGGREGATED, LAB_ALONE };
+
+/* What is set for a traffic identifier; 0: nothing. */
+struct lab_tid {
+	u8 retry_short, retry_long;	/* most tries */
+	u8 alone;			/* enum lab_aggregation */
+};
+
+/* A station, as the driver keeps it (ieee80211_sta.drv_priv). */
+struct lab_sta {
+	struct ieee80211_vif *vif;
+	struct lab_tid tids[LAB_TIDS];
+};
 
 /* A radio: one phy of mac80211. */
 struct lab_radio {
@@ -24,6 +41,8 @@ struct lab_radio {
 	struct sk_buff *held[LAB_SLOTS];	/* by cookie: handed to the medium and not done */
 	u16 next_slot;
 	unsigned int in_flight[IEEE80211_NUM_ACS];
+
+	struct lab_tid tids[LAB_TIDS];		/* for stations that have no setting of their own */
 
 	spinlock_t pump_lock;			/* one round of scheduling at a time */
 	struct ieee80211_vif *beaconing;
@@ -50,7 +69,18 @@ void lab_done(const struct lab_command *command);
 void lab_ppdu(const struct lab_command *command);
 void lab_drop_held(struct lab_radio *radio);
 extern unsigned int lab_depth;
+extern bool lab_charge_received;
 extern int lab_fixed[LAB_MOST_RADIOS];
+
+/* tid.c */
+void lab_offer_tid_config(struct ieee80211_hw *hw);
+int lab_set_tid_config(struct ieee80211_hw *hw, struct ieee80211_vif *vif, struct ieee80211_sta *sta,
+		       struct cfg80211_tid_config *config);
+int lab_reset_tid_config(struct ieee80211_hw *hw, struct ieee80211_vif *vif, struct ieee80211_sta *sta, u8 tids);
+int lab_sta_add(struct ieee80211_hw *hw, struct ieee80211_vif *vif, struct ieee80211_sta *sta);
+int lab_sta_remove(struct ieee80211_hw *hw, struct ieee80211_vif *vif, struct ieee80211_sta *sta);
+u8 lab_most_tries(struct lab_radio *radio, struct ieee80211_sta *sta, const struct sk_buff *skb);
+bool lab_may_aggregate(struct lab_radio *radio, struct ieee80211_sta *sta, u8 tid);
 
 /* channel.c */
 int lab_channel_register(void);

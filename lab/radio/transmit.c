@@ -12,8 +12,11 @@
 
 #include "radio.h"
 
-/* Frames of one category that a radio holds at most. */
+/* Frames of one category that a radio holds at most: the access point's as a parameter, a station's always. */
+#define LAB_STATION_DEPTH 512
 unsigned int lab_depth = 512;
+/* Whether the access point charges what it receives to the station that sent it. */
+bool lab_charge_received;
 /* HT MCS that all data to and from a radio use, whatever rate control says; -1 leaves it to rate control. */
 int lab_fixed[LAB_MOST_RADIOS] = { [0 ... LAB_MOST_RADIOS - 1] = -1 };
 
@@ -109,7 +112,8 @@ void lab_transmit(struct lab_radio *radio, struct sk_buff *skb, struct ieee80211
 		event.flags |= LAB_FRAME_NOACK;
 	if (info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE)
 		event.flags |= LAB_FRAME_PROBE;
-	event.at = ktime_get_real_ns();
+	event.most_tries = lab_most_tries(radio, sta, skb);
+	event.at = ktime_get_ns();
 	event.length = skb->len + FCS_LEN;
 	for (step = 0; step < LAB_RATES; step++) {
 		event.rates[step].index = info->control.rates[step].idx;
@@ -140,6 +144,7 @@ void lab_transmit(struct lab_radio *radio, struct sk_buff *skb, struct ieee80211
 /* Takes from mac80211's queues what there is room for. */
 void lab_pump(struct lab_radio *radio)
 {
+	unsigned int depth = radio->index ? LAB_STATION_DEPTH : READ_ONCE(lab_depth);
 	struct ieee80211_hw *hw = radio->hw;
 	struct ieee80211_txq *txq;
 	struct sk_buff *skb;
@@ -148,11 +153,11 @@ void lab_pump(struct lab_radio *radio)
 	spin_lock_bh(&radio->pump_lock);
 	rcu_read_lock();
 	for (category = 0; category < IEEE80211_NUM_ACS; category++) {
-		if (READ_ONCE(radio->in_flight[category]) >= lab_depth)
+		if (READ_ONCE(radio->in_flight[category]) >= depth)
 			continue;
 		ieee80211_txq_schedule_start(hw, category);
 		while ((txq = ieee80211_next_txq(hw, category))) {
-			while (READ_ONCE(radio->in_flight[category]) < lab_depth &&
+			while (READ_ONCE(radio->in_flight[category]) < depth &&
 			       (skb = ieee80211_tx_dequeue(hw, txq)))
 				lab_transmit(radio, skb, txq->sta, 0);
 			ieee80211_return_txq(hw, txq, false);
@@ -315,6 +320,11 @@ void lab_ppdu(const struct lab_command *command)
 			lab_fill_rates(&info, command);
 			ieee80211_tx_status_ext(radio->hw, &status);
 		}
+	}
+	if (lab_charge_received && radio->index) {
+		sta = ieee80211_find_sta_by_ifaddr(lab_radios[0]->hw, radio->address, NULL);
+		if (sta)
+			ieee80211_sta_register_airtime(sta, command->tid, 0, command->value);
 	}
 	rcu_read_unlock();
 	local_bh_enable();

@@ -213,7 +213,7 @@ fn play(trial: &Trial, built: &Built, setting: &LabSetting<'_>) -> Result<Summar
     let scratch = std::env::temp_dir().join(format!("airbound-{id}-{}", std::process::id()));
     let folder: &Path = &setting.out.map_or_else(|| scratch.with_extension("run"), |out| out.join(&id));
     let attempt = || -> Result<Summary, LabError> {
-        plan::check(&scenario, false)?;
+        plan::check(&scenario)?;
         let machine =
             Machine { built, scenario: &scenario, network: &Network::default(), scratch: scratch.clone() };
         let outcome = machine.play(&mut |_| ())?;
@@ -287,7 +287,7 @@ mod tests {
         for case in &CASES {
             let text = case.text(Effort::default());
             let scenario = Scenario::parse(&text, case.id, &Overrides::default()).expect("a scenario");
-            plan::check(&scenario, false).expect("within what the laboratory can express");
+            plan::check(&scenario).expect("within what the laboratory can express");
             let known =
                 |flow: &&str| *flow == "total" || scenario.flows.iter().any(|entry| entry.name == **flow);
             assert!(case.goodput.iter().chain(case.latency).all(known), "{}", case.id);

@@ -6,6 +6,8 @@
 mod bianchi;
 mod closed;
 mod delays;
+mod demonstrations;
+mod faults;
 #[cfg(target_os = "linux")]
 mod lab;
 mod markdown;
@@ -20,6 +22,8 @@ use std::num::NonZeroUsize;
 
 use airbound_report::ValidationRow;
 
+pub use demonstrations::{AgentBooks, Demonstration};
+pub use faults::{FAULTS, FAULTS_SCENARIO, fault_rows};
 pub use markdown::{grid_markdown, markdown, rows_markdown};
 pub use reproduce::{Paper, Reproduction, TraceSetError, TraceSets};
 pub use trial::{Trial, TrialError};

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use airbound_agent::AgentError;
 use airbound_lab::LabError;
 #[cfg(target_os = "linux")]
 use airbound_linux::LinuxError;
@@ -12,11 +13,13 @@ use airbound_report::ReportError;
 use airbound_sim::pcap::CaptureError;
 use airbound_sim::scenario::ScenarioError;
 use airbound_sim::{BuildError, Imbalance};
+use airbound_sweep::SweepError;
+use airbound_units::Span;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum CliError {
+pub enum CliError {
     /// The scenario, or a change to it, is wrong.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -35,6 +38,12 @@ pub(crate) enum CliError {
     /// The laboratory.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// A sweep.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// Another program that did the work failed, and has said why.
+    #[error("the sweep did not end well; the message is above")]
+    Elsewhere(u8),
     /// The operating system, as the agent meets it.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
@@ -42,6 +51,15 @@ pub(crate) enum CliError {
     /// A command inside the laboratory's machine, with what it exited with.
     #[error("inside the machine the command ended with {0}")]
     Command(u8),
+    /// The access-point agent.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The part of the agent that holds packets ended, and has said why.
+    #[error("the agent ended with code {0}; its rules are removed")]
+    AgentEnded(i32),
+    /// It showed no sign of life.
+    #[error("the agent showed no sign of life for {0} and was ended; its rules are removed")]
+    AgentHung(Span),
     /// Packets were lost by the simulator itself.
     #[error(transparent)]
     Imbalance(#[from] Imbalance),
@@ -67,6 +85,9 @@ pub(crate) enum CliError {
     /// The answer of a plan is no.
     #[error("{0} of {1} demands cannot be met")]
     Unmet(usize, usize),
+    /// A demonstration that does not hold.
+    #[error("{0} of {1} aims are missed; docs/agent.md says why")]
+    Demonstration(usize, usize),
     /// A reproduction in which not every claim holds.
     #[error("{0} of {1} rows fall outside their tolerance; docs/{2}.md says why")]
     Reproduction(usize, usize, &'static str),
@@ -88,19 +109,26 @@ impl CliError {
     }
 
     /// 1 for a defect, 2 for wrong input, 130 as shells report it after Ctrl-C.
-    pub(crate) const fn code(&self) -> u8 {
+    #[must_use]
+    pub const fn code(&self) -> u8 {
         match self {
             Self::Imbalance(_)
             | Self::Lab(LabError::Guest(_))
+            | Self::AgentHung(_)
             | Self::Defect(_)
             | Self::Panic
             | Self::Validation(..)
+            | Self::Demonstration(..)
             | Self::Unmet(..)
             | Self::Reproduction(..)
             | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
             | Self::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,
+            Self::Sweep(SweepError::Run { .. } | SweepError::Remote(_) | SweepError::Report(_)) => 1,
+            Self::Elsewhere(code) => *code,
+            Self::Interrupted | Self::Sweep(SweepError::Interrupted { .. }) => 130,
             Self::Command(code) => *code,
-            Self::Interrupted => 130,
+            Self::AgentEnded(2) => 2,
+            Self::AgentEnded(_) => 1,
             _ => 2,
         }
     }

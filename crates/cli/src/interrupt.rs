@@ -21,3 +21,8 @@ pub(crate) fn listen() {
 pub(crate) fn is_asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
+
+/// The same, for who looks at it by itself.
+pub(crate) const fn asked() -> &'static AtomicBool {
+    &ASKED
+}

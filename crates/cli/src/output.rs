@@ -46,6 +46,11 @@ pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
+/// Whether somebody watches standard output.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Prints a remark beside the results.
 pub(crate) fn remark(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");

@@ -48,6 +48,8 @@ pub struct Frame {
     pub queued: Instant,
     /// The MPDU with its frame check sequence, bytes.
     pub length: u16,
+    /// Transmissions after which it is given up; 0: as the medium does by itself.
+    pub most_tries: u8,
     /// The rate chain.
     pub rates: [Step; 4],
     /// Its first bytes.
@@ -115,6 +117,7 @@ impl Event {
                     at: Instant::from_nanos(at),
                     queued: Instant::from_nanos(at.saturating_sub(waited)),
                     length: u16_at(from, 20),
+                    most_tries: from[22],
                     rates: [step(0), step(1), step(2), step(3)],
                     head: bytes(from, 40),
                 })))

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use airbound_sim::scenario::{ChannelSpec, Edca, Flow, Preset, Scenario, Traffic};
+use airbound_sim::scenario::{ChannelSpec, Edca, Flow, Path, Preset, Scenario, Traffic};
 use airbound_units::{BitRate, Span};
 use airbound_wifi::{Band, Format, GuardInterval, Width};
 
@@ -15,6 +15,8 @@ pub const FIRST_PORT: u16 = 5000;
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 100);
 /// The most stations: what the driver has radios for.
 pub const MOST_STATIONS: usize = 16;
+/// The most frames of a category in the access point's radio (`LAB_MOST_DEPTH` of the driver).
+const MOST_DEPTH: u32 = 1500;
 /// What a virtual cable carries without being noticed.
 const UNBOUNDED: BitRate = BitRate::from_mbps(1000);
 /// The longest run: more would take hours.
@@ -26,18 +28,18 @@ pub fn station_address(station: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, u8::try_from(10 + station).unwrap_or(u8::MAX))
 }
 
-/// Refuses what the laboratory cannot express, by name. With an `agent` flows may have latency demands.
+/// Refuses what the laboratory cannot express, by name. Latency demands are the agent's business; the kernel alone ignores them.
 ///
 /// # Errors
 /// [`LabError::Scenario`] with what is in the way.
-pub fn check(scenario: &Scenario, agent: bool) -> Result<(), LabError> {
-    match obstacle(scenario, agent) {
+pub fn check(scenario: &Scenario) -> Result<(), LabError> {
+    match obstacle(scenario) {
         Some(obstacle) => Err(LabError::Scenario(obstacle)),
         None => Ok(()),
     }
 }
 
-fn obstacle(scenario: &Scenario, agent: bool) -> Option<String> {
+fn obstacle(scenario: &Scenario) -> Option<String> {
     let air = &scenario.air;
     let name = scenario.scheme.queue.name();
     let refusals = [
@@ -52,6 +54,16 @@ fn obstacle(scenario: &Scenario, agent: bool) -> Option<String> {
         ),
         (name != "linux", format!("scheme.queue is {name}; the kernel's own queues are \"linux\"")),
         (scenario.access_point.preset != Preset::Mac80211, "access-point.preset is not mac80211".to_owned()),
+        (
+            !is_expressible(&scenario.access_point.path, air.standard),
+            "access-point.path differs from its preset in more than driver-queue, driver-order, max-ampdu-mpdus, max-ampdu-bytes, \
+             max-ppdu-duration, hardware-tries, max-grants, charge-received-airtime and airtime-queue-limit"
+                .to_owned(),
+        ),
+        (
+            scenario.access_point.path.driver_queue.is_some_and(|depth| !(1..=MOST_DEPTH).contains(&depth)),
+            format!("access-point.path.driver-queue is not 1 to {MOST_DEPTH}, or unlimited"),
+        ),
         (air.standard != Format::Ht, "air.standard is not ht: the laboratory's radios speak HT".to_owned()),
         (air.width > Width::Mhz40, "air.width is above 40 MHz".to_owned()),
         (air.band != Band::Ghz5, "air.band is not 5 GHz".to_owned()),
@@ -90,11 +102,28 @@ fn obstacle(scenario: &Scenario, agent: bool) -> Option<String> {
             };
             Some(format!("station {}: {why}", station.name))
         });
-        stations.or_else(|| scenario.flows.iter().find_map(|flow| flow_obstacle(scenario, flow, agent)))
+        stations.or_else(|| scenario.flows.iter().find_map(|flow| flow_obstacle(scenario, flow)))
     })
 }
 
-fn flow_obstacle(scenario: &Scenario, flow: &Flow, agent: bool) -> Option<String> {
+/// Whether driver and medium can be told all in which a path differs from that of the preset.
+fn is_expressible(path: &Path, standard: Format) -> bool {
+    let told = Path {
+        driver_queue: path.driver_queue,
+        driver_order: path.driver_order,
+        max_ampdu_mpdus: path.max_ampdu_mpdus,
+        max_ampdu_bytes: path.max_ampdu_bytes,
+        max_ppdu_duration: path.max_ppdu_duration,
+        hardware_tries: path.hardware_tries,
+        max_grants: path.max_grants,
+        charge_received_airtime: path.charge_received_airtime,
+        airtime_queue_limit: path.airtime_queue_limit,
+        ..Preset::Mac80211.path(standard)
+    };
+    *path == told
+}
+
+fn flow_obstacle(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let why = match &flow.traffic {
         Traffic::Cbr(_) | Traffic::Poisson(_) | Traffic::Voip => None,
         Traffic::Vr(stream) => {
@@ -108,10 +137,6 @@ fn flow_obstacle(scenario: &Scenario, flow: &Flow, agent: bool) -> Option<String
             Some("its rate is the scheme's to decide; a stream of constant rate is kind cbr".to_owned())
         }
     };
-    let why = why.or_else(|| {
-        (!agent && flow.demand.is_some())
-            .then(|| "it has a latency demand, which the kernel alone cannot keep; the agent can".to_owned())
-    });
     let why = why.or_else(|| (flow.wire != scenario.wire.way).then(|| "it has a wire of its own".to_owned()));
     why.map(|why| format!("flow {}: {why}", flow.name))
 }
@@ -134,9 +159,12 @@ pub fn driver_parameters(scenario: &Scenario) -> String {
     let streams = stations.iter().map(|station| station.streams).max().unwrap_or(1);
     let wide = u8::from(scenario.air.width == Width::Mhz40);
     let short = u8::from(scenario.air.guard_interval == GuardInterval::Ns400);
-    let aql = u8::from(scenario.access_point.path.airtime_queue_limit);
+    let path = &scenario.access_point.path;
+    let aql = u8::from(path.airtime_queue_limit);
+    let charge = u8::from(path.charge_received_airtime);
+    let depth = path.driver_queue.map(|depth| format!(" depth={depth}")).unwrap_or_default();
     format!(
-        "radios={} streams={streams} wide={wide} short_gi={short} aql={aql} fixed={}",
+        "radios={} streams={streams} wide={wide} short_gi={short} aql={aql} charge_received={charge}{depth} fixed={}",
         stations.len() + 1,
         fixed.join(",")
     )

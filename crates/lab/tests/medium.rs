@@ -50,6 +50,7 @@ fn frame(from: u8, to: u8, cookie: u32, at: Instant, sequence: u16) -> Frame {
         at,
         queued: at,
         length: 1536,
+        most_tries: 0,
         rates: [chain, Step { index: 0, ..chain }, Step::NONE, Step::NONE],
         head,
     }
@@ -239,5 +240,27 @@ proptest! {
         let (bytes, handed, done) = play(&steps, seed);
         prop_assert_eq!(handed, done);
         prop_assert_eq!(bytes, play(&steps, seed).0);
+    }
+}
+
+#[test]
+fn a_frame_with_a_limit_is_given_up_after_so_many_tries() {
+    // Nothing is heard; the chain would allow eight tries, and an aggregate fifteen chains.
+    for (limit, aggregates, expected) in [(0, false, 8), (3, false, 3), (3, true, 3), (1, true, 1)] {
+        let mut medium = Medium::new(&scenario("-20 dB"), 1, Instant::ZERO);
+        for number in 0..4 {
+            let one = frame(0, 1, u32::from(number), us(1000), number);
+            medium.on_event(Event::Frame(Box::new(Frame { most_tries: limit, aggregates, ..one })));
+        }
+        medium.advance(us(2_000_000));
+        let tries: Vec<u64> = medium
+            .take_rows()
+            .iter()
+            .filter_map(|row| if let Row::Txop(txop) = row { Some(txop.mpdus) } else { None })
+            .collect();
+        let transmissions: u64 = tries.iter().sum();
+        assert_eq!(transmissions, 4 * expected, "{limit} {aggregates} {tries:?}");
+        let done = medium.take_commands().iter().filter(|one| matches!(one, Command::Done { .. })).count();
+        assert_eq!(done, 4);
     }
 }

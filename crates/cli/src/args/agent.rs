@@ -1,12 +1,80 @@
 //! What may be typed behind `airbound agent`.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use airbound_agent::config::{METRICS_PORT, Metrics, Scheme};
+use airbound_units::Span;
 use clap::{Args, Subcommand};
 
-/// The access-point agent: keeps latency bounded on a real Linux access point.
+/// Holds latency demands on this machine's access point.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Agent {
+    /// Hold packets for Wi-Fi stations, and release them in the order that keeps the demands
+    Run(AgentRun),
+    /// Show what a running agent does
+    Status(AgentStatus),
     /// Find out what this kernel and this driver offer, and what the agent will therefore use
     Probe(AgentProbe),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound agent run --iface wlan0 --protect \"udp dport 9944\" --p95 20ms
+  airbound agent run --config /etc/airbound/agent.toml
+  airbound agent run --iface wlan0 --scheme law --dry-run
+
+A condition is made of words such as udp, tcp, dport 5000-5010, daddr 10.0.0.0/8, dscp ef, station MAC, joined by and, or, \
+not and parentheses. docs/agent.md lists them, the keys of the file, and what the agent does in every fault.
+
+Needs CAP_NET_ADMIN, nft, and for exact completions CAP_BPF and CAP_PERFMON; gives up everything else.")]
+pub(crate) struct AgentRun {
+    /// The access point's interface [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) iface: Option<String>,
+    /// The configuration file; options of the command line come on top
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Protect packets that match; may be given several times, each with its demand
+    #[arg(long, value_name = "CONDITION", requires = "p95")]
+    pub(crate) protect: Vec<String>,
+    /// 95 percent of the protected packets shall take no longer; one for all conditions, or one for each
+    #[arg(long, value_name = "TIME", requires = "protect")]
+    pub(crate) p95: Vec<Span>,
+    /// last-pq (the default), linux, law, wqm, fifo, codel, pie, fq-codel or round-robin
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scheme: Option<Scheme>,
+    /// Decide and explain, but change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Where metrics and status can be had: an address, or off
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics: Option<Metrics>,
+    /// Append the journal to this file [default: standard error]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+    /// Write a summary of what was measured to this folder at the end
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// The part that holds packets, under the watchdog
+    #[arg(long, hide = true)]
+    pub(crate) worker: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound agent status            a table that renews itself; Ctrl-C ends it
+  airbound agent status --once
+  airbound agent status --json | jq .rules")]
+pub(crate) struct AgentStatus {
+    /// Where the agent shows it
+    #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from(([127, 0, 0, 1], METRICS_PORT)))]
+    pub(crate) at: SocketAddr,
+    /// Print it once
+    #[arg(long)]
+    pub(crate) once: bool,
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,10 @@ pub(crate) enum Lab {
     Build(LabBuild),
     /// Play a scenario with the real stack, and leave the same record as a simulated run
     Run(LabRun),
+    /// Show what the access-point agent does to the real stack: aim, measured value, verdict, and a report
+    Demo(LabDemo),
+    /// Try what can go wrong with the agent and beside it: what is lost, and for how long nothing comes through
+    Faults(LabFaults),
     /// Bring a scenario's network up, and open a shell in the machine
     Shell(LabShell),
     /// What the machine itself calls
@@ -53,6 +57,40 @@ pub(crate) struct LabRun {
     /// Write every packet to packets.parquet, every transmission to txops.parquet
     #[arg(long)]
     pub(crate) log_packets: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound lab demo
+  airbound lab demo vr --quick
+
+Each demonstration plays its scenario three times: with the kernel alone, with the agent, and in the simulator. It exits \
+with 1 if an aim is missed. docs/agent.md has the figures.")]
+pub(crate) struct LabDemo {
+    /// Which of them [default: all]
+    #[arg(value_parser = ["vr", "wqm", "law"])]
+    pub(crate) which: Vec<String>,
+    /// Shorter runs, for a first look
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Another seed
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// Folder for the results [default: runs/lab-demo]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) build: LabBuild,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabFaults {
+    #[command(flatten)]
+    pub(crate) build: LabBuild,
+    /// Keep what the machine printed in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
 }
 
 /// How the access point joins air and wire.

@@ -1,49 +1,159 @@
-//! `airbound agent`: the agent on a real access point.
+//! `airbound agent`: the access-point agent.
 
-use airbound_linux::probe::{self, Report};
-use airbound_report::{Cell, Column, Grid};
+mod probe;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use airbound_agent::config::{Config, Metrics, Rule};
+use airbound_agent::plane::{Around, Plan};
+use airbound_agent::supervise::{Ended, Heartbeat, supervise};
+use airbound_agent::{AgentError, http, plane, status};
+use airbound_control::queue::Demand;
+use airbound_linux::{nftables, privileges};
 
 use crate::args::Voice;
-use crate::args::agent::{Agent, AgentProbe};
+use crate::args::agent::{Agent, AgentRun, AgentStatus};
 use crate::error::CliError;
-use crate::output;
+use crate::{interrupt, output};
+
+/// How often the table is renewed.
+const RENEWED: Duration = Duration::from_secs(1);
 
 pub(super) fn agent(agent: Agent, voice: Voice) -> Result<(), CliError> {
     match agent {
-        Agent::Probe(probe) => probed(&probe, voice),
+        Agent::Run(run) if run.worker => work(&run),
+        Agent::Run(run) => start(&run, voice),
+        Agent::Probe(asked) => probe::probe(&asked, voice),
+        Agent::Status(status) => show(&status, voice),
     }
 }
 
-fn probed(probe: &AgentProbe, voice: Voice) -> Result<(), CliError> {
-    let report = probe::probe(probe.interface.as_deref())?;
+/// The configuration: the file, and on top of it the command line.
+fn configuration(run: &AgentRun) -> Result<Config, CliError> {
+    let mut config = match &run.config {
+        Some(path) => {
+            let text = privileges::read_trusted(path).map_err(AgentError::from)?;
+            Config::read(&path.display().to_string(), &text)?
+        }
+        None => Config::default(),
+    };
+    if run.p95.len() > 1 && run.p95.len() != run.protect.len() {
+        let (times, conditions) = (run.p95.len(), run.protect.len());
+        return Err(CliError::Input(format!(
+            "--p95 is given {times} times and --protect {conditions} times; give one time for all, or one for each"
+        )));
+    }
+    for (number, (text, latency)) in run.protect.iter().zip(run.p95.iter().cycle()).enumerate() {
+        let condition =
+            text.parse().map_err(|error| CliError::Input(format!("--protect {text:?}, {error}")))?;
+        let demand =
+            Demand::new(*latency, 95.0).map_err(|error| CliError::Input(format!("--p95: {error}")))?;
+        config.rules.push(Rule { name: format!("protect-{}", number + 1), condition, demand });
+    }
+    if let Some(iface) = &run.iface {
+        config.interface = Some(iface.clone());
+    }
+    if let Some(scheme) = run.scheme {
+        // Parameters of another scheme's queue mean nothing to this one.
+        if config.scheme != scheme {
+            config.queue = None;
+        }
+        config.scheme = scheme;
+    }
+    config.metrics = run.metrics.unwrap_or(config.metrics);
+    config.journal = run.journal.clone().or(config.journal);
+    config.check()?;
+    Ok(config)
+}
+
+/// The parent: checks, explains, and watches over the part that holds packets.
+fn start(run: &AgentRun, voice: Voice) -> Result<(), CliError> {
+    let config = configuration(run)?;
+    let patience = config.watchdog;
+    let plan = Plan::new(config)?;
+    if run.dry_run {
+        return output::print(&plan.to_text());
+    }
+    if !voice.quiet && !voice.json {
+        output::remark(plan.to_text().trim_end());
+    }
+    interrupt::listen();
+    let mut worker = this_command()?;
+    worker.arg("--worker");
+    let stop: &'static AtomicBool = interrupt::asked();
+    let ended = supervise(worker, patience, stop);
+    // Whatever became of it: packets shall not wait for a queue that nobody reads.
+    let removed = nftables::remove_leftovers();
+    let ended = ended.map_err(CliError::io("watch over", "the agent".as_ref()))?;
+    match ended {
+        Ended::Asked(_) => Ok(removed.map_err(AgentError::from)?),
+        // It has said why.
+        Ended::Itself(status) if status.success() => Ok(()),
+        Ended::Itself(status) => Err(CliError::AgentEnded(status.code().unwrap_or(1))),
+        Ended::Hung(silent) => Err(CliError::AgentHung(silent)),
+    }
+}
+
+/// This command again. The kernel's words for it, and not our arguments: where the dynamic loader was called by name, it names that.
+fn this_command() -> Result<Command, CliError> {
+    let program = std::env::current_exe().map_err(CliError::io("find", "this program".as_ref()))?;
+    let words = Path::new("/proc/self/cmdline");
+    let words = std::fs::read(words).map_err(CliError::io("read", words))?;
+    let words = words.strip_suffix(b"\0").unwrap_or(&words).split(|byte| *byte == 0).skip(1);
+    let mut command = Command::new(program);
+    command.args(words.map(OsStr::from_bytes));
+    Ok(command)
+}
+
+/// The child: holds packets.
+fn work(run: &AgentRun) -> Result<(), CliError> {
+    // Ctrl-C reaches the whole group; the parent tells when to end.
+    interrupt::listen();
+    let config = configuration(run)?;
+    let shared = plane::shared();
+    if let Metrics::At(address) = config.metrics {
+        let served = http::serve(address, shared.clone());
+        served.map_err(|error| {
+            CliError::Input(format!("cannot show metrics at {address}: {error}; --metrics off does without"))
+        })?;
+    }
+    let plan = Plan::new(config)?;
+    let mut heart = Heartbeat::new();
+    let mut beat = || heart.beat();
+    let around = Around { beat: &mut beat, shared: Some(shared.clone()), secret: secret() };
+    let result = plan.run(around);
+    if let Some(folder) = &run.record {
+        airbound_agent::record::write(folder, &http::current(&shared))?;
+    }
+    Ok(result?)
+}
+
+/// A number that nobody outside knows: where the system put things, and when this began.
+fn secret() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::process::id())
+}
+
+fn show(asked: &AgentStatus, voice: Voice) -> Result<(), CliError> {
+    let fetch = || http::status(asked.at).map_err(CliError::Input);
     if voice.json {
-        output::json(&report)
-    } else {
-        output::say(voice, &table(&report).to_text(output::width()))
+        return output::json(&fetch()?);
     }
-}
-
-fn table(report: &Report) -> Grid {
-    let column = |name: &str| Column { name: name.to_owned(), numeric: false };
-    let driver = report.driver.as_deref().unwrap_or("a driver that sysfs does not name");
-    Grid {
-        title: format!(
-            "{} ({}, {}): {}, kernel {}, stations: {}",
-            report.interface, report.role, report.radio, driver, report.kernel, report.stations
-        ),
-        columns: vec![column("what"), column("had"), column("how that was found out"), column("therefore")],
-        rows: report
-            .rows
-            .iter()
-            .map(|row| {
-                vec![
-                    Cell::from(row.what),
-                    Cell::from(row.available.word()),
-                    Cell::from(row.found.clone()),
-                    Cell::from(row.therefore.clone()),
-                ]
-            })
-            .collect(),
-        note: String::new(),
+    if asked.once || !output::is_terminal() {
+        return output::print(&status::text(&fetch()?, output::width()));
     }
+    interrupt::listen();
+    while !interrupt::is_asked() {
+        let text = status::text(&fetch()?, output::width());
+        // To the upper left, and clear what is below (ECMA-48 CUP, ED).
+        output::print(&format!("\x1b[H\x1b[J{text}"))?;
+        thread::sleep(RENEWED);
+    }
+    Ok(())
 }

@@ -6,19 +6,28 @@ use airbound_lab::host::{self, Built, Machine, Network};
 use airbound_lab::{LabError, guest};
 use airbound_report::Comparison;
 
+use crate::Within;
 use crate::args::lab::{Lab, LabBuild, LabGuest, LabRun, LabShell};
 use crate::args::{Source, Voice};
 use crate::error::CliError;
 use crate::results::{REPORT, write_report};
 use crate::{output, session};
 
-pub(super) fn lab(lab: Lab, voice: Voice) -> Result<(), CliError> {
+pub(super) fn lab(lab: Lab, within: Within, voice: Voice) -> Result<(), CliError> {
+    if within == Within::Python {
+        // The machine runs this very program, and has no Python.
+        let problem =
+            "the laboratory takes the program of its own; build it with cargo install --path crates/cli";
+        return Err(CliError::Input(problem.to_owned()));
+    }
     match lab {
         Lab::Build(build) => {
             let built = prepare(&build, voice)?;
             output::say(voice, &format!("The laboratory is ready, with Linux {}.\n", built.release))
         }
         Lab::Run(run) => play(&run, voice),
+        Lab::Demo(demo) => super::lab_demo::demo(&demo, voice),
+        Lab::Faults(faults) => super::lab_demo::faults(&faults, voice),
         Lab::Shell(shell) => open(shell, voice),
         Lab::Guest(part) => Ok(inside(&part)?),
     }
@@ -33,7 +42,7 @@ fn inside(part: &LabGuest) -> Result<(), LabError> {
     }
 }
 
-fn prepare(build: &LabBuild, voice: Voice) -> Result<Built, CliError> {
+pub(super) fn prepare(build: &LabBuild, voice: Voice) -> Result<Built, CliError> {
     let cache = build.cache.clone().map_or_else(host::cache, Ok)?;
     Ok(host::build(&cache, &mut |step| progress(voice, step))?)
 }
@@ -46,13 +55,13 @@ pub(super) fn progress(voice: Voice, step: &str) {
 }
 
 /// A folder for the machine's files, beside the results or in the system's place for such.
-fn scratch(beside: &Path) -> PathBuf {
+pub(super) fn scratch(beside: &Path) -> PathBuf {
     beside.with_extension(format!("machine-{}", std::process::id()))
 }
 
 fn play(run: &LabRun, voice: Voice) -> Result<(), CliError> {
     let opened = session::open(&run.source)?;
-    airbound_lab::plan::check(&opened.scenario, run.agent.is_some())?;
+    airbound_lab::plan::check(&opened.scenario)?;
     let folder =
         run.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("{}-lab", opened.name)));
     let built = prepare(&run.build, voice)?;

@@ -7,7 +7,7 @@ mod pack;
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_units::Instant;
@@ -20,7 +20,7 @@ pub use pack::{pack, unpack};
 
 /// The scenario, resolved.
 pub(crate) const SCENARIO: &str = "/lab/scenario.toml";
-/// Time zero of the scenario, nanoseconds since 1970, once it is known.
+/// Time zero of the scenario, nanoseconds since the machine started, once it is known.
 pub(crate) const ZERO: &str = "/run/zero";
 /// Is there when the run is over.
 pub(crate) const STOP: &str = "/run/stop";
@@ -31,10 +31,12 @@ pub(crate) const DEVICE: &str = "/dev/airbound-radio";
 /// Between now and time zero: every end is ready by then.
 const SOON: Duration = Duration::from_millis(500);
 
-/// The clock that driver and programs share.
+/// The clock that driver and programs share; nobody can set it.
 pub(crate) fn now() -> Instant {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Instant::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let (seconds, nanos) =
+        (u64::try_from(time.tv_sec).unwrap_or(0), u64::try_from(time.tv_nsec).unwrap_or(0));
+    Instant::from_nanos(seconds * 1_000_000_000 + nanos)
 }
 
 pub(crate) fn sleep_until(at: Instant) {

@@ -79,7 +79,9 @@ pub(crate) fn settings(scenario: &Scenario, purpose: Purpose, network: &Network)
 
 /// The script that starts the agent.
 pub(crate) fn agent(arguments: &str) -> String {
-    format!("exec airbound agent run --iface wlan0 {arguments}\n")
+    format!(
+        "exec airbound agent run --iface wlan0 --journal /out/agent-journal.jsonl --record /run/agent {arguments}\n"
+    )
 }
 
 /// A word of the shell.

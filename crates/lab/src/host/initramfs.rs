@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::cpio::Archive;
 use super::kernel_modules::Modules;
-use super::read;
+use super::{program, read, run};
 use crate::LabError;
 
 /// Changes whenever what [`common`] puts together does.
@@ -98,12 +98,14 @@ fn libraries(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(paths)
 }
 
-/// Our own program with the libraries that it runs on here, away from those of the tools: this host's C library may be newer.
+/// Our own program. It has to run as it is, since the agent starts itself a second time; so the machine has one C library for all:
+/// the newer of this host's and the tools', since a program runs with a newer one than it was linked with, and not with an older one.
 pub(crate) fn add_ourselves(archive: &mut Archive) -> Result<(), LabError> {
     let own = std::env::current_exe().map_err(LabError::io("find", "this program"))?;
-    archive.file("lab/airbound", 0o755, &read(&own)?);
-    let loader = "#!/bin/busybox sh\nexec /lab/lib/ld-linux-x86-64.so.2 --library-path /lab/lib /lab/airbound \"$@\"\n";
-    archive.file("bin/airbound", 0o755, loader.as_bytes());
+    archive.file("bin/airbound", 0o755, &read(&own)?);
+    if c_library() < Some(TOOLS_C_LIBRARY) {
+        return Ok(());
+    }
     let maps = fs::read_to_string("/proc/self/maps").map_err(LabError::io("read", "/proc/self/maps"))?;
     let mut libraries: Vec<&str> = maps
         .lines()
@@ -114,7 +116,19 @@ pub(crate) fn add_ourselves(archive: &mut Archive) -> Result<(), LabError> {
     libraries.dedup();
     for path in libraries {
         let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        archive.file(&format!("lab/lib/{name}"), 0o755, &read(Path::new(path))?);
+        let folder = if name.starts_with("ld-linux") { "lib64" } else { "lib/x86_64-linux-gnu" };
+        archive.file(&format!("{folder}/{name}"), 0o755, &read(Path::new(path))?);
     }
     Ok(())
+}
+
+/// The version of bookworm's C library.
+const TOOLS_C_LIBRARY: (u32, u32) = (2, 36);
+
+/// The version of this host's C library.
+fn c_library() -> Option<(u32, u32)> {
+    let text = run(program("getconf", "it comes with the C library").ok()?.arg("GNU_LIBC_VERSION")).ok()?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let (major, minor) = text.trim().rsplit(' ').next()?.split_once('.')?;
+    Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
 }

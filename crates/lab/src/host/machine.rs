@@ -54,7 +54,7 @@ impl Machine<'_> {
     /// # Errors
     /// The scenario cannot be expressed, QEMU is missing, or the guest failed.
     pub fn play(&self, say: &mut dyn FnMut(&str)) -> Result<Outcome, LabError> {
-        plan::check(self.scenario, self.network.agent.is_some())?;
+        plan::check(self.scenario)?;
         let outcome = self.boot(say);
         self.clear();
         outcome
@@ -110,7 +110,7 @@ impl Machine<'_> {
     /// # Errors
     /// The scenario cannot be expressed, or QEMU is missing.
     pub fn shell(&self) -> Result<(), LabError> {
-        plan::check(self.scenario, true)?;
+        plan::check(self.scenario)?;
         create(&self.scratch)?;
         let mut machine = self.machine(Purpose::Shell, &[])?;
         machine.args(["-serial", "mon:stdio"]);
@@ -125,7 +125,7 @@ impl Machine<'_> {
     /// # Errors
     /// The scenario cannot be expressed, QEMU is missing, a file cannot be read, or the network did not come up.
     pub fn command(&self, command: &str, files: &[PathBuf], out: &mut dyn Write) -> Result<i32, LabError> {
-        plan::check(self.scenario, true)?;
+        plan::check(self.scenario)?;
         create(&self.scratch)?;
         let result = self.carry_out(command, files, out);
         self.clear();
@@ -177,8 +177,16 @@ impl Machine<'_> {
     }
 
     fn machine(&self, purpose: Purpose, files: &[(String, Vec<u8>)]) -> Result<Command, LabError> {
-        let mut machine =
+        let qemu =
             program("qemu-system-x86_64", "sudo apt-get install --no-install-recommends qemu-system-x86")?;
+        // The machine must not outlive this program, whatever ends it.
+        let mut machine = match program("setpriv", "") {
+            Ok(mut setpriv) => {
+                setpriv.args(["--pdeathsig", "KILL"]).arg(qemu.get_program());
+                setpriv
+            }
+            Err(_) => qemu,
+        };
         let initrd = self.scratch.join("initrd");
         let mut archive = cpio::Archive::new();
         archive.file("init", 0o755, INIT.as_bytes());

@@ -29,12 +29,13 @@ const TOOLS: [&str; 8] =
     ["busybox-static", "hostapd", "iw", "iperf3", "iproute2", "iputils-ping", "nftables", "util-linux"];
 
 /// The driver's sources travel with the program.
-const DRIVER: [(&str, &str); 6] = [
+const DRIVER: [(&str, &str); 7] = [
     ("Kbuild", include_str!("../../../../lab/radio/Kbuild")),
     ("channel.h", include_str!("../../../../lab/radio/channel.h")),
     ("radio.h", include_str!("../../../../lab/radio/radio.h")),
     ("radio.c", include_str!("../../../../lab/radio/radio.c")),
     ("transmit.c", include_str!("../../../../lab/radio/transmit.c")),
+    ("tid.c", include_str!("../../../../lab/radio/tid.c")),
     ("channel.c", include_str!("../../../../lab/radio/channel.c")),
 ];
 

@@ -62,7 +62,9 @@ pub fn write_record(
     };
     let folder = recorder.finish(&scenario.to_toml(), &summary, &performance)?;
     for (name, text) in &outcome.texts {
-        super::write(&folder.path().join(format!("kernel-{name}")), text)?;
+        // What the agent left carries its name; all else is what the kernel says.
+        let name = if name.starts_with("agent") { name.clone() } else { format!("kernel-{name}") };
+        super::write(&folder.path().join(name), text)?;
     }
     let (idle, of) = books.idle;
     let share = if of > 0 { 100.0 * idle as f64 / of as f64 } else { 0.0 };

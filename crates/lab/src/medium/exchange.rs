@@ -5,11 +5,10 @@ use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::Rate;
 use airbound_wifi::control_frames;
 use airbound_wifi::mpdu::subframe_size;
-use airbound_wifi::timing::PPDU_MAX_TIME;
 
 use super::phy::{Course, Phy};
 use super::queue::Mpdu;
-use super::{MOST_BYTES, MOST_GRANTS, Medium, OnAir, Ppdu, WINDOW};
+use super::{Medium, OnAir, Ppdu, Radio, WINDOW};
 use crate::channel::{Command, Step};
 use crate::log::{self, MpduRow, Row, TxopRow};
 use crate::plan::FIRST_PORT;
@@ -120,28 +119,30 @@ impl Medium {
     /// Makes sure that a winner has a PPDU.
     fn prepare(&mut self, radio: usize, index: usize) -> bool {
         let limit = self.radios[radio].functions[index].edcaf.txop_limit();
-        let longest = self.longest(limit);
+        let longest = self.longest(radio, limit);
         self.form(radio, index, longest)
     }
 
-    /// The longest PPDU whose exchange fits in `opportunity`; the standard's limit if that is zero (no TXOP limit).
-    fn longest(&self, opportunity: Span) -> Span {
+    /// The longest PPDU of a radio whose exchange fits in `opportunity`; the radio's limit if that is zero (no TXOP limit).
+    fn longest(&self, radio: usize, opportunity: Span) -> Span {
+        let longest = self.radios[radio].path.max_ppdu_duration;
         if opportunity.is_zero() {
-            return PPDU_MAX_TIME;
+            return longest;
         }
         let answer = control_frames::block_ack(airbound_wifi::Legacy::Mbps24, self.band);
-        PPDU_MAX_TIME.min(opportunity.saturating_sub(self.band.sifs() + answer))
+        longest.min(opportunity.saturating_sub(self.band.sifs() + answer))
     }
 
     fn form(&mut self, radio: usize, index: usize, longest: Span) -> bool {
         let (phy, now) = (&self.phy, self.now);
-        let function = &mut self.radios[radio].functions[index];
+        let Radio { path, functions, .. } = &mut self.radios[radio];
+        let function = &mut functions[index];
         if function.current.is_some() {
             return true;
         }
         let mut bytes = ByteCount::ZERO;
         let mut rate = Rate::legacy(airbound_wifi::Legacy::Mbps6);
-        let mpdus = function.waiting.take(|taken, next| {
+        let mpdus = function.waiting.take(path.driver_order, |taken, next| {
             // What tries a rate goes alone, as ath9k does it (xmit.c, `ath_tx_form_aggr`).
             let joins = |mpdu: &Mpdu| mpdu.aggregates && !(mpdu.probe && mpdu.grants == 0);
             let Some(first) = taken.first().filter(|first| joins(first) && joins(next)) else { return false };
@@ -150,11 +151,12 @@ impl Medium {
                 bytes = subframe_size(first.size);
             }
             let distance = next.sequence().wrapping_sub(first.sequence()) & 0x0fff;
-            if rate.as_legacy().is_some() || distance >= WINDOW || taken.len() >= usize::from(WINDOW) {
+            let full = taken.len() >= usize::from(path.max_ampdu_mpdus);
+            if rate.as_legacy().is_some() || distance >= WINDOW || full {
                 return false;
             }
             let (more, duration) = phy.with_another(rate, bytes, next);
-            let fits = more <= MOST_BYTES && duration <= longest;
+            let fits = more <= path.max_ampdu_bytes && duration <= longest;
             if fits {
                 bytes = more;
             }
@@ -303,8 +305,11 @@ impl Medium {
             function.edcaf.on_failure();
         }
         self.note_txop(one, index, &ppdu, acked);
-        let function = &mut self.radios[one.radio].functions[index];
-        if acked == 0 && !unanswered && ppdu.transmissions < tries_of(&first_rates).min(40) {
+        let Radio { path, functions, .. } = &mut self.radios[one.radio];
+        let function = &mut functions[index];
+        let tries = tries_of(&first_rates).min(u32::from(path.hardware_tries));
+        let exhausted = ppdu.mpdus.iter().any(|mpdu| mpdu.tries >= mpdu.most_tries);
+        if acked == 0 && !unanswered && ppdu.transmissions < tries && !exhausted {
             function.current = Some(ppdu);
             return;
         }
@@ -348,6 +353,7 @@ impl Medium {
         let step = step_at(&chain, ppdu.transmissions.saturating_sub(1));
         let count = u16::try_from(mpdus.len()).unwrap_or(u16::MAX);
         let acked = one.acknowledged.iter().filter(|acked| **acked).count();
+        let most_grants = self.radios[one.radio].path.max_grants;
         let mut back = Vec::new();
         for (mut mpdu, arrived) in mpdus.into_iter().zip(&one.acknowledged) {
             mpdu.grants = mpdu.grants.saturating_add(1);
@@ -357,7 +363,7 @@ impl Medium {
                     let cookie = mpdu.cookie;
                     self.commands.push(Command::Deliver { radio, cookie, receivers, signal, rate: step });
                 }
-            } else if mpdu.aggregates && mpdu.grants < MOST_GRANTS {
+            } else if mpdu.aggregates && mpdu.grants < most_grants && mpdu.tries < mpdu.most_tries {
                 back.push(mpdu);
                 continue;
             }
@@ -381,7 +387,7 @@ impl Medium {
     fn continue_opportunity(&mut self, one: &OnAir, index: usize) {
         let start = self.now + self.band.sifs();
         let left = one.opportunity_end.since(start);
-        let longest = if left.is_zero() { Span::ZERO } else { self.longest(left) };
+        let longest = if left.is_zero() { Span::ZERO } else { self.longest(one.radio, left) };
         if longest < SHORTEST_PPDU || self.radios[one.radio].functions[index].waiting.is_empty() {
             return;
         }

@@ -11,7 +11,7 @@ mod queue;
 use std::collections::VecDeque;
 
 use airbound_sim::channel::{Channel, Quality};
-use airbound_sim::scenario::Scenario;
+use airbound_sim::scenario::{Path, Preset, Scenario};
 use airbound_sim::{Edcaf, Purpose, Stream};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::control_frames::{Band, Basic, ControlTiming};
@@ -23,13 +23,8 @@ use crate::log::Row;
 use phy::{Course, Phy};
 use queue::{Mpdu, Waiting};
 
-/// Times that an MPDU of an aggregate is handed to the air before it is given up, as mt76 lets its cards (see the preset
-/// `mac80211` in `airbound_sim::scenario`).
-const MOST_GRANTS: u8 = 15;
-/// MPDUs of an A-MPDU, and of the window of a block-ack agreement.
+/// Frames of the window of a block-ack agreement (802.11-2020, 10.25.6).
 const WINDOW: u16 = 64;
-/// Bytes of an HT A-MPDU.
-const MOST_BYTES: ByteCount = ByteCount::new(65_535);
 /// Between two reports of how busy the channel is.
 const SURVEY: Span = Span::from_millis(100);
 
@@ -54,6 +49,9 @@ struct Function {
 /// One radio.
 #[derive(Debug)]
 struct Radio {
+    /// How large aggregates get, and when an MPDU is given up: the scenario's at the access point, those of the preset `mac80211` at
+    /// stations, which run the same kernel.
+    path: Path,
     functions: [Function; 4],
     beacons: VecDeque<Mpdu>,
     reception: Stream,
@@ -117,6 +115,7 @@ impl Medium {
         Self {
             radios: radios
                 .map(|number| Radio {
+                    path: if number == 0 { path.clone() } else { Preset::Mac80211.path(air.standard) },
                     functions: std::array::from_fn(|index| Function {
                         edcaf: edcaf(
                             EdcaParameters::linux_station(Category::ALL[index]),

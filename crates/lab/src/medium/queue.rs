@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use airbound_sim::scenario::DriverOrder;
 use airbound_units::{ByteCount, Instant};
 
 use crate::channel::{Frame, HEAD, Step};
@@ -16,6 +17,8 @@ pub(crate) struct Mpdu {
     pub(crate) queued: Instant,
     pub(crate) handed: Instant,
     pub(crate) size: ByteCount,
+    /// Tries after which it is given up whatever the chain allows.
+    pub(crate) most_tries: u8,
     pub(crate) rates: [Step; 4],
     pub(crate) head: Box<[u8; HEAD]>,
     /// Times that it was part of a PPDU that ended.
@@ -37,6 +40,7 @@ impl Mpdu {
             queued: frame.queued,
             handed: frame.at,
             size: ByteCount::new(u64::from(frame.length)),
+            most_tries: if frame.most_tries == 0 { u8::MAX } else { frame.most_tries },
             rates: frame.rates,
             head: Box::new(frame.head),
             grants: 0,
@@ -117,8 +121,19 @@ impl Waiting {
 
     /// Takes the PPDU of the line whose turn it is: its first frame, and more as long as `fits` says so of the frames together
     /// with one more. The line then waits behind the others.
-    pub(crate) fn take(&mut self, mut fits: impl FnMut(&[Mpdu], &Mpdu) -> bool) -> Vec<Mpdu> {
-        let Some(mut line) = self.lines.pop_front() else { return Vec::new() };
+    pub(crate) fn take(
+        &mut self,
+        order: DriverOrder,
+        mut fits: impl FnMut(&[Mpdu], &Mpdu) -> bool,
+    ) -> Vec<Mpdu> {
+        let turn = match order {
+            DriverOrder::RoundRobin => 0,
+            DriverOrder::OldestFirst => {
+                let oldest = |(_, line): &(usize, &Line)| line.frames.front().map(|mpdu| mpdu.handed);
+                self.lines.iter().enumerate().min_by_key(oldest).map_or(0, |(place, _)| place)
+            }
+        };
+        let Some(mut line) = self.lines.remove(turn) else { return Vec::new() };
         let mut taken: Vec<Mpdu> = line.frames.pop_front().into_iter().collect();
         while let Some(next) = line.frames.front() {
             if !fits(&taken, next) {

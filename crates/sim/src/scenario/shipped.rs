@@ -45,6 +45,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "uplink-video",
     "cloud-gaming",
     "dense",
+    "twenty-networks",
     "cloudlet",
     "multi-hop",
     "parking-lot",
@@ -53,6 +54,9 @@ const SCENARIOS: &[Shipped] = scenarios![
     "vht-saturated-n5",
     "vht-saturated-n20",
     "lab-hello",
+    "lab-vr",
+    "lab-legacy",
+    "lab-weak",
 ];
 
 macro_rules! traces {

@@ -1,0 +1,246 @@
+//! What is below the agent, released and not completed: who is charged, who is not waited for, what is given up.
+
+use airbound_control::link::{AckBitmap, Grant, Mpdu, TxReport};
+use airbound_control::payload::{Payload, StationId};
+use airbound_control::queue::{Direction, Queue, Readiness};
+use airbound_control::rate::Series;
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+
+use super::packet::{Carried, Completion, Held, StationFacts};
+use super::{Decision, Engine};
+
+/// The packets whose throughput a queue is told (minstrel: `AVG_PKT_SIZE`).
+const AVERAGE_PACKET: ByteCount = ByteCount::new(1200);
+/// A packet of a bulk transfer.
+const FULL_PACKET: ByteCount = ByteCount::new(1500);
+/// How often stations are looked at for what is overdue.
+const LOOK: Span = Span::from_millis(10);
+/// How often lost completions of a station are spoken of.
+const LOSSES_TOLD: Span = Span::from_secs(1);
+
+/// The airtime and packets below, by category, of stations that are waited for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Below {
+    pub(super) airtime: [Span; 4],
+    pub(super) packets: [usize; 4],
+    /// Packets below of any station.
+    all: usize,
+    next_look: Instant,
+    next_losses: Instant,
+}
+
+impl Below {
+    pub(super) fn add(&mut self, category: Category, airtime: Span) {
+        self.airtime[category.index()] += airtime;
+        self.packets[category.index()] += 1;
+        self.all += 1;
+    }
+
+    fn remove(&mut self, category: Category, airtime: Span, counted: bool) {
+        self.all = self.all.saturating_sub(1);
+        if counted {
+            self.airtime[category.index()] -= airtime;
+            let packets = &mut self.packets[category.index()];
+            *packets = packets.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        (self.all > 0).then_some(self.next_look)
+    }
+}
+
+impl Engine {
+    /// A frame to a known station completed.
+    pub(super) fn complete(&mut self, id: StationId, completion: &Completion) {
+        let now = self.now;
+        self.resume(id);
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        let (done, renewed) = peer.on_completion(now, completion);
+        let tries = u64::from(completion.tries.max(1));
+        let size = completion.size.or_else(|| {
+            let held = &done.as_ref()?.held;
+            Some(ByteCount::new(held.size.as_u64() / u64::from(held.segments)))
+        });
+        let category = completion.category.or_else(|| done.as_ref().map(|done| done.held.category));
+        let category = category.unwrap_or_default();
+        let estimated = || peer.estimate.of(size.unwrap_or(FULL_PACKET), category) * tries;
+        let airtime = completion.airtime.unwrap_or_else(estimated);
+        peer.counts.airtime_us += airtime.as_micros();
+        let (shape, rate) = (peer.shape(), peer.rate());
+        self.queue.on_airtime(now, id, category, airtime, Direction::Sent);
+        if renewed {
+            self.tell_rate(id, rate);
+        }
+        let Some(done) = done else {
+            self.counts.foreign += u64::from(completion.carried == Carried::Other);
+            return;
+        };
+        let took = completion.at.min(now).since(done.held.arrived);
+        if let Some(rule) = self.measures.of(done.held.rule) {
+            rule.on_done(done.acknowledged, done.held.size, took);
+        }
+        let ended = completion.at.min(now);
+        let series = Series::single(shape, completion.tries);
+        self.returned(&done.held);
+        self.report(done.held, done.acknowledged, ended, series);
+    }
+
+    /// Tells the queue that a packet is below no more.
+    fn returned(&mut self, held: &Held) {
+        let counted = self.peers.get(held.station).is_none_or(|peer| !peer.stalled);
+        self.below.remove(held.category, held.airtime_estimate(), counted);
+        self.flows.on_gone(held.flow);
+        if self.queue.counts_below() {
+            self.queue.on_returned(self.now, held.station, held.category, held.airtime_estimate());
+        }
+    }
+
+    /// Lets the queue learn of a latency. Boundaries of aggregates are not known here.
+    fn report(&mut self, held: Held, acknowledged: bool, ended: Instant, series: Series) {
+        let mut report = TxReport {
+            handed: held.enqueued(),
+            started: None,
+            ended,
+            used: series,
+            airtime: None,
+            acknowledged: AckBitmap::first(usize::from(acknowledged)),
+            boundaries_known: false,
+            grant: Grant {
+                station: held.station,
+                category: held.category,
+                alternate: false,
+                psdu: held.size,
+                mpdus: self.told.take_spare(),
+                aggregated: false,
+                series,
+                give_up_after: None,
+                give_up_at: None,
+            },
+        };
+        let size = held.size;
+        report.grant.mpdus.push(Mpdu::new(held, size, 0, self.now));
+        self.queue.on_report(self.now, &report);
+        self.told.give_spare(report.grant.mpdus);
+    }
+
+    /// What the kernel says of a station.
+    pub(super) fn on_facts(&mut self, facts: &StationFacts) {
+        if facts.station.is_group() {
+            return;
+        }
+        let known = self.peers.find(facts.station);
+        if known.is_none_or(|id| self.peers.get(id).is_some_and(|peer| !peer.present)) {
+            let Some((id, _)) = self.peers.find_or_add(facts.station) else { return };
+            let Some(peer) = self.peers.get_mut(id) else { return };
+            peer.present = true;
+            let joined = Decision::StationJoined { station: facts.station, id: id.0, rate: facts.rate };
+            self.out.decisions.push(joined);
+        }
+        let Some(id) = self.peers.find(facts.station) else { return };
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        if peer.on_facts(facts.rate, facts.aggregates) {
+            let rate = peer.rate();
+            self.tell_rate(id, rate);
+        }
+    }
+
+    /// Tells the queue at which rate data goes to a station.
+    fn tell_rate(&mut self, id: StationId, rate: Option<BitRate>) {
+        let Some(rate) = rate else { return };
+        let Some(peer) = self.peers.get(id) else { return };
+        let throughput = peer.estimate.throughput(AVERAGE_PACKET);
+        let packet = peer.estimate.of(FULL_PACKET, Category::Be);
+        let fitting =
+            self.config.window.aggregate.div_floor(packet).clamp(1, u64::from(self.config.window.packets));
+        let most = if peer.aggregates { u16::try_from(fitting).unwrap_or(u16::MAX) } else { 1 };
+        self.queue.on_expected_throughput(self.now, id, throughput);
+        self.queue.on_rate(self.now, id, rate, most);
+    }
+
+    /// Forgets what is below of a station; returns how many packets that were.
+    pub(super) fn forget_below(&mut self, id: StationId) -> usize {
+        self.resume(id);
+        let mut gone = std::mem::take(&mut self.gone);
+        if let Some(peer) = self.peers.get_mut(id) {
+            peer.forget(&mut gone);
+        }
+        let count = gone.len();
+        self.counts.lost += count as u64;
+        for held in gone.drain(..) {
+            self.returned(&held);
+        }
+        self.gone = gone;
+        count
+    }
+
+    /// Looks for what is overdue.
+    pub(super) fn age(&mut self) {
+        let now = self.now;
+        if self.below.all == 0 || now < self.below.next_look {
+            return;
+        }
+        self.below.next_look = now + LOOK;
+        let tell = now >= self.below.next_losses;
+        if tell {
+            self.below.next_losses = now + LOSSES_TOLD;
+        }
+        let mut gone = std::mem::take(&mut self.gone);
+        for number in 0..self.peers.len() {
+            let id = StationId(u16::try_from(number).unwrap_or(u16::MAX));
+            let Some(peer) = self.peers.get_mut(id) else { continue };
+            let before = gone.len();
+            peer.expire(now, &self.config.window, &mut gone);
+            let expired = gone.len() > before;
+            if tell && peer.lost > 0 {
+                let packets = std::mem::take(&mut peer.lost);
+                let station = peer.mac;
+                self.out.decisions.push(Decision::CompletionsLost { station, packets });
+            }
+            let (station, outstanding, silent) = (peer.mac, peer.all_below(), peer.silent(now));
+            let stalls = !peer.stalled && peer.stalls_at(&self.config.window).is_some_and(|at| at <= now);
+            for held in gone.drain(before..) {
+                self.counts.lost += 1;
+                self.returned(&held);
+                if let Some(rule) = self.measures.of(held.rule) {
+                    rule.unknown += 1;
+                }
+            }
+            if stalls {
+                self.stall(id);
+                self.out.decisions.push(Decision::Stalled { station, outstanding, silent });
+            } else if expired && self.peers.get(id).is_some_and(|peer| peer.all_below().is_zero()) {
+                // Given another chance with what comes next.
+                self.resume(id);
+            }
+        }
+        self.gone = gone;
+    }
+
+    /// Others do not wait for a station any more, and nothing goes down to it.
+    fn stall(&mut self, id: StationId) {
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        peer.stalled = true;
+        for category in Category::ALL {
+            let (airtime, packets) = (peer.below[category.index()], peer.packets_below(category));
+            self.below.airtime[category.index()] -= airtime;
+            let counted = &mut self.below.packets[category.index()];
+            *counted = counted.saturating_sub(packets);
+            self.queue.set_readiness(self.now, id, category, Readiness::Blocked);
+        }
+    }
+
+    /// The end of that.
+    fn resume(&mut self, id: StationId) {
+        let Some(peer) = self.peers.get_mut(id).filter(|peer| peer.stalled) else { return };
+        peer.stalled = false;
+        let station = peer.mac;
+        for category in Category::ALL {
+            self.below.airtime[category.index()] += peer.below[category.index()];
+            self.below.packets[category.index()] += peer.packets_below(category);
+            self.queue.set_readiness(self.now, id, category, Readiness::Fresh);
+        }
+        self.out.decisions.push(Decision::Resumed { station });
+    }
+}

@@ -1,0 +1,179 @@
+//! Which flow a packet belongs to: the kernel's hashes become the small numbers that queues work with.
+
+use std::collections::BTreeMap;
+
+use airbound_control::payload::{FlowId, StationId};
+use airbound_units::{Instant, Span};
+
+use super::packet::FlowKey;
+
+/// Flows beyond this number share a few numbers and are not protected.
+const MOST_FLOWS: usize = 4096;
+/// How many they share.
+const SHARED: u64 = 256;
+/// A flow without a packet for so long is forgotten.
+const FORGOTTEN_AFTER: Span = Span::from_secs(60);
+/// How often idle flows are looked for.
+const SWEEP: Span = Span::from_secs(5);
+
+/// A flow that is known.
+#[derive(Debug, Clone)]
+struct Known {
+    key: (StationId, FlowKey),
+    last: Instant,
+    /// Packets of it that are held or below.
+    inside: u32,
+    /// The rule whose demand is in force.
+    rule: Option<u16>,
+    /// Whether this place is taken.
+    live: bool,
+}
+
+/// All flows, by number and by key.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Flows {
+    numbers: BTreeMap<(StationId, FlowKey), FlowId>,
+    known: Vec<Known>,
+    free: Vec<FlowId>,
+    next_sweep: Instant,
+}
+
+/// What the demand of a flow has to become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) flow: FlowId,
+    pub(super) from: Option<u16>,
+    pub(super) to: Option<u16>,
+}
+
+impl Flows {
+    /// The number of a packet's flow, and what has to change since it matches `rule`.
+    pub(super) fn on_packet(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        key: FlowKey,
+        rule: Option<u16>,
+    ) -> (FlowId, Option<Change>) {
+        let whole = (station, key);
+        let flow = match self.numbers.get(&whole) {
+            Some(flow) => *flow,
+            None => match self.place() {
+                Some(flow) => {
+                    self.numbers.insert(whole, flow);
+                    let fresh = Known { key: whole, last: now, inside: 0, rule: None, live: true };
+                    match self.known.get_mut(flow.0 as usize) {
+                        Some(slot) => *slot = fresh,
+                        None => self.known.push(fresh),
+                    }
+                    flow
+                }
+                // Above all numbers that are given out.
+                None => return (FlowId(MOST_FLOWS as u32 + (key.0 % SHARED) as u32), None),
+            },
+        };
+        let Some(known) = self.known.get_mut(flow.0 as usize) else { return (flow, None) };
+        known.last = now;
+        known.inside += 1;
+        let from = std::mem::replace(&mut known.rule, rule);
+        (flow, (from != rule).then_some(Change { flow, from, to: rule }))
+    }
+
+    fn place(&mut self) -> Option<FlowId> {
+        self.free.pop().or_else(|| {
+            (self.known.len() < MOST_FLOWS)
+                .then(|| FlowId(u32::try_from(self.known.len()).unwrap_or(u32::MAX)))
+        })
+    }
+
+    /// A packet of a flow is neither held nor below any more.
+    pub(super) fn on_gone(&mut self, flow: FlowId) {
+        if let Some(known) = self.known.get_mut(flow.0 as usize) {
+            known.inside = known.inside.saturating_sub(1);
+        }
+    }
+
+    /// Forgets flows that have been silent for long, and returns those that were protected with their rules.
+    pub(super) fn sweep(&mut self, now: Instant) -> Vec<(FlowId, u16)> {
+        let mut ended = Vec::new();
+        if now < self.next_sweep {
+            return ended;
+        }
+        self.next_sweep = now + SWEEP;
+        for (number, known) in self.known.iter_mut().enumerate() {
+            if known.live && known.inside == 0 && now.since(known.last) >= FORGOTTEN_AFTER {
+                let flow = FlowId(u32::try_from(number).unwrap_or(u32::MAX));
+                known.live = false;
+                self.numbers.remove(&known.key);
+                self.free.push(flow);
+                ended.extend(known.rule.take().map(|rule| (flow, rule)));
+            }
+        }
+        ended
+    }
+
+    /// When to sweep next.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        (!self.numbers.is_empty()).then_some(self.next_sweep)
+    }
+
+    /// The station and the rule of each protected flow, by number.
+    pub(super) fn protected(&self) -> impl Iterator<Item = (FlowId, StationId, u16)> + '_ {
+        self.known
+            .iter()
+            .zip(0..)
+            .filter(|(known, _)| known.live)
+            .filter_map(|(known, number)| known.rule.map(|rule| (FlowId(number), known.key.0, rule)))
+    }
+
+    /// How many are known.
+    pub(super) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATION: StationId = StationId(3);
+
+    fn at(secs: u64) -> Instant {
+        Instant::ZERO + Span::from_secs(secs)
+    }
+
+    #[test]
+    fn a_flow_keeps_its_number_and_changes_its_rule() {
+        let mut flows = Flows::default();
+        let (flow, change) = flows.on_packet(at(1), STATION, FlowKey(7), Some(0));
+        assert_eq!(change, Some(Change { flow, from: None, to: Some(0) }));
+        assert_eq!(flows.on_packet(at(1), STATION, FlowKey(7), Some(0)), (flow, None));
+        assert_ne!(flows.on_packet(at(1), StationId(4), FlowKey(7), None).0, flow, "another station");
+        let (_, change) = flows.on_packet(at(2), STATION, FlowKey(7), None);
+        assert_eq!(change, Some(Change { flow, from: Some(0), to: None }));
+    }
+
+    #[test]
+    fn a_number_is_given_out_again_when_nothing_of_the_flow_is_left() {
+        let mut flows = Flows::default();
+        let (flow, _) = flows.on_packet(at(1), STATION, FlowKey(7), Some(2));
+        assert_eq!(flows.sweep(at(100)), [], "a packet of it is still held");
+        flows.on_gone(flow);
+        assert_eq!(flows.sweep(at(100)), [], "swept a moment ago");
+        assert_eq!(flows.sweep(at(106)), [(flow, 2)]);
+        assert_eq!((flows.len(), flows.next_deadline()), (0, None));
+        assert_eq!(flows.on_packet(at(107), STATION, FlowKey(8), None), (flow, None));
+    }
+
+    #[test]
+    fn beyond_the_table_flows_share_numbers() {
+        let mut flows = Flows::default();
+        for key in 0..MOST_FLOWS as u64 {
+            flows.on_packet(at(1), STATION, FlowKey(key), None);
+        }
+        let (flow, change) = flows.on_packet(at(1), STATION, FlowKey(1 << 40), Some(0));
+        assert!(flow.0 as usize >= MOST_FLOWS && change.is_none());
+        flows.on_gone(flow);
+        assert_eq!(flows.len(), MOST_FLOWS);
+    }
+}

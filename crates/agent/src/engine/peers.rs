@@ -1,0 +1,334 @@
+//! The stations: how fast each is, and what of it is below the agent.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use airbound_control::link::AirtimeEstimate;
+use airbound_control::payload::{Payload, StationId};
+use airbound_linux::MacAddress;
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+use airbound_wifi::rate::{GuardInterval, Legacy, Rate, Width};
+
+use super::config::WindowConfig;
+use super::packet::{Carried, Completion, Held};
+
+/// More stations than mac80211 admits to an access point (2007 association identifiers) are not looked at.
+const MOST_STATIONS: usize = 2048;
+/// What a station is taken for before anything is known of it.
+const UNKNOWN_RATE: BitRate = BitRate::from_mbps(24);
+/// The amount whose duration is averaged.
+const MEASURE: ByteCount = ByteCount::new(1000);
+/// A new sample counts an eighth.
+const WEIGHT: u64 = 8;
+
+/// A packet that was released and has not completed.
+#[derive(Debug, Clone)]
+pub(super) struct Sent {
+    pub(super) held: Held,
+    pub(super) released: Instant,
+    /// Frames of it that have not completed.
+    left: u16,
+    /// Whether all that completed were acknowledged.
+    acknowledged: bool,
+}
+
+/// A packet whose fate below is known.
+#[derive(Debug, Clone)]
+pub(super) struct Done {
+    pub(super) held: Held,
+    pub(super) acknowledged: bool,
+}
+
+/// A station.
+#[derive(Debug, Clone)]
+pub(super) struct Peer {
+    pub(super) mac: MacAddress,
+    pub(super) present: bool,
+    pub(super) aggregates: bool,
+    /// Packets in the queue.
+    pub(super) held: usize,
+    sent: [VecDeque<Sent>; 4],
+    pub(super) below: [Span; 4],
+    /// Others do not wait for it, and nothing more is released to it.
+    pub(super) stalled: bool,
+    /// When something was released into an empty radio, or completed, last.
+    progress: Instant,
+    /// The latest release of what has completed.
+    newest: [Instant; 4],
+    /// What [`MEASURE`] takes on average; zero if unknown.
+    pace: Span,
+    /// Whether a completion told the rate since the kernel was asked.
+    heard: bool,
+    pub(super) estimate: AirtimeEstimate,
+    estimate_of: Span,
+    /// Completions given up since it was last said.
+    pub(super) lost: u64,
+    pub(super) counts: PeerCounts,
+}
+
+/// What became of a station's packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PeerCounts {
+    /// Released packets.
+    pub released: u64,
+    /// Dropped by the agent.
+    pub dropped: u64,
+    /// Frames that completed.
+    pub completed: u64,
+    /// Of these, not acknowledged.
+    pub failed: u64,
+    /// Packets whose completion never came.
+    pub lost: u64,
+    /// Airtime of completed frames, microseconds.
+    pub airtime_us: u64,
+}
+
+/// The shape of frames to a station, for what they cost beside their data.
+fn shape(aggregates: bool) -> Rate {
+    let ht = Rate::ht(7, Width::Mhz20, GuardInterval::Ns800);
+    ht.ok().filter(|_| aggregates).unwrap_or(Rate::legacy(Legacy::Mbps24))
+}
+
+impl Peer {
+    fn new(mac: MacAddress) -> Self {
+        let aggregates = true;
+        Self {
+            mac,
+            present: true,
+            aggregates,
+            held: 0,
+            sent: Default::default(),
+            below: [Span::ZERO; 4],
+            stalled: false,
+            progress: Instant::ZERO,
+            newest: [Instant::ZERO; 4],
+            pace: Span::ZERO,
+            heard: false,
+            estimate: AirtimeEstimate::dictated(shape(aggregates), UNKNOWN_RATE),
+            estimate_of: Span::ZERO,
+            lost: 0,
+            counts: PeerCounts::default(),
+        }
+    }
+
+    /// The rate at which data goes to it, on average.
+    pub(super) fn rate(&self) -> Option<BitRate> {
+        (!self.pace.is_zero()).then(|| BitRate::of(MEASURE, self.pace))
+    }
+
+    /// Shape of its frames, as rate control would report them.
+    pub(super) fn shape(&self) -> Rate {
+        shape(self.aggregates)
+    }
+
+    /// What the kernel says of it. Returns whether estimates changed.
+    pub(super) fn on_facts(&mut self, rate: Option<BitRate>, aggregates: bool) -> bool {
+        let changed = self.aggregates != aggregates;
+        self.aggregates = aggregates;
+        if let Some(rate) = rate.filter(|_| !self.heard) {
+            self.average(rate);
+        }
+        self.heard = false;
+        self.renew(changed)
+    }
+
+    /// A frame went out at a rate. Returns whether estimates changed.
+    fn on_rate(&mut self, rate: BitRate) -> bool {
+        self.heard = true;
+        self.average(rate);
+        self.renew(false)
+    }
+
+    fn average(&mut self, rate: BitRate) {
+        // Below 100 kb/s there is no Wi-Fi.
+        let sample = BitRate::from_bps(rate.as_bps().max(100_000)).time_for(MEASURE);
+        self.pace = if self.pace.is_zero() { sample } else { (self.pace * (WEIGHT - 1) + sample) / WEIGHT };
+    }
+
+    /// Works estimates out anew if the rate has moved by more than a thirty-second.
+    fn renew(&mut self, anyway: bool) -> bool {
+        let moved = self.pace.saturating_sub(self.estimate_of) + self.estimate_of.saturating_sub(self.pace);
+        if !anyway && moved <= self.estimate_of / 32 {
+            return false;
+        }
+        self.estimate_of = self.pace;
+        self.estimate = AirtimeEstimate::dictated(self.shape(), self.rate().unwrap_or(UNKNOWN_RATE));
+        true
+    }
+
+    /// A packet goes down.
+    pub(super) fn hand(&mut self, now: Instant, held: Held) {
+        if self.below.iter().all(|below| below.is_zero()) {
+            self.progress = now;
+        }
+        let category = held.category.index();
+        self.below[category] += held.airtime_estimate();
+        self.counts.released += 1;
+        let left = held.segments;
+        self.sent[category].push_back(Sent { held, released: now, left, acknowledged: true });
+    }
+
+    /// Packets that are below in a category.
+    pub(super) fn packets_below(&self, category: Category) -> usize {
+        self.sent[category.index()].len()
+    }
+
+    /// The airtime of everything below.
+    pub(super) fn all_below(&self) -> Span {
+        self.below.iter().copied().sum()
+    }
+
+    /// A frame completed: the packet, if that was its last frame, and whether estimates changed.
+    pub(super) fn on_completion(&mut self, now: Instant, completion: &Completion) -> (Option<Done>, bool) {
+        self.progress = now;
+        self.counts.completed += 1;
+        self.counts.failed += u64::from(!completion.acknowledged);
+        let renewed = completion.rate.is_some_and(|rate| self.on_rate(rate));
+        let Some((category, place)) = self.find(completion) else { return (None, renewed) };
+        let Some(sent) = self.sent[category].get_mut(place) else { return (None, renewed) };
+        sent.left = sent.left.saturating_sub(1);
+        sent.acknowledged &= completion.acknowledged;
+        self.newest[category] = self.newest[category].max(sent.released);
+        if sent.left > 0 {
+            return (None, renewed);
+        }
+        let done = self.take(category, place);
+        (done, renewed)
+    }
+
+    fn take(&mut self, category: usize, place: usize) -> Option<Done> {
+        let sent = self.sent[category].remove(place)?;
+        self.below[category] -= sent.held.airtime_estimate();
+        Some(Done { held: sent.held, acknowledged: sent.acknowledged })
+    }
+
+    /// Which packet a frame carried: that with the ticket; without one the oldest of that length, else the oldest.
+    fn find(&self, completion: &Completion) -> Option<(usize, usize)> {
+        if completion.carried == Carried::Other {
+            return None;
+        }
+        let categories = Category::ALL.into_iter().rev().map(Category::index);
+        let wanted = completion.category.map(Category::index);
+        let mut categories = categories.filter(|category| wanted.is_none_or(|wanted| wanted == *category));
+        if let Carried::Packet(ticket) = completion.carried {
+            return categories.find_map(|category| {
+                let place = self.sent[category].iter().position(|sent| sent.held.ticket == ticket)?;
+                Some((category, place))
+            });
+        }
+        let mut oldest: Option<(Instant, usize)> = None;
+        for category in categories {
+            if let Some(size) = completion.size
+                && let Some(place) = self.sent[category].iter().position(|sent| sent.held.size == size)
+            {
+                return Some((category, place));
+            }
+            if let Some(first) = self.sent[category].front()
+                && oldest.is_none_or(|(released, _)| first.released < released)
+            {
+                oldest = Some((first.released, category));
+            }
+        }
+        oldest.map(|(_, category)| (category, 0))
+    }
+
+    /// Gives up packets whose completions will not come.
+    pub(super) fn expire(&mut self, now: Instant, window: &WindowConfig, lost: &mut Vec<Held>) {
+        let before = lost.len();
+        for category in 0..4 {
+            let newest = self.newest[category];
+            // By order of release, so what is too old is in front.
+            while let Some(first) = self.sent[category].front() {
+                let overtaken = newest.since(first.released) > window.reordering;
+                if !overtaken && now.since(first.released) <= window.completion_timeout {
+                    break;
+                }
+                lost.extend(self.take(category, 0).map(|done| done.held));
+            }
+        }
+        let lost = (lost.len() - before) as u64;
+        self.lost += lost;
+        self.counts.lost += lost;
+    }
+
+    /// Everything below is forgotten.
+    pub(super) fn forget(&mut self, gone: &mut Vec<Held>) {
+        for category in 0..4 {
+            while let Some(done) = self.take(category, 0) {
+                gone.push(done.held);
+            }
+        }
+    }
+
+    /// When it counts as stalled if nothing completes until then; `None` if nothing is below.
+    pub(super) fn stalls_at(&self, window: &WindowConfig) -> Option<Instant> {
+        let below = self.all_below();
+        (!below.is_zero()).then(|| self.progress + window.stall_after + below * 2)
+    }
+
+    /// How long nothing has completed.
+    pub(super) fn silent(&self, now: Instant) -> Span {
+        now.since(self.progress)
+    }
+
+    /// Whether nothing refers to it any more.
+    fn is_unused(&self) -> bool {
+        self.held == 0 && self.sent.iter().all(VecDeque::is_empty)
+    }
+}
+
+/// All stations, by number and by address.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Peers {
+    numbers: BTreeMap<MacAddress, StationId>,
+    list: Vec<Peer>,
+}
+
+impl Peers {
+    /// The number of a station that is known.
+    pub(super) fn find(&self, mac: MacAddress) -> Option<StationId> {
+        self.numbers.get(&mac).copied()
+    }
+
+    /// The number of a station, which is new if the second value says so; `None` if there are too many.
+    pub(super) fn find_or_add(&mut self, mac: MacAddress) -> Option<(StationId, bool)> {
+        if let Some(known) = self.find(mac) {
+            return Some((known, false));
+        }
+        let fresh = Peer::new(mac);
+        let reused = self.list.iter().position(|peer| !peer.present && peer.is_unused());
+        let number = match reused {
+            Some(place) => {
+                self.numbers.remove(&self.list[place].mac);
+                self.list[place] = fresh;
+                place
+            }
+            None if self.list.len() < MOST_STATIONS => {
+                self.list.push(fresh);
+                self.list.len() - 1
+            }
+            None => return None,
+        };
+        let id = StationId(u16::try_from(number).ok()?);
+        self.numbers.insert(mac, id);
+        Some((id, true))
+    }
+
+    pub(super) fn get(&self, id: StationId) -> Option<&Peer> {
+        self.list.get(id.index())
+    }
+
+    pub(super) fn get_mut(&mut self, id: StationId) -> Option<&mut Peer> {
+        self.list.get_mut(id.index())
+    }
+
+    /// How many numbers were given out.
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// All of them with their numbers.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (StationId, &Peer)> {
+        self.list.iter().zip(0..).map(|(peer, number)| (StationId(number), peer))
+    }
+}

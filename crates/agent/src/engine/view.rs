@@ -1,0 +1,135 @@
+//! What the status and the metrics show of an engine.
+
+use airbound_control::queue::{AnyQueue, Queue};
+use airbound_linux::MacAddress;
+use airbound_units::{Instant, Span};
+use airbound_wifi::edca::Category;
+use serde::Serialize;
+
+use super::{Engine, PeerCounts, RuleRecord};
+
+/// A station.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StationView {
+    /// Its address.
+    pub mac: MacAddress,
+    /// Whether it is associated.
+    pub present: bool,
+    /// Whether nothing to it completes.
+    pub stalled: bool,
+    /// The average PHY rate of data to it, Mb/s.
+    pub rate_mbps: Option<f64>,
+    /// Packets that are held for it.
+    pub held: usize,
+    /// Estimated airtime of what is below.
+    pub below: Span,
+    /// What became of its packets.
+    pub counts: PeerCounts,
+}
+
+/// A protected flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlowView {
+    /// Its number.
+    pub flow: u32,
+    /// The place of its rule.
+    pub rule: u16,
+    /// To whom it goes.
+    pub station: MacAddress,
+    /// How long its packets may queue; `None` if the queue protects nobody.
+    pub permitted: Option<Span>,
+    /// Its latency in the last window in which there was one.
+    pub latency: Option<Span>,
+    /// Packets that left the queue, and of these those that left it as urgent ones.
+    pub packets: u64,
+    /// See [`FlowView::packets`].
+    pub urgent: u64,
+}
+
+/// An access category.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CategoryView {
+    /// Which.
+    pub category: Category,
+    /// Airtime that is below.
+    pub below_ms: f64,
+    /// Airtime at which nothing more goes down.
+    pub gate_ms: f64,
+    /// WQM: most packets that may wait.
+    pub buffer: Option<usize>,
+}
+
+impl Engine {
+    /// All stations, by number.
+    pub fn stations(&self) -> impl Iterator<Item = StationView> + '_ {
+        self.peers.iter().map(|(_, peer)| StationView {
+            mac: peer.mac,
+            present: peer.present,
+            stalled: peer.stalled,
+            rate_mbps: peer.rate().map(|rate| rate.as_mbps_f64()),
+            held: peer.held,
+            below: peer.all_below(),
+            counts: peer.counts,
+        })
+    }
+
+    /// All flows that match a rule, by number.
+    pub fn protected(&self) -> impl Iterator<Item = FlowView> + '_ {
+        self.flows.protected().map(|(flow, station, rule)| {
+            let protection = self.queue.protection(flow);
+            FlowView {
+                flow: flow.0,
+                rule,
+                station: self.peers.get(station).map(|peer| peer.mac).unwrap_or_default(),
+                permitted: protection.map(|protection| protection.permitted),
+                latency: protection.and_then(|protection| protection.latency),
+                packets: protection.map_or(0, |protection| protection.packets),
+                urgent: protection.map_or(0, |protection| protection.urgent),
+            }
+        })
+    }
+
+    /// The rules with what became of their packets.
+    #[must_use]
+    pub fn rules(&self) -> &[RuleRecord] {
+        self.measures.all()
+    }
+
+    /// The access categories, background first.
+    #[must_use]
+    pub fn categories(&self) -> [CategoryView; 4] {
+        Category::ALL.map(|category| CategoryView {
+            category,
+            below_ms: self.below.airtime[category.index()].as_millis_f64(),
+            gate_ms: self.gate(category).0.as_millis_f64(),
+            buffer: match &self.queue {
+                AnyQueue::Wqm(queue) => Some(queue.buffer_size(category).packets()),
+                _ => None,
+            },
+        })
+    }
+
+    /// Packets that are held.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.queue.backlog().packets
+    }
+
+    /// Flows that are known.
+    #[must_use]
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Airtime below of stations that are waited for, in a category.
+    #[must_use]
+    pub fn below(&self, category: Category) -> Span {
+        self.below.airtime[category.index()]
+    }
+
+    /// The latest time that the engine was told.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+}

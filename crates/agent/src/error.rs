@@ -1,0 +1,46 @@
+//! What can go wrong.
+
+use std::io;
+use std::path::PathBuf;
+
+use airbound_control::ConfigError;
+use airbound_linux::LinuxError;
+use airbound_record::RecordError;
+
+/// Why the agent cannot do what it is asked to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// A line of the configuration file is wrong.
+    #[error("{file}:{line}: {problem}")]
+    Config {
+        /// The file as it was named.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong, and what is allowed.
+        problem: String,
+    },
+    /// A value is wrong, or values do not fit together.
+    #[error("{0}")]
+    Value(String),
+    /// A parameter of a controller is out of range.
+    #[error(transparent)]
+    Controller(#[from] ConfigError),
+    /// The operating system refused something.
+    #[error(transparent)]
+    Linux(#[from] LinuxError),
+    /// A record cannot be written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A file or a socket.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// What with.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}

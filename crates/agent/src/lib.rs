@@ -1,0 +1,21 @@
+//! The access-point agent: holds packets for Wi-Fi stations in the queues of `airbound-control`, and lets go of as much as keeps
+//! the kernel and the radio busy.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod engine;
+mod error;
+pub mod expression;
+pub mod http;
+pub mod journal;
+pub mod law;
+pub mod metrics;
+pub mod plane;
+pub mod record;
+pub mod snapshot;
+pub mod status;
+pub mod supervise;
+
+pub use config::Config;
+pub use error::AgentError;

@@ -1,0 +1,202 @@
+//! Metrics in the text format of Prometheus (exposition format 0.0.4).
+
+use std::fmt::{self, Write};
+
+use crate::snapshot::Snapshot;
+
+/// One family of samples.
+struct Family<'a> {
+    out: &'a mut String,
+    name: &'static str,
+}
+
+impl<'a> Family<'a> {
+    fn new(out: &'a mut String, name: &'static str, kind: &str, help: &str) -> Result<Self, fmt::Error> {
+        writeln!(out, "# HELP airbound_{name} {help}\n# TYPE airbound_{name} {kind}")?;
+        Ok(Self { out, name })
+    }
+
+    /// A sample; labels in pairs. What is not known is left out.
+    fn sample(&mut self, labels: &[(&str, &str)], value: impl Into<Option<f64>>) -> fmt::Result {
+        let Some(value) = value.into() else { return Ok(()) };
+        write!(self.out, "airbound_{}", self.name)?;
+        for (place, (label, text)) in labels.iter().enumerate() {
+            let open = if place == 0 { '{' } else { ',' };
+            write!(self.out, "{open}{label}=\"{}\"", escaped(text))?;
+        }
+        if !labels.is_empty() {
+            self.out.push('}');
+        }
+        writeln!(self.out, " {value}")
+    }
+}
+
+/// A label's value: backslash, quote and line feed are escaped.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// The metrics of a picture.
+#[must_use]
+pub fn text(snapshot: &Snapshot) -> String {
+    let mut out = String::with_capacity(4096);
+    // Writing to a string does not fail.
+    let _ = write(snapshot, &mut out);
+    out
+}
+
+fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
+    let info = [
+        ("version", snapshot.airbound.as_str()),
+        ("interface", &snapshot.interface),
+        ("scheme", &snapshot.scheme),
+        ("completions", &snapshot.completions),
+    ];
+    Family::new(out, "info", "gauge", "What is running.")?.sample(&info, 1.0)?;
+    let totals = &snapshot.totals;
+    let mut packets = Family::new(out, "packets_total", "counter", "Packets by what became of them.")?;
+    for (fate, count) in [
+        ("arrived", totals.arrived),
+        ("passed", totals.passed),
+        ("released", totals.released),
+        ("dropped", totals.dropped),
+        ("overrun", totals.overruns),
+        ("refused", totals.refused),
+    ] {
+        packets.sample(&[("fate", fate)], count as f64)?;
+    }
+    let mut frames =
+        Family::new(out, "frames_total", "counter", "Frames that left the radio, or were given up.")?;
+    for (fate, count) in [("completed", totals.completed), ("foreign", totals.foreign), ("lost", totals.lost)]
+    {
+        frames.sample(&[("fate", fate)], count as f64)?;
+    }
+    Family::new(out, "held_packets", "gauge", "Packets that are held.")?.sample(&[], snapshot.held as f64)?;
+    Family::new(out, "flows", "gauge", "Flows that are known.")?.sample(&[], snapshot.flows as f64)?;
+    Family::new(out, "cpu_seconds_total", "counter", "CPU time of the agent.")?
+        .sample(&[], snapshot.cpu_s)?;
+    Family::new(out, "uptime_seconds", "gauge", "Time since the start.")?.sample(&[], snapshot.uptime_s)?;
+
+    let mut demand = Family::new(out, "demand_seconds", "gauge", "The latency that is demanded.")?;
+    for rule in &snapshot.rules {
+        demand.sample(&[("rule", &rule.name)], rule.demand_ms / 1e3)?;
+    }
+    let mut latency = Family::new(
+        out,
+        "latency_seconds",
+        "summary",
+        "From entering the agent to the acknowledgement, of a rule's packets.",
+    )?;
+    for rule in &snapshot.rules {
+        let stats = &rule.latency_ms;
+        for (quantile, value) in
+            [("0.5", stats.p50), ("0.95", stats.p95), ("0.99", stats.p99), ("0.999", stats.p999)]
+        {
+            latency.sample(&[("rule", &rule.name), ("quantile", quantile)], value.map(|ms| ms / 1e3))?;
+        }
+    }
+    let mut last = Family::new(
+        out,
+        "last_second_latency_seconds",
+        "gauge",
+        "The demanded percentile in the last second that had packets.",
+    )?;
+    for rule in &snapshot.rules {
+        last.sample(&[("rule", &rule.name)], rule.last_ms.map(|ms| ms / 1e3))?;
+    }
+    let mut met =
+        Family::new(out, "demand_met_ratio", "gauge", "Share of seconds in which the demand was kept.")?;
+    for rule in &snapshot.rules {
+        met.sample(&[("rule", &rule.name)], rule.met_share)?;
+    }
+    let mut fates =
+        Family::new(out, "rule_packets_total", "counter", "A rule's packets by what became of them.")?;
+    for rule in &snapshot.rules {
+        let name = rule.name.as_str();
+        for (fate, count) in [
+            ("arrived", rule.packets),
+            ("acknowledged", rule.acknowledged),
+            ("failed", rule.failed),
+            ("unknown", rule.unknown),
+        ] {
+            fates.sample(&[("rule", name), ("fate", fate)], count as f64)?;
+        }
+        for (reason, count) in &rule.dropped {
+            fates.sample(&[("rule", name), ("fate", reason)], *count as f64)?;
+        }
+    }
+    let stations: [(&'static str, &str, &str, fn(&crate::snapshot::StationRow) -> Option<f64>); 6] = [
+        ("station_rate_bits_per_second", "gauge", "The average PHY rate of data to a station.", |row| {
+            row.rate_mbps.map(|mbps| mbps * 1e6)
+        }),
+        ("station_held_packets", "gauge", "Packets that are held for a station.", |row| {
+            Some(row.held as f64)
+        }),
+        ("station_below_seconds", "gauge", "Airtime of what was released and has not completed.", |row| {
+            Some(row.below_ms / 1e3)
+        }),
+        ("station_airtime_seconds_total", "counter", "Airtime of a station's frames.", |row| {
+            Some(row.airtime_s)
+        }),
+        ("station_dropped_packets_total", "counter", "Packets that the agent dropped.", |row| {
+            Some(row.dropped as f64)
+        }),
+        ("station_stalled", "gauge", "Whether nothing to a station completes.", |row| {
+            Some(f64::from(u8::from(row.state == "stalled")))
+        }),
+    ];
+    for (name, kind, help, value) in stations {
+        let mut family = Family::new(out, name, kind, help)?;
+        for row in snapshot.stations.iter().filter(|row| row.state != "gone") {
+            family.sample(&[("station", &row.station)], value(row))?;
+        }
+    }
+    let mut window = Family::new(out, "window_seconds", "gauge", "Airtime that may be below the agent.")?;
+    for row in &snapshot.categories {
+        window.sample(&[("category", &row.category)], row.gate_ms * 2.0 / 1e3)?;
+    }
+    let mut buffer = Family::new(out, "buffer_packets", "gauge", "WQM: most packets that may wait.")?;
+    for row in &snapshot.categories {
+        buffer.sample(&[("category", &row.category)], row.buffer.map(|packets| packets as f64))?;
+    }
+    let mut bounds = Family::new(out, "law_bound_seconds", "gauge", "Law: what the agent can promise.")?;
+    for bound in &snapshot.bounds {
+        bounds.sample(&[("station", &bound.station)], bound.total_ms / 1e3)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::{RuleView, StationRow};
+
+    #[test]
+    fn every_line_is_a_sample_or_a_comment() {
+        let snapshot = Snapshot {
+            rules: vec![RuleView {
+                name: "a \"b\"\\".to_owned(),
+                demand_ms: 20.0,
+                met_share: Some(0.5),
+                ..RuleView::default()
+            }],
+            stations: vec![StationRow {
+                station: "02:00".to_owned(),
+                state: "associated".to_owned(),
+                ..StationRow::default()
+            }],
+            ..Snapshot::default()
+        };
+        let text = text(&snapshot);
+        assert!(text.contains("airbound_demand_seconds{rule=\"a \\\"b\\\"\\\\\"} 0.02\n"));
+        assert!(text.contains("airbound_demand_met_ratio{rule=\"a \\\"b\\\"\\\\\"} 0.5\n"));
+        assert!(!text.contains("airbound_station_rate_bits_per_second{"), "not known, so not told");
+        for line in text.lines() {
+            let is_comment = line.starts_with("# HELP airbound_") || line.starts_with("# TYPE airbound_");
+            let is_sample = line
+                .rsplit_once(' ')
+                .is_some_and(|(name, value)| name.starts_with("airbound_") && value.parse::<f64>().is_ok());
+            assert!(is_comment || is_sample, "{line}");
+        }
+    }
+}

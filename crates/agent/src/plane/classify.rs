@@ -1,0 +1,216 @@
+//! From the kernel's words to the engine's: held packets, and frames that left the radio.
+
+use std::net::IpAddr;
+
+use airbound_linux::completions::{self, Fate, RateTry};
+use airbound_linux::neighbours::Neighbours;
+use airbound_linux::nfqueue::{Layer, Packet};
+use airbound_linux::packet::{Headers, PriorityMap};
+use airbound_linux::{MacAddress, nl80211};
+use airbound_units::{BitRate, Span};
+use airbound_wifi::edca::Category;
+use airbound_wifi::rate::{GuardInterval, Legacy, Rate, Width};
+
+use crate::config::Rule;
+use crate::engine::{Arrival, Carried, Completion, FlowKey, StationFacts, Ticket};
+use crate::expression::Facts;
+
+/// The upper byte of the marks with which packets are released: frames that carry it are the agent's.
+const MARK: u32 = 0xab00_0000;
+/// What is left of a packet's number in its mark.
+const NUMBER: u32 = 0x00ff_ffff;
+/// Payload of a segment of a super-packet; the kernel does not tell the true one.
+const SEGMENT: u64 = 1448;
+
+/// The mark that a packet is released with.
+pub(super) const fn mark_of(ticket: Ticket) -> u32 {
+    MARK | (ticket.0 & NUMBER)
+}
+
+/// Reads packets and frames.
+#[derive(Debug)]
+pub(super) struct Classifier {
+    pub(super) rules: Vec<Rule>,
+    pub(super) neighbours: Neighbours,
+    priorities: PriorityMap,
+    /// Mixed into flow hashes, so that nobody outside can choose flows that collide.
+    secret: u64,
+    /// The number of the last packet.
+    last: u32,
+}
+
+impl Classifier {
+    pub(super) fn new(rules: Vec<Rule>, neighbours: Neighbours, kernel: &str, secret: u64) -> Self {
+        Self { rules, neighbours, priorities: PriorityMap::of_kernel(kernel), secret, last: 0 }
+    }
+
+    /// A held packet. What is not IP, and what goes to nobody known, is not held.
+    pub(super) fn arrival(&mut self, packet: &Packet<'_>) -> Arrival {
+        self.last = packet.id.0;
+        let headers = Headers::read(packet.head);
+        let station = headers.and_then(|headers| self.station(packet, headers.destination));
+        let facts = headers.map(|headers| Facts {
+            source: headers.source,
+            destination: headers.destination,
+            protocol: headers.protocol,
+            ports: headers.ports,
+            dscp: headers.dscp,
+            station,
+            mark: packet.mark,
+        });
+        let rule = facts.and_then(|facts| self.rules.iter().position(|rule| rule.condition.matches(&facts)));
+        let dscp = headers.map(|headers| headers.dscp);
+        let segments = if packet.is_super_packet { packet.length.as_u64().div_ceil(SEGMENT) } else { 1 };
+        Arrival {
+            ticket: Ticket(packet.id.0),
+            station,
+            flow: FlowKey(headers.map_or(0, |headers| headers.flow_hash(self.secret))),
+            rule: rule.and_then(|rule| u16::try_from(rule).ok()),
+            category: self.priorities.category(packet.priority, packet.vlan, dscp),
+            size: packet.length,
+            segments: u16::try_from(segments).unwrap_or(u16::MAX),
+        }
+    }
+
+    fn station(&self, packet: &Packet<'_>, destination: IpAddr) -> Option<MacAddress> {
+        match packet.layer {
+            Layer::Link => packet.destination(),
+            Layer::Network => self.neighbours.station(destination),
+        }
+    }
+
+    /// Frames that left the radio, one by one.
+    pub(super) fn completions(
+        &self,
+        seen: &completions::Completion,
+    ) -> impl Iterator<Item = Completion> + use<> {
+        let frames = seen.frames;
+        let each = |total: u64| total.checked_div(u64::from(frames)).unwrap_or(0);
+        let carried = match seen.details.map(|details| details.mark) {
+            None => Carried::Unknown,
+            Some(mark) if mark & !NUMBER == MARK => Carried::Packet(self.ticket(mark)),
+            Some(_) => Carried::Other,
+        };
+        let is_dropped = seen.fate == Fate::Dropped;
+        let airtime = seen.airtime.map(|airtime| Span::from_nanos(each(airtime.as_nanos())));
+        let one = Completion {
+            station: seen.station,
+            carried,
+            category: seen.details.map(|details| Category::of_user_priority(details.tid)),
+            size: None,
+            acknowledged: seen.fate == Fate::Acknowledged,
+            rate: seen.details.and_then(|details| details.rates.iter().flatten().last().and_then(rate_of)),
+            tries: u8::try_from(each(u64::from(seen.tries))).unwrap_or(u8::MAX),
+            // What never reached the radio took no airtime.
+            airtime: if is_dropped { Some(Span::ZERO) } else { airtime },
+            at: seen.at,
+        };
+        std::iter::repeat_n(one, usize::try_from(frames).unwrap_or(0).min(MOST_FRAMES))
+    }
+
+    /// The packet with a mark: the latest whose number ends so.
+    const fn ticket(&self, mark: u32) -> Ticket {
+        let candidate = (self.last & !NUMBER) | (mark & NUMBER);
+        // The kernel counts on beyond 2^32 from 0.
+        Ticket(if mark & NUMBER > self.last & NUMBER {
+            candidate.wrapping_sub(NUMBER + 1)
+        } else {
+            candidate
+        })
+    }
+}
+
+/// More frames than this do not complete between two readings of a counter.
+const MOST_FRAMES: usize = 65_536;
+
+/// The PHY rate of a step of a rate chain (`struct ieee80211_tx_rate`); legacy rates are taken for those of the 5 GHz band.
+fn rate_of(step: &RateTry) -> Option<BitRate> {
+    const HT: u16 = 1 << 3;
+    const VHT: u16 = 1 << 8;
+    let width = match step.flags {
+        flags if flags & (1 << 10) != 0 => Width::Mhz160,
+        flags if flags & (1 << 9) != 0 => Width::Mhz80,
+        flags if flags & (1 << 5) != 0 => Width::Mhz40,
+        _ => Width::Mhz20,
+    };
+    let guard = if step.flags & (1 << 7) != 0 { GuardInterval::Ns400 } else { GuardInterval::Ns800 };
+    let index = u8::try_from(step.index).ok()?;
+    let rate = if step.flags & VHT != 0 {
+        Rate::vht(index & 15, (index >> 4) + 1, width, guard).ok()?
+    } else if step.flags & HT != 0 {
+        Rate::ht(index, width, guard).ok()?
+    } else {
+        Rate::legacy(*Legacy::ALL.get(usize::from(index))?)
+    };
+    Some(rate.bit_rate())
+}
+
+/// What the kernel says of a station, for the engine.
+pub(super) fn facts_of(station: &nl80211::Station) -> StationFacts {
+    let rate = station.transmit_rate;
+    StationFacts {
+        station: station.address,
+        rate: rate.map(|rate| rate.rate).filter(|rate| !rate.is_zero()),
+        aggregates: rate.is_none_or(|rate| rate.standard != "legacy"),
+    }
+}
+
+/// What of an amount of bytes took a part of the time, for a channel's shares.
+pub(super) fn share(part: Option<Span>, whole: Span) -> Option<f64> {
+    (!whole.is_zero()).then_some(part?.as_secs_f64() / whole.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_units::ByteCount;
+
+    use super::*;
+
+    fn classifier(last: u32) -> Classifier {
+        Classifier { last, ..Classifier::new(Vec::new(), Neighbours::default(), "6.12.0", 1) }
+    }
+
+    #[test]
+    fn a_mark_finds_its_packet_again() {
+        for (last, number) in
+            [(5, 5), (5, 3), (0x0100_0002, 0x00ff_fff0), (0x0100_0002, 0x0100_0001), (1, u32::MAX - 3)]
+        {
+            let mark = mark_of(Ticket(number));
+            assert_eq!(mark >> 24, 0xab);
+            assert_eq!(classifier(last).ticket(mark), Ticket(number), "{last} {number}");
+        }
+    }
+
+    #[test]
+    fn rates_of_chains() {
+        let rate =
+            |index, flags| rate_of(&RateTry { index, tries: 1, flags }).map(|rate| rate.as_bps() / 100_000);
+        assert_eq!(rate(7, 1 << 3), Some(650));
+        assert_eq!(rate(7, 1 << 3 | 1 << 5 | 1 << 7), Some(1500));
+        assert_eq!(rate(0x19, 1 << 8 | 1 << 9), Some(7800), "VHT MCS 9, two streams, 80 MHz");
+        assert_eq!(rate(0, 0), Some(60));
+        assert_eq!((rate(-1, 0), rate(99, 0), rate(99, 1 << 3)), (None, None, None));
+    }
+
+    #[test]
+    fn counters_are_told_one_by_one() {
+        let seen = completions::Completion {
+            at: airbound_units::Instant::ZERO,
+            station: MacAddress([2, 0, 0, 0, 1, 0]),
+            fate: Fate::Acknowledged,
+            frames: 4,
+            bytes: ByteCount::new(6000),
+            tries: 8,
+            airtime: Some(Span::from_micros(800)),
+            details: None,
+        };
+        let all: Vec<Completion> = classifier(0).completions(&seen).collect();
+        assert_eq!(all.len(), 4);
+        assert_eq!(
+            (all[0].carried, all[0].tries, all[0].airtime),
+            (Carried::Unknown, 2, Some(Span::from_micros(200)))
+        );
+        let many = completions::Completion { frames: u32::MAX, ..seen };
+        assert_eq!(classifier(0).completions(&many).count(), MOST_FRAMES);
+    }
+}

@@ -1,0 +1,310 @@
+//! What will be done on this interface, and why: made before anything is changed, printed by `--dry-run`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use airbound_control::queue::QueueConfig;
+use airbound_linux::interface::{self, Interface};
+use airbound_linux::nftables::{self, Rules};
+use airbound_linux::nl80211::{Role, Station, WifiInterface, Wiphy, Wireless};
+use airbound_units::{BitRate, Span};
+
+use super::settings::retries_settable;
+use crate::config::{Config, Mechanism, Metrics, Plane, Scheme};
+use crate::error::AgentError;
+use crate::law::{self, Bound};
+
+/// Tries of a frame of mac80211's drivers where nothing limits them: a chain of four rates (`IEEE80211_TX_MAX_RATES`) of some ten
+/// tries each.
+const USUAL_TRIES: u32 = 40;
+
+/// What is done at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Packets are held.
+    Hold,
+    /// The limit of mac80211's queues is set (WQM).
+    TxqLimit,
+    /// The length of the interface's queue is set (WQM).
+    Txqueuelen,
+}
+
+/// A configuration beside what was found.
+#[derive(Debug)]
+pub struct Plan {
+    /// The configuration.
+    pub config: Config,
+    pub(super) wifi: WifiInterface,
+    pub(super) wiphy: Wiphy,
+    pub(super) interface: Interface,
+    /// What is done.
+    pub action: Action,
+    pub(super) rules: Rules,
+    stations: Vec<Station>,
+    remarks: Vec<String>,
+}
+
+impl Plan {
+    /// Looks at the interface, and changes nothing.
+    ///
+    /// # Errors
+    /// No interface is named or found, or it is no access point's.
+    pub fn new(config: Config) -> Result<Self, AgentError> {
+        let mut wireless = Wireless::open()?;
+        let name = match &config.interface {
+            Some(name) => name.clone(),
+            None => only_access_point(&mut wireless)?,
+        };
+        let wifi = wireless.interface(&name)?;
+        let wiphy = wireless.wiphy(wifi.wiphy)?;
+        let interface = Interface::find(&name)?;
+        let stations = wireless.stations(wifi.index)?;
+        let mut remarks = Vec::new();
+        if !matches!(wifi.role, Role::AccessPoint | Role::AccessPointVlan) {
+            remarks.push(format!(
+                "{name} is a {}, not an access point: stations may be missing",
+                wifi.role.name()
+            ));
+        }
+        let action = action(&config, &wiphy, &interface)?;
+        let rules =
+            Rules { interface: name, queue: config.queue_number, planes: planes(config.plane, &interface) };
+        if action == Action::Hold {
+            remarks.extend(merged(&interface, &config));
+            if !nftables::has_program() {
+                remarks.push("nft is not installed (apt-get install nftables): it cannot start".to_owned());
+            }
+        }
+        Ok(Self { config, wifi, wiphy, interface, action, rules, stations, remarks })
+    }
+
+    /// Tries of a transmission in the worst case.
+    pub(super) fn tries(&self, limited: bool) -> u32 {
+        if limited { u32::from(self.config.law.tries) } else { USUAL_TRIES }
+    }
+
+    /// The bound that the agent can keep with Law for a station at a rate; `None` with other schemes.
+    pub(super) fn bound(&self, rate: BitRate, limited: bool) -> Option<Bound> {
+        let aggregate = self.config.engine().window.aggregate;
+        (self.config.scheme == Scheme::Law)
+            .then(|| Bound::new(&self.config.law, aggregate, rate, self.tries(limited)))
+    }
+
+    /// What of the scheme is in force, and what is not.
+    #[must_use]
+    pub fn in_force(&self) -> Vec<String> {
+        let config = &self.config;
+        let engine = config.engine();
+        let mut lines = match (config.scheme, self.action) {
+            (Scheme::Law, _) => {
+                law::in_force(&config.law, retries_settable(&self.wiphy), engine.window.aggregate)
+            }
+            (Scheme::Wqm, Action::Hold) => vec![format!(
+                "WQM decides the size of the agent's own buffer, above a release window of {} of airtime{}",
+                engine.window.aggregate * 2,
+                if self.wiphy.has_airtime_queue_limit() {
+                    ""
+                } else {
+                    ": this driver bounds nothing below mac80211 by airtime"
+                },
+            )],
+            (Scheme::Wqm, Action::TxqLimit) => {
+                vec!["WQM decides the limit of mac80211's queues; no packet is held".to_owned()]
+            }
+            (Scheme::Wqm, Action::Txqueuelen) => vec![
+                "WQM's initial stage (equation 1) decides txqueuelen from the rate; no packet is held"
+                    .to_owned(),
+                "not in force: algorithm 1, since the kernel does not tell this program the queue's backlog"
+                    .to_owned(),
+            ],
+            (scheme, _) => vec![format!("packets are held and released in the order of {}", scheme.name())],
+        };
+        if !config.rules.is_empty() && !config.protects() {
+            lines.push(
+                "not in force: latency demands (they are measured; scheme last-pq keeps them)".to_owned(),
+            );
+        }
+        lines
+    }
+
+    /// The plan as text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = self.write(&mut text);
+        text
+    }
+
+    fn write(&self, out: &mut String) -> std::fmt::Result {
+        let (config, wifi) = (&self.config, &self.wifi);
+        writeln!(out, "Interface   {} ({}), radio {}", wifi.name, wifi.role.name(), self.wiphy.name)?;
+        writeln!(out, "Scheme      {}", config.scheme.name())?;
+        for line in self.in_force() {
+            writeln!(out, "            {line}")?;
+        }
+        for rule in &config.rules {
+            let demand = rule.demand;
+            writeln!(
+                out,
+                "Protect     {}: {} percent of \"{}\" within {}",
+                rule.name,
+                demand.percentile(),
+                rule.condition,
+                demand.latency()
+            )?;
+        }
+        let window = config.engine().window;
+        if self.action == Action::Hold {
+            let planes: Vec<String> =
+                self.rules.planes.iter().map(|plane| format!("{plane:?}").to_lowercase()).collect();
+            writeln!(
+                out,
+                "Packets     {} ones, in packet queue {}, at most {} held",
+                planes.join(" and "),
+                config.queue_number,
+                config.hold_packets
+            )?;
+            writeln!(
+                out,
+                "Window      {} of airtime in each category, or {} packets: one aggregate of {} on the air, one behind it",
+                window.aggregate * 2,
+                window.least_packets,
+                window.aggregate
+            )?;
+        }
+        for station in &self.stations {
+            let rate = station.transmit_rate.map(|rate| rate.rate).filter(|rate| !rate.is_zero());
+            write!(out, "Station     {}", station.address)?;
+            if let Some(rate) = rate {
+                write!(out, " at {rate}")?;
+                if let Some(bound) = self.bound(rate, retries_settable(&self.wiphy)) {
+                    write!(
+                        out,
+                        ": no packet older than {} (Limit_q {} + window {} + {} tries {}), while nobody else takes the air",
+                        rounded(bound.total()),
+                        bound.limit_q,
+                        rounded(bound.window),
+                        bound.tries,
+                        rounded(bound.chain)
+                    )?;
+                }
+            }
+            writeln!(out)?;
+        }
+        match config.metrics {
+            Metrics::Off => writeln!(out, "Metrics     off")?,
+            Metrics::At(address) => {
+                writeln!(out, "Metrics     http://{address}/metrics; airbound agent status")?
+            }
+        }
+        for remark in &self.remarks {
+            writeln!(out, "Note        {remark}")?;
+        }
+        if self.action == Action::Hold
+            && let Ok(script) = self.rules.script()
+        {
+            writeln!(out, "Rules       (nft -f -)")?;
+            for line in script.lines() {
+                writeln!(out, "            {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// To a tenth of a millisecond.
+fn rounded(span: Span) -> Span {
+    Span::from_micros((span.as_micros() + 50) / 100 * 100)
+}
+
+fn only_access_point(wireless: &mut Wireless) -> Result<String, AgentError> {
+    let interfaces = wireless.interfaces()?;
+    let mut found: Vec<&str> = interfaces
+        .iter()
+        .filter(|wifi| wifi.role == Role::AccessPoint)
+        .map(|wifi| wifi.name.as_str())
+        .collect();
+    found.sort_unstable();
+    match found.as_slice() {
+        [one] => Ok((*one).to_owned()),
+        [] => Err(AgentError::Value(
+            "there is no access point on this machine; name an interface with --iface".to_owned(),
+        )),
+        more => Err(AgentError::Value(format!(
+            "there are several access points; name one with --iface: {}",
+            more.join(", ")
+        ))),
+    }
+}
+
+fn planes(plane: Plane, interface: &Interface) -> BTreeSet<nftables::Plane> {
+    let bridged = match plane {
+        Plane::Auto => interface.bridge.is_some(),
+        Plane::Bridged => true,
+        Plane::Routed => false,
+    };
+    BTreeSet::from([if bridged { nftables::Plane::Bridged } else { nftables::Plane::Routed }])
+}
+
+fn action(config: &Config, wiphy: &Wiphy, interface: &Interface) -> Result<Action, AgentError> {
+    if config.scheme != Scheme::Wqm {
+        return Ok(Action::Hold);
+    }
+    let no_txqs = || {
+        AgentError::Value(format!(
+            "mechanism txq-limit: the driver of {} has no queues in mac80211",
+            interface.name
+        ))
+    };
+    let no_queue = || {
+        AgentError::Value(format!(
+            "mechanism txqueuelen: {} has no queue of its own, mac80211 keeps it",
+            interface.name
+        ))
+    };
+    match config.mechanism {
+        Mechanism::Hold => Ok(Action::Hold),
+        Mechanism::TxqLimit if wiphy.has_txqs() => Ok(Action::TxqLimit),
+        Mechanism::TxqLimit => Err(no_txqs()),
+        Mechanism::Txqueuelen if interface.queues_in_mac80211() => Err(no_queue()),
+        Mechanism::Txqueuelen => Ok(Action::Txqueuelen),
+        // A limit above a deep driver queue changes little: there the agent has to hold.
+        Mechanism::Auto if wiphy.has_txqs() && wiphy.has_airtime_queue_limit() => Ok(Action::TxqLimit),
+        Mechanism::Auto => Ok(Action::Hold),
+    }
+}
+
+/// Warns of offloads that merge packets before they are held.
+fn merged(wifi: &Interface, config: &Config) -> Option<String> {
+    let others = Interface::all().ok()?;
+    let merging: Vec<String> = others
+        .into_iter()
+        .filter(|other| other.index != wifi.index && other.name != "lo" && other.is_up)
+        .filter(|other| interface::offloads(&other.name).is_ok_and(|offloads| offloads.receive_merging))
+        .map(|other| other.name)
+        .collect();
+    if merging.is_empty() {
+        return None;
+    }
+    let what = if config.super_packets {
+        "one verdict covers many packets"
+    } else {
+        "the kernel cuts packets again, which costs time"
+    };
+    Some(format!(
+        "{} merge received packets, so {what}; `ethtool -K {} gro off` ends that",
+        merging.join(", "),
+        merging[0]
+    ))
+}
+
+impl Plan {
+    /// WQM's parameters.
+    pub(super) fn wqm(&self) -> airbound_control::queue::WqmConfig {
+        match self.config.engine().queue {
+            QueueConfig::Wqm(config) => config,
+            _ => airbound_control::queue::WqmConfig::default(),
+        }
+    }
+}

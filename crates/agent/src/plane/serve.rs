@@ -1,0 +1,381 @@
+//! Holding packets: the packet queue, completions and the kernel's notices on one side, the engine on the other.
+
+use airbound_linux::completions::{CompletionConfig, Completions, Source};
+use airbound_linux::monitor::{Change, Monitor};
+use airbound_linux::neighbours::Neighbours;
+use airbound_linux::nfqueue::{PacketId, Queue, QueueConfig};
+use airbound_linux::nftables::{self, Table};
+use airbound_linux::nl80211::{Survey, Wireless};
+use airbound_linux::privileges::{self, Capability};
+use airbound_linux::{LinuxError, now};
+use airbound_units::{Instant, Span};
+use rustix::event::{PollFd, PollFlags};
+
+use super::classify::{Classifier, facts_of, mark_of};
+use super::plan::Plan;
+use super::settings::{Settings, retries_settable};
+use super::tune::{shares, survey};
+use super::{Around, cpu_s, kernel, publish, wait};
+use crate::config::Scheme;
+use crate::engine::{Engine, Fate, StationFacts};
+use crate::error::AgentError;
+use crate::journal::{Event, Journal};
+use crate::snapshot::{BoundView, Snapshot};
+
+/// At least so often the loop turns, to show that it lives.
+const LONGEST_WAIT: Span = Span::from_millis(50);
+/// How often stations are asked for their rates.
+const STATIONS: Span = Span::from_secs(1);
+/// How often the picture is renewed.
+const PICTURE: Span = Span::from_millis(250);
+/// How often it is looked whether the rules are there, beside the kernel's notices.
+const RULES: Span = Span::from_secs(5);
+/// A try to put rules back that failed is repeated after so long.
+const RETRY: Span = Span::from_secs(1);
+/// How often the channel is surveyed, for schemes that ask.
+const CHANNEL: Span = Span::from_millis(100);
+/// Packets taken at once: completions have to be seen in between.
+const BATCH: usize = 128;
+
+impl Plan {
+    /// A picture before anything happened.
+    pub(super) fn snapshot(&self, completions: &str) -> Snapshot {
+        Snapshot {
+            airbound: env!("CARGO_PKG_VERSION").to_owned(),
+            interface: self.wifi.name.clone(),
+            scheme: self.config.scheme.name().to_owned(),
+            completions: completions.to_owned(),
+            in_force: self.in_force(),
+            ..Snapshot::default()
+        }
+    }
+
+    /// The first line of the journal.
+    pub(super) fn started(&self, completions: &str) -> Event {
+        let planes: Vec<String> =
+            self.rules.planes.iter().map(|plane| format!("{plane:?}").to_lowercase()).collect();
+        Event::Started {
+            interface: self.wifi.name.clone(),
+            pid: std::process::id(),
+            scheme: self.config.scheme.name().to_owned(),
+            plane: planes.join("+"),
+            completions: completions.to_owned(),
+            in_force: self.in_force(),
+        }
+    }
+}
+
+/// Everything that the loop holds.
+struct Server<'a> {
+    plan: &'a Plan,
+    engine: Engine,
+    queue: Queue,
+    completions: Completions,
+    monitor: Monitor,
+    wireless: Wireless,
+    classifier: Classifier,
+    settings: Settings,
+    journal: Journal,
+    table: Table,
+    snapshot: Snapshot,
+    started: Instant,
+    is_up: bool,
+    due: Due,
+    last_survey: Option<Survey>,
+}
+
+/// When what is due next.
+#[derive(Debug)]
+struct Due {
+    stations: Instant,
+    picture: Instant,
+    rules: Instant,
+    channel: Instant,
+}
+
+pub(super) fn serve(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
+    let mut server = Server::open(plan, around.secret)?;
+    let shared = around.shared.clone();
+    let result = server.turn(around);
+    server.close(&result, shared.as_ref());
+    result
+}
+
+impl<'a> Server<'a> {
+    fn open(plan: &'a Plan, secret: u64) -> Result<Self, AgentError> {
+        let started = now();
+        let config = &plan.config;
+        let journal = Journal::open(config.journal.as_deref())?;
+        let engine = Engine::new(config.engine(), secret)?;
+        nftables::remove_leftovers()?;
+        let wireless = Wireless::open()?;
+        let monitor = Monitor::open(plan.wifi.index)?;
+        let neighbours = Neighbours::of(plan.wifi.index)?;
+        let completions = Completions::open(&plan.wifi, &CompletionConfig::default())?;
+        let queue = Queue::open(&QueueConfig {
+            number: config.queue_number,
+            // The kernel's limit lies above the engine's, so that the engine decides who is dropped.
+            held: u32::try_from(config.hold_packets + config.hold_packets / 2 + 256).unwrap_or(u32::MAX),
+            super_packets: config.super_packets,
+            ..QueueConfig::default()
+        })?;
+        // Sockets and programs are open: from now on the administration of networks is enough, for rules and settings.
+        privileges::keep_only(&Capability::ALL)?;
+        let source = match (completions.source(), completions.why_polled()) {
+            (Source::Traced, _) => "eBPF".to_owned(),
+            (Source::Polled, None) => "counters of nl80211".to_owned(),
+            (Source::Polled, Some(why)) => format!("counters of nl80211 ({why})"),
+        };
+        let classifier = Classifier::new(config.rules.clone(), neighbours, &kernel(), secret);
+        let due = Due { stations: started, picture: started, rules: started + RULES, channel: started };
+        // Last, but for the journal: from here on packets come.
+        let table = Table::install(&plan.rules)?;
+        let mut server = Self {
+            snapshot: plan.snapshot(&source),
+            plan,
+            engine,
+            queue,
+            completions,
+            monitor,
+            wireless,
+            classifier,
+            settings: Settings::default(),
+            journal,
+            table,
+            started,
+            is_up: plan.interface.is_up,
+            due,
+            last_survey: None,
+        };
+        server.journal.event(started, &plan.started(&source));
+        Ok(server)
+    }
+
+    /// Turns until the end is wished for, or the interface is gone.
+    fn turn(&mut self, around: Around<'_>) -> Result<(), AgentError> {
+        while (around.beat)() {
+            self.wait_for_news();
+            self.take_packets()?;
+            self.take_completions()?;
+            self.take_changes()?;
+            self.look_around(around.shared.as_ref())?;
+            self.engine.on_tick(now());
+            self.act()?;
+        }
+        Ok(())
+    }
+
+    fn wait_for_news(&self) {
+        let time = now();
+        let mut until = time + LONGEST_WAIT;
+        let due = [self.due.stations, self.due.picture, self.due.rules];
+        for at in due.into_iter().chain(self.engine.next_deadline()) {
+            until = until.min(at);
+        }
+        let polled = self.completions.descriptor().is_none();
+        // The last completions of a burst wake nobody, and counters never do.
+        if polled || self.has_below() {
+            until = until.min(time + CompletionConfig::default().interval);
+        }
+        let mut fds: Vec<PollFd<'_>> = vec![PollFd::new(&self.queue, PollFlags::IN)];
+        let others = self.completions.descriptor().into_iter().chain(self.monitor.descriptors());
+        fds.extend(others.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        wait(&mut fds, until);
+    }
+
+    fn has_below(&self) -> bool {
+        airbound_wifi::edca::Category::ALL.into_iter().any(|category| !self.engine.below(category).is_zero())
+    }
+
+    fn take_packets(&mut self) -> Result<(), AgentError> {
+        let (engine, classifier) = (&mut self.engine, &mut self.classifier);
+        // One reading of the clock for a batch: packets that came together waited together.
+        let time = now();
+        self.queue.receive(BATCH, |packet| {
+            let arrival = classifier.arrival(packet);
+            engine.on_packet(time, &arrival);
+        })?;
+        self.act()
+    }
+
+    fn take_completions(&mut self) -> Result<(), AgentError> {
+        let (engine, classifier) = (&mut self.engine, &self.classifier);
+        let time = now();
+        let drained = self.completions.drain(|seen| {
+            for completion in classifier.completions(seen) {
+                engine.on_completion(time, &completion);
+            }
+        });
+        self.act()?;
+        Ok(drained?)
+    }
+
+    fn take_changes(&mut self) -> Result<(), AgentError> {
+        let mut changes = Vec::new();
+        self.monitor.read(|change| changes.push(change));
+        for change in changes {
+            let time = now();
+            match change {
+                Change::StationJoined(_) => self.due.stations = time,
+                Change::StationLeft(station) => {
+                    self.engine.on_station_left(time, station);
+                    self.settings.forget(station);
+                }
+                Change::Interface(interface) => {
+                    if interface.is_up != self.is_up {
+                        self.on_interface(time, interface.is_up);
+                    }
+                }
+                Change::InterfaceGone => {
+                    let name = self.plan.wifi.name.clone();
+                    return Err(AgentError::Linux(LinuxError::NoInterface(name)));
+                }
+                Change::Neighbour(neighbour) => self.classifier.neighbours.apply(&neighbour),
+                Change::RulesTouched => self.due.rules = time,
+                Change::Overrun => {
+                    self.journal.event(time, &Event::Overrun);
+                    self.classifier.neighbours = Neighbours::of(self.plan.wifi.index)?;
+                    self.due.stations = time;
+                    self.due.rules = time;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn on_interface(&mut self, time: Instant, up: bool) {
+        self.is_up = up;
+        self.journal.event(time, &Event::Interface { up });
+        if up {
+            self.due.stations = time;
+        } else {
+            // The kernel dropped what was held for it.
+            self.engine.on_stations(time, &[]);
+        }
+    }
+
+    /// Does what is due.
+    fn look_around(&mut self, shared: Option<&crate::http::Shared>) -> Result<(), AgentError> {
+        let time = now();
+        if time >= self.due.stations {
+            self.due.stations = time + STATIONS;
+            self.ask_stations(time);
+        }
+        if self.plan.config.scheme == Scheme::Wqm && time >= self.due.channel {
+            self.due.channel = time + CHANNEL;
+            let seen = survey(&mut self.wireless, self.plan.wifi.index);
+            let (busy, own) = shares(self.last_survey, seen);
+            self.last_survey = seen;
+            self.engine.on_channel(time, busy, own);
+        }
+        if time >= self.due.rules {
+            self.due.rules = time + RULES;
+            self.look_at_rules(time);
+        }
+        if time >= self.due.picture {
+            self.due.picture = time + PICTURE;
+            self.show(time);
+            publish(shared, &self.snapshot);
+        }
+        Ok(())
+    }
+
+    /// Reads stations and their rates.
+    fn ask_stations(&mut self, time: Instant) {
+        // An interface that is down has none; one that is gone is told of by the monitor.
+        let stations = self.wireless.stations(self.plan.wifi.index).unwrap_or_default();
+        let facts: Vec<StationFacts> = stations.iter().map(facts_of).collect();
+        self.engine.on_stations(time, &facts);
+        let plan = self.plan;
+        if plan.config.scheme == Scheme::Law {
+            if retries_settable(&plan.wiphy) {
+                for station in &stations {
+                    let tries = plan.config.law.tries;
+                    let (wireless, journal) = (&mut self.wireless, &mut self.journal);
+                    self.settings.limit_tries(time, wireless, &plan.wifi, station.address, tries, journal);
+                }
+            }
+            let limited = self.settings.are_tries_limited();
+            let bounds = facts.iter().filter_map(|facts| {
+                let bound = plan.bound(facts.rate?, limited)?;
+                Some(BoundView {
+                    station: facts.station.to_string(),
+                    limit_q_ms: bound.limit_q.as_millis_f64(),
+                    window_ms: bound.window.as_millis_f64(),
+                    chain_ms: bound.chain.as_millis_f64(),
+                    tries: bound.tries,
+                    total_ms: bound.total().as_millis_f64(),
+                })
+            });
+            self.snapshot.bounds = bounds.collect();
+        }
+    }
+
+    /// Puts rules back that somebody removed.
+    fn look_at_rules(&mut self, time: Instant) {
+        if self.table.is_present().unwrap_or(true) {
+            return;
+        }
+        match Table::install(&self.plan.rules) {
+            Ok(table) => {
+                self.table = table;
+                self.journal.event(time, &Event::RulesRestored);
+            }
+            Err(error) => {
+                self.due.rules = time + RETRY;
+                self.journal.event(time, &Event::RulesMissing { answer: error.to_string() });
+            }
+        }
+    }
+
+    fn show(&mut self, time: Instant) {
+        self.snapshot.update(time, self.started, &self.engine);
+        self.snapshot.cpu_s = cpu_s();
+        let counters = self.queue.counters();
+        self.snapshot.totals.overruns = counters.overruns;
+        self.snapshot.totals.refused = counters.refused;
+    }
+
+    /// Carries the engine's output out.
+    fn act(&mut self) -> Result<(), AgentError> {
+        let time = self.engine.now();
+        let output = self.engine.output();
+        for verdict in output.verdicts.drain(..) {
+            let id = PacketId(verdict.ticket.0);
+            match verdict.fate {
+                Fate::Release => self.queue.accept(id, Some(mark_of(verdict.ticket)))?,
+                Fate::Drop(_) => self.queue.drop(id)?,
+            }
+        }
+        for decision in output.decisions.drain(..) {
+            self.journal.decision(time, &decision);
+        }
+        Ok(self.queue.flush()?)
+    }
+
+    /// Leaves everything as it was found.
+    fn close(mut self, result: &Result<(), AgentError>, shared: Option<&crate::http::Shared>) {
+        let time = now();
+        // Rules first, so that nothing more comes; then what came meanwhile.
+        let removed = self.table.clone().remove();
+        let _ = self.take_packets();
+        let held = self.engine.held() as u64;
+        self.show(time);
+        publish(shared, &self.snapshot);
+        self.engine.drain(time);
+        let _ = self.act();
+        self.settings.restore(
+            time,
+            &mut self.wireless,
+            &self.plan.wifi,
+            &self.plan.interface,
+            &mut self.journal,
+        );
+        let reason = match (result, removed) {
+            (Err(error), _) => error.to_string(),
+            (Ok(()), Err(error)) => format!("it was asked to, but its rules stay: {error}"),
+            (Ok(()), Ok(())) => "it was asked to".to_owned(),
+        };
+        self.journal.event(time, &Event::Ended { released: held, reason });
+    }
+}

@@ -1,0 +1,256 @@
+//! What the agent shows of itself: one picture, for the status table, for `--json` and for the metrics.
+
+use airbound_control::payload::DropReason;
+use airbound_record::LatencyStats;
+use airbound_units::{Instant, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Engine, RuleRecord};
+
+/// A picture of the agent. Times in milliseconds, rates in Mb/s.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Version of Airbound.
+    pub airbound: String,
+    /// The Wi-Fi interface.
+    pub interface: String,
+    /// What it does.
+    pub scheme: String,
+    /// Where completions come from: "eBPF" or "counters".
+    pub completions: String,
+    /// Seconds since it started.
+    pub uptime_s: f64,
+    /// CPU time of the process, seconds.
+    pub cpu_s: f64,
+    /// What of the scheme is in force.
+    pub in_force: Vec<String>,
+    /// What it can promise, where it can: with Law, for each station.
+    pub bounds: Vec<BoundView>,
+    /// Counters.
+    pub totals: Totals,
+    /// Packets that are held.
+    pub held: u64,
+    /// Flows that are known.
+    pub flows: u64,
+    /// Rules, in the order of the configuration.
+    pub rules: Vec<RuleView>,
+    /// Flows that match a rule.
+    pub protected: Vec<ProtectedView>,
+    /// Stations.
+    pub stations: Vec<StationRow>,
+    /// Access categories with something below.
+    pub categories: Vec<CategoryRow>,
+}
+
+/// What Law's queue can promise for a station.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct BoundView {
+    /// Who.
+    pub station: String,
+    /// Limit_q.
+    pub limit_q_ms: f64,
+    /// The release window.
+    pub window_ms: f64,
+    /// The driver's longest try chain.
+    pub chain_ms: f64,
+    /// Its tries.
+    pub tries: u32,
+    /// All of it.
+    pub total_ms: f64,
+}
+
+/// Counters since the start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Packets that came.
+    pub arrived: u64,
+    /// Sent on at once: for nobody known.
+    pub passed: u64,
+    /// Sent on when their turn had come.
+    pub released: u64,
+    /// Dropped by the agent.
+    pub dropped: u64,
+    /// Frames that completed.
+    pub completed: u64,
+    /// Of these, not the agent's.
+    pub foreign: u64,
+    /// Packets of which no completion came.
+    pub lost: u64,
+    /// Packets that the kernel did not give to the agent, since its queue was full.
+    pub overruns: u64,
+    /// Verdicts that the kernel refused: the packet was gone.
+    pub refused: u64,
+}
+
+/// A rule.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RuleView {
+    /// Its name.
+    pub name: String,
+    /// What is demanded.
+    pub demand_ms: f64,
+    /// Of which percentile.
+    pub percentile: f64,
+    /// That percentile in the last second that had packets.
+    pub last_ms: Option<f64>,
+    /// The share of seconds in which the demand was kept.
+    pub met_share: Option<f64>,
+    /// From entering the agent to the acknowledgement.
+    pub latency_ms: LatencyStats,
+    /// How long packets waited in the agent.
+    pub held_ms: LatencyStats,
+    /// Packets that came.
+    pub packets: u64,
+    /// Bytes that came.
+    pub bytes: u64,
+    /// That percentile since the start.
+    pub measured_ms: Option<f64>,
+    /// Packets that were acknowledged, and their bytes.
+    pub acknowledged: u64,
+    /// See [`RuleView::acknowledged`].
+    pub acknowledged_bytes: u64,
+    /// Packets that completed and were not acknowledged.
+    pub failed: u64,
+    /// Packets of which no completion came.
+    pub unknown: u64,
+    /// Packets dropped by the agent, by reason; reasons without any are left out.
+    pub dropped: Vec<(String, u64)>,
+}
+
+/// A flow that matches a rule.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProtectedView {
+    /// Its number.
+    pub flow: u32,
+    /// The name of its rule.
+    pub rule: String,
+    /// To whom it goes.
+    pub station: String,
+    /// How long its packets may queue.
+    pub permitted_ms: Option<f64>,
+    /// Its latency in the last window of the controller.
+    pub latency_ms: Option<f64>,
+    /// Packets that left the queue.
+    pub packets: u64,
+    /// Of these, as urgent ones.
+    pub urgent: u64,
+}
+
+/// A station.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StationRow {
+    /// Its address.
+    pub station: String,
+    /// "associated", "stalled" or "gone".
+    pub state: String,
+    /// The average PHY rate of data to it.
+    pub rate_mbps: Option<f64>,
+    /// Packets that are held for it.
+    pub held: u64,
+    /// Estimated airtime of what is below.
+    pub below_ms: f64,
+    /// Airtime of its frames since the start.
+    pub airtime_s: f64,
+    /// Packets released.
+    pub released: u64,
+    /// Packets dropped by the agent.
+    pub dropped: u64,
+    /// Frames that completed.
+    pub completed: u64,
+    /// Of these, not acknowledged.
+    pub failed: u64,
+    /// Packets of which no completion came.
+    pub lost: u64,
+}
+
+/// An access category.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CategoryRow {
+    /// Its name.
+    pub category: String,
+    /// Airtime below.
+    pub below_ms: f64,
+    /// Airtime at which nothing more goes down: half of the window.
+    pub gate_ms: f64,
+    /// WQM: most packets that may wait.
+    pub buffer: Option<u64>,
+}
+
+fn rule(record: &RuleRecord) -> RuleView {
+    let dropped = DropReason::ALL.iter().zip(record.dropped).filter(|(_, count)| *count > 0);
+    RuleView {
+        name: record.name.clone(),
+        demand_ms: record.demand.latency().as_millis_f64(),
+        percentile: record.demand.percentile(),
+        last_ms: record.last.map(Span::as_millis_f64),
+        met_share: record.met_share(),
+        latency_ms: record.latency.stats(),
+        held_ms: record.held.stats(),
+        packets: record.arrived,
+        bytes: record.bytes.as_u64(),
+        measured_ms: record.latency.quantile(record.demand.percentile() / 100.0).map(Span::as_millis_f64),
+        acknowledged: record.acknowledged,
+        acknowledged_bytes: record.acknowledged_bytes.as_u64(),
+        failed: record.failed,
+        unknown: record.unknown,
+        dropped: dropped.map(|(reason, count)| (reason.name().to_owned(), count)).collect(),
+    }
+}
+
+impl Snapshot {
+    /// Takes over what an engine shows.
+    pub fn update(&mut self, now: Instant, started: Instant, engine: &Engine) {
+        let counts = engine.counts();
+        self.uptime_s = now.since(started).as_secs_f64();
+        self.totals = Totals {
+            arrived: counts.arrived,
+            passed: counts.passed,
+            released: counts.released,
+            dropped: counts.dropped,
+            completed: counts.completed,
+            foreign: counts.foreign,
+            lost: counts.lost,
+            ..self.totals
+        };
+        self.held = engine.held() as u64;
+        self.flows = engine.flows() as u64;
+        self.rules = engine.rules().iter().map(rule).collect();
+        let names = &self.rules;
+        let protected = engine.protected().map(|flow| ProtectedView {
+            flow: flow.flow,
+            rule: names.get(usize::from(flow.rule)).map(|rule| rule.name.clone()).unwrap_or_default(),
+            station: flow.station.to_string(),
+            permitted_ms: flow.permitted.map(Span::as_millis_f64),
+            latency_ms: flow.latency.map(Span::as_millis_f64),
+            packets: flow.packets,
+            urgent: flow.urgent,
+        });
+        self.protected = protected.collect();
+        let stations = engine.stations().map(|station| StationRow {
+            station: station.mac.to_string(),
+            state: match (station.present, station.stalled) {
+                (false, _) => "gone",
+                (true, true) => "stalled",
+                (true, false) => "associated",
+            }
+            .to_owned(),
+            rate_mbps: station.rate_mbps,
+            held: station.held as u64,
+            below_ms: station.below.as_millis_f64(),
+            airtime_s: station.counts.airtime_us as f64 / 1e6,
+            released: station.counts.released,
+            dropped: station.counts.dropped,
+            completed: station.counts.completed,
+            failed: station.counts.failed,
+            lost: station.counts.lost,
+        });
+        self.stations = stations.collect();
+        let categories = engine.categories().into_iter().map(|category| CategoryRow {
+            category: category.category.name().to_owned(),
+            below_ms: category.below_ms,
+            gate_ms: category.gate_ms,
+            buffer: category.buffer.map(|packets| packets as u64),
+        });
+        self.categories = categories.collect();
+    }
+}

@@ -1,0 +1,217 @@
+//! The engine over a radio: demands are kept, the air is kept busy, faults cost little.
+
+mod kernel;
+
+use airbound_agent::engine::{Engine, EngineConfig, Protected, WindowConfig};
+use airbound_control::queue::{Demand, FqCodelAirtimeConfig, LastPqConfig, QueueConfig};
+use airbound_units::{BitRate, Instant, Span};
+use kernel::{Faults, World, mac};
+
+fn millis(millis: u64) -> Span {
+    Span::from_millis(millis)
+}
+
+fn linux() -> FqCodelAirtimeConfig {
+    FqCodelAirtimeConfig { airtime_queue_limit: None, ..FqCodelAirtimeConfig::default() }
+}
+
+fn last_pq() -> QueueConfig {
+    QueueConfig::LastPq(Box::new(LastPqConfig { linux: linux(), ..LastPqConfig::default() }))
+}
+
+fn config(queue: QueueConfig) -> EngineConfig {
+    let demand = Demand::new(millis(20), 95.0).expect("valid");
+    EngineConfig {
+        queue,
+        rules: vec![Protected { name: "vr".to_owned(), demand }],
+        ..EngineConfig::default()
+    }
+}
+
+/// A VR stream of 8 Mb/s (20 packets of 833 B every 16.7 ms) to station 1, and bulk to all stations that always has something to send.
+fn vr_beside_bulk(world: &mut World, stations: u8, seconds: u64) {
+    for frame in 0..seconds * 60 {
+        for _ in 0..20 {
+            world.send(1, 1, 833, Some(0));
+        }
+        for step in 0..17 {
+            for station in 1..=stations {
+                for flow in 0..if station == 1 { 3 } else { 1 } {
+                    let few = world.waiting(station) < 60;
+                    for _ in 0..if few { 6 } else { 0 } {
+                        world.send(station, 100 + u64::from(station) * 10 + flow, 1500, None);
+                    }
+                }
+            }
+            world.pass(if step == 16 { Span::from_micros(667) } else { millis(1) });
+        }
+        let _ = frame;
+    }
+}
+
+/// The window that two aggregates and one packet may fill.
+fn widest(window: &WindowConfig, slowest: u64) -> Span {
+    // AirtimeEstimate adds its share of a preamble, at most 36 us and a training field.
+    window.aggregate * 2
+        + BitRate::from_mbps(slowest).time_for(airbound_units::ByteCount::new(1538))
+        + Span::from_micros(40)
+}
+
+#[test]
+fn last_pq_keeps_the_demand_where_the_others_do_not() {
+    let run = |queue| {
+        let mut world = World::new(config(queue), &[65, 65, 65, 26]);
+        vr_beside_bulk(&mut world, 4, 4);
+        assert!(world.most_below <= widest(&WindowConfig::default(), 26), "{}", world.most_below);
+        (world.quantile(Some(0), 0.95), world.total())
+    };
+    let (kept, total) = run(last_pq());
+    let (kernel, most) = run(QueueConfig::FqCodelAirtime(linux()));
+    let (fifo, _) = run(QueueConfig::Fifo(Default::default()));
+    assert!(kept <= millis(20), "{kept}");
+    assert!(kernel > millis(40) && fifo > millis(40), "{kernel} {fifo}");
+    assert!(total as f64 >= 0.9 * most as f64, "{total} of {most}");
+}
+
+#[test]
+fn the_air_is_kept_busy() {
+    // One station, always something to send: 65 Mb/s less 0.2 ms for each aggregate of 4 ms.
+    let mut world = World::new(config(last_pq()), &[65]);
+    for _ in 0..2000 {
+        while world.waiting(1) < 200 {
+            world.send(1, 5, 1500, None);
+        }
+        world.pass(millis(1));
+    }
+    let mbps = world.total() as f64 * 8.0 / 2e6;
+    assert!(mbps > 58.0, "{mbps}");
+}
+
+#[test]
+fn lost_late_and_doubled_completions_cost_little() {
+    let run = |faults| {
+        let mut world = World::new(config(last_pq()), &[65, 65]);
+        world.faults = faults;
+        vr_beside_bulk(&mut world, 2, 4);
+        assert!(world.engine.counts().lost > 0 || faults.lost == 0);
+        (world.quantile(Some(0), 0.95), world.total() as f64)
+    };
+    let (_, all) = run(Faults::default());
+    for faults in [
+        Faults { lost: 20, ..Faults::default() },
+        Faults { late: 50, ..Faults::default() },
+        Faults { twice: 200, ..Faults::default() },
+        // Counters tell of no packet by name, and forget none.
+        Faults { unknown: 1000, ..Faults::default() },
+        Faults { lost: 20, late: 20, twice: 20, ..Faults::default() },
+    ] {
+        let (kept, total) = run(faults);
+        assert!(kept <= millis(22) && total > 0.9 * all, "{faults:?}: {kept}, {:.3}", total / all);
+    }
+}
+
+#[test]
+fn without_any_completion_packets_still_go() {
+    let mut world = World::new(config(last_pq()), &[65]);
+    world.faults.lost = 1000;
+    for _ in 0..2000 {
+        while world.waiting(1) < 50 {
+            world.send(1, 5, 1500, None);
+        }
+        world.pass(millis(1));
+    }
+    // A window of some 8 ms every half second.
+    assert!(world.total() > 100_000, "{}", world.total());
+}
+
+#[test]
+fn who_is_out_of_reach_is_not_waited_for() {
+    let mut world = World::new(config(last_pq()), &[65, 65]);
+    let away = world.rates.remove(&mac(2)).expect("there");
+    for _ in 0..2000 {
+        for station in [1, 2] {
+            while world.waiting(station) < 100 {
+                world.send(station, 5, 1500, None);
+            }
+        }
+        world.pass(millis(1));
+    }
+    let mbps = world.total() as f64 * 8.0 / 2e6;
+    assert!(mbps > 50.0, "{mbps}");
+    // It comes back, and is served again.
+    world.rates.insert(mac(2), away);
+    for _ in 0..1500 {
+        for station in [1, 2] {
+            while world.waiting(station) < 100 {
+                world.send(station, 5, 1500, None);
+            }
+        }
+        world.pass(millis(1));
+    }
+    assert!(world.bytes.get(&mac(2)).is_some_and(|bytes| *bytes > 1_000_000), "{:?}", world.bytes);
+}
+
+#[test]
+fn who_leaves_leaves_nothing_behind() {
+    let mut world = World::new(config(last_pq()), &[65, 65]);
+    for round in 0..50u64 {
+        for _ in 0..100 {
+            world.send(1, round, 1500, None);
+            world.send(2, round, 1500, None);
+        }
+        world.pass(millis(3));
+        let gone = mac(1 + (round % 2) as u8);
+        let rate = world.rates.remove(&gone).expect("there");
+        world.engine.on_station_left(world.now, gone);
+        world.settle();
+        assert_eq!(world.waiting(1 + (round % 2) as u8), 0, "the kernel gets what was held");
+        world.rates.insert(gone, rate);
+        world.tell_stations();
+    }
+    world.pass(Span::from_secs(2));
+    assert_eq!((world.held(), world.engine.held()), (0, 0));
+}
+
+#[test]
+fn no_packet_is_released_that_is_older_than_the_limit() {
+    let limit = millis(40);
+    let window = WindowConfig { aggregate: Span::from_micros(2500), ..WindowConfig::default() };
+    let settings =
+        EngineConfig { time_limit: Some(limit), window, ..config(QueueConfig::FqCodelAirtime(linux())) };
+    let mut world = World::new(settings, &[13]);
+    for _ in 0..1000 {
+        for _ in 0..5 {
+            world.send(1, 5, 1500, Some(0));
+        }
+        world.pass(millis(1));
+    }
+    assert!(world.dropped > 1000, "60 Mb/s do not fit on 13");
+    // Below: at most two packets and the one on the air, of 1 ms each with all overhead 1.2 ms.
+    let oldest = world.quantile(Some(0), 1.0);
+    assert!(oldest <= limit + Span::from_micros(3 * 2500), "{oldest}");
+    let record = &world.engine.rules()[0];
+    assert!(record.held.max() <= limit, "{}", record.held.max());
+}
+
+#[test]
+fn a_clock_that_leaps_or_goes_back_loses_nothing() {
+    let mut world = World::new(config(last_pq()), &[65]);
+    for leap in [Span::from_secs(3600), Span::from_millis(1), Span::from_secs(86_400)] {
+        for _ in 0..100 {
+            world.send(1, 9, 1500, Some(0));
+        }
+        world.engine.on_tick(Instant::ZERO);
+        world.settle();
+        world.pass(leap.min(Span::from_secs(5)));
+        world.now += leap;
+    }
+    world.pass(Span::from_secs(1));
+    assert_eq!(world.held(), 0);
+}
+
+#[test]
+fn a_demand_that_the_queue_cannot_work_with_is_refused() {
+    let mut settings = config(last_pq());
+    settings.rules[0].demand = Demand::new(millis(1), 95.0).expect("a demand");
+    assert!(Engine::new(settings, 1).expect_err("too short").to_string().contains("demand"));
+}

@@ -1,0 +1,257 @@
+//! A kernel and a radio, as far as the engine can tell: held packets, aggregates at each station's rate, completions that may be lost,
+//! late or told twice.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use airbound_agent::engine::{
+    Arrival, Carried, Completion, Engine, EngineConfig, Fate, FlowKey, StationFacts, Ticket,
+};
+use airbound_linux::MacAddress;
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+
+/// What an exchange takes besides its data: AIFS, backoff, preamble, SIFS and block ack.
+const OVERHEAD: Span = Span::from_micros(200);
+/// The longest aggregate of the radio.
+const AGGREGATE: Span = Span::from_micros(5_484);
+
+/// Numbers that look random: a linear congruential generator (Knuth's MMIX).
+#[derive(Debug, Clone)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    /// 0 to `below` - 1.
+    pub fn roll(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below.max(1)
+    }
+}
+
+/// What goes wrong with completions, in thousandths.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Faults {
+    pub lost: u64,
+    pub twice: u64,
+    pub unknown: u64,
+    pub late: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Packet {
+    ticket: Ticket,
+    station: MacAddress,
+    size: ByteCount,
+    rule: Option<u16>,
+    arrived: Instant,
+}
+
+/// The whole: engine, kernel, radio and air.
+pub struct World {
+    pub engine: Engine,
+    pub now: Instant,
+    pub faults: Faults,
+    pub dice: Dice,
+    /// Rates by station; who is not named is out of reach.
+    pub rates: BTreeMap<MacAddress, BitRate>,
+    held: BTreeMap<Ticket, Packet>,
+    radio: VecDeque<Packet>,
+    air: Option<(Instant, Vec<Packet>)>,
+    late: Vec<(Instant, Completion)>,
+    next: u32,
+    /// Latencies of delivered packets, by rule, and bytes by station.
+    pub latencies: BTreeMap<Option<u16>, Vec<Span>>,
+    pub bytes: BTreeMap<MacAddress, u64>,
+    pub dropped: u64,
+    pub most_below: Span,
+}
+
+pub fn mac(number: u8) -> MacAddress {
+    MacAddress([2, 0, 0, 0, number, 0])
+}
+
+impl World {
+    pub fn new(config: EngineConfig, rates: &[u64]) -> Self {
+        let rates = (1u8..).zip(rates).map(|(number, mbps)| (mac(number), BitRate::from_mbps(*mbps)));
+        let mut world = Self {
+            engine: Engine::new(config, 1).expect("valid"),
+            now: Instant::from_nanos(1_000_000_000),
+            faults: Faults::default(),
+            dice: Dice(7),
+            rates: rates.collect(),
+            held: BTreeMap::new(),
+            radio: VecDeque::new(),
+            air: None,
+            late: Vec::new(),
+            next: 1,
+            latencies: BTreeMap::new(),
+            bytes: BTreeMap::new(),
+            dropped: 0,
+            most_below: Span::ZERO,
+        };
+        world.tell_stations();
+        world
+    }
+
+    /// Tells the engine who is associated.
+    pub fn tell_stations(&mut self) {
+        let facts: Vec<StationFacts> = self
+            .rates
+            .iter()
+            .map(|(station, rate)| StationFacts { station: *station, rate: Some(*rate), aggregates: true })
+            .collect();
+        self.engine.on_stations(self.now, &facts);
+        self.settle();
+    }
+
+    /// A packet comes from the wire.
+    pub fn send(&mut self, station: u8, flow: u64, size: u64, rule: Option<u16>) {
+        let (ticket, station) = (Ticket(self.next), mac(station));
+        self.next += 1;
+        let size = ByteCount::new(size);
+        self.held.insert(ticket, Packet { ticket, station, size, rule, arrived: self.now });
+        let arrival = Arrival {
+            ticket,
+            station: Some(station),
+            flow: FlowKey(flow),
+            rule,
+            category: Category::Be,
+            size,
+            segments: 1,
+        };
+        self.engine.on_packet(self.now, &arrival);
+        self.settle();
+    }
+
+    /// Packets that are held for a station.
+    pub fn waiting(&self, station: u8) -> usize {
+        self.held.values().filter(|packet| packet.station == mac(station)).count()
+    }
+
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Carries verdicts out.
+    pub fn settle(&mut self) {
+        let output = std::mem::take(self.engine.output());
+        for verdict in output.verdicts {
+            let packet = self.held.remove(&verdict.ticket);
+            let packet = packet.unwrap_or_else(|| panic!("a second verdict on {:?}", verdict.ticket));
+            match verdict.fate {
+                Fate::Release => self.radio.push_back(packet),
+                Fate::Drop(_) => self.dropped += 1,
+            }
+        }
+        self.most_below = self.most_below.max(self.engine.below(Category::Be));
+        self.start_air();
+    }
+
+    /// The radio forms the next aggregate: the packets of the first station, as many as fit.
+    fn start_air(&mut self) {
+        if self.air.is_some() {
+            return;
+        }
+        // Frames to who is out of reach stay with mac80211, as for a sleeping station.
+        let reachable = self
+            .radio
+            .iter()
+            .find(|packet| self.rates.contains_key(&packet.station))
+            .map(|packet| packet.station);
+        let Some(station) = reachable else { return };
+        let rate = self.rates[&station];
+        let (mut taken, mut left, mut bytes) = (Vec::new(), VecDeque::new(), ByteCount::ZERO);
+        for packet in self.radio.drain(..) {
+            let longer = bytes + packet.size + ByteCount::new(42);
+            let fits = taken.is_empty() || (rate.time_for(longer) <= AGGREGATE && taken.len() < 64);
+            if packet.station == station && fits && left.iter().all(|other: &Packet| other.station != station)
+            {
+                bytes = longer;
+                taken.push(packet);
+            } else {
+                left.push_back(packet);
+            }
+        }
+        self.radio = left;
+        self.air = Some((self.now + OVERHEAD + rate.time_for(bytes), taken));
+    }
+
+    /// Time passes, and everything that happens meanwhile.
+    pub fn pass(&mut self, span: Span) {
+        let end = self.now + span;
+        loop {
+            let air = self.air.as_ref().map(|(end, _)| *end);
+            let late = self.late.iter().map(|(at, _)| *at).min();
+            let tick = self.engine.next_deadline();
+            let Some(next) = [air, late, tick].into_iter().flatten().min().filter(|next| *next <= end) else {
+                break;
+            };
+            self.now = self.now.max(next);
+            if air.is_some_and(|at| at <= self.now)
+                && let Some((_, packets)) = self.air.take()
+            {
+                self.complete(packets);
+            }
+            let (due, later) =
+                std::mem::take(&mut self.late).into_iter().partition(|(at, _)| *at <= self.now);
+            self.late = later;
+            let due: Vec<(Instant, Completion)> = due;
+            for (_, completion) in due {
+                self.engine.on_completion(self.now, &completion);
+            }
+            let before = self.engine.next_deadline();
+            self.engine.on_tick(self.now);
+            self.settle();
+            // Whoever wants to be called again at once would be called for ever.
+            assert!(
+                before != Some(self.now) || self.engine.next_deadline() != before || self.air.is_some(),
+                "a deadline that stays"
+            );
+        }
+        self.now = end;
+    }
+
+    fn complete(&mut self, packets: Vec<Packet>) {
+        let rate = packets.first().and_then(|packet| self.rates.get(&packet.station)).copied();
+        for packet in packets {
+            let took = self.now.since(packet.arrived);
+            self.latencies.entry(packet.rule).or_default().push(took);
+            *self.bytes.entry(packet.station).or_default() += packet.size.as_u64();
+            let unknown = self.dice.roll(1000) < self.faults.unknown;
+            let completion = Completion {
+                station: packet.station,
+                carried: if unknown { Carried::Unknown } else { Carried::Packet(packet.ticket) },
+                category: Some(Category::Be),
+                size: unknown.then_some(packet.size),
+                acknowledged: true,
+                rate,
+                tries: 1,
+                airtime: None,
+                at: self.now,
+            };
+            if self.dice.roll(1000) < self.faults.lost {
+                continue;
+            }
+            if self.dice.roll(1000) < self.faults.late {
+                self.late.push((self.now + Span::from_millis(self.dice.roll(80)), completion));
+                continue;
+            }
+            for _ in 0..=usize::from(self.dice.roll(1000) < self.faults.twice) {
+                self.engine.on_completion(self.now, &completion);
+            }
+        }
+        self.settle();
+    }
+
+    /// A percentile of the latencies of a rule, 0 to 1.
+    pub fn quantile(&mut self, rule: Option<u16>, quantile: f64) -> Span {
+        let all = self.latencies.entry(rule).or_default();
+        all.sort_unstable();
+        let place = ((all.len() as f64 * quantile).ceil() as usize).clamp(1, all.len().max(1)) - 1;
+        all.get(place).copied().unwrap_or(Span::MAX)
+    }
+
+    /// Bytes that arrived, of all stations.
+    pub fn total(&self) -> u64 {
+        self.bytes.values().sum()
+    }
+}

@@ -1,0 +1,147 @@
+//! `airbound lab demo`: what the access-point agent does to the real Linux stack, beside what the simulator expects of it.
+
+use std::path::{Path, PathBuf};
+
+use airbound_lab::host::{self, Built, Machine, Network};
+use airbound_record::{Encoding, RunFolder, Summary, Tables};
+use airbound_report::{Comparison, ValidationRow, validation_grid, validation_json};
+use airbound_validation::{AgentBooks, Demonstration, FAULTS, FAULTS_SCENARIO, fault_rows};
+
+use super::lab::{prepare, progress, scratch};
+use crate::args::lab::{LabDemo, LabFaults};
+use crate::args::{Changes, Source, Voice};
+use crate::error::CliError;
+use crate::output;
+use crate::progress::Progress;
+use crate::results::{REPORT, write_report};
+use crate::session::{self, Opened, Session};
+
+/// How long the scenarios last that do not need their full length, for a first look.
+const QUICK: &str = "duration=\"4 s\"";
+
+pub(super) fn demo(demo: &LabDemo, voice: Voice) -> Result<(), CliError> {
+    let built = prepare(&demo.build, voice)?;
+    let wanted =
+        |one: &Demonstration| demo.which.is_empty() || demo.which.iter().any(|name| name == one.name());
+    let folder = demo.out.clone().unwrap_or_else(|| PathBuf::from("runs").join("lab-demo"));
+    let mut all = Vec::new();
+    for one in Demonstration::ALL.into_iter().filter(wanted) {
+        let rows = show(one, demo, &built, &folder.join(one.name()), voice)?;
+        all.extend(rows);
+    }
+    judge(&all, voice)
+}
+
+/// Says it to machines, and what it comes to.
+fn judge(rows: &[ValidationRow], voice: Voice) -> Result<(), CliError> {
+    if voice.json {
+        output::print(&validation_json(rows)?)?;
+    }
+    let outside = rows.iter().filter(|row| row.within() == Some(false)).count();
+    if outside == 0 { Ok(()) } else { Err(CliError::Demonstration(outside, rows.len())) }
+}
+
+/// Tries all faults in one machine, one after another.
+pub(super) fn faults(faults: &LabFaults, voice: Voice) -> Result<(), CliError> {
+    let built = prepare(&faults.build, voice)?;
+    let opened =
+        session::open(&Source { scenario: FAULTS_SCENARIO.to_owned(), changes: Changes::default() })?;
+    let network = Network::default();
+    let beside = std::env::temp_dir().join("airbound-faults");
+    let machine =
+        Machine { built: &built, scenario: &opened.scenario, network: &network, scratch: scratch(&beside) };
+    progress(voice, "trying faults; that takes some minutes");
+    let mut printed = Vec::new();
+    machine.command(FAULTS, &[], &mut printed)?;
+    if let Some(path) = &faults.log {
+        std::fs::write(path, &printed).map_err(CliError::io("write", path))?;
+    }
+    let rows = fault_rows(&String::from_utf8_lossy(&printed));
+    output::say(voice, &validation_grid("The agent and what can go wrong", &rows).to_text(output::width()))?;
+    judge(&rows, voice)
+}
+
+/// Plays one demonstration three times: kernel alone, with the agent, simulated.
+fn show(
+    one: Demonstration,
+    demo: &LabDemo,
+    built: &Built,
+    folder: &Path,
+    voice: Voice,
+) -> Result<Vec<ValidationRow>, CliError> {
+    let quick: &[&str] = if demo.quick && one != Demonstration::Law { &[QUICK] } else { &[] };
+    let opened = open(one, demo, quick)?;
+    progress(voice, &format!("{}: kernel alone", one.name()));
+    let (kernel, kernel_folder) = play(&opened, built, None, &folder.join("kernel"), voice)?;
+    progress(voice, &format!("{}: airbound agent run --iface wlan0 {}", one.name(), one.arguments()));
+    let (agent, agent_folder) = play(&opened, built, Some(one.arguments()), &folder.join("agent"), voice)?;
+    progress(voice, &format!("{}: simulated", one.name()));
+    let (scheme, changes) = one.simulated();
+    let sets: Vec<&str> = quick.iter().chain(changes).copied().collect();
+    let (simulated, simulated_folder) =
+        simulate(&open(one, demo, &sets)?, scheme, &folder.join("simulated"), voice)?;
+    let rows = one.rows(&kernel, &agent, &books(agent_folder.path()), Some(&simulated));
+    let mut runs = Vec::new();
+    for (label, record) in
+        [("kernel alone", kernel_folder), ("with the agent", agent_folder), ("simulated", simulated_folder)]
+    {
+        runs.push((label.to_owned(), airbound_report::Run::load(&record)?));
+    }
+    let comparison = Comparison::new(runs, opened.focus().as_deref(), None)?;
+    let report = folder.join(REPORT);
+    write_report(&comparison, &report)?;
+    let mut text = validation_grid(one.title(), &rows).to_text(output::width());
+    text += &format!("\nReport: {}\n\n", report.display());
+    output::say(voice, &text)?;
+    Ok(rows)
+}
+
+fn open(one: Demonstration, demo: &LabDemo, sets: &[&str]) -> Result<Opened, CliError> {
+    let changes = Changes {
+        sets: sets.iter().map(|set| (*set).to_owned()).collect(),
+        seed: demo.seed,
+        ..Changes::default()
+    };
+    session::open(&Source { scenario: one.scenario().to_owned(), changes })
+}
+
+fn play(
+    opened: &Opened,
+    built: &Built,
+    agent: Option<&str>,
+    folder: &Path,
+    voice: Voice,
+) -> Result<(Summary, RunFolder), CliError> {
+    let network = Network { bridged: false, agent: agent.map(str::to_owned) };
+    let machine = Machine { built, scenario: &opened.scenario, network: &network, scratch: scratch(folder) };
+    let outcome = machine.play(&mut |words| progress(voice, words))?;
+    let summary = host::write_record(&opened.name, &opened.scenario, &outcome, folder, false)?;
+    Ok((summary, RunFolder::open(folder)?))
+}
+
+fn simulate(
+    opened: &Opened,
+    scheme: &str,
+    folder: &Path,
+    voice: Voice,
+) -> Result<(Summary, RunFolder), CliError> {
+    let session = Session {
+        named: opened.scheme(Some(scheme))?,
+        seed: opened.scenario.seed,
+        tables: Tables::SMALL,
+        encoding: Encoding::Inline,
+    };
+    let (record, summary) = session.run(opened, folder, None, &Progress::new(voice, opened.length()))?;
+    Ok((summary, record))
+}
+
+/// What the agent left in a run's folder; what is not there is empty, and its rows are not judged.
+fn books(folder: &Path) -> AgentBooks {
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let json = |name: &str| serde_json::from_str(&text(name)).unwrap_or_default();
+    AgentBooks {
+        summary: json("agent-summary.json"),
+        status: json("agent-status.json"),
+        processor: text("agent-cpu.txt"),
+    }
+}

@@ -1,0 +1,93 @@
+# What becomes of traffic when something goes wrong: one case after another, each with an agent of its own, a stream of 40 Mbit/s and a
+# ping every 10 ms to station 1. `airbound lab faults` reads the lines that begin with "fault" (validation/src/faults.rs).
+
+arguments="--iface wlan0 --protect 'udp dport 5201' --p95 20ms"
+
+has_rules() { nft list ruleset | grep -q "queue"; }
+worker() { pgrep -f -- --worker | head -n 1; }
+held() { airbound --json agent status --once 2>/dev/null | tr ',{' '\n\n' | sed -n 's/^ *"held": *\([0-9]*\).*/\1/p' | head -n 1; }
+connect() {
+    for try in $(seq 50); do
+        ip netns exec "sta$1" iw dev "wlan$1" link | grep -q Connected && break
+        [ $((try % 10)) != 1 ] || ip netns exec "sta$1" iw dev "wlan$1" connect airbound 5180
+        sleep 0.1
+    done
+}
+
+begin() {
+    sh -c "exec airbound agent run $arguments --journal /run/journal" >/run/agent.txt 2>&1 </dev/null &
+    agent=$!
+    for try in $(seq 50); do has_rules && break; sleep 0.1; done
+    had_rules=no
+    has_rules && had_rules=yes
+    ip netns exec sta1 iperf3 -s -1 -D >/dev/null
+    sleep 0.3
+    ip netns exec server timeout 9 iperf3 -c 10.0.0.11 -u -b "${load:-40M}" -l 1400 -t 6 --connect-timeout 2000 >/run/load.txt 2>&1 &
+    stream=$!
+    sleep 0.5
+    # busybox keeps its time by a clock that nobody sets.
+    ip netns exec server timeout 9 /applets/ping -i 0.01 -c 450 -W 1 10.0.0.11 >/run/pings.txt 2>&1 &
+    pings=$!
+    sleep 1.5
+}
+
+# fault NAME OUTAGE_MS SLOWEST_MS PINGS_LOST DATAGRAMS_LOST DATAGRAMS AGENT RULES_BEFORE RULES_AFTER NOTE
+end() {
+    wait $pings
+    state=alive
+    kill -0 $agent 2>/dev/null || { wait $agent; state="ended:$?"; }
+    after=no
+    has_rules && after=yes
+    wait $stream
+    kill $agent 2>/dev/null
+    wait $agent 2>/dev/null
+    left=removed
+    has_rules && left=left
+    killall iperf3 2>/dev/null
+    # The longest run of pings without an answer.
+    sed -n 's/.*seq=\([0-9]*\) ttl=.*time=\([0-9.]*\) ms.*/\1 \2/p' /run/pings.txt | sort -n | awk -v name="$1" '
+        BEGIN { last = -1 }
+        $1 > last + 1 && ($1 - last - 1) * 10 > gap { gap = ($1 - last - 1) * 10 }
+        { if (!seen[$1]++) count++; last = $1; if ($2 > slowest) slowest = $2 }
+        END { if ((449 - last) * 10 > gap) gap = (449 - last) * 10;
+              printf "fault %s %d %.1f %d ", name, gap, slowest, 450 - count }'
+    sed -n 's/.* \([0-9]*\)\/\([0-9]*\) (.*receiver.*/\1 \2/p' /run/load.txt | tail -n 1 | grep . | tr '\n' ' ' || printf 'unknown unknown '
+    echo "$state $had_rules $after $left $2"
+}
+
+note() { grep "\"event\":\"$1\"" /run/journal | tail -n 1 | cut -c 1-160; }
+
+# Nothing happens: what the others are to be compared with.
+begin; end nothing
+
+# The part that holds packets is killed under load.
+begin; before=$(held); kill -9 "$(worker)"; end killed "$before packets held before"
+
+# All of the agent is killed: rules stay, and packets bypass them; the next start takes the rules over.
+begin; before=$(held); kill -9 $agent "$(worker)"; end all-killed "$before packets held before"
+nft list ruleset | grep -q queue && echo "left behind: rules, as expected after kill -9 of both"
+sh -c "exec airbound agent run $arguments --journal /run/journal" >/run/agent.txt 2>&1 </dev/null &
+again=$!
+sleep 2; kill $again; wait $again
+has_rules && echo "next-start left" || echo "next-start removed"
+
+# It hangs.
+begin; kill -STOP "$(worker)"; end hangs
+
+# Another station leaves, and comes back.
+begin; ip netns exec sta2 iw dev wlan2 disconnect; sleep 1; connect 2; end station-leaves
+
+# The interface goes down and up; hostapd goes on by itself, stations have to come back.
+begin; ip link set wlan0 down; sleep 0.3; ip link set wlan0 up; ip addr add 10.0.0.1/24 dev wlan0 2>/dev/null; sleep 0.2; connect 1; connect 2; end interface-down
+
+# hostapd is restarted.
+begin; killall hostapd; sleep 0.3; hostapd -B /lab/hostapd.conf >/run/hostapd.log 2>&1; ip addr add 10.0.0.1/24 dev wlan0 2>/dev/null; sleep 0.2; connect 1; connect 2; end hostapd-restarted
+
+# Somebody else removes all rules.
+begin; nft flush ruleset; end rules-flushed
+
+# More comes than the radio carries, and than can be held.
+load=90M; begin; end overload; load=40M
+
+# The clock of the day jumps, forwards and back.
+begin; date -s "@$(($(date +%s) + 3600))" >/dev/null; sleep 1; date -s "@$(($(date +%s) - 7200))" >/dev/null; end clock-jumps

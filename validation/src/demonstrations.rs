@@ -1,0 +1,384 @@
+//! What the access-point agent is to show in the laboratory: which scenario, which arguments, and what is asked of the two runs, that of
+//! the kernel alone and that with the agent.
+
+use std::collections::BTreeMap;
+
+use airbound_record::{FlowSummary, Summary};
+use airbound_report::{Tolerance, ValidationRow};
+use serde_json::Value;
+
+/// A demonstration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Demonstration {
+    /// A VR stream beside bulk, under LAST-PQ.
+    Vr,
+    /// A card with a deep queue, under WQM.
+    Wqm,
+    /// A weak channel, under Law's queue.
+    Law,
+}
+
+/// What a run with the agent left besides its summary.
+#[derive(Debug, Clone, Default)]
+pub struct AgentBooks {
+    /// The agent's own summary (`agent-summary.json`), null if there is none.
+    pub summary: Value,
+    /// Its last status (`agent-status.json`), null if there is none.
+    pub status: Value,
+    /// `agent-cpu.txt`: processor time at the beginning and at the end of the run.
+    pub processor: String,
+}
+
+impl Demonstration {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Vr, Self::Wqm, Self::Law];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Vr => "vr",
+            Self::Wqm => "wqm",
+            Self::Law => "law",
+        }
+    }
+
+    /// What stands above its table.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Vr => {
+                "A VR stream beside three bulk flows of its station and three other stations: LAST-PQ"
+            }
+            Self::Wqm => "A card that takes a thousand frames at once: WQM",
+            Self::Law => "A weak channel: Law's queue",
+        }
+    }
+
+    /// The shipped scenario that it plays.
+    #[must_use]
+    pub const fn scenario(self) -> &'static str {
+        match self {
+            Self::Vr => "lab-vr",
+            Self::Wqm => "lab-legacy",
+            Self::Law => "lab-weak",
+        }
+    }
+
+    /// Arguments of `airbound agent run --iface wlan0`.
+    #[must_use]
+    pub const fn arguments(self) -> &'static str {
+        match self {
+            Self::Vr => "--scheme last-pq --protect 'udp dport 5000' --p95 20ms",
+            Self::Wqm => "--scheme wqm",
+            Self::Law => "--scheme law --protect 'udp dport 5000' --p95 40ms",
+        }
+    }
+
+    /// What the simulator plays beside it: the scheme, and changes of the scenario. An agent that releases two aggregates at a time over a
+    /// driver is, to the simulator, a queue over a driver that takes two aggregates (preset `ath9k-fq`).
+    #[must_use]
+    pub const fn simulated(self) -> (&'static str, &'static [&'static str]) {
+        const TWO_AGGREGATES: &[&str] = &["access-point.preset=\"ath9k-fq\""];
+        const NO_DEEP_QUEUE: &[&str] =
+            &["access-point.preset=\"ath9k-fq\"", "access-point.path.driver-queue=0"];
+        match self {
+            Self::Vr => ("last-pq", TWO_AGGREGATES),
+            Self::Wqm => ("wqm", NO_DEEP_QUEUE),
+            Self::Law => ("law", &[]),
+        }
+    }
+
+    /// Aim, measured value and verdict of everything that is asked of it.
+    #[must_use]
+    pub fn rows(
+        self,
+        kernel: &Summary,
+        agent: &Summary,
+        books: &AgentBooks,
+        simulated: Option<&Summary>,
+    ) -> Vec<ValidationRow> {
+        let mut rows = match self {
+            Self::Vr => vr(kernel, agent, books, simulated),
+            Self::Wqm => wqm(kernel, agent, simulated),
+            Self::Law => law(kernel, agent, books, simulated),
+        };
+        rows.extend(cost(self, agent.duration_s, books));
+        rows
+    }
+}
+
+fn flow<'a>(summary: &'a Summary, name: &str) -> Option<&'a FlowSummary> {
+    summary.flows.iter().find(|flow| flow.name == name)
+}
+
+fn total_goodput(summary: &Summary) -> f64 {
+    summary.flows.iter().map(|flow| flow.goodput_mbps).sum()
+}
+
+/// A row of a demonstration.
+fn row(
+    id: Demonstration,
+    metric: &str,
+    unit: &str,
+    aim: Option<(f64, Tolerance)>,
+    measured: Option<f64>,
+    note: String,
+) -> ValidationRow {
+    let (reference, tolerance) = aim.unzip();
+    ValidationRow::judged(id.name(), metric, unit, reference, measured, tolerance, false, note)
+}
+
+fn ms(value: Option<f64>) -> String {
+    value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.1} ms"))
+}
+
+fn vr(
+    kernel: &Summary,
+    agent: &Summary,
+    books: &AgentBooks,
+    simulated: Option<&Summary>,
+) -> Vec<ValidationRow> {
+    let id = Demonstration::Vr;
+    let p95 = |run: &Summary| flow(run, "vr")?.latency_ms.p95;
+    let fps = |run: &Summary| flow(run, "vr")?.fps;
+    let (before, after) = (p95(kernel), p95(agent));
+    let lower = before.zip(after).map(|(before, after)| 100.0 * (1.0 - after / before));
+    let demand = books.summary["flows"][0]["demand"]["measured_ms"].as_f64();
+    let goodput = 100.0 * total_goodput(agent) / total_goodput(kernel);
+    let full = fps(agent).map(|fps| 100.0 * fps / 30.0);
+    let simulated = simulated.and_then(p95);
+    vec![
+        row(
+            id,
+            "p95 latency of the VR stream, lower by",
+            "%",
+            Some((70.0, Tolerance::AtLeast)),
+            lower,
+            format!("end to end: kernel {}, agent {}, simulated {}", ms(before), ms(after), ms(simulated)),
+        ),
+        row(
+            id,
+            "p95 from the agent's queue to the acknowledgement",
+            "ms",
+            Some((20.0, Tolerance::AtMost)),
+            demand,
+            "the demand, as the agent measured it".to_owned(),
+        ),
+        row(
+            id,
+            "VR frames delivered whole, of 30 a second",
+            "%",
+            Some((99.0, Tolerance::AtLeast)),
+            full,
+            format!("kernel: {:.1} frames a second", fps(kernel).unwrap_or(0.0)),
+        ),
+        row(
+            id,
+            "total goodput, of the kernel's",
+            "%",
+            Some((90.0, Tolerance::AtLeast)),
+            Some(goodput),
+            format!("kernel {:.1}, agent {:.1} Mb/s", total_goodput(kernel), total_goodput(agent)),
+        ),
+    ]
+}
+
+fn wqm(kernel: &Summary, agent: &Summary, simulated: Option<&Summary>) -> Vec<ValidationRow> {
+    let id = Demonstration::Wqm;
+    let p50 = |run: &Summary| flow(run, "probe")?.latency_ms.p50;
+    let download = |run: &Summary| flow(run, "download").map(|flow| flow.goodput_mbps);
+    let (before, after) = (p50(kernel), p50(agent));
+    let lost = download(kernel).zip(download(agent)).map(|(before, after)| 100.0 * (1.0 - after / before));
+    vec![
+        row(
+            id,
+            "median latency beside the download, lower by a factor of",
+            "",
+            Some((5.0, Tolerance::AtLeast)),
+            before.zip(after).map(|(before, after)| before / after),
+            format!("kernel {}, agent {}, simulated {}", ms(before), ms(after), ms(simulated.and_then(p50))),
+        ),
+        row(
+            id,
+            "goodput of the download, lower by",
+            "%",
+            Some((8.0, Tolerance::AtMost)),
+            lost,
+            format!(
+                "kernel {:.1}, agent {:.1} Mb/s",
+                download(kernel).unwrap_or(0.0),
+                download(agent).unwrap_or(0.0)
+            ),
+        ),
+    ]
+}
+
+fn law(
+    kernel: &Summary,
+    agent: &Summary,
+    books: &AgentBooks,
+    simulated: Option<&Summary>,
+) -> Vec<ValidationRow> {
+    let id = Demonstration::Law;
+    let tail = |run: &Summary| flow(run, "video")?.latency_ms.p999;
+    let oldest = flow(agent, "video").and_then(|flow| flow.latency_ms.max);
+    let bounds = books.status["bounds"].as_array();
+    let bound = bounds.and_then(|all| all.iter().filter_map(|one| one["total_ms"].as_f64()).reduce(f64::max));
+    let part = |key: &str| bounds.and_then(|all| all.first()?[key].as_f64()).unwrap_or(f64::NAN);
+    let loss = flow(agent, "video").and_then(|flow| flow.loss_rate).map(|rate| 100.0 * rate);
+    vec![
+        row(
+            id,
+            "p99.9 latency of the kernel alone",
+            "ms",
+            Some((150.0, Tolerance::AtLeast)),
+            tail(kernel),
+            "what makes the channel a weak one".to_owned(),
+        ),
+        row(
+            id,
+            "oldest packet that arrived",
+            "ms",
+            bound.map(|bound| (bound + WIRE_MS, Tolerance::AtMost)),
+            oldest,
+            format!(
+                "bound: Limit_q {:.1} + window {:.1} + {} tries {:.1} + wire {WIRE_MS:.1} ms",
+                part("limit_q_ms"),
+                part("window_ms"),
+                part("tries"),
+                part("chain_ms"),
+            ),
+        ),
+        row(
+            id,
+            "loss",
+            "%",
+            Some((1.0, Tolerance::AtMost)),
+            loss,
+            format!(
+                "p99.9: kernel {}, agent {}, simulated {}",
+                ms(tail(kernel)),
+                ms(tail(agent)),
+                ms(simulated.and_then(tail))
+            ),
+        ),
+    ]
+}
+
+/// The wire of the scenario, which the agent does not see.
+const WIRE_MS: f64 = 2.0;
+
+/// What the agent costs: instructions are nanoseconds in the laboratory.
+fn cost(id: Demonstration, seconds: f64, books: &AgentBooks) -> Vec<ValidationRow> {
+    let mut noted: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+    for line in books.processor.lines() {
+        let mut words = line.split_whitespace();
+        if let (Some(when), Some(what), Some(Ok(value))) =
+            (words.next(), words.next(), words.next().map(str::parse))
+        {
+            noted.insert((when, what), value);
+        }
+    }
+    // What a build for tests costs says nothing.
+    let optimised = !cfg!(debug_assertions);
+    let used = |what| Some(noted.get(&("end", what))? - noted.get(&("begin", what))?);
+    let packets = books.status["totals"]["arrived"].as_f64().filter(|packets| *packets > 0.0);
+    let each = |what| used(what).zip(packets).map(|(used, packets)| used / packets);
+    let note = match (used("usage"), packets) {
+        (Some(used), Some(packets)) => {
+            format!(
+                "{packets:.0} packets; processor {:.1} % busy with the agent in {seconds:.0} s and the warm-up",
+                used / 1e4 / seconds
+            )
+        }
+        _ => String::new(),
+    };
+    vec![
+        row(
+            id,
+            "agent's processor time in user space, each packet",
+            "us",
+            optimised.then_some((5.0, Tolerance::AtMost)),
+            each("user"),
+            note,
+        ),
+        row(
+            id,
+            "all of it, with the kernel's way of a packet through queue, bridge or router, and radio",
+            "us",
+            None,
+            each("usage"),
+            String::new(),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_report::Verdict;
+    use airbound_sim::Run;
+    use airbound_sim::scenario::{Overrides, Scenario};
+    use serde_json::json;
+
+    use super::*;
+
+    fn simulated(one: Demonstration, scheme: &str, changes: &[&str]) -> Summary {
+        let mut overrides = Overrides::none();
+        for change in changes.iter().chain(&["duration=\"2 s\"", "warm-up=\"1 s\""]) {
+            overrides.set(change).expect("a change");
+        }
+        let scenario = Scenario::open(one.scenario(), &overrides).expect("a shipped scenario");
+        airbound_lab::plan::check(&scenario).expect("within what the laboratory can express");
+        let scheme = scenario.scheme.with_name(scheme).expect("a scheme");
+        Run::new(one.name(), &scenario, &scheme, 1)
+            .expect("a run")
+            .finish()
+            .expect("balanced books")
+            .0
+            .summary
+    }
+
+    #[test]
+    fn a_kernel_that_is_no_better_than_itself_misses_the_aims() {
+        let books = AgentBooks {
+            summary: json!({ "flows": [{ "demand": { "measured_ms": 31.5 } }] }),
+            status: json!({
+                "totals": { "arrived": 10_000 },
+                "bounds": [{ "limit_q_ms": 40.0, "window_ms": 5.2, "tries": 4, "chain_ms": 12.0, "total_ms": 57.2 }],
+            }),
+            processor: "begin usage 1000\nbegin user 500\nend usage 201000\nend user 40500\n".to_owned(),
+        };
+        for one in Demonstration::ALL {
+            let kernel = simulated(one, "linux", &[]);
+            let rows = one.rows(&kernel, &kernel, &books, None);
+            assert!(rows.iter().all(|row| row.measured.is_some()), "{rows:?}");
+            // Nothing got better: at least one aim of each is missed.
+            assert!(rows.iter().any(|row| row.verdict == Verdict::Differs), "{rows:?}");
+            let cost: Vec<f64> = rows.iter().rev().take(2).filter_map(|row| row.measured).collect();
+            assert_eq!(cost, [20.0, 4.0]);
+        }
+    }
+
+    #[test]
+    fn the_simulator_plays_what_stands_beside() {
+        for one in Demonstration::ALL {
+            let (scheme, changes) = one.simulated();
+            let mut overrides = Overrides::none();
+            for change in changes.iter().chain(&["duration=\"1 s\""]) {
+                overrides.set(change).expect("a change");
+            }
+            let scenario = Scenario::open(one.scenario(), &overrides).expect("a shipped scenario");
+            let scheme = scenario.scheme.with_name(scheme).expect("a scheme");
+            Run::new(one.name(), &scenario, &scheme, 1).expect("a run").finish().expect("balanced books");
+        }
+    }
+
+    #[test]
+    fn without_books_of_the_agent_its_rows_are_not_run() {
+        let kernel = simulated(Demonstration::Vr, "linux", &[]);
+        let rows = Demonstration::Vr.rows(&kernel, &kernel, &AgentBooks::default(), None);
+        let not_run = rows.iter().filter(|row| row.verdict == Verdict::NotRun).count();
+        assert_eq!(not_run, 3, "{rows:?}");
+    }
+}
