@@ -72,9 +72,14 @@ fn show(
     let quick: &[&str] = if demo.quick && one != Demonstration::Law { &[QUICK] } else { &[] };
     let opened = open(one, demo, quick)?;
     progress(voice, &format!("{}: kernel alone", one.name()));
-    let (kernel, kernel_folder) = play(&opened, built, None, &folder.join("kernel"), voice)?;
+    let (kernel, kernel_folder) = play(&opened, built, Network::default(), &folder.join("kernel"), voice)?;
     progress(voice, &format!("{}: airbound agent run --iface wlan0 {}", one.name(), one.arguments()));
-    let (agent, agent_folder) = play(&opened, built, Some(one.arguments()), &folder.join("agent"), voice)?;
+    let network = Network {
+        agent: Some(one.arguments().to_owned()),
+        agent_config: one.config().map(str::to_owned),
+        ..Network::default()
+    };
+    let (agent, agent_folder) = play(&opened, built, network, &folder.join("agent"), voice)?;
     progress(voice, &format!("{}: simulated", one.name()));
     let (scheme, changes) = one.simulated();
     let sets: Vec<&str> = quick.iter().chain(changes).copied().collect();
@@ -108,11 +113,10 @@ fn open(one: Demonstration, demo: &LabDemo, sets: &[&str]) -> Result<Opened, Cli
 fn play(
     opened: &Opened,
     built: &Built,
-    agent: Option<&str>,
+    network: Network,
     folder: &Path,
     voice: Voice,
 ) -> Result<(Summary, RunFolder), CliError> {
-    let network = Network { bridged: false, agent: agent.map(str::to_owned) };
     let machine = Machine { built, scenario: &opened.scenario, network: &network, scratch: scratch(folder) };
     let outcome = machine.play(&mut |words| progress(voice, words))?;
     let summary = host::write_record(&opened.name, &opened.scenario, &outcome, folder, false)?;
