@@ -68,7 +68,8 @@ impl Sweep {
     ) -> PyResult<Self> {
         let until: Option<Percent> = until
             .map(|text| {
-                text.parse().map_err(|problem| ScenarioError::new_err(format!("until is {text}; {problem}")))
+                text.parse::<Percent>()
+                    .map_err(|problem| ScenarioError::new_err(format!("until is {text}; {problem}")))
             })
             .transpose()?;
         let grid = Grid::open(grid, &Changes { until, seeds }).map_err(|error| failed(error.into()))?;
@@ -114,7 +115,7 @@ impl Sweep {
     fn take(&mut self, py: Python<'_>) -> PyResult<Option<(usize, usize, String)>> {
         let sweep = self.open()?;
         py.detach(|| {
-            let Some(job) = sweep.take()? else { return Ok(None) };
+            let Some(job) = sweep.take()? else { return Ok::<_, SweepError>(None) };
             Ok(Some((job.point, job.number, job.order()?)))
         })
         .map_err(failed)

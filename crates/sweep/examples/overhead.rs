@@ -80,5 +80,9 @@ fn main() {
     println!("{} runs, processor time of each:", CELLS * SEEDS);
     println!("  alone            {alone:.3} ms");
     println!("  sweep, 1 thread  {one:.3} ms, {:.3} ms more", one - alone);
-    println!("  sweep, 2 threads {two:.3} ms, {:.1} % of that with 1 thread; wall {:.1} s", 100.0 * two / one, wall.as_secs_f64());
+    println!(
+        "  sweep, 2 threads {two:.3} ms, {:.1} % of that with 1 thread; wall {:.1} s",
+        100.0 * two / one,
+        wall.as_secs_f64()
+    );
 }
