@@ -5,7 +5,7 @@
 # install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz lint fmt deb
+.PHONY: help demo test python wheel bench instructions fuzz lint fmt deb
 
 CARGO ?= cargo
 LOCKED ?=
@@ -17,7 +17,7 @@ TARGET ?= trace_reading_never_panics
 SECONDS ?= 60
 
 help: ## lists these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo "  ARGS=... adds arguments, for example: make demo ARGS=\"--seed 2\", make test ARGS=\"-p airbound-wifi\""
 
 demo: ## builds the program and compares schemes on a congested access point, with a report
@@ -28,10 +28,24 @@ test: ## runs all tests, documentation examples included
 	@scripts/require.sh cargo linker crates
 	$(CARGO) test $(LOCKED) $(or $(ARGS),--workspace)
 
+python: ## builds the Python package into .venv, tests and type-checks it, notebooks included
+	@scripts/require.sh cargo linker crates
+	@scripts/python.sh test $(ARGS)
+
+wheel: ## builds the wheel for others into dist, and says what it needs of a system (ROOTS="...": tries it there)
+	@scripts/require.sh cargo linker crates
+	@scripts/python.sh wheel
+
 bench: ## measures: criterion, and ns-3 side by side where it is installed
 	@scripts/require.sh cargo linker crates
 	$(CARGO) bench $(LOCKED) --workspace --bench '*' -- $(ARGS)
 	@NS3=$(NS3) scripts/bench-ns3.sh
+
+instructions: ## counts the instructions of three short runs (callgrind); SKIPPED without valgrind
+	@if ! command -v valgrind >/dev/null; then \
+	  echo "instructions: SKIPPED, there is no valgrind; to get it: sudo apt-get install valgrind"; \
+	else scripts/require.sh cargo linker crates && \
+	  $(CARGO) build --release $(LOCKED) --package airbound-cli && scripts/instructions.py $(ARGS); fi
 
 fuzz: ## lets a coverage-guided fuzzer work on TARGET of PACKAGE for SECONDS (docs/testing.md)
 	@scripts/require.sh cargo linker crates

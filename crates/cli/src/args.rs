@@ -4,7 +4,9 @@
 pub(crate) mod agent;
 #[cfg(target_os = "linux")]
 pub(crate) mod lab;
+pub(crate) mod sweep;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use airbound_units::Span;
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Simulate a scenario with several schemes, and report them side by side
     Compare(Compare),
+    /// Run a grid or a sample over keys of a scenario, schemes and seeds
+    Sweep(sweep::Sweep),
     /// Check a scenario, and print it with every default filled in
     Check(Check),
     /// Name the scenarios that come with airbound
@@ -253,8 +257,8 @@ pub(crate) struct Explain {
 
 impl Cli {
     /// Reads the command line.
-    pub(crate) fn read() -> Result<Self, clap::Error> {
-        Self::try_parse()
+    pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(arguments)
     }
 }
 

@@ -13,12 +13,13 @@ use airbound_report::ReportError;
 use airbound_sim::pcap::CaptureError;
 use airbound_sim::scenario::ScenarioError;
 use airbound_sim::{BuildError, Imbalance};
+use airbound_sweep::SweepError;
 use airbound_units::Span;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum CliError {
+pub enum CliError {
     /// The scenario, or a change to it, is wrong.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -37,6 +38,12 @@ pub(crate) enum CliError {
     /// The laboratory.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// A sweep.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// Another program that did the work failed, and has said why.
+    #[error("the sweep did not end well; the message is above")]
+    Elsewhere(u8),
     /// The operating system, as the agent meets it.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
@@ -102,7 +109,8 @@ impl CliError {
     }
 
     /// 1 for a defect, 2 for wrong input, 130 as shells report it after Ctrl-C.
-    pub(crate) const fn code(&self) -> u8 {
+    #[must_use]
+    pub const fn code(&self) -> u8 {
         match self {
             Self::Imbalance(_)
             | Self::Lab(LabError::Guest(_))
@@ -115,10 +123,12 @@ impl CliError {
             | Self::Reproduction(..)
             | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
             | Self::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,
+            Self::Sweep(SweepError::Run { .. } | SweepError::Remote(_) | SweepError::Report(_)) => 1,
+            Self::Elsewhere(code) => *code,
+            Self::Interrupted | Self::Sweep(SweepError::Interrupted { .. }) => 130,
             Self::Command(code) => *code,
             Self::AgentEnded(2) => 2,
             Self::AgentEnded(_) => 1,
-            Self::Interrupted => 130,
             _ => 2,
         }
     }

@@ -7,7 +7,8 @@ use airbound_units::Span;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::Voice;
-use crate::output;
+use crate::session::Watch;
+use crate::{interrupt, output};
 
 /// Runs that are over sooner show no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,15 +31,20 @@ impl Progress {
         let wanted = !voice.json && !voice.quiet && output::is_watched();
         Self { bar, begun: Instant::now(), wanted, shown: OnceLock::new() }
     }
+}
 
-    /// `span` more is done.
-    pub(crate) fn advance(&self, span: Span) {
+impl Watch for Progress {
+    fn advance(&self, span: Span) {
         if self.wanted && self.begun.elapsed() > PATIENCE {
             self.shown.get_or_init(|| {
                 self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
             });
         }
         self.bar.inc(span.as_nanos() / 1000);
+    }
+
+    fn is_stopped(&self) -> bool {
+        interrupt::is_asked()
     }
 }
 
@@ -52,7 +58,9 @@ impl Steps {
         let target =
             if wanted { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(count as u64), target);
-        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len} done, {elapsed}") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len} done, {elapsed}, {eta} left")
+        {
             bar.set_style(style.progress_chars("━╸ "));
         }
         if wanted {
@@ -86,6 +94,62 @@ impl Drop for Steps {
 }
 
 impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// What a sweep does: it checks its cells, then makes its runs.
+pub(crate) struct Counts {
+    bar: ProgressBar,
+    begun: Instant,
+    wanted: bool,
+    shown: OnceLock<()>,
+}
+
+impl Counts {
+    /// Nothing is done.
+    pub(crate) fn new(voice: Voice) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len}, {eta} left") {
+            bar.set_style(style.progress_chars("━╸ "));
+        }
+        let wanted = !voice.json && !voice.quiet && output::is_watched();
+        Self { bar, begun: Instant::now(), wanted, shown: OnceLock::new() }
+    }
+
+    fn show(&self, what: &'static str, done: usize, of: usize) {
+        if !self.wanted || self.begun.elapsed() < PATIENCE {
+            return;
+        }
+        self.shown.get_or_init(|| {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+        });
+        if self.bar.message() != what {
+            // What is left of the runs is not told by the time that the checks took.
+            self.bar.reset();
+            self.bar.set_message(what);
+        }
+        self.bar.set_length(of as u64);
+        self.bar.set_position(done as u64);
+    }
+}
+
+impl airbound_sweep::Watch for Counts {
+    fn is_stopped(&self) -> bool {
+        crate::interrupt::is_asked()
+    }
+
+    fn checked(&self, done: usize, of: usize) {
+        self.show("checking cells", done, of);
+    }
+
+    fn progress(&self, progress: &airbound_sweep::Progress) {
+        self.show("runs", progress.done, progress.runs);
+    }
+}
+
+impl Drop for Counts {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -13,35 +13,38 @@ use crate::error::CliError;
 /// The file that makes a folder a comparison.
 const INDEX: &str = "comparison.json";
 /// The page of a run or a comparison.
-pub(crate) const REPORT: &str = "report.html";
+pub const REPORT: &str = "report.html";
 
 /// What a comparison consists of: `comparison.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Index {
+pub struct Index {
     /// Name of the scenario.
-    pub(crate) scenario: String,
+    pub scenario: String,
     /// The flow that the headline is about.
-    pub(crate) focus: Option<String>,
+    pub focus: Option<String>,
     /// The scheme against which costs are counted.
-    pub(crate) baseline: Option<String>,
+    pub baseline: Option<String>,
     /// The runs, by scheme and seed.
-    pub(crate) runs: Vec<Entry>,
+    pub runs: Vec<Entry>,
 }
 
 /// One run of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// Its folder within that of the comparison.
-    pub(crate) folder: String,
+    pub folder: String,
     /// The scheme under the name by which it was asked for.
-    pub(crate) scheme: String,
+    pub scheme: String,
     /// The seed.
-    pub(crate) seed: u64,
+    pub seed: u64,
 }
 
 impl Index {
     /// Reads the index of a comparison; `None` if the folder holds none.
-    pub(crate) fn read(folder: &Path) -> Result<Option<Self>, CliError> {
+    ///
+    /// # Errors
+    /// It cannot be read, or does not have the form of this version.
+    pub fn read(folder: &Path) -> Result<Option<Self>, CliError> {
         let path = folder.join(INDEX);
         if !path.is_file() {
             return Ok(None);
@@ -185,7 +188,10 @@ fn check_place(place: &Path) -> Result<(), CliError> {
 }
 
 /// Writes the page of a comparison.
-pub(crate) fn write_report(comparison: &Comparison, path: &Path) -> Result<(), CliError> {
+///
+/// # Errors
+/// A plot cannot be drawn, or the file cannot be written.
+pub fn write_report(comparison: &Comparison, path: &Path) -> Result<(), CliError> {
     write_page(&comparison.to_html()?, path)
 }
 

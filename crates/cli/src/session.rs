@@ -12,42 +12,55 @@ use airbound_units::Span;
 
 use crate::args::{Changes, Source};
 use crate::error::CliError;
-use crate::interrupt;
 use crate::performance::performance;
-use crate::progress::Progress;
 
 /// A scenario that was asked for.
 #[derive(Debug, Clone)]
-pub(crate) struct Opened {
+pub struct Opened {
     /// What it is called in results: the name of a shipped one, or the file's without its ending.
-    pub(crate) name: String,
-    pub(crate) scenario: Scenario,
+    pub name: String,
+    /// The scenario, resolved.
+    pub scenario: Scenario,
 }
 
 /// A scheme under the name by which it was asked for.
 #[derive(Debug, Clone)]
-pub(crate) struct Named {
-    pub(crate) label: String,
-    pub(crate) scheme: Scheme,
+pub struct Named {
+    /// The name in tables, plots and folders.
+    pub label: String,
+    /// What it stands for.
+    pub scheme: Scheme,
 }
 
 /// One run to be made.
 #[derive(Debug, Clone)]
-pub(crate) struct Session {
-    pub(crate) named: Named,
-    pub(crate) seed: u64,
-    pub(crate) tables: Tables,
-    pub(crate) encoding: Encoding,
+pub struct Session {
+    /// The scheme.
+    pub named: Named,
+    /// From where all randomness comes.
+    pub seed: u64,
+    /// The tables that are left.
+    pub tables: Tables,
+    /// Who encodes them.
+    pub encoding: Encoding,
 }
 
-/// Into how many pieces a run is cut for the progress bar.
+/// Who watches runs, and may end them.
+pub trait Watch: Sync {
+    /// So much more has been simulated.
+    fn advance(&self, span: Span);
+    /// Whether the runs are to end now, unfinished.
+    fn is_stopped(&self) -> bool;
+}
+
+/// Into how many pieces a run is cut, at least, for those who watch.
 const PIECES: u64 = 200;
+/// The longest piece: who stops a long run does not wait for its next percent.
+const LONGEST_PIECE: Span = Span::from_millis(100);
 
 /// Reads a scenario with its changes.
 pub(crate) fn open(source: &Source) -> Result<Opened, CliError> {
-    let scenario = Scenario::open(&source.scenario, &overrides(&source.changes)?)?;
-    let stem = Path::new(&source.scenario).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    Ok(Opened { name: stem.unwrap_or_else(|| source.scenario.clone()), scenario })
+    Opened::by_name(&source.scenario, &overrides(&source.changes)?)
 }
 
 fn overrides(changes: &Changes) -> Result<Overrides, CliError> {
@@ -65,8 +78,21 @@ fn overrides(changes: &Changes) -> Result<Overrides, CliError> {
 }
 
 impl Opened {
+    /// Reads a file, or a shipped scenario.
+    ///
+    /// # Errors
+    /// There is neither, or its content or an override is wrong.
+    pub fn by_name(name: &str, overrides: &Overrides) -> Result<Self, CliError> {
+        let scenario = Scenario::open(name, overrides)?;
+        let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        Ok(Self { name: stem.unwrap_or_else(|| name.to_owned()), scenario })
+    }
+
     /// The scheme that was asked for, or the scenario's own under the name of its queue, or of its session's policy.
-    pub(crate) fn scheme(&self, asked: Option<&str>) -> Result<Named, CliError> {
+    ///
+    /// # Errors
+    /// The name stands for nothing.
+    pub fn scheme(&self, asked: Option<&str>) -> Result<Named, CliError> {
         let own = &self.scenario.scheme;
         Ok(match asked {
             Some(name) => Named { label: name.to_owned(), scheme: own.with_name(name)? },
@@ -90,12 +116,14 @@ impl Opened {
     }
 
     /// How long a run simulates, warm-up included.
-    pub(crate) fn length(&self) -> Span {
+    #[must_use]
+    pub fn length(&self) -> Span {
         self.scenario.end()
     }
 
     /// The flow that the headline is about; of a group its first.
-    pub(crate) fn focus(&self) -> Option<String> {
+    #[must_use]
+    pub fn focus(&self) -> Option<String> {
         self.scenario.focus_name()
     }
 }
@@ -124,25 +152,28 @@ impl Stepped for SessionRun {
     }
 }
 
-/// Advances to the end, unless somebody interrupts.
-fn to_the_end(run: &mut impl Stepped, length: Span, progress: &Progress) -> Result<(), CliError> {
-    let piece = Span::from_nanos((length.as_nanos() / PIECES).max(1));
+/// Advances to the end, unless somebody stops it.
+fn to_the_end(run: &mut impl Stepped, length: Span, watch: &dyn Watch) -> Result<(), CliError> {
+    let piece = Span::from_nanos((length.as_nanos() / PIECES).max(1)).min(LONGEST_PIECE);
     let mut before = run.now();
     loop {
         let more = run.advance(piece);
-        progress.advance(run.now() - before);
+        watch.advance(run.now() - before);
         before = run.now();
         if !more {
             return Ok(());
         }
-        if interrupt::is_asked() {
+        if watch.is_stopped() {
             return Err(CliError::Interrupted);
         }
     }
 }
 
 /// Says what is wrong with a run before anything is written.
-pub(crate) fn check(opened: &Opened, scheme: &Scheme, captured: bool) -> Result<(), CliError> {
+///
+/// # Errors
+/// The parameters of the scheme are wrong, or the air of a session is to be `captured`.
+pub fn check(opened: &Opened, scheme: &Scheme, captured: bool) -> Result<(), CliError> {
     let Opened { name, scenario } = opened;
     match (&scenario.session, captured) {
         (None, _) => Run::new(name, scenario, scheme, scenario.seed).map(|_| ())?,
@@ -158,12 +189,16 @@ pub(crate) fn check(opened: &Opened, scheme: &Scheme, captured: bool) -> Result<
 
 impl Session {
     /// Simulates, and leaves the run in `folder`; its air in `capture`.
-    pub(crate) fn run(
+    ///
+    /// # Errors
+    /// What is wrong with the scheme, what the system refuses, or [`CliError::Interrupted`] once `watch` says so; then nothing of
+    /// the run remains.
+    pub fn run(
         &self,
         opened: &Opened,
         folder: &Path,
         capture: Option<&Path>,
-        progress: &Progress,
+        watch: &dyn Watch,
     ) -> Result<(RunFolder, Summary), CliError> {
         let begun = Instant::now();
         let Opened { name, scenario } = opened;
@@ -174,10 +209,10 @@ impl Session {
             let tables = Tables { distributions: self.tables.distributions, ..Tables::default() };
             let folder = RunFolder::create(folder, Existing::Replace)?;
             let recorder = Recorder::create(folder, run.info(), tables, self.encoding)?;
-            to_the_end(&mut run, opened.length(), progress)?;
+            to_the_end(&mut run, opened.length(), watch)?;
             (recorder, run.finish()?, None)
         } else {
-            self.network(opened, folder, capture, progress)?
+            self.network(opened, folder, capture, watch)?
         };
         let mut recorder = recorder;
         for row in &outcome.distributions {
@@ -199,7 +234,7 @@ impl Session {
         opened: &Opened,
         folder: &Path,
         capture: Option<&Path>,
-        progress: &Progress,
+        watch: &dyn Watch,
     ) -> Result<(Recorder, Outcome, Option<Capture>), CliError> {
         let Opened { name, scenario } = opened;
         let scheme = &self.named.scheme;
@@ -212,7 +247,7 @@ impl Session {
         let capture = capture.map(|file| Capture::create(file, &info, &scenario.air)).transpose()?;
         let recording = Box::new(Recording::new(recorder, capture));
         let mut run = Run::observed(name, scenario, scheme, self.seed, recording)?;
-        to_the_end(&mut run, opened.length(), progress)?;
+        to_the_end(&mut run, opened.length(), watch)?;
         let (outcome, observer) = run.finish()?;
         let Some(recording) = Recording::of(observer) else {
             return Err(CliError::Defect("the run lost its recording".to_owned()));

@@ -1,4 +1,4 @@
-//! What an allocation of Plum costs: the cone programs of the three concave QoE functions, and the convex square.
+//! What an allocation of Plum costs: the barrier method of the three concave QoE functions, and the convex square.
 
 use airbound_control::session::{Problem, Qoe, User};
 use airbound_units::BitRate;

@@ -1,7 +1,9 @@
 //! Minstrel-HT over a simulated channel.
 
 use airbound_control::payload::StationId;
-use airbound_control::rate::{Capabilities, MinstrelHt, MinstrelHtConfig, RateControl, RateReport, Series};
+use airbound_control::rate::{
+    Capabilities, MinstrelHt, MinstrelHtConfig, RateControl, RateReport, SampleSpacing, Series,
+};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::error::mpdu_success;
 use airbound_wifi::rate::Rate;
@@ -184,6 +186,20 @@ fn without_sampling_the_slowest_rate_stays() {
     channel.run_until(1_000);
     assert_eq!(channel.minstrel.expected_rate(STATION), channel.rates[0]);
     assert_eq!(channel.minstrel.mpdus(STATION).1, 0);
+}
+
+#[test]
+fn spaced_by_frames_samples_are_rare_and_the_best_rate_is_found() {
+    let sampled = |sample_spacing| {
+        let config = MinstrelHtConfig { sample_spacing, ..MinstrelHtConfig::default() };
+        let mut channel = Channel::new(config, &Capabilities::default(), 23.0, 1);
+        channel.run_until(20_000);
+        assert!(channel.quality() > 0.85, "{sample_spacing:?}: {:.2}", channel.quality());
+        channel.minstrel.mpdus(STATION).1
+    };
+    let (by_time, by_frames) = (sampled(SampleSpacing::Time), sampled(SampleSpacing::Frames));
+    // 60 a second, against one in some 70 frames of about a millisecond.
+    assert!(by_time > 3 * by_frames && by_frames > 50, "{by_time} {by_frames}");
 }
 
 #[test]

@@ -103,6 +103,38 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// Whatever the numbers, there is an allocation that keeps to the constraints, and its bound is met.
+    #[test]
+    fn extremes_are_solved(
+        capacities in prop::collection::vec(prop_oneof![Just(0_u64), 1..2000_u64, 1_000_000..80_000_000_u64, Just(1_000_000_000_000)], 2..12),
+        weights in prop::collection::vec(prop_oneof![Just(1.0), Just(1e-6), Just(1e6)], 12),
+        rho in prop_oneof![Just(0.0), Just(1e-9), 0.0..=1.0_f64, Just(1.0)],
+        which in 0..3_usize,
+        (max, cap, floor) in (prop_oneof![Just(100_000), Just(30_000_000), Just(10_000_000_000_u64)], 0..40_000_000_u64, 0..3_000_000_u64),
+    ) {
+        let users = capacities.iter().zip(weights);
+        let users = users.map(|(bps, weight)| User { capacity: BitRate::from_bps(*bps), weight }).collect();
+        let problem = Problem {
+            users,
+            qoe: [Qoe::Linear, Qoe::Logarithmic, Qoe::ConcaveSquare][which],
+            rho,
+            max_bitrate: BitRate::from_bps(max),
+            source_cap: BitRate::from_bps(cap),
+            least_up: BitRate::from_bps(floor),
+        };
+        let found = problem.solve().expect("feasible");
+        prop_assert_eq!(problem.validate(&found.shares), Ok(()));
+        let Certificate::Global { bound } = found.certificate else { panic!("concave") };
+        // Rates are rounded down to 1 kb/s, of every source; the slope of the logarithm at 0 is M / ln(1 + M).
+        let coarse = 1000.0 * (capacities.len() as f64 + 1.0) * problem.qoe.slope(0.0, max as f64 * 1e-6) / max as f64;
+        prop_assert!(found.welfare.utility <= bound + 1e-9, "{} above {}", found.welfare.utility, bound);
+        prop_assert!(found.welfare.utility >= bound - 1e-4 - 4.0 * coarse, "{} below {}", found.welfare.utility, bound);
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, max_shrink_iters: 20, ..ProptestConfig::default() })]
 
     /// The paper's method never finds more, whatever the QoE: rates are rounded to 1 kb/s, which is the tolerance.

@@ -157,7 +157,7 @@ pub struct QueueCounters {
     pub refused: u64,
 }
 
-/// What the kernel itself counts (/proc/net/netfilter/nfnetlink_queue).
+/// What the kernel itself counts (/proc/net/netfilter/nfnetlink_queue; the calling thread decides on the namespace).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KernelCounters {
     /// Packets that wait for a verdict.
@@ -334,7 +334,7 @@ impl Queue {
     /// What the kernel counts of this queue; `None` where /proc does not tell.
     #[must_use]
     pub fn kernel_counters(&self) -> Option<KernelCounters> {
-        let text = fs::read_to_string("/proc/net/netfilter/nfnetlink_queue").ok()?;
+        let text = fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue").ok()?;
         kernel_counters(&text, self.number)
     }
 }

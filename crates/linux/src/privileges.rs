@@ -92,3 +92,55 @@ pub fn read_trusted(path: &Path) -> Result<String, LinuxError> {
     }
     fs::read_to_string(&real).map_err(|error| untrusted(path, format!("cannot be read: {error}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("to set permissions");
+    }
+
+    #[test]
+    fn a_file_that_others_may_write_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("agent.toml");
+        fs::write(&path, "p95 = \"20 ms\"\n").expect("a file");
+        set_mode(&path, 0o644);
+        assert_eq!(read_trusted(&path).expect("trusted"), "p95 = \"20 ms\"\n");
+        for mode in [0o664, 0o646, 0o666] {
+            set_mode(&path, mode);
+            let refused = read_trusted(&path).expect_err("not trusted").to_string();
+            assert!(refused.contains("agent.toml may be written by others"), "{refused}");
+        }
+        set_mode(&path, 0o600);
+        // Who may write the folder may put another file in its place, unless the sticky bit forbids it.
+        set_mode(folder.path(), 0o777);
+        assert!(read_trusted(&path).is_err());
+        set_mode(folder.path(), 0o1777);
+        assert!(read_trusted(&path).is_ok());
+        // A link is followed: what counts is what it leads to.
+        let link = folder.path().join("link.toml");
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        set_mode(&path, 0o666);
+        assert!(read_trusted(&link).is_err());
+        assert!(read_trusted(&folder.path().join("none.toml")).is_err());
+    }
+
+    #[test]
+    fn what_is_not_kept_is_gone() {
+        // Capabilities belong to a thread: the others keep theirs.
+        let gone = std::thread::spawn(|| {
+            let had = Capability::NetworkAdministration.is_held();
+            keep_only(&[Capability::NetworkAdministration]).expect("to give up");
+            let held = rustix::thread::capabilities(None).expect("capabilities");
+            assert!((held.effective - CapabilitySet::NET_ADMIN).is_empty(), "{held:?}");
+            assert_eq!(Capability::NetworkAdministration.is_held(), had);
+            // And for good.
+            let all = CapabilitySets { permitted: CapabilitySet::all(), ..held };
+            rustix::thread::set_capabilities(None, all).is_err()
+        });
+        assert!(gone.join().expect("the thread"));
+    }
+}

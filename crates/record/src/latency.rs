@@ -1,31 +1,28 @@
 //! Latency distributions of bounded size and constant cost for each sample.
 
 use airbound_units::Span;
-use hdrhistogram::Histogram;
 
+use crate::counts::Counts;
 use crate::rows::{Component, DistributionRow};
 use crate::split::{Split, Stage};
 use crate::summary::LatencyStats;
 
-/// Shortest time that is told apart from zero, and longest that is told apart from longer ones.
-const RANGE: (u64, u64) = (1_000, 1_000_000_000_000);
-
 /// How finely a distribution is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// Relative error below 0.1 % (90 kB): for quantiles that are reported.
+    /// Relative error below 0.1 % (at most 90 kB): for quantiles that are reported.
     Fine,
-    /// Relative error below 1 % (12 kB): for plots.
+    /// Relative error below 1 % (at most 12 kB): for plots.
     Coarse,
 }
 
 /// A distribution of spans, exact in count, mean and maximum, of bounded relative error in its quantiles.
 ///
-/// Spans below 1 us count as (nearly) zero, those above 1000 s as 1000 s. Recording costs a few nanoseconds
-/// and never allocates.
+/// Spans are told apart to 512 ns at best; those above 1100 s count as 1100 s. Recording costs a few nanoseconds. Memory follows the
+/// longest sample, and none is taken before the first.
 #[derive(Debug, Clone)]
 pub struct LatencyHistogram {
-    counts: Histogram<u32>,
+    counts: Counts,
     /// Samples of no time at all. Most stages of most packets are, and counting them here is several times cheaper.
     zeros: u64,
     sum_ns: u128,
@@ -35,14 +32,12 @@ pub struct LatencyHistogram {
 impl LatencyHistogram {
     /// An empty distribution.
     #[must_use]
-    pub fn new(resolution: Resolution) -> Self {
-        let digits = match resolution {
-            Resolution::Fine => 3,
-            Resolution::Coarse => 2,
+    pub const fn new(resolution: Resolution) -> Self {
+        let bits = match resolution {
+            Resolution::Fine => 10,
+            Resolution::Coarse => 7,
         };
-        let counts = Histogram::new_with_bounds(RANGE.0, RANGE.1, digits)
-            .expect("the constant range is within what the histogram supports");
-        Self { counts, zeros: 0, sum_ns: 0, max: Span::ZERO }
+        Self { counts: Counts::new(bits), zeros: 0, sum_ns: 0, max: Span::ZERO }
     }
 
     /// Adds one sample.
@@ -52,15 +47,17 @@ impl LatencyHistogram {
             self.zeros += 1;
             return;
         }
-        self.counts.saturating_record(span.as_nanos());
+        self.counts.add(span.as_nanos(), 1);
         self.sum_ns += u128::from(span.as_nanos());
-        self.max = self.max.max(span);
+        if span > self.max {
+            self.max = span;
+        }
     }
 
     /// Adds all samples of another distribution.
     pub fn merge(&mut self, other: &Self) {
-        for bucket in other.counts.iter_recorded() {
-            self.counts.saturating_record_n(bucket.value_iterated_to(), bucket.count_at_value());
+        for (_, longest, count) in other.counts.buckets() {
+            self.counts.add(longest, count);
         }
         self.zeros += other.zeros;
         self.sum_ns += other.sum_ns;
@@ -69,7 +66,7 @@ impl LatencyHistogram {
 
     /// Forgets all samples, keeps the memory: for windows.
     pub fn clear(&mut self) {
-        self.counts.reset();
+        self.counts.clear();
         self.zeros = 0;
         self.sum_ns = 0;
         self.max = Span::ZERO;
@@ -78,7 +75,7 @@ impl LatencyHistogram {
     /// Number of samples.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.zeros + self.counts.len()
+        self.zeros + self.counts.total()
     }
 
     /// Largest sample, exact; zero if there is none.
@@ -106,9 +103,8 @@ impl LatencyHistogram {
         if rank <= self.zeros {
             return Some(Span::ZERO);
         }
-        // Half a rank lower, so that rounding cannot reach the next sample.
-        let among = ((rank - self.zeros) as f64 - 0.5) / self.counts.len() as f64;
-        Some(Span::from_nanos(self.counts.value_at_quantile(among)).min(self.max))
+        let longest = self.counts.at_rank(rank - self.zeros).map(Span::from_nanos);
+        Some(longest.map_or(self.max, |longest| longest.min(self.max)))
     }
 
     /// The quantiles of `summary.json`.
@@ -130,14 +126,11 @@ impl LatencyHistogram {
     /// The buckets that hold samples, shortest spans first: lowest span, highest span, number of samples.
     pub fn buckets(&self) -> impl Iterator<Item = (Span, Span, u64)> + '_ {
         let zeros = (self.zeros > 0).then_some((Span::ZERO, Span::ZERO, self.zeros));
-        zeros.into_iter().chain(self.counts.iter_recorded().map(|bucket| {
-            let high = bucket.value_iterated_to();
-            (
-                Span::from_nanos(self.counts.lowest_equivalent(high)),
-                Span::from_nanos(high),
-                u64::from(bucket.count_at_value()),
-            )
-        }))
+        let counted = self.counts.buckets();
+        zeros.into_iter().chain(
+            counted
+                .map(|(low, high, count)| (Span::from_nanos(low), Span::from_nanos(high), u64::from(count))),
+        )
     }
 }
 
@@ -168,8 +161,8 @@ impl FlowLatency {
     #[inline]
     pub fn record(&mut self, split: &Split) {
         self.latency.record(split.latency());
-        for stage in Stage::ALL {
-            self.stages[stage as usize].record(split.stage(stage));
+        for (stage, span) in self.stages.iter_mut().zip(split.stages()) {
+            stage.record(*span);
         }
     }
 

@@ -5,6 +5,7 @@
 //! docs/file-formats.md.
 
 mod column;
+mod counts;
 mod encoder;
 mod error;
 mod folder;
@@ -29,7 +30,7 @@ pub use rows::{
     Component, DistributionRow, Fate, FrameFate, FrameRow, HopRow, PacketRow, PacketWay, SeriesRow, TxopKind,
     TxopRow,
 };
-pub use split::{Split, Stage};
+pub use split::{Moments, Split, Stage};
 pub use summary::{
     AirSummary, DemandSummary, Direction, FlowSummary, FoundSummary, FrameCounts, Jain, LatencyStats,
     PacketCounts, Performance, RtcSummary, Scheme, SentRates, StationSummary, Summary,

@@ -40,6 +40,42 @@ impl Stage {
     }
 }
 
+/// The moments of a delivered packet, or of one of its hops, as [`PacketRow`] names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Moments {
+    pub sent: Instant,
+    pub enqueued: Instant,
+    pub contending: Instant,
+    pub first_tx: Instant,
+    pub last_tx: Instant,
+    pub received: Instant,
+    pub delivered: Instant,
+    pub arrived: Instant,
+}
+
+impl Moments {
+    const fn of(row: &PacketRow) -> Self {
+        Self {
+            sent: row.sent,
+            enqueued: row.enqueued,
+            contending: row.contending,
+            first_tx: row.first_tx,
+            last_tx: row.last_tx,
+            received: row.received,
+            delivered: row.delivered,
+            arrived: row.arrived,
+        }
+    }
+
+    /// The same of a hop behind a relay, which let the packet go at `left`: what lies between that and the entry in its queue counts as
+    /// queueing.
+    #[must_use]
+    pub const fn from_relay(self, left: Instant) -> Self {
+        Self { sent: left, enqueued: left, ..self }
+    }
+}
+
 /// How long one delivered packet spent in each stage. The stages sum exactly to the latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Split([Span; 6]);
@@ -52,23 +88,45 @@ impl Split {
     /// length, one after the arrival ends there, so that the sum holds for every row.
     #[must_use]
     pub fn of(row: &PacketRow) -> Option<Self> {
-        if row.fate != Fate::Delivered || row.arrived == Instant::MAX || row.arrived < row.sent {
+        if row.fate == Fate::Delivered { Self::between(&Moments::of(row)) } else { None }
+    }
+
+    /// The same from the moments alone.
+    #[must_use]
+    #[inline]
+    pub fn between(moments: &Moments) -> Option<Self> {
+        let Moments { sent, enqueued, contending, first_tx, last_tx, received, delivered, arrived } =
+            *moments;
+        let in_order = [sent, enqueued, contending, first_tx, last_tx, received, delivered, arrived];
+        if !in_order.is_sorted() || arrived == Instant::MAX {
+            return Self::put_in_order(moments);
+        }
+        let wired = enqueued - sent + (arrived - delivered);
+        let (queueing, contention) = (contending - enqueued, first_tx - contending);
+        let (airtime, retries) = (received - last_tx, last_tx - first_tx);
+        Some(Self([wired, queueing, contention, airtime, retries, delivered - received]))
+    }
+
+    /// The same of moments of which some were never set, or lie before others that they should follow.
+    fn put_in_order(moments: &Moments) -> Option<Self> {
+        let Moments { sent, arrived, .. } = *moments;
+        if arrived == Instant::MAX || arrived < sent {
             return None;
         }
-        let mut last = row.sent;
+        let mut last = sent;
         let mut until = |end: Instant| {
-            let end = if end == Instant::MAX { last } else { end.clamp(last, row.arrived) };
+            let end = if end == Instant::MAX { last } else { end.clamp(last, arrived) };
             let span = end.since(last);
             last = end;
             span
         };
-        let to_transmitter = until(row.enqueued);
-        let queueing = until(row.contending);
-        let contention = until(row.first_tx);
-        let retries = until(row.last_tx);
-        let airtime = until(row.received);
-        let reordering = until(row.delivered);
-        let onwards = until(row.arrived);
+        let to_transmitter = until(moments.enqueued);
+        let queueing = until(moments.contending);
+        let contention = until(moments.first_tx);
+        let retries = until(moments.last_tx);
+        let airtime = until(moments.received);
+        let reordering = until(moments.delivered);
+        let onwards = until(arrived);
         Some(Self([to_transmitter + onwards, queueing, contention, airtime, retries, reordering]))
     }
 
@@ -104,7 +162,8 @@ impl Split {
     pub fn from_relay(left: Option<Instant>, row: &PacketRow) -> Option<Self> {
         match left {
             None => Self::of(row),
-            Some(left) => Self::of(&PacketRow { sent: left, enqueued: left, ..*row }),
+            Some(left) if row.fate == Fate::Delivered => Self::between(&Moments::of(row).from_relay(left)),
+            Some(_) => None,
         }
     }
 
@@ -112,6 +171,12 @@ impl Split {
     #[must_use]
     pub const fn stage(&self, stage: Stage) -> Span {
         self.0[stage as usize]
+    }
+
+    /// All stages, in the order of [`Stage::ALL`].
+    #[must_use]
+    pub const fn stages(&self) -> &[Span; 6] {
+        &self.0
     }
 
     /// The whole latency.

@@ -40,7 +40,12 @@ pub struct Lines {
     pub levels: Vec<(String, f64)>,
     /// Values of a reference, as diamonds.
     pub marks: Vec<(String, (f64, f64))>,
+    /// What lies around each line, in the order of the lines; none where there is no such band.
+    pub bands: Vec<Band>,
 }
+
+/// A shaded range around a line, such as a confidence interval: (x, low, high), from left to right.
+pub type Band = Vec<(f64, f64, f64)>;
 
 /// The share of samples above each latency, both axes logarithmic.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -127,6 +132,7 @@ impl Chart {
                     top: chart.top,
                     levels: chart.levels.clone(),
                     marks: chart.marks.clone(),
+                    bands: chart.bands.clone(),
                 };
                 plot::lines(&drawn(&chart.lines), &frame)?
             }
@@ -175,6 +181,38 @@ pub struct Chapter {
     pub charts: Vec<Chart>,
 }
 
+impl Chapter {
+    fn section(&self) -> Result<Section, ReportError> {
+        let figures: Result<Vec<Option<Figure>>, ReportError> =
+            self.charts.iter().map(Chart::figure).collect();
+        Ok(Section {
+            title: self.title.clone(),
+            text: self.text.clone(),
+            tables: self.tables.clone(),
+            figures: figures?.into_iter().flatten().collect(),
+            ..Section::default()
+        })
+    }
+}
+
+/// Chapters as one HTML page that stands alone; `folded` are texts at its end, each with what it is.
+///
+/// # Errors
+/// If a chart cannot be drawn or the page not filled in, which are defects.
+pub fn chapters_html(
+    title: &str,
+    subtitle: &str,
+    chapters: &[Chapter],
+    folded: &[(String, String)],
+) -> Result<String, ReportError> {
+    let mut sections =
+        chapters.iter().map(Chapter::section).collect::<Result<Vec<Section>, ReportError>>()?;
+    if let Some(last) = sections.last_mut() {
+        last.folded = folded.to_vec();
+    }
+    page(title, subtitle, &sections)
+}
+
 /// A reproduction as one HTML page: the claims first, then the chapters, at the end what matches and what differs.
 ///
 /// # Errors
@@ -192,15 +230,7 @@ pub fn reproduction_html(
         ..Section::default()
     }];
     for chapter in chapters {
-        let figures: Result<Vec<Option<Figure>>, ReportError> =
-            chapter.charts.iter().map(Chart::figure).collect();
-        sections.push(Section {
-            title: chapter.title.clone(),
-            text: chapter.text.clone(),
-            tables: chapter.tables.clone(),
-            figures: figures?.into_iter().flatten().collect(),
-            ..Section::default()
-        });
+        sections.push(chapter.section()?);
     }
     sections.push(Section {
         title: "What matches, what differs, and why".to_owned(),

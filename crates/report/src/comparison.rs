@@ -231,8 +231,41 @@ impl Comparison {
                 ]);
             }
         }
-        grid.note = self.seed_note();
+        let notes = self.starving().chain([self.seed_note()]).filter(|note| !note.is_empty());
+        grid.note = notes.collect::<Vec<_>>().join(" ");
         (!grid.rows.is_empty()).then_some(grid)
+    }
+
+    /// A sentence for each scheme under which demands are missed and others starve all the same: what is protected asks for more than
+    /// the air carries, and then protecting it only takes from the others.
+    fn starving(&self) -> impl Iterator<Item = String> + '_ {
+        /// Less than this share of the seconds is no success.
+        const MET: f64 = 0.5;
+        /// Nor is this share of what a protected flow gets much of a rate.
+        const LITTLE: f64 = 0.05;
+        self.schemes.iter().filter_map(|scheme| {
+            let names = self.flow_names();
+            let median = |name: &String, value: &dyn Fn(&FlowSummary) -> Option<f64>| {
+                scheme.flow_spread(name, value).map(|spread| spread.median)
+            };
+            let missed = names.iter().find(|name| {
+                median(name, &|flow| flow.demand?.met_share).is_some_and(|share| share < MET)
+            })?;
+            let protected = median(missed, &|flow| Some(flow.goodput_mbps))?;
+            // A transfer takes what it can get.
+            let transfer = |flow: &FlowSummary| {
+                (flow.kind == "tcp" && flow.demand.is_none()).then_some(flow.goodput_mbps)
+            };
+            let (starved, rate) = names
+                .iter()
+                .filter_map(|name| Some((name, median(name, &transfer)?)))
+                .find(|(_, rate)| *rate < LITTLE * protected)?;
+            Some(format!(
+                "Under {} {missed} misses its demand and {starved} is left with {rate:.2} Mb/s: what is protected asks for more than \
+                 the air carries. Bound its rate, or demand less.",
+                scheme.name
+            ))
+        })
     }
 
     /// Real-time video under each scheme; `None` where there is none.

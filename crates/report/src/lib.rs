@@ -15,7 +15,9 @@ mod plot;
 mod run;
 mod validate;
 
-pub use chart::{Bar, Bars, Chapter, Chart, ChartKind, Line, Lines, Matrix, Tails, reproduction_html};
+pub use chart::{
+    Band, Bar, Bars, Chapter, Chart, ChartKind, Line, Lines, Matrix, Tails, chapters_html, reproduction_html,
+};
 pub use comparison::{Comparison, SchemeRuns};
 pub use error::ReportError;
 pub use explain::explain;

@@ -1,6 +1,6 @@
 //! Events in the order of time, and among equals in the order in which they were put there.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use airbound_units::Instant;
@@ -8,63 +8,39 @@ use airbound_units::Instant;
 /// What is to happen, and when.
 #[derive(Debug)]
 pub(crate) struct Agenda<E> {
-    events: BinaryHeap<Reverse<Scheduled<E>>>,
+    /// Time, turn among equals, and the place of the event: an event may be large, and the heap moves what it holds.
+    order: BinaryHeap<Reverse<(Instant, u64, u32)>>,
+    events: Vec<Option<E>>,
+    free: Vec<u32>,
     turn: u64,
-}
-
-/// An event with its time and, among equals, its turn.
-#[derive(Debug)]
-struct Scheduled<E> {
-    at: Instant,
-    turn: u64,
-    event: E,
-}
-
-impl<E> Scheduled<E> {
-    const fn key(&self) -> (Instant, u64) {
-        (self.at, self.turn)
-    }
-}
-
-impl<E> PartialEq for Scheduled<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl<E> Eq for Scheduled<E> {}
-
-impl<E> PartialOrd for Scheduled<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Scheduled<E> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
 }
 
 impl<E> Agenda<E> {
     pub(crate) const fn new() -> Self {
-        Self { events: BinaryHeap::new(), turn: 0 }
+        Self { order: BinaryHeap::new(), events: Vec::new(), free: Vec::new(), turn: 0 }
     }
 
     /// Has an event happen at that time.
     pub(crate) fn push(&mut self, at: Instant, event: E) {
         self.turn += 1;
-        self.events.push(Reverse(Scheduled { at, turn: self.turn, event }));
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.events.push(None);
+            self.events.len() as u32 - 1
+        });
+        self.events[place as usize] = Some(event);
+        self.order.push(Reverse((at, self.turn, place)));
     }
 
     /// When something happens next; [`Instant::MAX`] for never.
     pub(crate) fn next(&self) -> Instant {
-        self.events.peek().map_or(Instant::MAX, |Reverse(next)| next.at)
+        self.order.peek().map_or(Instant::MAX, |Reverse((at, _, _))| *at)
     }
 
     /// Takes what happens next.
     pub(crate) fn pop(&mut self) -> Option<(Instant, E)> {
-        self.events.pop().map(|Reverse(next)| (next.at, next.event))
+        let Reverse((at, _, place)) = self.order.pop()?;
+        self.free.push(place);
+        self.events[place as usize].take().map(|event| (at, event))
     }
 }
 

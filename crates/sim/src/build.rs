@@ -7,10 +7,10 @@ use airbound_control::allocation::RateAllocator;
 use airbound_control::link::{Composed, Law, LawConfig, Link, LinkConfig, LowerQueue, Standby};
 use airbound_control::payload::{FlowId, StationId};
 use airbound_control::queue::{
-    AnyQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
+    AnyQueue, CustomQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
     RoundRobinConfig, WqmConfig,
 };
-use airbound_control::rate::{AnyRate, Capabilities, RateConfig};
+use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::control_frames::{Basic, ControlTiming};
@@ -31,7 +31,7 @@ use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{Meters, Observer};
 use crate::medium::Medium;
 use crate::random::{Purpose, Stream, seed_for};
-use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
+use crate::scenario::{self, DriverOrder, Edca, Form, Maker, Path, Scenario, Scheme, Site};
 use crate::topology::Tree;
 use crate::wire::{Bottleneck, Way, Wire};
 
@@ -364,14 +364,30 @@ impl Plan<'_> {
         path_config: LinkConfig,
         (default, peers): (&Capabilities, &[(StationId, Capabilities)]),
     ) -> Result<ComposedLink, BuildError> {
-        let config: RateConfig = slot_config(rate, "rate")?;
         let seed = seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0));
-        let mut rate = config.build(default, seed)?;
+        let (config, mut rate) = match rate.maker() {
+            Some(Maker::Rate(make)) => {
+                let rate = CustomRate::new(make(self.site(node, seed)), default)?;
+                (None, AnyRate::Custom(Box::new(rate)))
+            }
+            _ => {
+                let config: RateConfig = slot_config(rate, "rate")?;
+                let rate = config.build(default, seed)?;
+                (Some(config), rate)
+            }
+        };
         for (station, capabilities) in peers {
             rate.set_capabilities(*station, capabilities)?;
         }
-        let queue = self.queue(queue, path, &config, node)?;
+        let queue = self.queue(queue, path, config.as_ref(), node)?;
         over_path(queue, rate, path, path_config)
+    }
+
+    /// What a part from outside is told of the transmitter that it is made for.
+    fn site(&self, node: StationId, seed: u64) -> Site {
+        let station = node.index().checked_sub(1).and_then(|number| self.scenario.stations.get(number));
+        let name = station.map_or_else(|| "access-point".to_owned(), |station| station.name.clone());
+        Site { name, number: u32::from(node.0), seed }
     }
 
     fn neighbour(&self, node: StationId, network: &scenario::Neighbour) -> Result<Node, BuildError> {
@@ -393,9 +409,13 @@ impl Plan<'_> {
         &self,
         slot: &scenario::Slot,
         path: &Path,
-        rate: &RateConfig,
+        rate: Option<&RateConfig>,
         node: StationId,
     ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
+        if let Some(Maker::Queue(make)) = slot.maker() {
+            let seed = seed_for(self.seed, Purpose::Queue, u64::from(node.0));
+            return Ok(AnyQueue::Custom(Box::new(CustomQueue::new(make(self.site(node, seed))))));
+        }
         let mut config: QueueConfig = slot_config(slot, "queue")?;
         match &mut config {
             QueueConfig::FqCodelAirtime(airtime) => self.fit_airtime(airtime, Some(slot.parameters()), path),
@@ -432,14 +452,14 @@ impl Plan<'_> {
     }
 
     /// WQM follows the aggregates of its transmit path and looks as often as its rate control draws conclusions.
-    fn fit_wqm(&self, config: &mut WqmConfig, slot: &scenario::Slot, path: &Path, rate: &RateConfig) {
+    fn fit_wqm(&self, config: &mut WqmConfig, slot: &scenario::Slot, path: &Path, rate: Option<&RateConfig>) {
         let given = |key: &str| slot.parameters().contains_key(key);
         if !given("subframes") {
             let is_pipe = Medium::pipe(self.scenario).is_some();
             config.subframes = if is_pipe { 1 } else { path.max_ampdu_mpdus };
         }
         if !given("interval")
-            && let RateConfig::MinstrelHt(minstrel) = rate
+            && let Some(RateConfig::MinstrelHt(minstrel)) = rate
         {
             config.interval = minstrel.update_interval;
         }

@@ -68,6 +68,7 @@ impl AnyLink {
 }
 
 impl Link<Packet> for AnyLink {
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, dropped: &mut Vec<Dropped<Packet>>) {
         each!(self, link => link.enqueue(now, packet, dropped));
     }

@@ -126,13 +126,13 @@ impl Run {
             .flows
             .iter()
             .any(|flow| flow.kind.starts_with("tcp") || flow.kind == "vr" || flow.kind == "paced");
-        let sender = if has_sender { Some(self.scheme.sender.kind()) } else { self.media_sender };
+        let sender = if has_sender { Some(self.scheme.sender.name()) } else { self.media_sender };
         let summary = Summary {
             airbound: env!("CARGO_PKG_VERSION").to_owned(),
             scenario: self.info.scenario.clone(),
             scheme: airbound_record::Scheme {
                 queue: self.scheme.queue.name().to_owned(),
-                rate: self.scheme.rate.kind().to_owned(),
+                rate: self.scheme.rate.name().to_owned(),
                 sender: sender.map(str::to_owned),
                 session: None,
             },

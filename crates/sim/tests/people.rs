@@ -189,3 +189,18 @@ fn a_neighbour_rests_between_its_spells() {
     let part = busy("load = \"8 Mbit/s\"\nmean-on = \"62 ms\"\nmean-off = \"188 ms\"\n");
     assert!((part / offered - 0.248).abs() < 0.06, "{part} of {offered}");
 }
+
+/// What a channel remembers of the last question changes no answer, in whatever order it is asked.
+#[test]
+fn the_order_of_questions_changes_no_answer() {
+    let parts = "shadowing = \"3 dB\", fading = \"rician\", activity = { pause = \"5 s\", length = \"3 s\", length-spread = 0.5 }, \
+                 blockage = [{ pause = \"2 s\", length = \"500 ms\", depth = \"9 dB\", depth-spread = \"3 dB\" }]";
+    let spells = Spells { mean_on: Span::from_millis(20), mean_off: Span::from_millis(50) };
+    let (asked_often, bursts) = (channel(parts, 6, 1), Bursts::of_neighbour(spells, 6, 1));
+    // Forwards, backwards and across: 7919 has no factor in common with 4000.
+    for n in (0..4000u64).chain((0..4000).rev()).chain((0..4000).map(|n| n * 7919 % 4000)).step_by(3) {
+        let now = Instant::ZERO + Span::from_millis(31) * n;
+        assert_eq!(asked_often.snr(now), channel(parts, 6, 1).snr(now), "{now}");
+        assert_eq!(bursts.state(now), Bursts::of_neighbour(spells, 6, 1).state(now), "{now}");
+    }
+}

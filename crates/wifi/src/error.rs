@@ -209,8 +209,15 @@ impl ErrorTable {
         let at =
             |step: i32| hazard(modulation, coding, Decibel::new(f64::from(step) / f64::from(STEPS_PER_DB)));
         let (mut first, end) = (GRID_DB.0 * STEPS_PER_DB, GRID_DB.1 * STEPS_PER_DB);
-        while first < end && at(first + 1) >= CERTAIN {
-            first += 1;
+        // The hazard falls with the ratio, so that the last step of certain loss is found by halving.
+        let mut behind = end;
+        while first < behind {
+            let middle = first + (behind - first) / 2;
+            if at(middle + 1) >= CERTAIN {
+                first = middle + 1;
+            } else {
+                behind = middle;
+            }
         }
         let mut hazards: Vec<f64> = (first..end).map(at).take_while(|hazard| *hazard > NEGLIGIBLE).collect();
         hazards.push(0.0);
@@ -308,6 +315,22 @@ mod tests {
         assert!(table.hazards.len() < 1_500, "{}", table.hazards.len());
         let widest = ErrorTable::of(Modulation::Qam1024, Coding::FiveSixths);
         assert!(widest.first + (widest.hazards.len() as i32) < GRID_DB.1 * STEPS_PER_DB);
+    }
+
+    #[test]
+    fn a_table_begins_where_loss_is_certain_for_the_last_time() {
+        use {Coding::*, Modulation::*};
+        for modulation in [Bpsk, Qpsk, Qam16, Qam64, Qam256, Qam1024] {
+            for coding in [Half, TwoThirds, ThreeQuarters, FiveSixths] {
+                let first = ErrorTable::of(modulation, coding).first;
+                let certain = |step: i32| {
+                    hazard(modulation, coding, Decibel::new(f64::from(step) / f64::from(STEPS_PER_DB)))
+                        >= CERTAIN
+                };
+                let one_by_one = (GRID_DB.0 * STEPS_PER_DB..).find(|step| !certain(step + 1));
+                assert_eq!(Some(first), one_by_one, "{modulation:?} {coding:?}");
+            }
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! `airbound demo`: the first thing to look at.
 
-use super::compare::{self, Matrix};
+use super::compare;
 use crate::args::{Changes, Demo, Source, Voice};
 use crate::error::CliError;
+use crate::matrix::{Matrix, baseline};
 use crate::{jobs, output, session};
 
 const SCENARIO: &str = "vr-congested";
@@ -12,7 +13,7 @@ pub(super) fn demo(demo: &Demo, voice: Voice) -> Result<(), CliError> {
     let opened = session::open(&source)?;
     let schemes = compare::schemes(&opened, &opened.scenario.schemes)?;
     let matrix = Matrix {
-        baseline: compare::baseline(&opened, &schemes),
+        baseline: baseline(&opened, &schemes),
         schemes,
         seeds: 1,
         tables: super::run::tables(false),

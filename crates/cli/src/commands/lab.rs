@@ -6,13 +6,20 @@ use airbound_lab::host::{self, Built, Machine, Network};
 use airbound_lab::{LabError, guest};
 use airbound_report::Comparison;
 
+use crate::Within;
 use crate::args::lab::{Lab, LabBuild, LabGuest, LabRun, LabShell};
 use crate::args::{Source, Voice};
 use crate::error::CliError;
 use crate::results::{REPORT, write_report};
 use crate::{output, session};
 
-pub(super) fn lab(lab: Lab, voice: Voice) -> Result<(), CliError> {
+pub(super) fn lab(lab: Lab, within: Within, voice: Voice) -> Result<(), CliError> {
+    if within == Within::Python {
+        // The machine runs this very program, and has no Python.
+        let problem =
+            "the laboratory takes the program of its own; build it with cargo install --path crates/cli";
+        return Err(CliError::Input(problem.to_owned()));
+    }
     match lab {
         Lab::Build(build) => {
             let built = prepare(&build, voice)?;

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use airbound_record::{Encoding, Tables};
 use airbound_report::Comparison;
 
-use super::compare::{self, Matrix};
+use super::compare;
 use crate::args::{Run, Voice};
 use crate::error::CliError;
+use crate::matrix::{Matrix, file_name};
 use crate::progress::Progress;
 use crate::results::{Fresh, REPORT, write_report};
 use crate::session::{self, Opened, Session};
@@ -18,7 +19,7 @@ pub(super) fn run(run: &Run, voice: Voice) -> Result<(), CliError> {
     let named = opened.scheme(run.scheme.as_deref())?;
     let folder = run.out.clone().unwrap_or_else(|| {
         let seed = run.source.changes.seed.map_or(String::new(), |seed| format!("-seed{seed}"));
-        PathBuf::from("runs").join(format!("{}-{}{seed}", opened.name, compare::file_name(&named.label)))
+        PathBuf::from("runs").join(format!("{}-{}{seed}", opened.name, file_name(&named.label)))
     });
     let tables = tables(run.effort.logs_packets(true));
     if run.effort.seeds > 1 {

@@ -11,5 +11,6 @@ mod plan;
 mod reproduce;
 mod same_bytes;
 mod sessions;
+mod sweep;
 mod traces;
 mod wrong_input;

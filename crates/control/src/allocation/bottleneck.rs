@@ -21,6 +21,8 @@ pub struct BottleneckDetector {
     judgement: Bottleneck,
     candidate: Bottleneck,
     votes: u32,
+    /// Slots in a row in which the station got less than was sent.
+    short: u32,
 }
 
 /// A judgement changes when so many reports in a row agree.
@@ -29,6 +31,8 @@ const VOTES: u32 = 3;
 const CLEARLY_BELOW: f64 = 0.75;
 /// What arrives is less than what was sent below this share: slots cut frames, which is worth one frame in a slot.
 const LESS: f64 = 0.97;
+/// More than this share of a slot's packets lost in a queue: it overflows.
+const OVERFLOW: f64 = 0.01;
 
 impl BottleneckDetector {
     /// Nothing seen yet.
@@ -43,13 +47,22 @@ impl BottleneckDetector {
         self.judgement
     }
 
-    /// Takes a slot: the mean level, the level that is aimed at, and what arrived and was sent (same unit). Values that are no
-    /// numbers count for nothing.
-    pub fn on_slot(&mut self, level: f64, target: f64, arrived: f64, sent: f64) -> Bottleneck {
+    /// Whether the station's share is more than it gets, however large its frames are: for several slots less arrived than was sent,
+    /// or packets were lost in a queue. A block-ack window, or turns that go to other frames, limit a station that way.
+    #[must_use]
+    pub const fn is_short(&self) -> bool {
+        self.short >= VOTES
+    }
+
+    /// Takes a slot: the mean level, the level that is aimed at, what arrived and was sent (same unit), and the share of packets that
+    /// were lost in a queue. Values that are no numbers count for nothing.
+    pub fn on_slot(&mut self, level: f64, target: f64, arrived: f64, sent: f64, lost: f64) -> Bottleneck {
         let usable = level.is_finite() && target > 0.0 && arrived.is_finite() && sent > 0.0;
         if !usable {
             return self.judgement;
         }
+        let short = arrived < LESS * sent || lost > OVERFLOW;
+        self.short = if short { self.short.saturating_add(1) } else { 0 };
         let vote = if level >= CLEARLY_BELOW * target {
             Bottleneck::Wlan
         } else if arrived < LESS * sent {

@@ -84,7 +84,7 @@ pub struct AllocationConfig {
     /// Whether the gain is kept below half of the critical one, and rates are carried on as a ratio to PHY rates: yes. As printed
     /// algorithm 2 does neither; K₀ = 1 Mb/s per packet is unstable at 175 Mb/s and below.
     pub steady: bool,
-    /// Whether a station whose packets are held up on the wire is kept at the rate that the wire carries: yes.
+    /// Whether a station that gets less than its share, on the wire or on the air, is held at the rate that it gets: yes.
     pub tell_bottleneck: bool,
 }
 

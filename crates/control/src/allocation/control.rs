@@ -22,10 +22,14 @@ const LEAST_FREE: f64 = 0.02;
 const MOST_LEVEL: f64 = 2.0;
 /// A PHY rate that differs by so much from the one that rates were computed for begins a start anew.
 const CHANGED: f64 = 0.15;
-/// A station held at the rate of the wire gets so much of it, so that the queue there drains,
+/// A station held at the rate that it gets is sent so much of it, so that the queue drains,
 const DRAIN: f64 = 0.95;
 /// and tries that much more in each interval.
 const PROBE: f64 = 1.02;
+/// Reports are waited for a little longer than an interval,
+const PATIENCE: f64 = 1.5;
+/// and no two decisions are closer than this share of it, however reports come.
+const HASTE: f64 = 0.9;
 
 /// Allocates the rates of all stations behind one proxy.
 #[derive(Debug, Clone)]
@@ -35,6 +39,8 @@ pub struct RateAllocator {
     streams: Vec<Stream>,
     latest: Instant,
     next: Option<Instant>,
+    /// When it decided last.
+    decided: Instant,
     overhead: Overhead,
     /// Since when rates come from the model; `None` while they come from feedback.
     starting: Option<Instant>,
@@ -55,6 +61,7 @@ impl RateAllocator {
             streams: Vec::new(),
             latest: Instant::ZERO,
             next: None,
+            decided: Instant::ZERO,
             overhead: Overhead::assumed(&config),
             starting: None,
             factor: None,
@@ -126,9 +133,30 @@ impl RateAllocator {
             self.refused += 1;
             return;
         };
+        self.take(now, place, report);
+        self.decide_soon(now);
+    }
+
+    /// Once every station has reported the decision waits for nothing. Decided at intervals of its own, on reports that happen to come just
+    /// after, the loop would have an interval of dead time, in which it goes on cutting a rate that is low enough already.
+    fn decide_soon(&mut self, now: Instant) {
+        let downlinks = (0..self.streams.len()).filter(|place| self.streams[*place].id.1 == Direction::Down);
+        let complete =
+            downlinks.filter(|place| self.is_heard(now, *place)).all(|place| self.streams[place].reported);
+        let earliest = self.decided + self.config.interval.mul_f64(HASTE);
+        // A start looks at slots that began after its last change, so it keeps its own pace.
+        if complete && self.starting.is_none() {
+            self.next = self.next.map(|next| next.min(now.max(earliest)));
+        }
+    }
+
+    /// Notes what the downlink at `place` reports.
+    fn take(&mut self, now: Instant, place: usize, report: &Report) {
         let target = self.target_of(place);
+        let content = self.is_content();
         let station = &mut self.streams[place];
         station.number = Some(report.number);
+        station.reported = true;
         station.heard = now;
         if let Some(rate) = report.phy_rate.filter(|rate| !rate.is_zero()) {
             station.seen_phy = Some(rate);
@@ -150,10 +178,13 @@ impl RateAllocator {
             let arrived = report.goodput().as_bps() as f64;
             // The slot may have begun under the rate before.
             let sent = station.rate.min(station.before);
-            match station.detector.on_slot(level, target, arrived, sent) {
-                Bottleneck::Wire => station.wire = Some((DRAIN * arrived).max(LEAST)),
-                Bottleneck::Wlan => station.wire = None,
-                Bottleneck::None => {}
+            let judgement = station.detector.on_slot(level, target, arrived, sent, report.queue_loss());
+            if judgement == Bottleneck::Wire {
+                station.held = Some(((DRAIN * arrived).max(LEAST), judgement));
+            } else if content && station.detector.is_short() {
+                station.held = Some(((DRAIN * arrived).max(LEAST), Bottleneck::Wlan));
+            } else if judgement == Bottleneck::Wlan {
+                station.held = station.held.filter(|(_, by)| *by == Bottleneck::Wlan);
             }
         }
     }
@@ -196,9 +227,12 @@ impl RateAllocator {
         for station in &mut self.streams {
             station.frames = 0.0;
             station.transmissions = 0.0;
+            station.reported = false;
         }
         self.watch_phy_rates(now);
-        self.next = (!self.streams.is_empty()).then(|| now + self.pace());
+        self.decided = now;
+        let wait = if self.starting.is_some() { self.pace() } else { self.pace().mul_f64(PATIENCE) };
+        self.next = (!self.streams.is_empty()).then(|| now + wait);
         true
     }
 
@@ -226,10 +260,7 @@ impl RateAllocator {
             rate: BitRate::from_bps_f64(station.rate),
             level: station.level,
             phy_rate: station.seen_phy,
-            bottleneck: match station.wire {
-                Some(_) => Bottleneck::Wire,
-                None => station.detector.judgement(),
-            },
+            bottleneck: station.held.map_or(station.detector.judgement(), |(_, by)| by),
         })
     }
 
@@ -248,13 +279,24 @@ impl RateAllocator {
         self.streams.binary_search_by_key(&id, |known| known.id)
     }
 
+    /// Whether the largest downlink's level is not above the target. If it is, all have too much, and feedback takes it back; whoever held each
+    /// station at what it gets would go down step by step where others on the air take what is given up.
+    fn is_content(&self) -> bool {
+        let downlinks = self.streams.iter().filter(|stream| stream.id.1 == Direction::Down);
+        let largest = downlinks.max_by(|a, b| a.rate.total_cmp(&b.rate));
+        let level = largest.and_then(|stream| stream.level);
+        level.is_none_or(|level| level <= (1.0 + NEAR) * self.config.target)
+    }
+
     fn pace(&self) -> Span {
         if self.starting.is_some() { self.config.start_interval() } else { self.config.interval }
     }
 
     fn set(&mut self, now: Instant, place: usize, rate: f64) {
         let station = &mut self.streams[place];
-        let most = station.wire.map_or(MOST, |wire| wire.max(LEAST));
+        // A share that is not more than what the station gets needs no holding.
+        station.held = station.held.filter(|(held, _)| *held < rate);
+        let most = station.held.map_or(MOST, |(held, _)| held.max(LEAST));
         let rate = if rate.is_finite() { rate.clamp(LEAST, most) } else { station.rate };
         if rate != station.rate {
             station.before = station.rate;
@@ -341,8 +383,8 @@ impl RateAllocator {
 
     /// Algorithm 1 or 2, once.
     fn feed_back(&mut self, now: Instant) {
-        for wire in self.streams.iter_mut().filter_map(|station| station.wire.as_mut()) {
-            *wire *= PROBE;
+        for (held, _) in self.streams.iter_mut().filter_map(|station| station.held.as_mut()) {
+            *held *= PROBE;
         }
         match self.config.form {
             Form::Distributed => self.each_for_itself(now),
@@ -370,16 +412,24 @@ impl RateAllocator {
             return;
         }
         let by_rate = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
+        // The level of one that is held says nothing of the others' shares.
+        let all_held = known.iter().all(|(place, _)| self.streams[*place].held.is_some());
+        let free = known.iter().filter(|(place, _)| all_held || self.streams[*place].held.is_none());
         let regulated = match self.config.share {
-            Share::Printed => known.iter().min_by(by_rate),
+            Share::Printed => free.min_by(by_rate),
             // The first of several equal ones, as long as none is faster.
-            _ => known.iter().rev().max_by(by_rate),
+            _ => free.rev().max_by(by_rate),
         };
         let Some(&(place, phy)) = regulated else { return };
         // The pseudo-code takes up the rate that the station has. When the fastest changes, by the scatter of measured rates alone,
-        // that rate belongs to a lower PHY rate, and with each change all rates fall. So what is carried on is the ratio.
+        // that rate belongs to a lower PHY rate, and with each change all rates fall. So what is carried on is the ratio. It is not to
+        // lift all rates when PHY rates rise, as after a start: at the same ratio levels rise with them, since c stays.
+        let own =
+            known.iter().map(|(place, _)| self.streams[*place].rate).fold(self.streams[place].rate, f64::max);
         let mut rate = match (self.config.share, self.factor) {
-            (Share::EqualAirtime, Some(factor)) if self.config.steady => factor * phy,
+            (Share::EqualAirtime, Some(factor)) if self.config.steady => {
+                (factor * phy).min(own * (1.0 + CHANGED))
+            }
             _ => self.streams[place].rate,
         };
         let id = self.streams[place].id.0;
@@ -394,10 +444,15 @@ impl RateAllocator {
 
     /// The optimum of problem P: one rate for all who are at the target, 1/n of the payload airtime for those below it.
     fn hold_at_cap(&mut self, now: Instant, known: &[(usize, f64)]) {
-        let free = known.iter().filter(|(place, _)| self.streams[*place].wire.is_none());
-        let Some(mut cap) = free.map(|(place, _)| self.streams[*place].rate).reduce(f64::max) else {
-            return;
+        let largest = |by: Option<Bottleneck>| {
+            let streams = known.iter().map(|(place, _)| &self.streams[*place]);
+            let held_so = streams.filter(|stream| stream.held.map(|(_, at)| at) == by);
+            held_so.map(|stream| stream.rate).reduce(f64::max)
         };
+        // Where all are held, what they get on the air limits them all. Whoever lowered all that seem held on the wire would go down step by
+        // step where others on the air, of which the allocator knows nothing, take what is given up.
+        let on_air = || largest(Some(Bottleneck::Wlan)).map(|rate| rate * PROBE);
+        let Some(mut cap) = largest(None).or_else(on_air) else { return };
         let at_cap = known.iter().map(|(place, _)| &self.streams[*place]);
         let level = fresh_level(at_cap.filter(|station| station.rate >= 0.999 * cap));
         if let Some(level) = level {

@@ -81,6 +81,13 @@ impl Report {
         if all > 0.0 { f64::from(self.retransmitted) / all } else { 0.0 }
     }
 
+    /// The share of packets that never came.
+    #[must_use]
+    pub fn queue_loss(&self) -> f64 {
+        let all = f64::from(self.packets) + f64::from(self.missing);
+        if all > 0.0 { f64::from(self.missing) / all } else { 0.0 }
+    }
+
     /// The rate at which payload arrived.
     #[must_use]
     pub fn goodput(&self) -> BitRate {

@@ -51,12 +51,14 @@ pub(super) struct Stream {
     pub(super) frames: f64,
     pub(super) transmissions: f64,
     pub(super) number: Option<u32>,
+    /// Whether a report has come since the last decision.
+    pub(super) reported: bool,
     /// When it last reported, or joined.
     pub(super) heard: Instant,
     pub(super) changed: Instant,
     pub(super) detector: BottleneckDetector,
-    /// The rate that the wire carries, where that is the bottleneck.
-    pub(super) wire: Option<f64>,
+    /// The rate that it gets where that is less than its share, and where: what the wire carries, or its turns on the air.
+    pub(super) held: Option<(f64, Bottleneck)>,
 }
 
 impl Stream {
@@ -73,10 +75,11 @@ impl Stream {
             frames: 0.0,
             transmissions: 0.0,
             number: None,
+            reported: false,
             heard: now,
             changed: now,
             detector: BottleneckDetector::new(),
-            wire: None,
+            held: None,
         }
     }
 

@@ -1,8 +1,12 @@
 //! The client's side of its uplink (assumption 1 of Sec. 7): it shapes what it sends, and so sees its own queue.
 //!
 //! The paper leaves open how. A client contends by itself, as often as the access point for all its stations together: packets let
-//! out one by one would leave in small frames, whose overhead the downlink pays for. So they are let out in bunches, about one for
-//! each round of the access point. Then lemma 2 holds for the links of both directions, with c = 2 n (T_acc + T_oh).
+//! out one by one would leave in small frames, whose overhead the downlink pays for. Nor may they go in bunches of one size b: then
+//! clients have n x (w + T / b) of the time whatever happens, the access point what is left, and its level n x T / (1 - 2 n x w -
+//! n x T / b) has a cliff just above the target, behind which its queue grows while the clients do not notice.
+//!
+//! So the downlink is the clock: each of its frames lets go what the client has held since the last. Both directions then have as
+//! many frames, whoever is unlucky in contending, and lemma 2 holds for the links of both, with c = 2 n (T_acc + T_oh).
 
 use std::collections::VecDeque;
 
@@ -11,17 +15,16 @@ use airbound_units::{BitRate, ByteCount, Span};
 use super::config::AllocationConfig;
 use super::report::Report;
 
-/// A bunch over the target. Below 1, since a bunch that still waits when the next one comes shares its frame: the level lies above
-/// the bunch by the share of rounds in which that happens, and the target is where it is every third.
-const BUNCH: f64 = 0.75;
-/// No packet is held back for the sake of its bunch for longer than this: what a low rate brings in this time is its bunch.
-const LONGEST_HOLD: Span = Span::from_millis(50);
+/// Without a frame of the downlink packets go when they are so many targets: about the largest frame,
+const LARGEST_BUNCH: f64 = 2.0;
+/// or as many as the rate brings in this time: several rounds of a full network, so that the clock ticks first where there is one.
+const LONGEST_HOLD: Span = Span::from_millis(100);
 
 /// Shapes the uplink of a client, and tells its report what it sees of it. `P` is a packet.
 #[derive(Debug, Clone)]
 pub struct UplinkShaper<P> {
     packet: ByteCount,
-    /// Packets of a bunch at the target.
+    /// Packets of the largest bunch.
     most: usize,
     bunch: usize,
     held: VecDeque<P>,
@@ -37,7 +40,7 @@ impl<P> UplinkShaper<P> {
     #[must_use]
     pub fn new(config: &AllocationConfig) -> Self {
         // A cast from a float saturates.
-        let most = libm::floor(BUNCH * config.target).max(1.0) as usize;
+        let most = libm::floor(LARGEST_BUNCH * config.target).max(1.0) as usize;
         let mut shaper = Self {
             packet: config.packet,
             most,
@@ -57,7 +60,7 @@ impl<P> UplinkShaper<P> {
         self.bunch = usize::try_from(brought).unwrap_or(usize::MAX).clamp(1, self.most);
     }
 
-    /// Packets of a bunch.
+    /// Packets that go without waiting for the downlink any longer.
     #[must_use]
     pub const fn bunch(&self) -> usize {
         self.bunch
@@ -74,7 +77,12 @@ impl<P> UplinkShaper<P> {
         self.held.push_back(packet);
     }
 
-    /// The packets that may go now, oldest first: all as soon as they are a bunch, else none.
+    /// The first packet of a frame of the downlink has come: returns the packets that may go now, oldest first: all.
+    pub fn on_downlink_frame(&mut self) -> VecDeque<P> {
+        self.flush()
+    }
+
+    /// The packets that may go although no frame of the downlink has come, oldest first: all as soon as they are a bunch, else none.
     pub fn release(&mut self) -> VecDeque<P> {
         if self.held.len() >= self.bunch { self.flush() } else { VecDeque::new() }
     }
@@ -120,16 +128,27 @@ mod tests {
     #[test]
     fn bunches_follow_the_rate() {
         let mut shaper = UplinkShaper::<u32>::new(&AllocationConfig::default());
-        assert_eq!(shaper.bunch(), 4, "1 Mbit/s brings 4 packets in 50 ms");
+        assert_eq!(shaper.bunch(), 8, "1 Mbit/s brings 8 packets in 100 ms");
         shaper.set_rate(BitRate::ZERO);
         assert_eq!(shaper.bunch(), 1);
         shaper.set_rate(BitRate::from_mbps(50));
-        assert_eq!(shaper.bunch(), 24);
-        (0..23).for_each(|packet| shaper.push(packet));
+        assert_eq!(shaper.bunch(), 64);
+        (0..63).for_each(|packet| shaper.push(packet));
         assert!(shaper.release().is_empty());
-        shaper.push(23);
-        assert_eq!(shaper.release(), (0..24).collect::<VecDeque<_>>());
+        shaper.push(63);
+        assert_eq!(shaper.release(), (0..64).collect::<VecDeque<_>>());
         assert_eq!(shaper.held(), 0);
+    }
+
+    #[test]
+    fn the_downlink_is_the_clock() {
+        let mut shaper = UplinkShaper::<u32>::new(&AllocationConfig::default());
+        shaper.set_rate(BitRate::from_mbps(50));
+        assert!(shaper.on_downlink_frame().is_empty());
+        (0..3).for_each(|packet| shaper.push(packet));
+        assert!(shaper.release().is_empty());
+        assert_eq!(shaper.on_downlink_frame(), VecDeque::from([0, 1, 2]));
+        assert!(shaper.on_downlink_frame().is_empty());
     }
 
     #[test]

@@ -1,19 +1,19 @@
 //! A link made of any queue and any rate control, as mac80211 and its drivers are made.
 
+mod forming;
+
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
-use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT};
 use airbound_wifi::rate::Format;
 
 use super::airtime::AirtimeEstimate;
 use super::config::LinkConfig;
-use super::limits::TimeLimits;
 use super::rate_facts::RateTable;
 use super::session::Session;
 use super::{Grant, Link, Mpdu, Returned, Room, TxReport};
 use crate::error::ConfigError;
 use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
-use crate::queue::{AggregateBound, Backlog, Demand, Direction, Queue, Readiness};
+use crate::queue::{Backlog, Demand, Direction, Queue, Readiness};
 use crate::rate::{LinkStats, RateControl, RateReport, Series};
 
 /// A queue below the scheme's own: a driver's or a firmware's, which the scheme cannot order.
@@ -121,6 +121,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         &self.rate
     }
 
+    #[inline]
     fn station(&mut self, station: StationId) -> &mut Station<P> {
         let index = station.index();
         if index >= self.stations.len() {
@@ -150,32 +151,6 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             if !self.config.limits.outlived_in_queue(now, packet.enqueued()) {
                 return Some(packet);
             }
-            dropped.push(Dropped { packet, reason: DropReason::Expired });
-        }
-    }
-
-    /// Gives up what waits to be sent again and has waited too long.
-    fn drop_expired(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        dropped: &mut Vec<Dropped<P>>,
-    ) {
-        let limits = self.config.limits;
-        if limits == TimeLimits::NONE {
-            return;
-        }
-        loop {
-            let session = &mut self.station(station).sessions[category.index()];
-            let expired = |mpdu: &Mpdu<P>| limits.outlived_below(now, mpdu, mpdu.packet.enqueued());
-            if !session.first_retry().is_some_and(expired) {
-                return;
-            }
-            let Some(Mpdu { packet, sequence, .. }) = session.take_retry() else { return };
-            session.give_up(sequence);
-            self.kept[category.index()].remove(packet.size());
-            self.settle(now, station, category, &packet);
             dropped.push(Dropped { packet, reason: DropReason::Expired });
         }
     }
@@ -240,6 +215,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     }
 
     /// A packet left the layers below the scheme's queue for good.
+    #[inline]
     fn settle(&mut self, now: Instant, station: StationId, category: Category, packet: &P) {
         self.lowered[category.index()] = self.lowered[category.index()].saturating_sub(1);
         if self.upper.counts_below() {
@@ -274,149 +250,6 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         }
     }
 
-    /// The next packet that has no sequence number yet.
-    fn take_fresh(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        estimate: Option<AirtimeEstimate>,
-        dropped: &mut Vec<Dropped<P>>,
-    ) -> Option<P> {
-        if let Some(lower) = &mut self.lower {
-            loop {
-                let packet = lower.queue.dequeue(now, station, category, &mut self.dropped_below)?;
-                if !self.config.limits.outlived(now, packet.enqueued()) {
-                    return Some(packet);
-                }
-                self.dropped_below.push(Dropped { packet, reason: DropReason::Expired });
-            }
-        }
-        let mut packet = self.take_from_queue(now, station, category, dropped)?;
-        self.lowered[category.index()] += 1;
-        if let Some(estimate) = estimate {
-            let estimate = estimate.of(packet.size(), category);
-            packet.set_airtime_estimate(estimate);
-            self.upper.on_handed(now, station, category, estimate);
-        }
-        Some(packet)
-    }
-
-    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
-        match &mut self.lower {
-            Some(lower) => lower.queue.next_size(station, category),
-            None => self.upper.next_size(station, category),
-        }
-    }
-
-    /// Forms the aggregate for a selected station; `None` if it turns out to have nothing to send.
-    fn form(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        room: Room,
-        dropped: &mut Vec<Dropped<P>>,
-    ) -> Option<Grant<P>> {
-        let category = room.category;
-        let peer = self.station(station);
-        let dictated = peer.dictated.map(|(rate, _)| rate);
-        let waiting = peer.sessions[category.index()].waiting();
-        let (below, bound) = match &self.lower {
-            Some(lower) => (lower.queue.backlog().packets, AggregateBound::NONE),
-            None => (0, self.upper.aggregate_bound(now, station, category)),
-        };
-        let likely = waiting + self.upper.backlog().packets + below;
-        let series = self.rate.series(now, station, u16::try_from(likely).unwrap_or(u16::MAX));
-        let series = series.first_steps(self.config.chain_steps);
-        // Every step of the chain has to carry the aggregate within the limit (ath9k: `ath_lookup_rate`).
-        let limits = &self.config.ampdu;
-        let longest = room.max_duration.min(bound.duration).min(limits.max_duration);
-        let max_psdu = limits.max_bytes.min(self.rates.max_psdu(&series, longest, dictated));
-        // A sample of another rate goes alone, so that it costs little if it fails (ath9k: `ath_tx_form_aggr`).
-        let aggregating = series.first_rate().format() != Format::Legacy && !series.probe;
-        let most = self.config.max_mpdus().min(u32::from(bound.mpdus)).min(u32::from(MOST_MPDUS));
-        let max_mpdus = if aggregating { most.max(1) } else { 1 };
-
-        let mut mpdus = self.spare.pop().unwrap_or_default();
-        let mut psdu = ByteCount::ZERO;
-        // The length of the PSDU when one more joins those that it has.
-        let first_padding = self.config.first_subframe_padding;
-        let with = |psdu: ByteCount, mpdus: usize, size| {
-            let padding = if mpdus == 1 { first_padding } else { ByteCount::ZERO };
-            psdu.padded_to(SUBFRAME_ALIGNMENT) + padding + DELIMITER + size
-        };
-        let window = self.config.reach();
-        let mut window_end = None;
-        let estimate = (self.lower.is_none() && self.upper.counts_below()).then(|| self.estimate(station));
-        while mpdus.len() < max_mpdus as usize {
-            self.drop_expired(now, station, category, dropped);
-            let session = &mut self.station(station).sessions[category.index()];
-            if let Some(size) = session.first_retry().map(|retry| retry.size) {
-                let longer = with(psdu, mpdus.len(), size);
-                if !mpdus.is_empty() && longer > max_psdu {
-                    break;
-                }
-                let Some(retry) = session.take_retry() else { break };
-                self.kept[category.index()].remove(retry.packet.size());
-                psdu = longer;
-                mpdus.push(retry);
-                continue;
-            }
-            let first = mpdus.first().map(|mpdu: &Mpdu<P>| mpdu.sequence);
-            let end = *window_end.get_or_insert_with(|| session.window_end(first, window));
-            if session.next_sequence() >= end {
-                break;
-            }
-            if !mpdus.is_empty()
-                && let Some(next) = self.next_size(station, category)
-                && with(psdu, mpdus.len(), next + self.config.overhead) > max_psdu
-            {
-                break;
-            }
-            let Some(packet) = self.take_fresh(now, station, category, estimate, dropped) else { break };
-            let (size, bytes) = (packet.size() + self.config.overhead, packet.size());
-            let longer = with(psdu, mpdus.len(), size);
-            let session = &mut self.station(station).sessions[category.index()];
-            let mpdu = Mpdu::new(packet, size, session.number(), now);
-            if !mpdus.is_empty() && longer > max_psdu {
-                // It has left the queue and goes first next time.
-                session.keep(mpdu);
-                self.kept[category.index()].add(bytes);
-                break;
-            }
-            psdu = longer;
-            mpdus.push(mpdu);
-        }
-        self.settle_dropped_below(now, dropped);
-        let Some(first) = mpdus.first() else {
-            self.give_spare(mpdus);
-            self.update_readiness(now, station, category);
-            return None;
-        };
-        let lowest = first.sequence;
-        let aggregated = mpdus.len() > 1;
-        if !aggregated && matches!(series.first_rate().format(), Format::Legacy | Format::Ht) {
-            psdu = first.size;
-        }
-        self.station(station).sessions[category.index()].handed(lowest);
-        self.update_readiness(now, station, category);
-        let give_up_after = self.config.give_up_after;
-        let limits = self.config.limits;
-        let deadline = |mpdu: &Mpdu<P>| limits.deadline(now, mpdu, mpdu.packet.enqueued());
-        let give_up_at = mpdus.iter().filter_map(deadline).min();
-        Some(Grant {
-            station,
-            category,
-            alternate: false,
-            mpdus,
-            psdu,
-            aggregated,
-            series,
-            give_up_after,
-            give_up_at,
-        })
-    }
-
     /// Why an MPDU that came back is not sent again, if it is not.
     fn gives_up(&self, now: Instant, mpdu: &Mpdu<P>) -> Option<DropReason> {
         let config = &self.config;
@@ -435,6 +268,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
 }
 
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<P, Q, L, R> {
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let category = packet.category();
         self.station(packet.station());
@@ -478,9 +312,14 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         if let Some(first) = mpdus.first() {
             self.station(station).sessions[category.index()].returned(first.sequence);
         }
+        let mut settled = 0;
+        let counts = self.upper.counts_below();
         for (index, mut mpdu) in mpdus.drain(..).enumerate() {
             if acknowledged.get(index) {
-                self.settle(now, station, category, &mpdu.packet);
+                settled += 1;
+                if counts {
+                    self.upper.on_returned(now, station, category, mpdu.packet.airtime_estimate());
+                }
                 continue;
             }
             mpdu.came_back(used.total_tries(), ended - handed);
@@ -493,6 +332,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
                 self.station(station).sessions[category.index()].keep(mpdu);
             }
         }
+        self.lowered[category.index()] = self.lowered[category.index()].saturating_sub(settled);
         self.give_spare(mpdus);
         let session = &mut self.station(station).sessions[category.index()];
         let passed = session.passed_hole();

@@ -62,6 +62,11 @@ impl<P> Session<P> {
         sequence
     }
 
+    /// New packets have been given the numbers up to `next`, which is the next one's.
+    pub(super) const fn numbered_to(&mut self, next: u64) {
+        self.next_sequence = next;
+    }
+
     /// The MPDU to be sent again first.
     pub(super) fn first_retry(&self) -> Option<&Mpdu<P>> {
         self.retries.front()

@@ -5,7 +5,7 @@ use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AggregateBound, Backlog, Codel, CodelConfig, Demand, Direction, Fifo, FifoConfig, FqCodel,
+    AggregateBound, Backlog, Codel, CodelConfig, CustomQueue, Demand, Direction, Fifo, FifoConfig, FqCodel,
     FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, LastPq, LastPqConfig, Pie, PieConfig, Protection,
     Queue, Readiness, RoundRobin, RoundRobinConfig, Wqm, WqmConfig,
 };
@@ -80,7 +80,7 @@ impl QueueConfig {
 
 /// One of the queues. A branch on its kind costs less than a call through a table of functions, and lets calls be
 /// inlined.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum AnyQueue<P> {
     /// See [`Fifo`].
@@ -99,6 +99,8 @@ pub enum AnyQueue<P> {
     RoundRobin(RoundRobin<P>),
     /// See [`Wqm`].
     Wqm(Wqm<P>),
+    /// See [`CustomQueue`].
+    Custom(Box<CustomQueue<P>>),
 }
 
 /// Passes a call on to whichever queue it is.
@@ -113,11 +115,13 @@ macro_rules! each {
             AnyQueue::LastPq($queue) => $call,
             AnyQueue::RoundRobin($queue) => $call,
             AnyQueue::Wqm($queue) => $call,
+            AnyQueue::Custom($queue) => $call,
         }
     };
 }
 
 impl<P: Payload> Queue<P> for AnyQueue<P> {
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         each!(self, queue => queue.enqueue(now, packet, dropped));
     }
@@ -126,6 +130,7 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.select(now, category))
     }
 
+    #[inline]
     fn dequeue(
         &mut self,
         now: Instant,
@@ -136,6 +141,7 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.dequeue(now, station, category, dropped))
     }
 
+    #[inline]
     fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
         each!(self, queue => queue.next_size(station, category))
     }
@@ -160,14 +166,17 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.set_readiness(now, station, category, readiness));
     }
 
+    #[inline]
     fn counts_below(&self) -> bool {
         each!(self, queue => queue.counts_below())
     }
 
+    #[inline]
     fn on_handed(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
         each!(self, queue => queue.on_handed(now, station, category, estimated));
     }
 
+    #[inline]
     fn on_returned(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
         each!(self, queue => queue.on_returned(now, station, category, estimated));
     }

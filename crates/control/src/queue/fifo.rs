@@ -57,6 +57,7 @@ impl<P: Payload> Fifo<P> {
 }
 
 impl<P: Payload> Queue<P> for Fifo<P> {
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let (station, category) = (packet.station(), packet.category());
         let left = self.limits.packets.saturating_sub(self.in_flight[category.index()]);
@@ -70,6 +71,7 @@ impl<P: Payload> Queue<P> for Fifo<P> {
         self.order.select(&mut self.lists, category)
     }
 
+    #[inline]
     fn dequeue(
         &mut self,
         _now: Instant,

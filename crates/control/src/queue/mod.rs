@@ -5,6 +5,7 @@
 
 mod any;
 mod codel;
+pub mod custom;
 mod fifo;
 mod fq_codel;
 mod last_pq;
@@ -19,6 +20,7 @@ pub mod wqm;
 
 pub use any::{AnyQueue, QueueConfig};
 pub use codel::{Codel, CodelConfig, CodelParameters, CodelState, Standing};
+pub use custom::{CustomQueue, QueueDecider};
 pub use fifo::{Fifo, FifoConfig};
 pub use fq_codel::{
     AirtimeQueueLimit, FqCodel, FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, SlowStations,

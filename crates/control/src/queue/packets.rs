@@ -59,6 +59,7 @@ impl List {
 
 impl<P> Packets<P> {
     /// Appends a packet that counts as `size` to `list` at `now`; gives it back if the table cannot grow any more.
+    #[inline]
     pub(super) fn push(
         &mut self,
         now: Instant,
@@ -93,6 +94,7 @@ impl<P> Packets<P> {
     }
 
     /// Takes the first packet of `list`; `size` tells what it counts.
+    #[inline]
     pub(super) fn pop(&mut self, list: &mut List, size: impl FnOnce(&P) -> ByteCount) -> Option<P> {
         let index = list.head;
         let slot = self.slots.get_mut(index as usize)?;
@@ -149,6 +151,7 @@ impl<P> Packets<P> {
     }
 
     /// The first packet of `list`.
+    #[inline]
     pub(super) fn first(&self, list: &List) -> Option<&P> {
         self.slots.get(list.head as usize)?.packet.as_ref()
     }

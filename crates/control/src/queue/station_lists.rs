@@ -138,6 +138,7 @@ impl<P: Payload> StationLists<P> {
         Self { keeps_stamps: true, ..self }
     }
 
+    #[inline]
     fn entry(&mut self, station: StationId, category: Category) -> &mut Entry {
         let index = station.index();
         if index >= self.stations.len() {
@@ -151,6 +152,7 @@ impl<P: Payload> StationLists<P> {
     }
 
     /// Appends a packet, or drops it because of `limits`. Returns whether it waits now.
+    #[inline]
     pub(super) fn push(
         &mut self,
         now: Instant,
@@ -179,6 +181,7 @@ impl<P: Payload> StationLists<P> {
     }
 
     /// Takes the oldest packet of a station.
+    #[inline]
     pub(super) fn pop(&mut self, station: StationId, category: Category) -> Option<P> {
         let entry = self.stations.get_mut(station.index()).map(|entries| &mut entries[category.index()])?;
         let packet = self.packets.pop(&mut entry.list, P::size)?;
@@ -197,6 +200,7 @@ impl<P: Payload> StationLists<P> {
     }
 
     /// The size of the oldest packet of a station.
+    #[inline]
     pub(super) fn first_size(&self, station: StationId, category: Category) -> Option<ByteCount> {
         let entry = self.stations.get(station.index())?.get(category.index())?;
         self.packets.first(&entry.list).map(P::size)
@@ -262,6 +266,7 @@ pub(super) struct ArrivalOrder {
 
 impl ArrivalOrder {
     /// Something about the station changed.
+    #[inline]
     pub(super) fn update<P: Payload>(
         &mut self,
         lists: &mut StationLists<P>,
@@ -269,6 +274,10 @@ impl ArrivalOrder {
         category: Category,
     ) {
         let entry = *lists.entry(station, category);
+        if entry.readiness == Readiness::Fresh && entry.listed.is_some() {
+            // Packets that wait leave in the order in which they came: what is listed came no later than the oldest of them.
+            return;
+        }
         let Some(oldest) = lists.oldest_of(&entry) else { return };
         if entry.listed.is_none_or(|listed| oldest < listed) {
             self.heads[category.index()].push(Reverse((oldest, station.0)));
@@ -336,6 +345,7 @@ pub(super) struct Rotation {
 
 impl Rotation {
     /// Something about the station changed.
+    #[inline]
     pub(super) fn update<P: Payload>(
         &mut self,
         lists: &mut StationLists<P>,

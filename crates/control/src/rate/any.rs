@@ -4,6 +4,7 @@ use airbound_units::{BitRate, Instant};
 use airbound_wifi::rate::Rate;
 use serde::{Deserialize, Serialize};
 
+use super::custom::CustomRate;
 use super::fixed::{Fixed, FixedConfig};
 use super::ideal::{Ideal, IdealConfig};
 use super::llra::{Llra, LlraConfig};
@@ -67,7 +68,7 @@ impl RateConfig {
 }
 
 /// Any of the rate controls.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum AnyRate {
     /// See [`Fixed`].
@@ -80,6 +81,8 @@ pub enum AnyRate {
     Llra(Llra),
     /// See [`Thompson`].
     Thompson(Thompson),
+    /// See [`CustomRate`].
+    Custom(Box<CustomRate>),
 }
 
 macro_rules! each {
@@ -90,6 +93,7 @@ macro_rules! each {
             AnyRate::MinstrelHt($rate) => $call,
             AnyRate::Llra($rate) => $call,
             AnyRate::Thompson($rate) => $call,
+            AnyRate::Custom($rate) => $call,
         }
     };
 }

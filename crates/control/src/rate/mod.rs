@@ -2,6 +2,7 @@
 
 pub mod any;
 pub mod capabilities;
+pub mod custom;
 mod effort;
 pub mod fixed;
 pub mod ideal;
@@ -12,10 +13,11 @@ pub mod thompson;
 
 pub use any::{AnyRate, RateConfig};
 pub use capabilities::{Capabilities, RateSet};
+pub use custom::{CustomRate, RateDecider};
 pub use fixed::{Fixed, FixedConfig, StationRate};
 pub use ideal::{Ideal, IdealConfig};
 pub use llra::{Llra, LlraConfig};
-pub use minstrel_ht::{MinstrelHt, MinstrelHtConfig};
+pub use minstrel_ht::{MinstrelHt, MinstrelHtConfig, SampleSpacing};
 pub use thompson::{Thompson, ThompsonConfig};
 
 use std::fmt;

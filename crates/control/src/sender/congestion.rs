@@ -131,12 +131,25 @@ pub trait CongestionControl {
     }
 }
 
-/// The algorithms, told apart without a virtual call.
-#[derive(Debug, Clone)]
+/// Congestion control from outside of this crate, by code that nobody has checked: whatever it makes of the window, the window stays
+/// one that a connection can have.
+pub trait CustomControl: CongestionControl + std::fmt::Debug + Send {}
+
+impl<T: CongestionControl + std::fmt::Debug + Send> CustomControl for T {}
+
+/// A window that a connection can have.
+fn confine(window: &mut Window) {
+    window.cwnd = window.cwnd.clamp(1, MAX_WINDOW);
+    window.ssthresh = window.ssthresh.clamp(2, UNSET_THRESHOLD);
+}
+
+/// The algorithms, told apart without a virtual call but for those from outside.
+#[derive(Debug)]
 pub(crate) enum Controller {
     Cubic(Cubic),
     Reno(Reno),
     Bbr(Box<Bbr>),
+    Custom(Box<dyn CustomControl>),
 }
 
 macro_rules! dispatch {
@@ -145,6 +158,7 @@ macro_rules! dispatch {
             Controller::Cubic($inner) => $call,
             Controller::Reno($inner) => $call,
             Controller::Bbr($inner) => $call,
+            Controller::Custom($inner) => $call,
         }
     };
 }
@@ -153,9 +167,15 @@ impl CongestionControl for Controller {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         dispatch!(self, inner => inner.on_ack(window, ack));
+        if matches!(self, Self::Custom(_)) {
+            confine(window);
+        }
     }
     fn on_loss(&mut self, now: Instant, window: &Window) -> u32 {
-        dispatch!(self, inner => inner.on_loss(now, window))
+        match self {
+            Self::Custom(inner) => inner.on_loss(now, window).clamp(2, UNSET_THRESHOLD),
+            _ => dispatch!(self, inner => inner.on_loss(now, window)),
+        }
     }
     fn on_timeout(&mut self, window: &Window) {
         dispatch!(self, inner => inner.on_timeout(window));
@@ -168,23 +188,33 @@ impl CongestionControl for Controller {
     }
     #[inline]
     fn owns_window(&self) -> bool {
-        matches!(self, Self::Bbr(_))
+        match self {
+            Self::Bbr(_) => true,
+            Self::Custom(inner) => inner.owns_window(),
+            Self::Cubic(_) | Self::Reno(_) => false,
+        }
     }
     #[inline]
     fn holds_back(&self) -> bool {
-        matches!(self, Self::Bbr(bbr) if bbr.holds_back())
+        match self {
+            Self::Bbr(bbr) => bbr.holds_back(),
+            Self::Custom(inner) => inner.holds_back(),
+            Self::Cubic(_) | Self::Reno(_) => false,
+        }
     }
     #[inline]
     fn pacing_rate(&self) -> Option<BitRate> {
         match self {
             Self::Bbr(bbr) => bbr.pacing_rate(),
-            _ => None,
+            Self::Custom(inner) => inner.pacing_rate(),
+            Self::Cubic(_) | Self::Reno(_) => None,
         }
     }
     fn bandwidth(&self) -> Option<BitRate> {
         match self {
             Self::Bbr(bbr) => bbr.bandwidth(),
-            _ => None,
+            Self::Custom(inner) => inner.bandwidth(),
+            Self::Cubic(_) | Self::Reno(_) => None,
         }
     }
 }

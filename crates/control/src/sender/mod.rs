@@ -48,7 +48,7 @@ mod reno;
 mod tcp;
 mod windowed;
 
-pub use congestion::{AckEvent, CongestionControl, Phase, RateSample, Window};
+pub use congestion::{AckEvent, CongestionControl, CustomControl, Phase, RateSample, Window};
 pub use tcp::{
     Ack, Backlog, ConfigError, Congestion, DelayedAck, Hystart, Pacing, SEGMENT_HEADERS, SackBlock, Segment,
     SenderMetrics, TcpConfig, TcpReceiver, TcpSender,

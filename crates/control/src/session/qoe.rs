@@ -34,7 +34,7 @@ impl Qoe {
         }
     }
 
-    /// Whether the utility has one global optimum that a cone program finds.
+    /// Whether the utility has one global optimum, which a convex program finds.
     #[must_use]
     pub const fn is_concave(self) -> bool {
         !matches!(self, Self::ConvexSquare)

@@ -160,7 +160,7 @@ impl<'b> Types<'b> {
             bits = bits.checked_add(offset)?;
             id = inner;
         }
-        if bits % 8 == 0 { i16::try_from(bits / 8).ok() } else { None }
+        if bits.is_multiple_of(8) { i16::try_from(bits / 8).ok() } else { None }
     }
 
     /// Offset in bits and type of a member, also of a structure or union without a name within.
@@ -346,6 +346,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::print_stderr, reason = "what is skipped is said")]
     fn this_kernels_own() {
         let Ok(types) = Types::load("vmlinux", None) else {
             eprintln!("SKIPPED: no /sys/kernel/btf/vmlinux here");

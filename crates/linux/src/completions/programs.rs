@@ -145,24 +145,29 @@ impl Programs {
         let state = Map::new(MapKind::Array, "airbound_state", 4, 8 * state::NUMBERS as u32, 1)?;
         let notes = Map::new(MapKind::LruHash, "airbound_notes", 8, note::SIZE, NOTES)?;
         let writer = Writer { settings, places, ring: &ring, state: &state, notes: &notes };
-        let mut links = Vec::new();
+        let types = mac80211.types(&kernel);
+        let function = |name| match types.function(name) {
+            Some(number) => Ok(Function { types, number }),
+            None => Err(missing(name)),
+        };
+        let [queued, taken] = [function(QUEUED)?, function(TAKEN)?];
+        let [status, freed] = [function(STATUS)?, function(FREED)?];
         // The last first: nothing is noted that nobody would forget.
-        let plan: [(&str, bool, &dyn Fn(&Function) -> io::Result<Vec<u64>>); 4] = [
-            (STATUS, false, &|function| writer.status(function)),
-            (FREED, false, &|function| writer.freed(function)),
-            (TAKEN, true, &|function| writer.taken(function)),
-            (QUEUED, false, &|function| writer.queued(function)),
+        let plan = [
+            (STATUS, &status, false, writer.status(&status)?),
+            (FREED, &freed, false, writer.freed(&freed)?),
+            (TAKEN, &taken, true, writer.taken(&taken)?),
+            (QUEUED, &queued, false, writer.queued(&queued)?),
         ];
-        for (name, at_exit, write) in plan {
-            let types = mac80211.types(&kernel);
-            let number = types.function(name).ok_or_else(|| missing(name))?;
-            let function = Function { types, number };
-            let instructions = write(&function)?;
-            let module = mac80211.descriptor.as_ref().map(AsFd::as_fd);
-            let short = name.trim_start_matches("ieee80211_");
-            let program =
-                Tracing { name: short, instructions: &instructions, at_exit, function: number, module };
-            let loaded = load(&program)?;
+        let mut links = Vec::new();
+        for (name, function, at_exit, instructions) in &plan {
+            let loaded = load(&Tracing {
+                name: name.trim_start_matches("ieee80211_"),
+                instructions,
+                at_exit: *at_exit,
+                function: function.number,
+                module: mac80211.descriptor.as_ref().map(AsFd::as_fd),
+            })?;
             links.push(sys::bpf_attach(loaded.as_fd())?);
         }
         Ok(Self { ring, state, _notes: notes, _links: links })

@@ -340,20 +340,22 @@ fn tries_and_rates(findings: &Findings) -> [Row; 4] {
         row(
             "rate_mask",
             "masks of rates",
-            match (masks, expected) {
-                (false, _) => No,
-                (true, true) => Yes,
-                (true, false) => Unknown,
-            },
+            if masks { Unknown } else { No },
             match (masks, expected) {
                 (false, _) => "nl80211 does not name the command",
-                (true, true) => "nl80211 names the command, and rate control is mac80211's: it heeds masks",
+                (true, true) => {
+                    "nl80211 names the command; rate control seems to be mac80211's, which heeds masks"
+                }
                 (true, false) => {
                     "nl80211 names the command; a firmware that chooses rates itself may refuse it"
                 }
             }
             .to_owned(),
-            if masks { "law may limit rates" } else { "law leaves rates alone" },
+            if masks {
+                "law tries to limit rates, and says whether that was taken"
+            } else {
+                "law leaves rates alone"
+            },
         ),
         row(
             "rate_control",
@@ -363,7 +365,11 @@ fn tries_and_rates(findings: &Findings) -> [Row; 4] {
                 (false, true) => Unknown,
                 (false, false) => No,
             },
-            stations_said(findings, expected, "the throughput that mac80211's rate control expects"),
+            stations_said(
+                findings,
+                expected,
+                "an expected throughput, as mac80211's own rate control tells it",
+            ),
             if expected {
                 "the expected throughput sizes the release window"
             } else {

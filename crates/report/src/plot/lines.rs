@@ -5,7 +5,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::Axis;
 use super::{
-    GRID, INK, Line, TEXT, TITLE, WIDTH, axis_text, draw_lines, embed, legend, plot_error, round_steps, tick,
+    GRID, INK, Line, TEXT, TITLE, WIDTH, axis_text, colour, draw_lines, embed, legend, plot_error,
+    round_steps, tick,
 };
 use crate::error::ReportError;
 
@@ -26,6 +27,8 @@ pub(crate) struct Frame {
     pub(crate) levels: Vec<(String, f64)>,
     /// Points of a reference, with their names.
     pub(crate) marks: Vec<(String, (f64, f64))>,
+    /// What is shaded around each line: (x, low, high).
+    pub(crate) bands: Vec<Vec<(f64, f64, f64)>>,
 }
 
 /// `None` without any point.
@@ -54,7 +57,9 @@ pub(crate) fn lines(lines: &[Line], frame: &Frame) -> Result<Option<String>, Rep
     if points().next().is_none() {
         return Ok(None);
     }
-    let highest = all().map(|(_, y)| y).chain(frame.levels.iter().map(|(_, y)| *y)).fold(0.0, f64::max);
+    let upper = frame.bands.iter().take(lines.len()).flatten().map(|(_, _, high)| *high);
+    let highest =
+        all().map(|(_, y)| y).chain(upper).chain(frame.levels.iter().map(|(_, y)| *y)).fold(0.0, f64::max);
     let top = frame.top.unwrap_or(if highest > 0.0 { 1.08 * highest } else { 1.0 });
     let mut svg = String::new();
     draw(&mut svg, &lines, frame, &marks, (start, end.max(start + 1e-3)), top)
@@ -107,6 +112,17 @@ fn draw(
         chart
             .draw_series(DashedLineSeries::new(ends, 8, 6, INK.stroke_width(1)))
             .map_err(|error| text(&error))?;
+    }
+    for (index, band) in frame.bands.iter().take(lines.len()).enumerate() {
+        let band: Vec<&(f64, f64, f64)> = band.iter().filter(|(x, ..)| !logarithmic || *x > 0.0).collect();
+        if band.len() > 1 {
+            let place = |x: f64| if logarithmic { x.log10() } else { x };
+            let above = band.iter().map(|(x, _, high)| (place(*x), *high));
+            let below = band.iter().rev().map(|(x, low, _)| (place(*x), *low));
+            let outline: Vec<(f64, f64)> = above.chain(below).collect();
+            let shade = Polygon::new(outline, colour(index).mix(0.18).filled());
+            chart.draw_series(std::iter::once(shade)).map_err(|error| text(&error))?;
+        }
     }
     draw_lines(&mut chart, lines)?;
     let mut labels = Vec::new();

@@ -8,9 +8,12 @@ use crate::error::ReportError;
 use crate::grid::number;
 
 const CELL_HEIGHT: i32 = 34;
-/// Room for the names of rows and columns, and for the title of a panel.
+/// Least room for the names of rows, and what a letter of them takes.
 const LEFT: i32 = 64;
-const ABOVE: i32 = 34;
+const LETTER: i32 = 8;
+/// Room for the title of a panel, and for what the rows stand for below it where that does not fit beside.
+const TITLE_HEIGHT: i32 = 34;
+const SHORT: usize = 8;
 const BELOW: i32 = 54;
 const GAP: i32 = 24;
 
@@ -66,27 +69,30 @@ fn draw(
 ) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let whole = |length: usize| i32::try_from(length).unwrap_or(i32::MAX / 4096);
-    let height = ABOVE + CELL_HEIGHT * whole(rows.len()) + BELOW;
+    let above = if down.chars().count() > SHORT { TITLE_HEIGHT + 22 } else { TITLE_HEIGHT };
+    let longest = rows.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let before = LEFT.max(LETTER * whole(longest) + 18);
+    let height = above + CELL_HEIGHT * whole(rows.len()) + BELOW;
     let root = SVGBackend::with_string(svg, (WIDTH, height.cast_unsigned())).into_drawing_area();
     root.fill(&WHITE).map_err(|error| text(&error))?;
     let room = WIDTH.cast_signed() / whole(panels.len());
-    let cell = (room - LEFT - GAP) / whole(columns.len());
+    let cell = (room - before - GAP) / whole(columns.len());
     let write = |words: &str, at: (i32, i32), size: f64, side: HPos| {
         let style = axis_text(size).pos(Pos::new(side, VPos::Center));
         root.draw(&Text::new(words.to_owned(), at, style)).map_err(|error| error.to_string())
     };
     for (place, (title, values)) in panels.iter().enumerate() {
-        let left = room * whole(place) + LEFT;
-        let bottom = ABOVE + CELL_HEIGHT * whole(rows.len());
+        let left = room * whole(place) + before;
+        let bottom = above + CELL_HEIGHT * whole(rows.len());
         let middle = left + cell * whole(columns.len()) / 2;
-        write(title, (middle, ABOVE / 2), TITLE, HPos::Center)?;
+        write(title, (middle, TITLE_HEIGHT / 2), TITLE, HPos::Center)?;
         write(across, (middle, bottom + 36), TEXT, HPos::Center)?;
-        write(down, (left - LEFT + 6, ABOVE / 2), TEXT, HPos::Left)?;
+        write(down, (left - before + 6, above - TITLE_HEIGHT / 2), TEXT, HPos::Left)?;
         for (column, name) in columns.iter().enumerate() {
             write(name, (left + cell * whole(column) + cell / 2, bottom + 14), TEXT, HPos::Center)?;
         }
         for (row, (name, line)) in rows.iter().zip(values).enumerate() {
-            let top = ABOVE + CELL_HEIGHT * whole(row);
+            let top = above + CELL_HEIGHT * whole(row);
             write(name, (left - 10, top + CELL_HEIGHT / 2), TEXT, HPos::Right)?;
             for (column, value) in line.iter().enumerate() {
                 let x = left + cell * whole(column);

@@ -1,5 +1,7 @@
 //! How long a frame exchange takes and what of it gets through.
 
+use std::sync::Arc;
+
 use airbound_control::link::{AckBitmap, Grant};
 use airbound_control::payload::Payload;
 use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
@@ -29,7 +31,8 @@ pub(crate) struct PhyConfig {
 struct RateFacts {
     rate: Rate,
     timing: PpduTiming,
-    errors: ErrorTable,
+    /// Shared by the rates of one modulation and code rate.
+    errors: Arc<ErrorTable>,
     block_ack: Span,
     ack: Span,
     protection: Span,
@@ -80,10 +83,17 @@ impl Phy {
         if self.rates.get(self.last).is_none_or(|facts| facts.rate != rate) {
             self.last = self.rates.iter().position(|facts| facts.rate == rate).unwrap_or_else(|| {
                 let control = &self.config.control;
+                let (modulation, coding) = (rate.modulation(), rate.coding());
+                let known = self.rates.iter().map(|facts| &facts.errors);
+                let errors = known
+                    .filter(|errors| errors.modulation() == modulation && errors.coding() == coding)
+                    .map(Arc::clone)
+                    .next()
+                    .unwrap_or_else(|| Arc::new(ErrorTable::of(modulation, coding)));
                 self.rates.push(RateFacts {
                     rate,
                     timing: PpduTiming::in_band(rate, control.band),
-                    errors: ErrorTable::new(rate),
+                    errors,
                     block_ack: control.block_ack_for(rate),
                     ack: control.ack_for(rate),
                     protection: control.protection_for(rate),
@@ -153,6 +163,7 @@ impl Phy {
     }
 
     /// When the receiver has all of an MPDU that ends `bytes` into the PSDU.
+    #[inline]
     pub(crate) fn received(&self, course: &Course, bytes: ByteCount) -> Instant {
         let Some(facts) = self.rates.get(course.facts).filter(|_| self.pipe.is_none()) else {
             return course.ppdu_end;

@@ -24,6 +24,19 @@ impl<T> Default for Reorder<T> {
 }
 
 impl<T> Reorder<T> {
+    /// Takes an MPDU that has nothing to wait for, and before which nothing waits: it goes to its destination as it is. `false` if it is
+    /// another, which [`Reorder::receive`] takes.
+    pub(crate) fn passes(&mut self, sequence: u64) -> bool {
+        let passes = sequence == self.next && self.held == 0;
+        if passes {
+            self.next += 1;
+            if !self.early.is_empty() {
+                self.early.pop_front();
+            }
+        }
+        passes
+    }
+
     /// Takes an MPDU that was received at `now`; what can be delivered is passed on in order. Gives the MPDU back if the
     /// window has moved past it, as mac80211 drops what comes after its release.
     pub(crate) fn receive(
@@ -36,11 +49,7 @@ impl<T> Reorder<T> {
         if sequence < self.next {
             return Some(item);
         }
-        if sequence == self.next && self.held == 0 {
-            self.next += 1;
-            if !self.early.is_empty() {
-                self.early.pop_front();
-            }
+        if self.passes(sequence) {
             deliver(item);
             return None;
         }

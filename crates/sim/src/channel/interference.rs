@@ -1,5 +1,7 @@
 //! Bursts of interference and of a neighbour's load: an alternating renewal process that can be entered at any time.
 
+use std::cell::Cell;
+
 use airbound_units::{Instant, Span};
 
 use super::hash::Key;
@@ -19,6 +21,19 @@ pub struct Bursts {
     block: u64,
     start: u64,
     stop: u64,
+    /// Where the last question was answered: the next one mostly begins there. It changes no answer.
+    near: Cell<Option<Turn>>,
+}
+
+/// A burst or a pause within a block.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    block: u64,
+    /// Its number in the block, from 1.
+    number: u64,
+    on: bool,
+    begin: u64,
+    end: u64,
 }
 
 /// What is found at a time: whether a burst is on, and when that changes.
@@ -53,7 +68,7 @@ impl Bursts {
     fn endless(lengths: Spells, key: Key) -> Self {
         let (on, off) = (lengths.mean_on.as_nanos() as f64, lengths.mean_off.as_nanos() as f64);
         let block = ((on + off) * CYCLES) as u64 + 1;
-        Self { key, mean_on: on, mean_off: off, block, start: 0, stop: u64::MAX }
+        Self { key, mean_on: on, mean_off: off, block, start: 0, stop: u64::MAX, near: Cell::new(None) }
     }
 
     /// The state at a time.
@@ -67,21 +82,26 @@ impl Bursts {
         let block = time / self.block;
         let begin = block.saturating_mul(self.block);
         let end = begin.saturating_add(self.block);
-        let key = self.key.with(block);
-        let mut on = key.with(0).uniform() < self.mean_on / (self.mean_on + self.mean_off);
-        let mut change = begin;
-        let mut turn = 1;
-        loop {
-            let mean = if on { self.mean_on } else { self.mean_off };
-            let length = (key.with(turn).exponential() * mean) as u64 + 1;
-            change = change.saturating_add(length);
-            if change > time {
-                let until = change.min(end).min(self.stop);
-                return BurstState { on, until: Instant::from_nanos(until) };
+        let mut turn = match self.near.get().filter(|near| near.block == block && near.begin <= time) {
+            Some(near) => near,
+            None => {
+                let on =
+                    self.key.with(block).with(0).uniform() < self.mean_on / (self.mean_on + self.mean_off);
+                self.turn(block, 1, on, begin)
             }
-            on = !on;
-            turn += 1;
+        };
+        while turn.end <= time {
+            turn = self.turn(block, turn.number + 1, !turn.on, turn.end);
         }
+        self.near.set(Some(turn));
+        BurstState { on: turn.on, until: Instant::from_nanos(turn.end.min(end).min(self.stop)) }
+    }
+
+    /// A turn that begins then.
+    fn turn(&self, block: u64, number: u64, on: bool, begin: u64) -> Turn {
+        let mean = if on { self.mean_on } else { self.mean_off };
+        let length = (self.key.with(block).with(number).exponential() * mean) as u64 + 1;
+        Turn { block, number, on, begin, end: begin.saturating_add(length) }
     }
 
     /// Whether a burst is on at a time.

@@ -1,6 +1,6 @@
 //! How well two ends of a link hear each other: a function of seed, link and time.
 //!
-//! Nothing here has a state that a question changes. Whatever a scheme sends and whenever it asks, it meets exactly the channel
+//! Nothing here has a state that a question changes but for what it remembers of the last one, to spare work. Whatever a scheme sends and whenever it asks, it meets exactly the channel
 //! that every other scheme meets: same fades, same bursts.
 
 mod fading;

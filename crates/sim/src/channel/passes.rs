@@ -1,5 +1,7 @@
 //! Things that come, last a while and go, whoever else is there: people who pass, busy spells of a room.
 
+use std::cell::RefCell;
+
 use airbound_units::Instant;
 
 use super::hash::Key;
@@ -9,8 +11,10 @@ use crate::scenario::Coming;
 ///
 /// Time is cut into cells. What begins in a cell is a function of its key alone, and nothing lasts longer than a cell, so
 /// that an instant is decided by its own cell and the one before: no state, no seam.
+///
+/// `T` is what else is drawn for each pass.
 #[derive(Debug, Clone)]
-pub(super) struct Passes {
+pub(super) struct Passes<T> {
     key: Key,
     /// In nanoseconds, like all that follows.
     mean_length: f64,
@@ -19,22 +23,33 @@ pub(super) struct Passes {
     mean_pause: f64,
     ramp: f64,
     cell: u64,
+    /// What was drawn for the cell of the last question and the one before it: most questions are about the same. It changes no
+    /// answer.
+    near: RefCell<Near<T>>,
 }
 
-/// One pass, as it is at the instant that was asked about.
+/// The passes that begin in two cells, by their beginning.
+#[derive(Debug, Clone)]
+struct Near<T> {
+    /// The later of the cells; none is numbered 0.
+    cell: u64,
+    passes: Vec<Pass<T>>,
+}
+
+/// One pass, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pass {
-    /// What else is to be drawn about it.
-    pub(super) key: Key,
-    pub(super) begin: Instant,
-    /// How far it is there: 0 at its ends, 1 behind the ramps.
-    pub(super) presence: f64,
+struct Pass<T> {
+    cell: u64,
+    /// From the beginning of the cell to that of the pass.
+    offset: f64,
+    length: f64,
+    what: T,
 }
 
 /// The longest pass in mean lengths. With the largest spread one in 450 is cut, at the smaller ones of people none.
 const LONGEST: f64 = 20.0;
 
-impl Passes {
+impl<T: Copy> Passes<T> {
     pub(super) fn new(coming: &Coming, key: Key) -> Self {
         let mean_length = coming.length.as_nanos() as f64;
         Self {
@@ -44,24 +59,36 @@ impl Passes {
             mean_pause: coming.pause.as_nanos() as f64,
             ramp: coming.ramp.as_nanos() as f64,
             cell: (mean_length * LONGEST) as u64 + 1,
+            near: RefCell::new(Near { cell: 0, passes: Vec::new() }),
         }
     }
 
-    /// All passes that are there at an instant.
-    pub(super) fn at(&self, now: Instant) -> impl Iterator<Item = Pass> + '_ {
+    /// Passes each that is there at an instant to `tell`, by what `draw` made of its key and its beginning, and with how far it is
+    /// there: 0 at its ends, 1 behind the ramps.
+    pub(super) fn at(&self, now: Instant, draw: impl Fn(Key, Instant) -> T, mut tell: impl FnMut(T, f64)) {
         // One cell lies before the beginning of the run, so that it begins like any other moment.
         let time = now.as_nanos().saturating_add(self.cell);
         let cell = time / self.cell;
-        [cell - 1, cell].into_iter().flat_map(move |cell| {
-            let since_cell = (time - cell * self.cell) as f64;
-            self.beginnings(cell).take_while(move |(_, offset)| *offset <= since_cell).filter_map(
-                move |(key, offset)| {
-                    let presence = self.presence(since_cell - offset, self.length(key))?;
+        let mut near = self.near.borrow_mut();
+        if near.cell != cell {
+            near.cell = cell;
+            near.passes.clear();
+            for cell in [cell - 1, cell] {
+                near.passes.extend(self.beginnings(cell).map(|(key, offset)| {
                     let begin = (cell * self.cell).saturating_add(offset as u64).saturating_sub(self.cell);
-                    Some(Pass { key, begin: Instant::from_nanos(begin), presence })
-                },
-            )
-        })
+                    let what = draw(key, Instant::from_nanos(begin));
+                    Pass { cell, offset, length: self.length(key), what }
+                }));
+            }
+        }
+        for pass in &near.passes {
+            let since_cell = (time - pass.cell * self.cell) as f64;
+            if pass.offset <= since_cell
+                && let Some(presence) = self.presence(since_cell - pass.offset, pass.length)
+            {
+                tell(pass.what, presence);
+            }
+        }
     }
 
     /// The passes that begin in a cell, each with its key and how long after the beginning of the cell.

@@ -9,7 +9,8 @@ use crate::scenario::{Activity, Blockage};
 /// One kind of passer-by.
 #[derive(Debug, Clone)]
 pub(super) struct Blocker {
-    passes: Passes,
+    /// What each costs; nothing where the room was too quiet for it to begin.
+    passes: Passes<f64>,
     depth: f64,
     spread: f64,
 }
@@ -28,13 +29,15 @@ impl Blocker {
     /// Several cost the sum of what each costs alone (as in 3GPP TR 38.901, 7.6.4). One that would begin while the room is
     /// partly quiet begins with that probability.
     pub(super) fn loss(&self, now: Instant, bustle: &Bustle) -> f64 {
-        let bodies = self.passes.at(now).filter(|pass| pass.key.with(2).uniform() < bustle.level(pass.begin));
-        bodies
-            .map(|pass| {
-                let depth = self.depth + self.spread * pass.key.with(3).normal();
-                pass.presence * depth.max(0.0)
-            })
-            .sum()
+        let depth = |key: Key, begin| {
+            if key.with(2).uniform() >= bustle.level(begin) {
+                return 0.0;
+            }
+            (self.depth + self.spread * key.with(3).normal()).max(0.0)
+        };
+        let mut loss = 0.0;
+        self.passes.at(now, depth, |depth, presence| loss += presence * depth);
+        loss
     }
 }
 
@@ -44,7 +47,7 @@ pub(super) enum Bustle {
     /// Always the same.
     Steady,
     /// Busy spells come and go.
-    Spells { passes: Passes, quiet_level: f64 },
+    Spells { passes: Passes<()>, quiet_level: f64 },
 }
 
 impl Bustle {
@@ -63,7 +66,8 @@ impl Bustle {
         match self {
             Self::Steady => 1.0,
             Self::Spells { passes, quiet_level } => {
-                let presence = passes.at(now).map(|pass| pass.presence).fold(0.0, f64::max);
+                let mut presence = 0.0;
+                passes.at(now, |_, _| (), |(), of_one| presence = f64::max(presence, of_one));
                 quiet_level + (1.0 - quiet_level) * presence
             }
         }

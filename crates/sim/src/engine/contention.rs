@@ -7,6 +7,7 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
 use super::{Event, InHardware, OnAir, Simulation};
+use crate::air::edcaf::Edcaf;
 use crate::channel::Quality;
 
 /// The number of a contention function.
@@ -28,10 +29,27 @@ impl Simulation {
             let band = self.parts.phy.band();
             return Some(self.now.max(idle_since + band.sifs() + band.slot()));
         }
-        let accesses =
-            self.active.iter().filter_map(|&edcaf| self.parts.edcafs[edcaf as usize].access(idle_since));
+        let soonest = self.soonest.get().unwrap_or_else(|| {
+            let edcafs = &self.parts.edcafs;
+            let soonest =
+                self.active.iter().filter_map(|&edcaf| edcafs[edcaf as usize].access(idle_since)).min();
+            self.soonest.set(Some(soonest));
+            soonest
+        });
         // A frame that waited for a window or a limit to open becomes ready at a time that has passed.
-        accesses.min().map(|access| access.max(self.now))
+        soonest.map(|access| access.max(self.now))
+    }
+
+    /// A contention function whose state is about to change, so that another may be the next to transmit.
+    pub(super) fn edcaf(&mut self, edcaf: usize) -> &mut Edcaf {
+        self.soonest.set(None);
+        &mut self.parts.edcafs[edcaf]
+    }
+
+    /// Nobody transmits since `since`; an instant to come if all have to wait until then.
+    pub(super) fn become_idle(&mut self, since: Instant) {
+        self.idle_since = Some(since);
+        self.soonest.set(None);
     }
 
     /// The time has come that [`Simulation::next_access`] named.
@@ -67,8 +85,8 @@ impl Simulation {
             self.become_busy(idle_since);
         }
         // Only now: what they draw must not lose the slots that have passed.
-        for loser in self.losers.drain(..) {
-            self.parts.edcafs[loser as usize].on_failure();
+        while let Some(loser) = self.losers.pop() {
+            self.edcaf(loser as usize).on_failure();
         }
         if !winners.is_empty() {
             let transmitters = winners.len() as u16;
@@ -116,7 +134,7 @@ impl Simulation {
         }
         if self.parts.nodes[node.index()].hardware[category.index()].is_empty() {
             // What waited was dropped, or may not go now.
-            self.parts.edcafs[edcaf as usize].clear_ready();
+            self.edcaf(edcaf as usize).clear_ready();
             self.sleep(node);
             return false;
         }
@@ -184,6 +202,7 @@ impl Simulation {
         if !self.is_active[edcaf] {
             self.is_active[edcaf] = true;
             self.active.push(edcaf as u32);
+            self.soonest.set(None);
         }
     }
 

@@ -14,8 +14,9 @@ use crate::packet::{Header, Kind, Packet};
 
 impl Simulation {
     /// A packet left the receiver's reordering buffer at `released`.
+    #[inline]
     pub(super) fn deliver(&mut self, arrival: &Arrival, released: Instant) {
-        let packet = arrival.packet;
+        let packet = &arrival.packet;
         let flow = &self.parts.flows[packet.flow.0 as usize];
         let (ends, reacts) = (flow.ends, flow.ends != Ends::Datagrams);
         if packet.to != flow.ends_at() {
@@ -25,20 +26,20 @@ impl Simulation {
         if packet.to != ACCESS_POINT {
             self.parts.meters.on_delivered(arrival, released, released);
             if reacts {
-                self.at_destination(ends, &packet, self.now);
+                self.at_destination(ends, packet, self.now);
             }
             return;
         }
         match self.parts.wire_up.transit(packet.flow.0 as usize, released, packet.size()) {
             None => {
                 let reason = DropReason::Wire;
-                self.forget(&packet, reason);
-                self.parts.meters.on_dropped(self.now, &packet, reason);
+                self.forget(packet, reason);
+                self.parts.meters.on_dropped(self.now, packet, reason);
             }
             Some(arrived) => {
                 self.parts.meters.on_delivered(arrival, released, arrived);
                 if reacts {
-                    self.schedule(arrived, Event::AtServer(packet));
+                    self.schedule(arrived, Event::AtServer(*packet));
                 }
             }
         }

@@ -40,7 +40,7 @@ impl Simulation {
         }
         let band = self.parts.phy.band();
         let wait = if collided && self.parts.eifs { band.eifs() - band.difs() } else { Span::ZERO };
-        self.idle_since = Some(self.now + wait);
+        self.become_idle(self.now + wait);
     }
 
     /// One exchange ended. Returns whether the same TXOP goes on.
@@ -67,12 +67,13 @@ impl Simulation {
         let success = one.acknowledged.count() > 0;
         let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
         let expired = first.is_expired(self.now) || first.grant.give_up_at.is_some_and(|at| self.now >= at);
+        let is_last = first.transmissions >= tries || expired;
         let edcaf = edcaf_of(node, category);
         if success {
-            self.parts.edcafs[edcaf].on_success();
+            self.edcaf(edcaf).on_success();
         } else {
-            self.parts.edcafs[edcaf].on_failure();
-            if first.transmissions < tries && !expired {
+            self.edcaf(edcaf).on_failure();
+            if !is_last {
                 return false;
             }
         }
@@ -93,13 +94,13 @@ impl Simulation {
         let gave_up = self.report(node, category, done, Some(one.acknowledged));
         if !success && (gave_up || hardware_tries > 1) {
             // The hardware is done with the frame; the next one starts with the least window.
-            self.parts.edcafs[edcaf].on_give_up();
+            self.edcaf(edcaf).on_give_up();
         }
         self.contend(node, category, next_since);
         if success && self.continue_opportunity(one) {
             return true;
         }
-        self.parts.edcafs[edcaf].clear_ready();
+        self.edcaf(edcaf).clear_ready();
         self.refill(node, category);
         self.activate(edcaf);
         self.sleep(node);
@@ -164,6 +165,8 @@ impl Simulation {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         let all = one.acknowledged == AckBitmap::first(done.grant.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
+        let in_order = self.parts.nodes[one.node.index()].block_ack;
+        let mut sensed = None;
         for (place, (mpdu, end)) in done.grant.mpdus.iter().zip(mpdu_ends(&done.grant)).enumerate() {
             if !all && !one.acknowledged.get(place) {
                 continue;
@@ -178,16 +181,18 @@ impl Simulation {
                 tries: tries.saturating_add(mpdu.transmissions.min(255) as u8),
                 txop: one.txop,
             };
-            if let Ends::Allocated(number) = self.parts.flows[mpdu.packet.flow.0 as usize].ends
-                && self.parts.flows[mpdu.packet.flow.0 as usize].ends_at() == mpdu.packet.to
+            let flow = &self.parts.flows[mpdu.packet.flow.0 as usize];
+            if let Ends::Allocated(number) = flow.ends
+                && flow.ends_at() == mpdu.packet.to
             {
                 self.on_sensed(number, &arrival, one.course.ppdu_end, one.rate);
+                sensed = Some(mpdu.packet.to);
             }
-            if !self.parts.nodes[one.node.index()].block_ack {
+            let buffer = &mut self.agreements[agreement.index()].reorder;
+            if !in_order || buffer.passes(mpdu.sequence) {
                 self.deliver(&arrival, received);
                 continue;
             }
-            let buffer = &mut self.agreements[agreement.index()].reorder;
             let rejected = buffer.receive(mpdu.sequence, arrival, received, |item| arrivals.push(item));
             if let Some(late) = rejected {
                 self.forget(&late.packet, DropReason::Late);
@@ -197,6 +202,9 @@ impl Simulation {
         }
         self.arrivals = arrivals;
         self.schedule_release(agreement);
+        if let Some(station) = sensed {
+            self.on_downlink_frame(station);
+        }
     }
 
     /// Sees to it that a receiver does not wait for what is missing for ever.

@@ -34,13 +34,19 @@ impl Simulation {
     }
 
     /// Puts a packet that arrived at `at` in the queue, and in the hardware if that has room.
+    #[inline]
     pub(super) fn admit(&mut self, node: StationId, at: Instant, packet: Packet) {
         let category = airbound_control::payload::Payload::category(&packet);
         self.parts.nodes[node.index()].link.enqueue(at, packet, &mut self.dropped);
         if !self.dropped.is_empty() {
             self.note_drops(at);
         }
-        self.fill(node, category, at);
+        // Who contends with what waits when the channel is won has nothing to do before.
+        let contends = self.parts.nodes[node.index()].forming == Forming::AtAccess
+            && self.parts.edcafs[edcaf_of(node, category)].is_ready();
+        if !contends {
+            self.fill(node, category, at);
+        }
     }
 
     /// Fills the hardware of a category, and lets it contend if it has something to send since `at`.
@@ -61,7 +67,7 @@ impl Simulation {
         };
         if has_something && !self.parts.edcafs[edcaf].is_ready() {
             let idle_since = self.idle_since.filter(|since| *since <= at);
-            self.parts.edcafs[edcaf].set_ready(at, idle_since);
+            self.edcaf(edcaf).set_ready(at, idle_since);
             self.activate(edcaf);
         }
     }
@@ -109,6 +115,12 @@ impl Simulation {
 
     /// A node with nothing to send in some category is woken when something may arrive for it.
     pub(super) fn sleep(&mut self, node: StationId) {
+        self.sleep_after(node, None);
+    }
+
+    /// The same for a link that was `asked` just now: a deadline up to then, which it could not use, says nothing new. Those that a
+    /// researcher writes may name any time.
+    fn sleep_after(&mut self, node: StationId, asked: Option<Instant>) {
         let owner = &self.parts.nodes[node.index()];
         let idle = Category::ALL
             .into_iter()
@@ -116,7 +128,8 @@ impl Simulation {
         let arrival = idle.filter_map(|category| owner.feed.next_arrival(category)).min();
         // A link may also want to be asked again, or to be told of the channel, at a time of its own.
         let deadlines = [owner.link.next_deadline(), owner.link.channel_deadline()];
-        let next = arrival.into_iter().chain(deadlines.into_iter().flatten()).min();
+        let deadlines = deadlines.into_iter().flatten().filter(|at| asked.is_none_or(|asked| *at > asked));
+        let next = arrival.into_iter().chain(deadlines).min();
         self.listen(node);
         if let Some(at) = next {
             self.wake_at(node, at.max(self.now));
@@ -143,7 +156,7 @@ impl Simulation {
         for category in Category::ALL {
             self.fill(node, category, self.now);
         }
-        self.sleep(node);
+        self.sleep_after(node, Some(self.now));
     }
 
     /// Books what the link dropped.

@@ -17,12 +17,14 @@ mod rtc;
 mod time_limit;
 mod uplink;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use airbound_control::link::{AckBitmap, Grant, Link, Returned};
 use airbound_control::payload::{Dropped, FlowId, StationId};
 use airbound_control::queue::{Demand, Queue};
 use airbound_control::rate::LinkStats;
+use airbound_record::Moments;
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
@@ -179,6 +181,23 @@ pub(crate) struct Arrival {
     pub(crate) txop: u64,
 }
 
+impl Arrival {
+    /// The moments of the hop that brought it, if the reordering buffer lets it go at `released` and it is at its destination, or
+    /// the relay's, at `arrived`.
+    pub(crate) const fn moments(&self, released: Instant, arrived: Instant) -> Moments {
+        Moments {
+            sent: self.packet.sent,
+            enqueued: self.packet.enqueued,
+            contending: self.packet.contending,
+            first_tx: self.packet.first_transmission,
+            last_tx: self.last_transmission,
+            received: self.received,
+            delivered: released,
+            arrived,
+        }
+    }
+}
+
 /// The beacons of the access point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Beacons {
@@ -233,6 +252,8 @@ pub(crate) struct Simulation {
     is_active: Vec<bool>,
     /// Since when the channel is idle; `None` while it is busy.
     idle_since: Option<Instant>,
+    /// When the first of them transmits if nothing happens before, once that has been worked out.
+    soonest: Cell<Option<Option<Instant>>>,
     /// How long it was busy in all.
     busy: Span,
     /// Interference keeps the channel busy until then.
@@ -264,6 +285,7 @@ impl Simulation {
             active: Vec::new(),
             is_active: vec![false; parts.edcafs.len()],
             idle_since: Some(Instant::ZERO),
+            soonest: Cell::new(None),
             busy: Span::ZERO,
             jammed_until: Instant::ZERO,
             on_air: Vec::new(),

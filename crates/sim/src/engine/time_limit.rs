@@ -52,11 +52,11 @@ impl Simulation {
         let edcaf = edcaf_of(node, category);
         if tried {
             // The next frame starts with the least window once this backoff is over.
-            self.parts.edcafs[edcaf].on_time_limit();
+            self.edcaf(edcaf).on_time_limit();
         }
         self.refill(node, category);
         if self.parts.nodes[node.index()].hardware[category.index()].is_empty() {
-            self.parts.edcafs[edcaf].clear_ready();
+            self.edcaf(edcaf).clear_ready();
         }
         self.sleep(node);
     }

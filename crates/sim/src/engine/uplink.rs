@@ -11,12 +11,24 @@ use crate::flow::allocation::{GRANT_PAYLOAD, ShapedUplink};
 use crate::packet::{Kind, Packet};
 
 impl Simulation {
-    /// A packet of a shaped uplink came at `at`; when it completes a bunch all of that goes.
+    /// A packet of a shaped uplink came at `at`. It goes with the next frame of the downlink, or when it completes a bunch.
     pub(super) fn hold_back(&mut self, number: usize, at: Instant, packet: Packet) {
         let shaper = &mut self.parts.uplinks[number].shaper;
         shaper.push(packet);
         let bunch = shaper.release();
         self.let_out(number, at, bunch);
+    }
+
+    /// A frame with packets of an allocated downlink has come to a station: what its shaper holds may go.
+    pub(super) fn on_downlink_frame(&mut self, station: StationId) {
+        let parts = &self.parts;
+        let own = parts.uplinks.iter().position(|one| parts.flows[one.flow.0 as usize].station == station);
+        if let Some(number) = own {
+            self.take_in(station);
+            let bunch = self.parts.uplinks[number].shaper.on_downlink_frame();
+            self.let_out(number, self.now, bunch);
+            self.sleep(station);
+        }
     }
 
     fn let_out(&mut self, number: usize, at: Instant, bunch: impl IntoIterator<Item = Packet>) {

@@ -16,11 +16,30 @@ use crate::wire::Wire;
 pub(crate) struct Feed {
     sources: Vec<Source>,
     /// The next sending of each source, soonest first; among equals the source declared first.
-    order: BinaryHeap<Reverse<(Instant, u32)>>,
+    order: BinaryHeap<Reverse<Turn>>,
     wire: Wire,
     direct: bool,
-    /// Packets on the wire, by category, in the order of arrival.
+    /// Packets on the wire, by category, in the order of arrival; and how many they are.
     transit: [VecDeque<(Instant, Packet)>; 4],
+    flying: usize,
+}
+
+/// The time at which a source sends, and behind it in the lower bits the number of the source: one comparison for both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn(u128);
+
+impl Turn {
+    const fn new(at: Instant, source: u32) -> Self {
+        Self((at.as_nanos() as u128) << 32 | source as u128)
+    }
+
+    const fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> 32) as u64)
+    }
+
+    const fn source(self) -> usize {
+        self.0 as u32 as usize
+    }
 }
 
 /// What a feed tells while it advances.
@@ -39,12 +58,13 @@ impl Feed {
             direct: wire.is_transparent(),
             wire,
             transit: Default::default(),
+            flying: 0,
         }
     }
 
     pub(crate) fn add(&mut self, source: Source) {
         if let Some(next) = source.next() {
-            self.order.push(Reverse((next, self.sources.len() as u32)));
+            self.order.push(Reverse(Turn::new(next, self.sources.len() as u32)));
         }
         self.sources.push(source);
     }
@@ -59,8 +79,8 @@ impl Feed {
     }
 
     /// Packets on the wire.
-    pub(crate) fn in_transit(&self) -> usize {
-        self.transit.iter().map(VecDeque::len).sum()
+    pub(crate) const fn in_transit(&self) -> usize {
+        self.flying
     }
 
     /// Puts a packet that somebody else sends now on the wire. Returns when it arrives, or `None` if it was lost.
@@ -80,6 +100,7 @@ impl Feed {
                 place -= 1;
             }
             queue.insert(place, (arrival, packet));
+            self.flying += 1;
         }
         arrival
     }
@@ -97,7 +118,8 @@ impl Feed {
             source.set_rate(now, rate);
         }
         let sources = self.sources.iter().zip(0..);
-        self.order = sources.filter_map(|(source, index)| Some(Reverse((source.next()?, index)))).collect();
+        self.order =
+            sources.filter_map(|(source, index)| Some(Reverse(Turn::new(source.next()?, index)))).collect();
     }
 
     /// Lets the sources send what is due by `until`.
@@ -107,13 +129,14 @@ impl Feed {
         }
     }
 
+    #[inline]
     fn emit_until(&mut self, until: Instant, observer: &mut impl FeedObserver) -> Option<Packet> {
         let mut top = self.order.peek_mut()?;
-        let Reverse((at, index)) = *top;
-        if at > until {
+        let Reverse(turn) = *top;
+        if turn.at() > until {
             return None;
         }
-        let source = &mut self.sources[index as usize];
+        let source = &mut self.sources[turn.source()];
         if source.has_frames()
             && let Some(frame) = source.take_started()
         {
@@ -121,26 +144,34 @@ impl Feed {
         }
         let packet = source.emit();
         match source.next() {
-            Some(next) => *top = Reverse((next, index)),
+            Some(next) => *top = Reverse(Turn::new(next, turn.source() as u32)),
             None => drop(std::collections::binary_heap::PeekMut::pop(top)),
         }
         Some(packet)
     }
 
     /// The next packet that arrives by `until`, with the time of its arrival.
+    #[inline]
     pub(crate) fn arrive(
         &mut self,
         until: Instant,
         observer: &mut impl FeedObserver,
     ) -> Option<(Instant, Packet)> {
-        if self.direct && self.transit.iter().all(VecDeque::is_empty) {
+        if self.direct && self.flying == 0 {
             let packet = self.emit_until(until, observer)?;
             observer.on_sent(&packet, false);
             return Some((packet.sent, packet));
         }
         self.send_until(until, observer);
-        let soonest =
-            self.transit.iter_mut().filter(|queue| !queue.is_empty()).min_by_key(|queue| queue[0].0)?;
-        if soonest.front()?.0 > until { None } else { soonest.pop_front() }
+        if self.flying == 0 {
+            return None;
+        }
+        let waiting = self.transit.iter_mut().filter(|queue| !queue.is_empty());
+        let soonest = waiting.min_by_key(|queue| queue[0].0)?;
+        if soonest.front()?.0 > until {
+            return None;
+        }
+        self.flying -= 1;
+        soonest.pop_front()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use airbound_control::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
 use airbound_control::payload::StationId;
-use airbound_control::sender::{TcpConfig, TcpReceiver, TcpSender};
+use airbound_control::sender::{TcpConfig, TcpReceiver};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::allocation::{Allocated, ShapedUplink};
@@ -13,14 +13,14 @@ use super::in_flight::InFlight;
 use super::rtc::open::{Opening, open};
 use super::rtc::{IP_UDP, RTP, Session};
 use super::source::{Bursts, FrameSizes, Rhythm, Source};
-use super::tcp::Connection;
+use super::tcp::{Connection, Control, new_sender};
 use super::{Direction, Ends, Flow};
 use crate::build::{BuildError, Plan, flow_id};
 use crate::channel;
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
 use crate::random::{Purpose, Stream, seed_for};
-use crate::scenario::{self, Load, RtcStream, SizeLaw, Traffic, Transport, VrStream, WireWay};
+use crate::scenario::{self, Load, Maker, RtcStream, Site, SizeLaw, Traffic, Transport, VrStream, WireWay};
 use crate::topology::Tree;
 
 /// IPv4 and UDP.
@@ -212,7 +212,7 @@ impl Population {
             return;
         }
         let first = when.start + rate.time_for(payload).mul_f64(draws.unit());
-        self.source(index, payload, first, when.stop, Source::constant(first, rate, payload));
+        self.source(index, payload, first, when.stop, Source::constant(rate, payload));
     }
 
     /// A stream whose rate the proxy decides, with the reports on which it does so.
@@ -237,7 +237,7 @@ impl Population {
         let sensor = FrameSensor::new(config.sensor(Stamps::Exact))?;
         self.allocated.push(Allocated::new(data.id, reports, (when.start, when.stop), sensor));
         self.flows.push(back);
-        let rhythm = Source::constant(when.start, config.start_rate, payload);
+        let rhythm = Source::constant(config.start_rate, payload);
         self.source(index, payload, when.start, when.stop, rhythm);
         Ok(())
     }
@@ -265,7 +265,7 @@ impl Population {
             next: 0,
         });
         self.flows.push(back);
-        let rhythm = Source::constant(when.start, config.start_rate, payload);
+        let rhythm = Source::constant(config.start_rate, payload);
         self.source(index, payload, when.start, when.stop, rhythm);
     }
 
@@ -286,6 +286,7 @@ impl Population {
         application: Application,
     ) -> Result<(), BuildError> {
         let config = tcp_config(plan, index, options)?;
+        let control = control_of(plan, index, options, config.seed);
         let number = self.connections.len();
         let acknowledgements = flow_id(self.flows.len());
         let data = &mut self.flows[index];
@@ -306,10 +307,11 @@ impl Population {
         self.connections.push(Connection {
             data: data.id,
             acknowledgements,
-            sender: TcpSender::new(config.clone()).map_err(wrong)?,
+            sender: new_sender(&config, control.as_ref()).map_err(wrong)?,
             receiver: TcpReceiver::new(&config).map_err(wrong)?,
             base: 0,
             config,
+            control,
             application,
             in_flight: InFlight::default(),
             written: 0,
@@ -386,7 +388,7 @@ impl Population {
                 let first = Instant::ZERO + mean.mul_f64(draws.exponential());
                 let rhythm = match network.load {
                     Load::Offered(_) => Rhythm::Poisson { mean, draws },
-                    Load::Saturated => Source::constant(first, rate, network.size),
+                    Load::Saturated => Source::constant(rate, network.size),
                 };
                 let mut source = Source::new(header, size, first, end, rhythm);
                 if let Some(spells) = network.spells {
@@ -439,4 +441,12 @@ fn tcp_config(
     config.receive_window = options.receive_window;
     config.seed = seed_for(plan.seed, Purpose::Queue, (2 << 32) | index as u64);
     Ok(config)
+}
+
+/// What decides the window of a flow's connections, if that comes from outside.
+fn control_of(plan: &Plan<'_>, index: usize, options: &scenario::TcpOptions, seed: u64) -> Option<Control> {
+    let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
+    let Some(Maker::Sender(make)) = slot.maker() else { return None };
+    let flow = plan.scenario.flows.get(index)?;
+    Some(Control { make: make.clone(), site: Site { name: flow.name.clone(), number: index as u32, seed } })
 }

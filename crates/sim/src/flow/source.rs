@@ -11,12 +11,43 @@ use crate::random::Stream;
 /// When a source sends.
 #[derive(Debug, Clone)]
 pub(crate) enum Rhythm {
-    /// At equal distances: packet `from + k` at `first + k * bits / rate`, without drift.
-    Constant { bits_times_second: u128, rate: u64, first: Instant, from: u64 },
+    /// At equal distances, without drift.
+    Constant(Distance),
     /// At exponential distances.
     Poisson { mean: Span, draws: Stream },
     /// Frames at equal distances, each a burst of packets at a rate.
     Bursts(Bursts),
+}
+
+/// What lies between two packets of a constant stream: `bits * 10^9 / rate` ns, of which whole nanoseconds are taken and the rest is
+/// carried over.
+#[derive(Debug, Clone)]
+pub(crate) struct Distance {
+    /// Bits of payload times nanoseconds in a second.
+    bits_times_second: u128,
+    /// In bit/s, at least 1.
+    rate: u64,
+    whole: Span,
+    /// Of `rate`; less than that.
+    rest: u64,
+    carried: u64,
+}
+
+impl Distance {
+    fn new(bits_times_second: u128, rate: BitRate) -> Self {
+        let rate = rate.as_bps().max(1);
+        let whole = u64::try_from(bits_times_second / u128::from(rate)).unwrap_or(u64::MAX);
+        let rest = (bits_times_second % u128::from(rate)) as u64;
+        Self { bits_times_second, rate, whole: Span::from_nanos(whole), rest, carried: 0 }
+    }
+
+    /// The next one: the first k of them sum to k times the exact distance, rounded down.
+    fn next(&mut self) -> Span {
+        let missing = self.rate - self.rest;
+        let over = self.carried >= missing;
+        self.carried = if over { self.carried - missing } else { self.carried + self.rest };
+        self.whole + Span::from_nanos(u64::from(over))
+    }
 }
 
 /// Video frames sent as bursts of datagrams.
@@ -150,44 +181,36 @@ impl Source {
     }
 
     /// If the next packet falls into a pause, all that is to come waits until the pause is over.
+    #[inline]
     fn rest(&mut self) {
-        if self.next < self.spell_ends {
-            return;
+        if self.next >= self.spell_ends {
+            self.wait_for_spell();
         }
+    }
+
+    fn wait_for_spell(&mut self) {
         let Some(spells) = &self.spells else { return };
         if !spells.busy_at(self.next) {
-            let begin = spells.next_change(self.next);
-            if let Rhythm::Constant { first, .. } = &mut self.rhythm {
-                *first += begin - self.next;
-            }
-            self.next = begin;
+            self.next = spells.next_change(self.next);
         }
         self.spell_ends = spells.next_change(self.next);
     }
 
     /// A constant bit rate of `rate`, counted in payload bytes of which each packet has `payload`.
-    pub(crate) fn constant(first: Instant, rate: BitRate, payload: ByteCount) -> Rhythm {
-        Rhythm::Constant {
-            bits_times_second: u128::from(payload.bits()) * 1_000_000_000,
-            rate: rate.as_bps().max(1),
-            first,
-            from: 0,
-        }
+    pub(crate) fn constant(rate: BitRate, payload: ByteCount) -> Rhythm {
+        Rhythm::Constant(Distance::new(u128::from(payload.bits()) * 1_000_000_000, rate))
     }
 
     /// Changes the rate of a constant stream: the next packet comes as long after the last as the new rate has it, and not before
     /// `now`. What is due before has to have been sent.
     pub(crate) fn set_rate(&mut self, now: Instant, new: BitRate) {
-        let Rhythm::Constant { bits_times_second, rate, first, from } = &mut self.rhythm else { return };
-        let distance = |rate: u64| {
-            Span::from_nanos(u64::try_from(*bits_times_second / u128::from(rate)).unwrap_or(u64::MAX))
-        };
-        let new = new.as_bps().max(1);
+        let Rhythm::Constant(distance) = &mut self.rhythm else { return };
+        let new = Distance::new(distance.bits_times_second, new);
         if self.number > 0 {
-            let last = self.next - distance(*rate);
-            self.next = (last + distance(new)).max(now);
+            let last = self.next - distance.whole;
+            self.next = (last + new.whole).max(now);
         }
-        (*rate, *first, *from) = (new, self.next, self.number);
+        *distance = new;
     }
 
     pub(crate) const fn flow(&self) -> usize {
@@ -209,26 +232,20 @@ impl Source {
     }
 
     /// Whether frames begin in it.
+    #[inline]
     pub(crate) const fn has_frames(&self) -> bool {
         matches!(self.rhythm, Rhythm::Bursts(_))
     }
 
     /// The packet that is sent at [`Source::next`].
+    #[inline]
     pub(crate) fn emit(&mut self) -> Packet {
         let sent = self.next;
         let number = self.number;
         self.number += 1;
         let (mut size, mut tag) = (self.size, 0);
         match &mut self.rhythm {
-            Rhythm::Constant { bits_times_second, rate, first, from } => {
-                let nanos = *bits_times_second * u128::from(self.number - *from);
-                // Most runs fit in 64 bits, where the division is far cheaper.
-                let nanos = match u64::try_from(nanos) {
-                    Ok(nanos) => nanos / *rate,
-                    Err(_) => (nanos / u128::from(*rate)) as u64,
-                };
-                self.next = *first + Span::from_nanos(nanos);
-            }
+            Rhythm::Constant(distance) => self.next += distance.next(),
             Rhythm::Poisson { mean, draws } => {
                 self.next += mean.mul_f64(draws.exponential()).max(Span::from_nanos(1));
             }
@@ -259,5 +276,25 @@ impl Source {
         }
         self.rest();
         Packet::new(self.header, number, Kind::Datagram, tag, size, sent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_sum_to_the_exact_ones_rounded_down() {
+        let second = 1_000_000_000u128;
+        for (bits, rate) in [(11_760, 31_615_450), (8, u64::MAX), (1000, 1), (12_000, 3), (7, 1_000_000_000)]
+        {
+            let mut distance = Distance::new(bits * second, BitRate::from_bps(rate));
+            let mut sum = Span::ZERO;
+            for number in 1..5000u128 {
+                sum += distance.next();
+                let exact = number * bits * second / u128::from(rate);
+                assert_eq!(u128::from(sum.as_nanos()), exact, "{number} of {bits} bits at {rate} bit/s");
+            }
+        }
     }
 }

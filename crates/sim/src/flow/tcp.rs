@@ -1,11 +1,15 @@
 //! A TCP connection between the server and a station.
 
+use std::fmt;
+use std::sync::Arc;
+
 use airbound_control::payload::FlowId;
-use airbound_control::sender::{Ack, Backlog, TcpConfig, TcpReceiver, TcpSender};
+use airbound_control::sender::{Ack, Backlog, ConfigError, CustomControl, TcpConfig, TcpReceiver, TcpSender};
 use airbound_units::{ByteCount, Instant};
 
 use super::application::Application;
 use super::in_flight::InFlight;
+use crate::scenario::Site;
 
 /// Bytes of IPv4 and TCP headers with timestamps on each segment.
 pub(crate) const SEGMENT_HEADERS: u64 = 20 + 20 + 12;
@@ -17,12 +21,35 @@ pub(crate) enum Side {
     Receiver,
 }
 
+/// Congestion control from outside, of which each connection of a flow gets its own.
+#[derive(Clone)]
+pub(crate) struct Control {
+    pub(crate) make: Arc<dyn Fn(Site) -> Box<dyn CustomControl> + Send + Sync>,
+    pub(crate) site: Site,
+}
+
+impl fmt::Debug for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Control({})", self.site.name)
+    }
+}
+
+/// The sending end of a new connection.
+pub(crate) fn new_sender(config: &TcpConfig, control: Option<&Control>) -> Result<TcpSender, ConfigError> {
+    match control {
+        Some(Control { make, site }) => TcpSender::with_control(config.clone(), make(site.clone())),
+        None => TcpSender::new(config.clone()),
+    }
+}
+
 /// A connection with the application that writes to it.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) data: FlowId,
     pub(crate) acknowledgements: FlowId,
     pub(crate) config: TcpConfig,
+    /// What decides the window, if that comes from outside.
+    pub(crate) control: Option<Control>,
     pub(crate) sender: TcpSender,
     pub(crate) receiver: TcpReceiver,
     /// Where the byte numbers of the present connection begin: what came before belongs to earlier ones of the same flow.
@@ -45,7 +72,7 @@ impl Connection {
     pub(crate) fn renew(&mut self) {
         // The configuration was checked when the first connection was made.
         if let (Ok(sender), Ok(receiver)) =
-            (TcpSender::new(self.config.clone()), TcpReceiver::new(&self.config))
+            (new_sender(&self.config, self.control.as_ref()), TcpReceiver::new(&self.config))
         {
             self.sender = sender;
             self.receiver = receiver;

@@ -4,13 +4,10 @@ use std::collections::VecDeque;
 
 use airbound_control::detect::Pattern;
 use airbound_control::payload::{DropReason, Payload, StationId};
-use airbound_record::{
-    FlowLatency, FrameFate, FrameRow, LatencyHistogram, PacketRow, Resolution, SeriesRow, Split,
-};
+use airbound_record::{FlowLatency, FrameFate, FrameRow, LatencyHistogram, Resolution, SeriesRow, Split};
 use airbound_units::{ByteCount, Instant, Span};
 
 use super::demand::DemandMeter;
-use super::journey::{self, Journey};
 use super::video::VideoMeter;
 use crate::flow::Flow;
 use crate::flow::source::FrameStart;
@@ -207,29 +204,26 @@ impl FlowMeter {
         self.window.dropped += 1;
     }
 
-    pub(super) fn on_delivered(
-        &mut self,
-        packet: &Packet,
-        row: &PacketRow,
-        journey: Option<&Journey>,
-        measured: bool,
-        counts_bytes: bool,
-    ) {
+    /// A packet is at its destination.
+    #[inline]
+    pub(super) fn on_arrived(&mut self, packet: &Packet, counts_bytes: bool) {
         self.whole_run.delivered += 1;
         if packet.kind == Kind::Datagram {
             let payload = self.payload(packet);
             self.on_goodput(payload, counts_bytes);
         }
-        if measured {
-            self.measured.delivered += 1;
-            if let Some(split) = journey.map_or_else(|| Split::of(row), |journey| journey.until(row)) {
-                self.latency.record(&split);
-            }
-            let wifi = journey::wifi_latency(journey, row);
-            self.wifi.record(wifi);
-            if let Some(demand) = &mut self.demand {
-                demand.on_completion(row.completed, wifi);
-            }
+    }
+
+    /// It was sent in the measured time; how long it took, stage by stage, and over the air, where it was acknowledged at `completed`.
+    #[inline]
+    pub(super) fn on_measured(&mut self, split: Option<Split>, completed: Instant, wifi: Span) {
+        self.measured.delivered += 1;
+        if let Some(split) = split {
+            self.latency.record(&split);
+        }
+        self.wifi.record(wifi);
+        if let Some(demand) = &mut self.demand {
+            demand.on_completion(completed, wifi);
         }
     }
 
@@ -308,8 +302,14 @@ impl FlowMeter {
         })
     }
 
+    /// Whether a frame of datagrams has begun to arrive, or was sent, and is neither whole nor given up.
+    pub(super) fn has_open_frames(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// A frame that misses something for good now that `packet` arrived, since a flow keeps its order. To be asked until
     /// there is none.
+    #[inline]
     pub(super) fn lost_frame(&mut self, packet: &Packet) -> Option<FrameRow> {
         if self.open.front()?.start.frame < packet.tag && packet.kind == Kind::Datagram {
             self.lose_oldest_frame()
@@ -319,8 +319,9 @@ impl FlowMeter {
     }
 
     /// A datagram arrived; returns the frame that it completes, if it does.
+    #[inline]
     pub(super) fn frames_of_datagrams(&mut self, packet: &Packet, now: Instant) -> Option<FrameRow> {
-        if self.open.is_empty() || packet.kind != Kind::Datagram {
+        if packet.kind != Kind::Datagram {
             return None;
         }
         let payload = self.payload(packet).as_u64();

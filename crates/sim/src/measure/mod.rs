@@ -13,7 +13,7 @@ use std::any::Any;
 
 use airbound_control::detect::Pattern;
 use airbound_control::payload::{DropReason, FlowId, Payload, StationId};
-use airbound_record::{FrameFate, FrameRow, HopRow, PacketRow, SeriesRow, TxopKind, TxopRow};
+use airbound_record::{FrameFate, FrameRow, HopRow, PacketRow, SeriesRow, Split, TxopKind, TxopRow};
 use airbound_units::{ByteCount, Instant, Span};
 
 pub(crate) use air::AirMeter;
@@ -154,6 +154,7 @@ impl Meters {
     }
 
     /// A packet left the reordering buffer at `released` and is at its destination at `arrived`.
+    #[inline]
     pub(crate) fn on_delivered(&mut self, arrival: &Arrival, released: Instant, arrived: Instant) {
         if arrived > self.end {
             self.beyond_end += 1;
@@ -162,30 +163,38 @@ impl Meters {
         let packet = &arrival.packet;
         let measured = packet.sent >= self.measured_from;
         let counts_bytes = arrived >= self.measured_from;
-        let needs_row = measured || self.wants_packets;
-        let row = self.row_of_arrival(arrival, released, arrived);
         let journey = self.journeys.take(packet.flow, packet.number);
         let meter = &mut self.flows[packet.flow.0 as usize];
-        meter.on_delivered(packet, &row, journey.as_ref(), measured, counts_bytes);
+        meter.on_arrived(packet, counts_bytes);
+        if measured {
+            let entered = journey.as_ref().map_or(packet.enqueued, |journey| journey.entered);
+            let moments = arrival.moments(released, arrived);
+            let split = journey.map_or_else(|| Split::between(&moments), |journey| journey.until(&moments));
+            meter.on_measured(split, arrival.completed, arrival.completed - entered);
+        }
         if self.wants_series {
             meter.on_window_latency(arrived - packet.sent);
         }
-        while let Some(frame) = meter.lost_frame(packet) {
-            self.observer.on_frame(&frame);
+        if meter.has_open_frames() {
+            while let Some(frame) = meter.lost_frame(packet) {
+                self.observer.on_frame(&frame);
+            }
+            if let Some(frame) = meter.frames_of_datagrams(packet, arrived) {
+                self.observer.on_frame(&frame);
+            }
         }
-        if let Some(frame) = meter.frames_of_datagrams(packet, arrived) {
-            self.observer.on_frame(&frame);
-        }
-        if needs_row && self.wants_packets {
+        if self.wants_packets {
+            let row = self.row_of_arrival(arrival, released, arrived);
             self.observer.on_packet(&row);
         }
     }
 
     /// A packet from `transmitter` left the reordering buffer of a relay at `released`; it has further to go.
     pub(crate) fn on_relayed(&mut self, transmitter: StationId, arrival: &Arrival, released: Instant) {
-        let row = self.row_of_arrival(arrival, released, released);
-        self.journeys.on_relayed(arrival.packet.flow, arrival.packet.number, &row);
+        let packet = &arrival.packet;
+        self.journeys.on_relayed(packet.flow, packet.number, &arrival.moments(released, released));
         if self.wants_packets {
+            let row = self.row_of_arrival(arrival, released, released);
             self.observer.on_hop(&HopRow {
                 packet: row.packet,
                 transmitter: transmitter.0,

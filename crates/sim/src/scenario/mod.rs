@@ -4,6 +4,7 @@
 
 mod access_point;
 mod air;
+mod custom;
 mod demand;
 mod disturbance;
 mod error;
@@ -32,6 +33,7 @@ use serde::Serialize;
 
 pub use access_point::{AccessPoint, Uplink, Wire, WireWay};
 pub use air::{Air, Edca, ErrorModel};
+pub use custom::{Maker, Site};
 pub use demand::DemandSchedule;
 pub use disturbance::{Effect, Interference, Load, Neighbour, Spells};
 pub use error::{Place, ScenarioError};
@@ -51,6 +53,13 @@ pub use station::Station;
 pub use trace_link::{TraceLink, TraceUse};
 
 use section::{Document, Section};
+
+/// Reading TOML strictly, for other files that speak of scenarios: values that know where they stand, and sentences for what is
+/// wrong with them.
+pub mod reading {
+    pub use super::node::{Node, Origin, Value, parse_document, shortened, to_toml};
+    pub use super::section::{Document, Section, nearest};
+}
 
 /// A scenario with every value resolved: groups are expanded, defaults filled in, traces read.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -186,7 +195,8 @@ impl Scenario {
         }
         let mut root = node::parse_document(text, file)?;
         let options = overrides.options();
-        let document = Document { file, folder, options: &options };
+        let bases = overrides.bases();
+        let document = Document { file, folder, options: &options, bases: &bases };
         // What surroundings fill in can be overridden like what the file says.
         overrides.choose(&mut root, surroundings::KEY);
         surroundings::fill_in(&mut root, &document)?;
@@ -287,6 +297,19 @@ impl Scenario {
     pub fn focus_name(&self) -> Option<String> {
         let client = self.session.as_ref().and_then(|session| session.client(&self.focus));
         client.map(Client::down).or_else(|| self.focus_flows().next().map(|(_, flow)| flow.name.clone()))
+    }
+
+    /// The traces that drive its channels and access links.
+    pub fn traces(&self) -> impl Iterator<Item = &TraceLink> {
+        let stations = self.stations.iter().filter_map(|station| match &station.channel {
+            ChannelSpec::Trace(link) => Some(link),
+            _ => None,
+        });
+        let clients = self.session.iter().flat_map(|session| &session.clients);
+        stations.chain(clients.filter_map(|client| match &client.access {
+            Access::Trace(link) => Some(link),
+            _ => None,
+        }))
     }
 
     /// The number of the station of that name.

@@ -6,32 +6,45 @@ use super::error::{Place, ScenarioError};
 
 /// A value and where it was written: a line of the file, or an option of the command line.
 #[derive(Debug, Clone)]
-pub(super) struct Node {
-    pub(super) value: Value,
-    pub(super) origin: Origin,
+pub struct Node {
+    /// What was written.
+    pub value: Value,
+    /// Where.
+    pub origin: Origin,
 }
 
+/// Where a value was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub enum Origin {
+    /// A line of the file, counted from 1.
     Line(u32),
     /// Index in the list of overrides.
     Override(usize),
 }
 
+/// A value of TOML.
 #[derive(Debug, Clone)]
-pub(super) enum Value {
+pub enum Value {
+    /// A text.
     Text(String),
+    /// A whole number.
     Integer(i128),
+    /// A number with a fraction.
     Float(f64),
+    /// `true` or `false`.
     Boolean(bool),
+    /// A date or a time, which nothing here takes.
     Date,
+    /// A list.
     List(Vec<Node>),
+    /// A table, its entries in the order in which they were written.
     Table(Vec<(String, Node)>),
 }
 
 impl Value {
     /// What it is, for error messages.
-    pub(super) fn describe(&self) -> String {
+    #[must_use]
+    pub fn describe(&self) -> String {
         match self {
             Self::Text(text) => format!("the text \"{}\"", shortened(text)),
             Self::Integer(number) => format!("the number {number}"),
@@ -45,7 +58,8 @@ impl Value {
 }
 
 /// A text as it may stand in a message.
-pub(super) fn shortened(text: &str) -> String {
+#[must_use]
+pub fn shortened(text: &str) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(60).collect();
     if text.chars().count() > 60 { format!("{clean}…") } else { clean }
 }
@@ -67,8 +81,11 @@ impl Lines {
     }
 }
 
-/// Reads a whole document.
-pub(super) fn parse_document(text: &str, file: &str) -> Result<Node, ScenarioError> {
+/// Reads a whole document; `file` is its name in messages.
+///
+/// # Errors
+/// [`ScenarioError::Syntax`] if the text is not TOML.
+pub fn parse_document(text: &str, file: &str) -> Result<Node, ScenarioError> {
     let lines = Lines::of(text);
     let table = DeTable::parse(text).map_err(|error| syntax(&error, &lines, file))?;
     let span = table.span();
@@ -135,8 +152,9 @@ fn convert(value: DeValue<'_>, origin: &dyn Fn(usize) -> Origin) -> Value {
     }
 }
 
-/// A node as a plain TOML value, for the parts of a scenario that serde reads.
-pub(super) fn to_toml(node: &Node) -> toml::Value {
+/// A node as a plain TOML value, for what serde reads and for what is printed.
+#[must_use]
+pub fn to_toml(node: &Node) -> toml::Value {
     match &node.value {
         Value::Text(text) => toml::Value::String(text.clone()),
         Value::Integer(number) => toml::Value::Integer(i64::try_from(*number).unwrap_or(if *number < 0 {

@@ -1,5 +1,7 @@
 //! `--set key=value`: what the command line changes in a scenario.
 
+use std::path::{Path, PathBuf};
+
 use super::error::ScenarioError;
 use super::node::{self, Node, Origin, Value, shortened};
 use super::section::nearest;
@@ -7,8 +9,26 @@ use super::section::nearest;
 /// Changes to a scenario, applied in order before it is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overrides {
-    sets: Vec<(String, String)>,
+    sets: Vec<Set>,
     trace: Option<String>,
+}
+
+/// One change: a dotted key and a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Set {
+    key: String,
+    value: String,
+    /// How messages name it, where it does not come from a `--set`.
+    label: Option<String>,
+    /// Where relative file names in it begin; empty for the working directory.
+    base: PathBuf,
+}
+
+impl Set {
+    fn option(&self) -> String {
+        let typed = || format!("--set {}={}", shortened(&self.key), shortened(&self.value));
+        self.label.clone().unwrap_or_else(typed)
+    }
 }
 
 /// The arrays of tables whose members are found by their name.
@@ -24,8 +44,22 @@ impl Overrides {
     /// Changes from pairs of dotted key and value.
     #[must_use]
     pub fn from_pairs(pairs: &[(&str, &str)]) -> Self {
-        let sets = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        Self { sets, trace: None }
+        let mut overrides = Self::none();
+        for (key, value) in pairs {
+            overrides.push(key, value, None, Path::new(""));
+        }
+        overrides
+    }
+
+    fn push(&mut self, key: &str, value: &str, label: Option<String>, base: &Path) {
+        let (key, value) = (key.to_owned(), value.to_owned());
+        self.sets.push(Set { key, value, label, base: base.to_owned() });
+    }
+
+    /// Adds a change that a file asks for: messages call it `label`, and relative file names in it begin at `base`. `value` is a
+    /// value of TOML.
+    pub fn set_from(&mut self, key: &str, value: &str, label: &str, base: &Path) {
+        self.push(key, value, Some(label.to_owned()), base);
     }
 
     /// Adds the argument of a `--set`: a dotted key, `=`, and a value, in which quotes around a text may be left out.
@@ -36,7 +70,7 @@ impl Overrides {
     pub fn set(&mut self, argument: &str) -> Result<(), ScenarioError> {
         match argument.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() => {
-                self.sets.push((key.trim().to_owned(), value.trim().to_owned()));
+                self.push(key.trim(), value.trim(), None, Path::new(""));
                 Ok(())
             }
             _ => Err(ScenarioError::Override {
@@ -54,25 +88,28 @@ impl Overrides {
 
     /// The options as they are written in messages, in the order of their numbers.
     pub(super) fn options(&self) -> Vec<String> {
-        let sets =
-            self.sets.iter().map(|(key, value)| format!("--set {}={}", shortened(key), shortened(value)));
+        let sets = self.sets.iter().map(Set::option);
         sets.chain(self.trace.iter().map(|file| format!("--trace {}", shortened(file)))).collect()
     }
 
     /// Sets a plain key of the top level alone, if any option names it.
     pub(super) fn choose(&self, root: &mut Node, name: &str) {
         let Value::Table(top) = &mut root.value else { return };
-        for (index, (_, value)) in self.sets.iter().enumerate().filter(|(_, (key, _))| key == name) {
-            put(top, name, node::parse_override(value, index));
+        for (index, set) in self.sets.iter().enumerate().filter(|(_, set)| set.key == name) {
+            put(top, name, node::parse_override(&set.value, index));
         }
     }
 
+    /// Where relative file names of each of them begin.
+    pub(super) fn bases(&self) -> Vec<PathBuf> {
+        self.sets.iter().map(|set| set.base.clone()).collect()
+    }
+
     pub(super) fn apply(&self, root: &mut Node) -> Result<(), ScenarioError> {
-        for (index, (key, value)) in self.sets.iter().enumerate() {
-            let option = || format!("--set {}={}", shortened(key), shortened(value));
-            let target = find(root, key, Origin::Override(index))
-                .map_err(|problem| ScenarioError::Override { option: option(), problem })?;
-            *target = node::parse_override(value, index);
+        for (index, set) in self.sets.iter().enumerate() {
+            let target = find(root, &set.key, Origin::Override(index))
+                .map_err(|problem| ScenarioError::Override { option: set.option(), problem })?;
+            *target = node::parse_override(&set.value, index);
         }
         if let Some(file) = &self.trace {
             let origin = Origin::Override(self.sets.len());

@@ -13,6 +13,7 @@ use airbound_units::Span;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use super::custom::Maker;
 use super::error::{Place, ScenarioError};
 use super::node::{self, Value};
 use super::section::{Section, nearest};
@@ -95,6 +96,9 @@ fn check_sender(slot: &Slot) -> Result<(), String> {
     }
 }
 
+/// The kind of what comes from outside of this program. No file can name it.
+const CUSTOM: &str = "custom";
+
 /// A name for a kind with a parameter that makes another scheme of it, so that both can be compared: name, kind, parameter, value.
 const VARIANTS: [(&str, &str, &str, &str); 2] =
     [("last-pq-auto", "last-pq", "protect", "auto"), ("law-last-pq", LAW, "inside", "last-pq")];
@@ -104,11 +108,12 @@ const VARIANTS: [(&str, &str, &str, &str); 2] =
 pub struct Slot {
     kind: &'static str,
     parameters: toml::Table,
+    maker: Option<Maker>,
 }
 
 impl Slot {
     pub(super) fn plain(kind: &'static str) -> Self {
-        Self { kind, parameters: toml::Table::new() }
+        Self { kind, parameters: toml::Table::new(), maker: None }
     }
 
     /// The kind and, for a variant, the parameter that it sets of what a name stands for; `None` if that is none of `kinds`.
@@ -127,9 +132,40 @@ impl Slot {
         }
     }
 
-    /// The shortest name: that of the variant, such as "last-pq-auto", or of the kind.
+    /// A slot that is filled from outside of this program, under a name of letters, digits, `-` and `_` that no part of this program
+    /// has.
+    ///
+    /// # Errors
+    /// A sentence: the name cannot be had.
+    pub fn custom(name: &str, maker: Maker) -> Result<Self, String> {
+        let kinds = [QUEUES, RATES, SENDERS, SESSIONS].into_iter().flat_map(|choices| choices.kinds);
+        let taken = kinds.copied().chain(VARIANTS.map(|(name, ..)| name)).chain([CUSTOM, "fixed"]);
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || name.len() > 60 || !name.chars().all(is_word) {
+            return Err(format!(
+                "\"{}\" is no name for a scheme; allowed are 1 to 60 letters, digits, - and _",
+                node::shortened(name)
+            ));
+        }
+        if taken.into_iter().any(|taken| taken == name) {
+            return Err(format!("\"{name}\" is the name of a part of this program; choose another one"));
+        }
+        let parameters = [("name".to_owned(), toml::Value::String(name.to_owned()))].into_iter().collect();
+        Ok(Self { kind: CUSTOM, parameters, maker: Some(maker) })
+    }
+
+    /// What makes the parts of a slot that is filled from outside.
     #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub const fn maker(&self) -> Option<&Maker> {
+        self.maker.as_ref()
+    }
+
+    /// The shortest name: that of the variant, such as "last-pq-auto", or of the kind; its own of what comes from outside.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        if let (CUSTOM, Some(name)) = (self.kind, self.parameters.get("name").and_then(toml::Value::as_str)) {
+            return name;
+        }
         let is_it = |(_, kind, key, value): &&(&str, &str, &str, &str)| {
             self.kind == *kind && self.parameters.get(*key).and_then(toml::Value::as_str) == Some(*value)
         };
@@ -153,12 +189,13 @@ impl Slot {
         self.read_allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
     }
 
-    /// The connections of a slot that names a sender. Beside flows whose rate is allocated, TCP is Linux's default.
+    /// The connections of a slot that names a sender. Beside flows whose rate is allocated, TCP is Linux's default,
+    /// and so is all of it but the window where that is decided from outside.
     ///
     /// # Errors
     /// The kind is no congestion control, or a parameter is unknown or of the wrong type.
     pub fn tcp_config(&self) -> Result<TcpConfig, String> {
-        if self.kind == ALLOCATING {
+        if self.kind == ALLOCATING || self.kind == CUSTOM {
             return Ok(TcpConfig::default());
         }
         if self.kind == "gcc" {
@@ -281,7 +318,7 @@ impl Slot {
                     .filter(|(name, _)| name != "kind")
                     .map(|(name, value)| (name.clone(), node::to_toml(value)))
                     .collect();
-                let mut slot = Self { kind, parameters };
+                let mut slot = Self { kind, parameters, maker: None };
                 slot.set(variant);
                 (choices.check)(&slot)
                     .map_err(|problem| section.wrong(key, format!("is wrong: {problem}")))?;
@@ -391,6 +428,25 @@ impl Scheme {
             sender: Slot::read(section, "sender", SENDERS)?.unwrap_or(default.sender),
             session: session.map(|slot| slot.unwrap_or_else(|| Slot::plain("plain"))),
         })
+    }
+
+    /// This scheme with one slot filled from outside. Law, which fills two, gives way in the other one too.
+    #[must_use]
+    pub fn with_custom(&self, slot: Slot) -> Self {
+        let mut scheme = self.clone();
+        match slot.maker() {
+            Some(Maker::Queue(_)) => scheme.queue = slot,
+            Some(Maker::Rate(_)) => {
+                scheme.rate = slot;
+                if scheme.queue.is_law() {
+                    scheme.queue = Self::default().queue;
+                }
+            }
+            Some(Maker::Sender(_)) => scheme.sender = slot,
+            None => {}
+        }
+        scheme.rate = scheme.rate_beside(&scheme.queue);
+        scheme
     }
 
     /// The rate control of a transmitter that has none of its own beside `queue`: that of the scheme, where both are Law's or neither

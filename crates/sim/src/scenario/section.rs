@@ -2,24 +2,28 @@
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::error::{Place, ScenarioError};
 use super::node::{Node, Origin, Value, shortened};
 
 /// What the whole reading shares.
-pub(super) struct Document<'a> {
+pub struct Document<'a> {
     /// The file as it is named in messages.
-    pub(super) file: &'a str,
+    pub file: &'a str,
     /// Where relative file names of the scenario begin; `None` for a shipped scenario.
-    pub(super) folder: Option<&'a Path>,
+    pub folder: Option<&'a Path>,
     /// The overrides as they were written.
-    pub(super) options: &'a [String],
+    pub options: &'a [String],
+    /// Where relative file names of each override begin; empty for the working directory.
+    pub bases: &'a [PathBuf],
 }
 
 impl Document<'_> {
-    pub(super) fn place(&self, origin: Origin) -> Place {
+    /// Where a value was written, as messages say it.
+    #[must_use]
+    pub fn place(&self, origin: Origin) -> Place {
         match origin {
             Origin::Line(line) => Place::Line { file: self.file.to_owned(), line },
             Origin::Override(index) => {
@@ -31,7 +35,7 @@ impl Document<'_> {
 
 /// A table with its place in the document.
 #[derive(Clone)]
-pub(super) struct Section<'a> {
+pub struct Section<'a> {
     document: &'a Document<'a>,
     /// Dotted, empty for the top.
     path: String,
@@ -41,7 +45,8 @@ pub(super) struct Section<'a> {
 
 impl<'a> Section<'a> {
     /// The whole document.
-    pub(super) fn top(document: &'a Document<'a>, node: &'a Node) -> Self {
+    #[must_use]
+    pub fn top(document: &'a Document<'a>, node: &'a Node) -> Self {
         let entries = match &node.value {
             Value::Table(entries) => entries.as_slice(),
             _ => &[],
@@ -60,45 +65,70 @@ impl<'a> Section<'a> {
         }
     }
 
-    pub(super) fn document(&self) -> &'a Document<'a> {
+    /// The document that the table is part of.
+    #[must_use]
+    pub fn document(&self) -> &'a Document<'a> {
         self.document
     }
 
     /// Where the table begins.
-    pub(super) fn place(&self) -> Place {
+    #[must_use]
+    pub fn place(&self) -> Place {
         self.document.place(self.origin)
     }
 
     /// Where the value of `key` stands, or where the table begins.
-    pub(super) fn place_of(&self, key: &str) -> Place {
+    #[must_use]
+    pub fn place_of(&self, key: &str) -> Place {
         self.get(key).map_or_else(|| self.place(), |node| self.document.place(node.origin))
     }
 
-    /// Whether the value of `key` comes from the command line.
-    pub(super) fn is_override(&self, key: &str) -> bool {
-        matches!(self.get(key), Some(Node { origin: Origin::Override(_), .. }))
+    /// Where a relative file name begins that an override wrote under `key`; `None` if no override did.
+    #[must_use]
+    pub fn override_base(&self, key: &str) -> Option<&'a Path> {
+        match self.get(key) {
+            Some(Node { origin: Origin::Override(index), .. }) => {
+                Some(self.document.bases.get(*index).map_or(Path::new(""), PathBuf::as_path))
+            }
+            _ => None,
+        }
+    }
+
+    /// The entries of the table, in the order in which they were written.
+    #[must_use]
+    pub fn entries(&self) -> &'a [(String, Node)] {
+        self.entries
     }
 
     /// The whole dotted key.
-    pub(super) fn key(&self, key: &str) -> String {
+    #[must_use]
+    pub fn key(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<&'a Node> {
+    /// The value of `key`.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&'a Node> {
         self.entries.iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
-    pub(super) fn has(&self, key: &str) -> bool {
+    /// Whether there is a value of `key`.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
     /// An error about the value of `key`.
-    pub(super) fn wrong(&self, key: &str, problem: impl Into<String>) -> ScenarioError {
+    #[must_use]
+    pub fn wrong(&self, key: &str, problem: impl Into<String>) -> ScenarioError {
         ScenarioError::Value { place: self.place_of(key), key: self.key(key), problem: problem.into() }
     }
 
     /// Refuses every key that is not in one of the lists; `owner` says whose keys they are ("a flow of kind cbr").
-    pub(super) fn allow(&self, owner: &str, lists: &[&[&str]]) -> Result<(), ScenarioError> {
+    ///
+    /// # Errors
+    /// There is such a key.
+    pub fn allow(&self, owner: &str, lists: &[&[&str]]) -> Result<(), ScenarioError> {
         for (key, node) in self.entries {
             if lists.iter().all(|list| !list.contains(&key.as_str())) {
                 let known: Vec<&str> = lists.iter().flat_map(|list| list.iter().copied()).collect();
@@ -113,7 +143,10 @@ impl<'a> Section<'a> {
     }
 
     /// The table under `key`; an empty one if there is none.
-    pub(super) fn table(&self, key: &str) -> Result<Self, ScenarioError> {
+    ///
+    /// # Errors
+    /// It is no table.
+    pub fn table(&self, key: &str) -> Result<Self, ScenarioError> {
         match self.get(key) {
             Some(node) => self.of(self.key(key), node),
             None => {
@@ -123,7 +156,10 @@ impl<'a> Section<'a> {
     }
 
     /// The tables of `[[key]]`, each named by its `name` in messages.
-    pub(super) fn tables(&self, key: &str) -> Result<Vec<Self>, ScenarioError> {
+    ///
+    /// # Errors
+    /// It is no list of tables.
+    pub fn tables(&self, key: &str) -> Result<Vec<Self>, ScenarioError> {
         let Some(node) = self.get(key) else { return Ok(Vec::new()) };
         let Value::List(items) = &node.value else {
             return Err(self.wrong(
@@ -148,7 +184,10 @@ impl<'a> Section<'a> {
     }
 
     /// A text.
-    pub(super) fn text(&self, key: &str) -> Result<Option<&'a str>, ScenarioError> {
+    ///
+    /// # Errors
+    /// The value is not of that kind, or not allowed.
+    pub fn text(&self, key: &str) -> Result<Option<&'a str>, ScenarioError> {
         match self.get(key) {
             None => Ok(None),
             Some(Node { value: Value::Text(text), .. }) => Ok(Some(text)),
@@ -159,17 +198,24 @@ impl<'a> Section<'a> {
     }
 
     /// A text that may not be left out.
-    pub(super) fn required_text(&self, key: &str, what: &str) -> Result<&'a str, ScenarioError> {
+    ///
+    /// # Errors
+    /// The value is not of that kind, or not allowed.
+    pub fn required_text(&self, key: &str, what: &str) -> Result<&'a str, ScenarioError> {
         self.text(key)?.ok_or_else(|| self.missing(key, what))
     }
 
     /// The error that `key` is not there.
-    pub(super) fn missing(&self, key: &str, what: &str) -> ScenarioError {
+    #[must_use]
+    pub fn missing(&self, key: &str, what: &str) -> ScenarioError {
         ScenarioError::Missing { place: self.place(), key: self.key(key), hint: what.to_owned() }
     }
 
     /// A quantity with its unit; `example` shows how one is written.
-    pub(super) fn quantity<T: FromStr<Err: Display>>(
+    ///
+    /// # Errors
+    /// The value is not of that kind, or not allowed.
+    pub fn quantity<T: FromStr<Err: Display>>(
         &self,
         key: &str,
         example: &str,
@@ -181,7 +227,10 @@ impl<'a> Section<'a> {
     }
 
     /// A quantity inside of `key`, such as an item of a list.
-    pub(super) fn parse_quantity<T: FromStr<Err: Display>>(
+    ///
+    /// # Errors
+    /// The value is not of that kind, or not allowed.
+    pub fn parse_quantity<T: FromStr<Err: Display>>(
         &self,
         key: &str,
         node: &Node,
@@ -203,7 +252,10 @@ impl<'a> Section<'a> {
     }
 
     /// A quantity within a range.
-    pub(super) fn ranged<T: FromStr<Err: Display> + Display + PartialOrd>(
+    ///
+    /// # Errors
+    /// The value is not of that kind, or not allowed.
+    pub fn ranged<T: FromStr<Err: Display> + Display + PartialOrd>(
         &self,
         key: &str,
         default: T,
@@ -219,7 +271,10 @@ impl<'a> Section<'a> {
     }
 
     /// A whole number within a range.
-    pub(super) fn whole<T>(&self, key: &str, default: T, range: RangeInclusive<T>) -> Result<T, ScenarioError>
+    ///
+    /// # Errors
+    /// The value is not of that kind, or not allowed.
+    pub fn whole<T>(&self, key: &str, default: T, range: RangeInclusive<T>) -> Result<T, ScenarioError>
     where
         T: TryFrom<i128> + Display + PartialOrd + Copy,
     {
@@ -235,12 +290,10 @@ impl<'a> Section<'a> {
     }
 
     /// A number without unit within a range.
-    pub(super) fn number(
-        &self,
-        key: &str,
-        default: f64,
-        range: RangeInclusive<f64>,
-    ) -> Result<f64, ScenarioError> {
+    ///
+    /// # Errors
+    /// The value is not of that kind, or not allowed.
+    pub fn number(&self, key: &str, default: f64, range: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
         let Some(node) = self.get(key) else { return Ok(default) };
         let value = match &node.value {
             Value::Integer(number) => *number as f64,
@@ -264,7 +317,10 @@ impl<'a> Section<'a> {
     }
 
     /// `true` or `false`.
-    pub(super) fn boolean(&self, key: &str, default: bool) -> Result<bool, ScenarioError> {
+    ///
+    /// # Errors
+    /// The value is not of that kind, or not allowed.
+    pub fn boolean(&self, key: &str, default: bool) -> Result<bool, ScenarioError> {
         match self.get(key) {
             None => Ok(default),
             Some(Node { value: Value::Boolean(value), .. }) => Ok(*value),
@@ -275,12 +331,10 @@ impl<'a> Section<'a> {
     }
 
     /// One of a few words.
-    pub(super) fn choice<T: Copy>(
-        &self,
-        key: &str,
-        default: T,
-        choices: &[(&str, T)],
-    ) -> Result<T, ScenarioError> {
+    ///
+    /// # Errors
+    /// The value is not of that kind, or not allowed.
+    pub fn choice<T: Copy>(&self, key: &str, default: T, choices: &[(&str, T)]) -> Result<T, ScenarioError> {
         let Some(node) = self.get(key) else { return Ok(default) };
         if let Value::Text(text) = &node.value
             && let Some((_, choice)) = choices.iter().find(|(name, _)| name == text)
@@ -292,7 +346,10 @@ impl<'a> Section<'a> {
     }
 
     /// A list of texts.
-    pub(super) fn texts(&self, key: &str) -> Result<Option<Vec<&'a str>>, ScenarioError> {
+    ///
+    /// # Errors
+    /// The value is not of that kind, or not allowed.
+    pub fn texts(&self, key: &str) -> Result<Option<Vec<&'a str>>, ScenarioError> {
         let Some(node) = self.get(key) else { return Ok(None) };
         let wrong = |found: String| {
             self.wrong(key, format!("is {found}; allowed is a list of texts such as [\"a\", \"b\"]"))
@@ -320,7 +377,8 @@ fn hint(key: &str, owner: &str, known: &[&str]) -> String {
 }
 
 /// The candidate that differs least, if it differs little.
-pub(super) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     if length > 60 {
         return None;

@@ -45,6 +45,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "uplink-video",
     "cloud-gaming",
     "dense",
+    "twenty-networks",
     "cloudlet",
     "multi-hop",
     "parking-lot",

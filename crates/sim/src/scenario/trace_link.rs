@@ -123,11 +123,11 @@ fn load(
         key: section.key("file"),
         problem,
     };
-    let on_command_line = section.is_override("file");
+    let typed = section.override_base("file");
     let shipped_name = match (name.strip_prefix(shipped::PREFIX), section.document().folder) {
         (Some(name), _) => Some(name),
         // A shipped scenario names its traces as they lie beside it in the repository.
-        (None, None) if !on_command_line => Some(name.strip_prefix("traces/").unwrap_or(name)),
+        (None, None) if typed.is_none() => Some(name.strip_prefix("traces/").unwrap_or(name)),
         _ => None,
     };
     if let Some(wanted) = shipped_name {
@@ -143,10 +143,8 @@ fn load(
         return Ok((file, trace));
     }
     // What is typed on the command line is meant from where it is typed; what a file says, from where the file is.
-    let path = match section.document().folder {
-        Some(folder) if !on_command_line => folder.join(name),
-        _ => Path::new(name).to_owned(),
-    };
+    let base = typed.or(section.document().folder).unwrap_or(Path::new(""));
+    let path = base.join(name);
     let trace = Trace::load(&path, format, scale, repeat).map_err(|e| failed(e.to_string()))?;
     Ok((path.display().to_string(), trace))
 }

@@ -159,8 +159,8 @@ impl SessionRun {
             scenario: self.info.scenario,
             scheme: airbound_record::Scheme {
                 queue: self.scheme.queue.name().to_owned(),
-                rate: self.scheme.rate.kind().to_owned(),
-                sender: Some(self.scheme.sender.kind().to_owned()),
+                rate: self.scheme.rate.name().to_owned(),
+                sender: Some(self.scheme.sender.name().to_owned()),
                 session: self.scheme.session.map(|session| session.name().to_owned()),
             },
             seed: self.info.seed,

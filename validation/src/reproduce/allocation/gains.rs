@@ -5,7 +5,7 @@ use airbound_report::{Chapter, Chart, ChartKind, Line, Lines, Tolerance};
 use airbound_units::Span;
 
 use super::measure::{deviation, holds, judged, mean, slot_means, told};
-use super::setting::{Air, FAST, PAPER, PAYLOAD, Sender, Setting, vht};
+use super::setting::{Air, FAST, IDEAL, PAPER, PAYLOAD, Sender, Setting, vht};
 use crate::Effort;
 use crate::reproduce::experiment::{Experiment, Measured, Results};
 use crate::reproduce::{Part, Study, shown};
@@ -40,7 +40,7 @@ fn office(sender: Sender, pace: u32, seed: u64, effort: Effort) -> Experiment {
     );
     let neighbour = "[[neighbour]]\nname = \"office\"\ntransmitters = 2\nload = \"5 Mbit/s\"\nrate = \"OFDM 24 Mbit/s\"\n";
     let setting = Setting {
-        rate_control: "ideal",
+        rate_control: IDEAL,
         warm_up: 30,
         seconds: effort.seconds(90, 40),
         extra: neighbour.to_owned(),

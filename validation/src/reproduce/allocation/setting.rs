@@ -19,6 +19,13 @@ pub(super) const FAST: &str = "VHT80 MCS9 2SS LGI";
 const CONTROL: Legacy = Legacy::Mbps24;
 const BAND: Band = Band::Ghz5;
 
+/// Values of the slot `rate`: each station's own key decides; the best rate by the channel; Minstrel-HT of mac80211.
+pub(super) const FIXED: &str = "\"fixed\"";
+pub(super) const IDEAL: &str = "\"ideal\"";
+pub(super) const KERNEL: &str = "\"minstrel-ht\"";
+/// Minstrel-HT as in ns-3, where the paper's runs were made: one sample in 16 + 2 L frames.
+pub(super) const NS3: &str = "{ kind = \"minstrel-ht\", sample-spacing = \"frames\" }";
+
 /// The allocator's parameters, as far as experiments vary them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sender {
@@ -72,6 +79,7 @@ pub(super) struct Setting {
     /// The keys of each station, without its name.
     pub(super) stations: Vec<String>,
     pub(super) load: Load,
+    /// The slot `rate`, in TOML.
     pub(super) rate_control: &'static str,
     /// Transmissions of one grant: more than one lets Minstrel's chain fall back from a rate that it only tries.
     pub(super) hardware_tries: u32,
@@ -101,7 +109,7 @@ impl Setting {
         Self {
             stations,
             load: Load::Allocated(PAPER),
-            rate_control: "fixed",
+            rate_control: FIXED,
             hardware_tries: 1,
             streams: 2,
             warm_up: 15,
@@ -146,7 +154,7 @@ path = {{ hardware-tries = {hardware_tries} }}
 {wire}
 [scheme]
 queue = {{ kind = "round-robin", limit = {{ packets = {queue} }} }}
-rate = "{rate_control}"
+rate = {rate_control}
 sender = {sender}
 "#
         );

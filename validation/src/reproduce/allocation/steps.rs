@@ -5,7 +5,7 @@ use airbound_sim::View;
 use airbound_units::Span;
 
 use super::measure::{judged, mean, slot_means, told};
-use super::setting::{Load, OURS, PAPER, Sender, Setting};
+use super::setting::{IDEAL, Load, OURS, PAPER, Sender, Setting};
 use crate::Effort;
 use crate::reproduce::experiment::{Experiment, Measured, Results};
 use crate::reproduce::{Part, Study};
@@ -55,7 +55,7 @@ impl StreamDrop {
     /// At 780 Mb/s (MCS 9, two streams) until the drop, then where the best rate is about half.
     fn experiment(sender: Sender) -> Experiment {
         let setting = Setting {
-            rate_control: "ideal",
+            rate_control: IDEAL,
             load: Load::Allocated(sender),
             warm_up: 0,
             seconds: 45,
@@ -228,7 +228,7 @@ impl Tracking {
         let office = ", shadowing = \"1 dB\", shadowing-coherence = \"10 s\"";
         let sender = Sender { interval_ms: 1000, ..PAPER };
         let setting = Setting {
-            rate_control: "ideal",
+            rate_control: IDEAL,
             load: Load::Allocated(sender),
             warm_up: 0,
             seconds: at + 60,

@@ -33,7 +33,7 @@ const WAYS: [(&str, Up); 4] = [
 ];
 
 fn counts(effort: Effort) -> &'static [usize] {
-    if effort.quick { &[1, 4] } else { &[1, 2, 4, 8, 12] }
+    if effort.quick { &[1, 4, 12] } else { &[1, 2, 4, 8, 12, 20] }
 }
 
 fn experiment(count: usize, up: Up, effort: Effort) -> Experiment {
@@ -166,7 +166,7 @@ impl Study for Uplinks {
                 format!("goodput of both directions over the limit of {} downlinks, n = {count}", 2 * count),
                 "",
                 counted.map(|run| goodput(run) / alike),
-                "what is short of 1 may be collisions and bunches of 24: not measured",
+                "what is short of 1: collisions, whose frames are lost",
             ));
             let ratio = |up| {
                 let delay = |run| both(run).0.delay;
@@ -182,7 +182,23 @@ impl Study for Uplinks {
                 "what counting saves the downlink",
             ));
         }
-        let text = "Each client receives and sends. Where its uplink is not counted the proxy allocates downlinks only. Where it is, the client lets packets out in bunches at the rate that the proxy grants, and reports its queue and the level of its own frames. Delays include the time in the client's shaper.";
+        // The 99th percentile for each client: the same for all n if it grows in proportion.
+        let tails = counts(effort).iter().filter(|count| **count >= 4).filter_map(|&count| {
+            let (down, up) = both(results.get(&experiment(count, Up::Counted, effort))?);
+            Some(down.tail?.max(up.tail?) / count as f64)
+        });
+        let (least, most) =
+            tails.fold((f64::MAX, 0.0_f64), |(least, most), tail| (least.min(tail), most.max(tail)));
+        rows.push(judged(
+            "uplink",
+            "99th percentile of delay over n, largest over least from n = 4 on",
+            "",
+            2.0,
+            (most > 0.0).then(|| most / least),
+            Tolerance::AtMost,
+            format!("about linear: {} ms for each client at most, in either direction", shown(most)),
+        ));
+        let text = "Each client receives and sends. Where its uplink is not counted the proxy allocates downlinks only. Where it is, the client shapes to the rate that the proxy grants, lets out what it holds with each frame of its downlink, and reports its queue and the level of its own frames. Delays include the time in the client's shaper.";
         Part {
             rows,
             chapter: Chapter {

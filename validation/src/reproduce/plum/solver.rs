@@ -71,7 +71,7 @@ pub(super) fn part(effort: Effort) -> Part {
     let chapter = Chapter {
         title: "Time of the optimiser".to_owned(),
         text:
-            "Cone programs for the three concave QoE functions; the convex square climbs from several starts."
+            "A barrier method with a dual bound for the three concave QoE functions; the convex square climbs from several starts."
                 .to_owned(),
         tables: vec![grid],
         charts: Vec::new(),

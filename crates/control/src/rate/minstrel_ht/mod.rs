@@ -45,6 +45,17 @@ use super::{Capabilities, RateControl, RateReport, Series};
 use crate::error::ConfigError;
 use crate::payload::StationId;
 
+/// What has to lie between two samples, besides the sample interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SampleSpacing {
+    /// Nothing: Linux from 5.12 on. A busy station samples up to 60 times a second, each time in a frame of its own.
+    #[default]
+    Time,
+    /// 16 + 2 L frames, L the mean MPDUs of a frame: ns-3 (`MinstrelHtWifiManager`). Linux before 5.12 counted as many packets.
+    Frames,
+}
+
 /// Configuration of [`MinstrelHt`]. The defaults are the kernel's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -58,6 +69,8 @@ pub struct MinstrelHtConfig {
     /// Least time from one sample to the next, 0 to 10 s. Default 20 ms (`MINSTREL_SAMPLE_INTERVAL`, `HZ / 50`).
     /// The first frame after an update samples in any case.
     pub sample_interval: Span,
+    /// What else has to lie between two samples. Default nothing, as in the kernel.
+    pub sample_spacing: SampleSpacing,
     /// Steps of the chain that the hardware can take, 1 to 4: 1 is the best rate alone, 2 adds the most reliable one,
     /// 3 and 4 add the second best between them. Default 4 (`IEEE80211_TX_MAX_RATES`, ath9k).
     pub chain_steps: u8,
@@ -74,6 +87,7 @@ impl Default for MinstrelHtConfig {
             average: Average::LowPass,
             sampling: true,
             sample_interval: Span::from_millis(20),
+            sample_spacing: SampleSpacing::Time,
             chain_steps: 4,
             max_tries: 7,
             segment: Span::from_millis(6),

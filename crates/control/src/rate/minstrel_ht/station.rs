@@ -5,11 +5,11 @@ use std::sync::Arc;
 use airbound_units::Instant;
 use airbound_wifi::rate::Rate;
 
-use super::MinstrelHtConfig;
 use super::estimate::{Overheads, TryContext};
 use super::sampling::{InUse, SampleTable, Sampler};
 use super::statistics::{RateStats, SCALE, ewma, fraction};
 use super::table::{RateId, RateTable, SLOTS};
+use super::{MinstrelHtConfig, SampleSpacing};
 use crate::rate::{RateReport, Series};
 
 /// How many of the best rates are kept in order (`MAX_THR_RATES`).
@@ -41,6 +41,8 @@ pub(super) struct Station {
     mean_ampdu: u32,
     last_update: Instant,
     next_sample: Instant,
+    /// Frames that were reported since the last sample was taken.
+    unsampled: u32,
     sampler: Sampler,
     chain: Series,
     /// Packets in a tenth of a second at the best rate, when the chain was built.
@@ -75,6 +77,7 @@ impl Station {
             mean_ampdu: fraction(1, 1),
             last_update: now,
             next_sample: now,
+            unsampled: 0,
             sampler: Sampler::new(table.groups.len()),
             chain: Series::single(table.rate(start), 1),
             expected_throughput: 0,
@@ -99,10 +102,15 @@ impl Station {
 
     /// The chain for the next frame; from time to time one that begins with a sample (`minstrel_ht_get_rate`).
     pub(super) fn series(&mut self, now: Instant, config: &MinstrelHtConfig) -> Series {
-        if !config.sampling || now < self.next_sample {
+        let early = match config.sample_spacing {
+            SampleSpacing::Time => false,
+            SampleSpacing::Frames => self.unsampled < 16 + 2 * self.mean_ampdu(),
+        };
+        if !config.sampling || early || now < self.next_sample {
             return self.chain;
         }
         self.next_sample = now + config.sample_interval;
+        self.unsampled = 0;
         let Some(sample) = self.sampler.take(config.chain_steps > 1) else { return self.chain };
         let mut series = Series::single(self.table.rate(sample), 1);
         for step in self.chain.steps().iter().skip(1) {
@@ -121,6 +129,7 @@ impl Station {
         if report.used.probe {
             self.sampled_mpdus = self.sampled_mpdus.saturating_add(mpdus.into());
         }
+        self.unsampled = self.unsampled.saturating_add(1);
         self.ampdus = self.ampdus.saturating_add(1);
         self.ampdu_mpdus = self.ampdu_mpdus.saturating_add(mpdus);
 

@@ -2,14 +2,16 @@
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use super::config::{Backlog, ConfigError, Congestion, TcpConfig};
+use super::config::{Backlog, ConfigError, Congestion, Pacing, TcpConfig};
 use super::prr::Reduction;
 use super::rack::Rack;
 use super::rate_sample::DeliveryRate;
 use super::rto::RoundTrip;
 use super::scoreboard::Scoreboard;
 use crate::sender::bbr::Bbr;
-use crate::sender::congestion::{CongestionControl, Controller, Phase, UNSET_THRESHOLD, Window};
+use crate::sender::congestion::{
+    CongestionControl, Controller, CustomControl, Phase, UNSET_THRESHOLD, Window,
+};
 use crate::sender::cubic::Cubic;
 use crate::sender::pacing::Pacer;
 use crate::sender::reno::Reno;
@@ -66,7 +68,7 @@ pub(super) struct Probe {
 }
 
 /// The sending end of a connection. See [the contract](crate::sender#contract).
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct TcpSender {
     pub(super) config: TcpConfig,
     pub(super) mss: u32,
@@ -141,6 +143,21 @@ impl TcpSender {
             Congestion::Reno => Controller::Reno(Reno::new()),
             Congestion::Bbr => Controller::Bbr(Box::new(Bbr::new(mss, config.initial_window, config.seed))),
         };
+        Self::controlled(config, controller, paced)
+    }
+
+    /// The same under a congestion control of the caller's own, in the place of [`TcpConfig::congestion`]. Segments are spaced if it
+    /// demands a pacing rate from the beginning, or if `config` says so.
+    ///
+    /// # Errors
+    /// The first value of `config` that is out of range.
+    pub fn with_control(config: TcpConfig, control: Box<dyn CustomControl>) -> Result<Self, ConfigError> {
+        let paced = control.pacing_rate().is_some() || config.pacing == Pacing::On;
+        Self::controlled(config, Controller::Custom(control), paced)
+    }
+
+    fn controlled(config: TcpConfig, controller: Controller, paced: bool) -> Result<Self, ConfigError> {
+        let mss = config.checked_mss()?;
         let mut pacer = Pacer::new(paced, mss);
         pacer.set_rate(controller.pacing_rate());
         Ok(Self {

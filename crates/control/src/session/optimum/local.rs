@@ -2,13 +2,17 @@
 
 use slsqp::{StopTols, minimize};
 
-use super::cone;
+use super::barrier;
 use crate::session::problem::Problem;
 use crate::session::qoe::Qoe;
 use crate::session::utility::Welfare;
 
 /// Evaluations of the utility after which a start is given up.
 const MOST_EVALUATIONS: usize = 400;
+/// Rounds of tangents after which [`climb`] stops at the latest.
+const MOST_ROUNDS: usize = 12;
+/// Gain in utility below which it is pointless to go on.
+const LEAST_GAIN: f64 = 1e-6;
 /// Added to the variance, so that the standard deviation has a slope where all are equal.
 const SMOOTHING: f64 = 1e-12;
 
@@ -82,7 +86,7 @@ pub(super) fn starts(problem: &Problem) -> Vec<Vec<f64>> {
     let weakest = capacities().fold(f64::INFINITY, f64::min);
     let mut starts: Vec<Vec<f64>> = [Qoe::Linear, Qoe::ConcaveSquare]
         .into_iter()
-        .filter_map(|qoe| cone::solve(&Problem { qoe, ..problem.clone() }, cone::Curve::Own).ok())
+        .filter_map(|qoe| barrier::solve(&Problem { qoe, ..problem.clone() }, &[]).ok())
         .map(|solution| solution.down)
         .collect();
     starts.push(capacities().map(|capacity| (capacity / 2.0).min(1.0)).collect());
@@ -129,4 +133,23 @@ pub(super) fn slsqp(problem: &Problem, start: &[f64]) -> Vec<f64> {
     let better =
         |down: &[f64]| problem.welfare(&problem.exact(down)).utility >= problem.welfare(&shares).utility;
     if usable && better(&point[..users]) { point[..users].to_vec() } else { start.to_vec() }
+}
+
+/// Climbs from bitrates under a convex Q: its tangents lie below it, so that the optimum under them is feasible and no worse; new
+/// tangents there, until nothing is gained (the convex-concave procedure of Yuille and Rangarajan, 2003).
+pub(super) fn climb(problem: &Problem, start: Vec<f64>) -> Vec<f64> {
+    let utility = |down: &[f64]| problem.welfare(&problem.exact(down)).utility;
+    let mut best = (utility(&start), start);
+    for _ in 0..MOST_ROUNDS {
+        let Ok(next) = barrier::solve(problem, &best.1) else { break };
+        let found = utility(&next.down);
+        let gained = found - best.0;
+        if gained > 0.0 {
+            best = (found, next.down);
+        }
+        if gained < LEAST_GAIN {
+            break;
+        }
+    }
+    best.1
 }

@@ -1,11 +1,12 @@
 //! The bitrates that maximise the utility (Plum, Sec. III-C), with a certificate of how good they are.
 //!
 //! With the QoE q_i as the variable, the mean is linear and the standard deviation convex, and the bitrate d_i that gives q_i is
-//! convex for the linear, the logarithmic and the concave-square QoE: those are cone programs with one global optimum ([`cone`]).
+//! convex for the linear, the logarithmic and the concave-square QoE: those have one global optimum ([`barrier`]).
 //! The convex square has local optima; a local method starts from several points ([`local`]), and where that would take too
-//! long each start climbs by cone programs alone.
+//! long each start climbs under tangents alone.
 
-mod cone;
+mod barrier;
+mod curve;
 mod local;
 
 use super::problem::{Problem, ProblemError, Share};
@@ -59,7 +60,7 @@ impl Problem {
     pub fn solve(&self) -> Result<Allocation, ProblemError> {
         self.check()?;
         if self.qoe.is_concave() {
-            let solution = cone::solve(self, cone::Curve::Own)?;
+            let solution = barrier::solve(self, &[])?;
             return Ok(Allocation::new(self, &solution.down, Certificate::Global { bound: solution.bound }));
         }
         let starts = local::starts(self);
@@ -79,7 +80,7 @@ impl Problem {
         let climbed = starts.iter().map(|start| {
             let down = if slsqp { local::slsqp(self, start) } else { start.clone() };
             // What the local method left to be gained, if the tangents of the convex square find more.
-            if self.qoe.is_concave() { down } else { cone::climb(self, down) }
+            if self.qoe.is_concave() { down } else { local::climb(self, down) }
         });
         let certificate = Certificate::BestOf { starts: starts.len(), agreeing: 0 };
         let all: Vec<Allocation> = climbed.map(|down| Allocation::new(self, &down, certificate)).collect();

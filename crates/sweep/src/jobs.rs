@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How many threads to use: as many as asked for, or one for each core.
-pub(crate) fn threads(asked: Option<u16>) -> usize {
+#[must_use]
+pub fn threads(asked: Option<u16>) -> usize {
     asked.map_or_else(
         || std::thread::available_parallelism().map_or(1, NonZero::get),
         |threads| usize::from(threads).max(1),
@@ -16,7 +17,7 @@ pub(crate) fn threads(asked: Option<u16>) -> usize {
 ///
 /// # Errors
 /// That of the first job in order that failed.
-pub(crate) fn all<T: Send, E: Send>(
+pub fn all<T: Send, E: Send>(
     threads: usize,
     count: usize,
     job: impl Fn(usize) -> Result<T, E> + Sync,

@@ -1,0 +1,106 @@
+//! `airbound sweep`: a grid or a sample over keys of a scenario, schemes and seeds.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use airbound_sweep::{Changes, Folder, Grid, Plan, Sweep, local};
+
+use crate::args::Voice;
+use crate::args::sweep::Sweep as Asked;
+use crate::error::CliError;
+use crate::progress::Counts;
+use crate::results::Fresh;
+use crate::{jobs, output};
+
+/// Names the Python that has the package, where it is not the first in the path.
+const PYTHON: &str = "AIRBOUND_PYTHON";
+
+pub(super) fn sweep(asked: &Asked, voice: Voice) -> Result<(), CliError> {
+    if let Some(place) = &asked.on {
+        return hand_over(asked, place, voice);
+    }
+    let changes = Changes { until: asked.until, seeds: asked.seeds };
+    let grid = Grid::open(&asked.grid, &changes).map_err(airbound_sweep::SweepError::from)?;
+    let out = asked.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("sweep-{}", grid.name)));
+    let threads = jobs::threads(asked.jobs);
+    let counts = Counts::new(voice);
+    let plan = Plan::check(grid, threads, &counts)?;
+    if asked.dry_run {
+        drop(counts);
+        return tell_plan(&plan, voice);
+    }
+    let fresh = Fresh::note(&out);
+    let folder = Folder::open(&out)?;
+    let mut sweep = Sweep::begin(plan, folder, asked.replace)?;
+    fresh.keep();
+    local(&mut sweep, threads, &counts)?;
+    drop(counts);
+    let known = sweep.progress().known;
+    let (findings, folder) = sweep.finish()?;
+    if voice.json {
+        return output::json(&findings.to_json());
+    }
+    let mut text = findings.to_text(output::width());
+    if known > 0 {
+        text += &format!("\n{known} of the runs were there already.\n");
+    }
+    text += &format!("\nResults: {}\nReport:  {}\n", folder.results().display(), folder.report().display());
+    output::say(voice, &text)
+}
+
+fn tell_plan(plan: &Plan, voice: Voice) -> Result<(), CliError> {
+    let (cells, schemes, seeds) = (plan.grid.design.cells(), plan.grid.schemes.len(), plan.grid.seeds.len());
+    if voice.json {
+        return output::json(&serde_json::json!({
+            "cells": cells, "schemes": plan.grid.schemes, "seeds": plan.grid.seeds, "most_runs": plan.most_runs(),
+        }));
+    }
+    let at_most = if plan.grid.rule.until.is_some() { "at most " } else { "" };
+    output::say(
+        voice,
+        &format!(
+            "{}: {cells} cells x {schemes} schemes x {at_most}{seeds} seeds = {at_most}{} runs; every cell is a scenario that can be run.\n",
+            plan.grid.name,
+            plan.most_runs()
+        ),
+    )
+}
+
+/// Ray speaks Python: the package's own command does the sweep over the same crate.
+fn hand_over(asked: &Asked, place: &str, voice: Voice) -> Result<(), CliError> {
+    let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
+    let mut command = Command::new(&python);
+    command.args(["-m", "airbound.sweeps", &asked.grid, "--on", place]);
+    if let Some(until) = asked.until {
+        command.args(["--until", &until.to_string()]);
+    }
+    if let Some(seeds) = asked.seeds {
+        command.args(["--seeds", &seeds.to_string()]);
+    }
+    if let Some(out) = &asked.out {
+        command.arg("--out").arg(out);
+    }
+    for (flag, is_set) in [("--replace", asked.replace), ("--json", voice.json), ("--quiet", voice.quiet)] {
+        if is_set {
+            command.arg(flag);
+        }
+    }
+    // Asked before anything is begun: a missing package is said in one sentence, and not by a traceback.
+    let is_there = Command::new(&python).args(["-c", "import airbound, ray"]).output();
+    if !is_there.as_ref().is_ok_and(|found| found.status.success()) {
+        return Err(CliError::Input(format!(
+            "--on {place} needs the Python package of airbound and ray, and {python} has not both; pip install . and pip install ray, \
+             or name another Python in {PYTHON}"
+        )));
+    }
+    let status = command.status().map_err(|source| CliError::Io {
+        action: "start",
+        path: PathBuf::from(&python),
+        source,
+    })?;
+    match status.code() {
+        Some(0) => Ok(()),
+        // What went wrong has been said.
+        code => Err(CliError::Elsewhere(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))),
+    }
+}

@@ -1,0 +1,56 @@
+//! The command `airbound`: reads the command line, lets the other crates do the work, and tells how it went.
+//!
+//! The program is one call of [`main`], and so is the script that the Python package installs. What leads from a scenario to runs
+//! on disk is open to that package too: [`session`] for one run, [`matrix`] for a comparison.
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+pub mod error;
+mod interrupt;
+pub mod matrix;
+mod output;
+mod performance;
+mod progress;
+pub mod results;
+pub mod session;
+
+use std::ffi::OsString;
+
+pub use airbound_sweep::jobs;
+use args::Cli;
+pub use error::CliError;
+
+/// The program that the command is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Within {
+    /// Its own.
+    Itself,
+    /// A Python interpreter.
+    Python,
+}
+
+/// Does what the command line asks for, prints what comes of it, and returns the exit code. The first of `arguments` is the name
+/// of the program.
+pub fn main(arguments: impl IntoIterator<Item = OsString>, within: Within) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let outcome = match std::panic::catch_unwind(|| run(arguments, within)) {
+        Ok(outcome) => outcome,
+        // The panic itself has been printed.
+        Err(_) => Err(CliError::Panic),
+    };
+    match outcome {
+        Ok(()) => 0,
+        Err(error) => {
+            output::complain(&error);
+            error.code()
+        }
+    }
+}
+
+fn run(arguments: Vec<OsString>, within: Within) -> Result<(), CliError> {
+    match Cli::read(arguments) {
+        Ok(cli) => commands::dispatch(cli, within),
+        Err(error) => output::usage(&error),
+    }
+}

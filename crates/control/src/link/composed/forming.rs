@@ -1,0 +1,268 @@
+//! How a composed link forms an aggregate: first what has to be sent again, then what has no sequence number yet.
+
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT};
+use airbound_wifi::rate::Format;
+
+use super::{Composed, MOST_MPDUS};
+use crate::link::airtime::AirtimeEstimate;
+use crate::link::limits::TimeLimits;
+use crate::link::{Grant, Mpdu, Room};
+use crate::payload::{DropReason, Dropped, Payload, StationId};
+use crate::queue::{AggregateBound, Queue};
+use crate::rate::RateControl;
+
+/// An aggregate that is being put together, and what it may hold.
+struct Aggregate<P> {
+    mpdus: Vec<Mpdu<P>>,
+    psdu: ByteCount,
+    most: usize,
+    max_psdu: ByteCount,
+    /// Padding behind the first subframe.
+    first_padding: ByteCount,
+}
+
+impl<P> Aggregate<P> {
+    fn has_place(&self) -> bool {
+        self.mpdus.len() < self.most
+    }
+
+    /// The length of the PSDU when an MPDU of `size` joins those that it has.
+    fn with(&self, size: ByteCount) -> ByteCount {
+        let padding = if self.mpdus.len() == 1 { self.first_padding } else { ByteCount::ZERO };
+        self.psdu.padded_to(SUBFRAME_ALIGNMENT) + padding + DELIMITER + size
+    }
+
+    /// The length of the PSDU when an MPDU of `size` has joined, if it may; the first always may.
+    fn admits(&self, size: ByteCount) -> Option<ByteCount> {
+        let psdu = self.with(size);
+        (self.mpdus.is_empty() || psdu <= self.max_psdu).then_some(psdu)
+    }
+
+    fn add(&mut self, mpdu: Mpdu<P>, psdu: ByteCount) {
+        self.psdu = psdu;
+        self.mpdus.push(mpdu);
+    }
+}
+
+/// Estimates of airtime for packets that are mostly of one size.
+struct Estimates {
+    of: AirtimeEstimate,
+    category: Category,
+    last: (ByteCount, Span),
+}
+
+impl Estimates {
+    fn new(of: AirtimeEstimate, category: Category) -> Self {
+        Self { of, category, last: (ByteCount::ZERO, of.of(ByteCount::ZERO, category)) }
+    }
+
+    fn of(&mut self, size: ByteCount) -> Span {
+        if size != self.last.0 {
+            self.last = (size, self.of.of(size, self.category));
+        }
+        self.last.1
+    }
+}
+
+impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> {
+    /// Forms the aggregate for a selected station; `None` if it turns out to have nothing to send.
+    pub(super) fn form(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        room: Room,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<Grant<P>> {
+        let category = room.category;
+        let peer = self.station(station);
+        let dictated = peer.dictated.map(|(rate, _)| rate);
+        let waiting = peer.sessions[category.index()].waiting();
+        let (below, bound) = match &self.lower {
+            Some(lower) => (lower.queue.backlog().packets, AggregateBound::NONE),
+            None => (0, self.upper.aggregate_bound(now, station, category)),
+        };
+        let likely = waiting + self.upper.backlog().packets + below;
+        let series = self.rate.series(now, station, u16::try_from(likely).unwrap_or(u16::MAX));
+        let series = series.first_steps(self.config.chain_steps);
+        // Every step of the chain has to carry the aggregate within the limit (ath9k: `ath_lookup_rate`).
+        let limits = &self.config.ampdu;
+        let longest = room.max_duration.min(bound.duration).min(limits.max_duration);
+        let max_psdu = limits.max_bytes.min(self.rates.max_psdu(&series, longest, dictated));
+        // A sample of another rate goes alone, so that it costs little if it fails (ath9k: `ath_tx_form_aggr`).
+        let aggregating = series.first_rate().format() != Format::Legacy && !series.probe;
+        let most = self.config.max_mpdus().min(u32::from(bound.mpdus)).min(u32::from(MOST_MPDUS));
+
+        let mut aggregate = Aggregate {
+            mpdus: self.spare.pop().unwrap_or_default(),
+            psdu: ByteCount::ZERO,
+            most: if aggregating { most.max(1) as usize } else { 1 },
+            max_psdu,
+            first_padding: self.config.first_subframe_padding,
+        };
+        if self.add_retries(now, station, category, &mut aggregate, dropped) {
+            self.add_fresh(now, station, category, &mut aggregate, dropped);
+        }
+        self.settle_dropped_below(now, dropped);
+        let Aggregate { mpdus, mut psdu, .. } = aggregate;
+        let Some(first) = mpdus.first() else {
+            self.give_spare(mpdus);
+            self.update_readiness(now, station, category);
+            return None;
+        };
+        let lowest = first.sequence;
+        let aggregated = mpdus.len() > 1;
+        if !aggregated && matches!(series.first_rate().format(), Format::Legacy | Format::Ht) {
+            psdu = first.size;
+        }
+        self.station(station).sessions[category.index()].handed(lowest);
+        self.update_readiness(now, station, category);
+        let give_up_after = self.config.give_up_after;
+        let limits = self.config.limits;
+        let deadline = |mpdu: &Mpdu<P>| limits.deadline(now, mpdu, mpdu.packet.enqueued());
+        let give_up_at =
+            if limits == TimeLimits::NONE { None } else { mpdus.iter().filter_map(deadline).min() };
+        Some(Grant {
+            station,
+            category,
+            alternate: false,
+            mpdus,
+            psdu,
+            aggregated,
+            series,
+            give_up_after,
+            give_up_at,
+        })
+    }
+
+    /// Adds what has to be sent again. Returns whether that is all of it, and there is a place left.
+    fn add_retries(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        aggregate: &mut Aggregate<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> bool {
+        while aggregate.has_place() {
+            self.drop_expired(now, station, category, dropped);
+            let session = &mut self.station(station).sessions[category.index()];
+            let Some(size) = session.first_retry().map(|retry| retry.size) else { return true };
+            let Some(psdu) = aggregate.admits(size) else { return false };
+            let Some(retry) = session.take_retry() else { return false };
+            self.kept[category.index()].remove(retry.packet.size());
+            aggregate.add(retry, psdu);
+        }
+        false
+    }
+
+    /// Adds packets that have no sequence number yet, as far as the window reaches.
+    #[inline]
+    fn add_fresh(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        aggregate: &mut Aggregate<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        let (window, overhead) = (self.config.reach(), self.config.overhead);
+        let counts = self.lower.is_none() && self.upper.counts_below();
+        let mut estimates = counts.then(|| Estimates::new(self.estimate(station), category));
+        let session = &self.station(station).sessions[category.index()];
+        let end = session.window_end(aggregate.mpdus.first().map(|mpdu| mpdu.sequence), window);
+        let mut sequence = session.next_sequence();
+        while aggregate.has_place() && sequence < end {
+            // The size of the next packet as the queue sees it; it may have dropped that one when it gives another.
+            let mut foreseen = None;
+            if !aggregate.mpdus.is_empty()
+                && let Some(next) = self.next_size(station, category)
+            {
+                let Some(psdu) = aggregate.admits(next + overhead) else { break };
+                foreseen = Some((next, psdu));
+            }
+            let Some(packet) = self.take_fresh(now, station, category, &mut estimates, dropped) else {
+                break;
+            };
+            let bytes = packet.size();
+            let mpdu = Mpdu::new(packet, bytes + overhead, sequence, now);
+            sequence += 1;
+            let psdu = match foreseen.filter(|(size, _)| *size == bytes) {
+                Some((_, psdu)) => Some(psdu),
+                None => aggregate.admits(mpdu.size),
+            };
+            let Some(psdu) = psdu else {
+                // It has left the queue and goes first next time.
+                self.station(station).sessions[category.index()].keep(mpdu);
+                self.kept[category.index()].add(bytes);
+                break;
+            };
+            aggregate.add(mpdu, psdu);
+        }
+        self.station(station).sessions[category.index()].numbered_to(sequence);
+    }
+
+    /// Gives up what waits to be sent again and has waited too long.
+    fn drop_expired(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        let limits = self.config.limits;
+        if limits == TimeLimits::NONE {
+            return;
+        }
+        loop {
+            let session = &mut self.station(station).sessions[category.index()];
+            let expired = |mpdu: &Mpdu<P>| limits.outlived_below(now, mpdu, mpdu.packet.enqueued());
+            if !session.first_retry().is_some_and(expired) {
+                return;
+            }
+            let Some(Mpdu { packet, sequence, .. }) = session.take_retry() else { return };
+            session.give_up(sequence);
+            self.kept[category.index()].remove(packet.size());
+            self.settle(now, station, category, &packet);
+            dropped.push(Dropped { packet, reason: DropReason::Expired });
+        }
+    }
+
+    /// The next packet that has no sequence number yet.
+    #[inline]
+    fn take_fresh(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        estimates: &mut Option<Estimates>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        if let Some(lower) = &mut self.lower {
+            loop {
+                let packet = lower.queue.dequeue(now, station, category, &mut self.dropped_below)?;
+                if !self.config.limits.outlived(now, packet.enqueued()) {
+                    return Some(packet);
+                }
+                self.dropped_below.push(Dropped { packet, reason: DropReason::Expired });
+            }
+        }
+        let mut packet = self.take_from_queue(now, station, category, dropped)?;
+        self.lowered[category.index()] += 1;
+        if let Some(estimates) = estimates {
+            let estimate = estimates.of(packet.size());
+            packet.set_airtime_estimate(estimate);
+            self.upper.on_handed(now, station, category, estimate);
+        }
+        Some(packet)
+    }
+
+    #[inline]
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        match &mut self.lower {
+            Some(lower) => lower.queue.next_size(station, category),
+            None => self.upper.next_size(station, category),
+        }
+    }
+}

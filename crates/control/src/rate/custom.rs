@@ -1,0 +1,165 @@
+//! A rate control whose decisions come from outside of this crate, from code that nobody has checked.
+//!
+//! [`CustomRate`] knows what each station can receive; a chain with a rate that it cannot receive is a [`Mistake`], is told, and the
+//! slowest rate goes out instead.
+
+use std::fmt;
+
+use airbound_units::Instant;
+use airbound_wifi::rate::Rate;
+
+use super::stations::Stations;
+use super::{Attempt, Capabilities, LinkStats, RateControl, RateReport, RateSet, Series};
+use crate::error::ConfigError;
+use crate::payload::StationId;
+
+/// Why a chain of rates cannot go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Mistake {
+    /// No step, or more than hardware takes.
+    #[error("a chain has {steps} steps; allowed are 1 to 4")]
+    Steps {
+        /// How many.
+        steps: usize,
+    },
+    /// A step without tries.
+    #[error("a step of a chain has no tries; allowed are 1 to 255")]
+    NoTries,
+    /// A rate that the station does not know.
+    #[error("a chain for station {} has the rate {rate}, which the station cannot receive", station.0)]
+    Rate {
+        /// The station.
+        station: StationId,
+        /// The rate.
+        rate: Rate,
+    },
+}
+
+/// What decides over the rates of a [`CustomRate`].
+pub trait RateDecider: fmt::Debug + Send {
+    /// A station is seen for the first time; it can receive `rates`, of which the slowest is the first.
+    fn add_station(&mut self, station: StationId, rates: &[Rate]);
+
+    /// The chain for the next aggregate to `station`, in which `mpdus` MPDUs are likely to go out together: 1 to 4 steps.
+    fn series(&mut self, now: Instant, station: StationId, mpdus: u16) -> Vec<Attempt>;
+
+    /// See [`RateControl::on_report`].
+    fn on_report(&mut self, now: Instant, station: StationId, report: &RateReport);
+
+    /// See [`RateControl::on_link_stats`].
+    fn on_link_stats(&mut self, _now: Instant, _station: StationId, _stats: &LinkStats) {}
+
+    /// See [`RateControl::next_deadline`].
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// A chain could not go out.
+    fn on_mistake(&mut self, _mistake: Mistake) {}
+}
+
+/// What is known of a station.
+#[derive(Debug)]
+struct Station {
+    rates: RateSet,
+    /// Whether the decider knows it.
+    told: bool,
+    /// The first rate of the last chain.
+    last: Rate,
+}
+
+impl Station {
+    const fn new(rates: RateSet) -> Self {
+        let last = rates.lowest();
+        Self { rates, told: false, last }
+    }
+
+    fn check(&self, station: StationId, steps: &[Attempt]) -> Result<Series, Mistake> {
+        let (Some(first), 1..=Series::MAX_STEPS) = (steps.first(), steps.len()) else {
+            return Err(Mistake::Steps { steps: steps.len() });
+        };
+        for step in steps {
+            if step.tries == 0 {
+                return Err(Mistake::NoTries);
+            }
+            if !self.rates.contains(step.rate) {
+                return Err(Mistake::Rate { station, rate: step.rate });
+            }
+        }
+        let mut series = Series::single(first.rate, first.tries);
+        steps.iter().skip(1).for_each(|step| series.push(step.rate, step.tries));
+        Ok(series)
+    }
+}
+
+/// See the [module's](self) description.
+#[derive(Debug)]
+pub struct CustomRate {
+    decider: Box<dyn RateDecider>,
+    default: RateSet,
+    stations: Stations<Station>,
+}
+
+impl CustomRate {
+    /// A rate control over which `decider` decides, for stations with `capabilities`.
+    ///
+    /// # Errors
+    /// A value of `capabilities` is out of range.
+    pub fn new(decider: Box<dyn RateDecider>, capabilities: &Capabilities) -> Result<Self, ConfigError> {
+        Ok(Self { decider, default: capabilities.rate_set()?, stations: Stations::default() })
+    }
+
+    /// Tells what `station` can receive.
+    ///
+    /// # Errors
+    /// A value of `capabilities` is out of range.
+    pub fn set_capabilities(
+        &mut self,
+        station: StationId,
+        capabilities: &Capabilities,
+    ) -> Result<(), ConfigError> {
+        self.stations.set(station, Station::new(capabilities.rate_set()?));
+        Ok(())
+    }
+}
+
+impl RateControl for CustomRate {
+    fn series(&mut self, now: Instant, station: StationId, mpdus: u16) -> Series {
+        let slowest = Series::single(self.default.lowest(), 1);
+        let default = &self.default;
+        let Some(known) = self.stations.get_or_insert(station, || Station::new(default.clone())) else {
+            return slowest;
+        };
+        if !known.told {
+            known.told = true;
+            self.decider.add_station(station, known.rates.as_slice());
+        }
+        let steps = self.decider.series(now, station, mpdus);
+        let series = known.check(station, &steps).unwrap_or_else(|mistake| {
+            self.decider.on_mistake(mistake);
+            Series::single(known.rates.lowest(), 1)
+        });
+        known.last = series.first_rate();
+        series
+    }
+
+    fn on_report(&mut self, now: Instant, station: StationId, report: &RateReport) {
+        // Of a station that it never decided for it need not hear.
+        if self.stations.get(station).is_some_and(|known| known.told) {
+            self.decider.on_report(now, station, report);
+        }
+    }
+
+    fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
+        self.decider.on_link_stats(now, station, stats);
+    }
+
+    fn expected_rate(&self, station: StationId) -> Rate {
+        self.stations.get(station).map_or(self.default.lowest(), |known| known.last)
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.decider.next_deadline()
+    }
+}

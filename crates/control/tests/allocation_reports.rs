@@ -1,0 +1,115 @@
+//! When the allocator acts on reports, and what it makes of stations that get less than their share.
+
+use airbound_control::allocation::{AllocationConfig, Bottleneck, RateAllocator, Report, Share, Start};
+use airbound_control::payload::StationId;
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+const INTERVAL: Span = Span::from_millis(500);
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + Span::from_millis(millis)
+}
+
+/// A slot of 100 frames of `level` packets at 390 Mb/s, in which `mbps` arrived.
+fn report(number: u32, level: u32, mbps: f64) -> Report {
+    Report {
+        number,
+        slot: INTERVAL,
+        frames: 100,
+        transmissions: 100 * level,
+        packets: 100 * level,
+        phy_rate: Some(BitRate::from_mbps(390)),
+        payload: ByteCount::new((mbps * 1e6 / 8.0 * INTERVAL.as_secs_f64()) as u64),
+        ..Report::default()
+    }
+}
+
+fn allocator(stations: u16, config: AllocationConfig) -> RateAllocator {
+    let mut allocator = RateAllocator::new(config).expect("valid");
+    (0..stations).for_each(|station| allocator.join(Instant::ZERO, StationId(station)));
+    allocator
+}
+
+#[test]
+fn the_last_report_of_a_slot_is_acted_upon_at_once() {
+    let mut proxy = allocator(2, AllocationConfig { start: Start::Feedback, ..AllocationConfig::default() });
+    proxy.on_report(at(503), StationId(0), &report(0, 10, 1.0));
+    assert_eq!(proxy.next_deadline(), Some(at(500)), "a decision is due anyway");
+    proxy.on_deadline(at(503));
+    assert_eq!(proxy.next_deadline(), Some(at(1253)), "one and a half intervals later");
+    proxy.on_report(at(1003), StationId(0), &report(1, 10, 1.0));
+    assert_eq!(proxy.next_deadline(), Some(at(1253)), "the other may still come");
+    proxy.on_report(at(1004), StationId(1), &report(0, 10, 1.0));
+    assert_eq!(proxy.next_deadline(), Some(at(1004)));
+    let before = proxy.rate(StationId(0));
+    assert!(proxy.on_deadline(at(1004)) && proxy.rate(StationId(0)) > before);
+    // However often reports come, decisions keep their distance.
+    for station in [0, 1] {
+        proxy.on_report(at(1100), StationId(station), &report(9, 10, 1.0));
+    }
+    assert_eq!(proxy.next_deadline(), Some(at(1454)));
+}
+
+#[test]
+fn a_station_whose_turns_carry_less_than_its_share_is_held_at_what_it_gets() {
+    for share in [Share::Optimal, Share::EqualAirtime] {
+        let config = AllocationConfig { start: Start::Feedback, share, ..AllocationConfig::default() };
+        let mut proxy = allocator(2, config);
+        let rate = |proxy: &RateAllocator, station| proxy.rate(StationId(station)).as_mbps_f64();
+        for number in 0..400 {
+            let now = at(500 + 500 * u64::from(number));
+            let (free, limited) = (rate(&proxy, 0), rate(&proxy, 1));
+            // One needs frames in proportion to its rate; of the other a window lets through 20 Mb/s, in frames of the target's size.
+            proxy.on_report(now, StationId(0), &report(number, (free / 3.0) as u32 + 1, free));
+            proxy.on_report(now, StationId(1), &report(number, 30, limited.min(20.0)));
+            proxy.on_deadline(now);
+        }
+        assert!((17.0..=22.5).contains(&rate(&proxy, 1)), "{share:?}: {}", rate(&proxy, 1));
+        assert!(rate(&proxy, 0) > 80.0, "{share:?}: the other has its own: {}", rate(&proxy, 0));
+        let judged = proxy.allocations().map(|one| one.bottleneck).collect::<Vec<_>>();
+        assert_eq!(judged[1], Bottleneck::Wlan);
+    }
+}
+
+#[test]
+fn where_others_take_what_is_given_up_nobody_is_held() {
+    let config = AllocationConfig { start: Start::Feedback, ..AllocationConfig::default() };
+    let mut proxy = allocator(2, config);
+    let rate = |proxy: &RateAllocator| proxy.rate(StationId(0)).as_mbps_f64();
+    let mut climbed = 0.0;
+    for number in 0..70 {
+        let now = at(500 + 500 * u64::from(number));
+        // First all goes well; then frames are above the target, and a fifth of what is sent does not come however little that is.
+        let (level, kept) = if number < 60 { (20, 1.0) } else { (37, 0.8) };
+        if number == 60 {
+            climbed = rate(&proxy);
+        }
+        for station in [0, 1] {
+            let arrived = kept * proxy.rate(StationId(station)).as_mbps_f64();
+            proxy.on_report(now, StationId(station), &report(number, level, arrived));
+        }
+        proxy.on_deadline(now);
+    }
+    // Held at 95 % of what comes, slot after slot, it would be a tenth.
+    assert!(climbed > 100.0 && rate(&proxy) > 0.5 * climbed, "{climbed} {}", rate(&proxy));
+}
+
+#[test]
+fn rates_do_not_rise_with_the_phy_rate_of_a_start() {
+    let config = AllocationConfig {
+        share: Share::EqualAirtime,
+        start: Start::Feedback,
+        ..AllocationConfig::default()
+    };
+    let mut proxy = allocator(1, config);
+    for number in 0..20 {
+        // A rate control that climbs from 29 to 390 Mb/s while frames stay at the target.
+        let phy = if number < 10 { 29 } else { 390 };
+        let rate = proxy.rate(StationId(0)).as_mbps_f64();
+        let slot = Report { phy_rate: Some(BitRate::from_mbps(phy)), ..report(number, 32, rate) };
+        proxy.on_report(at(500 * (u64::from(number) + 1)), StationId(0), &slot);
+        proxy.on_deadline(at(500 * (u64::from(number) + 1)));
+        let after = proxy.rate(StationId(0)).as_mbps_f64();
+        assert!(after <= 1.151 * rate, "{rate} {after}");
+    }
+}

@@ -1,0 +1,12 @@
+//! The command `airbound`, for the script that the package installs.
+
+use std::ffi::OsString;
+
+use airbound_cli::Within;
+use pyo3::prelude::*;
+
+/// Does what a command line asks for, prints what comes of it, and returns the exit code.
+#[pyfunction]
+pub(crate) fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| airbound_cli::main(arguments, Within::Python))
+}

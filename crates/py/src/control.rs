@@ -1,0 +1,21 @@
+//! Controllers, driven with observations of the caller's own; see `airbound.control`.
+
+mod allocation;
+mod delay;
+mod law;
+mod plum;
+mod wqm;
+
+pub(crate) use allocation::RateAllocator;
+pub(crate) use delay::DelayController;
+pub(crate) use law::{Grant, Law};
+pub(crate) use plum::plum_allocation;
+pub(crate) use wqm::Wqm;
+
+use pyo3::PyErr;
+use pyo3::exceptions::PyValueError;
+
+/// A value that a core refuses, with its sentence.
+fn refused(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}

@@ -1,0 +1,61 @@
+//! LAST-PQ's delay controller.
+
+use airbound_control::payload::FlowId;
+use airbound_control::queue::{self, DelayConfig, Demand};
+use airbound_units::{Instant, Span};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::refused;
+use crate::value::config;
+
+#[pyclass(module = "airbound.control")]
+pub(crate) struct DelayController(queue::DelayController);
+
+#[pymethods]
+impl DelayController {
+    #[new]
+    #[pyo3(signature = (**keywords))]
+    fn new(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        queue::DelayController::new(config::<DelayConfig>(keywords)?).map(Self).map_err(refused)
+    }
+
+    #[pyo3(signature = (now, flow, latency, percentile = 95.0))]
+    fn set_demand(&mut self, now: u64, flow: u32, latency: Option<u64>, percentile: f64) -> PyResult<()> {
+        let demand = latency.map(|latency| Demand::new(Span::from_nanos(latency), percentile));
+        let demand = demand.transpose().map_err(refused)?;
+        self.0.set_demand(Instant::from_nanos(now), FlowId(flow), demand).map_err(refused)
+    }
+
+    fn on_completion(&mut self, now: u64, flow: u32, latency: u64) {
+        self.0.on_completion(Instant::from_nanos(now), FlowId(flow), Span::from_nanos(latency));
+    }
+
+    #[pyo3(signature = (now, oldest = None))]
+    fn advance(&mut self, now: u64, oldest: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        let waiting: std::collections::BTreeMap<u32, u64> = match oldest {
+            Some(oldest) => oldest.extract()?,
+            None => Default::default(),
+        };
+        self.0
+            .advance(Instant::from_nanos(now), |flow| waiting.get(&flow.0).copied().map(Instant::from_nanos));
+        Ok(())
+    }
+
+    fn permitted(&self, flow: u32) -> Option<u64> {
+        self.0.permitted(FlowId(flow)).map(Span::as_nanos)
+    }
+
+    fn latency(&self, flow: u32) -> Option<u64> {
+        self.0.latency(FlowId(flow)).map(Span::as_nanos)
+    }
+
+    fn tightest(&self, now: u64) -> Option<u64> {
+        self.0.tightest(Instant::from_nanos(now)).map(Span::as_nanos)
+    }
+
+    #[getter]
+    fn next_deadline(&self) -> Option<u64> {
+        self.0.next_deadline().map(Instant::as_nanos)
+    }
+}

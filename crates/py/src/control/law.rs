@@ -1,0 +1,162 @@
+//! Law as a link over the caller's packets.
+
+use airbound_control::link::{self, AckBitmap, LawConfig, Link, LinkConfig, Returned, Room, TxReport};
+use airbound_control::payload::{Dropped, FlowId, PlainPacket, StationId};
+use airbound_control::queue::AnyQueue;
+use airbound_control::rate::{Capabilities, Series};
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::refused;
+use crate::rate::{Rate, steps};
+use crate::value::config;
+
+/// Number of a packet, and why it was dropped.
+type Loss = (usize, &'static str);
+
+#[pyclass(module = "airbound.control")]
+pub(crate) struct Law {
+    link: link::Law<PlainPacket, AnyQueue<PlainPacket>>,
+    /// What the caller holds, by the number of the grant.
+    handed: std::collections::BTreeMap<u64, (Instant, link::Grant<PlainPacket>)>,
+    next: u64,
+}
+
+/// What is to be sent; see `airbound.control.Grant`.
+#[pyclass(frozen, get_all, module = "airbound.control")]
+pub(crate) struct Grant {
+    number: u64,
+    station: u16,
+    packets: Vec<usize>,
+    series: Vec<(Rate, u8)>,
+    give_up_after: Option<u64>,
+    give_up_at: Option<u64>,
+}
+
+#[pymethods]
+impl Grant {
+    fn __repr__(&self) -> String {
+        format!("Grant({}: {} packets for station {})", self.number, self.packets.len(), self.station)
+    }
+}
+
+impl Law {
+    fn hand_out(&mut self, now: Instant, grant: link::Grant<PlainPacket>) -> Grant {
+        let number = self.next;
+        self.next += 1;
+        let shown = Grant {
+            number,
+            station: grant.station.0,
+            packets: grant.mpdus.iter().map(|mpdu| mpdu.packet.number).collect(),
+            series: steps(&grant.series),
+            give_up_after: grant.give_up_after.map(Span::as_nanos),
+            give_up_at: grant.give_up_at.map(Instant::as_nanos),
+        };
+        self.handed.insert(number, (now, grant));
+        shown
+    }
+}
+
+fn losses(dropped: &[Dropped<PlainPacket>]) -> Vec<Loss> {
+    dropped.iter().map(|dropped| (dropped.packet.number, dropped.reason.name())).collect()
+}
+
+#[pymethods]
+impl Law {
+    #[new]
+    #[pyo3(signature = (rates = None, **keywords))]
+    fn new(rates: Option<Vec<Rate>>, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let config = config::<LawConfig>(keywords)?;
+        config.check().map_err(refused)?;
+        let rates = rates.into_iter().flatten().map(|rate| rate.0).collect();
+        let capabilities = Capabilities { rates, ..Capabilities::default() };
+        let queue = config.inside.0.build(0).map_err(refused)?;
+        let link = link::Law::new(config, LinkConfig::default(), queue, &capabilities).map_err(refused)?;
+        Ok(Self { link, handed: Default::default(), next: 0 })
+    }
+
+    #[pyo3(signature = (now, station, number, size = 1500, flow = 0))]
+    fn enqueue(&mut self, now: u64, station: u16, number: usize, size: u64, flow: u32) -> Vec<Loss> {
+        let packet = PlainPacket {
+            number,
+            size: ByteCount::new(size),
+            ..PlainPacket::new(StationId(station), FlowId(flow))
+        };
+        let mut dropped = Vec::new();
+        self.link.enqueue(Instant::from_nanos(now), packet, &mut dropped);
+        losses(&dropped)
+    }
+
+    fn next(&mut self, now: u64) -> (Option<Grant>, Vec<Loss>) {
+        let now = Instant::from_nanos(now);
+        let room = Room { category: Category::Be, max_duration: Span::MAX };
+        let mut dropped = Vec::new();
+        let grant = self.link.next(now, room, &mut dropped);
+        (grant.map(|grant| self.hand_out(now, grant)), losses(&dropped))
+    }
+
+    #[pyo3(signature = (now, grant, tries, acknowledged, started = None))]
+    fn report(
+        &mut self,
+        now: u64,
+        grant: &Grant,
+        tries: u32,
+        acknowledged: Vec<bool>,
+        started: Option<u64>,
+    ) -> PyResult<(Option<Grant>, Vec<Loss>)> {
+        let number = grant.number;
+        let Some((handed, held)) = self.handed.remove(&number) else {
+            return Err(refused(format!(
+                "grant {number} was reported before, or is none of this controller"
+            )));
+        };
+        if acknowledged.len() != held.mpdus.len() {
+            let (given, sent) = (acknowledged.len(), held.mpdus.len());
+            self.handed.insert(number, (handed, held));
+            return Err(refused(format!(
+                "acknowledged has {given} entries; allowed are {sent}, one a packet"
+            )));
+        }
+        let mut bitmap = AckBitmap::NONE;
+        (0..).zip(&acknowledged).filter(|(_, got)| **got).for_each(|(index, _)| bitmap.set(index));
+        let now = Instant::from_nanos(now);
+        let used: Series = held.series.used(tries);
+        let started = started.map(Instant::from_nanos).or((tries > 0).then_some(handed));
+        let report = TxReport {
+            grant: held,
+            handed,
+            started,
+            ended: now,
+            used,
+            airtime: None,
+            acknowledged: bitmap,
+            boundaries_known: true,
+        };
+        let mut returned = Returned::default();
+        self.link.on_report(now, report, &mut returned);
+        let dropped =
+            returned.dropped.iter().map(|(mpdu, reason)| (mpdu.packet.number, reason.name())).collect();
+        Ok((returned.retry_now.map(|grant| self.hand_out(now, grant)), dropped))
+    }
+
+    fn view<'py>(&self, py: Python<'py>, station: u16) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(view) = self.link.view(StationId(station)) else { return Ok(None) };
+        let shown = PyDict::new(py);
+        shown.set_item("state", view.state.name())?;
+        shown.set_item("rate", Rate(view.rate))?;
+        shown.set_item("rate_index", view.rate_index)?;
+        shown.set_item("successes", view.successes)?;
+        shown.set_item("retransmissions", view.retransmissions)?;
+        shown.set_item("failed_probes", view.failed_probes)?;
+        shown.set_item("threshold", view.threshold)?;
+        shown.set_item("losses", view.losses)?;
+        shown.set_item("tx_time_ns", view.tx_time.map(Span::as_nanos))?;
+        shown.set_item("success", view.success)?;
+        shown.set_item("len_max", view.len_max)?;
+        shown.set_item("in_driver", view.in_driver)?;
+        shown.set_item("in_hardware", view.in_hardware)?;
+        Ok(Some(shown))
+    }
+}

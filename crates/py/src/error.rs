@@ -1,0 +1,36 @@
+//! Errors as Python knows them, with the sentences of the command line.
+
+use airbound_cli::CliError;
+use airbound_sweep::SweepError;
+use pyo3::PyErr;
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+
+pyo3::create_exception!(
+    airbound,
+    ScenarioError,
+    PyValueError,
+    "A scenario, a change to it, or a scheme is wrong; the sentence says what, where, and what is allowed."
+);
+pyo3::create_exception!(
+    airbound,
+    SchemeError,
+    PyRuntimeError,
+    "A scheme written in Python failed in a run; its own exception, with its trace, is the cause."
+);
+pyo3::create_exception!(
+    airbound,
+    RunError,
+    PyRuntimeError,
+    "A run cannot be written, read or finished; the sentence says why."
+);
+
+/// The error of a command as an exception.
+pub(crate) fn raised(error: CliError) -> PyErr {
+    let sentence = error.to_string();
+    match error {
+        CliError::Scenario(_) | CliError::Build(_) | CliError::Input(_) => ScenarioError::new_err(sentence),
+        CliError::Sweep(SweepError::Grid(_) | SweepError::Cell { .. }) => ScenarioError::new_err(sentence),
+        CliError::Io { .. } | CliError::Sweep(SweepError::Io { .. }) => PyOSError::new_err(sentence),
+        _ => RunError::new_err(sentence),
+    }
+}

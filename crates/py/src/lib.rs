@@ -1,0 +1,34 @@
+//! `airbound._native`: what the Python package `airbound` is made on. It translates and decides nothing.
+//!
+//! Times are whole nanoseconds and rates whole bits per second here; the package says so wherever a number crosses.
+
+mod command;
+mod control;
+mod error;
+mod rate;
+mod runs;
+mod scenario;
+mod scheme;
+mod sweep;
+mod value;
+
+/// The native module; use the package `airbound`.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::command::main;
+    #[pymodule_export]
+    use crate::control::{DelayController, Grant, Law, RateAllocator, Wqm, plum_allocation};
+    #[pymodule_export]
+    use crate::error::{RunError, ScenarioError, SchemeError};
+    #[pymodule_export]
+    use crate::rate::Rate;
+    #[pymodule_export]
+    use crate::runs::{compare, report, run};
+    #[pymodule_export]
+    use crate::scenario::{Scenario, shipped};
+    #[pymodule_export]
+    use crate::scheme::{Ack, Packet, Window};
+    #[pymodule_export]
+    use crate::sweep::{Sweep, execute};
+}

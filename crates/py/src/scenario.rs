@@ -1,0 +1,181 @@
+//! Scenarios: read, changed, looked at.
+
+use std::path::PathBuf;
+
+use airbound_cli::CliError;
+use airbound_cli::session::Opened;
+use airbound_sim::scenario::{self, Overrides, find_shipped};
+use pyo3::prelude::*;
+
+use crate::error::raised;
+use crate::value::to_toml;
+
+/// The scenarios that come with the package: pairs of name and title.
+#[pyfunction]
+pub(crate) fn shipped() -> Vec<(&'static str, &'static str)> {
+    scenario::shipped().iter().map(|scenario| (scenario.name, scenario.title())).collect()
+}
+
+/// Where a scenario comes from.
+#[derive(Debug, Clone)]
+enum Source {
+    /// The name of a shipped one.
+    Shipped(String),
+    /// A file.
+    File(String),
+    /// Its text, and what it is called.
+    Text(String, String),
+}
+
+impl Source {
+    fn open(&self, overrides: &Overrides) -> Result<Opened, CliError> {
+        match self {
+            Self::Shipped(name) => {
+                Ok(Opened { name: name.clone(), scenario: find_shipped(name)?.load(overrides)? })
+            }
+            Self::File(path) => {
+                let mut opened = Opened::by_name(path, &Overrides::none());
+                if let Ok(opened) = &mut opened {
+                    opened.scenario = scenario::Scenario::load(path.as_ref(), overrides)?;
+                }
+                opened
+            }
+            Self::Text(text, name) => {
+                Ok(Opened { name: name.clone(), scenario: scenario::Scenario::parse(text, name, overrides)? })
+            }
+        }
+    }
+}
+
+/// A scenario: what is simulated. It is checked when it is made and never changes; see `airbound.Scenario`.
+#[pyclass(frozen, module = "airbound")]
+#[derive(Clone)]
+pub(crate) struct Scenario {
+    source: Source,
+    overrides: Overrides,
+    pub(crate) opened: Opened,
+}
+
+impl Scenario {
+    fn of(source: Source, overrides: Overrides) -> PyResult<Self> {
+        let opened = source.open(&overrides).map_err(raised)?;
+        Ok(Self { source, overrides, opened })
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    #[staticmethod]
+    fn shipped(name: String) -> PyResult<Self> {
+        Self::of(Source::Shipped(name), Overrides::none())
+    }
+
+    #[staticmethod]
+    fn from_file(path: PathBuf) -> PyResult<Self> {
+        Self::of(Source::File(path.to_string_lossy().into_owned()), Overrides::none())
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (text, name = "scenario"))]
+    fn from_text(text: String, name: &str) -> PyResult<Self> {
+        Self::of(Source::Text(text, name.to_owned()), Overrides::none())
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (table, name = "scenario"))]
+    fn from_dict(table: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+        let text = toml::to_string(&to_toml(table)?).map_err(|error| {
+            raised(CliError::Input(format!("{name}: the table cannot be written as TOML: {error}")))
+        })?;
+        Self::of(Source::Text(text, name.to_owned()), Overrides::none())
+    }
+
+    fn set(&self, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut overrides = self.overrides.clone();
+        let value = to_toml(value)?;
+        overrides.set(&format!("{key}={value}")).map_err(|error| raised(error.into()))?;
+        Self::of(self.source.clone(), overrides)
+    }
+
+    fn with_trace(&self, path: PathBuf) -> PyResult<Self> {
+        let mut overrides = self.overrides.clone();
+        overrides.trace(&path.to_string_lossy());
+        Self::of(self.source.clone(), overrides)
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.opened.name
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.opened.scenario.title
+    }
+
+    #[getter]
+    fn description(&self) -> &str {
+        &self.opened.scenario.description
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.opened.scenario.seed
+    }
+
+    #[getter]
+    fn duration_ns(&self) -> u64 {
+        self.opened.scenario.duration.as_nanos()
+    }
+
+    #[getter]
+    fn warm_up_ns(&self) -> u64 {
+        self.opened.scenario.warm_up.as_nanos()
+    }
+
+    #[getter]
+    fn schemes(&self) -> Vec<String> {
+        self.opened.scenario.schemes.clone()
+    }
+
+    #[getter]
+    fn own_scheme(&self) -> PyResult<String> {
+        self.opened.scheme(None).map(|named| named.label).map_err(raised)
+    }
+
+    #[getter]
+    fn focus(&self) -> Option<String> {
+        self.opened.focus()
+    }
+
+    #[getter]
+    fn stations(&self) -> Vec<String> {
+        self.opened.scenario.stations.iter().map(|station| station.name.clone()).collect()
+    }
+
+    #[getter]
+    fn flows(&self) -> Vec<String> {
+        self.opened.scenario.flows.iter().map(|flow| flow.name.clone()).collect()
+    }
+
+    fn to_toml(&self) -> String {
+        self.opened.scenario.to_toml()
+    }
+
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.opened.scenario)
+            .map_err(|error| raised(CliError::Defect(format!("the scenario is no JSON: {error}"))))
+    }
+
+    fn __repr__(&self) -> String {
+        let scenario = &self.opened.scenario;
+        format!(
+            "Scenario({:?}: {} stations, {} flows, {} after {})",
+            self.opened.name,
+            scenario.stations.len(),
+            scenario.flows.len(),
+            scenario.duration,
+            scenario.warm_up
+        )
+    }
+}

@@ -1,0 +1,152 @@
+//! Sweeps: begun here, run by threads of this process or by whoever takes orders.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use airbound_cli::session::Watch as Advanced;
+use airbound_cli::{CliError, jobs};
+use airbound_sweep::{Changes, Folder, Grid, Percent, Plan, Progress, SweepError, Watch, local};
+use airbound_units::Span;
+use pyo3::prelude::*;
+
+use crate::error::{ScenarioError, raised};
+use crate::runs::watched;
+use crate::scheme::Faults;
+
+/// Tells the one who waits for runs, counted as nanoseconds.
+struct Counting<'a> {
+    asked: &'a dyn Advanced,
+    runs: u64,
+    told: AtomicU64,
+}
+
+impl Watch for Counting<'_> {
+    fn is_stopped(&self) -> bool {
+        self.asked.is_stopped()
+    }
+
+    fn checked(&self, _done: usize, _of: usize) {}
+
+    fn progress(&self, progress: &Progress) {
+        // Runs that an early stop spares are done as well.
+        let spared = self.runs.saturating_sub(progress.runs as u64);
+        let done = progress.done as u64 + spared;
+        let before = self.told.swap(done, Ordering::Relaxed);
+        self.asked.advance(Span::from_nanos(done.saturating_sub(before)));
+    }
+}
+
+fn failed(error: SweepError) -> PyErr {
+    raised(CliError::from(error))
+}
+
+/// A sweep under way. After `finish` nothing else may be asked of it.
+#[pyclass(module = "airbound._native")]
+pub(crate) struct Sweep {
+    sweep: Option<airbound_sweep::Sweep>,
+    name: String,
+}
+
+impl Sweep {
+    fn open(&mut self) -> PyResult<&mut airbound_sweep::Sweep> {
+        self.sweep.as_mut().ok_or_else(|| ScenarioError::new_err("the sweep is finished"))
+    }
+}
+
+#[pymethods]
+impl Sweep {
+    /// Checks every cell of a grid, and begins in a folder or goes on there.
+    #[new]
+    #[pyo3(signature = (grid, folder, until, seeds, replace))]
+    fn new(
+        py: Python<'_>,
+        grid: &str,
+        folder: PathBuf,
+        until: Option<&str>,
+        seeds: Option<u32>,
+        replace: bool,
+    ) -> PyResult<Self> {
+        let until: Option<Percent> = until
+            .map(|text| {
+                text.parse().map_err(|problem| ScenarioError::new_err(format!("until is {text}; {problem}")))
+            })
+            .transpose()?;
+        let grid = Grid::open(grid, &Changes { until, seeds }).map_err(|error| failed(error.into()))?;
+        let name = grid.name.clone();
+        let total = Span::from_nanos(1);
+        let sweep = watched(py, total, None, Faults::default(), |asked| {
+            let counting = Counting { asked, runs: 0, told: AtomicU64::new(0) };
+            let plan = Plan::check(grid, jobs::threads(None), &counting)?;
+            Ok(airbound_sweep::Sweep::begin(plan, Folder::open(&folder)?, replace)?)
+        })?;
+        Ok(Self { sweep: Some(sweep), name })
+    }
+
+    /// Name of the grid.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether all is run.
+    fn is_done(&mut self) -> PyResult<bool> {
+        Ok(self.open()?.is_done())
+    }
+
+    /// Runs whose results are there, those of them that were there before, and all as far as is known now.
+    fn progress(&mut self) -> PyResult<(usize, usize, usize)> {
+        let Progress { done, known, runs, .. } = self.open()?.progress();
+        Ok((done, known, runs))
+    }
+
+    /// Makes all runs with threads of this process.
+    #[pyo3(signature = (jobs, progress))]
+    fn local(&mut self, py: Python<'_>, jobs: Option<u16>, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        let sweep = self.open()?;
+        let runs = sweep.progress().runs as u64;
+        watched(py, Span::from_nanos(runs), progress.as_ref(), Faults::default(), |asked| {
+            let counting = Counting { asked, runs, told: AtomicU64::new(0) };
+            Ok(local(sweep, jobs::threads(jobs), &counting)?)
+        })
+    }
+
+    /// The next run: point, number of the seed, and the order for `execute`; `None` if there is none for now.
+    fn take(&mut self, py: Python<'_>) -> PyResult<Option<(usize, usize, String)>> {
+        let sweep = self.open()?;
+        py.detach(|| {
+            let Some(job) = sweep.take()? else { return Ok(None) };
+            Ok(Some((job.point, job.number, job.order()?)))
+        })
+        .map_err(failed)
+    }
+
+    /// Takes what `execute` returned for a run.
+    fn accept(&mut self, py: Python<'_>, point: usize, number: usize, result: &str) -> PyResult<()> {
+        let sweep = self.open()?;
+        py.detach(|| sweep.accept_text(point, number, result)).map_err(failed)
+    }
+
+    /// Notes that a run is lost and has to be made again.
+    fn give_back(&mut self, point: usize, number: usize) -> PyResult<()> {
+        self.open()?.give_back(point, number);
+        Ok(())
+    }
+
+    /// Writes intervals and report; returns what was found as text for a terminal of so many columns, and as JSON.
+    fn finish(&mut self, py: Python<'_>, width: u16) -> PyResult<(String, String)> {
+        self.open()?;
+        let Some(sweep) = self.sweep.take() else {
+            return Err(ScenarioError::new_err("the sweep is finished"));
+        };
+        let found = py.detach(|| {
+            sweep.finish().map(|(findings, _)| (findings.to_text(width), findings.to_json().to_string()))
+        });
+        found.map_err(failed)
+    }
+}
+
+/// Does the run that an order describes, and returns its results as text. What a worker calls.
+#[pyfunction]
+pub(crate) fn execute(py: Python<'_>, order: &str) -> PyResult<String> {
+    py.detach(|| airbound_sweep::execute(order)).map_err(failed)
+}

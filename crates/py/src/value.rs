@@ -1,0 +1,67 @@
+//! Python's values as those of a configuration.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use serde::de::DeserializeOwned;
+
+/// How deep tables and lists may lie in each other.
+const DEEPEST: usize = 32;
+
+/// A value as TOML has it. Keys may be written with underscores instead of hyphens.
+///
+/// # Errors
+/// `TypeError` for anything but bool, int, float, str, list, tuple and dict; `ValueError` for an int beyond 64 bits.
+pub(crate) fn to_toml(value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
+    nested(value, 0)
+}
+
+fn nested(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<toml::Value> {
+    if depth > DEEPEST {
+        return Err(PyValueError::new_err(format!("values lie more than {DEEPEST} deep in each other")));
+    }
+    let all = |items: Vec<Bound<'_, PyAny>>| -> PyResult<toml::Value> {
+        items.iter().map(|item| nested(item, depth + 1)).collect::<PyResult<_>>().map(toml::Value::Array)
+    };
+    if value.is_instance_of::<PyBool>() {
+        Ok(toml::Value::Boolean(value.extract()?))
+    } else if value.is_instance_of::<PyInt>() {
+        let number: i64 = value.extract().map_err(|_| {
+            PyValueError::new_err("a whole number does not fit in 64 bits with a sign".to_owned())
+        })?;
+        Ok(toml::Value::Integer(number))
+    } else if value.is_instance_of::<PyFloat>() {
+        Ok(toml::Value::Float(value.extract()?))
+    } else if value.is_instance_of::<PyString>() {
+        Ok(toml::Value::String(value.extract()?))
+    } else if let Ok(table) = value.cast::<PyDict>() {
+        let entries = table.iter().map(|(key, value)| {
+            let key: String = key.extract().map_err(|_| PyTypeError::new_err("a key is not a text"))?;
+            Ok((key.replace('_', "-"), nested(&value, depth + 1)?))
+        });
+        entries.collect::<PyResult<toml::Table>>().map(toml::Value::Table)
+    } else if let Ok(list) = value.cast::<PyList>() {
+        all(list.iter().collect())
+    } else if let Ok(tuple) = value.cast::<PyTuple>() {
+        all(tuple.iter().collect())
+    } else {
+        let kind = value.get_type().name()?;
+        Err(PyTypeError::new_err(format!(
+            "a value is of type {kind}; allowed are bool, int, float, str, list, tuple and dict"
+        )))
+    }
+}
+
+/// A configuration made of keyword arguments.
+///
+/// # Errors
+/// `ValueError` with the sentence of the configuration: a key is unknown, or a value of the wrong kind.
+pub(crate) fn config<T: DeserializeOwned>(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<T> {
+    let table = match keywords {
+        Some(keywords) => to_toml(keywords.as_any())?,
+        None => toml::Value::Table(toml::Table::new()),
+    };
+    table.try_into().map_err(|error: toml::de::Error| {
+        PyValueError::new_err(error.message().replace('\n', " ").replace('`', ""))
+    })
+}

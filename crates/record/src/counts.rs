@@ -1,0 +1,159 @@
+//! Samples counted in buckets whose width follows their value.
+//!
+//! The layout is that of an HDR histogram: a time between 2^k and 2^(k+1) steps falls in one of `2^bits` buckets of equal width, so
+//! that the relative error has one bound over the whole range. `hdrhistogram` is what the tests compare with. It is not used itself
+//! because recording is in the path of every packet: what it does for values of any range and counts of any width cost several times
+//! what the few instructions below do, and it holds the memory of the whole range where samples mostly lie in a small part of it.
+
+/// Times are told apart to `2^STEP_BITS` ns at best.
+const STEP_BITS: u32 = 9;
+
+/// What is longer than 2^40 - 1 ns (1100 s) counts as that.
+const LONGEST: u64 = (1 << 40) - 1;
+
+/// Bits of the mantissa of a float, and the bias of its exponent (IEEE 754, binary64).
+const MANTISSA: u32 = 52;
+const BIAS: usize = 1023;
+
+/// How often each time was seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Counts {
+    /// Logarithm of the number of buckets for each doubling of the time.
+    bits: u32,
+    /// From the leading bits of a float to the number of its bucket.
+    offset: usize,
+    /// Grows with the longest sample, by all buckets of a doubling.
+    counts: Vec<u32>,
+    total: u64,
+}
+
+impl Counts {
+    /// Nothing seen, with `2^bits` buckets for each doubling; takes no memory yet.
+    pub(crate) const fn new(bits: u32) -> Self {
+        // 2^bits has the exponent `bits`, and is the first of the second 2^bits buckets.
+        Self { bits, offset: ((BIAS + bits as usize) << bits) - (1 << bits), counts: Vec::new(), total: 0 }
+    }
+
+    /// Counts a time `count` times.
+    #[inline]
+    pub(crate) fn add(&mut self, nanos: u64, count: u32) {
+        let steps = nanos.min(LONGEST) >> STEP_BITS;
+        let index = if steps >> self.bits == 0 {
+            steps as usize
+        } else {
+            // The exponent and the first bits of the mantissa of a float are the logarithm in just these steps.
+            ((steps as f64).to_bits() >> (MANTISSA - self.bits)) as usize - self.offset
+        };
+        self.total += u64::from(count);
+        match self.counts.get_mut(index) {
+            Some(bucket) => *bucket = bucket.saturating_add(count),
+            None => self.add_first(index, count),
+        }
+    }
+
+    #[cold]
+    fn add_first(&mut self, index: usize, count: u32) {
+        let doubling = 1 << self.bits;
+        self.counts.resize((index / doubling + 1) * doubling, 0);
+        if let Some(bucket) = self.counts.get_mut(index) {
+            *bucket = count;
+        }
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        if self.total > 0 {
+            self.counts.fill(0);
+            self.total = 0;
+        }
+    }
+
+    /// How many times were counted.
+    pub(crate) const fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The longest time that counts like the sample of this rank, from 1; `None` beyond the last.
+    pub(crate) fn at_rank(&self, rank: u64) -> Option<u64> {
+        /// Buckets added up at once, which the compiler does in parallel.
+        const BLOCK: usize = 64;
+        let mut before = 0;
+        for (number, block) in self.counts.chunks(BLOCK).enumerate() {
+            let within: u64 = block.iter().map(|count| u64::from(*count)).sum();
+            if before + within >= rank {
+                let place = block.iter().position(|count| {
+                    before += u64::from(*count);
+                    before >= rank
+                });
+                return place.map(|place| self.bounds(number * BLOCK + place).1);
+            }
+            before += within;
+        }
+        None
+    }
+
+    /// The buckets that hold samples, shortest times first: shortest and longest time, number of samples.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
+        let held = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        held.map(|(index, count)| {
+            let (low, high) = self.bounds(index);
+            (low, high, *count)
+        })
+    }
+
+    /// The shortest and the longest time of a bucket.
+    const fn bounds(&self, index: usize) -> (u64, u64) {
+        let index = index as u64;
+        let doublings = (index >> self.bits).saturating_sub(1);
+        let low = (index - (doublings << self.bits)) << doublings << STEP_BITS;
+        (low, low + (1 << (doublings + STEP_BITS as u64)) - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::Histogram;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Times of all orders of magnitude.
+    fn times() -> impl Strategy<Value = Vec<(u64, u32)>> {
+        let time = (0u32..44, any::<u64>()).prop_map(|(bits, random)| random & ((1 << bits) - 1));
+        proptest::collection::vec((time, 1u32..5), 1..200)
+    }
+
+    proptest! {
+        #[test]
+        fn counts_like_an_hdr_histogram(times in times(), coarse in any::<bool>()) {
+            let (bits, digits) = if coarse { (7, 2) } else { (10, 3) };
+            let mut ours = Counts::new(bits);
+            let mut theirs = Histogram::<u32>::new_with_bounds(1_000, 1_000_000_000_000, digits).unwrap();
+            for round in 0..2 {
+                for (nanos, count) in &times {
+                    ours.add(*nanos, *count);
+                    theirs.saturating_record_n(*nanos, *count);
+                }
+                prop_assert_eq!(ours.total(), theirs.len());
+                let recorded: Vec<_> = theirs
+                    .iter_recorded()
+                    .map(|bucket| {
+                        let high = bucket.value_iterated_to();
+                        (theirs.lowest_equivalent(high), high, bucket.count_at_value())
+                    })
+                    .collect();
+                prop_assert_eq!(ours.buckets().collect::<Vec<_>>(), recorded);
+                for rank in 1..=ours.total() {
+                    let quantile = (rank as f64 - 0.5) / theirs.len() as f64;
+                    prop_assert_eq!(ours.at_rank(rank), Some(theirs.value_at_quantile(quantile)));
+                }
+                prop_assert_eq!(ours.at_rank(ours.total() + 1), None);
+                if round == 0 {
+                    ours.clear();
+                    theirs.reset();
+                    prop_assert_eq!((ours.total(), ours.buckets().count()), (0, 0));
+                }
+            }
+        }
+    }
+}

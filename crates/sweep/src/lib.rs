@@ -1,0 +1,44 @@
+//! Many runs: a grid or a random sample over any keys of a scenario, several schemes and seeds, on all cores or many machines.
+//!
+//! [`Grid`] is the file that asks for it, [`Plan`] its cells after each has been checked. A [`Sweep`] says which run comes next and
+//! takes the results, in whatever order they come: it knows no threads and no machines. [`local()`] drives it with threads; the
+//! Python package drives it over Ray. Results go to a [`Folder`]: a partitioned Parquet data set, a table of intervals, a report.
+//! The bytes depend on the grid and on nothing else. `docs/sweep.md` describes both files and rules.
+
+mod axis;
+mod bootstrap;
+mod error;
+mod folder;
+mod grid;
+pub mod jobs;
+mod journal;
+mod key;
+mod local;
+mod metric;
+mod number;
+mod plan;
+mod report;
+mod results;
+mod rule;
+mod run;
+mod sample;
+mod shard;
+mod shipped;
+mod sweep;
+mod table;
+
+pub use axis::{Axis, Parameter};
+pub use bootstrap::Interval;
+pub use error::SweepError;
+pub use folder::Folder;
+pub use grid::{Changes, Design, Grid};
+pub use key::Key;
+pub use local::{Watch, local};
+pub use metric::{FlowResult, METRICS, Metric, RunResult};
+pub use number::Form;
+pub use plan::Plan;
+pub use report::Findings;
+pub use rule::{Percent, Rule};
+pub use run::{Job, execute};
+pub use sample::Sample;
+pub use sweep::{Point, Progress, Sweep};

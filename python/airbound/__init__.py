@@ -1,0 +1,84 @@
+"""Simulates Wi-Fi, and compares what keeps its latency bounded.
+
+First steps::
+
+    import airbound
+
+    result = airbound.run("vr-congested", scheme="linux")
+    result.summary["flows"][0]["latency_ms"]["p99"]   # ms
+    result.packets                                     # a polars data frame, one row a packet
+    result.plot_latency()                              # a matplotlib figure
+
+    airbound.compare("vr-congested", ["fifo", "linux", "last-pq"]).table
+
+Names of columns and keys carry their units (``_ns``, ``_ms``, ``_mbps``, ``_bytes``), as docs/file-formats.md says. The same
+scenario, scheme and seed give the same rows on every machine.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from airbound import control
+from airbound._native import Rate, RunError, Scenario, ScenarioError, SchemeError, shipped
+from airbound.schemes import Packet, QueueScheme, RateScheme, Scheme, SenderScheme
+from airbound.sweeps import SweepResult, sweep
+
+if TYPE_CHECKING:
+    from airbound.results import Comparison, RunResult, load
+    from airbound.runs import compare, run
+
+    __version__: str
+
+__all__ = [
+    "Comparison",
+    "Packet",
+    "QueueScheme",
+    "Rate",
+    "RateScheme",
+    "RunError",
+    "RunResult",
+    "Scenario",
+    "ScenarioError",
+    "Scheme",
+    "SchemeError",
+    "SenderScheme",
+    "SweepResult",
+    "__version__",
+    "compare",
+    "control",
+    "load",
+    "run",
+    "shipped",
+    "sweep",
+]
+
+#: What takes polars and matplotlib, whose import takes most of a second: the command does without.
+_LATER = {
+    "Comparison": "airbound.results",
+    "RunResult": "airbound.results",
+    "load": "airbound.results",
+    "compare": "airbound.runs",
+    "run": "airbound.runs",
+}
+
+
+if not TYPE_CHECKING:  # a type checker is to find names that are not there
+
+    def __getattr__(name: str) -> object:
+        if name in _LATER:
+            value: object = getattr(import_module(_LATER[name]), name)
+        elif name == "__version__":
+            from importlib.metadata import PackageNotFoundError, version
+
+            try:
+                value = version("airbound")
+            except PackageNotFoundError:  # imported from the source tree without being installed
+                value = "0+unknown"
+        else:
+            raise AttributeError(f"module airbound has no attribute {name}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

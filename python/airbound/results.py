@@ -1,0 +1,273 @@
+"""What runs and comparisons bring: summaries, data frames, plots, reports."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from airbound import _native, plots
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Columns that are an index into a list of the run, that list, and the column of names that stands beside.
+_NAMES = (
+    ("flow", "flows", "flow_name"),
+    ("station", "stations", "station_name"),
+    ("transmitter", "transmitters", "transmitter_name"),
+    ("receiver", "transmitters", "receiver_name"),
+)
+
+
+class Folder:
+    """A folder of results: one that stays, or one that goes with the last result that refers to it."""
+
+    def __init__(self, path: str | PathLike[str] | None) -> None:
+        if path is None:
+            temporary = tempfile.mkdtemp(prefix="airbound-")
+            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+            path = Path(temporary) / "results"
+        self.path = Path(path)
+
+
+class RunResult:
+    """One run: its summary, its tables as data frames, and plots of them.
+
+    Made by :func:`airbound.run`, :func:`airbound.compare` or :func:`airbound.load`. Tables are read when they are first asked
+    for. Without ``out=`` the run lies in a temporary folder, which goes with the last result that refers to it.
+    """
+
+    def __init__(self, folder: Path, label: str, keeper: Folder | None = None) -> None:
+        self.folder = folder
+        """Where the run is on disk: the same files as those of ``airbound run`` (docs/file-formats.md)."""
+        self.label = label
+        """The scheme, by the name under which it was asked for."""
+        self._keeper = keeper
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """``summary.json`` as a dict: ``scenario``, ``scheme``, ``seed``, ``flows``, ``stations``, ``air``, ``jain``.
+
+        Its form is stable; units stand in the names of the keys.
+        """
+        return self._json("summary.json")
+
+    @cached_property
+    def performance(self) -> dict[str, Any]:
+        """How fast the run was: ``events``, ``wall_s``, ``simulated_s_per_wall_s``, ``peak_rss_mb``."""
+        return self._json("performance.json")
+
+    @cached_property
+    def scenario(self) -> _native.Scenario:
+        """The resolved scenario, which gives the same run again.
+
+        Raises :class:`airbound.ScenarioError` where a scheme written in Python decided: a file cannot name it.
+        """
+        return _native.Scenario.from_file(self.folder / "scenario.toml")
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        seed: int = self.summary["seed"]
+        return seed
+
+    @cached_property
+    def packets(self) -> pl.DataFrame:
+        """One row a packet, in the order in which their fates became known; timestamps in ns from the beginning of the run.
+
+        Raises :class:`airbound.RunError` if packets were not logged (``log_packets=False``).
+        """
+        return self._table("packets", "log_packets=True")
+
+    @cached_property
+    def txops(self) -> pl.DataFrame:
+        """One row a transmission opportunity: who, for whom, when (ns), rate (kb/s), MPDUs sent and acknowledged.
+
+        Raises :class:`airbound.RunError` if packets were not logged.
+        """
+        return self._table("txops", "log_packets=True")
+
+    @cached_property
+    def frames(self) -> pl.DataFrame:
+        """One row a video frame, or a transfer of a ``tcp-short`` flow; empty where the scenario has neither."""
+        return self._table("frames", "a scenario without [session]")
+
+    @cached_property
+    def series(self) -> pl.DataFrame:
+        """One row a flow and window of time: rates in Mb/s, latency in ms, queue in packets."""
+        return self._table("series", "a scenario without [session]")
+
+    @cached_property
+    def distributions(self) -> pl.DataFrame:
+        """Latency distributions: one row a flow, component and bucket, in ns."""
+        return self._table("distributions", "a new run")
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """The flows of the summary, one row each: rates in Mb/s, latency in ms (``latency_p50_ms`` to ``latency_max_ms``)."""
+        rows = []
+        for flow in self.summary["flows"]:
+            row = {"scheme": self.label, "seed": self.seed}
+            row |= {key: flow[key] for key in ("name", "kind", "station", "direction")}
+            row |= {key: flow[key] for key in ("offered_mbps", "goodput_mbps", "loss_rate")}
+            row |= {f"latency_{name}_ms": value for name, value in flow["latency_ms"].items()}
+            rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def latency_ms(self, flow: str | None = None) -> pl.Series:
+        """The latencies of a flow's delivered packets, in ms, from its source to its destination, warm-up included.
+
+        ``flow`` is its name; without one the flow that the scenario is about. Raises ``KeyError`` for a flow that is not there.
+        """
+        name = self._flow(flow)
+        rows = self.packets.filter((pl.col("flow_name") == name) & (pl.col("fate") == 0))
+        return rows.select(((pl.col("arrived_ns") - pl.col("sent_ns")) / 1e6).alias("latency_ms")).to_series()
+
+    def plot_latency(self, flow: str | None = None) -> Figure:
+        """The latency distribution of a flow on a logarithmic scale of the tail: how many packets are later than x ms."""
+        return plots.latency({self.label: [self]}, self._flow(flow))
+
+    def plot_timeline(self, flow: str | None = None) -> Figure:
+        """Goodput, latency and queue of a flow over time."""
+        return plots.timeline(self, self._flow(flow))
+
+    def plot_airtime(self) -> Figure:
+        """Which share of the time the transmissions to and from each station took."""
+        return plots.airtime(self)
+
+    def report(self, page: str | PathLike[str]) -> Path:
+        """Writes the self-contained HTML page of this run; returns its path."""
+        path = Path(page)
+        _native.report([(self.label, self.folder)], path, None, None, 100)
+        return path
+
+    def _flow(self, flow: str | None) -> str:
+        names = [entry["name"] for entry in self.summary["flows"]]
+        if flow is None:
+            flow = self._focus or names[0]
+        if flow not in names:
+            raise KeyError(f"there is no flow {flow}; there are {', '.join(names[:20])}")
+        return flow
+
+    @cached_property
+    def _focus(self) -> str | None:
+        try:
+            return self.scenario.focus
+        except _native.ScenarioError:
+            return None
+
+    def _json(self, name: str) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self.folder / name).read_text(encoding="utf-8"))
+        return content
+
+    def _table(self, name: str, remedy: str) -> pl.DataFrame:
+        path = self.folder / f"{name}.parquet"
+        if not path.is_file():
+            raise _native.RunError(f"the run left no {name}; it takes {remedy}")
+        frame = pl.read_parquet(path)
+        names = json.loads(pl.read_parquet_metadata(path)["airbound.run"])
+        beside = [
+            pl.col(number).replace_strict(
+                list(range(len(names[known]))), names[known], default=None, return_dtype=pl.String
+            ).alias(column)
+            for number, known, column in _NAMES
+            if number in frame.columns
+        ]
+        return frame.with_columns(beside)
+
+    def __repr__(self) -> str:
+        return f"RunResult({self.summary['scenario']}, {self.label}, seed {self.seed})"
+
+
+class Comparison:
+    """Runs of one scenario side by side: several schemes, each with one or more seeds.
+
+    Made by :func:`airbound.compare` or :func:`airbound.load`.
+    """
+
+    def __init__(self, folder: Path, keeper: Folder | None = None) -> None:
+        index = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
+        self.folder = folder
+        """Where the comparison is on disk, its ``report.html`` included."""
+        self.scenario: str = index["scenario"]
+        """The scenario's name."""
+        self.focus: str | None = index["focus"]
+        """The flow that the headline is about."""
+        self.baseline: str | None = index["baseline"]
+        """The scheme against which costs are counted."""
+        self.runs: list[RunResult] = [
+            RunResult(folder / entry["folder"], entry["scheme"], keeper) for entry in index["runs"]
+        ]
+        """The runs, by scheme and seed."""
+
+    @property
+    def schemes(self) -> list[str]:
+        """The labels of the schemes, in the order in which they were asked for."""
+        return list(dict.fromkeys(run.label for run in self.runs))
+
+    def __getitem__(self, scheme: str) -> list[RunResult]:
+        """The runs of a scheme, by seed. Raises ``KeyError`` for one that was not compared."""
+        found = [run for run in self.runs if run.label == scheme]
+        if not found:
+            raise KeyError(f"{scheme} was not compared; there are {', '.join(self.schemes)}")
+        return found
+
+    def __iter__(self) -> Iterator[RunResult]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """The flows of all runs, one row a scheme, seed and flow; see :attr:`RunResult.flows`."""
+        return pl.concat([run.flows for run in self.runs], how="vertical_relaxed")
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row a scheme: the focus flow's goodput, loss and latency, as means over the seeds."""
+        rows = self.flows.filter(pl.col("name") == self.focus) if self.focus else self.flows
+        columns = pl.exclude("scheme", "seed", "name", "kind", "station", "direction")
+        return rows.group_by("scheme", maintain_order=True).agg(columns.mean())
+
+    def plot_latency(self, flow: str | None = None) -> Figure:
+        """The latency distributions of a flow under each scheme, all seeds together."""
+        return plots.latency({scheme: self[scheme] for scheme in self.schemes}, self.runs[0]._flow(flow or self.focus))
+
+    def plot_percentiles(self, flow: str | None = None) -> Figure:
+        """Median, 95th and 99th percentile of a flow's latency under each scheme, as bars; seeds as means."""
+        return plots.percentiles(self, self.runs[0]._flow(flow or self.focus))
+
+    def to_text(self, width: int = 100) -> str:
+        """The tables of ``airbound compare``, for ``width`` columns."""
+        return _native.report([(run.label, run.folder) for run in self.runs], None, self.focus, self.baseline, width)
+
+    def report(self, page: str | PathLike[str]) -> Path:
+        """Copies the self-contained HTML page of the comparison to ``page``; returns its path."""
+        return Path(shutil.copyfile(self.folder / "report.html", page))
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.scenario}: {', '.join(self.schemes)}; {len(self.runs)} runs)"
+
+
+def load(folder: str | PathLike[str]) -> RunResult | Comparison:
+    """Opens what ``airbound run`` or ``airbound compare`` left, or what was kept with ``out=``.
+
+    Raises :class:`airbound.RunError` if the folder holds neither.
+    """
+    path = Path(folder)
+    if (path / "comparison.json").is_file():
+        return Comparison(path)
+    if not (path / "summary.json").is_file():
+        raise _native.RunError(f"{path} holds neither a run nor a comparison of airbound")
+    scheme = json.loads((path / "summary.json").read_text(encoding="utf-8"))["scheme"]
+    return RunResult(path, "+".join(name for name in scheme.values() if name))

@@ -1,0 +1,26 @@
+"""The notebooks run, and are kept without outputs."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
+
+
+def test_there_are_three() -> None:
+    assert len(NOTEBOOKS) == 3
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_to_its_end(path: Path, tmp_path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    for cell in notebook.cells:
+        assert not cell.get("outputs") and cell.get("execution_count") is None, "keep notebooks without outputs"
+    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute()
+    shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert any("image/png" in output.get("data", {}) for output in shown), "a picture is shown"
+    assert not any(output.output_type == "error" for output in shown)

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Counts the instructions of three short runs with callgrind, and compares them with those that were counted last.
+
+usage: instructions.py [--renew] [--airbound PATH]
+
+Instructions, not seconds: a busy machine changes nothing about them. Counts of another compiler are printed and not judged.
+--renew writes scripts/instructions.json anew; do that with every change that is meant to cost, or that saves. Exit code 1 if a
+run takes more than 1.03 times the instructions that were counted last.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COUNTED = ROOT / "scripts" / "instructions.json"
+# What remains between two machines: the C library chooses its functions by the processor.
+MARGIN = 0.03
+RUNS = {
+    "vht-saturated-n20": ["--set", "warm-up=1 s", "--set", "duration=300 ms"],
+    "vr-congested": ["--set", "warm-up=200 ms", "--set", "duration=800 ms"],
+    "office": ["--scheme", "law", "--set", "warm-up=200 ms", "--set", "duration=1800 ms"],
+}
+
+
+def compiler():
+    """Release, commit and host of the compiler, on which the counts depend."""
+    lines = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout.splitlines()
+    return ", ".join(line for line in lines if line.split(":")[0] in ("release", "host", "LLVM version"))
+
+
+def count(program, name, options, folder):
+    # One thread: what waits for another spins for a while that is never the same.
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), "run", name, *options,
+               "--out", str(folder / name), "--jobs", "1", "--quiet", "--no-packet-log"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    collected = re.search(r"Collected : (\d+)", run.stderr)
+    if run.returncode != 0 or collected is None:
+        sys.exit(f"instructions: {' '.join(command)} failed:\n{run.stderr}")
+    return int(collected.group(1))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--renew", action="store_true", help="write what was counted to scripts/instructions.json")
+    parser.add_argument("--airbound", default=os.environ.get("AIRBOUND", str(ROOT / "target/release/airbound")))
+    options = parser.parse_args()
+    if shutil.which("valgrind") is None:
+        sys.exit("instructions: there is no valgrind; apt-get install -y --no-install-recommends valgrind")
+    if not os.access(options.airbound, os.X_OK):
+        sys.exit(f"instructions: there is no {options.airbound}; cargo build --release -p airbound-cli")
+
+    last = json.loads(COUNTED.read_text()) if COUNTED.exists() else {"compiler": "", "millions": {}}
+    here = compiler()
+    same = last["compiler"] == here
+    if not same:
+        print(f"counted last with {last['compiler'] or 'nothing'}; here is {here}: the counts are not judged")
+    counts, failed = {}, False
+    print(f"{'run':20} {'last':>10} {'now':>10} {'ratio':>7}   (millions of instructions)")
+    with tempfile.TemporaryDirectory() as name:
+        for run, changes in RUNS.items():
+            now = counts[run] = round(count(options.airbound, run, changes, pathlib.Path(name)) / 1e6, 2)
+            before = last["millions"].get(run)
+            ratio = now / before if before else 1.0
+            worse = same and ratio > 1 + MARGIN
+            failed |= worse
+            verdict = "  MORE" if worse else "  less: renew" if same and ratio < 1 - MARGIN else ""
+            print(f"{run:20} {before or 0:10.2f} {now:10.2f} {ratio:7.3f}{verdict}")
+    if options.renew:
+        COUNTED.write_text(json.dumps({"compiler": here, "millions": counts}, indent=2) + "\n")
+        print(f"written to {COUNTED.relative_to(ROOT)}")
+    elif failed:
+        sys.exit("instructions: a run takes more than it did; if that is meant, renew: make instructions ARGS=--renew")
+
+
+if __name__ == "__main__":
+    main()

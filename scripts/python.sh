@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Usage: scripts/python.sh test [PYTEST ARGUMENT...] | wheel
+# test   builds the package into a virtual environment ($VENV, else .venv), then runs pytest and the type checker.
+# wheel  builds the wheel for others into dist (built on Debian 12: glibc 2.35 and newer), says what it needs of a system, and tries it
+#        in the bare file systems that ROOTS names.
+# What cannot be had here (Python 3.10, or the packages that the tests take) is said, and the step is skipped with 0;
+# REQUIRED=1 makes that an error.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+VENV=${VENV:-.venv}
+REQUIRED=${REQUIRED:-0}
+PYTHON=${PYTHON:-python3}
+
+skip() {
+    printf 'SKIPPED: %s\n' "$*" >&2
+    [ "$REQUIRED" = 0 ] || exit 1
+    exit 0
+}
+
+environment() {
+    "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null ||
+        skip "the Python package needs Python 3.10 or newer; $PYTHON is missing or older"
+    if [ ! -x "$VENV/bin/python" ]; then
+        "$PYTHON" -m venv "$VENV" 2>/dev/null || {
+            rm -rf "$VENV"
+            skip "a virtual environment cannot be made here; on Debian and Ubuntu: apt-get install python3-venv"
+        }
+    fi
+    # The list of packages stands in pyproject.toml and nowhere else.
+    "$VENV/bin/python" - <<'EOF' >"$VENV/wanted.txt"
+import re
+text = open("pyproject.toml").read()
+build = re.search(r"requires = (\[.*?\])", text, re.S)[1]
+lists = [re.search(rf"^{key} = (\[.*?\])", text, re.S | re.M)[1] for key in ("dependencies", "test")]
+print("\n".join(re.findall(r'"([^"]+)"', " ".join([build, *lists]))))
+EOF
+    if ! cmp -s "$VENV/wanted.txt" "$VENV/installed.txt"; then
+        "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -r "$VENV/wanted.txt" >"$VENV/pip.log" 2>&1 || {
+            tail -n 3 "$VENV/pip.log" >&2
+            skip "the packages that the tests take cannot be had here (pip, above)"
+        }
+        cp "$VENV/wanted.txt" "$VENV/installed.txt"
+    fi
+}
+
+maturin() { PATH="$PWD/$VENV/bin:$PATH" VIRTUAL_ENV="$PWD/$VENV" "$VENV/bin/maturin" "$@"; }
+
+test_package() {
+    environment
+    maturin develop --quiet --profile quick
+    "$VENV/bin/python" -m pytest "$@"
+    "$VENV/bin/python" -m mypy
+}
+
+wheel() {
+    environment
+    rm -rf dist
+    maturin build --release --locked --out dist --compatibility "${COMPATIBILITY:-manylinux_2_35}"
+    "$VENV/bin/python" scripts/try-wheel.py dist/*.whl ${ROOTS:-}
+}
+
+case "${1:-}" in
+    test)
+        shift
+        test_package "$@"
+        ;;
+    wheel) wheel ;;
+    *)
+        echo "python: say test or wheel; see the head of scripts/python.sh" >&2
+        exit 2
+        ;;
+esac
