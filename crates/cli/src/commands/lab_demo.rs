@@ -41,6 +41,26 @@ fn judge(rows: &[ValidationRow], voice: Voice) -> Result<(), CliError> {
     if outside == 0 { Ok(()) } else { Err(CliError::Demonstration(outside, rows.len())) }
 }
 
+/// What the machine prints, which is also shown as it comes: whole lines are written at once.
+struct Watched {
+    voice: Voice,
+    bytes: Vec<u8>,
+}
+
+impl std::io::Write for Watched {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if let Some(case) = String::from_utf8_lossy(bytes).strip_prefix("fault ") {
+            progress(self.voice, case.split(' ').next().unwrap_or(case));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Tries all faults in one machine, one after another.
 pub(super) fn faults(faults: &LabFaults, voice: Voice) -> Result<(), CliError> {
     let built = prepare(&faults.build, voice)?;
@@ -51,12 +71,12 @@ pub(super) fn faults(faults: &LabFaults, voice: Voice) -> Result<(), CliError> {
     let machine =
         Machine { built: &built, scenario: &opened.scenario, network: &network, scratch: scratch(&beside) };
     progress(voice, "trying faults; that takes some minutes");
-    let mut printed = Vec::new();
+    let mut printed = Watched { voice, bytes: Vec::new() };
     machine.command(FAULTS, &[], &mut printed)?;
     if let Some(path) = &faults.log {
-        std::fs::write(path, &printed).map_err(CliError::io("write", path))?;
+        std::fs::write(path, &printed.bytes).map_err(CliError::io("write", path))?;
     }
-    let rows = fault_rows(&String::from_utf8_lossy(&printed));
+    let rows = fault_rows(&String::from_utf8_lossy(&printed.bytes));
     output::say(voice, &validation_grid("The agent and what can go wrong", &rows).to_text(output::width()))?;
     judge(&rows, voice)
 }
