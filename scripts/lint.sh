@@ -46,6 +46,7 @@ purity() {
     imports sim "units wifi control record" || bad=1
     imports plan "units wifi control sim" || bad=1
     imports lab "units wifi sim record" || bad=1
+    imports agent "units wifi control linux record report" || bad=1
     imports sweep "units sim record report" || bad=1
     imports linux "units wifi" || bad=1
     imports agent "units wifi control linux" || bad=1

@@ -14,6 +14,7 @@ import zipfile
 from pathlib import Path
 
 NEWEST_GLIBC = (2, 35)
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 SYSTEM = {"libgcc_s.so.1", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
 TRIAL = """
@@ -69,7 +70,8 @@ def try_in(root: Path, wheel: Path) -> list[str]:
     if tuple(map(int, python.split("."))) < (3, 11):
         install = install.replace("--break-system-packages ", "")
     for command in (install, f"cd {inside} && python3 - <<'EOF'\n{TRIAL}\nEOF", f"cd {inside} && airbound run hello --quiet"):
-        if subprocess.run(["chroot", root, "/bin/sh", "-ec", command]).returncode != 0:
+        # Nothing of this machine's settings is to help, or to disturb.
+        if subprocess.run(["env", "-i", f"PATH={PATH}", "HOME=/root", "chroot", root, "/bin/sh", "-ec", command]).returncode != 0:
             return [f"{root}: fails: {command.splitlines()[0]}"]
     return []
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, StationRow};
 
 /// One family of samples.
 struct Family<'a> {
@@ -35,6 +35,9 @@ impl<'a> Family<'a> {
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
+
+/// What a metric shows of a station.
+type OfStation = fn(&StationRow) -> Option<f64>;
 
 /// The metrics of a picture.
 #[must_use]
@@ -125,7 +128,7 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
             fates.sample(&[("rule", name), ("fate", reason)], *count as f64)?;
         }
     }
-    let stations: [(&'static str, &str, &str, fn(&crate::snapshot::StationRow) -> Option<f64>); 6] = [
+    let stations: [(&'static str, &str, &str, OfStation); 6] = [
         ("station_rate_bits_per_second", "gauge", "The average PHY rate of data to a station.", |row| {
             row.rate_mbps.map(|mbps| mbps * 1e6)
         }),
@@ -169,7 +172,7 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::{RuleView, StationRow};
+    use crate::snapshot::RuleView;
 
     #[test]
     fn every_line_is_a_sample_or_a_comment() {

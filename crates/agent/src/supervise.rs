@@ -35,12 +35,18 @@ pub enum Ended {
     Hung(Span),
 }
 
-/// Runs `command` until it ends, hangs for longer than `patience`, or `stop` is set.
+/// Runs `command` until it ends, hangs for longer than `patience`, or `stop` is set. `started` is called when it runs.
 ///
 /// # Errors
 /// It cannot be started, or waited for.
-pub fn supervise(mut command: Command, patience: Span, stop: &AtomicBool) -> io::Result<Ended> {
+pub fn supervise(
+    mut command: Command,
+    patience: Span,
+    stop: &AtomicBool,
+    started: impl FnOnce(),
+) -> io::Result<Ended> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    started();
     let watched = watch(&mut child, patience, stop);
     // Whatever happened: no child is left behind.
     if watched.is_err() {
@@ -162,7 +168,7 @@ mod tests {
     #[test]
     fn an_end_of_its_own_is_told() {
         let stop = AtomicBool::new(false);
-        match supervise(shell("echo; exit 3"), Span::from_secs(5), &stop).expect("started") {
+        match supervise(shell("echo; exit 3"), Span::from_secs(5), &stop, || ()).expect("started") {
             Ended::Itself(status) => assert_eq!(status.code(), Some(3)),
             other => panic!("{other:?}"),
         }
@@ -173,7 +179,8 @@ mod tests {
         let stop = AtomicBool::new(false);
         let before = now();
         // It beats once, then stops itself, as a debugger or SIGSTOP would.
-        match supervise(shell("echo; kill -STOP $$"), Span::from_millis(300), &stop).expect("started") {
+        match supervise(shell("echo; kill -STOP $$"), Span::from_millis(300), &stop, || ()).expect("started")
+        {
             Ended::Hung(silent) => assert!(silent >= Span::from_millis(300)),
             other => panic!("{other:?}"),
         }
@@ -183,7 +190,7 @@ mod tests {
     #[test]
     fn a_wish_to_end_reaches_the_child() {
         let stop = AtomicBool::new(true);
-        match supervise(shell("echo; cat; exit 0"), Span::from_secs(5), &stop).expect("started") {
+        match supervise(shell("echo; cat; exit 0"), Span::from_secs(5), &stop, || ()).expect("started") {
             Ended::Asked(status) => assert!(status.success()),
             other => panic!("{other:?}"),
         }
@@ -194,7 +201,7 @@ mod tests {
         let stop = AtomicBool::new(true);
         let script = "trap '' TERM; while :; do echo; sleep 0.1; done";
         assert!(matches!(
-            supervise(shell(script), Span::from_secs(9), &stop).expect("started"),
+            supervise(shell(script), Span::from_secs(9), &stop, || ()).expect("started"),
             Ended::Hung(_)
         ));
     }

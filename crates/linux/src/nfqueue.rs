@@ -28,7 +28,8 @@ mod attribute {
     pub(super) const MARK: u16 = 3;
     pub(super) const IN_DEVICE: u16 = 5;
     pub(super) const OUT_DEVICE: u16 = 6;
-    pub(super) const PHYSICAL_OUT_DEVICE: u16 = 8;
+    pub(super) const IN_PORT: u16 = 7;
+    pub(super) const OUT_PORT: u16 = 8;
     pub(super) const HARDWARE_ADDRESS: u16 = 9;
     pub(super) const PAYLOAD: u16 = 10;
     pub(super) const FULL_LENGTH: u16 = 13;
@@ -116,12 +117,10 @@ pub struct Packet<'a> {
     pub length: ByteCount,
     /// One verdict releases several segments.
     pub is_super_packet: bool,
-    /// The interface by which it came, 0 for our own.
+    /// The interface by which it came, 0 for our own; of bridged packets the bridge's port.
     pub in_interface: u32,
-    /// The interface by which it leaves; with bridges of the old kind, the bridge.
+    /// The interface by which it leaves; of bridged packets the bridge's port.
     pub out_interface: u32,
-    /// The bridge's port by which it leaves, where `out_interface` is the bridge.
-    pub out_port: Option<u32>,
     /// The frame's header where it was bridged: destination, source, EtherType.
     pub link_header: &'a [u8],
     /// The tag control information of a VLAN whose tag the kernel keeps aside (802.1Q clause 9.6).
@@ -382,6 +381,8 @@ const BRIDGE: u8 = 7;
 fn packet(family: Option<u8>, attributes: Attributes<'_>) -> Option<Packet<'_>> {
     let mut id = None;
     let mut full = None;
+    // Of bridged packets the kernel names the bridge as the interface, and the port besides.
+    let (mut in_port, mut out_port) = (None, None);
     let mut packet = Packet {
         id: PacketId(0),
         layer: if family == Some(BRIDGE) { Layer::Link } else { Layer::Network },
@@ -391,7 +392,6 @@ fn packet(family: Option<u8>, attributes: Attributes<'_>) -> Option<Packet<'_>> 
         is_super_packet: false,
         in_interface: 0,
         out_interface: 0,
-        out_port: None,
         link_header: &[],
         vlan: None,
         source: None,
@@ -408,7 +408,8 @@ fn packet(family: Option<u8>, attributes: Attributes<'_>) -> Option<Packet<'_>> 
             attribute::MARK => packet.mark = attribute.be32()?,
             attribute::IN_DEVICE => packet.in_interface = attribute.be32()?,
             attribute::OUT_DEVICE => packet.out_interface = attribute.be32()?,
-            attribute::PHYSICAL_OUT_DEVICE => packet.out_port = attribute.be32(),
+            attribute::IN_PORT => in_port = attribute.be32(),
+            attribute::OUT_PORT => out_port = attribute.be32(),
             attribute::HARDWARE_ADDRESS => {
                 // Length, two bytes of padding, the address.
                 let length = attribute.value.first_chunk().copied().map(u16::from_be_bytes);
@@ -429,6 +430,8 @@ fn packet(family: Option<u8>, attributes: Attributes<'_>) -> Option<Packet<'_>> 
         }
     }
     packet.id = PacketId(id?);
+    packet.in_interface = in_port.unwrap_or(packet.in_interface);
+    packet.out_interface = out_port.unwrap_or(packet.out_interface);
     // The full length is told only of a packet that was cut.
     packet.length = ByteCount::new(full.map_or(packet.head.len() as u64, u64::from));
     Some(packet)
@@ -441,4 +444,92 @@ fn kernel_counters(text: &str, number: u16) -> Option<KernelCounters> {
         let [queue, _, held, _, _, dropped_full, dropped_socket, ..] = fields[..] else { return None };
         (queue == u32::from(number)).then_some(KernelCounters { held, dropped_full, dropped_socket })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(write: impl FnOnce(&mut Builder)) -> Vec<u8> {
+        let mut builder = Builder::default();
+        builder.begin(PACKET, 0, 0, &[BRIDGE, 0, 0, 77]);
+        write(&mut builder);
+        builder.as_bytes().to_vec()
+    }
+
+    fn first(bytes: &[u8]) -> Read<'_> {
+        read(&Messages(bytes).next().expect("a message"))
+    }
+
+    #[test]
+    fn a_bridged_packet() {
+        let bytes = message(|builder| {
+            builder.put(attribute::PACKET_HEADER, &[0, 0, 1, 2, 0x08, 0x00, 4]);
+            builder.put_be32(attribute::OUT_DEVICE, 9);
+            builder.put_be32(attribute::OUT_PORT, 3);
+            builder.put_be32(attribute::IN_DEVICE, 9);
+            builder.put(attribute::HARDWARE_ADDRESS, &[0, 6, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0]);
+            builder.put_be32(attribute::SKB_INFO, IS_GSO | 1);
+            let vlan = builder.nest(attribute::VLAN);
+            builder.put(attribute::VLAN_TCI, &[0xa0, 5]);
+            builder.end(vlan);
+            builder.put(attribute::LAYER_2, &[2, 0, 0, 0, 1, 0, 2, 0, 0, 0, 7, 0, 8, 0]);
+            builder.put_be32(attribute::FULL_LENGTH, 3000);
+            builder.put(attribute::PAYLOAD, &[0x45; 96]);
+        });
+        let Read::Packet(packet) = first(&bytes) else { panic!("a packet") };
+        assert_eq!((packet.id, packet.layer, packet.ethertype), (PacketId(0x102), Layer::Link, 0x0800));
+        assert_eq!((packet.in_interface, packet.out_interface), (9, 3));
+        assert_eq!((packet.head.len(), packet.length), (96, ByteCount::new(3000)));
+        assert_eq!((packet.is_super_packet, packet.vlan), (true, Some(0xa005)));
+        assert_eq!(packet.destination(), Some(MacAddress([2, 0, 0, 0, 1, 0])));
+        assert_eq!(packet.source, Some(MacAddress([2, 0, 0, 0, 7, 0])));
+    }
+
+    #[test]
+    fn a_packet_without_a_name_is_malformed() {
+        let bytes = message(|builder| builder.put(attribute::PAYLOAD, &[0x45; 20]));
+        assert_eq!(first(&bytes), Read::Malformed);
+        let cut = message(|builder| builder.put(attribute::PACKET_HEADER, &[0, 0, 1]));
+        assert_eq!(first(&cut), Read::Malformed);
+    }
+
+    #[test]
+    fn gaps_between_numbers_are_overruns() {
+        let cases =
+            [(None, 9, 0), (Some(8), 9, 0), (Some(8), 12, 3), (Some(u32::MAX), 1, 1), (Some(9), 8, 0)];
+        for (last, now, missed) in cases {
+            assert_eq!(gap(last, now), missed, "{last:?} {now}");
+        }
+    }
+
+    #[test]
+    fn the_kernels_table() {
+        let text = "    7  31337     3 2    96     4     5       99  1\n   77   1234     0 2    96     0     0        0  1\n";
+        let counters = KernelCounters { held: 3, dropped_full: 4, dropped_socket: 5 };
+        assert_eq!(kernel_counters(text, 7), Some(counters));
+        assert_eq!(kernel_counters(text, 77), Some(KernelCounters::default()));
+        assert_eq!(kernel_counters("nonsense\n7 1\n", 7), None);
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_panic() {
+        bolero::check!().with_type::<Vec<(u8, Vec<u8>)>>().with_iterations(5000).for_each(|attributes| {
+            let bytes = message(|builder| {
+                for (kind, value) in attributes.iter().take(32) {
+                    builder.put(u16::from(kind % 24), value);
+                }
+            });
+            if let Read::Packet(packet) = first(&bytes) {
+                assert!(packet.head.len() <= bytes.len());
+                let _ = packet.destination();
+            }
+            for (_, bytes) in attributes {
+                for message in Messages(bytes) {
+                    let _ = read(&message);
+                }
+                let _ = kernel_counters(&String::from_utf8_lossy(bytes), 7);
+            }
+        });
+    }
 }

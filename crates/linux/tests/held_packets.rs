@@ -7,7 +7,7 @@ mod bed;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use airbound_linux::nfqueue::{PacketId, Queue, QueueConfig};
+use airbound_linux::nfqueue::{Layer, PacketId, Queue, QueueConfig};
 use airbound_linux::packet::Headers;
 use airbound_units::ByteCount;
 use bed::{Bed, Rule};
@@ -130,4 +130,61 @@ fn a_full_socket_is_noticed() {
     send(&sender, 100..101);
     assert_eq!(hold(&mut queue, 1).len(), 1);
     assert_eq!(queue.counters().overruns, passed.len() as u64);
+}
+
+#[test]
+fn bridged_frames_name_their_receiver() {
+    let bed = match Bed::make_bridged('c') {
+        Ok(bed) => bed,
+        Err(why) => return eprintln!("SKIPPED: {why}"),
+    };
+    let (sender, receiver) = (bed.sender(PORT), bed.receiver(PORT));
+    send(&sender, 0..1);
+    assert_eq!(arrivals(&receiver), [0], "the bed carries packets");
+    let table = match bed.hold_bridged(QUEUE) {
+        Ok(table) => table,
+        Err(why) => return eprintln!("SKIPPED: no rule sends bridged packets to a queue here: {why}"),
+    };
+    let find = |place, name| {
+        bed.within(place, || airbound_linux::interface::Interface::find(name)).expect("an interface")
+    };
+    let (inside, out) = (find(2, bed::INSIDE), find(1, bed::OUT));
+    assert!(out.bridge.is_some(), "it is a port of the bridge");
+    let config = QueueConfig { number: QUEUE, ..QueueConfig::default() };
+    let mut queue = bed.within(1, || Queue::open(&config)).expect("a queue");
+    send(&sender, 1..4);
+    let mut held = Vec::new();
+    let begun = Instant::now();
+    while held.len() < 3 && begun.elapsed() < Duration::from_secs(2) {
+        let mut others = Vec::new();
+        queue
+            .receive(64, |packet| {
+                assert_eq!((packet.layer, packet.out_interface), (Layer::Link, out.index));
+                assert_eq!(packet.link_header.len(), 14);
+                match Headers::read(packet.head) {
+                    Some(headers) if headers.ports.is_some_and(|ports| ports.1 == PORT) => {
+                        assert_eq!(packet.destination(), Some(inside.address));
+                        assert_eq!(packet.length, ByteCount::new(20 + 8 + 1000));
+                        held.push((packet.id, packet.head[28]));
+                    }
+                    // A bridge carries ARP and the like, too.
+                    _ => others.push(packet.id),
+                }
+            })
+            .expect("to receive");
+        for id in others {
+            queue.accept(id, None).expect("a verdict");
+        }
+        queue.flush().expect("verdicts sent");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for (id, _) in held.iter().rev() {
+        queue.accept(*id, None).expect("a verdict");
+    }
+    queue.flush().expect("verdicts sent");
+    assert_eq!(arrivals(&receiver), [3, 2, 1]);
+    bed.within(1, || {
+        assert!(table.is_present().expect("an answer"));
+        table.remove().expect("to remove the rules");
+    });
 }

@@ -18,6 +18,7 @@ use airbound_linux::nl80211::{
 };
 use airbound_linux::packet::Headers;
 use airbound_units::Span;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const QUEUE: u16 = 64_903;
 
@@ -123,6 +124,11 @@ fn traced(interface: &WifiInterface, station: &Station, ip: std::net::IpAddr) {
     });
     queue.accept(held.expect("the packet is held"), Some(0x00ab_cdef)).expect("a verdict");
     queue.flush().expect("to send it");
+    // The frame has yet to be sent: its completion wakes who waits.
+    let patience = Timespec { tv_sec: 1, tv_nsec: 0 };
+    let descriptor = completions.descriptor().expect("a descriptor");
+    let woken = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&patience)).expect("to wait");
+    assert_eq!(woken, 1, "the completion wakes us");
     let completion = until(|| {
         let mut found = None;
         completions

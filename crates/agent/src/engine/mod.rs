@@ -30,6 +30,7 @@ use airbound_control::payload::{DropReason, Dropped, FlowId, Payload, StationId}
 use airbound_control::queue::{AnyQueue, Queue};
 use airbound_linux::MacAddress;
 use airbound_units::{Instant, Span};
+use airbound_wifi::edca::Category;
 
 pub use config::{EngineConfig, Protected, WindowConfig};
 pub use measure::RuleRecord;
@@ -201,12 +202,18 @@ impl Engine {
         self.release();
     }
 
+    /// When [`Engine::on_channel`] wants to be called, for the time up to then; `None`: not as long as nothing comes.
+    #[must_use]
+    pub fn channel_deadline(&self) -> Option<Instant> {
+        self.queue.channel_deadline()
+    }
+
     /// When [`Engine::on_tick`] wants to be called if nothing else happens; `None`: not before something happens.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        let queue = self.queue.next_deadline().into_iter().chain(self.queue.channel_deadline());
+        let queue = self.queue.next_deadline();
         let own = [self.flows.next_deadline(), self.measures.next_deadline(), self.below.next_deadline()];
-        queue.chain(own.into_iter().flatten()).min()
+        own.into_iter().flatten().chain(queue).min()
     }
 
     /// Gives everything that is held to the kernel, and forgets what is below: the agent ends.
@@ -214,7 +221,20 @@ impl Engine {
         self.advance(now);
         for number in 0..self.peers.len() {
             let id = StationId(u16::try_from(number).unwrap_or(u16::MAX));
+            // Nobody is blocked, or over a limit of what lies below, any more.
+            self.forget_below(id);
             self.hand_over(id);
+        }
+        // A queue may give packets only of the station whose turn it is.
+        for category in Category::ALL {
+            let mut fruitless = 0;
+            while fruitless <= self.peers.len()
+                && let Some(id) = self.queue.select(self.now, category)
+            {
+                let before = self.out.verdicts.len();
+                self.hand_over(id);
+                fruitless += usize::from(self.out.verdicts.len() == before);
+            }
         }
     }
 
@@ -323,7 +343,7 @@ impl Engine {
     /// Gives everything that is held for a station to the kernel, outside of any window.
     fn hand_over(&mut self, id: StationId) -> usize {
         let before = self.counts.released;
-        for category in airbound_wifi::edca::Category::ALL {
+        for category in Category::ALL {
             while let Some(packet) = self.queue.dequeue(self.now, id, category, &mut self.dropped) {
                 self.let_go(&packet);
                 self.flows.on_gone(packet.flow());

@@ -44,6 +44,11 @@ fn mbps_or_null<S: Serializer>(rate: &Option<BitRate>, serializer: S) -> Result<
     }
 }
 
+/// A time as people read it: to a hundredth of a millisecond.
+fn brief(span: &Span) -> String {
+    format!("{:.2} ms", span.as_millis_f64())
+}
+
 /// Something that the engine decided or found. The journal writes it with the time, and with [`Decision::why`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -191,23 +196,23 @@ impl Decision {
             Self::Unprotected { .. } => "no packet came for a minute".to_owned(),
             Self::Permitted { latency, permitted, demand, .. } => match latency {
                 Some(latency) if latency > demand => {
-                    format!("the last window had {latency}, above the demand of {demand}: packets go ahead after {permitted}")
+                    format!("the last window had {}, above the demand of {demand}: packets go ahead after {}", brief(latency), brief(permitted))
                 }
-                Some(latency) => format!("the last window had {latency} of {demand}: packets may queue for {permitted}"),
+                Some(latency) => format!("the last window had {} of {demand}: packets may queue for {}", brief(latency), brief(permitted)),
                 None => format!("nothing is measured yet: it starts with the demand, {demand}"),
             },
             Self::Demand { met: true, measured, demand, .. } => {
-                format!("its percentile over a second came down to {measured}, within {demand}")
+                format!("its percentile over a second came down to {}, within {demand}", brief(measured))
             }
             Self::Demand { measured, demand, .. } => {
-                format!("its percentile over a second is {measured}, above {demand}: either others hold the air, or the demand is too tight for this link")
+                format!("its percentile over a second is {}, above {demand}: either others hold the air, or the demand is too tight for this link", brief(measured))
             }
             Self::Window { for_demands: true, .. } => {
                 "an urgent packet waits for what is below the agent, so that is kept short while protected flows are active".to_owned()
             }
             Self::Window { .. } => "one aggregate on the air and one behind it keep the radio busy".to_owned(),
             Self::Stalled { silent, .. } => {
-                format!("nothing completed for {silent}: it may sleep, or be out of reach; others do not wait for it")
+                format!("nothing completed for {}: it may sleep, or be out of reach; others do not wait for it", brief(silent))
             }
             Self::Resumed { .. } => "a frame to it completed".to_owned(),
             Self::CompletionsLost { .. } => {

@@ -11,8 +11,9 @@ use airbound_wifi::edca::Category;
 use super::packet::Held;
 use super::{Decision, Engine, outlived};
 
-/// A value is told again after so long at the earliest, and only if it moved by a fifth.
-const TOLD_EVERY: Span = Span::from_secs(1);
+/// Permitted latencies are told so often at most, windows so often, and only if they moved by a fifth.
+const PERMITTED_TOLD: Span = Span::from_secs(1);
+const WINDOW_TOLD: Span = Span::from_secs(10);
 /// A station that cannot be served: what holds for it holds for all that have no demand.
 const NOBODY: StationId = StationId(u16::MAX);
 
@@ -41,10 +42,10 @@ impl Told {
 }
 
 /// Whether a value is worth another line.
-fn has_news(last: Option<(Instant, Span)>, now: Instant, value: Span) -> bool {
+fn has_news(last: Option<(Instant, Span)>, now: Instant, value: Span, every: Span) -> bool {
     last.is_none_or(|(told, before)| {
         let moved = value.saturating_sub(before) + before.saturating_sub(value);
-        now.since(told) >= TOLD_EVERY && moved > before / 5
+        now.since(told) >= every && moved > before / 5
     })
 }
 
@@ -78,7 +79,7 @@ impl Engine {
         }
         let window = gate * 2;
         if self.below.airtime[category.index()] >= gate
-            && has_news(self.told.window[category.index()], self.now, window)
+            && has_news(self.told.window[category.index()], self.now, window, WINDOW_TOLD)
         {
             self.told.window[category.index()] = Some((self.now, window));
             self.out.decisions.push(Decision::Window { category, airtime: window, for_demands });
@@ -165,10 +166,15 @@ impl Engine {
         if self.now < self.told.next_permitted || self.config.rules.is_empty() {
             return;
         }
-        self.told.next_permitted = self.now + TOLD_EVERY;
+        self.told.next_permitted = self.now + PERMITTED_TOLD;
         for (flow, _, rule) in self.flows.protected() {
             let Some(protection) = self.queue.protection(flow) else { continue };
-            if has_news(self.told.permitted.get(&flow).copied(), self.now, protection.permitted) {
+            if has_news(
+                self.told.permitted.get(&flow).copied(),
+                self.now,
+                protection.permitted,
+                PERMITTED_TOLD,
+            ) {
                 self.told.permitted.insert(flow, (self.now, protection.permitted));
                 let rule = self.config.rules.get(usize::from(rule)).map(|rule| rule.name.clone());
                 self.out.decisions.push(Decision::Permitted {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use airbound_units::Instant;
 
+use crate::error::AgentError;
 use crate::http::Shared;
 use crate::snapshot::Snapshot;
 
@@ -19,6 +20,8 @@ pub use plan::{Action, Plan};
 pub struct Around<'a> {
     /// Called often; `false` means that the agent shall end.
     pub beat: &'a mut dyn FnMut() -> bool,
+    /// Called once when everything is open and privileges are given up: the time to start threads.
+    pub opened: &'a mut dyn FnMut() -> Result<(), AgentError>,
     /// Where the picture is shown, if anywhere.
     pub shared: Option<Shared>,
     /// Mixed into the hashes of flows; nobody outside should know it.
@@ -54,15 +57,17 @@ fn kernel() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// Waits until something is readable or the time has come; `false` if only time passed.
-fn wait(fds: &mut [rustix::event::PollFd<'_>], until: Instant) -> bool {
+/// Waits until something is readable or the time has come.
+fn wait(fds: &mut [rustix::event::PollFd<'_>], until: Instant) {
     let left = until.since(airbound_linux::now()).as_nanos();
     let timeout = rustix::event::Timespec {
         tv_sec: i64::try_from(left / 1_000_000_000).unwrap_or(i64::MAX),
         tv_nsec: i64::try_from(left % 1_000_000_000).unwrap_or(0),
     };
-    // An interrupted wait is a short one.
-    rustix::event::poll(fds, Some(&timeout)).is_ok_and(|count| count > 0)
+    // An interrupted wait is a short one, after which nothing is readable.
+    if rustix::event::poll(fds, Some(&timeout)).is_err() {
+        fds.iter_mut().for_each(rustix::event::PollFd::clear_revents);
+    }
 }
 
 impl Plan {
@@ -70,7 +75,7 @@ impl Plan {
     ///
     /// # Errors
     /// The kernel refuses what is needed, or the interface is gone.
-    pub fn run(&self, around: Around<'_>) -> Result<(), crate::AgentError> {
+    pub fn run(&self, around: Around<'_>) -> Result<(), AgentError> {
         match self.action {
             Action::Hold => serve::serve(self, around),
             Action::TxqLimit | Action::Txqueuelen => tune::tune(self, around),

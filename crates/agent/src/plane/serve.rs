@@ -32,8 +32,6 @@ const PICTURE: Span = Span::from_millis(250);
 const RULES: Span = Span::from_secs(5);
 /// A try to put rules back that failed is repeated after so long.
 const RETRY: Span = Span::from_secs(1);
-/// How often the channel is surveyed, for schemes that ask.
-const CHANNEL: Span = Span::from_millis(100);
 /// Packets taken at once: completions have to be seen in between.
 const BATCH: usize = 128;
 
@@ -84,17 +82,23 @@ struct Server<'a> {
     last_survey: Option<Survey>,
 }
 
+/// What the kernel has to tell.
+#[derive(Debug, Clone, Copy)]
+struct News {
+    packets: bool,
+    changes: bool,
+}
+
 /// When what is due next.
 #[derive(Debug)]
 struct Due {
     stations: Instant,
     picture: Instant,
     rules: Instant,
-    channel: Instant,
 }
 
-pub(super) fn serve(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
-    let mut server = Server::open(plan, around.secret)?;
+pub(super) fn serve(plan: &Plan, mut around: Around<'_>) -> Result<(), AgentError> {
+    let mut server = Server::open(plan, &mut around)?;
     let shared = around.shared.clone();
     let result = server.turn(around);
     server.close(&result, shared.as_ref());
@@ -102,7 +106,8 @@ pub(super) fn serve(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
 }
 
 impl<'a> Server<'a> {
-    fn open(plan: &'a Plan, secret: u64) -> Result<Self, AgentError> {
+    fn open(plan: &'a Plan, around: &mut Around<'_>) -> Result<Self, AgentError> {
+        let secret = around.secret;
         let started = now();
         let config = &plan.config;
         let journal = Journal::open(config.journal.as_deref())?;
@@ -119,15 +124,17 @@ impl<'a> Server<'a> {
             super_packets: config.super_packets,
             ..QueueConfig::default()
         })?;
-        // Sockets and programs are open: from now on the administration of networks is enough, for rules and settings.
-        privileges::keep_only(&Capability::ALL)?;
+        // Programs are loaded, and the types of mac80211 were read, for which the kernel asks for CAP_SYS_ADMIN: from now on the
+        // administration of networks is enough, for rules and settings.
+        privileges::keep_only(&[Capability::NetworkAdministration])?;
+        (around.opened)()?;
         let source = match (completions.source(), completions.why_polled()) {
             (Source::Traced, _) => "eBPF".to_owned(),
             (Source::Polled, None) => "counters of nl80211".to_owned(),
             (Source::Polled, Some(why)) => format!("counters of nl80211 ({why})"),
         };
         let classifier = Classifier::new(config.rules.clone(), neighbours, &kernel(), secret);
-        let due = Due { stations: started, picture: started, rules: started + RULES, channel: started };
+        let due = Due { stations: started, picture: started, rules: started + RULES };
         // Last, but for the journal: from here on packets come.
         let table = Table::install(&plan.rules)?;
         let mut server = Self {
@@ -154,10 +161,14 @@ impl<'a> Server<'a> {
     /// Turns until the end is wished for, or the interface is gone.
     fn turn(&mut self, around: Around<'_>) -> Result<(), AgentError> {
         while (around.beat)() {
-            self.wait_for_news();
-            self.take_packets()?;
+            let news = self.wait_for_news();
+            if news.packets {
+                self.take_packets()?;
+            }
             self.take_completions()?;
-            self.take_changes()?;
+            if news.changes {
+                self.take_changes()?;
+            }
             self.look_around(around.shared.as_ref())?;
             self.engine.on_tick(now());
             self.act()?;
@@ -165,11 +176,12 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    fn wait_for_news(&self) {
+    fn wait_for_news(&self) -> News {
         let time = now();
         let mut until = time + LONGEST_WAIT;
         let due = [self.due.stations, self.due.picture, self.due.rules];
-        for at in due.into_iter().chain(self.engine.next_deadline()) {
+        let asked = [self.engine.next_deadline(), self.engine.channel_deadline()];
+        for at in due.into_iter().chain(asked.into_iter().flatten()) {
             until = until.min(at);
         }
         let polled = self.completions.descriptor().is_none();
@@ -177,10 +189,16 @@ impl<'a> Server<'a> {
         if polled || self.has_below() {
             until = until.min(time + CompletionConfig::default().interval);
         }
-        let mut fds: Vec<PollFd<'_>> = vec![PollFd::new(&self.queue, PollFlags::IN)];
-        let others = self.completions.descriptor().into_iter().chain(self.monitor.descriptors());
-        fds.extend(others.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let mut fds = vec![PollFd::new(&self.queue, PollFlags::IN)];
+        fds.extend(self.monitor.descriptors().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let monitored = 1..fds.len();
+        fds.extend(self.completions.descriptor().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         wait(&mut fds, until);
+        let is_readable = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        News {
+            packets: fds.first().is_some_and(is_readable),
+            changes: fds.get(monitored).is_some_and(|fds| fds.iter().any(is_readable)),
+        }
     }
 
     fn has_below(&self) -> bool {
@@ -261,8 +279,7 @@ impl<'a> Server<'a> {
             self.due.stations = time + STATIONS;
             self.ask_stations(time);
         }
-        if self.plan.config.scheme == Scheme::Wqm && time >= self.due.channel {
-            self.due.channel = time + CHANNEL;
+        if self.engine.channel_deadline().is_some_and(|at| at <= time) {
             let seen = survey(&mut self.wireless, self.plan.wifi.index);
             let (busy, own) = shares(self.last_survey, seen);
             self.last_survey = seen;

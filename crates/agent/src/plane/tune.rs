@@ -3,6 +3,7 @@
 use airbound_control::queue::wqm::equations::bandwidth_delay_product;
 use airbound_linux::nl80211::{Survey, Wireless};
 use airbound_linux::now;
+use airbound_linux::privileges::{self, Capability};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::plan::{Action, Plan};
@@ -40,6 +41,8 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
     let started = now();
     let mut journal = Journal::open(plan.config.journal.as_deref())?;
     let mut wireless = Wireless::open()?;
+    privileges::keep_only(&[Capability::NetworkAdministration])?;
+    (around.opened)()?;
     let mut settings = Settings::default();
     let mut tuner = Tuner::new(plan.wqm())?;
     let mut snapshot = plan.snapshot("none needed");

@@ -17,11 +17,11 @@ const AGGREGATE: Span = Span::from_micros(5_484);
 
 /// Numbers that look random: a linear congruential generator (Knuth's MMIX).
 #[derive(Debug, Clone)]
-pub struct Dice(pub u64);
+pub(crate) struct Dice(pub u64);
 
 impl Dice {
     /// 0 to `below` - 1.
-    pub fn roll(&mut self, below: u64) -> u64 {
+    pub(crate) fn roll(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below.max(1)
     }
@@ -29,11 +29,11 @@ impl Dice {
 
 /// What goes wrong with completions, in thousandths.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Faults {
-    pub lost: u64,
-    pub twice: u64,
-    pub unknown: u64,
-    pub late: u64,
+pub(crate) struct Faults {
+    pub(crate) lost: u64,
+    pub(crate) twice: u64,
+    pub(crate) unknown: u64,
+    pub(crate) late: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -46,31 +46,31 @@ struct Packet {
 }
 
 /// The whole: engine, kernel, radio and air.
-pub struct World {
-    pub engine: Engine,
-    pub now: Instant,
-    pub faults: Faults,
-    pub dice: Dice,
+pub(crate) struct World {
+    pub(crate) engine: Engine,
+    pub(crate) now: Instant,
+    pub(crate) faults: Faults,
+    pub(crate) dice: Dice,
     /// Rates by station; who is not named is out of reach.
-    pub rates: BTreeMap<MacAddress, BitRate>,
+    pub(crate) rates: BTreeMap<MacAddress, BitRate>,
     held: BTreeMap<Ticket, Packet>,
     radio: VecDeque<Packet>,
     air: Option<(Instant, Vec<Packet>)>,
     late: Vec<(Instant, Completion)>,
     next: u32,
     /// Latencies of delivered packets, by rule, and bytes by station.
-    pub latencies: BTreeMap<Option<u16>, Vec<Span>>,
-    pub bytes: BTreeMap<MacAddress, u64>,
-    pub dropped: u64,
-    pub most_below: Span,
+    pub(crate) latencies: BTreeMap<Option<u16>, Vec<Span>>,
+    pub(crate) bytes: BTreeMap<MacAddress, u64>,
+    pub(crate) dropped: u64,
+    pub(crate) most_below: Span,
 }
 
-pub fn mac(number: u8) -> MacAddress {
+pub(crate) fn mac(number: u8) -> MacAddress {
     MacAddress([2, 0, 0, 0, number, 0])
 }
 
 impl World {
-    pub fn new(config: EngineConfig, rates: &[u64]) -> Self {
+    pub(crate) fn new(config: EngineConfig, rates: &[u64]) -> Self {
         let rates = (1u8..).zip(rates).map(|(number, mbps)| (mac(number), BitRate::from_mbps(*mbps)));
         let mut world = Self {
             engine: Engine::new(config, 1).expect("valid"),
@@ -93,7 +93,7 @@ impl World {
     }
 
     /// Tells the engine who is associated.
-    pub fn tell_stations(&mut self) {
+    pub(crate) fn tell_stations(&mut self) {
         let facts: Vec<StationFacts> = self
             .rates
             .iter()
@@ -104,7 +104,7 @@ impl World {
     }
 
     /// A packet comes from the wire.
-    pub fn send(&mut self, station: u8, flow: u64, size: u64, rule: Option<u16>) {
+    pub(crate) fn send(&mut self, station: u8, flow: u64, size: u64, rule: Option<u16>) {
         let (ticket, station) = (Ticket(self.next), mac(station));
         self.next += 1;
         let size = ByteCount::new(size);
@@ -123,16 +123,16 @@ impl World {
     }
 
     /// Packets that are held for a station.
-    pub fn waiting(&self, station: u8) -> usize {
+    pub(crate) fn waiting(&self, station: u8) -> usize {
         self.held.values().filter(|packet| packet.station == mac(station)).count()
     }
 
-    pub fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.held.len()
     }
 
     /// Carries verdicts out.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         let output = std::mem::take(self.engine.output());
         for verdict in output.verdicts {
             let packet = self.held.remove(&verdict.ticket);
@@ -176,7 +176,7 @@ impl World {
     }
 
     /// Time passes, and everything that happens meanwhile.
-    pub fn pass(&mut self, span: Span) {
+    pub(crate) fn pass(&mut self, span: Span) {
         let end = self.now + span;
         loop {
             let air = self.air.as_ref().map(|(end, _)| *end);
@@ -243,7 +243,7 @@ impl World {
     }
 
     /// A percentile of the latencies of a rule, 0 to 1.
-    pub fn quantile(&mut self, rule: Option<u16>, quantile: f64) -> Span {
+    pub(crate) fn quantile(&mut self, rule: Option<u16>, quantile: f64) -> Span {
         let all = self.latencies.entry(rule).or_default();
         all.sort_unstable();
         let place = ((all.len() as f64 * quantile).ceil() as usize).clamp(1, all.len().max(1)) - 1;
@@ -251,7 +251,7 @@ impl World {
     }
 
     /// Bytes that arrived, of all stations.
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.bytes.values().sum()
     }
 }

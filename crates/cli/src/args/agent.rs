@@ -28,7 +28,7 @@ Examples:
 A condition is made of words such as udp, tcp, dport 5000-5010, daddr 10.0.0.0/8, dscp ef, station MAC, joined by and, or, \
 not and parentheses. docs/agent.md lists them, the keys of the file, and what the agent does in every fault.
 
-Needs CAP_NET_ADMIN, nft, and for exact completions CAP_BPF and CAP_PERFMON; gives up everything else.")]
+Needs nft and CAP_NET_ADMIN, at its start for exact completions CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN; gives up all but the first.")]
 pub(crate) struct AgentRun {
     /// The access point's interface [default: the only one]
     #[arg(long, value_name = "NAME")]

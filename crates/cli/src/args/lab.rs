@@ -51,6 +51,9 @@ pub(crate) struct LabRun {
     /// Let the access-point agent work, with these arguments of `airbound agent run --iface wlan0`
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     pub(crate) agent: Option<String>,
+    /// The agent's configuration file
+    #[arg(long, value_name = "FILE", requires = "agent")]
+    pub(crate) agent_config: Option<PathBuf>,
     /// Folder for the results [default: runs/SCENARIO-lab]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -6,7 +6,6 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
@@ -15,7 +14,8 @@ use airbound_agent::plane::{Around, Plan};
 use airbound_agent::supervise::{Ended, Heartbeat, supervise};
 use airbound_agent::{AgentError, http, plane, status};
 use airbound_control::queue::Demand;
-use airbound_linux::{nftables, privileges};
+use airbound_linux::nftables;
+use airbound_linux::privileges::{self, Capability};
 
 use crate::args::Voice;
 use crate::args::agent::{Agent, AgentRun, AgentStatus};
@@ -83,11 +83,14 @@ fn start(run: &AgentRun, voice: Voice) -> Result<(), CliError> {
     if !voice.quiet && !voice.json {
         output::remark(plan.to_text().trim_end());
     }
-    interrupt::listen();
     let mut worker = this_command()?;
     worker.arg("--worker");
-    let stop: &'static AtomicBool = interrupt::asked();
-    let ended = supervise(worker, patience, stop);
+    // To remove rules is all that is left to do. What cannot be given up stays.
+    let started = || {
+        let _ = privileges::keep_only(&[Capability::NetworkAdministration]);
+        interrupt::listen();
+    };
+    let ended = supervise(worker, patience, interrupt::asked(), started);
     // Whatever became of it: packets shall not wait for a queue that nobody reads.
     let removed = nftables::remove_leftovers();
     let ended = ended.map_err(CliError::io("watch over", "the agent".as_ref()))?;
@@ -113,20 +116,25 @@ fn this_command() -> Result<Command, CliError> {
 
 /// The child: holds packets.
 fn work(run: &AgentRun) -> Result<(), CliError> {
-    // Ctrl-C reaches the whole group; the parent tells when to end.
-    interrupt::listen();
     let config = configuration(run)?;
     let shared = plane::shared();
-    if let Metrics::At(address) = config.metrics {
-        let served = http::serve(address, shared.clone());
-        served.map_err(|error| {
-            CliError::Input(format!("cannot show metrics at {address}: {error}; --metrics off does without"))
-        })?;
-    }
+    let metrics = config.metrics;
     let plan = Plan::new(config)?;
     let mut heart = Heartbeat::new();
     let mut beat = || heart.beat();
-    let around = Around { beat: &mut beat, shared: Some(shared.clone()), secret: secret() };
+    let mut opened = || {
+        // Ctrl-C reaches the whole group; the parent tells when to end.
+        interrupt::listen();
+        let Metrics::At(address) = metrics else { return Ok(()) };
+        let served = http::serve(address, shared.clone());
+        served.map(drop).map_err(|error| {
+            AgentError::Value(format!(
+                "cannot show metrics at {address}: {error}; --metrics off does without"
+            ))
+        })
+    };
+    let around =
+        Around { beat: &mut beat, opened: &mut opened, shared: Some(shared.clone()), secret: secret() };
     let result = plan.run(around);
     if let Some(folder) = &run.record {
         airbound_agent::record::write(folder, &http::current(&shared))?;

@@ -65,7 +65,10 @@ fn play(run: &LabRun, voice: Voice) -> Result<(), CliError> {
     let folder =
         run.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("{}-lab", opened.name)));
     let built = prepare(&run.build, voice)?;
-    let network = Network { bridged: run.network.bridged, agent: run.agent.clone() };
+    let config = run.agent_config.as_ref();
+    let agent_config =
+        config.map(|path| std::fs::read_to_string(path).map_err(CliError::io("read", path))).transpose()?;
+    let network = Network { bridged: run.network.bridged, agent: run.agent.clone(), agent_config };
     let machine =
         Machine { built: &built, scenario: &opened.scenario, network: &network, scratch: scratch(&folder) };
     let outcome = machine.play(&mut |words| progress(voice, words))?;
@@ -94,7 +97,7 @@ fn open(shell: LabShell, voice: Voice) -> Result<(), CliError> {
     let opened = session::open(&Source { scenario: shell.scenario, changes: shell.changes })?;
     let built = prepare(&shell.build, voice)?;
     let scratch = std::env::temp_dir().join(format!("airbound-lab-{}", std::process::id()));
-    let network = Network { bridged: shell.network.bridged, agent: None };
+    let network = Network { bridged: shell.network.bridged, ..Network::default() };
     let machine = Machine { built: &built, scenario: &opened.scenario, network: &network, scratch };
     let Some(command) = &shell.command else { return Ok(machine.shell()?) };
     match machine.command(command, &shell.with, &mut std::io::stdout().lock())? {

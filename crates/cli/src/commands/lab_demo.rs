@@ -41,6 +41,26 @@ fn judge(rows: &[ValidationRow], voice: Voice) -> Result<(), CliError> {
     if outside == 0 { Ok(()) } else { Err(CliError::Demonstration(outside, rows.len())) }
 }
 
+/// What the machine prints, which is also shown as it comes: whole lines are written at once.
+struct Watched {
+    voice: Voice,
+    bytes: Vec<u8>,
+}
+
+impl std::io::Write for Watched {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if let Some(case) = String::from_utf8_lossy(bytes).strip_prefix("fault ") {
+            progress(self.voice, case.split(' ').next().unwrap_or(case));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Tries all faults in one machine, one after another.
 pub(super) fn faults(faults: &LabFaults, voice: Voice) -> Result<(), CliError> {
     let built = prepare(&faults.build, voice)?;
@@ -51,12 +71,12 @@ pub(super) fn faults(faults: &LabFaults, voice: Voice) -> Result<(), CliError> {
     let machine =
         Machine { built: &built, scenario: &opened.scenario, network: &network, scratch: scratch(&beside) };
     progress(voice, "trying faults; that takes some minutes");
-    let mut printed = Vec::new();
+    let mut printed = Watched { voice, bytes: Vec::new() };
     machine.command(FAULTS, &[], &mut printed)?;
     if let Some(path) = &faults.log {
-        std::fs::write(path, &printed).map_err(CliError::io("write", path))?;
+        std::fs::write(path, &printed.bytes).map_err(CliError::io("write", path))?;
     }
-    let rows = fault_rows(&String::from_utf8_lossy(&printed));
+    let rows = fault_rows(&String::from_utf8_lossy(&printed.bytes));
     output::say(voice, &validation_grid("The agent and what can go wrong", &rows).to_text(output::width()))?;
     judge(&rows, voice)
 }
@@ -72,9 +92,14 @@ fn show(
     let quick: &[&str] = if demo.quick && one != Demonstration::Law { &[QUICK] } else { &[] };
     let opened = open(one, demo, quick)?;
     progress(voice, &format!("{}: kernel alone", one.name()));
-    let (kernel, kernel_folder) = play(&opened, built, None, &folder.join("kernel"), voice)?;
+    let (kernel, kernel_folder) = play(&opened, built, Network::default(), &folder.join("kernel"), voice)?;
     progress(voice, &format!("{}: airbound agent run --iface wlan0 {}", one.name(), one.arguments()));
-    let (agent, agent_folder) = play(&opened, built, Some(one.arguments()), &folder.join("agent"), voice)?;
+    let network = Network {
+        agent: Some(one.arguments().to_owned()),
+        agent_config: one.config().map(str::to_owned),
+        ..Network::default()
+    };
+    let (agent, agent_folder) = play(&opened, built, network, &folder.join("agent"), voice)?;
     progress(voice, &format!("{}: simulated", one.name()));
     let (scheme, changes) = one.simulated();
     let sets: Vec<&str> = quick.iter().chain(changes).copied().collect();
@@ -108,11 +133,10 @@ fn open(one: Demonstration, demo: &LabDemo, sets: &[&str]) -> Result<Opened, Cli
 fn play(
     opened: &Opened,
     built: &Built,
-    agent: Option<&str>,
+    network: Network,
     folder: &Path,
     voice: Voice,
 ) -> Result<(Summary, RunFolder), CliError> {
-    let network = Network { bridged: false, agent: agent.map(str::to_owned) };
     let machine = Machine { built, scenario: &opened.scenario, network: &network, scratch: scratch(folder) };
     let outcome = machine.play(&mut |words| progress(voice, words))?;
     let summary = host::write_record(&opened.name, &opened.scenario, &outcome, folder, false)?;

@@ -16,6 +16,10 @@ fn options() {
         (&["run", "tiny.toml", "--set", "duration"], "key=value"),
         (&["explain", "x"], "--packet"),
         (&["run", "tiny.toml", "--seeds", "2", "--pcap", "a.pcap"], "--pcap"),
+        #[cfg(target_os = "linux")]
+        (&["agent", "probe", "lo"], "lo is no Wi-Fi interface"),
+        #[cfg(target_os = "linux")]
+        (&["agent", "probe", "no-such-one"], "there is no network interface no-such-one"),
     ] {
         let sentence = place.refuse(arguments);
         assert!(sentence.contains(words), "{words} in {sentence}");

@@ -34,6 +34,8 @@ pub struct Network {
     pub bridged: bool,
     /// Arguments of `airbound agent run --iface wlan0`, words of a shell; `None`: the kernel alone.
     pub agent: Option<String>,
+    /// The agent's configuration file.
+    pub agent_config: Option<String>,
 }
 
 /// Beacons of a scenario that has none: rare, since stations want to hear one.
@@ -77,10 +79,14 @@ pub(crate) fn settings(scenario: &Scenario, purpose: Purpose, network: &Network)
     settings.iter().map(|(name, value)| format!("{name}={}\n", quoted(value))).collect()
 }
 
+/// Where the agent's configuration file lies.
+pub(crate) const AGENT_CONFIG: &str = "/lab/agent.toml";
+
 /// The script that starts the agent.
-pub(crate) fn agent(arguments: &str) -> String {
+pub(crate) fn agent(arguments: &str, has_config: bool) -> String {
+    let config = if has_config { format!("--config {AGENT_CONFIG} ") } else { String::new() };
     format!(
-        "exec airbound agent run --iface wlan0 --journal /out/agent-journal.jsonl --record /run/agent {arguments}\n"
+        "exec airbound agent run --iface wlan0 --journal /out/agent-journal.jsonl --record /run/agent {config}{arguments}\n"
     )
 }
 

@@ -194,7 +194,11 @@ impl Machine<'_> {
         archive.file("lab/hostapd.conf", 0o644, init::hostapd(self.scenario).as_bytes());
         archive.file("lab/scenario.toml", 0o644, self.scenario.to_toml().as_bytes());
         if let Some(arguments) = &self.network.agent {
-            archive.file("lab/agent", 0o644, init::agent(arguments).as_bytes());
+            let config = self.network.agent_config.as_deref();
+            archive.file("lab/agent", 0o644, init::agent(arguments, config.is_some()).as_bytes());
+            if let Some(text) = config {
+                archive.file(init::AGENT_CONFIG.trim_start_matches('/'), 0o600, text.as_bytes());
+            }
         }
         for (name, content) in files {
             archive.file(name, 0o755, content);

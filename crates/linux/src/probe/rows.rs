@@ -215,11 +215,7 @@ fn mac80211_queues(findings: &Findings) -> [Row; 4] {
                 (false, false) => No,
             },
             stations_said(findings, statistics, "backlog and drops of mac80211's queues"),
-            if statistics {
-                "the backlog is shown and bounds what is released"
-            } else {
-                "only what left is known"
-            },
+            if statistics { "wqm reckons with the backlog" } else { "wqm has no backlog to reckon with" },
         ),
     ]
 }
@@ -279,7 +275,11 @@ fn airtime(findings: &Findings) -> [Row; 4] {
                 (false, false) => No,
             },
             stations_said(findings, told, "airtime above zero"),
-            if told { "airtime is counted" } else { "airtime is reckoned from rates and lengths" },
+            if told {
+                "used where counters steer the release window"
+            } else {
+                "airtime is reckoned from rates and lengths"
+            },
         ),
         row(
             "survey",
@@ -290,7 +290,11 @@ fn airtime(findings: &Findings) -> [Row; 4] {
                 (Some(survey), false) => format!("the survey of {} MHz has no busy time", survey.frequency),
                 (None, _) => "the driver has no survey of the channel in use".to_owned(),
             },
-            if busy { "the channel's load is shown" } else { "the channel's load stays unknown" },
+            if busy {
+                "wqm knows how much of the channel is free"
+            } else {
+                "wqm does not know how much of the channel is free"
+            },
         ),
     ]
 }
@@ -351,11 +355,7 @@ fn tries_and_rates(findings: &Findings) -> [Row; 4] {
                 }
             }
             .to_owned(),
-            if masks {
-                "law tries to limit rates, and says whether that was taken"
-            } else {
-                "law leaves rates alone"
-            },
+            "rates are left to rate control",
         ),
         row(
             "rate_control",
@@ -371,9 +371,9 @@ fn tries_and_rates(findings: &Findings) -> [Row; 4] {
                 "an expected throughput, as mac80211's own rate control tells it",
             ),
             if expected {
-                "the expected throughput sizes the release window"
+                "not used: rates come from what was sent"
             } else {
-                "rates come from what is sent"
+                "rates come from what was sent"
             },
         ),
     ]

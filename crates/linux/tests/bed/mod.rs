@@ -11,6 +11,8 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// Address of the receiver.
 pub(crate) const RECEIVER: &str = "10.91.2.2";
+/// Name of the receiver's interface.
+pub(crate) const INSIDE: &str = "abt-d";
 /// Name of the router's interface towards the receiver.
 pub(crate) const OUT: &str = "abt-out";
 
@@ -43,6 +45,15 @@ fn call(program: &str, arguments: &[&str]) -> Result<(), String> {
 impl Bed {
     /// Lays the bed; the reason where that is not possible here. Beds of one process need different letters.
     pub(crate) fn make(letter: char) -> Result<Self, String> {
+        Self::lay(letter, false)
+    }
+
+    /// The same with a bridge in the middle instead of a router.
+    pub(crate) fn make_bridged(letter: char) -> Result<Self, String> {
+        Self::lay(letter, true)
+    }
+
+    fn lay(letter: char, bridged: bool) -> Result<Self, String> {
         if !rustix::process::geteuid().is_root() {
             return Err("needs root".to_owned());
         }
@@ -53,24 +64,33 @@ impl Bed {
             call("ip", &["netns", "add", name])?;
             call("ip", &["-n", name, "link", "set", "lo", "up"])?;
         }
-        for (inside, at_router, name, subnet) in
-            [("abt-s", "abt-in", sender, "10.91.1"), ("abt-d", OUT, receiver, "10.91.2")]
-        {
-            call(
-                "ip",
-                &[
-                    "-n", router, "link", "add", at_router, "type", "veth", "peer", "name", inside, "netns",
-                    name,
-                ],
-            )?;
-            for (at, link, host) in [(router, at_router, 1), (name, inside, 2)] {
-                call("ip", &["-n", at, "addr", "add", &format!("{subnet}.{host}/24"), "dev", link])?;
-                call("ip", &["-n", at, "link", "set", link, "up"])?;
-            }
-            call("ip", &["-n", name, "route", "add", "default", "via", &format!("{subnet}.1")])?;
+        for (inside, at_router, name) in [("abt-s", "abt-in", sender), (INSIDE, OUT, receiver)] {
+            let peer = ["type", "veth", "peer", "name", inside, "netns", name];
+            call("ip", &[&["-n", router, "link", "add", at_router], &peer[..]].concat())?;
+            call("ip", &["-n", router, "link", "set", at_router, "up"])?;
+            call("ip", &["-n", name, "link", "set", inside, "up"])?;
         }
-        bed.within(1, || std::fs::write("/proc/sys/net/ipv4/ip_forward", "1"))
-            .map_err(|error| format!("cannot route: {error}"))?;
+        let address = |at: &str, link: &str, address: &str| {
+            call("ip", &["-n", at, "addr", "add", address, "dev", link])
+        };
+        address(receiver, INSIDE, &format!("{RECEIVER}/24"))?;
+        if bridged {
+            address(sender, "abt-s", "10.91.2.3/24")?;
+            call("ip", &["-n", router, "link", "add", "abt-br", "type", "bridge"])?;
+            for port in ["abt-in", OUT] {
+                call("ip", &["-n", router, "link", "set", port, "master", "abt-br"])?;
+            }
+            call("ip", &["-n", router, "link", "set", "abt-br", "up"])?;
+        } else {
+            address(sender, "abt-s", "10.91.1.2/24")?;
+            address(router, "abt-in", "10.91.1.1/24")?;
+            address(router, OUT, "10.91.2.1/24")?;
+            for (at, via) in [(sender, "10.91.1.1"), (receiver, "10.91.2.1")] {
+                call("ip", &["-n", at, "route", "add", "default", "via", via])?;
+            }
+            bed.within(1, || std::fs::write("/proc/sys/net/ipv4/ip_forward", "1"))
+                .map_err(|error| format!("cannot route: {error}"))?;
+        }
         Ok(bed)
     }
 
@@ -101,6 +121,12 @@ impl Bed {
         let rule = ["-A", "FORWARD", "-o", OUT, "-j", "NFQUEUE", "--queue-num", &number, "--queue-bypass"];
         self.within(1, || call("iptables", &rule)).map_err(|iptables| format!("{nft}; {iptables}"))?;
         Ok(Rule::Iptables)
+    }
+
+    /// Sends what the bridge passes on to the receiver to a queue.
+    pub(crate) fn hold_bridged(&self, queue: u16) -> Result<Table, String> {
+        let rules = Rules { interface: OUT.to_owned(), queue, planes: [Plane::Bridged].into() };
+        self.within(1, || Table::install(&rules)).map_err(|error| error.to_string())
     }
 
     /// A socket of the sender, connected to the receiver's port.

@@ -1,0 +1,297 @@
+//! Reads the configuration file. Mistakes are told with file and line.
+
+use std::path::PathBuf;
+
+use airbound_control::queue::{Demand, QueueConfig};
+use airbound_units::Span;
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+
+use super::{Config, LawSettings, Mechanism, Metrics, Plane, Rule, Scheme};
+use crate::engine::WindowConfig;
+use crate::error::AgentError;
+
+/// A latency demand of the packets that match.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct WrittenRule {
+    #[serde(default)]
+    name: Option<String>,
+    r#match: Spanned<String>,
+    latency: Spanned<Span>,
+    #[serde(default)]
+    percentile: Option<Percentile>,
+}
+
+/// A percentile that may be written as a whole number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum Percentile {
+    Whole(u8),
+    Part(#[serde(deserialize_with = "tenths")] u32),
+}
+
+/// Thousandths of a percent, so that rules compare as equal.
+fn tenths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let value = f64::deserialize(deserializer)?;
+    if value > 0.0 && value <= 100.0 {
+        Ok((value * 1000.0).round() as u32)
+    } else {
+        Err(serde::de::Error::custom(format!("percentile is {value}; allowed is more than 0, up to 100")))
+    }
+}
+
+impl Percentile {
+    fn value(self) -> f64 {
+        match self {
+            Self::Whole(value) => f64::from(value),
+            Self::Part(thousandths) => f64::from(thousandths) / 1000.0,
+        }
+    }
+}
+
+/// The configuration file, key by key.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+struct Written {
+    interface: Option<String>,
+    scheme: Option<Scheme>,
+    queue: Option<QueueConfig>,
+    law: LawSettings,
+    mechanism: Mechanism,
+    window: WindowConfig,
+    hold_packets: usize,
+    plane: Plane,
+    queue_number: u16,
+    super_packets: bool,
+    metrics: Metrics,
+    journal: Option<PathBuf>,
+    watchdog: Span,
+    protect: Vec<WrittenRule>,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        let config = Config::default();
+        Self {
+            interface: None,
+            scheme: None,
+            queue: None,
+            law: config.law,
+            mechanism: config.mechanism,
+            window: config.window,
+            hold_packets: config.hold_packets,
+            plane: config.plane,
+            queue_number: config.queue_number,
+            super_packets: config.super_packets,
+            metrics: config.metrics,
+            journal: None,
+            watchdog: config.watchdog,
+            protect: Vec::new(),
+        }
+    }
+}
+
+/// The line of a place in a text, counted from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
+}
+
+impl Config {
+    /// Reads a configuration file's text; `file` names it in messages.
+    ///
+    /// # Errors
+    /// One sentence with the file and the line.
+    pub fn read(file: &str, text: &str) -> Result<Self, AgentError> {
+        let at = |place: usize, problem: String| AgentError::Config {
+            file: file.to_owned(),
+            line: line_of(text, place),
+            problem,
+        };
+        let written: Written = toml::from_str(text).map_err(|error| {
+            let problem = error.message().trim().replace('\n', "; ");
+            at(error.span().map_or(0, |span| span.start), problem)
+        })?;
+        let scheme = scheme_of(written.scheme, written.queue.as_ref())
+            .map_err(|problem| AgentError::Config { file: file.to_owned(), line: 1, problem })?;
+        let mut rules = Vec::new();
+        for (number, rule) in written.protect.into_iter().enumerate() {
+            let (place, latency_at) = (rule.r#match.span().start, rule.latency.span().start);
+            let condition = rule.r#match.get_ref().parse();
+            let condition = condition.map_err(|error| at(place, format!("protect.match, {error}")))?;
+            let percentile = rule.percentile.map_or(95.0, Percentile::value);
+            let demand = Demand::new(rule.latency.into_inner(), percentile);
+            let demand = demand.map_err(|error| at(latency_at, format!("protect: {error}")))?;
+            let name = rule.name.unwrap_or_else(|| format!("rule-{}", number + 1));
+            if name.is_empty() || name.len() > 64 || name.contains(['"', '\\', '\n']) {
+                return Err(at(
+                    place,
+                    "protect.name has to have 1 to 64 characters, without quotes and backslashes".to_owned(),
+                ));
+            }
+            rules.push(Rule { name, condition, demand });
+        }
+        let config = Self {
+            interface: written.interface,
+            scheme,
+            queue: written.queue,
+            law: written.law,
+            mechanism: written.mechanism,
+            window: written.window,
+            hold_packets: written.hold_packets,
+            plane: written.plane,
+            queue_number: written.queue_number,
+            super_packets: written.super_packets,
+            metrics: written.metrics,
+            journal: written.journal,
+            watchdog: written.watchdog,
+            rules,
+        };
+        config.check().map_err(|error| AgentError::Value(format!("{file}: {error}")))?;
+        Ok(config)
+    }
+}
+
+/// The scheme that a file means: as named, or by the kind of its queue.
+fn scheme_of(scheme: Option<Scheme>, queue: Option<&QueueConfig>) -> Result<Scheme, String> {
+    let Some(queue) = queue else { return Ok(scheme.unwrap_or_default()) };
+    let kind = match queue.name() {
+        "fq-codel-airtime" => "linux",
+        name => name,
+    };
+    match scheme {
+        None => kind.parse(),
+        Some(Scheme::Law) => Err("queue is not for scheme law; write law.inside".to_owned()),
+        Some(scheme) if scheme.name() == kind => Ok(scheme),
+        Some(scheme) => {
+            Err(format!("queue.kind is {kind}, and scheme is {}; one of them is enough", scheme.name()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        Config::read("agent.toml", text).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn an_empty_file_and_a_full_one() {
+        assert_eq!(Config::read("a", "").expect("valid"), Config::default());
+        let text = r#"
+            interface = "wlan0"
+            scheme = "last-pq"
+            plane = "bridged"
+            hold-packets = 2000
+            metrics = "off"
+            watchdog = "1 s"
+            journal = "/var/log/airbound.jsonl"
+            queue = { kind = "last-pq", choice = "slack" }
+            [window]
+            aggregate = "2 ms"
+            [[protect]]
+            name = "vr"
+            match = "udp dport 9944"
+            latency = "20 ms"
+            [[protect]]
+            match = "dscp ef"
+            latency = "10 ms"
+            percentile = 99.9
+        "#;
+        let config = Config::read("a", text).expect("valid");
+        assert_eq!(
+            (config.scheme, config.plane, config.metrics),
+            (Scheme::LastPq, Plane::Bridged, Metrics::Off)
+        );
+        let rules: Vec<_> =
+            config.rules.iter().map(|rule| (rule.name.as_str(), rule.demand.percentile())).collect();
+        assert_eq!(rules, [("vr", 95.0), ("rule-2", 99.9)]);
+        assert_eq!(config.engine().window.aggregate, Span::from_millis(2));
+        assert!(config.protects());
+    }
+
+    #[test]
+    fn a_queue_names_the_scheme() {
+        assert_eq!(Config::read("a", "queue = { kind = \"fifo\" }").expect("valid").scheme, Scheme::Fifo);
+        assert_eq!(Config::read("a", "queue = { kind = \"linux\" }").expect("valid").scheme, Scheme::Linux);
+        assert!(refusal("scheme = \"pie\"\nqueue = { kind = \"fifo\" }").contains("one of them is enough"));
+        assert!(refusal("scheme = \"law\"\nqueue = { kind = \"fifo\" }").contains("write law.inside"));
+    }
+
+    #[test]
+    fn law_keeps_its_limits() {
+        let config =
+            Config::read("a", "scheme = \"law\"\nlaw = { limit-q = \"30 ms\", inside = \"last-pq\" }");
+        let config = config.expect("valid");
+        let engine = config.engine();
+        assert_eq!(engine.time_limit, Some(Span::from_millis(30)));
+        assert_eq!(engine.window.aggregate, Span::from_micros(2500));
+        assert!(config.protects());
+        assert!(
+            refusal("law = { limit-h = \"1 us\" }").contains("law.limit-h is 1 us; allowed is 1 ms to 50 ms")
+        );
+    }
+
+    #[test]
+    fn mistakes_have_a_place_and_a_sentence() {
+        assert_eq!(
+            refusal("\n[[protect]]\nmatch = \"udp dport x\"\nlatency = \"20 ms\""),
+            "agent.toml:3: protect.match, column 11: \"x\" is not a port, 0 to 65535, or a range such as 5000-5010"
+        );
+        assert!(
+            refusal("\n\nshceme = 3").starts_with("agent.toml:3: unknown field `shceme`, expected one of")
+        );
+        assert!(refusal("[window]\naggregates = 3").starts_with("agent.toml:2: unknown field `aggregates`"));
+        assert!(
+            refusal("[[protect]]\nmatch = \"udp\"\nlatency = \"20 s\"")
+                .contains("agent.toml:3: protect: demand.latency is 20 s")
+        );
+        assert!(
+            refusal("[[protect]]\nmatch = \"udp\"\nlatency = \"1 ms\"").contains("demand"),
+            "too short for LAST-PQ"
+        );
+        assert!(
+            refusal("watchdog = \"1 ms\"")
+                .contains("agent.toml: watchdog is 1 ms; allowed is 200 ms to 10 s")
+        );
+        assert!(refusal("mechanism = \"hold\"").contains("mechanism is for scheme wqm"));
+        assert!(refusal("hold-packets = 0").contains("hold-packets is 0; allowed is 1 to 65536 packets"));
+        assert!(refusal("metrics = \"here\"").contains("metrics is \"here\"; allowed are an address"));
+        assert!(refusal("scheme = ").starts_with("agent.toml:1: "));
+        assert!("red".parse::<Scheme>().expect_err("unknown").contains("allowed are last-pq, linux"));
+        let twice = "[[protect]]\nname = \"a\"\nmatch = \"udp\"\nlatency = \"9 ms\"\n";
+        assert!(refusal(&twice.repeat(2)).contains("two rules are named \"a\""));
+        for text in ["percentile = 0", "percentile = 100.1", "percentile = -1"] {
+            assert!(
+                Config::read("a", &format!("[[protect]]\nmatch = \"udp\"\nlatency = \"9 ms\"\n{text}"))
+                    .is_err(),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused() {
+        let keys = [
+            "scheme = \"law\"",
+            "queue = { kind = \"wqm\" }",
+            "[window]",
+            "packets = 3",
+            "[[protect]]",
+            "match = \"udp\"",
+            "latency = \"20 ms\"",
+            "percentile = 95",
+            "watchdog = 3",
+            "[law]",
+            "tries = 2",
+        ];
+        bolero::check!().with_type::<(String, Vec<u8>)>().with_iterations(2000).for_each(|(text, picks)| {
+            let _ = Config::read("a", text);
+            let lines: Vec<&str> =
+                picks.iter().take(20).map(|pick| keys[usize::from(*pick) % keys.len()]).collect();
+            let _ = Config::read("a", &lines.join("\n"));
+        });
+    }
+}
