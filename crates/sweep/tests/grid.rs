@@ -206,7 +206,7 @@ fn read(text: &str, folder: &Path) {
     if let Ok(grid) = Grid::parse(text, "spliced", folder, &Changes::default()) {
         let cells = grid.design.cells();
         for cell in [0, cells / 2, cells.saturating_sub(1)] {
-            grid.describe(cell);
+            assert!(!grid.describe(cell).is_empty());
         }
     }
 }

@@ -14,6 +14,8 @@ use crate::{jobs, output};
 
 /// Names the Python that has the package, where it is not the first in the path.
 const PYTHON: &str = "AIRBOUND_PYTHON";
+/// `python -m airbound.sweeps`, without its warning that the package imports the module itself.
+const COMMAND: &str = "import sys; from airbound.sweeps import main; sys.exit(main())";
 
 pub(super) fn sweep(asked: &Asked, voice: Voice) -> Result<(), CliError> {
     if let Some(place) = &asked.on {
@@ -70,7 +72,7 @@ fn tell_plan(plan: &Plan, voice: Voice) -> Result<(), CliError> {
 fn hand_over(asked: &Asked, place: &str, voice: Voice) -> Result<(), CliError> {
     let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
     let mut command = Command::new(&python);
-    command.args(["-m", "airbound.sweeps", &asked.grid, "--on", place]);
+    command.args(["-c", COMMAND, &asked.grid, "--on", place]);
     if let Some(until) = asked.until {
         command.args(["--until", &until.to_string()]);
     }

@@ -31,7 +31,7 @@ station = "far"
 "#;
 
 /// Two axes, two schemes, three seeds: 24 runs.
-pub const GRID: &str = r#"
+pub(crate) const GRID: &str = r#"
 scenario = "tiny.toml"
 seeds = 3
 [axes]
@@ -40,7 +40,7 @@ seeds = 3
 "#;
 
 /// Nobody waits.
-pub struct Quiet;
+pub(crate) struct Quiet;
 
 impl Watch for Quiet {
     fn is_stopped(&self) -> bool {
@@ -50,37 +50,37 @@ impl Watch for Quiet {
     fn progress(&self, _progress: &Progress) {}
 }
 
-pub struct Place {
+pub(crate) struct Place {
     folder: TempDir,
 }
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = TempDir::new().expect("a temporary folder");
         std::fs::write(folder.path().join("tiny.toml"), TINY).expect("a scenario");
         Self { folder }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub fn grid(&self, text: &str) -> Result<Grid, String> {
+    pub(crate) fn grid(&self, text: &str) -> Result<Grid, String> {
         let parsed = Grid::parse(text, "grid.toml", self.folder.path(), &Changes::default());
         parsed.map_err(|error| error.to_string())
     }
 
-    pub fn plan(&self, text: &str) -> Result<Plan, String> {
+    pub(crate) fn plan(&self, text: &str) -> Result<Plan, String> {
         Plan::check(self.grid(text)?, 2, &Quiet).map_err(|error| error.to_string())
     }
 
-    pub fn begin(&self, text: &str, out: &str, replace: bool) -> Result<Sweep, SweepError> {
+    pub(crate) fn begin(&self, text: &str, out: &str, replace: bool) -> Result<Sweep, SweepError> {
         let plan = self.plan(text).expect("a plan");
         Sweep::begin(plan, Folder::open(&self.path(out))?, replace)
     }
 
     /// Does a whole sweep; returns how many runs were there already.
-    pub fn sweep(&self, text: &str, out: &str, threads: usize) -> usize {
+    pub(crate) fn sweep(&self, text: &str, out: &str, threads: usize) -> usize {
         let mut sweep = self.begin(text, out, false).expect("it begins");
         local(&mut sweep, threads, &Quiet).expect("it ends");
         let known = sweep.progress().known;
@@ -89,7 +89,7 @@ impl Place {
     }
 
     /// All files of a sweep by name.
-    pub fn files(&self, out: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+    pub(crate) fn files(&self, out: &str) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut found = BTreeMap::new();
         walk(&self.path(out), &self.path(out), &mut found);
         found
