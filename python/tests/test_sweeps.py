@@ -83,7 +83,7 @@ def test_wrong_grids_are_refused_with_one_sentence(grid: Path, tmp_path: Path) -
         airbound.sweep(wrong, out=tmp_path / "out")
     for arguments in ({"until": "2"}, {"seeds": 0}, {"jobs": 0}):
         with pytest.raises(airbound.ScenarioError):
-            airbound.sweep(grid, out=tmp_path / "out", **arguments)  # type: ignore[arg-type]
+            airbound.sweep(grid, out=tmp_path / "out", **arguments)
     assert not (tmp_path / "out").exists()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("all of it")
