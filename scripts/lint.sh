@@ -49,7 +49,6 @@ purity() {
     imports agent "units wifi control linux record report" || bad=1
     imports sweep "units sim record report" || bad=1
     imports linux "units wifi" || bad=1
-    imports agent "units wifi control linux" || bad=1
     imports py "units wifi control sim record report sweep cli" || bad=1
     return $bad
 }

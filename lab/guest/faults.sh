@@ -1,10 +1,10 @@
 # What becomes of traffic when something goes wrong: one case after another, each with an agent of its own, a stream of 40 Mbit/s and a
 # ping every 10 ms to station 1. `airbound lab faults` reads the lines that begin with "fault" (validation/src/faults.rs).
 
-arguments="--iface wlan0 --protect 'udp dport 5201' --p95 20ms"
+arguments="--iface wlan0 --protect icmp --p95 20ms"
 
 has_rules() { nft list ruleset | grep -q "queue"; }
-worker() { pgrep -f -- --worker | head -n 1; }
+worker() { grep -l -- --worker /proc/[0-9]*/cmdline 2>/dev/null | grep -v "/$$/" | head -n 1 | cut -d / -f 3; }
 held() { airbound --json agent status --once 2>/dev/null | tr ',{' '\n\n' | sed -n 's/^ *"held": *\([0-9]*\).*/\1/p' | head -n 1; }
 connect() {
     for try in $(seq 50); do
@@ -51,11 +51,9 @@ end() {
         { if (!seen[$1]++) count++; last = $1; if ($2 > slowest) slowest = $2 }
         END { if ((449 - last) * 10 > gap) gap = (449 - last) * 10;
               printf "fault %s %d %.1f %d ", name, gap, slowest, 450 - count }'
-    sed -n 's/.* \([0-9]*\)\/\([0-9]*\) (.*receiver.*/\1 \2/p' /run/load.txt | tail -n 1 | grep . | tr '\n' ' ' || printf 'unknown unknown '
-    echo "$state $had_rules $after $left $2"
+    datagrams=$(sed -n 's/.* \([0-9]*\)\/\([0-9]*\) (.*receiver.*/\1 \2/p' /run/load.txt | tail -n 1)
+    echo "${datagrams:-unknown unknown} $state $had_rules $after $left $2"
 }
-
-note() { grep "\"event\":\"$1\"" /run/journal | tail -n 1 | cut -c 1-160; }
 
 # Nothing happens: what the others are to be compared with.
 begin; end nothing
@@ -70,6 +68,9 @@ sh -c "exec airbound agent run $arguments --journal /run/journal" >/run/agent.tx
 again=$!
 sleep 2; kill $again; wait $again
 has_rules && echo "next-start left" || echo "next-start removed"
+
+# The part that watches is killed: the other gives everything back and ends.
+begin; kill -9 $agent; end parent-killed
 
 # It hangs.
 begin; kill -STOP "$(worker)"; end hangs

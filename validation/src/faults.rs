@@ -30,10 +30,11 @@ const fn case(
     Case { name, what, longest_ms, lives, rules }
 }
 
-const CASES: [Case; 10] = [
+const CASES: [Case; 11] = [
     case("nothing", "nothing happens", Some(50.0), true, true),
     case("killed", "kill -9 of the part that holds packets", Some(100.0), false, false),
     case("all-killed", "kill -9 of all of the agent", Some(100.0), false, true),
+    case("parent-killed", "kill -9 of the part that watches", Some(100.0), false, false),
     case("hangs", "it hangs (SIGSTOP)", Some(1000.0), false, false),
     case("station-leaves", "another station leaves and comes back", Some(100.0), true, true),
     case("interface-down", "the interface goes down and up", None, true, true),
