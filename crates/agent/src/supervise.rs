@@ -2,7 +2,8 @@
 //!
 //! A thread of the same process would be stopped with it (SIGSTOP, a debugger, a fault of the allocator), so the parent is a process of
 //! its own, which does nothing else. The child writes a byte to its standard output every [`BEAT`]. When none came for the configured
-//! time, the parent kills the child: the kernel closes its queue, and packets bypass it. The parent removes the rules in any case.
+//! time, the parent takes the rules away and kills the child. It does so in this order, and also as soon as a killed child's standard output
+//! closes: the kernel can take half a second to close a process's eBPF programs, and its packet queue would swallow packets meanwhile.
 //! If the parent dies, the child's write fails, and it ends by itself.
 
 use std::io::{self, Read};
@@ -35,7 +36,8 @@ pub enum Ended {
     Hung(Span),
 }
 
-/// Runs `command` until it ends, hangs for longer than `patience`, or `stop` is set. `started` is called when it runs.
+/// Runs `command` until it ends, hangs for longer than `patience`, or `stop` is set. `started` is called when it runs, `bypass` once it
+/// holds packets no more, before it is waited for: to lead packets past it.
 ///
 /// # Errors
 /// It cannot be started, or waited for.
@@ -44,19 +46,26 @@ pub fn supervise(
     patience: Span,
     stop: &AtomicBool,
     started: impl FnOnce(),
+    mut bypass: impl FnMut(),
 ) -> io::Result<Ended> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     started();
-    let watched = watch(&mut child, patience, stop);
+    let watched = watch(&mut child, patience, stop, &mut bypass);
     // Whatever happened: no child is left behind.
     if watched.is_err() {
+        bypass();
         let _ = child.kill();
         let _ = child.wait();
     }
     watched
 }
 
-fn watch(child: &mut Child, patience: Span, stop: &AtomicBool) -> io::Result<Ended> {
+fn watch(
+    child: &mut Child,
+    patience: Span,
+    stop: &AtomicBool,
+    bypass: &mut impl FnMut(),
+) -> io::Result<Ended> {
     let mut beats = child.stdout.take().ok_or(ErrorKind)?;
     let mut has_begun = false;
     let mut asked = None;
@@ -80,6 +89,7 @@ fn watch(child: &mut Child, patience: Span, stop: &AtomicBool) -> io::Result<End
             let mut bytes = [0; 64];
             match beats.read(&mut bytes) {
                 Ok(0) => {
+                    bypass();
                     let status = child.wait()?;
                     return Ok(if asked.is_some() { Ended::Asked(status) } else { Ended::Itself(status) });
                 }
@@ -95,6 +105,7 @@ fn watch(child: &mut Child, patience: Span, stop: &AtomicBool) -> io::Result<End
         let most = if has_begun { patience } else { BEGINNING.max(patience) };
         let overdue = asked.is_some_and(|since| now().since(since) > FAREWELL);
         if silent > most || overdue {
+            bypass();
             child.kill()?;
             child.wait()?;
             return Ok(Ended::Hung(silent));
@@ -168,7 +179,7 @@ mod tests {
     #[test]
     fn an_end_of_its_own_is_told() {
         let stop = AtomicBool::new(false);
-        match supervise(shell("echo; exit 3"), Span::from_secs(5), &stop, || ()).expect("started") {
+        match supervise(shell("echo; exit 3"), Span::from_secs(5), &stop, || (), || ()).expect("started") {
             Ended::Itself(status) => assert_eq!(status.code(), Some(3)),
             other => panic!("{other:?}"),
         }
@@ -179,7 +190,8 @@ mod tests {
         let stop = AtomicBool::new(false);
         let before = now();
         // It beats once, then stops itself, as a debugger or SIGSTOP would.
-        match supervise(shell("echo; kill -STOP $$"), Span::from_millis(300), &stop, || ()).expect("started")
+        match supervise(shell("echo; kill -STOP $$"), Span::from_millis(300), &stop, || (), || ())
+            .expect("started")
         {
             Ended::Hung(silent) => assert!(silent >= Span::from_millis(300)),
             other => panic!("{other:?}"),
@@ -188,9 +200,22 @@ mod tests {
     }
 
     #[test]
+    fn packets_are_led_past_a_child_that_takes_its_time_to_end() {
+        let stop = AtomicBool::new(false);
+        let mut led_past = None;
+        // As a killed process whose other descriptors the kernel is still closing.
+        let slow = shell("echo; exec >&-; sleep 1");
+        let ended =
+            supervise(slow, Span::from_secs(5), &stop, || (), || led_past = Some(now())).expect("started");
+        assert!(matches!(ended, Ended::Itself(status) if status.success()), "{ended:?}");
+        assert!(now().since(led_past.expect("led past it")) > Span::from_millis(500));
+    }
+
+    #[test]
     fn a_wish_to_end_reaches_the_child() {
         let stop = AtomicBool::new(true);
-        match supervise(shell("echo; cat; exit 0"), Span::from_secs(5), &stop, || ()).expect("started") {
+        match supervise(shell("echo; cat; exit 0"), Span::from_secs(5), &stop, || (), || ()).expect("started")
+        {
             Ended::Asked(status) => assert!(status.success()),
             other => panic!("{other:?}"),
         }
@@ -201,7 +226,7 @@ mod tests {
         let stop = AtomicBool::new(true);
         let script = "trap '' TERM; while :; do echo; sleep 0.1; done";
         assert!(matches!(
-            supervise(shell(script), Span::from_secs(9), &stop, || ()).expect("started"),
+            supervise(shell(script), Span::from_secs(9), &stop, || (), || ()).expect("started"),
             Ended::Hung(_)
         ));
     }

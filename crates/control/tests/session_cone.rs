@@ -33,8 +33,9 @@ impl Rows {
     }
 }
 
-/// The greatest utility. Variables: q, u and x of every user, then the total of the sources, the mean and the deviation.
-fn greatest(problem: &Problem) -> f64 {
+/// The greatest utility, unless the solver gives up (clarabel makes "insufficient progress" in one of some hundreds of exponential cones).
+/// Variables: q, u and x of every user, then the total of the sources, the mean and the deviation.
+fn greatest(problem: &Problem) -> Option<f64> {
     let n = problem.users.len();
     let (qoe, source, bitrate) = (|i: usize| i, |i: usize| n + i, |i: usize| 2 * n + i);
     let (total, mean, deviation) = (3 * n, 3 * n + 1, 3 * n + 2);
@@ -109,12 +110,12 @@ fn greatest(problem: &Problem) -> f64 {
         DefaultSolver::new(&nothing, &objective, &matrix, &rows.constants, &rows.cones, settings)
             .expect("a cone program");
     solver.solve();
-    assert!(matches!(solver.solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved));
-    problem.rho - solver.solution.obj_val
+    let solved = matches!(solver.solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved);
+    solved.then(|| problem.rho - solver.solution.obj_val)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 20, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 20, max_global_rejects: 10, ..ProptestConfig::default() })]
 
     /// Both find the same utility, and the bound is where both are.
     #[test]
@@ -136,6 +137,9 @@ proptest! {
         let found = problem.solve().expect("feasible");
         let Certificate::Global { bound } = found.certificate else { panic!("concave") };
         let reference = greatest(&problem);
+        // Few cases may go this way: proptest fails beyond the limit set above.
+        prop_assume!(reference.is_some());
+        let reference = reference.unwrap_or(f64::NAN);
         prop_assert!((bound - reference).abs() < 2e-6, "bound {bound}, cone solver {reference}");
         // Rates are rounded to 1 kb/s.
         prop_assert!(found.welfare.utility > reference - 3e-4, "{} against {reference}", found.welfare.utility);

@@ -90,8 +90,11 @@ fn start(run: &AgentRun, voice: Voice) -> Result<(), CliError> {
         let _ = privileges::keep_only(&[Capability::NetworkAdministration]);
         interrupt::listen();
     };
-    let ended = supervise(worker, patience, interrupt::asked(), started);
-    // Whatever became of it: packets shall not wait for a queue that nobody reads.
+    // Packets shall not wait for a queue that nobody reads.
+    let bypass = || {
+        let _ = nftables::remove_leftovers();
+    };
+    let ended = supervise(worker, patience, interrupt::asked(), started, bypass);
     let removed = nftables::remove_leftovers();
     let ended = ended.map_err(CliError::io("watch over", "the agent".as_ref()))?;
     match ended {
