@@ -111,7 +111,7 @@ fn greatest(problem: &Problem) -> Option<f64> {
             .expect("a cone program");
     solver.solve();
     let solved = matches!(solver.solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved);
-    solved.then(|| problem.rho - solver.solution.obj_val)
+    solved.then_some(problem.rho - solver.solution.obj_val)
 }
 
 proptest! {

@@ -44,6 +44,10 @@ pub struct Channel {
 }
 
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "few channels, asked for every transmission: room costs less than an indirection"
+)]
 enum Law {
     Ideal,
     Fixed(Decibel),
