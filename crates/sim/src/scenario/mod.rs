@@ -20,6 +20,7 @@ mod scheme;
 mod section;
 mod session;
 mod shipped;
+mod source;
 mod station;
 mod surroundings;
 mod text;
@@ -59,6 +60,7 @@ use section::{Document, Section};
 pub mod reading {
     pub use super::node::{Node, Origin, Value, parse_document, shortened, to_toml};
     pub use super::section::{Document, Section, nearest};
+    pub use super::source::{LARGEST_FILE, bound, text_of};
 }
 
 /// A scenario with every value resolved: groups are expanded, defaults filled in, traces read.
@@ -132,8 +134,6 @@ const KEYS: &[&str] = &[
 
 /// The longest run.
 const LONGEST: Span = Span::from_secs(86_400);
-/// The largest scenario file, in bytes.
-const LARGEST_FILE: u64 = 1_000_000;
 /// The schemes that are compared unless the scenario says otherwise.
 const DEFAULT_SCHEMES: [&str; 4] = ["fifo", "codel", "pie", "linux"];
 
@@ -157,17 +157,7 @@ impl Scenario {
     /// The file cannot be read, or its content or an override is wrong.
     pub fn load(file: &FilePath, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let name = file.display().to_string();
-        let unreadable = |reason: String| ScenarioError::Read { file: name.clone(), reason };
-        let metadata = std::fs::metadata(file).map_err(|error| unreadable(error.to_string()))?;
-        if !metadata.is_file() {
-            return Err(unreadable("it is not a file".to_owned()));
-        }
-        if metadata.len() > LARGEST_FILE {
-            return Err(unreadable(format!("it has {} bytes; allowed are {LARGEST_FILE}", metadata.len())));
-        }
-        let bytes = std::fs::read(file).map_err(|error| unreadable(error.to_string()))?;
-        let text =
-            String::from_utf8(bytes).map_err(|_| unreadable("it is not a text in UTF-8".to_owned()))?;
+        let text = source::text_of(file)?;
         let folder = file.parent().unwrap_or(FilePath::new(""));
         Self::read(&text, &name, Some(folder), overrides)
     }
@@ -187,12 +177,7 @@ impl Scenario {
         folder: Option<&FilePath>,
         overrides: &Overrides,
     ) -> Result<Self, ScenarioError> {
-        if text.len() as u64 > LARGEST_FILE {
-            return Err(ScenarioError::Read {
-                file: file.to_owned(),
-                reason: format!("it has {} bytes; allowed are {LARGEST_FILE}", text.len()),
-            });
-        }
+        source::bound(text.len() as u64, file)?;
         let mut root = node::parse_document(text, file)?;
         let options = overrides.options();
         let bases = overrides.bases();
