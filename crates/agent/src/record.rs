@@ -48,6 +48,7 @@ pub fn summary(snapshot: &Snapshot) -> Summary {
         jain: Jain { goodput: Jain::index(&goodputs), airtime: Jain::index(&shares) },
         flows,
         stations,
+        session: None,
     }
 }
 

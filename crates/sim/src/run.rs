@@ -142,6 +142,7 @@ impl Run {
             stations: figures.stations,
             air: figures.air,
             jain: figures.jain,
+            session: None,
         };
         let outcome = Outcome {
             summary,

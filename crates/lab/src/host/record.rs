@@ -504,6 +504,7 @@ impl<'a> Books<'a> {
             },
             flows,
             stations,
+            session: None,
         }
     }
 
