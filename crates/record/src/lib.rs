@@ -33,6 +33,6 @@ pub use rows::{
 pub use split::{Moments, Split, Stage};
 pub use summary::{
     AirSummary, DemandSummary, Direction, FlowSummary, FoundSummary, FrameCounts, Jain, LatencyStats,
-    PacketCounts, Performance, RtcSummary, Scheme, SentRates, StationSummary, Summary,
+    NetworkSummary, PacketCounts, Performance, RtcSummary, Scheme, SentRates, StationSummary, Summary,
 };
 pub use table::Row;

@@ -34,6 +34,37 @@ pub struct Summary {
     pub air: AirSummary,
     /// Fairness among flows and stations.
     pub jain: Jain,
+    /// Only of a scenario that names its networks: each of them, in its order. What stands above is of all together: `air` has the
+    /// mean busy share of the channels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<NetworkSummary>,
+}
+
+/// One of several networks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkSummary {
+    /// Its name.
+    pub name: String,
+    /// The number of its channel.
+    pub channel: u16,
+    /// The scheme that decided in it.
+    pub scheme: String,
+    /// The names of its stations.
+    pub stations: Vec<String>,
+    /// What receivers got of its flows to the stations, Mb/s of payload.
+    #[serde(with = "number")]
+    pub downlink_mbps: f64,
+    /// The same of those from the stations.
+    #[serde(with = "number")]
+    pub uplink_mbps: f64,
+    /// Share of the measured time that its transmissions took.
+    #[serde(with = "number")]
+    pub airtime_share: f64,
+    /// Its channel: how long it was busy with all networks on it, and which share of its own transmissions collided.
+    pub air: AirSummary,
+    /// Fairness within it.
+    pub jain: Jain,
 }
 
 /// What filled the four slots of the scheme; a slot that the scenario leaves empty is null.

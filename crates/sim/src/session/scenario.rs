@@ -141,6 +141,7 @@ impl SessionRun {
             jain,
             wifi_latency: wifi,
             distributions: rows,
+            attempts: _,
         }) = air
         {
             let carried = 2 * self.session.spec.access.first().map_or(0, AccessSpec::clients);
@@ -169,6 +170,7 @@ impl SessionRun {
             stations,
             air: summary,
             jain: Jain { goodput, airtime },
+            networks: Vec::new(),
         };
         Ok(Outcome { summary, wifi_latency, distributions, events })
     }
