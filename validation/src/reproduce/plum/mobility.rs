@@ -19,6 +19,8 @@ const EXPONENTS: [Exponent; 3] = ["3.0", "3.5", "4.0"];
 const JUDGED: Exponent = EXPONENTS[0];
 /// Where a second client on Wi-Fi is; the paper does not say.
 const STILL: Place = Place::Metres(25.0);
+/// Differences below this share of a bitrate are none: a frame more or less at the end of a session makes as much.
+const RESOLUTION: f64 = 0.001;
 
 /// One session.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -243,7 +245,7 @@ fn bitrate_table(of: &Find<'_>, seeds: u64, seconds: u32) -> Grid {
         }
     }
     grid.note = format!(
-        "{seeds} seeds of {seconds} s. 802.11ac, 20 MHz, one stream, DCF, ideal rates, log-distance loss; ns-3's random walk in a square of {SIDE} m \
+        "{seeds} seeds of {seconds} s. 802.11ac, 20 MHz, two streams, DCF, ideal rates, log-distance loss; ns-3's random walk in a square of {SIDE} m \
          with the access point in a corner; wires of {WIRE} Mb/s. Width and place are not given. M = 30 Mb/s, rho 0.5, encoders send 1 to 10 Mb/s."
     );
     grid
@@ -287,7 +289,7 @@ fn judged<'a>(wireless: usize, of: &dyn Fn(Who) -> Vec<&'a SessionOutcome>) -> V
         reference,
         by_mean,
         Tolerance::Relative(0.3),
-        by_mean > 0.0,
+        by_mean > 100.0 * RESOLUTION,
         note,
     )];
     if wireless == 1 {
@@ -298,7 +300,7 @@ fn judged<'a>(wireless: usize, of: &dyn Fn(Who) -> Vec<&'a SessionOutcome>) -> V
             3.8,
             p90,
             Tolerance::Factor(1.25),
-            p90 > 1.0,
+            p90 > 1.0 + RESOLUTION,
             "Fig. 14a",
         ));
         rows.push(row(
@@ -308,7 +310,7 @@ fn judged<'a>(wireless: usize, of: &dyn Fn(Who) -> Vec<&'a SessionOutcome>) -> V
             25.0,
             p10,
             Tolerance::Relative(0.4),
-            p10 > 0.0,
+            p10 > 100.0 * RESOLUTION,
             "Fig. 14a",
         ));
         for who in schemes(JUDGED).skip(1) {
@@ -321,11 +323,11 @@ fn judged<'a>(wireless: usize, of: &dyn Fn(Who) -> Vec<&'a SessionOutcome>) -> V
                 "worst-user",
                 format!("bitrate of the worst user over Vanilla's, {name}"),
                 "",
-                1.0,
+                1.0 - RESOLUTION,
                 worst,
                 Tolerance::AtLeast,
                 false,
-                "Fig. 14c",
+                "Fig. 14c: not worse off, to a frame or two",
             ));
             rows.push(row(
                 "worst-user",

@@ -24,8 +24,10 @@ pub(super) fn capacities(link: &AccessSpec, seconds: u32, seed: u64) -> Result<V
 pub(super) fn bounds(seconds: &[Vec<f64>]) -> Option<[f64; 2]> {
     let mut sums = [0.0; 3];
     for capacities in seconds {
-        sums[0] += fluid::fair_share(capacities, Limits::USUAL);
-        sums[1] += fluid::best(capacities, Limits::USUAL, 0.0)?;
+        let fair = fluid::fair_share(capacities, Limits::USUAL);
+        sums[0] += fair;
+        // An even split is an allocation too; the best one's rates are rounded down to 1 kb/s.
+        sums[1] += fluid::best(capacities, Limits::USUAL, 0.0)?.max(fair);
         sums[2] += fluid::best(capacities, Limits::USUAL, 0.5)?;
     }
     let [fair, mean, utility] = sums;
@@ -33,13 +35,14 @@ pub(super) fn bounds(seconds: &[Vec<f64>]) -> Option<[f64; 2]> {
 }
 
 /// The most that any capacity of `wireless` links beside wires of 50 Mb/s each way lets an allocation gain, in per cent, and that capacity in
-/// Mb/s.
+/// Mb/s; `None` where none does.
 pub(super) fn ceiling(wireless: usize) -> Option<(f64, f64)> {
     let at = |capacity: f64| {
         let links = (0..3).map(|client| if client < wireless { capacity } else { 100.0 }).collect();
         Some((bounds(&[links])?[0], capacity))
     };
-    (1..=120).filter_map(|half| at(f64::from(half) / 2.0)).max_by(|a, b| a.0.total_cmp(&b.0))
+    let all = (1..=120).filter_map(|half| at(f64::from(half) / 2.0));
+    all.filter(|(gain, _)| *gain > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 #[cfg(test)]
