@@ -181,6 +181,7 @@ impl Simulation {
         let tries = done.transmissions.min(255) as u8;
         let in_order = self.parts.nodes[one.node.index()].block_ack;
         let mut sensed = None;
+        let mut companions = 0;
         for (place, (mpdu, end)) in done.grant.mpdus.iter().zip(mpdu_ends(&done.grant)).enumerate() {
             if !all && !one.acknowledged.get(place) {
                 continue;
@@ -200,7 +201,9 @@ impl Simulation {
                 && flow.ends_at() == mpdu.packet.to
             {
                 self.on_sensed(number, &arrival, one.course.ppdu_end, one.rate);
-                sensed = Some(mpdu.packet.to);
+                sensed = Some((mpdu.packet.to, number));
+            } else if mpdu.packet.to == done.grant.station {
+                companions += 1;
             }
             let buffer = &mut self.agreements[agreement.index()].reorder;
             if !in_order || buffer.passes(mpdu.sequence) {
@@ -216,7 +219,8 @@ impl Simulation {
         }
         self.arrivals = arrivals;
         self.schedule_release(agreement);
-        if let Some(station) = sensed {
+        if let Some((station, number)) = sensed {
+            self.parts.allocated[number].sensor.on_companions(one.course.ppdu_end, companions);
             self.on_downlink_frame(station);
         }
     }
