@@ -2,7 +2,8 @@
 # and says what is missing where it may not.
 #
 # Variables: ARGS (further arguments of the command behind a target), NS3=0 (bench without ns-3), INSTALL=1 (lint may
-# install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does).
+# install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does), PROFILE=release (python with the build of
+# the command, as CI does).
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test python wheel bench instructions fuzz lint fmt deb
@@ -12,6 +13,7 @@ LOCKED ?=
 ARGS ?=
 NS3 ?= 1
 INSTALL ?= 0
+PROFILE ?= quick
 PACKAGE ?= airbound-sim
 TARGET ?= trace_reading_never_panics
 SECONDS ?= 60
@@ -30,7 +32,7 @@ test: ## runs all tests, documentation examples included
 
 python: ## builds the Python package into .venv, tests and type-checks it, notebooks included
 	@scripts/require.sh cargo linker crates
-	@scripts/python.sh test $(ARGS)
+	@PROFILE=$(PROFILE) scripts/python.sh test $(ARGS)
 
 wheel: ## builds the wheel for others into dist, and says what it needs of a system (ROOTS="...": tries it there)
 	@scripts/require.sh cargo linker crates

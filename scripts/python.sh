@@ -3,6 +3,7 @@
 # test   builds the package into a virtual environment ($VENV, else .venv), then runs pytest and the type checker.
 # wheel  builds the wheel for others into dist (built on Debian 12: glibc 2.35 and newer), says what it needs of a system, and tries it
 #        in the bare file systems that ROOTS names.
+# PROFILE is the cargo profile of the tested build ("quick"; "release" takes longer from nothing, and less where the command is built so).
 # What cannot be had here (Python 3.10, or the packages that the tests take) is said, and the step is skipped with 0;
 # REQUIRED=1 makes that an error.
 set -euo pipefail
@@ -11,6 +12,7 @@ cd "$(dirname "$0")/.."
 VENV=${VENV:-.venv}
 REQUIRED=${REQUIRED:-0}
 PYTHON=${PYTHON:-python3}
+PROFILE=${PROFILE:-quick}
 
 skip() {
     printf 'SKIPPED: %s\n' "$*" >&2
@@ -48,7 +50,7 @@ maturin() { PATH="$PWD/$VENV/bin:$PATH" VIRTUAL_ENV="$PWD/$VENV" "$VENV/bin/matu
 
 test_package() {
     environment
-    maturin develop --quiet --profile quick
+    maturin develop --quiet --profile "$PROFILE"
     "$VENV/bin/python" -m pytest "$@"
     "$VENV/bin/python" -m mypy
 }

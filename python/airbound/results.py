@@ -55,7 +55,7 @@ class RunResult:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """``summary.json`` as a dict: ``scenario``, ``scheme``, ``seed``, ``flows``, ``stations``, ``air``, ``jain``.
+        """``summary.json`` as a dict: ``scenario``, ``scheme``, ``seed``, ``flows``, ``stations``, ``air``, ``jain``, of a session ``session``.
 
         Its form is stable; units stand in the names of the keys.
         """

@@ -115,6 +115,17 @@ impl Opened {
         Err(CliError::Input(problem))
     }
 
+    /// Refuses to log the packets of a session, if that is `asked` for.
+    pub(crate) fn refuse_packet_log(&self, asked: bool) -> Result<(), CliError> {
+        if !asked || self.scenario.session.is_none() {
+            return Ok(());
+        }
+        let name = &self.name;
+        let problem =
+            format!("--log-packets is for networks; {name} is a session, which leaves no tables of packets");
+        Err(CliError::Input(problem))
+    }
+
     /// How long a run simulates, warm-up included.
     #[must_use]
     pub fn length(&self) -> Span {

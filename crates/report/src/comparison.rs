@@ -16,11 +16,11 @@ pub struct SchemeRuns {
 }
 
 impl SchemeRuns {
-    fn summaries(&self) -> impl Iterator<Item = &Summary> {
+    pub(crate) fn summaries(&self) -> impl Iterator<Item = &Summary> {
         self.runs.iter().map(|run| &run.summary)
     }
 
-    fn spread(&self, value: impl Fn(&Summary) -> Option<f64>) -> Option<Spread> {
+    pub(crate) fn spread(&self, value: impl Fn(&Summary) -> Option<f64>) -> Option<Spread> {
         Spread::of(self.summaries().map(value))
     }
 
@@ -124,7 +124,7 @@ impl Comparison {
         self.schemes.iter().map(|scheme| scheme.runs.len()).max().unwrap_or(0)
     }
 
-    fn seed_note(&self) -> String {
+    pub(crate) fn seed_note(&self) -> String {
         if self.seeds() > 1 {
             "Median, and lowest–highest, over the seeds.".to_owned()
         } else {
@@ -435,6 +435,7 @@ impl Comparison {
             grids.push(self.every_flow());
         }
         grids.extend(self.videos());
+        grids.extend(self.users());
         grids.extend(self.demands());
         grids.extend(self.costs());
         grids.iter().map(|grid| grid.to_text(width)).collect::<Vec<_>>().join("\n")

@@ -13,6 +13,7 @@ mod grid;
 mod page;
 mod plot;
 mod run;
+mod users;
 mod validate;
 
 pub use chart::{

@@ -41,6 +41,7 @@ impl Comparison {
             title: "Result".to_owned(),
             tables: std::iter::once(self.headline())
                 .chain(self.videos())
+                .chain(self.users())
                 .chain(self.demands())
                 .chain(self.costs())
                 .collect(),

@@ -2,7 +2,9 @@
 
 mod example;
 
-use airbound_record::{Fate, FrameCounts, LatencyStats, PacketRow, RtcSummary, SentRates, Tables};
+use airbound_record::{
+    Fate, FrameCounts, LatencyStats, PacketRow, RtcSummary, SentRates, SessionSummary, Tables, UserSummary,
+};
 use airbound_report::{
     Comparison, Outcome, ReportError, Run, Tolerance, ValidationRow, Verdict, explain, outcome,
     validation_grid, validation_html, validation_json,
@@ -144,6 +146,40 @@ fn real_time_video_has_a_table_of_its_own() {
     assert_eq!((videos.rows.len(), &texts[..2]), (1, &["vr", "linux"][..]));
     assert_eq!(texts[5..], ["9.75", "25.0", "50.0", "–", "12.5"]);
     assert!(comparison.to_html().unwrap().contains("Real-time video"));
+}
+
+#[test]
+fn a_session_is_worth_something_to_each_user() {
+    assert!(comparison().users().is_none());
+    let session = |qoe: f64| SessionSummary {
+        qoe: "linear".to_owned(),
+        max_bitrate_mbps: 30.0,
+        rho: 0.25,
+        users: ["near", "far"].map(|name| UserSummary { name: name.to_owned(), weight: 1.0, qoe }).into(),
+        mean_qoe: qoe,
+        fairness: 1.0,
+        utility: 0.75 * qoe + 0.25,
+    };
+    let runs = [("plain", 0.5), ("plum", 0.75)].map(|(scheme, qoe)| {
+        let (_, mut run) = example::runs().remove(0);
+        run.summary.session = Some(session(qoe));
+        (scheme.to_owned(), run)
+    });
+    let comparison = Comparison::new(runs.into(), None, None).unwrap();
+    let users = comparison.users().unwrap();
+    let names: Vec<&str> = users.rows.iter().map(|row| row[0].text.as_str()).collect();
+    assert_eq!(names, ["near", "far", "mean", "fairness", "utility"]);
+    let column =
+        |column: usize| users.rows.iter().map(|row| row[column].text.parse().unwrap()).collect::<Vec<f64>>();
+    assert_eq!(column(1), [0.5, 0.5, 0.5, 1.0, 0.625]);
+    assert_eq!(column(2), [0.75, 0.75, 0.75, 1.0, 0.813]);
+    assert!(
+        users.note.contains("1 from 30 Mb/s") && users.note.contains("0.75 mean + 0.25 fairness"),
+        "{}",
+        users.note
+    );
+    assert!(comparison.to_text(100).contains("QoE of the users"));
+    assert!(comparison.to_html().unwrap().contains("QoE of the users"));
 }
 
 #[test]

@@ -187,3 +187,27 @@ fn a_server_that_sends_little_bounds_what_all_receive() {
         summary.flows.iter().filter(|flow| flow.name.ends_with(" down")).map(|flow| flow.goodput_mbps).sum();
     assert!((2.0..6.0).contains(&down), "{down}");
 }
+
+#[test]
+fn the_summary_says_what_the_session_was_worth() {
+    let all = summary(GOOD);
+    let session = all.session.as_ref().expect("a session");
+    let names: Vec<&str> = session.users.iter().map(|user| user.name.as_str()).collect();
+    assert_eq!(names, ["room-1", "room-2", "wired-1", "wired-2", "mobile", "pipe"]);
+    for user in &session.users {
+        let down = find(&all, &format!("{} down", user.name)).goodput_mbps;
+        let expected = (down / session.max_bitrate_mbps).min(1.0);
+        assert!((user.qoe - expected).abs() < 1e-9 && user.qoe > 0.0, "{session:?}");
+    }
+    let weights: f64 = session.users.iter().map(|user| user.weight).sum();
+    let mean = session.users.iter().map(|user| user.qoe * user.weight).sum::<f64>() / weights;
+    assert!((session.mean_qoe - mean).abs() < 1e-9, "{session:?}");
+    let utility = (1.0 - session.rho) * session.mean_qoe + session.rho * session.fairness;
+    assert!((session.utility - utility).abs() < 1e-9 && session.fairness < 1.0, "{session:?}");
+    // Other policies are scored as the scenario's own Plum would optimise.
+    let scenario = parse(GOOD);
+    let plain = scenario.scheme.with_name("plain").expect("a policy");
+    let run = SessionRun::new("test", &scenario, &plain, 1).expect("builds").finish().expect("balanced");
+    let other = run.summary.session.expect("a session");
+    assert!((other.rho - 0.25).abs() < 1e-12 && (session.rho - 0.25).abs() < 1e-12, "not the default");
+}

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use airbound_sim::scenario::reading::{Document, Section, nearest, parse_document};
+use airbound_sim::scenario::reading::{self, Document, Section, nearest, parse_document};
 use airbound_sim::scenario::{Overrides, Scenario, ScenarioError};
 
 use crate::axis::{Axis, Parameter};
@@ -14,8 +14,6 @@ use crate::rule::{Percent, Rule};
 use crate::sample::Sample;
 use crate::shipped;
 
-/// The largest grid file, in bytes.
-const LARGEST_FILE: u64 = 1_000_000;
 /// Cells times schemes.
 pub(crate) const MOST_POINTS: usize = 1_000_000;
 /// Seeds of a cell.
@@ -156,17 +154,7 @@ impl Grid {
     /// The file cannot be read, or its content is wrong.
     pub fn load(file: &Path, changes: &Changes) -> Result<Self, ScenarioError> {
         let name = file.display().to_string();
-        let unreadable = |reason: String| ScenarioError::Read { file: name.clone(), reason };
-        let metadata = std::fs::metadata(file).map_err(|error| unreadable(error.to_string()))?;
-        if !metadata.is_file() {
-            return Err(unreadable("it is not a file".to_owned()));
-        }
-        if metadata.len() > LARGEST_FILE {
-            return Err(unreadable(format!("it has {} bytes; allowed are {LARGEST_FILE}", metadata.len())));
-        }
-        let bytes = std::fs::read(file).map_err(|error| unreadable(error.to_string()))?;
-        let text =
-            String::from_utf8(bytes).map_err(|_| unreadable("it is not a text in UTF-8".to_owned()))?;
+        let text = reading::text_of(file)?;
         Self::parse(&text, &name, file.parent().unwrap_or(Path::new("")), changes)
     }
 
@@ -175,10 +163,7 @@ impl Grid {
     /// # Errors
     /// The text is wrong.
     pub fn parse(text: &str, file: &str, folder: &Path, changes: &Changes) -> Result<Self, ScenarioError> {
-        if text.len() as u64 > LARGEST_FILE {
-            let reason = format!("it has {} bytes; allowed are {LARGEST_FILE}", text.len());
-            return Err(ScenarioError::Read { file: file.to_owned(), reason });
-        }
+        reading::bound(text.len() as u64, file)?;
         let root = parse_document(text, file)?;
         let document = Document { file, folder: Some(folder), options: &[], bases: &[] };
         let top = Section::top(&document, &root);

@@ -50,6 +50,8 @@ fn what_sessions_are_refused() {
     for (arguments, words) in [
         (&["run", "vr-room", "--pcap", "air.pcap"][..], "--pcap"),
         (&["plan", "vr-room"], "session"),
+        (&["run", "vr-room", "--log-packets"], "no tables of packets"),
+        (&["compare", "vr-room", "--log-packets"], "no tables of packets"),
         (&["law", "choose-bound", "vr-room"], "session"),
         (&["compare", "hello", "--schemes", "plum,plain"], "no [session]"),
         (&["run", "vr-room", "--scheme", "plom"], "did you mean plum"),

@@ -18,8 +18,20 @@ const SHORTEST_PPDU: Span = Span::from_micros(100);
 impl Simulation {
     /// The channel is free, or the next exchange of a TXOP begins.
     pub(super) fn on_exchange_end(&mut self) {
+        let collided = self.has_collided();
+        if !self.finish_all() {
+            self.leave_air(collided);
+        }
+    }
+
+    /// Whether what is on the air is a collision.
+    pub(super) fn has_collided(&self) -> bool {
+        self.on_air.first().is_some_and(OnAir::collided)
+    }
+
+    /// All exchanges on the air end. Returns whether a TXOP goes on.
+    pub(super) fn finish_all(&mut self) -> bool {
         let mut on_air = std::mem::take(&mut self.on_air);
-        let collided = on_air.len() > 1;
         if let (Some(first), false) = (on_air.first(), on_air.is_empty()) {
             self.note_busy(first.start, self.now);
         }
@@ -27,15 +39,17 @@ impl Simulation {
         for one in on_air.drain(..) {
             continued |= self.finish(&one);
         }
-        if continued {
-            return;
-        }
-        if self.on_air.is_empty() {
+        if !continued && self.on_air.is_empty() {
             self.on_air = on_air;
         }
+        continued
+    }
+
+    /// Nobody transmits any more: the channel is free, unless it is jammed.
+    pub(super) fn leave_air(&mut self, collided: bool) {
         if self.jammed_until > self.now {
             self.note_busy(self.now, self.jammed_until);
-            self.schedule(self.jammed_until, Event::ExchangeEnd);
+            self.busy_until(self.jammed_until);
             return;
         }
         let band = self.parts.phy.band();
@@ -265,7 +279,7 @@ impl Simulation {
             return false;
         }
         let end = self.start_exchange(edcaf_of(node, category) as u32, start, 1, Some(one.opportunity_end));
-        self.schedule(end, Event::ExchangeEnd);
+        self.busy_until(end);
         true
     }
 

@@ -12,6 +12,7 @@ mod parcel;
 mod pipe;
 mod policy;
 mod run;
+mod saturated;
 mod scenario;
 mod stream;
 

@@ -13,7 +13,7 @@ pub(super) enum Way {
 }
 
 impl Way {
-    #[cfg(test)]
+    /// Both of them.
     pub(super) const BOTH: [Self; 2] = [Self::Up, Self::Down];
 
     pub(super) const fn other(self) -> Self {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use airbound_control::payload::DropReason;
+use airbound_control::session::{PlumConfig, SessionConfig, Welfare};
 use airbound_record::{
     AirSummary, Component, Direction, DistributionRow, FlowSummary, Jain, LatencyHistogram, LatencyStats,
-    PacketCounts, RunInfo, Summary,
+    PacketCounts, RunInfo, SessionSummary, Summary, UserSummary,
 };
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::Category;
@@ -141,6 +142,7 @@ impl SessionRun {
             jain,
             wifi_latency: wifi,
             distributions: rows,
+            attempts: _,
         }) = air
         {
             let carried = 2 * self.session.spec.access.first().map_or(0, AccessSpec::clients);
@@ -153,6 +155,7 @@ impl SessionRun {
             (stations, summary, airtime) = (own, air, jain.airtime);
             stations.sort_by_key(|station| self.scenario.station_index(&station.name));
         }
+        let session = self.worth(&flows);
         let goodput = Jain::index(&flows.iter().map(|flow| flow.goodput_mbps).collect::<Vec<_>>());
         let summary = Summary {
             airbound: env!("CARGO_PKG_VERSION").to_owned(),
@@ -169,8 +172,38 @@ impl SessionRun {
             stations,
             air: summary,
             jain: Jain { goodput, airtime },
+            session: Some(session),
+            networks: Vec::new(),
         };
         Ok(Outcome { summary, wifi_latency, distributions, events })
+    }
+
+    /// What the users make of what they received, as the Plum of the scheme sees it, or that of the scenario, so that policies are scored
+    /// alike; `flows` begins with those of the clients.
+    fn worth(&self, flows: &[FlowSummary]) -> SessionSummary {
+        let slots = [self.scheme.session.as_ref(), self.scenario.scheme.session.as_ref()];
+        let plum = slots.into_iter().flatten().find_map(|slot| match slot_config(slot, "session") {
+            Ok(SessionConfig::Plum(config)) => Some(config),
+            _ => None,
+        });
+        let PlumConfig { rho, qoe, max_bitrate, .. } = plum.unwrap_or_default();
+        let most = max_bitrate.as_mbps_f64();
+        let clients = self.scenario.session.iter().flat_map(|session| &session.clients);
+        // Of each client two flows, the first of them down.
+        let users: Vec<UserSummary> = clients
+            .zip(flows.iter().step_by(2))
+            .map(|(client, down)| UserSummary {
+                name: client.name.clone(),
+                weight: client.weight,
+                qoe: qoe.value(down.goodput_mbps / most, most),
+            })
+            .collect();
+        let all: f64 = users.iter().map(|user| user.weight).sum();
+        let values: Vec<f64> = users.iter().map(|user| user.qoe).collect();
+        let weights: Vec<f64> = users.iter().map(|user| user.weight / all).collect();
+        let Welfare { mean, fairness, utility } = Welfare::of(&values, &weights, rho);
+        let qoe = qoe.name().to_owned();
+        SessionSummary { qoe, max_bitrate_mbps: most, rho, users, mean_qoe: mean, fairness, utility }
     }
 }
 

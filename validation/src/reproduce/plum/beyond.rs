@@ -13,7 +13,7 @@ use airbound_sim::session::{
 use airbound_sim::trace::{Format, Trace};
 use airbound_units::{BitRate, Span};
 
-use super::mobility::wired;
+use super::scene::wired;
 use super::text;
 use crate::reproduce::{Part, shown};
 use crate::trial::in_parallel;
