@@ -36,7 +36,13 @@ impl Counts {
     /// Nothing seen, with `2^bits` buckets for each doubling; takes no memory yet.
     pub(crate) const fn new(bits: u32) -> Self {
         // 2^bits has the exponent `bits`, and is the first of the second 2^bits buckets.
-        Self { bits, offset: ((BIAS + bits as usize) << bits) - (1 << bits), counts: Vec::new(), few: Vec::new(), total: 0 }
+        Self {
+            bits,
+            offset: ((BIAS + bits as usize) << bits) - (1 << bits),
+            counts: Vec::new(),
+            few: Vec::new(),
+            total: 0,
+        }
     }
 
     /// Counts a time `count` times.

@@ -138,9 +138,9 @@ impl Run {
         }
         parts.sort_by_key(|(member, _)| member.place());
         let networks = networks::summaries(&parts);
-        let figures = Figures::of_all(parts.into_iter().map(|(member, figures)| {
-            (member.channel, member.flows().start as u32, figures)
-        }));
+        let figures = Figures::of_all(
+            parts.into_iter().map(|(member, figures)| (member.channel, member.flows().start as u32, figures)),
+        );
         let has_sender = figures
             .flows
             .iter()

@@ -56,7 +56,9 @@ fn two_networks_on_a_channel_share_it_and_collide_as_bianchi_says() {
         assert!((rate - expected).abs() < 0.012, "{count}: {rate} instead of {expected}");
         let all: f64 = networks(&outcome).iter().map(|network| network.downlink_mbps).sum();
         for network in networks(&outcome) {
-            assert_within(network.downlink_mbps, all / f64::from(count), 0.06, &network.name);
+            // Who won last draws from a smaller window than who lost: shares of a few seconds differ more, the more contend.
+            let share = if count == 2 { 0.05 } else { 0.12 };
+            assert_within(network.downlink_mbps, all / f64::from(count), share, &network.name);
             assert_eq!(network.air.busy_share, outcome.summary.air.busy_share);
         }
     }
@@ -66,7 +68,11 @@ fn two_networks_on_a_channel_share_it_and_collide_as_bianchi_says() {
 fn networks_get_what_stations_of_one_network_get() {
     // The same contenders once as access points of their own, once as stations that send to one.
     let apart = run(&saturated(&on_channels(4, 1), ""));
-    let together = run(&saturated("", "").replace("[access-point]", "[uplink]\nrate = \"fixed\"\n[uplink.path]\nmax-ampdu-mpdus = 1\nmax-grants = 50\n[access-point]")
+    let together = run(&saturated("", "")
+        .replace(
+            "[access-point]",
+            "[uplink]\nrate = \"fixed\"\n[uplink.path]\nmax-ampdu-mpdus = 1\nmax-grants = 50\n[access-point]",
+        )
         .replace("name = \"s\"\n", "name = \"s\"\ncount = 4\n")
         .replace("kind = \"cbr\"", "kind = \"cbr\"\ndirection = \"up\""));
     let sum = |outcome: &Outcome| outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum::<f64>();
@@ -94,7 +100,10 @@ fn the_first_network_on_a_channel_of_its_own_is_as_if_alone() {
     let (two, both) = observed(&mixed(&on_channels(2, 2)));
     for one in &alone.summary.flows {
         let same = flow(&two, &format!("n-1-{}", one.name));
-        assert_eq!((same.goodput_mbps, same.latency_ms, &same.drops), (one.goodput_mbps, one.latency_ms, &one.drops));
+        assert_eq!(
+            (same.goodput_mbps, same.latency_ms, &same.drops),
+            (one.goodput_mbps, one.latency_ms, &one.drops)
+        );
         assert_ne!(flow(&two, &format!("n-2-{}", one.name)).latency_ms, one.latency_ms, "{}", one.name);
     }
     for (one, same) in alone.summary.stations.iter().zip(&two.summary.stations) {
@@ -103,8 +112,14 @@ fn the_first_network_on_a_channel_of_its_own_is_as_if_alone() {
     assert_eq!(networks(&two)[0].air, alone.summary.air);
     // Row for row, too.
     let first = |txop: &&TxopRow| usize::from(txop.transmitter) < 5;
-    let same: Vec<_> = both.txops.iter().filter(first).map(|txop| (txop.transmitter, txop.start, txop.end, txop.acked)).collect();
-    let one: Vec<_> = rows.txops.iter().map(|txop| (txop.transmitter, txop.start, txop.end, txop.acked)).collect();
+    let same: Vec<_> = both
+        .txops
+        .iter()
+        .filter(first)
+        .map(|txop| (txop.transmitter, txop.start, txop.end, txop.acked))
+        .collect();
+    let one: Vec<_> =
+        rows.txops.iter().map(|txop| (txop.transmitter, txop.start, txop.end, txop.acked)).collect();
     assert!(one.len() > 1000 && one == same);
 }
 
@@ -149,7 +164,11 @@ fn on_one_channel_nobody_transmits_while_another_does() {
     let mut packets = BTreeMap::new();
     for packet in &rows.packets {
         assert!(packets.insert(packet.packet, packet.flow).is_none(), "the number of a packet is unique");
-        assert!(packet.txop == 0 || numbers.contains(&packet.txop) || packet.completed > Instant::ZERO + Span::from_millis(2190));
+        assert!(
+            packet.txop == 0
+                || numbers.contains(&packet.txop)
+                || packet.completed > Instant::ZERO + Span::from_millis(2190)
+        );
     }
     let busy: f64 = outcome.summary.stations.iter().map(|station| station.airtime_share).sum();
     assert!(busy < 2.0 * outcome.summary.air.busy_share, "{busy}");
@@ -174,7 +193,10 @@ fn a_network_keeps_its_own_scheme_and_its_own_stations() {
                 [[flow]]\nname = \"page\"\nkind = \"tcp\"\nstation = \"laptop\"\n";
     let scenario = scenario(text);
     let names: Vec<&str> = scenario.stations.iter().map(|station| station.name.as_str()).collect();
-    assert_eq!(names, ["phone", "ours-laptop", "theirs-1-tv", "theirs-1-laptop", "theirs-2-tv", "theirs-2-laptop"]);
+    assert_eq!(
+        names,
+        ["phone", "ours-laptop", "theirs-1-tv", "theirs-1-laptop", "theirs-2-tv", "theirs-2-laptop"]
+    );
     let under = scenario.with_scheme("law").unwrap();
     let outcome = Run::new("test", &under, &under.scheme, 1).unwrap().finish().unwrap().0;
     let schemes: Vec<&str> = networks(&outcome).iter().map(|network| network.scheme.as_str()).collect();
@@ -208,11 +230,21 @@ fn what_is_wrong_is_said() {
         ("[[network]]\nname = \"a\"\n[[station]]\nname = \"t\"\nnetwork = \"b\"\n", "no network is named"),
         ("[[station]]\nname = \"t\"\nnetwork = \"b\"\n", "write a [[network]]"),
         ("[[network]]\nname = \"a\"\n[[neighbour]]\nname = \"n\"\n", "[[neighbour]]"),
-        ("[[network]]\nname = \"a\"\n[[network]]\nname = \"b\"\n[[station]]\nname = \"t\"\nvia = \"s\"\nnetwork = \"b\"\n", "same network"),
-        ("[[network]]\nname = \"a\"\n[[station]]\nname = \"p\"\nchannel = { kind = \"trace\", file = \"shipped:swinging-pipe.mahi\" }\n", "pipe"),
-        ("[[network]]\nname = \"a\"\ncount = 2\n[[network]]\nname = \"a-1-s\"\n[[station]]\nname = \"a-1-s\"\nnetwork = \"a-1\"\n", "a-1-s"),
+        (
+            "[[network]]\nname = \"a\"\n[[network]]\nname = \"b\"\n[[station]]\nname = \"t\"\nvia = \"s\"\nnetwork = \"b\"\n",
+            "same network",
+        ),
+        (
+            "[[network]]\nname = \"a\"\n[[station]]\nname = \"p\"\nchannel = { kind = \"trace\", file = \"shipped:swinging-pipe.mahi\" }\n",
+            "pipe",
+        ),
+        (
+            "[[network]]\nname = \"a\"\ncount = 2\n[[network]]\nname = \"a-1-s\"\n[[station]]\nname = \"a-1-s\"\nnetwork = \"a-1\"\n",
+            "a-1-s",
+        ),
     ] {
-        let error = Scenario::parse(&format!("{base}{text}"), "test", &Overrides::none()).unwrap_err().to_string();
+        let error =
+            Scenario::parse(&format!("{base}{text}"), "test", &Overrides::none()).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}\n{text}");
         assert!(error.lines().count() == 1, "{error}");
     }

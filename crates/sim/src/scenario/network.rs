@@ -64,8 +64,13 @@ pub(super) fn read_all(top: &Section<'_>, scheme: &Scheme) -> Result<Vec<Network
             if !names.insert(name.clone()) {
                 return Err(section.wrong("name", format!("is given twice: there already is a {name}")));
             }
+            if name.len() > station::LONGEST_NAME {
+                let problem = format!("makes {name}, which is longer than {} letters", station::LONGEST_NAME);
+                return Err(section.wrong("name", problem));
+            }
             if networks.len() == MOST_NETWORKS {
-                let problem = format!("makes more than {MOST_NETWORKS} networks; a scenario has at most so many");
+                let problem =
+                    format!("makes more than {MOST_NETWORKS} networks; a scenario has at most so many");
                 return Err(section.wrong("name", problem));
             }
             let channel = channel + number % channels;
@@ -100,25 +105,31 @@ pub(super) fn check(
         let problem = format!("is \"{}\", which no network is named; {hint}", shortened(wanted));
         return Err(entry.section.wrong("network", problem));
     }
-    for (entry, index) in entries.iter().flat_map(|entry| entry.members.clone().map(move |index| (entry, index))) {
+    for (entry, index) in
+        entries.iter().flat_map(|entry| entry.members.clone().map(move |index| (entry, index)))
+    {
         let station = &stations[index];
         let relay = stations.iter().find(|other| station.via.as_ref() == Some(&other.name));
         if let Some(relay) = relay.filter(|relay| relay.network != station.network) {
-            let problem = format!("is {}, which is not in the same networks; give both the same network", relay.name);
+            let problem =
+                format!("is {}, which is not in the same networks; give both the same network", relay.name);
             return Err(entry.section.wrong("via", problem));
         }
     }
     if networks.is_empty() {
         return Ok(());
     }
-    let is_pipe =
-        |station: &&Station| matches!(&station.channel, ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe);
+    let is_pipe = |station: &&Station| matches!(&station.channel, ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe);
     let problem = if top.has("session") {
         "entries cannot stand beside a [session]".to_owned()
-    } else if top.has("neighbour") {
-        "entries cannot stand beside a [[neighbour]], which is a network that is not simulated whole".to_owned()
+    } else if !top.tables("neighbour")?.is_empty() {
+        "entries cannot stand beside a [[neighbour]], which is a network that is not simulated whole"
+            .to_owned()
     } else if let Some(pipe) = stations.iter().find(is_pipe) {
-        format!("entries share the air, and the trace of {} puts a pipe in its place (as = \"pipe\")", pipe.name)
+        format!(
+            "entries share the air, and the trace of {} puts a pipe in its place (as = \"pipe\")",
+            pipe.name
+        )
     } else {
         return Ok(());
     };
@@ -165,7 +176,8 @@ pub(super) fn expand(
         match all_stations.len() - first {
             0 => return wrong(format!("{} has no station; give it a [[station]]", network.name)),
             count if count > MOST_STATIONS => {
-                let problem = format!("{} has {count} stations; a network has at most {MOST_STATIONS}", network.name);
+                let problem =
+                    format!("{} has {count} stations; a network has at most {MOST_STATIONS}", network.name);
                 return wrong(problem);
             }
             _ => {}
@@ -180,10 +192,13 @@ pub(super) fn expand(
             all_flows.push(Flow { name, station, ..flow.clone() });
         }
     }
-    let long = all_stations.iter().map(|station| &station.name).chain(all_flows.iter().map(|flow| &flow.name));
+    let long =
+        all_stations.iter().map(|station| &station.name).chain(all_flows.iter().map(|flow| &flow.name));
     if let Some(long) = long.into_iter().find(|name| name.len() > station::LONGEST_NAME) {
         let most = station::LONGEST_NAME;
-        return wrong(format!("entries make the name {long}, which is longer than {most} letters; shorten one"));
+        return wrong(format!(
+            "entries make the name {long}, which is longer than {most} letters; shorten one"
+        ));
     }
     if all_stations.len() > MOST_STATIONS_IN_ALL {
         let count = all_stations.len();

@@ -38,7 +38,8 @@ pub struct Station {
     pub channel: ChannelSpec,
 }
 
-const KEYS: &[&str] = &["name", "group", "network", "count", "standard", "width", "streams", "rate", "via", "channel"];
+const KEYS: &[&str] =
+    &["name", "group", "network", "count", "standard", "width", "streams", "rate", "via", "channel"];
 
 /// The most stations of a network.
 pub(super) const MOST_STATIONS: usize = 200;
