@@ -103,15 +103,18 @@ impl Opened {
         })
     }
 
-    /// Refuses a scenario with a session, for a command that knows networks only.
-    pub(crate) fn refuse_session(&self) -> Result<(), CliError> {
-        if self.scenario.session.is_none() {
+    /// Refuses a scenario with a session or with several networks, for a command that knows one network only.
+    pub(crate) fn refuse_all_but_a_network(&self) -> Result<(), CliError> {
+        let what = if self.scenario.session.is_some() {
+            "is a session"
+        } else if !self.scenario.networks.is_empty() {
+            "has [[network]] entries"
+        } else {
             return Ok(());
-        }
+        };
         let name = &self.name;
-        let problem = format!(
-            "{name} is a session, which airbound run and airbound compare can simulate and nothing else"
-        );
+        let problem =
+            format!("{name} {what}, which airbound run and airbound compare can simulate and nothing else");
         Err(CliError::Input(problem))
     }
 
@@ -186,6 +189,10 @@ fn to_the_end(run: &mut impl Stepped, length: Span, watch: &dyn Watch) -> Result
 /// The parameters of the scheme are wrong, or the air of a session is to be `captured`.
 pub fn check(opened: &Opened, scheme: &Scheme, captured: bool) -> Result<(), CliError> {
     let Opened { name, scenario } = opened;
+    if captured && !scenario.networks.is_empty() {
+        let problem = "--pcap records one network, and this scenario has [[network]] entries; leave them out, or --pcap";
+        return Err(CliError::Input(problem.to_owned()));
+    }
     match (&scenario.session, captured) {
         (None, _) => Run::new(name, scenario, scheme, scenario.seed).map(|_| ())?,
         (Some(_), false) => SessionRun::new(name, scenario, scheme, scenario.seed).map(|_| ())?,

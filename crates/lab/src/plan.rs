@@ -71,6 +71,7 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
         (air.encryption, "air.encryption is on: the laboratory's network is open".to_owned()),
         (!scenario.neighbours.is_empty(), "it has neighbour networks".to_owned()),
         (!scenario.interferences.is_empty(), "it has interference".to_owned()),
+        (!scenario.networks.is_empty(), "it has several networks ([[network]])".to_owned()),
         (scenario.has_relays(), "it has relays".to_owned()),
         (
             scenario.wire.rate.is_some_and(|rate| rate < UNBOUNDED),

@@ -95,6 +95,9 @@ const SLOWEST: f64 = 0.1;
 /// # Errors
 /// A demand names no flow, or one that cannot be protected.
 pub fn plan(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError> {
+    if !scenario.networks.is_empty() {
+        return Err(PlanError::Networks { count: scenario.networks.len() });
+    }
     let demands = demand::of_flows(scenario, demands)?;
     for station in &scenario.stations {
         if let ChannelSpec::Trace(trace) = &station.channel

@@ -45,6 +45,14 @@ pub enum PlanError {
         /// The flows that there are.
         flows: String,
     },
+    /// The model knows one access point.
+    #[error(
+        "the plan speaks of one network, and the scenario has {count} ([[network]]); plan them one by one"
+    )]
+    Networks {
+        /// How many there are.
+        count: usize,
+    },
     /// The model has no air to speak of.
     #[error(
         "the plan speaks of 802.11 air, and station {station} has a trace that takes its place (as = \"pipe\")"

@@ -1,6 +1,6 @@
 //! Several runs side by side: schemes, each with one or more seeds.
 
-use airbound_record::{DemandSummary, FlowSummary, LatencyStats, RtcSummary, Summary};
+use airbound_record::{DemandSummary, FlowSummary, LatencyStats, NetworkSummary, RtcSummary, Summary};
 
 use crate::error::ReportError;
 use crate::grid::{Grid, NOTHING, Spread, change, spread};
@@ -426,14 +426,77 @@ impl Comparison {
         grid
     }
 
-    /// What a terminal shows: the headline and the costs, or all flows of a single scheme. Lines are no longer
+    /// Each network under every scheme, where the scenario names several.
+    pub(crate) fn networks(&self) -> Option<Grid> {
+        let mut names: Vec<&str> = Vec::new();
+        for network in
+            self.schemes.iter().flat_map(SchemeRuns::summaries).flat_map(|summary| &summary.networks)
+        {
+            if !names.contains(&network.name.as_str()) {
+                names.push(&network.name);
+            }
+        }
+        if names.is_empty() {
+            return None;
+        }
+        let columns = [
+            "network",
+            "scheme",
+            "channel",
+            "down Mb/s",
+            "up Mb/s",
+            "airtime %",
+            "channel busy %",
+            "collisions %",
+        ];
+        let mut grid = Grid::new("Networks", &columns, 2);
+        for (name, scheme) in
+            names.iter().flat_map(|name| self.schemes.iter().map(move |scheme| (name, scheme)))
+        {
+            let cell = |value: fn(&NetworkSummary) -> Option<f64>| {
+                let of = |summary: &Summary| {
+                    summary.networks.iter().find(|one| one.name == **name).and_then(value)
+                };
+                spread(scheme.spread(of))
+            };
+            grid.rows.push(vec![
+                (*name).to_owned().into(),
+                scheme.name.clone().into(),
+                cell(|network| Some(f64::from(network.channel))),
+                cell(|network| Some(network.downlink_mbps)),
+                cell(|network| Some(network.uplink_mbps)),
+                cell(|network| Some(100.0 * network.airtime_share)),
+                cell(|network| Some(100.0 * network.air.busy_share)),
+                cell(|network| network.air.collision_rate.map(|rate| 100.0 * rate)),
+            ]);
+        }
+        for scheme in &self.schemes {
+            let cell = |value: fn(&Summary) -> Option<f64>| spread(scheme.spread(value));
+            grid.rows.push(vec![
+                "all".to_owned().into(),
+                scheme.name.clone().into(),
+                NOTHING.to_owned().into(),
+                cell(|summary| Some(summary.networks.iter().map(|network| network.downlink_mbps).sum())),
+                cell(|summary| Some(summary.networks.iter().map(|network| network.uplink_mbps).sum())),
+                NOTHING.to_owned().into(),
+                cell(|summary| Some(100.0 * summary.air.busy_share)),
+                cell(|summary| summary.air.collision_rate.map(|rate| 100.0 * rate)),
+            ]);
+        }
+        grid.note = self.seed_note();
+        Some(grid)
+    }
+
+    /// What a terminal shows: the headline and the costs, or all flows of a single scheme, or all networks. Lines are no longer
     /// than `width`.
     #[must_use]
     pub fn to_text(&self, width: u16) -> String {
         let mut grids = vec![self.headline()];
-        if self.schemes.len() == 1 && self.flow_names().len() > 1 {
+        let networks = self.networks();
+        if networks.is_none() && self.schemes.len() == 1 && self.flow_names().len() > 1 {
             grids.push(self.every_flow());
         }
+        grids.extend(networks);
         grids.extend(self.videos());
         grids.extend(self.users());
         grids.extend(self.demands());

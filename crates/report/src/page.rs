@@ -40,6 +40,7 @@ impl Comparison {
         let mut sections = vec![Section {
             title: "Result".to_owned(),
             tables: std::iter::once(self.headline())
+                .chain(self.networks())
                 .chain(self.videos())
                 .chain(self.users())
                 .chain(self.demands())

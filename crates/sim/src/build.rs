@@ -30,6 +30,7 @@ use crate::flow::{Flow, population::Population};
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{Meters, Observer};
 use crate::medium::Medium;
+use crate::networks::SharedChannel;
 use crate::random::{Purpose, Stream, seed_for};
 use crate::scenario::{self, DriverOrder, Edca, Form, Maker, Path, Scenario, Scheme, Site};
 use crate::topology::Tree;
@@ -75,24 +76,6 @@ pub(crate) struct Plan<'a> {
     pub(crate) seed: u64,
     /// What it shares with other networks on its channel.
     pub(crate) channel: SharedChannel,
-}
-
-/// What a network takes from the channel that it shares with others.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SharedChannel {
-    /// From where the interference on the channel comes, which all networks on it meet.
-    pub(crate) seed: u64,
-    /// Which network on the channel it is, from 0.
-    pub(crate) place: u64,
-    /// How many there are.
-    pub(crate) networks: u64,
-}
-
-impl SharedChannel {
-    /// A channel of its own.
-    pub(crate) const fn alone(seed: u64) -> Self {
-        Self { seed, place: 0, networks: 1 }
-    }
 }
 
 impl Plan<'_> {

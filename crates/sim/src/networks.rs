@@ -6,11 +6,29 @@ use std::rc::Rc;
 
 use airbound_record::{Direction, FrameRow, HopRow, NetworkSummary, PacketRow, RunInfo, SeriesRow, TxopRow};
 
-use crate::build::{BuildError, Plan, SharedChannel};
+use crate::build::{BuildError, Plan};
 use crate::engine::{Domains, Simulation};
 use crate::measure::{ExchangeView, Figures, Observer};
 use crate::random::{Purpose, seed_for};
 use crate::scenario::{Network, Scenario, Scheme};
+
+/// What a network takes from the channel that it shares with others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SharedChannel {
+    /// From where the interference on the channel comes, which all networks on it meet.
+    pub(crate) seed: u64,
+    /// Which network on the channel it is, from 0.
+    pub(crate) place: u64,
+    /// How many there are.
+    pub(crate) networks: u64,
+}
+
+impl SharedChannel {
+    /// A channel of its own.
+    pub(crate) const fn alone(seed: u64) -> Self {
+        Self { seed, place: 0, networks: 1 }
+    }
+}
 
 /// Where a network stands in a run.
 #[derive(Debug, Clone)]

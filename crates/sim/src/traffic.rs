@@ -3,10 +3,11 @@
 use airbound_control::payload::Payload as _;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use crate::build::{BuildError, Plan, SharedChannel, flow_id};
+use crate::build::{BuildError, Plan, flow_id};
 use crate::flow::application::Application;
 use crate::flow::population::Population;
 use crate::flow::source::{FrameSizes, Source};
+use crate::networks::SharedChannel;
 use crate::scenario::Scenario;
 use crate::topology::Tree;
 

@@ -56,7 +56,9 @@ fn two_networks_on_a_channel_share_it_and_collide_as_bianchi_says() {
         assert!((rate - expected).abs() < 0.012, "{count}: {rate} instead of {expected}");
         let all: f64 = networks(&outcome).iter().map(|network| network.downlink_mbps).sum();
         for network in networks(&outcome) {
-            assert_within(network.downlink_mbps, all / f64::from(count), 0.06, &network.name);
+            // Who won last draws from a smaller window than who lost: shares of a few seconds differ more, the more contend.
+            let share = if count == 2 { 0.05 } else { 0.12 };
+            assert_within(network.downlink_mbps, all / f64::from(count), share, &network.name);
             assert_eq!(network.air.busy_share, outcome.summary.air.busy_share);
         }
     }

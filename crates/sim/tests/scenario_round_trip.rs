@@ -119,6 +119,9 @@ fn scenario_text() -> impl Strategy<Value = String> {
         Just(String::new()),
         Just("[[neighbour]]\nname = \"n\"\ntransmitters = 3\nload = \"2 Mbit/s\"\n".to_owned()),
         Just("[[neighbour]]\nname = \"n\"\nmean-on = \"70 ms\"\nmean-off = \"2 s\"\n".to_owned()),
+        (1u32..4, 1u32..3, prop_oneof![Just(""), Just("scheme = \"fifo\"\n")]).prop_map(|(count, channels, scheme)| {
+            format!("[[network]]\nname = \"n\"\ncount = {count}\nchannels = {channels}\n{scheme}[[network]]\nname = \"m\"\n")
+        }),
         (10u64..10_000).prop_map(|on| format!(
             "[[interference]]\nname = \"i\"\nmean-on = \"{on} us\"\neffect = \"noise\"\nlevel = \"9 dB\"\n"
         )),
@@ -155,7 +158,8 @@ fn scenario_text() -> impl Strategy<Value = String> {
                     "[[flow]]\nname = \"f{index}\"\nstation = \"s{station}\"\ncount = {count}\nstagger = \"{stagger}\"\n{demand}\n{traffic}\n"
                 );
             }
-            text + &extras
+            // Networks share the air.
+            if has_pipe && extras.contains("[[network]]") { text } else { text + &extras }
         })
 }
 

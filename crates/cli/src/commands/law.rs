@@ -65,7 +65,7 @@ struct Job<'a> {
 
 fn choose_bound(choose: &ChooseBound, voice: Voice) -> Result<(), CliError> {
     let opened = session::open(&choose.source)?;
-    opened.refuse_session()?;
+    opened.refuse_all_but_a_network()?;
     let flow = watched(&opened, choose.flow.as_deref())?;
     let names: Vec<String> = if choose.schemes.is_empty() {
         BASELINES.map(str::to_owned).to_vec()
@@ -143,7 +143,7 @@ fn with_law(source: &Source, limit_q: Span, limit_h: Span) -> Result<(Opened, Na
         .push(format!("scheme.queue={{ kind = \"law\", limit-q = \"{limit_q}\", limit-h = \"{limit_h}\" }}"));
     source.changes.sets.push("scheme.rate=law".to_owned());
     let opened = session::open(&source)?;
-    opened.refuse_session()?;
+    opened.refuse_all_but_a_network()?;
     let named = opened.scheme(None)?;
     Ok((opened, named))
 }

@@ -14,7 +14,7 @@ pub(super) fn plan(plan: &Plan, voice: Voice) -> Result<(), CliError> {
     let Some(name) = &plan.scenario else { return checked(plan, voice) };
     let source = Source { scenario: name.clone(), changes: plan.changes.clone() };
     let opened = session::open(&source)?;
-    opened.refuse_session()?;
+    opened.refuse_all_but_a_network()?;
     // What is typed comes later, and so takes the place of what the scenario demands of the same flow.
     let mut demands = Demand::of(&opened.scenario);
     for text in &plan.demands {

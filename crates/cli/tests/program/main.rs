@@ -6,6 +6,7 @@ mod interrupt;
 #[cfg(target_os = "linux")]
 mod lab;
 mod law;
+mod networks;
 mod place;
 mod plan;
 mod reproduce;

@@ -218,6 +218,9 @@ impl FlowMeter {
     #[inline]
     pub(super) fn on_measured(&mut self, split: Option<Split>, completed: Instant, wifi: Span) {
         self.measured.delivered += 1;
+        if !self.is_reported() {
+            return;
+        }
         if let Some(split) = split {
             self.latency.record(&split);
         }
@@ -229,7 +232,9 @@ impl FlowMeter {
 
     /// The latency of a packet, for the time series.
     pub(super) fn on_window_latency(&mut self, latency: Span) {
-        self.window.latency.record(latency);
+        if self.is_reported() {
+            self.window.latency.record(latency);
+        }
     }
 
     pub(super) fn on_goodput(&mut self, bytes: ByteCount, measured: bool) {

@@ -64,6 +64,10 @@ pub(super) fn read_all(top: &Section<'_>, scheme: &Scheme) -> Result<Vec<Network
             if !names.insert(name.clone()) {
                 return Err(section.wrong("name", format!("is given twice: there already is a {name}")));
             }
+            if name.len() > station::LONGEST_NAME {
+                let problem = format!("makes {name}, which is longer than {} letters", station::LONGEST_NAME);
+                return Err(section.wrong("name", problem));
+            }
             if networks.len() == MOST_NETWORKS {
                 let problem =
                     format!("makes more than {MOST_NETWORKS} networks; a scenario has at most so many");
@@ -118,7 +122,7 @@ pub(super) fn check(
     let is_pipe = |station: &&Station| matches!(&station.channel, ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe);
     let problem = if top.has("session") {
         "entries cannot stand beside a [session]".to_owned()
-    } else if top.has("neighbour") {
+    } else if !top.tables("neighbour")?.is_empty() {
         "entries cannot stand beside a [[neighbour]], which is a network that is not simulated whole"
             .to_owned()
     } else if let Some(pipe) = stations.iter().find(is_pipe) {

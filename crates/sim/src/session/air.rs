@@ -4,11 +4,12 @@ use airbound_control::payload::{DropReason, FlowId};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::parcel::{ParcelId, Way};
-use crate::build::{BuildError, Plan, SharedChannel, flow_id};
+use crate::build::{BuildError, Plan, flow_id};
 use crate::engine::carrier::Carried;
 use crate::engine::{Imbalance, Simulation};
 use crate::flow::Ends;
 use crate::measure::{Figures, Nobody};
+use crate::networks::SharedChannel;
 use crate::scenario::{self, Scenario, Traffic};
 
 /// The air between an access point and some of the clients.
