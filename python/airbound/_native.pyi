@@ -373,6 +373,7 @@ class RateAllocator:
         missing: int = 0,
         uplink_queue: int = 0,
         uplink_level: float = 0.0,
+        companions: float = 0.0,
     ) -> None:
         """What a station saw in a slot of ``slot`` ns: so many ``frames`` with ``packets`` of ``payload`` bytes together.
 

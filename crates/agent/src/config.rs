@@ -334,8 +334,11 @@ impl Config {
                 QueueConfig::LastPq(Box::new(LastPqConfig { linux, ..LastPqConfig::default() }))
             }
             Scheme::Linux => QueueConfig::FqCodelAirtime(linux),
-            // ath9k's aggregates, as in the paper; what the agent releases at once is no longer.
-            Scheme::Wqm => QueueConfig::Wqm(WqmConfig { subframes: 32, ..WqmConfig::default() }),
+            // B_min is the longest aggregate that the network allows (Sec. IV-B): the paper's 32 are its card's, here it is what the window
+            // takes for one.
+            Scheme::Wqm => {
+                QueueConfig::Wqm(WqmConfig { subframes: self.window.packets, ..WqmConfig::default() })
+            }
             Scheme::Fifo => QueueConfig::Fifo(Default::default()),
             Scheme::Codel => QueueConfig::Codel(Default::default()),
             Scheme::Pie => QueueConfig::Pie(Default::default()),

@@ -46,6 +46,7 @@ pub fn summary(snapshot: &Snapshot) -> Summary {
         duration_s: snapshot.uptime_s,
         air: AirSummary { busy_share: shares.iter().sum(), collision_rate: None },
         jain: Jain { goodput: Jain::index(&goodputs), airtime: Jain::index(&shares) },
+        networks: Vec::new(),
         flows,
         stations,
         session: None,

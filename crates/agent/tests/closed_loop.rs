@@ -2,9 +2,13 @@
 
 mod kernel;
 
-use airbound_agent::engine::{Engine, EngineConfig, Protected, WindowConfig};
+use airbound_agent::engine::{
+    Arrival, Carried, Completion, Engine, EngineConfig, FlowKey, Protected, StationFacts, Ticket,
+    WindowConfig,
+};
 use airbound_control::queue::{Demand, FqCodelAirtimeConfig, LastPqConfig, QueueConfig};
-use airbound_units::{BitRate, Instant, Span};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
 use kernel::{Faults, World, mac};
 
 fn millis(millis: u64) -> Span {
@@ -52,9 +56,7 @@ fn vr_beside_bulk(world: &mut World, stations: u8, seconds: u64) {
 /// The window that two aggregates and one packet may fill.
 fn widest(window: &WindowConfig, slowest: u64) -> Span {
     // AirtimeEstimate adds its share of a preamble, at most 36 us and a training field.
-    window.aggregate * 2
-        + BitRate::from_mbps(slowest).time_for(airbound_units::ByteCount::new(1538))
-        + Span::from_micros(40)
+    window.aggregate * 2 + BitRate::from_mbps(slowest).time_for(ByteCount::new(1538)) + Span::from_micros(40)
 }
 
 #[test]
@@ -85,6 +87,52 @@ fn the_air_is_kept_busy() {
     }
     let mbps = world.total() as f64 * 8.0 / 2e6;
     assert!(mbps > 58.0, "{mbps}");
+}
+
+#[test]
+fn an_aggregate_that_completes_makes_room_once() {
+    let below = |together: bool| {
+        let mut engine = Engine::new(config(QueueConfig::Fifo(Default::default())), 1).expect("valid");
+        let station = mac(1);
+        let rate = Some(BitRate::from_mbps(65));
+        engine.on_stations(Instant::ZERO, &[StationFacts { station, rate, aggregates: true }]);
+        for ticket in 0..200 {
+            engine.on_packet(
+                Instant::ZERO,
+                &Arrival {
+                    ticket: Ticket(ticket),
+                    station: Some(station),
+                    flow: FlowKey(1),
+                    rule: None,
+                    category: Category::Be,
+                    size: ByteCount::new(1500),
+                    segments: 1,
+                },
+            );
+        }
+        // The radio's aggregate was longer than those that were released.
+        let completions = (0..28).map(|ticket| Completion {
+            station,
+            carried: Carried::Packet(Ticket(ticket)),
+            category: Some(Category::Be),
+            size: None,
+            acknowledged: true,
+            rate,
+            tries: 1,
+            airtime: None,
+            at: Instant::ZERO + millis(6),
+        });
+        let now = Instant::ZERO + millis(6);
+        if together {
+            engine.on_completions(now, completions);
+        } else {
+            completions.for_each(|completion| engine.on_completion(now, &completion));
+        }
+        engine.below(Category::Be)
+    };
+    let (together, one_by_one) = (below(true), below(false));
+    assert!(together > one_by_one + millis(1), "{together} {one_by_one}");
+    assert!(together <= widest(&WindowConfig::default(), 65), "{together}");
 }
 
 #[test]

@@ -31,6 +31,7 @@ enum Op {
         bytes: u32,
         queue: u32,
         uplink_level: u16,
+        companions: u16,
     },
     Decide,
 }
@@ -51,7 +52,18 @@ fn drive(config: AllocationConfig, ops: &[Op]) {
                     allocator.on_report(now, StationId(u16::from(*station)), &report);
                 }
             }
-            Op::Report { station, number, frames, packets, kbps, slot_us, bytes, queue, uplink_level } => {
+            Op::Report {
+                station,
+                number,
+                frames,
+                packets,
+                kbps,
+                slot_us,
+                bytes,
+                queue,
+                uplink_level,
+                companions,
+            } => {
                 let report = Report {
                     number: *number,
                     slot: Span::from_micros(u64::from(*slot_us)),
@@ -62,6 +74,7 @@ fn drive(config: AllocationConfig, ops: &[Op]) {
                     payload: ByteCount::new(u64::from(*bytes)),
                     uplink_queue: ByteCount::new(u64::from(*queue)),
                     uplink_level: f64::from(*uplink_level) / 256.0,
+                    companions: f64::from(*companions) / 256.0,
                     ..Report::default()
                 };
                 // Even one that did not pass the parser.
@@ -166,6 +179,7 @@ fn no_order_of_packets_upsets_the_sensor() {
                 payload: ByteCount::new(u64::from(*payload)),
                 rate: Some(BitRate::from_mbps(u64::from(*later))),
             });
+            sensor.on_companions(at - step, u32::from(*payload));
             if let Some(report) = sensor.on_deadline(at) {
                 let read = Report::decode(&report.encode()).expect("a sensor's report passes the parser");
                 assert_eq!((read.frames, read.transmissions), (report.frames, report.transmissions));

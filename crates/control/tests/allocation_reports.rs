@@ -1,6 +1,8 @@
 //! When the allocator acts on reports, and what it makes of stations that get less than their share.
 
-use airbound_control::allocation::{AllocationConfig, Bottleneck, RateAllocator, Report, Share, Start};
+use airbound_control::allocation::{
+    AllocationConfig, Bottleneck, FrameSensor, Observation, RateAllocator, Report, Share, Stamps, Start,
+};
 use airbound_control::payload::StationId;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
@@ -92,6 +94,100 @@ fn where_others_take_what_is_given_up_nobody_is_held() {
     }
     // Held at 95 % of what comes, slot after slot, it would be a tenth.
     assert!(climbed > 100.0 && rate(&proxy) > 0.5 * climbed, "{climbed} {}", rate(&proxy));
+}
+
+/// What a wire of `mbps` brings of what is sent, in small frames.
+fn wired(number: u32, sent: f64, mbps: f64) -> Report {
+    report(number, 5, sent.min(mbps))
+}
+
+#[test]
+fn a_lone_station_is_sent_what_the_wire_carries() {
+    for share in [Share::Optimal, Share::EqualAirtime] {
+        let config = AllocationConfig { start: Start::Feedback, share, ..AllocationConfig::default() };
+        let mut proxy = allocator(1, config);
+        let rate = |proxy: &RateAllocator| proxy.rate(StationId(0)).as_mbps_f64();
+        // A wire that gets slower at 150 s, and faster at 225 s.
+        let wire = |number| if (300..450).contains(&number) { 40.0 } else { 80.0 };
+        let mut sent = Vec::new();
+        for number in 0..600 {
+            let now = at(500 + 500 * u64::from(number));
+            proxy.on_report(now, StationId(0), &wired(number, rate(&proxy), wire(number)));
+            proxy.on_deadline(now);
+            sent.push(rate(&proxy) / wire(number));
+        }
+        for settled in [200..300, 320..450, 550..600] {
+            let all = &sent[settled.clone()];
+            let (least, most) = all.iter().fold((f64::MAX, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
+            assert!(least > 0.9 && most < 1.15, "{share:?}, {settled:?}: {least} to {most}");
+            assert!(
+                all.iter().sum::<f64>() < 1.02 * all.len() as f64,
+                "{share:?}: below the wire in the mean"
+            );
+        }
+        assert_eq!(proxy.allocations().next().map(|one| one.bottleneck), Some(Bottleneck::Wire));
+    }
+}
+
+#[test]
+fn a_cut_that_does_not_help_is_given_up() {
+    // Others fill the access point's queue: so much arrives of whatever is sent, in frames that are full of their packets or, where the
+    // sensor does not see those, in small ones.
+    for (kept, companions) in [(0.76, 57.0), (0.6, 57.0), (0.76, 0.0), (0.6, 0.0)] {
+        let config = AllocationConfig { start: Start::Feedback, ..AllocationConfig::default() };
+        let mut proxy = allocator(4, config);
+        let rate = |proxy: &RateAllocator| proxy.rate(StationId(0)).as_mbps_f64();
+        let (mut climbed, mut least, mut sum) = (0.0, f64::MAX, 0.0);
+        for number in 0..400 {
+            let now = at(500 + 500 * u64::from(number));
+            let before = number < 200;
+            if number == 200 {
+                climbed = rate(&proxy);
+            }
+            for station in 0..4 {
+                let sent = proxy.rate(StationId(station)).as_mbps_f64();
+                let slot = report(number, 5, if before { sent } else { kept * sent });
+                let companions = if before { 0.0 } else { companions };
+                proxy.on_report(now, StationId(station), &Report { companions, ..slot });
+            }
+            proxy.on_deadline(now);
+            if !before {
+                (least, sum) = (rate(&proxy).min(least), sum + rate(&proxy) / 200.0);
+            }
+        }
+        assert!(
+            climbed > 50.0 && least > 0.5 * kept * climbed && sum > 0.7 * climbed,
+            "{kept}: {climbed} {least} {sum}"
+        );
+        let told = proxy.allocations().next().map(|one| one.bottleneck);
+        assert_eq!(told, Some(if companions > 0.0 { Bottleneck::Wlan } else { Bottleneck::Wire }));
+    }
+}
+
+#[test]
+fn packets_of_other_flows_count_for_the_frame_that_they_came_in() {
+    let mut sensor = FrameSensor::new(AllocationConfig::default().sensor(Stamps::Exact)).expect("valid");
+    let mut sequence = 0;
+    let mut own = |sensor: &mut FrameSensor, at, packets| {
+        for _ in 0..packets {
+            sensor.on_packet(&Observation { at, sequence, payload: ByteCount::new(1470), rate: None });
+            sequence += 1;
+        }
+    };
+    own(&mut sensor, at(1), 4);
+    // Behind the flow's packets in a frame, in a frame without any, and in front of them.
+    sensor.on_companions(at(1), 10);
+    sensor.on_companions(at(2), 50);
+    sensor.on_companions(at(3), 20);
+    sensor.on_companions(at(3), 5);
+    own(&mut sensor, at(3), 6);
+    sensor.on_companions(at(3), 1);
+    own(&mut sensor, at(4), 2);
+    let slot = sensor.on_deadline(at(60)).expect("due");
+    // The last frame is still open.
+    assert_eq!((slot.frames, slot.level(), slot.companions), (2, Some(5.0), 18.0));
+    let read = Report::decode(&slot.encode()).expect("passes the parser");
+    assert_eq!(read.companions, 18.0);
 }
 
 #[test]

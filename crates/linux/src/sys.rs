@@ -34,78 +34,96 @@ pub(crate) fn set_netlink_option(fd: BorrowedFd<'_>, option: NetlinkOption, valu
 }
 
 /// Room for many datagrams, filled by one system call.
+///
+/// The headers are written once: a call that brings one datagram shall not pay for the 63 that did not come.
 pub(crate) struct Batch {
-    slots: Vec<Box<[u8]>>,
-    lengths: Vec<Datagram>,
-}
-
-/// What came into a slot.
-#[derive(Debug, Clone, Copy, Default)]
-struct Datagram {
-    length: usize,
-    is_cut: bool,
+    /// All slots, one behind the other. Only the kernel writes here, through `headers`.
+    room: NonNull<[u8]>,
+    /// Where each slot begins and how long it is. `headers` point into it.
+    _parts: Box<[libc::iovec]>,
+    headers: Box<[libc::mmsghdr]>,
+    size: usize,
+    received: usize,
 }
 
 impl std::fmt::Debug for Batch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Batch").field("slots", &self.slots.len()).field("lengths", &self.lengths).finish()
+        f.debug_struct("Batch").field("slots", &self.headers.len()).field("received", &self.received).finish()
     }
 }
 
-impl Batch {
-    /// The most that one call takes.
-    const MOST: usize = 64;
+// SAFETY: every address in it is of memory that it owns; the kernel writes there only through `&mut self`, others read through `&self`.
+unsafe impl Send for Batch {}
+// SAFETY: through `&self` it is only read.
+unsafe impl Sync for Batch {}
 
-    /// `slots` datagrams (at most 64) of at most `size` bytes.
+impl Batch {
+    /// `slots` datagrams (1 to 1024) of at most `size` bytes.
     pub(crate) fn new(slots: usize, size: usize) -> Self {
-        let slots = (0..slots.clamp(1, Self::MOST)).map(|_| vec![0; size].into_boxed_slice()).collect();
-        Self { slots, lengths: Vec::with_capacity(Self::MOST) }
+        let slots = slots.clamp(1, 1024);
+        let room = NonNull::from(Box::leak(vec![0u8; slots * size].into_boxed_slice()));
+        let first = room.cast::<u8>();
+        let mut parts: Box<[libc::iovec]> = (0..slots)
+            .map(|slot| libc::iovec {
+                // SAFETY: `slot * size` lies within the room.
+                iov_base: unsafe { first.add(slot * size) }.as_ptr().cast(),
+                iov_len: size,
+            })
+            .collect();
+        let start = parts.as_mut_ptr();
+        let headers = (0..slots)
+            .map(|slot| {
+                // SAFETY: all bytes zero is a valid mmsghdr: no name, no control data, no flags.
+                let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
+                // SAFETY: there are as many parts as slots.
+                header.msg_hdr.msg_iov = unsafe { start.add(slot) };
+                header.msg_hdr.msg_iovlen = 1;
+                header
+            })
+            .collect();
+        Self { room, _parts: parts, headers, size, received: 0 }
     }
 
     /// Fills it with what has come so far, without waiting. What was in it is gone.
     pub(crate) fn receive(&mut self, fd: BorrowedFd<'_>) -> io::Result<usize> {
-        self.lengths.clear();
-        let mut parts = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; Self::MOST];
-        for (part, slot) in parts.iter_mut().zip(&mut self.slots) {
-            *part = libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: slot.len() };
-        }
-        // SAFETY: all bytes zero is a valid mmsghdr: no name, no control data, no flags.
-        let mut headers: [libc::mmsghdr; Self::MOST] = unsafe { std::mem::zeroed() };
-        for (header, part) in headers.iter_mut().zip(&mut parts) {
-            header.msg_hdr.msg_iov = part;
-            header.msg_hdr.msg_iovlen = 1;
-        }
-        let count = self.slots.len() as libc::c_uint;
-        // SAFETY: `count` headers point to `count` parts, which point to slots of the length they name; all outlive the call, and
-        // nothing else refers to the slots meanwhile (`&mut self`).
+        self.received = 0;
+        // SAFETY: each header points to one part, each part to a slot of the length that it names; all live as long as `self`, and nothing
+        // else refers to the slots meanwhile (`&mut self`). Of a header the kernel writes length and flags only: there is no name, and
+        // no control data.
         let received = unsafe {
             libc::recvmmsg(
                 fd.as_raw_fd(),
-                headers.as_mut_ptr(),
-                count,
+                self.headers.as_mut_ptr(),
+                self.headers.len() as libc::c_uint,
                 libc::MSG_DONTWAIT as _,
                 ptr::null_mut(),
             )
         };
-        let received = check(received.into())? as usize;
-        self.lengths.extend(headers.iter().take(received).map(|header| Datagram {
-            length: header.msg_len as usize,
-            is_cut: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
-        }));
-        Ok(received)
+        self.received = check(received.into())? as usize;
+        Ok(self.received)
     }
 
     /// How many datagrams it takes at once.
     pub(crate) fn capacity(&self) -> usize {
-        self.slots.len()
+        self.headers.len()
     }
 
     /// The datagrams of the last call; `None` for one that did not fit.
     pub(crate) fn datagrams(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        self.slots
-            .iter()
-            .zip(&self.lengths)
-            .map(|(slot, datagram)| if datagram.is_cut { None } else { slot.get(..datagram.length) })
+        // SAFETY: the room is ours, and nobody writes there while `self` is borrowed.
+        let room = unsafe { self.room.as_ref() };
+        self.headers.iter().take(self.received).enumerate().map(|(slot, header)| {
+            let is_cut = header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
+            let slot = room.get(slot * self.size..)?;
+            slot.get(..header.msg_len as usize).filter(|datagram| !is_cut && datagram.len() <= self.size)
+        })
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        // SAFETY: it was leaked in `new`, and is freed once.
+        drop(unsafe { Box::from_raw(self.room.as_ptr()) });
     }
 }
 

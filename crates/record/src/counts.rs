@@ -22,16 +22,27 @@ pub(crate) struct Counts {
     bits: u32,
     /// From the leading bits of a float to the number of its bucket.
     offset: usize,
-    /// Grows with the longest sample, by all buckets of a doubling.
+    /// Grows with the longest sample, by all buckets of a doubling; empty while there are but few samples.
     counts: Vec<u32>,
+    /// Until then the buckets that hold any, in order: a flow of few packets should not take the memory of one of many.
+    few: Vec<(u32, u32)>,
     total: u64,
 }
+
+/// The most samples that are kept so.
+const FEW: u64 = 128;
 
 impl Counts {
     /// Nothing seen, with `2^bits` buckets for each doubling; takes no memory yet.
     pub(crate) const fn new(bits: u32) -> Self {
         // 2^bits has the exponent `bits`, and is the first of the second 2^bits buckets.
-        Self { bits, offset: ((BIAS + bits as usize) << bits) - (1 << bits), counts: Vec::new(), total: 0 }
+        Self {
+            bits,
+            offset: ((BIAS + bits as usize) << bits) - (1 << bits),
+            counts: Vec::new(),
+            few: Vec::new(),
+            total: 0,
+        }
     }
 
     /// Counts a time `count` times.
@@ -53,17 +64,29 @@ impl Counts {
 
     #[cold]
     fn add_first(&mut self, index: usize, count: u32) {
-        let doubling = 1 << self.bits;
-        self.counts.resize((index / doubling + 1) * doubling, 0);
-        if let Some(bucket) = self.counts.get_mut(index) {
-            *bucket = count;
+        let place = self.few.binary_search_by_key(&(index as u32), |(index, _)| *index);
+        if self.counts.is_empty() && self.total <= FEW {
+            match place {
+                Ok(place) => self.few[place].1 = self.few[place].1.saturating_add(count),
+                Err(place) => self.few.insert(place, (index as u32, count)),
+            }
+            return;
         }
+        // From now on each bucket has its place.
+        let longest = self.few.last().map_or(0, |(index, _)| *index as usize).max(index);
+        let doubling = 1 << self.bits;
+        self.counts.resize((longest / doubling + 1) * doubling, 0);
+        for (index, count) in std::mem::take(&mut self.few) {
+            self.counts[index as usize] = count;
+        }
+        self.counts[index] = self.counts[index].saturating_add(count);
     }
 
     /// Forgets everything, keeps the memory.
     pub(crate) fn clear(&mut self) {
         if self.total > 0 {
             self.counts.fill(0);
+            self.few.clear();
             self.total = 0;
         }
     }
@@ -78,6 +101,12 @@ impl Counts {
         /// Buckets added up at once, which the compiler does in parallel.
         const BLOCK: usize = 64;
         let mut before = 0;
+        for (index, count) in &self.few {
+            before += u64::from(*count);
+            if before >= rank {
+                return Some(self.bounds(*index as usize).1);
+            }
+        }
         for (number, block) in self.counts.chunks(BLOCK).enumerate() {
             let within: u64 = block.iter().map(|count| u64::from(*count)).sum();
             if before + within >= rank {
@@ -94,10 +123,11 @@ impl Counts {
 
     /// The buckets that hold samples, shortest times first: shortest and longest time, number of samples.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
-        let held = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        held.map(|(index, count)| {
+        let few = self.few.iter().map(|(index, count)| (*index as usize, *count));
+        let held = self.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0);
+        few.chain(held).map(|(index, count)| {
             let (low, high) = self.bounds(index);
-            (low, high, *count)
+            (low, high, count)
         })
     }
 
@@ -120,7 +150,7 @@ mod tests {
     /// Times of all orders of magnitude, up to the longest that are told apart.
     fn times() -> impl Strategy<Value = Vec<(u64, u32)>> {
         let time = (0u32..=40, any::<u64>()).prop_map(|(bits, random)| random & ((1 << bits) - 1));
-        proptest::collection::vec((time, 1u32..5), 1..50)
+        proptest::collection::vec((time, 1u32..5), 1..400)
     }
 
     #[test]

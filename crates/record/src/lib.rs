@@ -33,7 +33,7 @@ pub use rows::{
 pub use split::{Moments, Split, Stage};
 pub use summary::{
     AirSummary, DemandSummary, Direction, FlowSummary, FoundSummary, FrameCounts, Jain, LatencyStats,
-    PacketCounts, Performance, RtcSummary, Scheme, SentRates, SessionSummary, StationSummary, Summary,
-    UserSummary,
+    NetworkSummary, PacketCounts, Performance, RtcSummary, Scheme, SentRates, SessionSummary, StationSummary,
+    Summary, UserSummary,
 };
 pub use table::Row;

@@ -37,6 +37,10 @@ pub struct Summary {
     /// Only of a multi-user session: what it was worth to its users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionSummary>,
+    /// Only of a scenario that names its networks: each of them, in its order. What stands above is of all together: `air` has the
+    /// mean busy share of the channels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<NetworkSummary>,
 }
 
 /// What a multi-user session was worth to its users (Plum, equations 1 and 2), all of them from 0 to 1.
@@ -76,6 +80,33 @@ pub struct UserSummary {
     /// QoE of its mean received bitrate.
     #[serde(with = "number")]
     pub qoe: f64,
+}
+
+/// One of several networks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkSummary {
+    /// Its name.
+    pub name: String,
+    /// The number of its channel.
+    pub channel: u16,
+    /// The scheme that decided in it.
+    pub scheme: String,
+    /// The names of its stations.
+    pub stations: Vec<String>,
+    /// What receivers got of its flows to the stations, Mb/s of payload.
+    #[serde(with = "number")]
+    pub downlink_mbps: f64,
+    /// The same of those from the stations.
+    #[serde(with = "number")]
+    pub uplink_mbps: f64,
+    /// Share of the measured time that its transmissions took.
+    #[serde(with = "number")]
+    pub airtime_share: f64,
+    /// Its channel: how long it was busy with all networks on it, and which share of its own transmissions collided.
+    pub air: AirSummary,
+    /// Fairness within it.
+    pub jain: Jain,
 }
 
 /// What filled the four slots of the scheme; a slot that the scenario leaves empty is null.

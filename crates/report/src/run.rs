@@ -21,7 +21,9 @@ pub struct Run {
     /// How fast the run was, if the folder tells.
     pub performance: Option<Performance>,
     scheme: Option<String>,
+    /// By flow.
     distributions: Vec<DistributionRow>,
+    /// By flow, and the windows of each in order.
     series: Vec<SeriesRow>,
 }
 
@@ -64,6 +66,9 @@ impl Run {
             let hops = folder.existing("hops.parquet");
             run.distributions = run.distributions_of(&path, hops.as_deref())?;
         }
+        // Many flows are looked up one by one.
+        run.series.sort_by_key(|row| row.flow);
+        run.distributions.sort_by_key(|row| row.flow);
         Ok(run)
     }
 
@@ -112,21 +117,17 @@ impl Run {
 
     /// The buckets of one distribution: longest span and number of samples.
     pub(crate) fn buckets(&self, flow: &str, component: Component) -> impl Iterator<Item = (Span, u64)> + '_ {
-        let number = self.number(flow);
-        self.distributions
-            .iter()
-            .filter(move |row| Some(row.flow) == number && row.component == component)
-            .map(|row| (row.high, row.count))
+        let rows = of_flow(&self.distributions, self.number(flow), |row| row.flow);
+        rows.iter().filter(move |row| row.component == component).map(|row| (row.high, row.count))
     }
 
     /// Mean time of a flow's packets in each stage, ms, and the number of packets.
     pub(crate) fn split(&self, flow: &str) -> Option<([f64; 6], u64)> {
         let count = self.buckets(flow, Component::Latency).map(|(_, count)| count).sum();
-        let number = self.number(flow);
+        let rows = of_flow(&self.distributions, self.number(flow), |row| row.flow);
         let mean = |stage: Stage| {
-            self.distributions
-                .iter()
-                .find(|row| Some(row.flow) == number && row.component == Component::Stage(stage))
+            rows.iter()
+                .find(|row| row.component == Component::Stage(stage))
                 .map_or(0.0, |row| row.mean.as_millis_f64())
         };
         (count > 0).then(|| (Stage::ALL.map(mean), count))
@@ -134,9 +135,16 @@ impl Run {
 
     /// The windows of one flow in order.
     pub(crate) fn windows(&self, flow: &str) -> impl Iterator<Item = &SeriesRow> {
-        let number = self.number(flow);
-        self.series.iter().filter(move |row| Some(row.flow) == number)
+        of_flow(&self.series, self.number(flow), |row| row.flow).iter()
     }
+}
+
+/// The rows of one flow; none without a number.
+fn of_flow<R>(rows: &[R], number: Option<u32>, flow: impl Fn(&R) -> u32) -> &[R] {
+    let Some(number) = number else { return &[] };
+    let first = rows.partition_point(|row| flow(row) < number);
+    let last = rows.partition_point(|row| flow(row) <= number);
+    rows.get(first..last).unwrap_or_default()
 }
 
 /// The hops of each packet that ended at relays, in order.

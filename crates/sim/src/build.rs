@@ -73,6 +73,26 @@ pub(crate) struct Plan<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) scheme: &'a Scheme,
     pub(crate) seed: u64,
+    /// What it shares with other networks on its channel.
+    pub(crate) channel: SharedChannel,
+}
+
+/// What a network takes from the channel that it shares with others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SharedChannel {
+    /// From where the interference on the channel comes, which all networks on it meet.
+    pub(crate) seed: u64,
+    /// Which network on the channel it is, from 0.
+    pub(crate) place: u64,
+    /// How many there are.
+    pub(crate) networks: u64,
+}
+
+impl SharedChannel {
+    /// A channel of its own.
+    pub(crate) const fn alone(seed: u64) -> Self {
+        Self { seed, place: 0, networks: 1 }
+    }
 }
 
 impl Plan<'_> {
@@ -108,7 +128,7 @@ impl Plan<'_> {
 
         let control = self.control();
         let pipe = Medium::pipe(scenario);
-        let medium = Medium::of(scenario, self.seed);
+        let medium = Medium::of(scenario, self.seed, self.channel.seed);
         let is_pipe = pipe.is_some();
         let phy = Phy::new(
             PhyConfig {
@@ -123,6 +143,7 @@ impl Plan<'_> {
             .collect();
         let beacons = scenario.air.beacons.filter(|_| !is_pipe).map(|interval| Beacons {
             interval,
+            offset: interval * self.channel.place / self.channel.networks,
             duration: ppdu_duration(Rate::legacy(Legacy::Mbps6), scenario.air.beacon_size),
             due: false,
         });

@@ -16,6 +16,7 @@ mod flow;
 mod link;
 mod measure;
 mod medium;
+mod networks;
 mod packet;
 pub mod pcap;
 mod random;

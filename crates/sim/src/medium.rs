@@ -43,7 +43,8 @@ pub(crate) struct Medium {
 }
 
 impl Medium {
-    pub(crate) fn of(scenario: &Scenario, seed: u64) -> Self {
+    /// The links follow from `seed`, the interference from `channel_seed`.
+    pub(crate) fn of(scenario: &Scenario, seed: u64, channel_seed: u64) -> Self {
         let path = &scenario.access_point.path;
         let links = scenario.stations.iter().enumerate().map(|(index, station)| {
             let channel = Channel::new(station, &scenario.air, path, seed, index as u64);
@@ -52,7 +53,7 @@ impl Medium {
         });
         let mut medium = Self { links: links.collect(), jams: Vec::new(), noises: Vec::new() };
         for (index, interference) in scenario.interferences.iter().enumerate() {
-            let bursts = Bursts::new(interference, seed, index as u64);
+            let bursts = Bursts::new(interference, channel_seed, index as u64);
             match interference.effect {
                 Effect::Busy => medium.jams.push(bursts),
                 Effect::Noise { level } => medium.noises.push((bursts, level)),

@@ -25,6 +25,8 @@ pub enum Purpose {
     Queue,
     /// Who talks when in a session of several users.
     Session,
+    /// Everything within one of several networks.
+    Network,
 }
 
 /// One stream.

@@ -3,9 +3,10 @@
 use airbound_record::{DistributionRow, LatencyStats, RunInfo, Summary};
 use airbound_units::{Instant, Span};
 
-use crate::build::{BuildError, Plan, flow_id};
-use crate::engine::{Imbalance, Simulation};
-use crate::measure::{Nobody, Observer};
+use crate::build::{BuildError, flow_id};
+use crate::engine::{Domains, Imbalance};
+use crate::measure::{Figures, Nobody, Observer};
+use crate::networks::{self, Audience, Built, Member};
 use crate::scenario::{Scenario, Scheme};
 use crate::view::View;
 use airbound_control::payload::DropReason;
@@ -13,7 +14,10 @@ use airbound_control::queue::{Protection, Queue};
 
 /// A run under way.
 pub struct Run {
-    simulation: Simulation,
+    domains: Domains,
+    /// The networks, in the order of the domains.
+    members: Vec<Member>,
+    audience: Option<Audience>,
     info: RunInfo,
     scheme: Scheme,
     /// Who decides over the rate of the first real-time video.
@@ -59,12 +63,12 @@ impl Run {
             let reason = "this scenario is a session, which airbound run and airbound compare can simulate";
             return Err(BuildError::Slot { slot: "session", reason: reason.to_owned() });
         }
-        let plan = Plan { scenario, scheme, seed };
-        let parts = plan.parts(observer)?;
-        let info =
-            info(name, scenario, scheme, seed, parts.flows.iter().map(|flow| flow.name.clone()).collect());
+        let Built { domains, members, audience, flows } = networks::build(scenario, scheme, seed, observer)?;
+        let info = info(name, scenario, scheme, seed, flows);
         Ok(Self {
-            simulation: Simulation::new(parts),
+            domains,
+            members,
+            audience,
             info,
             scheme: scheme.clone(),
             media_sender: scenario.flows.iter().find_map(|flow| flow.traffic.media_sender(scheme)),
@@ -80,34 +84,37 @@ impl Run {
 
     /// How far it has come.
     #[must_use]
-    pub const fn now(&self) -> Instant {
-        self.simulation.now
+    pub fn now(&self) -> Instant {
+        self.domains.now()
     }
 
     /// When it ends.
     #[must_use]
-    pub const fn end(&self) -> Instant {
-        self.simulation.parts.end
+    pub fn end(&self) -> Instant {
+        self.domains.end()
     }
 
     /// Advances by `span` of simulated time. Returns whether there is more to do.
     pub fn advance(&mut self, span: Span) -> bool {
-        self.simulation.advance(self.simulation.now + span);
-        self.simulation.now < self.simulation.parts.end
+        self.domains.advance(self.now() + span);
+        self.now() < self.end()
     }
 
-    /// What controllers and queues say at this moment.
+    /// What controllers and queues say at this moment; of several networks, those of the first one on the first channel.
     #[must_use]
     pub fn view(&self) -> View {
-        View::of(&self.simulation)
+        self.domains.networks().next().map(View::of).unwrap_or_default()
     }
 
     /// How the protection of a flow fares, by its number in the scenario; `None` without a demand, or where the queue that decides
     /// over the flow's data protects nobody. Between two calls of [`Run::advance`] it shows the controller at work.
     #[must_use]
     pub fn protection(&self, flow: usize) -> Option<Protection> {
-        let nodes = self.simulation.parts.nodes.iter();
-        nodes.map(|node| node.link.queue()).find_map(|queue| queue.protection(flow_id(flow)))
+        let mut networks = self.members.iter().zip(self.domains.networks());
+        let (member, network) = networks.find(|(member, _)| member.flows().contains(&flow))?;
+        let flow = flow_id(flow - member.flows().start);
+        let nodes = network.parts.nodes.iter();
+        nodes.map(|node| node.link.queue()).find_map(|queue| queue.protection(flow))
     }
 
     /// Runs to the end, closes the books, and gives the observer back.
@@ -115,13 +122,25 @@ impl Run {
     /// # Errors
     /// [`Imbalance`] if a packet was lost or counted twice, which is a defect of the simulator.
     pub fn finish(mut self) -> Result<(Outcome, Box<dyn Observer>), Imbalance> {
-        self.simulation.advance(Instant::MAX);
-        self.simulation.check_conservation()?;
-        self.simulation.note_found();
-        self.simulation.end_frames();
-        let events = self.simulation.processed();
-        let meters = self.simulation.parts.meters;
-        let figures = meters.figures(&self.info.stations);
+        self.domains.advance(Instant::MAX);
+        let mut events = 0;
+        let mut parts = Vec::new();
+        let mut observer = None;
+        for network in self.domains.networks_mut() {
+            network.check_conservation()?;
+            network.note_found();
+            network.end_frames();
+            events += network.processed();
+        }
+        for (member, network) in self.members.iter().zip(self.domains.into_networks()) {
+            parts.push((member, network.parts.meters.figures(member.stations(&self.info))));
+            observer = Some(network.parts.meters.into_observer());
+        }
+        parts.sort_by_key(|(member, _)| member.place());
+        let networks = networks::summaries(&parts);
+        let figures = Figures::of_all(
+            parts.into_iter().map(|(member, figures)| (member.channel, member.flows().start as u32, figures)),
+        );
         let has_sender = figures
             .flows
             .iter()
@@ -143,6 +162,7 @@ impl Run {
             air: figures.air,
             jain: figures.jain,
             session: None,
+            networks,
         };
         let outcome = Outcome {
             summary,
@@ -150,7 +170,12 @@ impl Run {
             distributions: figures.distributions,
             events,
         };
-        Ok((outcome, meters.into_observer()))
+        if let Some(audience) = self.audience {
+            // The networks' own observers are what else had it.
+            drop(observer.take());
+            observer = audience.into_observer();
+        }
+        Ok((outcome, observer.unwrap_or_else(|| Box::new(Nobody))))
     }
 }
 
@@ -166,10 +191,11 @@ pub(crate) fn info(
     let neighbours = scenario.neighbours.iter().flat_map(|network| {
         (1..=network.transmitters).map(move |number| format!("{}-{number}", network.name))
     });
-    let transmitters = std::iter::once("access-point".to_owned())
-        .chain(stations.iter().cloned())
-        .chain(neighbours)
-        .collect();
+    let transmitters = if scenario.networks.is_empty() {
+        std::iter::once("access-point".to_owned()).chain(stations.iter().cloned()).chain(neighbours).collect()
+    } else {
+        networks::transmitters(scenario)
+    };
     RunInfo {
         scenario: name.to_owned(),
         scheme: scheme.to_string(),

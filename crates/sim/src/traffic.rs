@@ -3,7 +3,7 @@
 use airbound_control::payload::Payload as _;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use crate::build::{BuildError, Plan, flow_id};
+use crate::build::{BuildError, Plan, SharedChannel, flow_id};
 use crate::flow::application::Application;
 use crate::flow::population::Population;
 use crate::flow::source::{FrameSizes, Source};
@@ -81,7 +81,8 @@ impl Iterator for Frames {
 /// # Errors
 /// The parameters of a source are wrong.
 pub fn senders(scenario: &Scenario, seed: u64) -> Result<Vec<Option<Sender>>, BuildError> {
-    let plan = Plan { scenario, scheme: &scenario.scheme, seed };
+    let channel = SharedChannel::alone(seed);
+    let plan = Plan { scenario, scheme: &scenario.scheme, seed, channel };
     let tree = Tree::of(scenario, 1 + scenario.stations.len());
     // Neighbours are nobody's source here.
     let population = Population::of(&plan, tree, Instant::ZERO + scenario.end())?;

@@ -12,7 +12,7 @@ use airbound_wifi::edca::Category;
 use crate::engine::{ACCESS_POINT, Simulation};
 
 /// A look at a run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct View {
     /// What waits in the access point's link, packets kept for retransmission included.
     pub backlog: Backlog,

@@ -155,11 +155,18 @@ impl Engine {
 
     /// A frame left the radio.
     pub fn on_completion(&mut self, now: Instant, completion: &Completion) {
+        self.on_completions(now, std::iter::once(*completion));
+    }
+
+    /// Frames left the radio together, as those of an aggregate do: what they make room for goes down once, when all are known.
+    pub fn on_completions(&mut self, now: Instant, completions: impl IntoIterator<Item = Completion>) {
         self.advance(now);
-        self.counts.completed += 1;
-        match self.peers.find(completion.station) {
-            Some(id) => self.complete(id, completion),
-            None => self.counts.foreign += 1,
+        for completion in completions {
+            self.counts.completed += 1;
+            match self.peers.find(completion.station) {
+                Some(id) => self.complete(id, &completion),
+                None => self.counts.foreign += 1,
+            }
         }
         self.release();
     }

@@ -8,7 +8,7 @@ mod tune;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airbound_units::Instant;
+use airbound_units::Span;
 
 use crate::error::AgentError;
 use crate::http::Shared;
@@ -57,9 +57,9 @@ fn kernel() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// Waits until something is readable or the time has come.
-fn wait(fds: &mut [rustix::event::PollFd<'_>], until: Instant) {
-    let left = until.since(airbound_linux::now()).as_nanos();
+/// Waits until something is readable, at most so long.
+fn wait(fds: &mut [rustix::event::PollFd<'_>], longest: Span) {
+    let left = longest.as_nanos();
     let timeout = rustix::event::Timespec {
         tv_sec: i64::try_from(left / 1_000_000_000).unwrap_or(i64::MAX),
         tv_nsec: i64::try_from(left % 1_000_000_000).unwrap_or(0),

@@ -1,5 +1,7 @@
 //! Holding packets: the packet queue, completions and the kernel's notices on one side, the engine on the other.
 
+use std::os::fd::AsFd;
+
 use airbound_linux::completions::{CompletionConfig, Completions, Source};
 use airbound_linux::monitor::{Change, Monitor};
 use airbound_linux::neighbours::Neighbours;
@@ -17,7 +19,7 @@ use super::settings::{Settings, retries_settable};
 use super::tune::{shares, survey};
 use super::{Around, cpu_s, kernel, publish, wait};
 use crate::config::Scheme;
-use crate::engine::{Engine, Fate, StationFacts};
+use crate::engine::{Completion, Engine, Fate, StationFacts};
 use crate::error::AgentError;
 use crate::journal::{Event, Journal};
 use crate::snapshot::{BoundView, Snapshot};
@@ -80,6 +82,8 @@ struct Server<'a> {
     is_up: bool,
     due: Due,
     last_survey: Option<Survey>,
+    /// Room for what completed together.
+    completed: Vec<Completion>,
 }
 
 /// What the kernel has to tell.
@@ -153,6 +157,7 @@ impl<'a> Server<'a> {
             is_up: plan.interface.is_up,
             due,
             last_survey: None,
+            completed: Vec::new(),
         };
         server.journal.event(started, &plan.started(&source));
         Ok(server)
@@ -161,26 +166,32 @@ impl<'a> Server<'a> {
     /// Turns until the end is wished for, or the interface is gone.
     fn turn(&mut self, around: Around<'_>) -> Result<(), AgentError> {
         while (around.beat)() {
-            let news = self.wait_for_news();
+            let tick = self.engine.next_deadline();
+            let news = self.wait_for_news(tick);
+            // One reading of the clock for a turn: packets that came together waited together. At thousands of turns a second each call
+            // into the kernel counts, so verdicts leave together, too.
+            let time = now();
             if news.packets {
-                self.take_packets()?;
+                self.take_packets(time)?;
             }
-            self.take_completions()?;
+            self.take_completions(time)?;
             if news.changes {
-                self.take_changes()?;
+                self.take_changes(time)?;
             }
-            self.look_around(around.shared.as_ref())?;
-            self.engine.on_tick(now());
+            self.look_around(time, around.shared.as_ref())?;
+            if tick.is_some_and(|at| at <= time) {
+                self.engine.on_tick(time);
+            }
             self.act()?;
         }
         Ok(())
     }
 
-    fn wait_for_news(&self) -> News {
+    fn wait_for_news(&self, tick: Option<Instant>) -> News {
         let time = now();
         let mut until = time + LONGEST_WAIT;
         let due = [self.due.stations, self.due.picture, self.due.rules];
-        let asked = [self.engine.next_deadline(), self.engine.channel_deadline()];
+        let asked = [tick, self.engine.channel_deadline()];
         for at in due.into_iter().chain(asked.into_iter().flatten()) {
             until = until.min(at);
         }
@@ -189,50 +200,50 @@ impl<'a> Server<'a> {
         if polled || self.has_below() {
             until = until.min(time + CompletionConfig::default().interval);
         }
-        let mut fds = vec![PollFd::new(&self.queue, PollFlags::IN)];
-        fds.extend(self.monitor.descriptors().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-        let monitored = 1..fds.len();
-        fds.extend(self.completions.descriptor().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-        wait(&mut fds, until);
-        let is_readable = |fd: &PollFd<'_>| !fd.revents().is_empty();
-        News {
-            packets: fds.first().is_some_and(is_readable),
-            changes: fds.get(monitored).is_some_and(|fds| fds.iter().any(is_readable)),
-        }
+        // Packets, completions, and the monitor's at most three; a place that nobody needs asks for nothing.
+        let mut monitored = self.monitor.descriptors();
+        let mut fds: [PollFd<'_>; 5] = std::array::from_fn(|place| {
+            let descriptor = match place {
+                0 => Some(self.queue.as_fd()),
+                1 => self.completions.descriptor(),
+                _ => monitored.next(),
+            };
+            match descriptor {
+                Some(descriptor) => PollFd::from_borrowed_fd(descriptor, PollFlags::IN),
+                None => PollFd::from_borrowed_fd(self.queue.as_fd(), PollFlags::empty()),
+            }
+        });
+        wait(&mut fds, until.since(time));
+        let [packets, _, monitored @ ..] = fds.map(|fd| !fd.revents().is_empty());
+        News { packets, changes: monitored.contains(&true) }
     }
 
     fn has_below(&self) -> bool {
         airbound_wifi::edca::Category::ALL.into_iter().any(|category| !self.engine.below(category).is_zero())
     }
 
-    fn take_packets(&mut self) -> Result<(), AgentError> {
+    fn take_packets(&mut self, time: Instant) -> Result<(), AgentError> {
         let (engine, classifier) = (&mut self.engine, &mut self.classifier);
-        // One reading of the clock for a batch: packets that came together waited together.
-        let time = now();
         self.queue.receive(BATCH, |packet| {
             let arrival = classifier.arrival(packet);
             engine.on_packet(time, &arrival);
         })?;
-        self.act()
+        Ok(())
     }
 
-    fn take_completions(&mut self) -> Result<(), AgentError> {
-        let (engine, classifier) = (&mut self.engine, &self.classifier);
-        let time = now();
-        let drained = self.completions.drain(|seen| {
-            for completion in classifier.completions(seen) {
-                engine.on_completion(time, &completion);
-            }
-        });
-        self.act()?;
+    fn take_completions(&mut self, time: Instant) -> Result<(), AgentError> {
+        let (classifier, completed) = (&self.classifier, &mut self.completed);
+        let drained = self.completions.drain(|seen| completed.extend(classifier.completions(seen)));
+        if !self.completed.is_empty() {
+            self.engine.on_completions(time, self.completed.drain(..));
+        }
         Ok(drained?)
     }
 
-    fn take_changes(&mut self) -> Result<(), AgentError> {
+    fn take_changes(&mut self, time: Instant) -> Result<(), AgentError> {
         let mut changes = Vec::new();
         self.monitor.read(|change| changes.push(change));
         for change in changes {
-            let time = now();
             match change {
                 Change::StationJoined(_) => self.due.stations = time,
                 Change::StationLeft(station) => {
@@ -273,8 +284,7 @@ impl<'a> Server<'a> {
     }
 
     /// Does what is due.
-    fn look_around(&mut self, shared: Option<&crate::http::Shared>) -> Result<(), AgentError> {
-        let time = now();
+    fn look_around(&mut self, time: Instant, shared: Option<&crate::http::Shared>) -> Result<(), AgentError> {
         if time >= self.due.stations {
             self.due.stations = time + STATIONS;
             self.ask_stations(time);
@@ -375,7 +385,7 @@ impl<'a> Server<'a> {
         let time = now();
         // Rules first, so that nothing more comes; then what came meanwhile.
         let removed = self.table.clone().remove();
-        let _ = self.take_packets();
+        let _ = self.take_packets(time);
         let held = self.engine.held() as u64;
         self.show(time);
         publish(shared, &self.snapshot);

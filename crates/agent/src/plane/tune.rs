@@ -93,7 +93,7 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
             show(&mut snapshot, time, started, told);
             publish(around.shared.as_ref(), &snapshot);
         }
-        super::wait(&mut [], tuner.next_deadline().min(now() + LOOK));
+        super::wait(&mut [], tuner.next_deadline().since(now()).min(LOOK));
     }
     let ended = now();
     settings.restore(ended, &mut wireless, &plan.wifi, &plan.interface, &mut journal);

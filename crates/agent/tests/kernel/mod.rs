@@ -212,6 +212,7 @@ impl World {
 
     fn complete(&mut self, packets: Vec<Packet>) {
         let rate = packets.first().and_then(|packet| self.rates.get(&packet.station)).copied();
+        let mut told = Vec::new();
         for packet in packets {
             let took = self.now.since(packet.arrived);
             self.latencies.entry(packet.rule).or_default().push(took);
@@ -236,9 +237,10 @@ impl World {
                 continue;
             }
             for _ in 0..=usize::from(self.dice.roll(1000) < self.faults.twice) {
-                self.engine.on_completion(self.now, &completion);
+                told.push(completion);
             }
         }
+        self.engine.on_completions(self.now, told);
         self.settle();
     }
 

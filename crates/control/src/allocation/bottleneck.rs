@@ -1,7 +1,8 @@
 //! Whether the WLAN or the wire limits a station (assumption 3 of Sec. 7).
 //!
 //! Packets that wait in the access point come in large frames; packets that wait on the wire come to the access point at the pace
-//! of the wire, and their frames stay small. So what tells the two apart is the level while less arrives than was sent.
+//! of the wire, and their frames stay small. So what tells the two apart is the level while less arrives than was sent. It is the
+//! level of whole frames: beside a transfer of its own the station's frames are full of acknowledgements, whatever is sent to it.
 
 /// What limits a station.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -9,7 +10,7 @@ pub enum Bottleneck {
     /// Nothing: what is sent arrives, in frames below the target.
     #[default]
     None,
-    /// The WLAN: frames are about as large as the target or larger.
+    /// The WLAN: frames, with what others have in them, are about as large as the target or larger.
     Wlan,
     /// The wire: less arrives than is sent, in frames clearly below the target.
     Wire,
@@ -23,10 +24,12 @@ pub struct BottleneckDetector {
     votes: u32,
     /// Slots in a row in which the station got less than was sent.
     short: u32,
+    /// Whether less arrived than was sent in the last slot.
+    starved: bool,
 }
 
 /// A judgement changes when so many reports in a row agree.
-const VOTES: u32 = 3;
+pub(super) const VOTES: u32 = 3;
 /// Below this share of the target frames are clearly below it: levels of slots scatter by a tenth.
 const CLEARLY_BELOW: f64 = 0.75;
 /// What arrives is less than what was sent below this share: slots cut frames, which is worth one frame in a slot.
@@ -54,18 +57,25 @@ impl BottleneckDetector {
         self.short >= VOTES
     }
 
-    /// Takes a slot: the mean level, the level that is aimed at, what arrived and was sent (same unit), and the share of packets that
-    /// were lost in a queue. Values that are no numbers count for nothing.
+    /// Whether less arrived than was sent in the last slot.
+    #[must_use]
+    pub const fn is_starved(&self) -> bool {
+        self.starved
+    }
+
+    /// Takes a slot: the mean level of whole frames, the level that is aimed at, what arrived and was sent (same unit), and the share of
+    /// packets that were lost in a queue. Values that are no numbers count for nothing.
     pub fn on_slot(&mut self, level: f64, target: f64, arrived: f64, sent: f64, lost: f64) -> Bottleneck {
         let usable = level.is_finite() && target > 0.0 && arrived.is_finite() && sent > 0.0;
         if !usable {
             return self.judgement;
         }
-        let short = arrived < LESS * sent || lost > OVERFLOW;
+        self.starved = arrived < LESS * sent;
+        let short = self.starved || lost > OVERFLOW;
         self.short = if short { self.short.saturating_add(1) } else { 0 };
         let vote = if level >= CLEARLY_BELOW * target {
             Bottleneck::Wlan
-        } else if arrived < LESS * sent {
+        } else if self.starved {
             Bottleneck::Wire
         } else {
             Bottleneck::None

@@ -4,6 +4,7 @@ use airbound_units::{BitRate, Instant, Span};
 
 use super::bottleneck::Bottleneck;
 use super::config::{AllocationConfig, Form, Share, Start};
+use super::hold::Hold;
 use super::report::Report;
 use super::start::{Link, Overhead};
 use super::stream::{Allocation, Direction, LEAST, Stream, fresh_level};
@@ -22,10 +23,6 @@ const LEAST_FREE: f64 = 0.02;
 const MOST_LEVEL: f64 = 2.0;
 /// A PHY rate that differs by so much from the one that rates were computed for begins a start anew.
 const CHANGED: f64 = 0.15;
-/// A station held at the rate that it gets is sent so much of it, so that the queue drains,
-const DRAIN: f64 = 0.95;
-/// and tries that much more in each interval.
-const PROBE: f64 = 1.02;
 /// Reports are waited for a little longer than an interval,
 const PATIENCE: f64 = 1.5;
 /// and no two decisions are closer than this share of it, however reports come.
@@ -178,13 +175,24 @@ impl RateAllocator {
             let arrived = report.goodput().as_bps() as f64;
             // The slot may have begun under the rate before.
             let sent = station.rate.min(station.before);
-            let judgement = station.detector.on_slot(level, target, arrived, sent, report.queue_loss());
-            if judgement == Bottleneck::Wire {
-                station.held = Some(((DRAIN * arrived).max(LEAST), judgement));
-            } else if content && station.detector.is_short() {
-                station.held = Some(((DRAIN * arrived).max(LEAST), Bottleneck::Wlan));
-            } else if judgement == Bottleneck::Wlan {
-                station.held = station.held.filter(|(_, by)| *by == Bottleneck::Wlan);
+            let frame = level + report.companions;
+            let detector = &mut station.detector;
+            let judged = detector.on_slot(frame, target, arrived, sent, report.queue_loss());
+            // Held at what the wire carries it gets what is sent. That does not change where the bottleneck is.
+            let by = match judged {
+                Bottleneck::None => station.held.map_or(Bottleneck::Wlan, |held| held.by()),
+                judged => judged,
+            };
+            let gets_less = match by {
+                // The queue of the wire gives up its losses one by one, long after they ended.
+                Bottleneck::Wire => detector.is_starved(),
+                _ => content && detector.is_short(),
+            };
+            station.held = station.held.filter(|held| gets_less || held.by() == by);
+            match &mut station.held {
+                Some(held) => held.on_slot(gets_less, arrived, sent, by),
+                None if gets_less => station.held = Some(Hold::cut(arrived, sent, by)),
+                None => {}
             }
         }
     }
@@ -260,7 +268,7 @@ impl RateAllocator {
             rate: BitRate::from_bps_f64(station.rate),
             level: station.level,
             phy_rate: station.seen_phy,
-            bottleneck: station.held.map_or(station.detector.judgement(), |(_, by)| by),
+            bottleneck: station.held.map_or(station.detector.judgement(), |held| held.by()),
         })
     }
 
@@ -295,8 +303,8 @@ impl RateAllocator {
     fn set(&mut self, now: Instant, place: usize, rate: f64) {
         let station = &mut self.streams[place];
         // A share that is not more than what the station gets needs no holding.
-        station.held = station.held.filter(|(held, _)| *held < rate);
-        let most = station.held.map_or(MOST, |(held, _)| held.max(LEAST));
+        station.held = station.held.filter(|held| !held.is_spare(rate));
+        let most = station.limit().map_or(MOST, |limit| limit.max(LEAST));
         let rate = if rate.is_finite() { rate.clamp(LEAST, most) } else { station.rate };
         if rate != station.rate {
             station.before = station.rate;
@@ -383,8 +391,8 @@ impl RateAllocator {
 
     /// Algorithm 1 or 2, once.
     fn feed_back(&mut self, now: Instant) {
-        for (held, _) in self.streams.iter_mut().filter_map(|station| station.held.as_mut()) {
-            *held *= PROBE;
+        for held in self.streams.iter_mut().filter_map(|station| station.held.as_mut()) {
+            held.probe();
         }
         match self.config.form {
             Form::Distributed => self.each_for_itself(now),
@@ -413,8 +421,8 @@ impl RateAllocator {
         }
         let by_rate = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
         // The level of one that is held says nothing of the others' shares.
-        let all_held = known.iter().all(|(place, _)| self.streams[*place].held.is_some());
-        let free = known.iter().filter(|(place, _)| all_held || self.streams[*place].held.is_none());
+        let all_held = known.iter().all(|(place, _)| self.streams[*place].limit().is_some());
+        let free = known.iter().filter(|(place, _)| all_held || self.streams[*place].limit().is_none());
         let regulated = match self.config.share {
             Share::Printed => free.min_by(by_rate),
             // The first of several equal ones, as long as none is faster.
@@ -444,15 +452,15 @@ impl RateAllocator {
 
     /// The optimum of problem P: one rate for all who are at the target, 1/n of the payload airtime for those below it.
     fn hold_at_cap(&mut self, now: Instant, known: &[(usize, f64)]) {
-        let largest = |by: Option<Bottleneck>| {
+        let largest = |held: bool| {
             let streams = known.iter().map(|(place, _)| &self.streams[*place]);
-            let held_so = streams.filter(|stream| stream.held.map(|(_, at)| at) == by);
-            held_so.map(|stream| stream.rate).reduce(f64::max)
+            streams
+                .filter(|stream| stream.limit().is_some() == held)
+                .map(|stream| stream.rate)
+                .reduce(f64::max)
         };
-        // Where all are held, what they get on the air limits them all. Whoever lowered all that seem held on the wire would go down step by
-        // step where others on the air, of which the allocator knows nothing, take what is given up.
-        let on_air = || largest(Some(Bottleneck::Wlan)).map(|rate| rate * PROBE);
-        let Some(mut cap) = largest(None).or_else(on_air) else { return };
+        // Where all are held, what they get limits them all.
+        let Some(mut cap) = largest(false).or_else(|| largest(true)) else { return };
         let at_cap = known.iter().map(|(place, _)| &self.streams[*place]);
         let level = fresh_level(at_cap.filter(|station| station.rate >= 0.999 * cap));
         if let Some(level) = level {

@@ -42,6 +42,18 @@ impl Grouping {
         }
     }
 
+    /// The latest timestamp; zero before the first.
+    #[must_use]
+    pub fn latest(&self) -> Instant {
+        self.last.unwrap_or(Instant::ZERO)
+    }
+
+    /// Whether packets with these two timestamps, the earlier one first, came in one frame. Nothing is learnt from them.
+    #[must_use]
+    pub fn joins(&self, earlier: Instant, later: Instant) -> bool {
+        later.since(earlier) <= self.threshold()
+    }
+
     /// Takes the timestamp of the next packet; whether that is the first of a frame. An earlier stamp than the last counts as equal.
     pub fn begins_frame(&mut self, at: Instant) -> bool {
         let Some(last) = self.last.replace(self.last.map_or(at, |last| last.max(at))) else { return true };

@@ -32,6 +32,7 @@ mod config;
 mod control;
 mod dual;
 mod grouping;
+mod hold;
 mod model;
 mod optimum;
 mod report;

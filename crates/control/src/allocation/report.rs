@@ -18,7 +18,7 @@ pub(super) const LARGEST_FRAME: u32 = 1024;
 ///
 /// On the wire all numbers are big-endian: version (1 B), flags (1 B, zero), number (4), slot in us (4), frames (4), repeats (2),
 /// packets (4), payload in B (4), transmissions (4), spread in 1/256 packet (2), PHY rate in kb/s (4), retransmitted (4),
-/// missing (4), uplink queue in B (4), uplink level in 1/256 packet (2), zero (2), padding.
+/// missing (4), uplink queue in B (4), uplink level in 1/256 packet (2), companions in 1/256 packet (2), padding.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Report {
     /// Ascends by one from report to report; wraps.
@@ -47,6 +47,8 @@ pub struct Report {
     pub uplink_queue: ByteCount,
     /// The mean level of the station's own frames; 0 if it sent none. In 1/256 on the wire.
     pub uplink_level: f64,
+    /// The mean over `frames` of the packets of other flows to the same station that came in them. In 1/256 on the wire.
+    pub companions: f64,
 }
 
 /// Why bytes are no report.
@@ -120,6 +122,7 @@ impl Report {
         put(&self.missing.to_be_bytes());
         put(&word(self.uplink_queue.as_u64()));
         put(&fraction(self.uplink_level));
+        put(&fraction(self.companions));
         bytes
     }
 
@@ -153,6 +156,7 @@ impl Report {
             missing: fields.word(),
             uplink_queue: ByteCount::new(u64::from(fields.word())),
             uplink_level: fields.fraction(),
+            companions: fields.fraction(),
         };
         report.check()?;
         Ok(report)

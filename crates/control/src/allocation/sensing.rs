@@ -46,6 +46,8 @@ pub struct Frame {
     /// Packets that were sent in it, lost, and came later.
     pub lost: u32,
     rate: Option<BitRate>,
+    /// Packets of other flows in it.
+    companions: u32,
     /// The highest sequence number in it or in any frame before.
     highest: u64,
 }
@@ -72,6 +74,7 @@ struct Slot {
     packets: u32,
     payload: ByteCount,
     transmissions: u32,
+    companions: u32,
     squares: f64,
     /// Of each rate in bit/s: packets, and frames of a single new packet.
     by_rate: BTreeMap<u64, (u32, u32)>,
@@ -108,6 +111,8 @@ pub struct FrameSensor {
     grouping: Grouping,
     /// The frame that is coming in.
     open: Option<Frame>,
+    /// Packets of other flows that came last, and are not known to be in a frame of this one: when, and how many.
+    strangers: (Instant, u32),
     recent: VecDeque<Frame>,
     /// The next sequence number that is new.
     next: Option<u64>,
@@ -130,6 +135,7 @@ impl FrameSensor {
             config,
             grouping: Grouping::new(config.stamps),
             open: None,
+            strangers: (Instant::ZERO, 0),
             recent: VecDeque::with_capacity(RECENT_FRAMES + 1),
             next: None,
             holes: BTreeSet::new(),
@@ -158,7 +164,9 @@ impl FrameSensor {
         let full = self.open.is_none_or(|frame| frame.received >= LARGEST_FRAME);
         if self.grouping.begins_frame(packet.at) || full {
             settled = self.close();
-            self.open = Some(Frame { at: packet.at, rate: packet.rate, ..Frame::default() });
+            let (came, strangers) = std::mem::take(&mut self.strangers);
+            let companions = if self.grouping.joins(came, packet.at) { strangers } else { 0 };
+            self.open = Some(Frame { at: packet.at, rate: packet.rate, companions, ..Frame::default() });
         }
         if !is_new {
             self.credit(packet.sequence);
@@ -172,6 +180,20 @@ impl FrameSensor {
         self.slot.packets = self.slot.packets.saturating_add(1);
         self.slot.payload += packet.payload;
         settled
+    }
+
+    /// So many packets of other flows came to the same station. In a frame with packets of this flow they say how much waits in the
+    /// access point besides.
+    pub fn on_companions(&mut self, at: Instant, packets: u32) {
+        if let Some(open) =
+            self.open.as_mut().filter(|open| at >= open.at && self.grouping.joins(self.grouping.latest(), at))
+        {
+            open.companions = open.companions.saturating_add(packets).min(LARGEST_FRAME);
+            return;
+        }
+        let (came, waiting) = self.strangers;
+        let before = if self.grouping.joins(came, at) { waiting } else { 0 };
+        self.strangers = (at, before.saturating_add(packets).min(LARGEST_FRAME));
     }
 
     /// Whether a sequence number is new (else it was lost before); `None` for a duplicate.
@@ -216,6 +238,7 @@ impl FrameSensor {
         } else {
             slot.frames = slot.frames.saturating_add(1);
             slot.transmissions = slot.transmissions.saturating_add(frame.received);
+            slot.companions = slot.companions.saturating_add(frame.companions);
             slot.squares += f64::from(frame.received) * f64::from(frame.received);
         }
         if let Some(rate) = frame.rate.filter(|rate| !rate.is_zero()) {
@@ -277,6 +300,7 @@ impl FrameSensor {
             missing: slot.missing.saturating_add(missing),
             uplink_queue: ByteCount::ZERO,
             uplink_level: 0.0,
+            companions: mean(f64::from(slot.companions), slot.frames),
         })
     }
 }

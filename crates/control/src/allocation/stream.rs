@@ -3,6 +3,7 @@
 use airbound_units::{BitRate, Instant};
 
 use super::bottleneck::{Bottleneck, BottleneckDetector};
+use super::hold::Hold;
 use crate::payload::StationId;
 
 /// No rate is below this, so that every station has something to report: 20 kbit/s, some two packets a second.
@@ -58,7 +59,7 @@ pub(super) struct Stream {
     pub(super) changed: Instant,
     pub(super) detector: BottleneckDetector,
     /// The rate that it gets where that is less than its share, and where: what the wire carries, or its turns on the air.
-    pub(super) held: Option<(f64, Bottleneck)>,
+    pub(super) held: Option<Hold>,
 }
 
 impl Stream {
@@ -81,6 +82,11 @@ impl Stream {
             detector: BottleneckDetector::new(),
             held: None,
         }
+    }
+
+    /// What it is held at, in bit/s.
+    pub(super) fn limit(&self) -> Option<f64> {
+        self.held.and_then(|held| held.limit())
     }
 
     pub(super) fn fresh_level(&self) -> Option<f64> {

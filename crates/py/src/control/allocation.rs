@@ -41,7 +41,7 @@ impl RateAllocator {
 
     #[pyo3(signature = (
         now, station, *, number, slot, frames, packets, payload, transmissions, spread = 0.0, repeats = 0, phy_rate = None,
-        retransmitted = 0, missing = 0, uplink_queue = 0, uplink_level = 0.0
+        retransmitted = 0, missing = 0, uplink_queue = 0, uplink_level = 0.0, companions = 0.0
     ))]
     #[expect(clippy::too_many_arguments, reason = "the fields of a report, by name")]
     fn on_report(
@@ -61,6 +61,7 @@ impl RateAllocator {
         missing: u32,
         uplink_queue: u64,
         uplink_level: f64,
+        companions: f64,
     ) -> PyResult<()> {
         let report = Report {
             number,
@@ -76,6 +77,7 @@ impl RateAllocator {
             missing,
             uplink_queue: ByteCount::new(uplink_queue),
             uplink_level,
+            companions,
         };
         // What the wire could not carry, or a sensor could not have seen, is refused here as it is there.
         let report = Report::decode(&report.encode()).map_err(refused)?;

@@ -270,6 +270,7 @@ pub fn summary() -> Summary {
         air: AirSummary { busy_share: 0.75, collision_rate: Some(0.001) },
         jain: Jain { goodput: Jain::index(&[44.25, 0.0]), airtime: None },
         session: None,
+        networks: Vec::new(),
     }
 }
 

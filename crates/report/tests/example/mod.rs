@@ -154,6 +154,7 @@ pub fn write(path: &Path, scheme: &str, scale: f64, seed: u64, tables: Tables) -
         air: AirSummary { busy_share: 0.93, collision_rate: Some(0.02) },
         jain: Jain { goodput: Jain::index(&goodputs), airtime: Some(0.98) },
         session: None,
+        networks: Vec::new(),
     };
     let performance =
         Performance { events: 100, wall_s: 0.5, simulated_s_per_wall_s: 40.0, peak_rss_mb: Some(20.0) };

@@ -54,11 +54,29 @@ impl Simulation {
 
     /// The time has come that [`Simulation::next_access`] named.
     pub(super) fn transmit(&mut self) {
-        if self.parts.beacons.is_some_and(|beacons| beacons.due) {
+        if self.beacon_is_due() {
             self.transmit_beacon();
             return;
         }
         let Some(idle_since) = self.idle_since else { return };
+        self.elect(idle_since);
+        if !self.winners.is_empty() {
+            self.become_busy(idle_since);
+        }
+        self.punish_losers();
+        if !self.winners.is_empty() {
+            let end = self.start_all(self.winners.len() as u16);
+            self.busy_until(end);
+        }
+    }
+
+    /// Whether the next transmission is a beacon, before all data.
+    pub(super) fn beacon_is_due(&self) -> bool {
+        self.parts.beacons.is_some_and(|beacons| beacons.due)
+    }
+
+    /// Finds those who transmit now and have something to send.
+    pub(super) fn elect(&mut self, idle_since: Instant) {
         let mut winners = std::mem::take(&mut self.winners);
         winners.clear();
         let edcafs = &self.parts.edcafs;
@@ -81,29 +99,42 @@ impl Simulation {
             }
         }
         winners.retain(|&edcaf| self.prepare(edcaf));
-        if !winners.is_empty() {
-            self.become_busy(idle_since);
-        }
-        // Only now: what they draw must not lose the slots that have passed.
+        self.winners = winners;
+    }
+
+    /// What the losers of internal collisions draw, which must not lose the slots that have passed.
+    pub(super) fn punish_losers(&mut self) {
         while let Some(loser) = self.losers.pop() {
             self.edcaf(loser as usize).on_failure();
         }
-        if !winners.is_empty() {
-            let transmitters = winners.len() as u16;
-            let collided = transmitters > 1;
-            self.parts.meters.on_attempts(now, u64::from(transmitters), collided);
-            let mut end = now;
-            for &edcaf in &winners {
-                end = end.max(self.start_exchange(edcaf, now, transmitters, None));
-            }
-            if collided {
-                // Each hears nothing of the others: the channel is free when the longest of the first frames has ended.
-                end = self.on_air.iter().map(|one| one.start + one.course.first_frame).max().unwrap_or(now);
-            }
-            self.schedule(end, Event::ExchangeEnd);
+    }
+
+    /// Puts the winners on the air, who are `transmitters` with those of other networks on the channel. Returns until when the
+    /// channel is busy with them.
+    pub(super) fn start_all(&mut self, transmitters: u16) -> Instant {
+        let mut winners = std::mem::take(&mut self.winners);
+        let now = self.now;
+        let collided = transmitters > 1;
+        self.parts.meters.on_attempts(now, winners.len() as u64, collided);
+        let mut end = now;
+        for edcaf in winners.drain(..) {
+            end = end.max(self.start_exchange(edcaf, now, transmitters, None));
         }
-        winners.clear();
+        if collided {
+            // Each hears nothing of the others: the channel is free when the longest of the first frames has ended.
+            end = self.on_air.iter().map(|one| one.start + one.course.first_frame).max().unwrap_or(now);
+        }
         self.winners = winners;
+        end
+    }
+
+    /// What is on the air now ends at `end`.
+    pub(super) fn busy_until(&mut self, end: Instant) {
+        if self.alone {
+            self.schedule(end, Event::ExchangeEnd);
+        } else {
+            self.until = Some(end);
+        }
     }
 
     /// Of several categories of one node the highest wins; the others behave as after a collision (802.11-2020,
@@ -182,7 +213,7 @@ impl Simulation {
     }
 
     /// Everyone who counts down loses the slots that have passed.
-    fn become_busy(&mut self, idle_since: Instant) {
+    pub(super) fn become_busy(&mut self, idle_since: Instant) {
         self.idle_since = None;
         let mut place = 0;
         while let Some(&edcaf) = self.active.get(place) {
@@ -277,13 +308,13 @@ impl Simulation {
         }
     }
 
-    fn transmit_beacon(&mut self) {
+    pub(super) fn transmit_beacon(&mut self) {
         let (Some(idle_since), Some(beacons)) = (self.idle_since, &mut self.parts.beacons) else { return };
         beacons.due = false;
         let end = self.now + beacons.duration;
         self.become_busy(idle_since);
         self.note_busy(self.now, end);
-        self.schedule(end, Event::ExchangeEnd);
+        self.busy_until(end);
     }
 
     /// A burst of interference begins or ends: while it lasts, everyone finds the channel busy.
@@ -293,7 +324,7 @@ impl Simulation {
             if let Some(idle_since) = self.idle_since {
                 self.become_busy(idle_since);
                 self.note_busy(self.now, until);
-                self.schedule(until, Event::ExchangeEnd);
+                self.busy_until(until);
             }
         }
         if let Some(next) = self.parts.medium.next_jam_change(self.now) {

@@ -18,8 +18,20 @@ const SHORTEST_PPDU: Span = Span::from_micros(100);
 impl Simulation {
     /// The channel is free, or the next exchange of a TXOP begins.
     pub(super) fn on_exchange_end(&mut self) {
+        let collided = self.has_collided();
+        if !self.finish_all() {
+            self.leave_air(collided);
+        }
+    }
+
+    /// Whether what is on the air is a collision.
+    pub(super) fn has_collided(&self) -> bool {
+        self.on_air.first().is_some_and(OnAir::collided)
+    }
+
+    /// All exchanges on the air end. Returns whether a TXOP goes on.
+    pub(super) fn finish_all(&mut self) -> bool {
         let mut on_air = std::mem::take(&mut self.on_air);
-        let collided = on_air.len() > 1;
         if let (Some(first), false) = (on_air.first(), on_air.is_empty()) {
             self.note_busy(first.start, self.now);
         }
@@ -27,15 +39,17 @@ impl Simulation {
         for one in on_air.drain(..) {
             continued |= self.finish(&one);
         }
-        if continued {
-            return;
-        }
-        if self.on_air.is_empty() {
+        if !continued && self.on_air.is_empty() {
             self.on_air = on_air;
         }
+        continued
+    }
+
+    /// Nobody transmits any more: the channel is free, unless it is jammed.
+    pub(super) fn leave_air(&mut self, collided: bool) {
         if self.jammed_until > self.now {
             self.note_busy(self.now, self.jammed_until);
-            self.schedule(self.jammed_until, Event::ExchangeEnd);
+            self.busy_until(self.jammed_until);
             return;
         }
         let band = self.parts.phy.band();
@@ -167,6 +181,7 @@ impl Simulation {
         let tries = done.transmissions.min(255) as u8;
         let in_order = self.parts.nodes[one.node.index()].block_ack;
         let mut sensed = None;
+        let mut companions = 0;
         for (place, (mpdu, end)) in done.grant.mpdus.iter().zip(mpdu_ends(&done.grant)).enumerate() {
             if !all && !one.acknowledged.get(place) {
                 continue;
@@ -186,7 +201,9 @@ impl Simulation {
                 && flow.ends_at() == mpdu.packet.to
             {
                 self.on_sensed(number, &arrival, one.course.ppdu_end, one.rate);
-                sensed = Some(mpdu.packet.to);
+                sensed = Some((mpdu.packet.to, number));
+            } else if mpdu.packet.to == done.grant.station {
+                companions += 1;
             }
             let buffer = &mut self.agreements[agreement.index()].reorder;
             if !in_order || buffer.passes(mpdu.sequence) {
@@ -202,7 +219,8 @@ impl Simulation {
         }
         self.arrivals = arrivals;
         self.schedule_release(agreement);
-        if let Some(station) = sensed {
+        if let Some((station, number)) = sensed {
+            self.parts.allocated[number].sensor.on_companions(one.course.ppdu_end, companions);
             self.on_downlink_frame(station);
         }
     }
@@ -261,7 +279,7 @@ impl Simulation {
             return false;
         }
         let end = self.start_exchange(edcaf_of(node, category) as u32, start, 1, Some(one.opportunity_end));
-        self.schedule(end, Event::ExchangeEnd);
+        self.busy_until(end);
         true
     }
 

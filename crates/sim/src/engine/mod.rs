@@ -8,6 +8,7 @@ mod agreement;
 mod books;
 pub(crate) mod carrier;
 mod contention;
+mod domain;
 mod ends;
 mod exchange;
 mod hearing;
@@ -31,6 +32,7 @@ use airbound_wifi::rate::Rate;
 
 use agreement::{Agreement, AgreementId};
 pub use books::Imbalance;
+pub(crate) use domain::Domains;
 pub(crate) use hearing::Hearing;
 
 use crate::agenda::Agenda;
@@ -202,6 +204,8 @@ impl Arrival {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Beacons {
     pub(crate) interval: Span,
+    /// Of the first one, so that networks on one channel do not send them at the same time.
+    pub(crate) offset: Span,
     pub(crate) duration: Span,
     pub(crate) due: bool,
 }
@@ -258,7 +262,11 @@ pub(crate) struct Simulation {
     busy: Span,
     /// Interference keeps the channel busy until then.
     jammed_until: Instant,
-    /// Transmissions under way; more than one is a collision.
+    /// Whether no other network is simulated on its channel; otherwise the domain ends what is on the air.
+    alone: bool,
+    /// Until when the channel is busy with what was put on the air, for the domain to take.
+    until: Option<Instant>,
+    /// Transmissions under way; more than one is a collision, as is one with those of another network.
     on_air: Vec<OnAir>,
     txops: u64,
     /// The receivers' sides of all block-ack agreements.
@@ -288,6 +296,8 @@ impl Simulation {
             soonest: Cell::new(None),
             busy: Span::ZERO,
             jammed_until: Instant::ZERO,
+            alone: true,
+            until: None,
             on_air: Vec::new(),
             txops: 0,
             agreements: agreement::of_links(parts.nodes.len()),
@@ -318,7 +328,7 @@ impl Simulation {
         self.begin_sessions();
         self.begin_allocation();
         if let Some(beacons) = self.parts.beacons {
-            self.schedule(Instant::ZERO + beacons.interval, Event::Beacon);
+            self.schedule(Instant::ZERO + beacons.interval + beacons.offset, Event::Beacon);
         }
         if let Some(at) = self.parts.medium.next_jam_change(Instant::ZERO) {
             self.schedule(at, Event::Interference);

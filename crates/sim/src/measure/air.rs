@@ -108,9 +108,9 @@ impl AirMeter {
         self.busy
     }
 
-    /// Share of transmissions that collided; `None` without transmissions.
-    pub(crate) fn collision_rate(&self) -> Option<f64> {
-        (self.attempts > 0).then(|| self.collided as f64 / self.attempts as f64)
+    /// Transmissions that collided, and all.
+    pub(crate) const fn attempts(&self) -> (u64, u64) {
+        (self.collided, self.attempts)
     }
 
     pub(crate) fn station(&self, peer: StationId) -> Option<StationFigures> {

@@ -1,6 +1,6 @@
 //! From the meters to the summary of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use airbound_control::payload::{DropReason, StationId};
 use airbound_record::{
@@ -18,6 +18,8 @@ pub(crate) struct Figures {
     pub(crate) flows: Vec<FlowSummary>,
     pub(crate) stations: Vec<StationSummary>,
     pub(crate) air: AirSummary,
+    /// Transmissions that collided, and all.
+    pub(crate) attempts: (u64, u64),
     pub(crate) jain: Jain,
     /// From entering the queue to the acknowledgement, by flow in the order of `flows`.
     pub(crate) wifi_latency: Vec<LatencyStats>,
@@ -45,18 +47,13 @@ impl Meters {
                 })
             })
             .collect();
-        let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
-        let airtimes: Vec<f64> = station_summaries
-            .iter()
-            .filter(|station| flows.iter().any(|flow| flow.station == station.name))
-            .map(|station| station.airtime_share)
-            .collect();
         Figures {
-            jain: Jain { goodput: Jain::index(&goodputs), airtime: Jain::index(&airtimes) },
+            jain: jain(&flows, &station_summaries),
             air: AirSummary {
                 busy_share: self.air.busy().as_secs_f64() / measured.as_secs_f64(),
-                collision_rate: self.air.collision_rate(),
+                collision_rate: collision_rate(self.air.attempts()),
             },
+            attempts: self.air.attempts(),
             wifi_latency: reported.iter().map(|meter| meter.wifi_latency().stats()).collect(),
             distributions: self
                 .flows
@@ -69,6 +66,56 @@ impl Meters {
             flows,
         }
     }
+}
+
+impl Figures {
+    /// The figures of all networks of a run: of each its channel, the number of its first flow, and what it came to.
+    pub(crate) fn of_all(networks: impl Iterator<Item = (u16, u32, Self)>) -> Self {
+        let mut all = Self {
+            flows: Vec::new(),
+            stations: Vec::new(),
+            air: AirSummary { busy_share: 0.0, collision_rate: None },
+            attempts: (0, 0),
+            jain: Jain::default(),
+            wifi_latency: Vec::new(),
+            distributions: Vec::new(),
+        };
+        // All on a channel hear the same: the first one speaks for it.
+        let mut channels = BTreeMap::new();
+        for (channel, first_flow, figures) in networks {
+            channels.entry(channel).or_insert(figures.air.busy_share);
+            all.attempts.0 += figures.attempts.0;
+            all.attempts.1 += figures.attempts.1;
+            all.flows.extend(figures.flows);
+            all.stations.extend(figures.stations);
+            all.wifi_latency.extend(figures.wifi_latency);
+            let rows = figures.distributions.into_iter();
+            all.distributions.extend(rows.map(|row| DistributionRow { flow: first_flow + row.flow, ..row }));
+        }
+        all.air = AirSummary {
+            busy_share: channels.values().sum::<f64>() / channels.len().max(1) as f64,
+            collision_rate: collision_rate(all.attempts),
+        };
+        all.jain = jain(&all.flows, &all.stations);
+        all
+    }
+}
+
+/// Share of transmissions that collided; `None` without transmissions.
+fn collision_rate((collided, attempts): (u64, u64)) -> Option<f64> {
+    (attempts > 0).then(|| collided as f64 / attempts as f64)
+}
+
+/// Fairness among flows, and among the stations that have any.
+fn jain(flows: &[FlowSummary], stations: &[StationSummary]) -> Jain {
+    let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
+    let busy: BTreeSet<&str> = flows.iter().map(|flow| flow.station.as_str()).collect();
+    let airtimes: Vec<f64> = stations
+        .iter()
+        .filter(|station| busy.contains(station.name.as_str()))
+        .map(|station| station.airtime_share)
+        .collect();
+    Jain { goodput: Jain::index(&goodputs), airtime: Jain::index(&airtimes) }
 }
 
 fn flow_summary(meter: &FlowMeter, measured: Span, end: Instant, stations: &[String]) -> FlowSummary {

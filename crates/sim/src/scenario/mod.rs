@@ -10,6 +10,7 @@ mod disturbance;
 mod error;
 mod flow;
 mod link;
+mod network;
 mod node;
 mod overrides;
 mod path;
@@ -42,6 +43,7 @@ pub use flow::{
     Bulk, Datagrams, Direction, Flow, ShortTransfers, SizeLaw, TcpOptions, Traffic, Transport, VrStream,
 };
 pub use link::{ChannelSpec, Fading, Independence, LogDistance, Motion, Position, Shape, Walk};
+pub use network::Network;
 pub use overrides::Overrides;
 pub use path::{DriverOrder, Form, Path, Preset};
 pub use people::{Activity, Blockage, Coming};
@@ -93,6 +95,9 @@ pub struct Scenario {
     pub uplink: Uplink,
     /// The way between servers and access point.
     pub wire: Wire,
+    /// Several networks, each of the stations and flows that are its own; empty: there is one, of all of them.
+    #[serde(rename = "network", skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<Network>,
     /// The stations; their index is their number.
     #[serde(rename = "station")]
     pub stations: Vec<Station>,
@@ -125,6 +130,7 @@ const KEYS: &[&str] = &[
     "scheme",
     "uplink",
     "wire",
+    "network",
     "station",
     "flow",
     "session",
@@ -205,7 +211,8 @@ impl Scenario {
         let scheme = Scheme::read(&top.table("scheme")?, has_session)?;
         let uplink = Uplink::read(&top.table("uplink")?, air.standard)?;
         let wire = Wire::read(&top.table("wire")?)?;
-        let (stations, empty_groups) = read_stations(top, &air, &access_point)?;
+        let networks = network::read_all(top, &scheme)?;
+        let (stations, empty_groups) = read_stations(top, &air, &access_point, &networks)?;
         let deciders =
             flow::Deciders { down: &scheme.queue, up: uplink.queue.as_ref().unwrap_or(&scheme.queue) };
         let session = VideoSession::read(top, &stations, &scheme.queue)?;
@@ -214,6 +221,8 @@ impl Scenario {
             session.check(top, &flows, duration + warm_up)?;
         }
         refuse_gcc_for_tcp(top, &scheme, &flows)?;
+        let (stations, flows, focus) = network::expand(top, &networks, &stations, flows, focus)?;
+        network::refuse_gcc_for_tcp(top, &networks, &stations, &flows)?;
         let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
         let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();
         if transmitters > disturbance::MOST_TRANSMITTERS {
@@ -251,6 +260,7 @@ impl Scenario {
             scheme,
             uplink,
             wire,
+            networks,
             stations,
             flows,
             session,
@@ -330,7 +340,9 @@ fn read_stations(
     top: &Section<'_>,
     air: &Air,
     access_point: &AccessPoint,
+    networks: &[Network],
 ) -> Result<(Vec<Station>, Vec<String>), ScenarioError> {
+    let most = station::MOST_STATIONS * networks.len().max(1);
     let mut stations: Vec<Station> = Vec::new();
     let mut entries = Vec::new();
     let mut empty_groups = Vec::new();
@@ -349,20 +361,21 @@ fn read_stations(
             }
             stations.push(station);
         }
-        if stations.len() > station::MOST_STATIONS {
+        if stations.len() > most {
             let key = if section.has("count") { "count" } else { "name" };
             return Err(section.wrong(
                 key,
                 format!(
                     "brings the number of stations to {}; a scenario has at most {}",
                     stations.len(),
-                    station::MOST_STATIONS
+                    most
                 ),
             ));
         }
         entries.push(relay::Entry { section, members: first..stations.len() });
     }
     relay::connect(&entries, &mut stations)?;
+    network::check(top, networks, &entries, &stations)?;
     if stations.is_empty() && !top.has("session") {
         return Err(top.missing("station", "write at least one [[station]]"));
     }

@@ -46,6 +46,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "cloud-gaming",
     "dense",
     "twenty-networks",
+    "dense-floor",
     "cloudlet",
     "multi-hop",
     "parking-lot",

@@ -18,6 +18,9 @@ pub struct Station {
     pub name: String,
     /// The name of the `[[station]]` entry it comes from; its own if the entry has one member.
     pub group: String,
+    /// The network that it belongs to; `None` where the scenario names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
     /// The newest PPDU format that it speaks.
     #[serde(serialize_with = "text::standard")]
     pub standard: Format,
@@ -35,9 +38,10 @@ pub struct Station {
     pub channel: ChannelSpec,
 }
 
-const KEYS: &[&str] = &["name", "group", "count", "standard", "width", "streams", "rate", "via", "channel"];
+const KEYS: &[&str] =
+    &["name", "group", "network", "count", "standard", "width", "streams", "rate", "via", "channel"];
 
-/// The most stations of a scenario.
+/// The most stations of a network.
 pub(super) const MOST_STATIONS: usize = 200;
 
 /// Reads an entry and makes its members; over whom they are reached is found out when all are known.
@@ -91,7 +95,8 @@ pub(super) fn read(
         Some(group) => group.to_owned(),
         None => name.clone(),
     };
-    let station = Station { name, group, standard, width, streams, rate, via: None, channel };
+    let network = section.text("network")?.map(str::to_owned);
+    let station = Station { name, group, network, standard, width, streams, rate, via: None, channel };
     Ok(members(count)
         .map(|suffix| Station { name: format!("{}{suffix}", station.name), ..station.clone() })
         .collect())
@@ -102,11 +107,14 @@ pub(super) fn members(count: usize) -> impl Iterator<Item = String> {
     (1..=count).map(move |index| if count == 1 { String::new() } else { format!("-{index}") })
 }
 
+/// The longest name, in letters.
+pub(super) const LONGEST_NAME: usize = 60;
+
 /// Reads `name`: letters, digits, `-` and `_`, so that it can stand in a key and in a file name.
 pub(super) fn read_name(section: &Section<'_>) -> Result<String, ScenarioError> {
     let name = section.required_text("name", "write for example name = \"phone\"")?;
     let valid = !name.is_empty()
-        && name.len() <= 60
+        && name.len() <= LONGEST_NAME
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if valid {
         Ok(name.to_owned())

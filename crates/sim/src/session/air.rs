@@ -4,7 +4,7 @@ use airbound_control::payload::{DropReason, FlowId};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::parcel::{ParcelId, Way};
-use crate::build::{BuildError, Plan, flow_id};
+use crate::build::{BuildError, Plan, SharedChannel, flow_id};
 use crate::engine::carrier::Carried;
 use crate::engine::{Imbalance, Simulation};
 use crate::flow::Ends;
@@ -78,7 +78,8 @@ impl Air {
             })
             .chain(others)
             .collect();
-        let plan = Plan { scenario: &scenario, scheme: &scenario.scheme, seed };
+        let channel = SharedChannel::alone(seed);
+        let plan = Plan { scenario: &scenario, scheme: &scenario.scheme, seed, channel };
         let mut parts = plan.parts(Box::new(Nobody))?;
         for flow in parts.flows.iter_mut().take(2 * clients) {
             flow.ends = Ends::Carried;

@@ -142,6 +142,7 @@ impl SessionRun {
             jain,
             wifi_latency: wifi,
             distributions: rows,
+            attempts: _,
         }) = air
         {
             let carried = 2 * self.session.spec.access.first().map_or(0, AccessSpec::clients);
@@ -172,6 +173,7 @@ impl SessionRun {
             air: summary,
             jain: Jain { goodput, airtime },
             session: Some(session),
+            networks: Vec::new(),
         };
         Ok(Outcome { summary, wifi_latency, distributions, events })
     }

@@ -50,8 +50,9 @@ pub(super) fn reason(claim: &str) -> Option<&'static str> {
              which the paper did not use, half of some stations' turns go to samples"
         }
         "stream-drop" => {
-            "each round takes off K (64 - 32) = 32 Mb/s: from 526 to the 304 that 351 Mb/s carry are 7 rounds, to the 336 of the paper's 390 \
-             Mb/s 6; its 4 rounds need K of about 1.5 Mb/s per packet"
+            "each round takes off K (64 - 32) = 32 Mb/s, the first 28, since its slot began before the drop: after 7 rounds the rate is 305 of \
+             526 Mb/s, and 351 Mb/s carry 304, so that an 8th is needed; the 336 of the paper's 390 Mb/s would take 6. Its 4 rounds need K of \
+             about 1.5 Mb/s per packet"
         }
         "noise-rejection" => {
             "the scatter of means falls with the number of frames in them, and in none of three channels does a slower loop lose more \

@@ -1,0 +1,281 @@
+//! From a scenario of several networks to their simulations, and from what they tell to what the run tells.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+
+use airbound_record::{Direction, FrameRow, HopRow, NetworkSummary, PacketRow, RunInfo, SeriesRow, TxopRow};
+
+use crate::build::{BuildError, Plan, SharedChannel};
+use crate::engine::{Domains, Simulation};
+use crate::measure::{ExchangeView, Figures, Observer};
+use crate::random::{Purpose, seed_for};
+use crate::scenario::{Network, Scenario, Scheme};
+
+/// Where a network stands in a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    /// Its name; `None` for the only network of a scenario that names none.
+    pub(crate) name: Option<String>,
+    /// The number of its channel.
+    pub(crate) channel: u16,
+    /// Who decides in it.
+    pub(crate) scheme: Scheme,
+    /// What its own numbers become in the tables.
+    numbers: Numbers,
+    /// How many stations.
+    stations: usize,
+}
+
+/// The networks of a run, in the order of the domains.
+pub(crate) struct Built {
+    pub(crate) domains: Domains,
+    pub(crate) members: Vec<Member>,
+    /// Who is told of everything; `None` if the only network tells its observer itself.
+    pub(crate) audience: Option<Audience>,
+    /// The names of all flows, acknowledgements included.
+    pub(crate) flows: Vec<String>,
+}
+
+/// Who is told of everything that happens in all networks.
+#[derive(Clone)]
+pub(crate) struct Audience(Rc<RefCell<Box<dyn Observer>>>);
+
+impl Audience {
+    /// Gives the observer back, if nobody else has it any more.
+    pub(crate) fn into_observer(self) -> Option<Box<dyn Observer>> {
+        Rc::try_unwrap(self.0).ok().map(RefCell::into_inner)
+    }
+}
+
+/// Builds the simulations of all networks of a scenario.
+pub(crate) fn build(
+    scenario: &Scenario,
+    scheme: &Scheme,
+    seed: u64,
+    observer: Box<dyn Observer>,
+) -> Result<Built, BuildError> {
+    if scenario.networks.is_empty() {
+        let plan = Plan { scenario, scheme, seed, channel: SharedChannel::alone(seed) };
+        let parts = plan.parts(observer)?;
+        let flows = parts.flows.iter().map(|flow| flow.name.clone()).collect();
+        let member = Member {
+            name: None,
+            channel: 1,
+            scheme: scheme.clone(),
+            numbers: Numbers { own: scenario.flows.len() as u32, ..Numbers::default() },
+            stations: scenario.stations.len(),
+        };
+        let domains = Domains::new(vec![vec![Simulation::new(parts)]]);
+        return Ok(Built { domains, members: vec![member], audience: None, flows });
+    }
+    let audience = Audience(Rc::new(RefCell::new(observer)));
+    let mut channels: Vec<u16> = scenario.networks.iter().map(|network| network.channel).collect();
+    channels.sort_unstable();
+    channels.dedup();
+    let mut built: Vec<Vec<Simulation>> = channels.iter().map(|_| Vec::new()).collect();
+    let mut members: Vec<Vec<Member>> = vec![Vec::new(); channels.len()];
+    // As in a single network, the flows of the scenario come first.
+    let mut flows: Vec<String> = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
+    let mut numbers = Numbers { networks: scenario.networks.len() as u64, ..Numbers::default() };
+    for (network, index) in scenario.networks.iter().zip(0u64..) {
+        let Ok(channel) = channels.binary_search(&network.channel) else { continue };
+        numbers.network = index;
+        numbers.others = flows.len() as u32;
+        let alike = |other: &&Network| other.channel == network.channel;
+        let plan = Plan {
+            scenario: &network.of(scenario),
+            scheme: network.scheme.as_ref().unwrap_or(scheme),
+            seed: seed_of(seed, index),
+            channel: SharedChannel {
+                seed: seed_of(seed, first_on(&scenario.networks, network.channel)),
+                place: members[channel].len() as u64,
+                networks: scenario.networks.iter().filter(alike).count() as u64,
+            },
+        };
+        numbers.own = plan.scenario.flows.len() as u32;
+        let parts = plan.parts(Box::new(Renumbered::new(audience.clone(), numbers)))?;
+        members[channel].push(Member {
+            name: Some(network.name.clone()),
+            channel: network.channel,
+            scheme: plan.scheme.clone(),
+            numbers,
+            stations: plan.scenario.stations.len(),
+        });
+        numbers.flows += numbers.own;
+        numbers.stations += plan.scenario.stations.len() as u16;
+        flows.extend(parts.flows.iter().skip(numbers.own as usize).map(|flow| flow.name.clone()));
+        built[channel].push(Simulation::new(parts));
+    }
+    let members = members.into_iter().flatten().collect();
+    Ok(Built { domains: Domains::new(built), members, audience: Some(audience), flows })
+}
+
+/// The seed of a network: the first has that of the run, so that it meets what it would meet alone.
+const fn seed_of(seed: u64, network: u64) -> u64 {
+    if network == 0 { seed } else { seed_for(seed, Purpose::Network, network) }
+}
+
+/// The number of the first network on a channel.
+fn first_on(networks: &[Network], channel: u16) -> u64 {
+    networks.iter().position(|network| network.channel == channel).unwrap_or(0) as u64
+}
+
+/// The summaries of the networks; none where the scenario names none.
+pub(crate) fn summaries(networks: &[(&Member, Figures)]) -> Vec<NetworkSummary> {
+    let named =
+        networks.iter().filter_map(|(member, figures)| Some((member, figures, member.name.as_ref()?)));
+    let summary = |(member, figures, name): (&&Member, &Figures, &String)| {
+        let goodput = |direction| {
+            let flows = figures.flows.iter().filter(|flow| flow.direction == direction);
+            flows.map(|flow| flow.goodput_mbps).sum()
+        };
+        let airtime = figures.stations.iter().map(|station| station.airtime_share).sum();
+        NetworkSummary {
+            name: name.clone(),
+            channel: member.channel,
+            scheme: member.scheme.to_string(),
+            stations: figures.stations.iter().map(|station| station.name.clone()).collect(),
+            downlink_mbps: goodput(Direction::Downlink),
+            uplink_mbps: goodput(Direction::Uplink),
+            airtime_share: airtime,
+            air: figures.air,
+            jain: figures.jain,
+        }
+    };
+    named.map(summary).collect()
+}
+
+/// The names of everybody who transmits, network by network.
+pub(crate) fn transmitters(scenario: &Scenario) -> Vec<String> {
+    let mut names = Vec::new();
+    for network in &scenario.networks {
+        names.push(format!("{}-access-point", network.name));
+        let here = scenario.stations.iter().filter(|station| station.network.as_ref() == Some(&network.name));
+        names.extend(here.map(|station| station.name.clone()));
+    }
+    names
+}
+
+impl Member {
+    /// Its place in the order of the scenario.
+    pub(crate) const fn place(&self) -> u64 {
+        self.numbers.network
+    }
+
+    /// The numbers in the run of its flows of the scenario.
+    pub(crate) fn flows(&self) -> Range<usize> {
+        let first = self.numbers.flows as usize;
+        first..first + self.numbers.own as usize
+    }
+
+    /// The names of its stations.
+    pub(crate) fn stations<'a>(&self, info: &'a RunInfo) -> &'a [String] {
+        let first = usize::from(self.numbers.stations);
+        info.stations.get(first..first + self.stations).unwrap_or_default()
+    }
+}
+
+/// What the numbers of a network become among those of the run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Numbers {
+    network: u64,
+    networks: u64,
+    /// Flows of the scenario and stations in the networks before it.
+    flows: u32,
+    stations: u16,
+    /// Its own flows of the scenario.
+    own: u32,
+    /// The number in the run of the first of its others: acknowledgements, feedback.
+    others: u32,
+}
+
+impl Numbers {
+    const fn flow(self, number: u32) -> u32 {
+        if number < self.own { self.flows + number } else { self.others + number - self.own }
+    }
+
+    const fn packet(self, number: u64) -> u64 {
+        number * self.networks + self.network
+    }
+
+    /// From 1; 0 is none.
+    const fn txop(self, number: u64) -> u64 {
+        if number == 0 { 0 } else { (number - 1) * self.networks + self.network + 1 }
+    }
+
+    /// Each network before it has an access point beside its stations.
+    const fn transmitter(self, number: u16) -> u16 {
+        number + self.stations + self.network as u16
+    }
+}
+
+/// An observer of one network, which tells that of the run.
+struct Renumbered {
+    audience: Audience,
+    numbers: Numbers,
+    wants: [bool; 4],
+}
+
+impl Renumbered {
+    fn new(audience: Audience, numbers: Numbers) -> Self {
+        let wants = {
+            let observer = audience.0.borrow();
+            [observer.wants_packets(), observer.wants_txops(), observer.wants_series(), observer.wants_air()]
+        };
+        Self { audience, numbers, wants }
+    }
+}
+
+impl Observer for Renumbered {
+    fn on_packet(&mut self, row: &PacketRow) {
+        let n = self.numbers;
+        self.audience.0.borrow_mut().on_packet(&PacketRow {
+            packet: n.packet(row.packet),
+            flow: n.flow(row.flow),
+            station: n.stations + row.station,
+            txop: n.txop(row.txop),
+            ..*row
+        });
+    }
+    fn on_hop(&mut self, row: &HopRow) {
+        let n = self.numbers;
+        self.audience.0.borrow_mut().on_hop(&HopRow {
+            packet: n.packet(row.packet),
+            transmitter: n.transmitter(row.transmitter),
+            receiver: n.transmitter(row.receiver),
+            txop: n.txop(row.txop),
+            ..*row
+        });
+    }
+    fn on_txop(&mut self, row: &TxopRow) {
+        let n = self.numbers;
+        self.audience.0.borrow_mut().on_txop(&TxopRow {
+            txop: n.txop(row.txop),
+            transmitter: n.transmitter(row.transmitter),
+            receiver: n.transmitter(row.receiver),
+            ..*row
+        });
+    }
+    fn on_frame(&mut self, row: &FrameRow) {
+        self.audience.0.borrow_mut().on_frame(&FrameRow { flow: self.numbers.flow(row.flow), ..*row });
+    }
+    fn on_series(&mut self, row: &SeriesRow) {
+        self.audience.0.borrow_mut().on_series(&SeriesRow { flow: self.numbers.flow(row.flow), ..*row });
+    }
+    fn on_air(&mut self, exchange: &ExchangeView<'_>) {
+        self.audience.0.borrow_mut().on_air(exchange);
+    }
+    fn wants_packets(&self) -> bool {
+        self.wants[0]
+    }
+    fn wants_txops(&self) -> bool {
+        self.wants[1]
+    }
+    fn wants_series(&self) -> bool {
+        self.wants[2]
+    }
+    fn wants_air(&self) -> bool {
+        self.wants[3]
+    }
+}
