@@ -191,7 +191,8 @@ impl Queue {
     /// # Errors
     /// No CAP_NET_ADMIN, no NFQUEUE in the kernel, or somebody else has the queue (EBUSY).
     pub fn open(config: &QueueConfig) -> Result<Self, LinuxError> {
-        let mut socket = Socket::open(NETFILTER)?;
+        // What waits in the queue waits until its socket is closed; then its rules let packets pass.
+        let mut socket = Socket::open(NETFILTER)?.closed_first();
         // Refused without CAP_NET_ADMIN; binding says so, and better.
         let _ = rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, config.buffer);
         let _ = rustix::net::sockopt::set_socket_send_buffer_size_force(&socket, VERDICTS * 8);

@@ -17,6 +17,9 @@ const DATAGRAM: usize = 64 << 10;
 /// The kernel answers within its own system call; more than this is a fault.
 const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
+/// Above the descriptors of an agent, below the usual limit of 1024.
+const HIGH: i32 = 1000;
+
 /// `NETLINK_ROUTE`.
 pub(crate) const ROUTE: Option<Protocol> = None;
 /// `NETLINK_GENERIC`.
@@ -47,6 +50,16 @@ impl Socket {
         let _ = sys::set_netlink_option(fd.as_fd(), sys::NetlinkOption::ExtendedAcknowledgement, 1);
         let _ = sys::set_netlink_option(fd.as_fd(), sys::NetlinkOption::CapAcknowledgement, 1);
         Ok(Self { fd, sequence: 0, buffer: vec![0; DATAGRAM] })
+    }
+
+    /// Gives it a number above those of what else the process opens. A process that dies has its descriptors released from the highest
+    /// down (`close_files` lists them upwards, `task_work_run` takes the last first), and taking an eBPF program off a function lasts
+    /// 100 ms. Where numbers are short it keeps its own.
+    pub(crate) fn closed_first(mut self) -> Self {
+        if let Ok(fd) = rustix::io::fcntl_dupfd_cloexec(&self.fd, HIGH) {
+            self.fd = fd;
+        }
+        self
     }
 
     /// Listens to a multicast group.
