@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 from airbound import control
 from airbound._native import Rate, RunError, Scenario, ScenarioError, SchemeError, shipped
 from airbound.schemes import Packet, QueueScheme, RateScheme, Scheme, SenderScheme
-from airbound.sweeps import SweepResult, sweep
 
 if TYPE_CHECKING:
     from airbound.results import Comparison, RunResult, load
     from airbound.runs import compare, run
+    from airbound.sweeps import SweepResult, sweep
 
     __version__: str
 
@@ -56,9 +56,11 @@ __all__ = [
 _LATER = {
     "Comparison": "airbound.results",
     "RunResult": "airbound.results",
+    "SweepResult": "airbound.sweeps",
     "load": "airbound.results",
     "compare": "airbound.runs",
     "run": "airbound.runs",
+    "sweep": "airbound.sweeps",
 }
 
 

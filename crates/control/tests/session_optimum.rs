@@ -110,7 +110,7 @@ proptest! {
     fn extremes_are_solved(
         capacities in prop::collection::vec(prop_oneof![Just(0_u64), 1..2000_u64, 1_000_000..80_000_000_u64, Just(1_000_000_000_000)], 2..12),
         weights in prop::collection::vec(prop_oneof![Just(1.0), Just(1e-6), Just(1e6)], 12),
-        rho in prop_oneof![Just(0.0), Just(1e-9), 0.0..=1.0_f64, Just(1.0)],
+        rho in prop_oneof![Just(0.0), Just(5e-324), Just(2e-12), Just(1e-9), 0.0..=1.0_f64, Just(1.0 - f64::EPSILON), Just(1.0)],
         which in 0..3_usize,
         (max, cap, floor) in (prop_oneof![Just(100_000), Just(30_000_000), Just(10_000_000_000_u64)], 0..40_000_000_u64, 0..3_000_000_u64),
     ) {

@@ -17,6 +17,8 @@ use super::curve::Curve;
 use crate::session::problem::{Problem, ProblemError};
 use crate::session::utility::Welfare;
 
+/// A smaller rho is none: it moves the utility by less than rounding does.
+const FELT: f64 = 1e-12;
 /// The utility may be so far below its bound, relative to what there is to gain; rates are rounded to 1 kb/s, which costs more.
 const TOLERANCE: f64 = 1e-6;
 /// A larger distance is no solution.
@@ -142,7 +144,9 @@ impl Program {
             Limits { capacity, floor, cap, curve, low: curve.qoe(0.0), high: curve.qoe(1.0), weight: *weight }
         });
         let users = users.collect();
-        Self { users, weights, rho: problem.rho }
+        // A weight that no deviation makes felt, and 1 / rho would leave the numbers.
+        let rho = if problem.rho < FELT { 0.0 } else { problem.rho };
+        Self { users, weights, rho }
     }
 
     /// A point inside of all constraints.
