@@ -22,7 +22,7 @@ use std::num::NonZeroUsize;
 
 use airbound_report::ValidationRow;
 
-pub use demonstrations::{AgentBooks, Demonstration};
+pub use demonstrations::{AgentBooks, Demonstration, first_look};
 pub use faults::{FAULTS, FAULTS_SCENARIO, fault_rows};
 pub use markdown::{grid_markdown, markdown, rows_markdown};
 pub use reproduce::{Paper, Reproduction, TraceSetError, TraceSets};

@@ -74,7 +74,7 @@ pub(crate) struct LabDemo {
     /// Which of them [default: all]
     #[arg(value_parser = ["vr", "wqm", "law"])]
     pub(crate) which: Vec<String>,
-    /// Shorter runs, for a first look
+    /// Shorter runs, for a first look; aims are judged with a quarter of slack
     #[arg(long)]
     pub(crate) quick: bool,
     /// Another seed

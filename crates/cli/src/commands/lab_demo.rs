@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use airbound_lab::host::{self, Built, Machine, Network};
 use airbound_record::{Encoding, RunFolder, Summary, Tables};
 use airbound_report::{Comparison, ValidationRow, validation_grid, validation_json};
-use airbound_validation::{AgentBooks, Demonstration, FAULTS, FAULTS_SCENARIO, fault_rows};
+use airbound_validation::{AgentBooks, Demonstration, FAULTS, FAULTS_SCENARIO, fault_rows, first_look};
 
 use super::lab::{prepare, progress, scratch};
 use crate::args::lab::{LabDemo, LabFaults};
@@ -105,7 +105,10 @@ fn show(
     let sets: Vec<&str> = quick.iter().chain(changes).copied().collect();
     let (simulated, simulated_folder) =
         simulate(&open(one, demo, &sets)?, scheme, &folder.join("simulated"), voice)?;
-    let rows = one.rows(&kernel, &agent, &books(agent_folder.path()), Some(&simulated));
+    let mut rows = one.rows(&kernel, &agent, &books(agent_folder.path()), Some(&simulated));
+    if !quick.is_empty() {
+        rows = rows.into_iter().map(first_look).collect();
+    }
     let mut runs = Vec::new();
     for (label, record) in
         [("kernel alone", kernel_folder), ("with the agent", agent_folder), ("simulated", simulated_folder)]
