@@ -2,8 +2,8 @@
 //!
 //! A thread of the same process would be stopped with it (SIGSTOP, a debugger, a fault of the allocator), so the parent is a process of
 //! its own, which does nothing else. The child writes a byte to its standard output every [`BEAT`]. When none came for the configured
-//! time, the parent takes the rules away and kills the child. It does so in this order, and also as soon as a killed child's standard output
-//! closes: the kernel can take half a second to close a process's eBPF programs, and its packet queue would swallow packets meanwhile.
+//! time, the parent takes the rules away and kills the child, in this order, and takes them away as soon as a killed child's standard output
+//! closes. Packets pass before: the kernel closes a dead process's packet queue first (`airbound_linux::nfqueue`), and rules then bypass it.
 //! If the parent dies, the child's write fails, and it ends by itself.
 
 use std::io::{self, Read};

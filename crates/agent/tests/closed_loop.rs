@@ -92,7 +92,10 @@ fn the_air_is_kept_busy() {
 #[test]
 fn an_aggregate_that_completes_makes_room_once() {
     let below = |together: bool| {
-        let mut engine = Engine::new(config(QueueConfig::Fifo(Default::default())), 1).expect("valid");
+        // Shorter than the radio's.
+        let window = WindowConfig { aggregate: millis(4), ..WindowConfig::default() };
+        let config = EngineConfig { window, ..config(QueueConfig::Fifo(Default::default())) };
+        let mut engine = Engine::new(config, 1).expect("valid");
         let station = mac(1);
         let rate = Some(BitRate::from_mbps(65));
         engine.on_stations(Instant::ZERO, &[StationFacts { station, rate, aggregates: true }]);

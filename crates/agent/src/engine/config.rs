@@ -3,7 +3,6 @@
 use airbound_control::ConfigError;
 use airbound_control::queue::{Demand, QueueConfig};
 use airbound_units::Span;
-use airbound_wifi::timing::PPDU_MAX_TIME;
 use serde::{Deserialize, Serialize};
 
 /// How much is released to the kernel before completions are waited for.
@@ -15,8 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct WindowConfig {
-    /// Longest aggregate that is released: 5.484 ms, the longest that the standard allows ([`PPDU_MAX_TIME`]). Drivers stop sooner (ath9k at
-    /// 4 ms); a window below the driver's own limit costs goodput. 100 us to 50 ms.
+    /// Longest aggregate that is released: 4 ms, as ath9k's; the standard's limit is 5.484 ms. 100 us to 50 ms.
     pub aggregate: Span,
     /// Most packets of one: 64, a block-ack window. 1 to 1024.
     pub packets: u16,
@@ -34,7 +32,7 @@ pub struct WindowConfig {
 impl Default for WindowConfig {
     fn default() -> Self {
         Self {
-            aggregate: PPDU_MAX_TIME,
+            aggregate: Span::from_millis(4),
             packets: 64,
             least_packets: 2,
             stall_after: Span::from_millis(30),
