@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use airbound_units::Span;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::args::Voice;
 use crate::session::Watch;
@@ -59,9 +59,9 @@ impl Steps {
             if wanted { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(count as u64), target);
         if let Ok(style) =
-            ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len} done, {elapsed}, {eta} left")
+            ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len} done, {elapsed}{left}")
         {
-            bar.set_style(style.progress_chars("━╸ "));
+            bar.set_style(style.progress_chars("━╸ ").with_key("left", left));
         }
         if wanted {
             bar.enable_steady_tick(Duration::from_millis(500));
@@ -152,5 +152,14 @@ impl airbound_sweep::Watch for Counts {
 impl Drop for Counts {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// By the mean so far: steps last for minutes, and the bar's own estimate, which forgets quickly, then grows without end.
+fn left(state: &ProgressState, to: &mut dyn std::fmt::Write) {
+    let (done, all) = (state.pos(), state.len().unwrap_or(0));
+    if done > 0 {
+        let left = state.elapsed().as_secs_f64() * all.saturating_sub(done) as f64 / done as f64;
+        let _ = write!(to, ", {:#} left", HumanDuration(Duration::from_secs_f64(left)));
     }
 }
