@@ -459,10 +459,13 @@ impl Comparison {
                 };
                 spread(scheme.spread(of))
             };
+            // The scenario's, whatever the seed.
+            let channel = scheme.summaries().flat_map(|run| &run.networks).find(|one| one.name == **name);
+            let channel = channel.map(|network| network.channel);
             grid.rows.push(vec![
                 (*name).to_owned().into(),
                 scheme.name.clone().into(),
-                cell(|network| Some(f64::from(network.channel))),
+                channel.map_or_else(|| NOTHING.to_owned(), |channel| channel.to_string()).into(),
                 cell(|network| Some(network.downlink_mbps)),
                 cell(|network| Some(network.uplink_mbps)),
                 cell(|network| Some(100.0 * network.airtime_share)),
