@@ -141,7 +141,10 @@ proptest! {
         prop_assume!(reference.is_some());
         let reference = reference.unwrap_or(f64::NAN);
         prop_assert!((bound - reference).abs() < 2e-6, "bound {bound}, cone solver {reference}");
-        // Rates are rounded to 1 kb/s.
-        prop_assert!(found.welfare.utility > reference - 3e-4, "{} against {reference}", found.welfare.utility);
+        // Downlinks are rounded down by up to 1 kb/s. That lowers mean and, with the factor 2 of equation 1, the deviation's term by no
+        // more than each QoE, whose slope is greatest at 0.
+        let rounding = 3.0 * problem.qoe.slope(0.0, 30.0) * 1e3 / 30e6;
+        let utility = found.welfare.utility;
+        prop_assert!(utility > reference - rounding - 2e-6, "{utility} against {reference}");
     }
 }

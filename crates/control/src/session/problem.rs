@@ -5,8 +5,8 @@ use airbound_units::BitRate;
 use super::qoe::Qoe;
 use super::utility::Welfare;
 
-/// Smallest step of an allocated rate. Rates are rounded down to it, so that differences in the last bits of a solver's
-/// arithmetic do not show.
+/// Step of the downlink rates that a solver's numbers are rounded down to, so that differences in the last bits of its arithmetic do not
+/// show. All else follows from them in whole bits per second.
 pub(super) const QUANTUM: BitRate = BitRate::from_kbps(1);
 
 /// One participant.
@@ -138,8 +138,9 @@ impl Problem {
         Welfare::of(&qoe, &self.weights(), self.rho)
     }
 
-    /// Makes an exact allocation of downlink rates in shares of M: rounds them down, gives each uplink what is left (as far as a
-    /// source is of use), and lowers what no source fills. Less downlink only leaves more uplink, so one pass is enough.
+    /// Makes an exact allocation of downlink rates in shares of M: rounds them down, gives each uplink all that is left (as far as a
+    /// source is of use), and lowers what no source fills. Less downlink only leaves more uplink, so one pass is enough, and no rate is
+    /// lower by more than the step. (Uplinks rounded as well would take their sum down by as many steps as there are users.)
     pub(super) fn exact(&self, down: &[f64]) -> Vec<Share> {
         let round = |rate: BitRate| BitRate::from_bps(rate.as_bps() / QUANTUM.as_bps() * QUANTUM.as_bps());
         let mut shares: Vec<Share> = self
@@ -150,7 +151,7 @@ impl Problem {
                 let most = user.capacity - self.floor(user).min(user.capacity);
                 let wanted = BitRate::from_bps_f64(x.max(0.0) * self.max_bitrate.as_bps() as f64);
                 let down = round(wanted.min(most).min(self.max_bitrate));
-                Share { up: round((user.capacity - down).min(self.source_cap)), down }
+                Share { up: (user.capacity - down).min(self.source_cap), down }
             })
             .collect();
         let sources: u64 = shares.iter().map(|share| share.up.as_bps()).sum();
