@@ -7,6 +7,7 @@ mod kernel_modules;
 mod machine;
 mod packages;
 mod record;
+mod series;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
