@@ -5,6 +5,8 @@
 //! because recording is in the path of every packet: what it does for values of any range and counts of any width cost several times
 //! what the few instructions below do, and it holds the memory of the whole range where samples mostly lie in a small part of it.
 
+use airbound_units::Span;
+
 /// Times are told apart to `2^STEP_BITS` ns at best.
 const STEP_BITS: u32 = 9;
 
@@ -48,17 +50,42 @@ impl Counts {
     /// Counts a time `count` times.
     #[inline]
     pub(crate) fn add(&mut self, nanos: u64, count: u32) {
-        let steps = nanos.min(LONGEST) >> STEP_BITS;
-        let index = if steps >> self.bits == 0 {
-            steps as usize
-        } else {
-            // The exponent and the first bits of the mantissa of a float are the logarithm in just these steps.
-            ((steps as f64).to_bits() >> (MANTISSA - self.bits)) as usize - self.offset
-        };
+        let index = self.index(nanos.min(LONGEST));
         self.total += u64::from(count);
         match self.counts.get_mut(index) {
             Some(bucket) => *bucket = bucket.saturating_add(count),
             None => self.add_first(index, count),
+        }
+    }
+
+    /// Counts times, of which none is longer than `longest`.
+    pub(crate) fn add_all(&mut self, spans: &[Span], longest: Span) {
+        let longest = longest.as_nanos();
+        let total = self.total + spans.len() as u64;
+        // Seen for all of them at once: each has its bucket, and none of these can overflow.
+        let plain = longest <= LONGEST && self.index(longest) < self.counts.len() && u32::try_from(total).is_ok();
+        if !plain {
+            spans.iter().for_each(|span| self.add(span.as_nanos(), 1));
+            return;
+        }
+        self.total = total;
+        for span in spans {
+            let index = self.index(span.as_nanos());
+            if let Some(bucket) = self.counts.get_mut(index) {
+                *bucket += 1;
+            }
+        }
+    }
+
+    /// The number of the bucket of a time up to [`LONGEST`].
+    #[inline]
+    fn index(&self, nanos: u64) -> usize {
+        let steps = nanos >> STEP_BITS;
+        if steps >> self.bits == 0 {
+            steps as usize
+        } else {
+            // The exponent and the first bits of the mantissa of a float are the logarithm in just these steps.
+            ((steps as i64 as f64).to_bits() >> (MANTISSA - self.bits)) as usize - self.offset
         }
     }
 

@@ -1,9 +1,12 @@
 //! What flows into one transmitter: its sources, merged in the order of sending, and the wire in front of it.
 
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::ControlFlow;
 
 use airbound_control::payload::Payload;
+use airbound_control::queue::Arrivals;
 use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
@@ -15,8 +18,10 @@ use crate::wire::Wire;
 #[derive(Debug)]
 pub(crate) struct Feed {
     sources: Vec<Source>,
-    /// The next sending of each source, soonest first; among equals the source declared first.
-    order: BinaryHeap<Reverse<Turn>>,
+    /// The sending that comes next of all; among equals that of the source declared first.
+    next: Option<Turn>,
+    /// The next sendings of all other sources.
+    others: BinaryHeap<Reverse<Turn>>,
     wire: Wire,
     direct: bool,
     /// Packets on the wire, by category, in the order of arrival; and how many they are.
@@ -42,6 +47,28 @@ impl Turn {
     }
 }
 
+/// Some of the access categories.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Categories([bool; 4]);
+
+impl Categories {
+    pub(crate) const ALL: Self = Self([true; 4]);
+
+    /// Those for which `is_in` says so.
+    pub(crate) fn those(is_in: impl Fn(Category) -> bool) -> Self {
+        Self(Category::ALL.map(is_in))
+    }
+
+    /// Whether there are any.
+    pub(crate) fn are_any(self) -> bool {
+        self.0.contains(&true)
+    }
+
+    const fn has(self, category: Category) -> bool {
+        self.0[category.index()]
+    }
+}
+
 /// What a feed tells while it advances.
 pub(crate) trait FeedObserver {
     /// A source sent `packet`; `lost` if the wire lost it.
@@ -54,7 +81,8 @@ impl Feed {
     pub(crate) fn new(wire: Wire) -> Self {
         Self {
             sources: Vec::new(),
-            order: BinaryHeap::new(),
+            next: None,
+            others: BinaryHeap::new(),
             direct: wire.is_transparent(),
             wire,
             transit: Default::default(),
@@ -63,10 +91,21 @@ impl Feed {
     }
 
     pub(crate) fn add(&mut self, source: Source) {
-        if let Some(next) = source.next() {
-            self.order.push(Reverse(Turn::new(next, self.sources.len() as u32)));
-        }
+        let turn = source.next().map(|at| Turn::new(at, self.sources.len() as u32));
+        self.others.extend(turn.into_iter().chain(self.next.take()).map(Reverse));
+        self.next = self.take_turn(None);
         self.sources.push(source);
+    }
+
+    /// A source has had its turn, and has `own` next, if it sends once more. Returns whose turn it is.
+    #[inline]
+    fn take_turn(&mut self, own: Option<Turn>) -> Option<Turn> {
+        let Some(mut top) = self.others.peek_mut() else { return own };
+        match own {
+            Some(own) if own < top.0 => Some(own),
+            Some(own) => Some(std::mem::replace(&mut *top, Reverse(own)).0),
+            None => Some(PeekMut::pop(top).0),
+        }
     }
 
     /// The soonest that a packet of `category` may arrive.
@@ -118,60 +157,110 @@ impl Feed {
             source.set_rate(now, rate);
         }
         let sources = self.sources.iter().zip(0..);
-        self.order =
+        self.others =
             sources.filter_map(|(source, index)| Some(Reverse(Turn::new(source.next()?, index)))).collect();
+        self.next = self.take_turn(None);
     }
 
     /// Lets the sources send what is due by `until`.
     fn send_until(&mut self, until: Instant, observer: &mut impl FeedObserver) {
-        while let Some(packet) = self.emit_until(until, observer) {
+        while let Some(packet) = self.emit_until(until, Categories::ALL, observer) {
             self.put_on_wire(packet, observer);
         }
     }
 
-    #[inline]
-    fn emit_until(&mut self, until: Instant, observer: &mut impl FeedObserver) -> Option<Packet> {
-        let mut top = self.order.peek_mut()?;
-        let Reverse(turn) = *top;
-        if turn.at() > until {
+    /// The next packet that is sent, if that is one of `wanted` and due by `until`.
+    #[inline(always)]
+    fn emit_until(
+        &mut self,
+        until: Instant,
+        wanted: Categories,
+        observer: &mut impl FeedObserver,
+    ) -> Option<Packet> {
+        let turn = self.next.filter(|turn| turn.at() <= until)?;
+        let source = &mut self.sources[turn.source()];
+        if !wanted.has(source.category()) {
             return None;
         }
-        let source = &mut self.sources[turn.source()];
         if source.has_frames()
             && let Some(frame) = source.take_started()
         {
             observer.on_frame(&frame);
         }
         let packet = source.emit();
-        match source.next() {
-            Some(next) => *top = Reverse(Turn::new(next, turn.source() as u32)),
-            None => drop(std::collections::binary_heap::PeekMut::pop(top)),
-        }
+        let own = source.next().map(|at| Turn::new(at, turn.source() as u32));
+        self.next = self.take_turn(own);
         Some(packet)
     }
 
+    /// What arrives by `until`, up to the first packet that is of no `wanted` category.
+    pub(crate) const fn arrivals<'a, O: FeedObserver>(
+        &'a mut self,
+        until: Instant,
+        wanted: Categories,
+        observer: &'a mut O,
+    ) -> Due<'a, O> {
+        Due { feed: self, until, wanted, observer }
+    }
+
     /// The next packet that arrives by `until`, with the time of its arrival.
-    #[inline]
     pub(crate) fn arrive(
         &mut self,
         until: Instant,
         observer: &mut impl FeedObserver,
     ) -> Option<(Instant, Packet)> {
-        if self.direct && self.flying == 0 {
-            let packet = self.emit_until(until, observer)?;
-            observer.on_sent(&packet, false);
-            return Some((packet.sent, packet));
-        }
+        let mut first = None;
+        self.arrivals(until, Categories::ALL, observer).hand_over(|at, packet| {
+            first = Some((at, packet));
+            ControlFlow::Break(())
+        });
+        first
+    }
+
+    fn hand_over_from_wire(
+        &mut self,
+        until: Instant,
+        wanted: Categories,
+        observer: &mut impl FeedObserver,
+        take: &mut dyn FnMut(Instant, Packet) -> ControlFlow<()>,
+    ) {
         self.send_until(until, observer);
-        if self.flying == 0 {
-            return None;
+        while self.flying > 0 {
+            let waiting = self.transit.iter_mut().filter(|queue| !queue.is_empty());
+            let Some(soonest) = waiting.min_by_key(|queue| queue[0].0) else { return };
+            let is_due = |(at, packet): &(Instant, Packet)| *at <= until && wanted.has(packet.category);
+            let Some((at, packet)) = soonest.front().copied().filter(is_due) else { return };
+            soonest.pop_front();
+            self.flying -= 1;
+            if take(at, packet).is_break() {
+                return;
+            }
         }
-        let waiting = self.transit.iter_mut().filter(|queue| !queue.is_empty());
-        let soonest = waiting.min_by_key(|queue| queue[0].0)?;
-        if soonest.front()?.0 > until {
-            return None;
+    }
+}
+
+/// Packets that have arrived by a point in time and are to be taken in.
+pub(crate) struct Due<'a, O> {
+    feed: &'a mut Feed,
+    until: Instant,
+    wanted: Categories,
+    observer: &'a mut O,
+}
+
+impl<O: FeedObserver> Arrivals<Packet> for Due<'_, O> {
+    #[inline]
+    fn hand_over(&mut self, mut take: impl FnMut(Instant, Packet) -> ControlFlow<()>) {
+        let Self { feed, until, wanted, observer } = self;
+        if !feed.direct || feed.flying > 0 {
+            // Through a pointer, so that `take` is put in its place where no wire costs more than it.
+            feed.hand_over_from_wire(*until, *wanted, *observer, &mut take);
+            return;
         }
-        self.flying -= 1;
-        soonest.pop_front()
+        while let Some(packet) = feed.emit_until(*until, *wanted, *observer) {
+            observer.on_sent(&packet, false);
+            if take(packet.sent, packet).is_break() {
+                break;
+            }
+        }
     }
 }
