@@ -31,6 +31,15 @@ pub(crate) struct Counts {
     total: u64,
 }
 
+/// What [`Counts::add_all`] found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Added {
+    /// Times of no length, which are not counted.
+    pub(crate) zeros: u64,
+    /// The longest of all.
+    pub(crate) longest: Span,
+}
+
 /// The most samples that are kept so.
 const FEW: u64 = 128;
 
@@ -58,23 +67,31 @@ impl Counts {
         }
     }
 
-    /// Counts times, of which none is longer than `longest`.
-    pub(crate) fn add_all(&mut self, spans: &[Span], longest: Span) {
-        let longest = longest.as_nanos();
-        let total = self.total + spans.len() as u64;
-        // Seen for all of them at once: each has its bucket, and none of these can overflow.
-        let plain = longest <= LONGEST && self.index(longest) < self.counts.len() && u32::try_from(total).is_ok();
-        if !plain {
-            spans.iter().for_each(|span| self.add(span.as_nanos(), 1));
-            return;
+    /// Counts times, all but those of no length, if each has its bucket already and none of these can overflow; `None` if that is not
+    /// sure. `any` has the bits that any of the times has. Their sum does not overflow then either.
+    pub(crate) fn add_all(&mut self, spans: &[Span], any: u64) -> Option<Added> {
+        /// That many of the longest times sum to less than 2^64.
+        const MOST: usize = 1 << 24;
+        // The longest of them has the first bit of `any`, and each doubling has all its buckets or none.
+        let have_buckets = any <= LONGEST && self.index(any) < self.counts.len();
+        let total = u32::try_from(self.total).ok().and_then(|total| total.checked_add(spans.len() as u32));
+        if !have_buckets || spans.len() > MOST || total.is_none() {
+            return None;
         }
-        self.total = total;
+        let mut added = Added { zeros: 0, longest: Span::ZERO };
         for span in spans {
+            if span.is_zero() {
+                added.zeros += 1;
+                continue;
+            }
+            added.longest = added.longest.max(*span);
             let index = self.index(span.as_nanos());
             if let Some(bucket) = self.counts.get_mut(index) {
                 *bucket += 1;
             }
         }
+        self.total += spans.len() as u64 - added.zeros;
+        Some(added)
     }
 
     /// The number of the bucket of a time up to [`LONGEST`].

@@ -2,7 +2,7 @@
 
 use airbound_units::Span;
 
-use crate::counts::Counts;
+use crate::counts::{Added, Counts};
 use crate::rows::{Component, DistributionRow};
 use crate::split::{Split, Stage};
 use crate::summary::LatencyStats;
@@ -48,21 +48,25 @@ impl LatencyHistogram {
 
     /// Adds samples together, which costs a fraction of one by one.
     pub fn record_all(&mut self, spans: &[Span]) {
-        let (mut shortest, mut longest, mut sum) = (Span::MAX, Span::ZERO, 0);
+        let Some(first) = spans.first() else { return };
+        // The bits that any of them has, and those that all have, tell enough, and are found several at a time.
+        let (mut any, mut all, mut sum) = (0, u64::MAX, 0u64);
         for span in spans {
-            shortest = shortest.min(*span);
-            longest = longest.max(*span);
-            sum += u128::from(span.as_nanos());
+            any |= span.as_nanos();
+            all &= span.as_nanos();
+            sum = sum.wrapping_add(span.as_nanos());
         }
-        if shortest >= longest {
-            // All the same, as a stage mostly is for the packets of an aggregate; or none at all.
-            self.record_alike(longest, spans.len() as u32);
-        } else if shortest.is_zero() {
-            spans.iter().for_each(|span| self.record(*span));
-        } else {
-            self.counts.add_all(spans, longest);
-            self.sum_ns += sum;
+        if any == all
+            && let Ok(times) = u32::try_from(spans.len())
+        {
+            // As a stage mostly is for the packets of an aggregate.
+            self.record_alike(*first, times);
+        } else if let Some(Added { zeros, longest }) = self.counts.add_all(spans, any) {
+            self.zeros += zeros;
+            self.sum_ns += u128::from(sum);
             self.max = self.max.max(longest);
+        } else {
+            spans.iter().for_each(|span| self.record(*span));
         }
     }
 

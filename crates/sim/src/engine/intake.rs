@@ -20,8 +20,9 @@ impl Simulation {
             let queued = self.only_queued(node);
             let parts = &mut self.parts;
             let Node { feed, link, .. } = &mut parts.nodes[node.index()];
-            if let Some(queued) = queued {
-                let mut arrivals = feed.arrivals(self.now, queued, &mut parts.meters);
+            if let Some(queued) = queued
+                && let Some(mut arrivals) = feed.arrivals(self.now, queued, &mut parts.meters)
+            {
                 let last = link.enqueue_all(&mut arrivals, &mut self.dropped);
                 if let Some(at) = last
                     && !self.dropped.is_empty()

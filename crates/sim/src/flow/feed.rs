@@ -193,14 +193,15 @@ impl Feed {
         Some(packet)
     }
 
-    /// What arrives by `until`, up to the first packet that is of no `wanted` category.
-    pub(crate) const fn arrivals<'a, O: FeedObserver>(
+    /// What the sources send by `until`, up to the first packet that is of no `wanted` category, if that arrives as it is sent; `None`
+    /// if a wire lies between.
+    pub(crate) fn arrivals<'a, O: FeedObserver>(
         &'a mut self,
         until: Instant,
         wanted: Categories,
         observer: &'a mut O,
-    ) -> Due<'a, O> {
-        Due { feed: self, until, wanted, observer }
+    ) -> Option<Sent<'a, O>> {
+        self.is_direct().then_some(Sent { feed: self, until, wanted, observer })
     }
 
     /// The next packet that arrives by `until`, with the time of its arrival.
@@ -209,55 +210,43 @@ impl Feed {
         until: Instant,
         observer: &mut impl FeedObserver,
     ) -> Option<(Instant, Packet)> {
-        let mut first = None;
-        self.arrivals(until, Categories::ALL, observer).hand_over(|at, packet| {
-            first = Some((at, packet));
-            ControlFlow::Break(())
-        });
-        first
+        if self.is_direct() {
+            let packet = self.emit_until(until, Categories::ALL, observer)?;
+            observer.on_sent(&packet, false);
+            return Some((packet.sent, packet));
+        }
+        self.send_until(until, observer);
+        if self.flying == 0 {
+            return None;
+        }
+        let waiting = self.transit.iter_mut().filter(|queue| !queue.is_empty());
+        let soonest = waiting.min_by_key(|queue| queue[0].0)?;
+        if soonest.front()?.0 > until {
+            return None;
+        }
+        self.flying -= 1;
+        soonest.pop_front()
     }
 
-    fn hand_over_from_wire(
-        &mut self,
-        until: Instant,
-        wanted: Categories,
-        observer: &mut impl FeedObserver,
-        take: &mut dyn FnMut(Instant, Packet) -> ControlFlow<()>,
-    ) {
-        self.send_until(until, observer);
-        while self.flying > 0 {
-            let waiting = self.transit.iter_mut().filter(|queue| !queue.is_empty());
-            let Some(soonest) = waiting.min_by_key(|queue| queue[0].0) else { return };
-            let is_due = |(at, packet): &(Instant, Packet)| *at <= until && wanted.has(packet.category);
-            let Some((at, packet)) = soonest.front().copied().filter(is_due) else { return };
-            soonest.pop_front();
-            self.flying -= 1;
-            if take(at, packet).is_break() {
-                return;
-            }
-        }
+    /// Whether nothing is or will be on the wire.
+    const fn is_direct(&self) -> bool {
+        self.direct && self.flying == 0
     }
 }
 
-/// Packets that have arrived by a point in time and are to be taken in.
-pub(crate) struct Due<'a, O> {
+/// Packets that have arrived, as they were sent, by a point in time, and are to be taken in.
+pub(crate) struct Sent<'a, O> {
     feed: &'a mut Feed,
     until: Instant,
     wanted: Categories,
     observer: &'a mut O,
 }
 
-impl<O: FeedObserver> Arrivals<Packet> for Due<'_, O> {
+impl<O: FeedObserver> Arrivals<Packet> for Sent<'_, O> {
     #[inline]
     fn hand_over(&mut self, mut take: impl FnMut(Instant, Packet) -> ControlFlow<()>) {
-        let Self { feed, until, wanted, observer } = self;
-        if !feed.direct || feed.flying > 0 {
-            // Through a pointer, so that `take` is put in its place where no wire costs more than it.
-            feed.hand_over_from_wire(*until, *wanted, *observer, &mut take);
-            return;
-        }
-        while let Some(packet) = feed.emit_until(*until, *wanted, *observer) {
-            observer.on_sent(&packet, false);
+        while let Some(packet) = self.feed.emit_until(self.until, self.wanted, self.observer) {
+            self.observer.on_sent(&packet, false);
             if take(packet.sent, packet).is_break() {
                 break;
             }

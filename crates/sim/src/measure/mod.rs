@@ -157,7 +157,7 @@ impl Meters {
     }
 
     /// A packet left the reordering buffer at `released` and is at its destination at `arrived`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_delivered(&mut self, arrival: &Arrival, released: Instant, arrived: Instant) {
         if arrived > self.end {
             self.beyond_end += 1;
