@@ -313,7 +313,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         if let Some(first) = mpdus.first() {
             self.station(station).sessions[category.index()].returned(first.sequence);
         }
-        let arrived = mpdus.iter().zip(0..).filter(|(_, place)| acknowledged.get(*place)).map(|(mpdu, _)| mpdu);
+        let arrived =
+            mpdus.iter().zip(0..).filter(|(_, place)| acknowledged.get(*place)).map(|(mpdu, _)| mpdu);
         let settled = if self.upper.counts_below() {
             let estimates = arrived.map(|mpdu| mpdu.packet.airtime_estimate());
             self.upper.on_all_returned(now, station, category, estimates)

@@ -253,3 +253,87 @@ impl<O: FeedObserver> Arrivals<Packet> for Sent<'_, O> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use airbound_control::payload::{FlowId, StationId};
+    use airbound_units::{BitRate, ByteCount, Span};
+
+    use super::*;
+    use crate::packet::Header;
+
+    /// Who counts what it is told of.
+    #[derive(Default)]
+    struct Counter(usize);
+
+    impl FeedObserver for Counter {
+        fn on_sent(&mut self, _packet: &Packet, lost: bool) {
+            assert!(!lost);
+            self.0 += 1;
+        }
+        fn on_frame(&mut self, _frame: &FrameStart) {}
+    }
+
+    /// A source that sends 1000 bits each `micros` from 0 on, until `stop`.
+    fn source(flow: u32, category: Category, micros: u64, stop: Instant) -> Source {
+        let header = Header { flow: FlowId(flow), to: StationId(1), category };
+        let rhythm = Source::constant(BitRate::from_bps(1_000_000_000 / micros), ByteCount::new(125));
+        Source::new(header, ByteCount::new(153), Instant::ZERO, stop, rhythm)
+    }
+
+    const fn at(micros: u64) -> Instant {
+        Instant::from_nanos(micros * 1000)
+    }
+
+    #[test]
+    fn sources_send_in_the_order_of_time_and_among_equals_of_declaration() {
+        let mut feed = Feed::new(Wire::none());
+        for (flow, micros, stop) in [(0, 30, Instant::MAX), (1, 20, Instant::MAX), (2, 10, at(15))] {
+            feed.add(source(flow, Category::Be, micros, stop));
+        }
+        let mut counter = Counter::default();
+        let sent: Vec<(u64, u32)> = std::iter::from_fn(|| feed.arrive(at(60), &mut counter))
+            .map(|(at, packet)| (at.as_nanos() / 1000, packet.flow.0))
+            .collect();
+        let expected = [(0, 0), (0, 1), (0, 2), (10, 2), (20, 1), (30, 0), (40, 1), (60, 0), (60, 1)];
+        assert_eq!((sent.as_slice(), counter.0), (expected.as_slice(), expected.len()));
+    }
+
+    #[test]
+    fn a_run_ends_before_a_category_that_is_not_wanted_and_where_its_taker_has_enough() {
+        let mut feed = Feed::new(Wire::none());
+        feed.add(source(0, Category::Be, 10, Instant::MAX));
+        feed.add(source(1, Category::Vo, 35, Instant::MAX));
+        let mut counter = Counter::default();
+        // The voice packet of the beginning goes first by itself.
+        let wanted = Categories::those(|category| category == Category::Be);
+        let mut run = |feed: &mut Feed, most: usize| {
+            let mut taken = Vec::new();
+            feed.arrivals(at(50), wanted, &mut counter).expect("no wire").hand_over(|at, packet| {
+                assert_eq!(packet.category, Category::Be);
+                taken.push(at.as_nanos() / 1000);
+                if taken.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            taken
+        };
+        assert_eq!(run(&mut feed, 9), [0]);
+        assert_eq!(run(&mut feed, 9), []);
+        let voice = feed.arrive(at(50), &mut Counter::default()).expect("voice is due");
+        assert_eq!((voice.0, voice.1.flow), (Instant::ZERO, FlowId(1)));
+        assert_eq!(run(&mut feed, 2), [10, 20]);
+        assert_eq!(run(&mut feed, 9), [30]);
+        assert_eq!(feed.arrive(at(50), &mut Counter::default()).map(|(at, _)| at), Some(at(35)));
+        assert_eq!(run(&mut feed, 9), [40, 50]);
+    }
+
+    #[test]
+    fn nothing_runs_past_a_wire() {
+        let mut feed = Feed::new(Wire::none());
+        feed.direct = false;
+        feed.add(source(0, Category::Be, 10, Instant::MAX));
+        let mut counter = Counter::default();
+        assert!(feed.arrivals(at(50), Categories::ALL, &mut counter).is_none());
+        assert_eq!(std::iter::from_fn(|| feed.arrive(at(50), &mut counter)).count(), 6);
+        assert_eq!(feed.in_transit(), 0);
+    }
+}
