@@ -257,7 +257,7 @@ impl<O: FeedObserver> Arrivals<Packet> for Sent<'_, O> {
 #[cfg(test)]
 mod tests {
     use airbound_control::payload::{FlowId, StationId};
-    use airbound_units::{BitRate, ByteCount, Span};
+    use airbound_units::{BitRate, ByteCount};
 
     use super::*;
     use crate::packet::Header;
@@ -317,7 +317,7 @@ mod tests {
             taken
         };
         assert_eq!(run(&mut feed, 9), [0]);
-        assert_eq!(run(&mut feed, 9), []);
+        assert!(run(&mut feed, 9).is_empty());
         let voice = feed.arrive(at(50), &mut Counter::default()).expect("voice is due");
         assert_eq!((voice.0, voice.1.flow), (Instant::ZERO, FlowId(1)));
         assert_eq!(run(&mut feed, 2), [10, 20]);
