@@ -190,7 +190,7 @@ impl Case {
 pub(super) fn rows(effort: Effort, setting: &LabSetting<'_>) -> Result<Vec<ValidationRow>, TrialError> {
     let mut rows = Vec::new();
     let wanted = |case: &&Case| setting.only.is_none_or(|only| case.id.contains(only));
-    let built = host::build(setting.cache, &mut |step| (setting.say)(step));
+    let built = host::build(setting.cache, setting.kernel, &mut |step| (setting.say)(step));
     for case in CASES.iter().filter(wanted) {
         (setting.say)(case.id);
         let trial = Trial { name: format!("lab {}", case.id), scenario: case.text(effort), seed: 1 };

@@ -91,7 +91,7 @@ pub(crate) fn agent(arguments: &str, has_config: bool) -> String {
 }
 
 /// A word of the shell.
-fn quoted(value: &str) -> String {
+pub(super) fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\'', r"'\''"))
 }
 
