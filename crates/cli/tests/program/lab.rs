@@ -6,7 +6,8 @@ use crate::place::Place;
 fn what_the_laboratory_cannot_express_is_refused_by_name() {
     let place = Place::new();
     for (scenario, words) in [
-        ("hello", "air.standard is not ht"),
+        ("lab-hello --set air.standard=he", "air.standard is neither ht nor vht"),
+        ("lab-hello --kernel 6.1", "the oldest is 6.12"),
         ("vr-alone", "access-point.preset is not mac80211"),
         ("lab-hello --set scheme.queue=pie", "scheme.queue is pie"),
         ("lab-hello --set scheme.rate=ideal", "rate control is not the kernel's"),
