@@ -103,6 +103,7 @@ mod tests {
     use super::*;
 
     /// A root with this host's `sh` and C library, as if they had been unpacked there.
+    #[allow(clippy::print_stderr, reason = "what is skipped is said")]
     fn root(name: &str) -> Option<PathBuf> {
         let root = std::env::temp_dir().join(format!("airbound-{name}-{}", std::process::id()));
         for folder in ["usr/bin", "usr/libexec/gcc", "usr/lib/linux-kbuild-1/scripts", LIBRARIES] {
@@ -111,7 +112,7 @@ mod tests {
         for library in [LOADER, "libc.so.6"] {
             let from = Path::new("/lib/x86_64-linux-gnu").join(library);
             if fs::copy(from, root.join(LIBRARIES).join(library)).is_err() {
-                println!("SKIPPED: this host keeps its C library elsewhere");
+                eprintln!("SKIPPED: this host keeps its C library elsewhere");
                 return None;
             }
         }
