@@ -49,7 +49,7 @@ const PLAIN: Case = Case {
 /// is scaled by 2304 / 4352, so that both hold the same number of packets. Nothing is scaled at stations, where packets begin: their
 /// buffers have the headroom (case `uplink-udp`).
 fn base(vht: bool) -> String {
-    let (standard, memory) = if vht { ("vht", 16 << 20) } else { ("ht", 4 << 20) };
+    let (standard, memory) = if vht { ("vht", 16_u64 << 20) } else { ("ht", 4 << 20) };
     let memory = memory * 2304 / 4352;
     format!(
         r#"
