@@ -6,7 +6,7 @@
 # the command, as CI does).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python wheel bench instructions fuzz lint fmt deb
+.PHONY: help demo test python wheel bench instructions explore fuzz lint fmt deb
 
 CARGO ?= cargo
 LOCKED ?=
@@ -17,6 +17,7 @@ PROFILE ?= quick
 PACKAGE ?= airbound-sim
 TARGET ?= trace_reading_never_panics
 SECONDS ?= 60
+MINUTES ?= 10
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +49,10 @@ instructions: ## counts the instructions of three short runs (callgrind); SKIPPE
 	  echo "instructions: SKIPPED, there is no valgrind; to get it: sudo apt-get install valgrind"; \
 	else scripts/require.sh cargo linker crates && \
 	  $(CARGO) build --release $(LOCKED) --package airbound-cli && scripts/instructions.py $(ARGS); fi
+
+explore: ## draws new random inputs for all property tests for MINUTES, and names the seed of a failure
+	@scripts/require.sh cargo linker crates
+	@scripts/explore.py --minutes $(MINUTES) $(ARGS)
 
 fuzz: ## lets a coverage-guided fuzzer work on TARGET of PACKAGE for SECONDS (docs/testing.md)
 	@scripts/require.sh cargo linker crates

@@ -1,6 +1,8 @@
 //! What is printed, and where.
 
+use std::error::Error;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::num::{ParseFloatError, ParseIntError};
 
 use serde::Serialize;
 
@@ -81,5 +83,14 @@ pub(crate) fn usage(error: &clap::Error) -> Result<(), CliError> {
         .collect();
     let problem = problem.join(" ").replace(" tip: ", "; ");
     let problem = problem.strip_prefix("error: ").unwrap_or(&problem);
+    let problem = match error.source() {
+        Some(cause) if cause.is::<ParseIntError>() => {
+            problem.replace(&cause.to_string(), "allowed is a whole number from 0 on")
+        }
+        Some(cause) if cause.is::<ParseFloatError>() => {
+            problem.replace(&cause.to_string(), "allowed is a number")
+        }
+        _ => problem.to_owned(),
+    };
     Err(CliError::Input(format!("{problem}; see --help")))
 }

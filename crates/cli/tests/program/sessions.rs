@@ -55,6 +55,11 @@ fn what_sessions_are_refused() {
         (&["law", "choose-bound", "vr-room"], "session"),
         (&["compare", "hello", "--schemes", "plum,plain"], "no [session]"),
         (&["run", "vr-room", "--scheme", "plom"], "did you mean plum"),
+        (
+            &["run", "vr-room", "--set", "scheme.session.rho=2"],
+            "--set scheme.session.rho=2: scheme.session.rho is 2; allowed is 0 to 1",
+        ),
+        (&["run", "vr-room", "--set", "session.server=none"], "or \"ample\""),
         (&["run", "vr-room", "--set", "session.client.remote.wire=none"], "session.client.remote.wire"),
     ] {
         let sentence = place.refuse(arguments);

@@ -10,6 +10,7 @@ fn options() {
         (&["run", "tiny.toml", "--jobs", "0"], "--jobs"),
         (&["run", "tiny.toml", "--seeds", "0"], "--seeds"),
         (&["run", "tiny.toml", "--seed", "-1"], "-1"),
+        (&["run", "tiny.toml", "--seed", "x"], "'x' for '--seed <N>': allowed is a whole number"),
         (&["run", "tiny.toml", "--nonsense"], "--nonsense"),
         (&["nonsense"], "nonsense"),
         (&[], "--help"),

@@ -8,6 +8,7 @@ mod kernel_modules;
 mod machine;
 mod packages;
 mod record;
+mod series;
 mod toolchain;
 
 use std::path::{Path, PathBuf};

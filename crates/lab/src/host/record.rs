@@ -6,13 +6,14 @@ use std::path::Path;
 use airbound_record::{
     AirSummary, DistributionRow, Encoding, Existing, Fate, FlowLatency, FlowSummary, FrameFate, FrameRow,
     Jain, LatencyHistogram, PacketCounts, PacketRow, Performance, Recorder, Resolution, RunFolder, RunInfo,
-    Scheme, Split, StationSummary, Summary, Tables, TxopKind, TxopRow,
+    Scheme, SeriesRow, Split, StationSummary, Summary, Tables, TxopKind, TxopRow,
 };
 use airbound_sim::Run;
 use airbound_sim::scenario::{Direction, Scenario, Traffic, Transport};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::machine::Outcome;
+use super::series::{self, Arrivals, Windows};
 use crate::LabError;
 use crate::log::{self, MpduRow, Row};
 
@@ -36,8 +37,7 @@ pub fn write_record(
     let prepared = Run::new(name, scenario, &scenario.scheme, scenario.seed);
     let info = prepared.map_err(|error| LabError::Scenario(error.to_string()))?.info().clone();
     let books = Books::of(scenario, &info, &outcome.rows)?;
-    let tables =
-        Tables { hops: false, series: false, ..if packet_log { Tables::ALL } else { Tables::SMALL } };
+    let tables = Tables { hops: false, series: true, ..if packet_log { Tables::ALL } else { Tables::SMALL } };
     let mut recorder =
         Recorder::create(RunFolder::create(folder, Existing::Replace)?, &info, tables, Encoding::Inline)?;
     for packet in &books.packets {
@@ -48,6 +48,9 @@ pub fn write_record(
     }
     for frame in &books.frames {
         recorder.frame(*frame);
+    }
+    for row in books.series() {
+        recorder.series(row);
     }
     for row in books.distributions() {
         recorder.distribution(row);
@@ -80,6 +83,8 @@ struct FlowBook {
     drops: BTreeMap<String, u64>,
     offered: u64,
     goodput: u64,
+    sent: Arrivals,
+    received: Arrivals,
     frames: Option<FrameBook>,
 }
 
@@ -291,6 +296,10 @@ impl<'a> Books<'a> {
         let (from, end) = (self.from(), self.end());
         for (number, one) in datagrams {
             let payload = one.size.saturating_sub(UDP_HEADERS);
+            self.flows[flow].sent.push((one.sent, payload));
+            if one.arrived < Instant::MAX {
+                self.flows[flow].received.push((one.arrived, payload));
+            }
             if one.sent >= from && one.sent < end {
                 self.flows[flow].offered += payload;
             }
@@ -341,8 +350,12 @@ impl<'a> Books<'a> {
                 _ => {}
             }
         }
-        self.flows[flow].offered = self.flows[flow].goodput;
         self.note_frames_of_stream(flow, &frames, &received);
+        // A stream always has more to send: what it offers is what it gets through.
+        let book = &mut self.flows[flow];
+        book.offered = book.goodput;
+        book.sent.clone_from(&received);
+        book.received = received;
     }
 
     fn deadline(&self, flow: usize) -> Option<Span> {
@@ -430,6 +443,19 @@ impl<'a> Books<'a> {
         let base = FrameRow::skipped(flow as u32, frame, created);
         let first_packet = if fate == FrameFate::Skipped { Instant::MAX } else { created };
         self.frames.push(FrameRow { first_packet, delivered, size: ByteCount::new(size), fate, ..base });
+    }
+
+    fn series(&self) -> Vec<SeriesRow> {
+        let mut packets: Vec<Vec<&PacketRow>> = self.flows.iter().map(|_| Vec::new()).collect();
+        for packet in &self.packets {
+            packets[packet.flow as usize].push(packet);
+        }
+        let flows = self.scenario.flows.iter().zip(&self.flows).zip(packets);
+        let flows = flows.map(|((flow, book), packets)| {
+            let station = self.scenario.station_index(&flow.station).unwrap_or(0) as u16 + 1;
+            series::Flow { packets, offered: &book.sent, received: &book.received, station }
+        });
+        series::of(&Windows::new(self.scenario.window, self.end()), &flows.collect::<Vec<_>>(), &self.txops)
     }
 
     fn distributions(&self) -> impl Iterator<Item = DistributionRow> + '_ {

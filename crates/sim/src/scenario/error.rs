@@ -116,3 +116,16 @@ pub enum ScenarioError {
         problem: String,
     },
 }
+
+impl ScenarioError {
+    /// Names one more thing that is allowed, in a sentence about a value.
+    #[must_use]
+    pub(super) fn or(self, also: &str) -> Self {
+        match self {
+            Self::Value { place, key, problem } => {
+                Self::Value { place, key, problem: format!("{problem}, or {also}") }
+            }
+            other => other,
+        }
+    }
+}

@@ -320,8 +320,14 @@ impl Slot {
                     .collect();
                 let mut slot = Self { kind, parameters, maker: None };
                 slot.set(variant);
-                (choices.check)(&slot)
-                    .map_err(|problem| section.wrong(key, format!("is wrong: {problem}")))?;
+                (choices.check)(&slot).map_err(|problem| {
+                    // A sentence about one parameter begins with its name; it may come from elsewhere than the table: from `--set`.
+                    let about = |name: &String| problem.strip_prefix(name.as_str())?.strip_prefix(' ');
+                    match entries.iter().find_map(|(name, _)| Some((name, about(name)?))) {
+                        Some((name, problem)) => table.wrong(name, problem),
+                        None => section.wrong(key, format!("is wrong: {problem}")),
+                    }
+                })?;
                 Ok(Some(slot))
             }
             other => Err(section.wrong(

@@ -91,7 +91,7 @@ impl VideoSession {
         let server = match section.get("server").map(|node| &node.value) {
             None => None,
             Some(Value::Text(word)) if word == "ample" => None,
-            Some(_) => Some(speed(&section, "server")?),
+            Some(_) => Some(speed(&section, "server").map_err(|error| error.or("\"ample\""))?),
         };
         let controls = [("bbr", Congestion::Bbr), ("cubic", Congestion::Cubic), ("reno", Congestion::Reno)];
         let mut clients: Vec<Client> = Vec::new();

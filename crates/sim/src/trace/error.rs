@@ -18,6 +18,14 @@ pub enum TraceError {
         /// The file.
         file: String,
     },
+    /// No line of a bandwidth trace lets anything through.
+    #[error(
+        "{file}: carries nothing, its bandwidth is 0 in every line; allowed is a trace in which one line at least is above 0"
+    )]
+    Nothing {
+        /// The file.
+        file: String,
+    },
     /// A line that cannot be used.
     #[error("{file}:{line}: {problem}")]
     Line {

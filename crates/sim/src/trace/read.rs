@@ -129,7 +129,7 @@ pub(super) fn parse(
     match format {
         Format::Mahimahi => parse_mahimahi(lines, repeat).map(Trace::Opportunities),
         Format::Snr => parse_snr(lines, file, repeat).map(Trace::Snr),
-        Format::Bandwidth | Format::Auto => parse_bandwidth(lines, scale, repeat).map(Trace::Bandwidth),
+        Format::Bandwidth | Format::Auto => parse_bandwidth(lines, file, scale, repeat).map(Trace::Bandwidth),
     }
 }
 
@@ -162,6 +162,7 @@ fn ascending<T>(points: &[(u64, T)], line: &Line<'_>, time: u64) -> Result<(), T
 
 fn parse_bandwidth<'a>(
     lines: impl Iterator<Item = Line<'a>>,
+    file: &str,
     scale: f64,
     repeat: bool,
 ) -> Result<BandwidthTrace, TraceError> {
@@ -197,6 +198,9 @@ fn parse_bandwidth<'a>(
             line.number("loss", fields[3], -1.0..=1.0)?;
         }
         points.push((time, BitRate::from_bps_f64(bandwidth * 1e6 * scale)));
+    }
+    if points.iter().all(|(_, rate)| *rate == BitRate::ZERO) {
+        return Err(TraceError::Nothing { file: file.to_owned() });
     }
     Ok(BandwidthTrace::new(&points, repeat))
 }
