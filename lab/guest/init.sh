@@ -39,6 +39,8 @@ mount_file_systems() {
     mount -t devpts devpts /dev/pts
     ln -s /run /var/run
     echo 3 >/proc/sys/kernel/printk
+    # What a station's source sends too much is to be dropped in mac80211's queues, not to wait in the socket.
+    echo 16777216 >/proc/sys/net/core/wmem_max
 }
 
 start_air() {

@@ -27,7 +27,10 @@ module_param_named(streams, lab_streams, uint, 0444);
 MODULE_PARM_DESC(streams, "spatial streams, 1 to 4");
 static bool lab_wide;
 module_param_named(wide, lab_wide, bool, 0444);
-MODULE_PARM_DESC(wide, "40 MHz");
+MODULE_PARM_DESC(wide, "more than 20 MHz");
+static bool lab_vht;
+module_param_named(vht, lab_vht, bool, 0444);
+MODULE_PARM_DESC(vht, "VHT, up to 80 MHz");
 static bool lab_short;
 module_param_named(short_gi, lab_short, bool, 0444);
 MODULE_PARM_DESC(short_gi, "short guard interval");
@@ -229,7 +232,21 @@ static const struct ieee80211_ops lab_ops = {
 	.switch_vif_chanctx = ieee80211_emulate_switch_vif_chanctx,
 };
 
-/* Legacy OFDM only, and HT: channels 36 to 48. */
+/* What VHT adds. Each stream takes MCS 0 to 9; its two bits in the map are then 2, and 3 where there is no such stream. */
+static void lab_describe_vht(struct ieee80211_sta_vht_cap *vht)
+{
+	u16 map = 0;
+	unsigned int stream;
+
+	for (stream = 0; stream < 8; stream++)
+		map |= (stream < lab_streams ? IEEE80211_VHT_MCS_SUPPORT_0_9 : IEEE80211_VHT_MCS_NOT_SUPPORTED) << 2 * stream;
+	vht->vht_supported = true;
+	vht->cap = IEEE80211_VHT_CAP_MAX_A_MPDU_LENGTH_EXPONENT_MASK | (lab_short ? IEEE80211_VHT_CAP_SHORT_GI_80 : 0);
+	vht->vht_mcs.rx_mcs_map = cpu_to_le16(map);
+	vht->vht_mcs.tx_mcs_map = cpu_to_le16(map);
+}
+
+/* Legacy OFDM, HT, and VHT where it is asked for: channels 36 to 48. */
 static void lab_describe_band(struct lab_radio *radio)
 {
 	static const u16 rates[8] = { 60, 90, 120, 180, 240, 360, 480, 540 };
@@ -253,13 +270,16 @@ static void lab_describe_band(struct lab_radio *radio)
 	radio->band.n_bitrates = ARRAY_SIZE(radio->bitrates);
 	ht->ht_supported = true;
 	ht->cap = lab_short ? IEEE80211_HT_CAP_SGI_20 : 0;
-	if (lab_wide)
+	/* A VHT station knows all widths up to 80 MHz; mac80211 takes it for HT otherwise. */
+	if (lab_wide || lab_vht)
 		ht->cap |= IEEE80211_HT_CAP_SUP_WIDTH_20_40 | (lab_short ? IEEE80211_HT_CAP_SGI_40 : 0);
 	ht->ampdu_factor = IEEE80211_HT_MAX_AMPDU_64K;
 	ht->ampdu_density = IEEE80211_HT_MPDU_DENSITY_NONE;
 	for (index = 0; index < lab_streams; index++)
 		ht->mcs.rx_mask[index] = 0xff;
 	ht->mcs.tx_params = IEEE80211_HT_MCS_TX_DEFINED;
+	if (lab_vht)
+		lab_describe_vht(&radio->band.vht_cap);
 }
 
 static void lab_init_beacon_timer(struct lab_radio *radio)

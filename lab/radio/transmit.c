@@ -17,7 +17,7 @@
 unsigned int lab_depth = 512;
 /* Whether the access point charges what it receives to the station that sent it. */
 bool lab_charge_received;
-/* HT MCS that all data to and from a radio use, whatever rate control says; -1 leaves it to rate control. */
+/* Rate that all data to and from a radio use, whatever rate control says; -1 leaves it to rate control. */
 int lab_fixed[LAB_MOST_RADIOS] = { [0 ... LAB_MOST_RADIOS - 1] = -1 };
 
 static u8 lab_rate_flags(u16 flags)

@@ -93,6 +93,8 @@ impl Rung {
 pub struct LabSetting<'a> {
     /// The laboratory's cache.
     pub cache: &'a std::path::Path,
+    /// The kernel that plays.
+    pub kernel: airbound_lab::host::Kernel,
     /// Only cases whose id contains this.
     pub only: Option<&'a str>,
     /// Keeps the record of each run in a folder here.

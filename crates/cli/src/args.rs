@@ -378,6 +378,10 @@ pub(crate) struct Validate {
     /// lab: keep the records of its runs in this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// lab: kernel, by its first two numbers
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "SERIES", default_value_t)]
+    pub(crate) kernel: airbound_lab::host::Kernel,
     /// lab: folder for what is fetched and built [default: airbound/lab in the user's cache]
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,

@@ -64,8 +64,11 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
             scenario.access_point.path.driver_queue.is_some_and(|depth| !(1..=MOST_DEPTH).contains(&depth)),
             format!("access-point.path.driver-queue is not 1 to {MOST_DEPTH}, or unlimited"),
         ),
-        (air.standard != Format::Ht, "air.standard is not ht: the laboratory's radios speak HT".to_owned()),
-        (air.width > Width::Mhz40, "air.width is above 40 MHz".to_owned()),
+        (
+            !matches!(air.standard, Format::Ht | Format::Vht),
+            "air.standard is neither ht nor vht: the laboratory's radios speak these".to_owned(),
+        ),
+        (air.width > Width::Mhz80, "air.width is above 80 MHz".to_owned()),
         (air.band != Band::Ghz5, "air.band is not 5 GHz".to_owned()),
         (air.edca != Edca::Linux, "air.edca is not linux: hostapd's parameters hold".to_owned()),
         (air.encryption, "air.encryption is on: the laboratory's network is open".to_owned()),
@@ -88,14 +91,14 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
     ];
     refusals.into_iter().find_map(|(refused, why)| refused.then_some(why)).or_else(|| {
         let stations = scenario.stations.iter().find_map(|station| {
-            let why = if station.standard != Format::Ht {
-                "its standard is not ht"
+            let why = if station.standard != air.standard {
+                "its standard is not that of the air: all radios of the laboratory are alike"
             } else if station.width != air.width {
                 "its width is not that of the channel"
             } else if matches!(station.channel, ChannelSpec::Trace(_)) {
                 "its channel is a trace"
             } else if station.rate.is_some_and(|rate| rates::step_of(rate).is_none()) {
-                "its rate is not an HT rate"
+                "its rate is neither an HT nor a VHT rate"
             } else if station.rate.is_none() && scenario.scheme.rate.kind() != "minstrel-ht" {
                 "rate control is not the kernel's; set scheme.rate to minstrel-ht, or a rate of the station"
             } else {
@@ -158,14 +161,15 @@ pub fn driver_parameters(scenario: &Scenario) -> String {
     });
     let fixed: Vec<String> = std::iter::once("-1".to_owned()).chain(fixed).collect();
     let streams = stations.iter().map(|station| station.streams).max().unwrap_or(1);
-    let wide = u8::from(scenario.air.width == Width::Mhz40);
+    let wide = u8::from(scenario.air.width > Width::Mhz20);
+    let vht = u8::from(scenario.air.standard == Format::Vht);
     let short = u8::from(scenario.air.guard_interval == GuardInterval::Ns400);
     let path = &scenario.access_point.path;
     let aql = u8::from(path.airtime_queue_limit);
     let charge = u8::from(path.charge_received_airtime);
     let depth = path.driver_queue.map(|depth| format!(" depth={depth}")).unwrap_or_default();
     format!(
-        "radios={} streams={streams} wide={wide} short_gi={short} aql={aql} charge_received={charge}{depth} fixed={}",
+        "radios={} streams={streams} vht={vht} wide={wide} short_gi={short} aql={aql} charge_received={charge}{depth} fixed={}",
         stations.len() + 1,
         fixed.join(",")
     )

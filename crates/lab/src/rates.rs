@@ -44,22 +44,25 @@ pub fn rate_of(step: Step) -> Rate {
     rate.unwrap_or(Rate::legacy(Legacy::Mbps6))
 }
 
-/// The step that names an HT rate, without tries; `None` for other formats.
+/// The step that names an HT or VHT rate, without tries; `None` for other formats, and for 160 MHz.
 #[must_use]
 pub fn step_of(rate: Rate) -> Option<Step> {
-    if rate.format() != Format::Ht {
-        return None;
-    }
+    let (format, index) = match rate.format() {
+        Format::Ht => (HT, rate.mcs()),
+        Format::Vht => (VHT, (rate.streams() - 1) << 4 | rate.mcs()),
+        Format::Legacy | Format::He => return None,
+    };
     let width = match rate.width() {
         Width::Mhz20 => 0,
         Width::Mhz40 => MHZ_40,
-        _ => return None,
+        Width::Mhz80 => MHZ_80,
+        Width::Mhz160 => return None,
     };
     let guard = match rate.guard_interval() {
         GuardInterval::Ns400 => SHORT,
         _ => 0,
     };
-    Some(Step { index: i8::try_from(rate.mcs()).ok()?, tries: 0, flags: HT | width | guard })
+    Some(Step { index: i8::try_from(index).ok()?, tries: 0, flags: format | width | guard })
 }
 
 #[cfg(test)]
@@ -76,6 +79,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn vht_rates_go_there_and_back() {
+        for width in [Width::Mhz20, Width::Mhz40, Width::Mhz80] {
+            for guard in [GuardInterval::Ns400, GuardInterval::Ns800] {
+                for (mcs, streams) in (0..10).flat_map(|mcs| (1..5).map(move |streams| (mcs, streams))) {
+                    let Ok(rate) = Rate::vht(mcs, streams, width, guard) else { continue };
+                    let step = step_of(rate).unwrap();
+                    assert_eq!(rate_of(step), rate);
+                    // As `ieee80211_rate_set_vht` puts it together.
+                    assert_eq!(i32::from(step.index), (i32::from(streams) - 1) * 16 + i32::from(mcs));
+                }
+            }
+        }
+        assert_eq!(step_of(Rate::vht(0, 1, Width::Mhz160, GuardInterval::Ns800).unwrap()), None);
+        // What the standard excludes is no rate.
+        assert_eq!(rate_of(Step { index: 9, tries: 1, flags: VHT }), Rate::legacy(Legacy::Mbps6));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use airbound_units::{Instant, Span};
 use proptest::prelude::*;
 
 const HT: u8 = 1;
+const VHT: u8 = 2;
 
 fn scenario(snr: &str) -> Scenario {
     let text = format!(
@@ -77,6 +78,27 @@ fn a_single_frame_takes_the_time_of_its_exchange() {
     assert!(commands.iter().any(|one| matches!(one, Command::Deliver { cookie: 9, receivers: 2, .. })));
     assert!(commands.iter().any(|one| matches!(one, Command::Done { cookie: 9, acked: true, .. })));
     assert!(commands.iter().any(|one| matches!(one, Command::Ppdu { mpdus: 1, acked: 1, airtime: 272, .. })));
+}
+
+#[test]
+fn a_single_frame_of_vht_is_an_aggregate_of_one_that_is_acknowledged_alone() {
+    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO);
+    let one = frame(0, 1, 9, us(1000), 0);
+    let rates = one.rates.map(|step| Step { flags: VHT, ..step });
+    medium.on_event(Event::Frame(Box::new(Frame { rates, length: 1524, ..one })));
+    medium.advance(us(5000));
+    let rows = medium.take_rows();
+    let Some(Row::Txop(txop)) = rows.iter().find(|row| matches!(row, Row::Txop(_))) else {
+        panic!("no transmission in {rows:?}")
+    };
+    // 40 us of preamble (802.11-2020, 21.3.2, one stream), then 1524 B, their delimiter of 4 B and 22 bits of service and tail: 48
+    // symbols of 260 bits; the frame alone would fit into 47. SIFS, and an ACK at 24 Mb/s.
+    assert_eq!((txop.size, txop.rate), (1528, 65_000_000));
+    assert_eq!(txop.end, us(1000 + 40 + 48 * 4 + 16 + 28));
+    let commands = medium.take_commands();
+    let heard =
+        |one: &Command| matches!(one, Command::Deliver { rate: Step { index: 7, flags: VHT, .. }, .. });
+    assert!(commands.iter().any(heard), "{commands:?}");
 }
 
 #[test]
@@ -162,6 +184,7 @@ enum Operation {
         group: bool,
         queue: u8,
         rate: i8,
+        flags: u8,
         tries: u8,
     },
     Edca {
@@ -177,9 +200,9 @@ enum Operation {
 
 fn steps() -> impl Strategy<Value = Operation> {
     prop_oneof![
-        6 => (0u8..6, 0u8..6, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 0u8..8, any::<i8>(), any::<u8>()).prop_map(
-            |(from, to, aggregates, no_ack, beacon, group, queue, rate, tries)| Operation::Frame {
-                from, to, aggregates, no_ack, beacon: beacon && group && no_ack, group, queue, rate, tries,
+        6 => (0u8..6, 0u8..6, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 0u8..8, any::<i8>(), prop_oneof![Just(HT), Just(VHT), any::<u8>()], any::<u8>()).prop_map(
+            |(from, to, aggregates, no_ack, beacon, group, queue, rate, flags, tries)| Operation::Frame {
+                from, to, aggregates, no_ack, beacon: beacon && group && no_ack, group, queue, rate, flags, tries,
             }
         ),
         1 => (0u8..6, 0u8..8, any::<u16>(), any::<u16>(), any::<u16>(), any::<u16>())
@@ -206,10 +229,10 @@ fn play(steps: &[Operation], seed: u64) -> (Vec<u8>, Names, Names) {
     };
     for (cookie, step) in (0u32..).zip(steps) {
         match *step {
-            Operation::Frame { from, to, aggregates, no_ack, beacon, group, queue, rate, tries } => {
+            Operation::Frame { from, to, aggregates, no_ack, beacon, group, queue, rate, flags, tries } => {
                 let mut one = frame(from, to, cookie, at, cookie as u16 & 0xfff);
                 (one.aggregates, one.no_ack, one.beacon, one.queue) = (aggregates, no_ack, beacon, queue);
-                one.rates[0] = Step { index: rate, tries, flags: HT };
+                one.rates[0] = Step { index: rate, tries, flags };
                 one.head[4] |= u8::from(group && !aggregates);
                 // Radios beyond the scenario's do not exist.
                 if from <= 3 {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use airbound_lab::host::Kernel;
 use clap::{Args, Subcommand};
 
 use super::Source;
@@ -24,9 +25,12 @@ pub(crate) enum Lab {
     Guest(LabGuest),
 }
 
-/// Where everything is kept.
+/// Which kernel, and where everything is kept.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LabBuild {
+    /// Kernel, by its first two numbers: 6.12, 7.2, or another that Debian 13's backports have
+    #[arg(long, value_name = "SERIES", default_value_t)]
+    pub(crate) kernel: Kernel,
     /// Folder for what is fetched and built [default: airbound/lab in the user's cache]
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
@@ -37,6 +41,7 @@ pub(crate) struct LabBuild {
 Examples:
   airbound lab run lab-hello
   airbound lab run lab-hello --seed 7 --log-packets
+  airbound lab run lab-hello --kernel 7.2
   airbound lab run lab-hello --agent \"--protect 'udp dport 5000' --p95 20ms\"
 
 Needs QEMU (qemu-system-x86), apt, dpkg, make, gcc and xz on a Debian or Ubuntu; no root, no KVM. What the \

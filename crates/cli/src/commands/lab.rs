@@ -44,7 +44,7 @@ fn inside(part: &LabGuest) -> Result<(), LabError> {
 
 pub(super) fn prepare(build: &LabBuild, voice: Voice) -> Result<Built, CliError> {
     let cache = build.cache.clone().map_or_else(host::cache, Ok)?;
-    Ok(host::build(&cache, &mut |step| progress(voice, step))?)
+    Ok(host::build(&cache, build.kernel, &mut |step| progress(voice, step))?)
 }
 
 /// What is being done; not on standard output, which may be read by a machine.

@@ -58,7 +58,12 @@ pub(super) fn validate(validate: &Validate, voice: Voice) -> Result<(), CliError
 fn lab(validate: &Validate, effort: Effort, voice: Voice) -> Result<Vec<ValidationRow>, CliError> {
     let cache = validate.cache.clone().map_or_else(airbound_lab::host::cache, Ok)?;
     let say = |step: &str| super::lab::progress(voice, step);
-    let setting =
-        LabSetting { cache: &cache, only: validate.only.as_deref(), out: validate.out.as_deref(), say: &say };
+    let setting = LabSetting {
+        cache: &cache,
+        kernel: validate.kernel,
+        only: validate.only.as_deref(),
+        out: validate.out.as_deref(),
+        say: &say,
+    };
     lab_rows(effort, &setting).map_err(|error| CliError::Defect(error.to_string()))
 }

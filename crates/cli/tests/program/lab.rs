@@ -6,7 +6,7 @@ use crate::place::Place;
 fn what_the_laboratory_cannot_express_is_refused_by_name() {
     let place = Place::new();
     for (scenario, words) in [
-        ("hello", "air.standard is not ht"),
+        ("lab-hello --set air.standard=he", "air.standard is neither ht nor vht"),
         ("vr-alone", "access-point.preset is not mac80211"),
         ("lab-hello --set scheme.queue=pie", "scheme.queue is pie"),
         ("lab-hello --set scheme.rate=ideal", "rate control is not the kernel's"),
@@ -17,6 +17,15 @@ fn what_the_laboratory_cannot_express_is_refused_by_name() {
         let error = place.refuse(&arguments);
         assert!(error.contains(words), "{scenario}: {error}");
         assert!(error.contains("the laboratory cannot play this scenario"), "{error}");
+    }
+}
+
+#[test]
+fn a_kernel_that_is_none_is_refused() {
+    let place = Place::new();
+    for kernel in ["6.1", "7", "7.2.12", "newest"] {
+        let error = place.refuse(&["lab", "run", "lab-hello", "--kernel", kernel]);
+        assert!(error.contains("as 7.2; the oldest is 6.12"), "{kernel}: {error}");
     }
 }
 

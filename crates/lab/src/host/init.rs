@@ -2,7 +2,7 @@
 
 use airbound_sim::scenario::{Scenario, Traffic, Transport};
 use airbound_units::Span;
-use airbound_wifi::{GuardInterval, Width};
+use airbound_wifi::{Format, GuardInterval, Width};
 
 use crate::plan::{self, SERVER};
 
@@ -41,23 +41,35 @@ pub struct Network {
 /// Beacons of a scenario that has none: rare, since stations want to hear one.
 const RARE_BEACONS: u64 = 1000;
 
-/// hostapd's configuration: an open network with WMM, on channel 36 (and 40).
+/// hostapd's configuration: an open network with WMM, on channel 36 (with 40, or to 48).
 pub(crate) fn hostapd(scenario: &Scenario) -> String {
     let mut capabilities = String::new();
-    if scenario.air.width == Width::Mhz40 {
+    let air = &scenario.air;
+    let (wide, short) = (air.width > Width::Mhz20, air.guard_interval == GuardInterval::Ns400);
+    if wide {
         capabilities += "[HT40+]";
     }
-    if scenario.air.guard_interval == GuardInterval::Ns400 {
+    if short {
         capabilities += "[SHORT-GI-20]";
-        if scenario.air.width == Width::Mhz40 {
+        if wide {
             capabilities += "[SHORT-GI-40]";
         }
+    }
+    let mut vht = String::new();
+    if air.standard == Format::Vht {
+        // 80 MHz around channel 42; narrower ones are those of HT.
+        let (width, center) = if air.width == Width::Mhz80 { (1, 42) } else { (0, 0) };
+        vht = format!(
+            "ieee80211ac=1\nvht_oper_chwidth={width}\nvht_oper_centr_freq_seg0_idx={center}\n\
+             vht_capab=[MAX-A-MPDU-LEN-EXP7]{}\n",
+            if short { "[SHORT-GI-80]" } else { "" }
+        );
     }
     let interval =
         scenario.air.beacons.map_or(RARE_BEACONS, |every| (every.as_micros() / 1024).clamp(15, 65_535));
     format!(
         "interface=wlan0\ndriver=nl80211\nssid=airbound\nhw_mode=a\nchannel=36\nieee80211n=1\nwmm_enabled=1\n\
-         beacon_int={interval}\n{}",
+         beacon_int={interval}\n{}{vht}",
         if capabilities.is_empty() { String::new() } else { format!("ht_capab={capabilities}\n") }
     )
 }
@@ -91,7 +103,7 @@ pub(crate) fn agent(arguments: &str, has_config: bool) -> String {
 }
 
 /// A word of the shell.
-fn quoted(value: &str) -> String {
+pub(super) fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\'', r"'\''"))
 }
 
@@ -104,6 +116,49 @@ fn uses_frames_over_tcp(scenario: &Scenario) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn scenario(standard: &str, width: &str, guard: &str) -> Scenario {
+        let text = format!(
+            "duration = \"1 s\"\n[air]\nstandard = \"{standard}\"\nwidth = \"{width} MHz\"\nguard-interval = \"{guard} ns\"\n\
+             [[station]]\nname = \"a\"\n[[flow]]\nname = \"f\"\nkind = \"voip\"\nstation = \"a\"\n"
+        );
+        Scenario::parse(&text, "test", &airbound_sim::scenario::Overrides::none()).unwrap()
+    }
+
+    #[test]
+    fn access_point_and_radios_speak_what_the_scenario_asks_for() {
+        for (standard, width, guard, words, parameters) in [
+            ("ht", "20", "800", "beacon_int=100\n", "vht=0 wide=0 short_gi=0"),
+            (
+                "ht",
+                "40",
+                "400",
+                "beacon_int=100\nht_capab=[HT40+][SHORT-GI-20][SHORT-GI-40]\n",
+                "vht=0 wide=1 short_gi=1",
+            ),
+            (
+                "vht",
+                "20",
+                "800",
+                "beacon_int=100\nieee80211ac=1\nvht_oper_chwidth=0\nvht_oper_centr_freq_seg0_idx=0\n\
+                 vht_capab=[MAX-A-MPDU-LEN-EXP7]\n",
+                "vht=1 wide=0 short_gi=0",
+            ),
+            (
+                "vht",
+                "80",
+                "400",
+                "beacon_int=100\nht_capab=[HT40+][SHORT-GI-20][SHORT-GI-40]\nieee80211ac=1\nvht_oper_chwidth=1\n\
+                 vht_oper_centr_freq_seg0_idx=42\nvht_capab=[MAX-A-MPDU-LEN-EXP7][SHORT-GI-80]\n",
+                "vht=1 wide=1 short_gi=1",
+            ),
+        ] {
+            let scenario = scenario(standard, width, guard);
+            assert!(hostapd(&scenario).ends_with(words), "{}", hostapd(&scenario));
+            let settings = settings(&scenario, Purpose::Play, &Network::default());
+            assert!(settings.contains(parameters), "{settings}");
+        }
+    }
 
     #[test]
     fn values_survive_the_shell() {

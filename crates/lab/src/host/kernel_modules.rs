@@ -43,6 +43,11 @@ impl Modules {
         Ok(Self { paths, built_in })
     }
 
+    /// Whether a module is there to be loaded.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.paths.contains_key(&name.replace('-', "_"))
+    }
+
     /// Appends a module, behind all that it needs, to what is loaded in order.
     pub(crate) fn need(&self, name: &str, order: &mut Vec<Module>) -> Result<(), LabError> {
         let name = name.replace('-', "_");

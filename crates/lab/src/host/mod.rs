@@ -3,11 +3,13 @@
 mod cpio;
 mod init;
 mod initramfs;
+mod kernel;
 mod kernel_modules;
 mod machine;
 mod packages;
 mod record;
 mod series;
+mod toolchain;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,6 +17,7 @@ use std::process::{Command, Stdio};
 use crate::LabError;
 
 pub use init::Network;
+pub use kernel::Kernel;
 pub use machine::{Machine, Outcome};
 pub use packages::{Built, build};
 pub use record::write_record;

@@ -1,14 +1,12 @@
-//! Kernel, headers and tools as Debian's packages, fetched and unpacked without root, and the driver built against them.
+//! Debian's packages, fetched with an apt of the laboratory's own and unpacked without root.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{create, initramfs, program, read, run, write};
+use super::kernel::{Kernel, Tree};
+use super::{create, initramfs, program, run, write};
 use crate::LabError;
-
-/// The beginning and the end of the kernel's release, as `uname -r` prints it: Debian 13's kernel, built for Debian 12.
-const RELEASE: (&str, &str) = ("6.12.", "+deb12-amd64");
 
 /// What has been built.
 #[derive(Debug, Clone)]
@@ -21,62 +19,54 @@ pub struct Built {
     pub initramfs: PathBuf,
 }
 
-/// Debian's suites; the tools come from the first.
-const SUITES: [&str; 2] = ["bookworm", "bookworm-backports"];
+/// Where the tools come from, whatever the kernel.
+const TOOLS_FROM: Source = Source { folder: "apt", suites: &["bookworm", "bookworm-backports"] };
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// What runs inside besides our own program.
 const TOOLS: [&str; 8] =
     ["busybox-static", "hostapd", "iw", "iperf3", "iproute2", "iputils-ping", "nftables", "util-linux"];
 
-/// The driver's sources travel with the program.
-const DRIVER: [(&str, &str); 7] = [
-    ("Kbuild", include_str!("../../../../lab/radio/Kbuild")),
-    ("channel.h", include_str!("../../../../lab/radio/channel.h")),
-    ("radio.h", include_str!("../../../../lab/radio/radio.h")),
-    ("radio.c", include_str!("../../../../lab/radio/radio.c")),
-    ("transmit.c", include_str!("../../../../lab/radio/transmit.c")),
-    ("tid.c", include_str!("../../../../lab/radio/tid.c")),
-    ("channel.c", include_str!("../../../../lab/radio/channel.c")),
-];
-
 /// Fetches what is not there yet, builds driver and initial file system. `say` is told of each step.
 ///
 /// # Errors
 /// Something must be installed, cannot be fetched, or does not build.
-pub fn build(cache: &Path, say: &mut dyn FnMut(&str)) -> Result<Built, LabError> {
+pub fn build(cache: &Path, kernel: Kernel, say: &mut dyn FnMut(&str)) -> Result<Built, LabError> {
     let cache = &std::path::absolute(cache).map_err(LabError::io("find", cache.display().to_string()))?;
-    let packages = Packages::prepare(cache)?;
-    let release = packages.release(say)?;
-    let root = cache.join(&release);
+    let source = Packages::prepare(cache, kernel.source())?;
+    let release = match kernel.release_in(cache)? {
+        Some(release) => release,
+        None => kernel.newest(&source, say)?,
+    };
     // Other versions of this program may share the cache: what is built from other parts has another name.
     let tools = cache.join(format!("tools-{}", stamp(TOOLS)));
     if !tools.join("complete").exists() {
         say("fetching hostapd, iw, iperf3, nft and their libraries");
-        packages.fetch_with_needs(&TOOLS, &tools)?;
+        let from = Packages::prepare(cache, TOOLS_FROM)?;
+        from.fetch_with_needs(&TOOLS, &from.archives(), &tools)?;
         write(&tools.join("complete"), "")?;
     }
-    if !root.join("complete").exists() {
-        say(&format!("fetching the kernel {release} and its headers"));
-        packages.fetch_kernel(&release, &root)?;
-        write(&root.join("complete"), "")?;
+    let tree = Tree::new(cache, kernel, release);
+    if !tree.root.join("complete").exists() {
+        say(&format!("fetching the kernel {}, its headers and what builds modules for it", tree.release));
+        tree.fetch(&source)?;
+        write(&tree.root.join("complete"), "")?;
     }
-    let driver = build_driver(&root, &release, say)?;
-    let modules = root.join("lib/modules").join(&release);
+    let driver = tree.build_driver(say)?;
     let parts = [tools.display().to_string(), driver.display().to_string(), initramfs::CONTENT.to_owned()];
-    let initramfs = root.join(format!("initramfs-{}.cpio", stamp(&parts)));
+    let initramfs = tree.root.join(format!("initramfs-{}.cpio", stamp(&parts)));
     if !initramfs.exists() {
         say("putting the initial file system together");
-        let files = initramfs::common(&tools, &modules, &driver)?;
+        let files = initramfs::common(&tools, &tree.modules(), &driver)?;
         // Whole or not at all: another run may be reading it.
-        let partial = root.join(format!("initramfs-{}", std::process::id()));
+        let partial = tree.root.join(format!("initramfs-{}", std::process::id()));
         write(&partial, files)?;
         fs::rename(&partial, &initramfs).map_err(LabError::io("write", initramfs.display().to_string()))?;
     }
-    Ok(Built { kernel: root.join(format!("boot/vmlinuz-{release}")), release, initramfs })
+    Ok(Built { kernel: tree.image(), release: tree.release, initramfs })
 }
 
 /// A short name for what is made of these parts (FNV-1a, 64 bits).
-fn stamp<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> String {
+pub(crate) fn stamp<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for part in parts {
         for byte in part.as_ref().bytes().chain([0]) {
@@ -86,18 +76,27 @@ fn stamp<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> String {
     format!("{hash:016x}")
 }
 
+/// Suites of Debian, and the folder of the cache in which their packages are kept: apart, since apt takes the newest of all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source {
+    pub(crate) folder: &'static str,
+    pub(crate) suites: &'static [&'static str],
+}
+
 /// apt with folders of its own: it needs no root and changes nothing of the host's.
-struct Packages {
+#[derive(Debug)]
+pub(crate) struct Packages {
     folder: PathBuf,
 }
 
 impl Packages {
-    fn prepare(cache: &Path) -> Result<Self, LabError> {
-        let folder = cache.join("apt");
+    fn prepare(cache: &Path, source: Source) -> Result<Self, LabError> {
+        let folder = cache.join(source.folder);
         for part in ["lists/partial", "archives/partial"] {
             create(&folder.join(part))?;
         }
-        let sources: String = SUITES
+        let sources: String = source
+            .suites
             .iter()
             .map(|suite| {
                 format!("deb [arch=amd64 signed-by={KEYRING}] http://deb.debian.org/debian {suite} main\n")
@@ -123,18 +122,18 @@ impl Packages {
         Ok(command)
     }
 
-    /// The newest release of a kernel: what is there already, or what Debian has.
-    fn release(&self, say: &mut dyn FnMut(&str)) -> Result<String, LabError> {
-        let (begin, end) = RELEASE;
-        let fits = |name: &String| name.starts_with(begin) && name.ends_with(end);
-        if let Some(cache) = self.folder.parent() {
-            let folders = fs::read_dir(cache).map_err(LabError::io("list", cache.display().to_string()))?;
-            let ready = folders.filter_map(Result::ok).filter(|entry| entry.path().join("complete").exists());
-            let names = ready.map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(fits);
-            if let Some(name) = names.max() {
-                return Ok(name);
-            }
-        }
+    /// Where packages wait that belong to nothing in particular.
+    fn archives(&self) -> PathBuf {
+        self.folder.join("archives")
+    }
+
+    /// Where the packages of a kernel wait.
+    pub(crate) fn archives_of(&self, release: &str) -> PathBuf {
+        self.folder.join("kernel").join(release)
+    }
+
+    /// The names of packages that begin so, by Debian's lists of today.
+    pub(crate) fn names(&self, prefix: &str, say: &mut dyn FnMut(&str)) -> Result<Vec<String>, LabError> {
         say("reading Debian's lists of packages");
         if !Path::new(KEYRING).exists() {
             return Err(LabError::Missing {
@@ -143,48 +142,30 @@ impl Packages {
             });
         }
         run(self.apt("apt-get")?.arg("update")).map_err(unreachable)?;
-        let prefix = format!("linux-headers-{begin}");
-        let names = run(self.apt("apt-cache")?.args(["pkgnames", &prefix]))?;
-        let names = String::from_utf8_lossy(&names).into_owned();
-        let releases = names
-            .lines()
-            .filter_map(|name| name.strip_prefix("linux-headers-"))
-            .map(str::to_owned)
-            .filter(fits);
-        // 6.12.100 comes behind 6.12.95.
-        releases.max_by_key(|name| version(name, begin)).ok_or_else(|| LabError::Missing {
-            what: format!("a kernel {begin}x"),
-            how: "bookworm-backports no longer has one; docs/lab.md says what else could be used".to_owned(),
-        })
+        let names = run(self.apt("apt-cache")?.args(["pkgnames", prefix]))?;
+        Ok(String::from_utf8_lossy(&names).lines().map(str::to_owned).collect())
     }
 
-    /// Fetches packages with all that they depend on, and unpacks them.
-    fn fetch_with_needs(&self, names: &[&str], root: &Path) -> Result<(), LabError> {
-        let archives = self.folder.join("archives");
+    /// Fetches these packages into a folder, and unpacks all that is in it.
+    pub(crate) fn fetch(&self, names: &[String], archives: &Path, root: &Path) -> Result<(), LabError> {
+        create(archives)?;
+        run(self.apt("apt-get")?.arg("download").args(names).current_dir(archives)).map_err(unreachable)?;
+        unpack_all(archives, root)
+    }
+
+    /// Fetches packages with all that they depend on into a folder, and unpacks all that is in it.
+    pub(crate) fn fetch_with_needs<T: AsRef<std::ffi::OsStr>>(
+        &self,
+        names: &[T],
+        archives: &Path,
+        root: &Path,
+    ) -> Result<(), LabError> {
+        create(&archives.join("partial"))?;
         let mut apt = self.apt("apt-get")?;
+        apt.arg("-o").arg(format!("Dir::Cache::archives={}", archives.display()));
         apt.args(["install", "-y", "--download-only", "--no-install-recommends"]).args(names);
         run(&mut apt).map_err(unreachable)?;
-        unpack_all(&archives, root)
-    }
-
-    fn fetch_kernel(&self, release: &str, root: &Path) -> Result<(), LabError> {
-        // Headers for all architectures, and the tools that build modules, carry the release without the architecture.
-        let common = release.trim_end_matches("-amd64");
-        let names = [
-            format!("linux-image-{release}"),
-            format!("linux-headers-{release}"),
-            format!("linux-headers-{common}-common"),
-            format!("linux-kbuild-{common}"),
-        ];
-        let folder = self.folder.join("kernel").join(release);
-        create(&folder)?;
-        run(self.apt("apt-get")?.arg("download").args(&names).current_dir(&folder)).map_err(unreachable)?;
-        unpack_all(&folder, root)?;
-        // The makefiles name the place where the packages would be installed.
-        let makefile = root.join(format!("usr/src/linux-headers-{release}/Makefile"));
-        let text = String::from_utf8_lossy(&read(&makefile)?).into_owned();
-        let here = root.join("usr/src").display().to_string();
-        write(&makefile, text.replace("/usr/src", &here))
+        unpack_all(archives, root)
     }
 }
 
@@ -199,11 +180,6 @@ fn unreachable(error: LabError) -> LabError {
     }
 }
 
-fn version(name: &str, begin: &str) -> u32 {
-    let rest = name.strip_prefix(begin).unwrap_or_default();
-    rest.split(|c: char| !c.is_ascii_digit()).next().and_then(|number| number.parse().ok()).unwrap_or(0)
-}
-
 fn unpack_all(archives: &Path, root: &Path) -> Result<(), LabError> {
     create(root)?;
     let folder = fs::read_dir(archives).map_err(LabError::io("list", archives.display().to_string()))?;
@@ -213,28 +189,4 @@ fn unpack_all(archives: &Path, root: &Path) -> Result<(), LabError> {
         }
     }
     Ok(())
-}
-
-fn build_driver(root: &Path, release: &str, say: &mut dyn FnMut(&str)) -> Result<PathBuf, LabError> {
-    let folder = root.join(format!("radio-{}", stamp(DRIVER.iter().flat_map(|(name, text)| [*name, *text]))));
-    let module = folder.join("airbound_radio.ko");
-    if module.exists() {
-        return Ok(module);
-    }
-    say("building the driver");
-    for (name, text) in DRIVER {
-        write(&folder.join(name), text)?;
-    }
-    let mut make = program("make", "sudo apt-get install make")?;
-    program("gcc", "sudo apt-get install gcc")?;
-    make.arg("-C").arg(root.join(format!("usr/src/linux-headers-{release}")));
-    // Type information for eBPF would need pahole, and this module has no use for it.
-    make.arg(format!("M={}", folder.display())).args(["CC=gcc", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"]);
-    if let Err(error) = run(&mut make) {
-        // Half a build must not look like a whole one.
-        let _ = fs::remove_file(&module);
-        return Err(error);
-    }
-    run(program("strip", "sudo apt-get install binutils")?.arg("--strip-debug").arg(&module))?;
-    Ok(module)
 }

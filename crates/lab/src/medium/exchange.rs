@@ -439,7 +439,7 @@ impl Medium {
             rate: one.rate.bit_rate().as_bps(),
             mpdus: ppdu.mpdus.len() as u64,
             acked: acked as u64,
-            size: Phy::psdu(&ppdu.mpdus).as_u64(),
+            size: Phy::psdu(&ppdu.mpdus, one.rate).as_u64(),
             transmitters: one.transmitters as u64,
         }));
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use airbound_sim::Stream;
 use airbound_sim::channel::Quality;
 use airbound_units::{ByteCount, Decibel, Span};
+use airbound_wifi::Format;
 use airbound_wifi::control_frames::{self, ControlTiming};
 use airbound_wifi::error::ErrorTable;
 use airbound_wifi::mpdu::{psdu_size, subframe_size};
@@ -41,10 +42,10 @@ impl Phy {
     }
 
     /// The bytes of a PSDU.
-    pub(crate) fn psdu(mpdus: &[Mpdu]) -> ByteCount {
+    pub(crate) fn psdu(mpdus: &[Mpdu], rate: Rate) -> ByteCount {
         match mpdus {
-            // A single frame goes as it is: HT has no A-MPDU of one.
-            [one] => one.size,
+            // A single frame goes as it is: HT has no A-MPDU of one. All that VHT sends is an A-MPDU (802.11-2020, 10.12.7).
+            [one] if matches!(rate.format(), Format::Legacy | Format::Ht) => one.size,
             many => psdu_size(many.iter().map(|mpdu| mpdu.size)),
         }
     }
@@ -56,7 +57,7 @@ impl Phy {
     }
 
     pub(crate) fn course(&self, mpdus: &[Mpdu], rate: Rate, announced: bool) -> Course {
-        let psdu = Self::psdu(mpdus);
+        let psdu = Self::psdu(mpdus, rate);
         let duration = PpduTiming::in_band(rate, self.control.band).duration(psdu);
         let protected = announced || psdu > self.rts_threshold;
         let before = if protected { self.control.protection_for(rate) } else { Span::ZERO };

@@ -1,0 +1,236 @@
+//! Which kernel, where Debian has it and where its parts lie, and the driver built against it.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::packages::{Packages, Source, stamp};
+use super::{program, read, run, toolchain, write};
+use crate::LabError;
+
+/// A series of Linux kernels, as `6.12`; of each the newest that Debian has is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kernel {
+    major: u32,
+    minor: u32,
+}
+
+impl Kernel {
+    /// Debian 13's kernel, built for Debian 12: the one that the figures of the documents are of, and the oldest that can be asked for.
+    pub const STABLE: Self = Self { major: 6, minor: 12 };
+}
+
+impl Default for Kernel {
+    fn default() -> Self {
+        Self::STABLE
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl FromStr for Kernel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number =
+            |text: &str| text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let named = text
+            .split_once('.')
+            .and_then(|(major, minor)| Some(Self { major: number(major)?, minor: number(minor)? }));
+        named.filter(|kernel| *kernel >= Self::STABLE).ok_or_else(|| {
+            format!("a kernel is named by its first two numbers, as 7.2; the oldest is {}", Self::STABLE)
+        })
+    }
+}
+
+impl Kernel {
+    /// Whether it is built for Debian 12. Later ones are for Debian 13: the programs that build modules for them want its C library.
+    fn is_for_debian_12(self) -> bool {
+        self == Self::STABLE
+    }
+
+    pub(crate) fn source(self) -> Source {
+        if self.is_for_debian_12() {
+            Source { folder: "apt", suites: &["bookworm", "bookworm-backports"] }
+        } else {
+            Source { folder: "apt-trixie", suites: &["trixie", "trixie-backports"] }
+        }
+    }
+
+    /// Whether a release, as `uname -r` prints it, is of this series.
+    fn fits(self, release: &str) -> bool {
+        let end = if self.is_for_debian_12() { "+deb12-amd64" } else { "+deb13-amd64" };
+        release.starts_with(&format!("{self}.")) && release.ends_with(end)
+    }
+
+    /// The newest of these releases.
+    fn newest_of(self, releases: impl Iterator<Item = String>) -> Option<String> {
+        // 6.12.100 comes behind 6.12.95.
+        let patch = |release: &String| {
+            let third = release.split('.').nth(2).unwrap_or_default();
+            let digits: String = third.chars().take_while(char::is_ascii_digit).collect();
+            digits.parse::<u32>().unwrap_or(0)
+        };
+        releases.filter(|release| self.fits(release)).max_by_key(patch)
+    }
+
+    /// The newest release that the cache has.
+    pub(crate) fn release_in(self, cache: &Path) -> Result<Option<String>, LabError> {
+        let folders = fs::read_dir(cache).map_err(LabError::io("list", cache.display().to_string()))?;
+        let ready = folders.filter_map(Result::ok).filter(|entry| entry.path().join("complete").exists());
+        Ok(self.newest_of(ready.map(|entry| entry.file_name().to_string_lossy().into_owned())))
+    }
+
+    /// The newest release that Debian has.
+    pub(crate) fn newest(self, packages: &Packages, say: &mut dyn FnMut(&str)) -> Result<String, LabError> {
+        let prefix = "linux-headers-";
+        let names = packages.names(&format!("{prefix}{self}."), say)?;
+        let releases = names.iter().filter_map(|name| name.strip_prefix(prefix)).map(str::to_owned);
+        self.newest_of(releases).ok_or_else(|| LabError::Missing {
+            what: format!("a kernel {self}"),
+            how: format!(
+                "none of Debian's {} has one now; --kernel names another",
+                self.source().suites.join(", ")
+            ),
+        })
+    }
+}
+
+/// The driver's sources travel with the program.
+const DRIVER: [(&str, &str); 7] = [
+    ("Kbuild", include_str!("../../../../lab/radio/Kbuild")),
+    ("channel.h", include_str!("../../../../lab/radio/channel.h")),
+    ("radio.h", include_str!("../../../../lab/radio/radio.h")),
+    ("radio.c", include_str!("../../../../lab/radio/radio.c")),
+    ("transmit.c", include_str!("../../../../lab/radio/transmit.c")),
+    ("tid.c", include_str!("../../../../lab/radio/tid.c")),
+    ("channel.c", include_str!("../../../../lab/radio/channel.c")),
+];
+
+/// A kernel with its headers, unpacked.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    kernel: Kernel,
+    pub(crate) release: String,
+    pub(crate) root: PathBuf,
+}
+
+impl Tree {
+    pub(crate) fn new(cache: &Path, kernel: Kernel, release: String) -> Self {
+        Self { kernel, root: cache.join(&release), release }
+    }
+
+    /// The kernel's modules.
+    pub(crate) fn modules(&self) -> PathBuf {
+        let place = if self.kernel.is_for_debian_12() { "lib/modules" } else { "usr/lib/modules" };
+        self.root.join(place).join(&self.release)
+    }
+
+    /// The kernel.
+    pub(crate) fn image(&self) -> PathBuf {
+        if self.kernel.is_for_debian_12() {
+            self.root.join(format!("boot/vmlinuz-{}", self.release))
+        } else {
+            self.modules().join("vmlinuz")
+        }
+    }
+
+    fn headers(&self) -> PathBuf {
+        self.root.join(format!("usr/src/linux-headers-{}", self.release))
+    }
+
+    pub(crate) fn fetch(&self, packages: &Packages) -> Result<(), LabError> {
+        let (release, archives) = (&self.release, packages.archives_of(&self.release));
+        if self.kernel.is_for_debian_12() {
+            // Headers for all architectures, and the tools that build modules, carry the release without the architecture.
+            let common = release.trim_end_matches("-amd64");
+            let names = [
+                format!("linux-image-{release}"),
+                format!("linux-headers-{release}"),
+                format!("linux-headers-{common}-common"),
+                format!("linux-kbuild-{common}"),
+            ];
+            packages.fetch(&names, &archives, &self.root)?;
+        } else {
+            // The headers need the tools that build modules, and the compiler that built the kernel.
+            let names = ["headers", "modules", "binary"].map(|part| format!("linux-{part}-{release}"));
+            packages.fetch_with_needs(&names, &archives, &self.root)?;
+            toolchain::bring_own_libraries(&self.root)?;
+        }
+        // The makefiles name the place where the packages would be installed.
+        let makefile = self.headers().join("Makefile");
+        let text = String::from_utf8_lossy(&read(&makefile)?).into_owned();
+        let here = self.root.join("usr/src").display().to_string();
+        write(&makefile, text.replace("/usr/src", &here))
+    }
+
+    /// The module, built if it is not there yet.
+    pub(crate) fn build_driver(&self, say: &mut dyn FnMut(&str)) -> Result<PathBuf, LabError> {
+        let parts = DRIVER.iter().flat_map(|(name, text)| [*name, *text]);
+        let folder = self.root.join(format!("radio-{}", stamp(parts)));
+        let module = folder.join("airbound_radio.ko");
+        if module.exists() {
+            return Ok(module);
+        }
+        say("building the driver");
+        for (name, text) in DRIVER {
+            write(&folder.join(name), text)?;
+        }
+        let mut make = program("make", "sudo apt-get install make")?;
+        make.arg("-C").arg(self.headers());
+        // Type information for eBPF would need pahole, and this module has no use for it.
+        make.arg(format!("M={}", folder.display())).arg("CONFIG_DEBUG_INFO_BTF_MODULES=");
+        let mut strip = if self.kernel.is_for_debian_12() {
+            program("gcc", "sudo apt-get install gcc")?;
+            make.arg("CC=gcc");
+            program("strip", "sudo apt-get install binutils")?
+        } else {
+            make.env("PATH", toolchain::path(&self.root)?);
+            toolchain::strip(&self.root)
+        };
+        let built = run(make.arg("modules")).and_then(|_| run(strip.arg("--strip-debug").arg(&module)));
+        if let Err(error) = built {
+            // Half a build must not look like a whole one.
+            let _ = fs::remove_file(&module);
+            return Err(error);
+        }
+        Ok(module)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_named_by_two_numbers() {
+        assert_eq!("7.2".parse(), Ok(Kernel { major: 7, minor: 2 }));
+        assert_eq!("6.12".parse(), Ok(Kernel::STABLE));
+        assert_eq!(Kernel::STABLE.to_string(), "6.12");
+        for text in ["", "7", "7.2.12", "v7.2", "7.+2", "6.1", "5.15", "99999999999.1"] {
+            assert!(text.parse::<Kernel>().is_err_and(|why| why.contains("as 7.2")), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_newest_release_of_the_series_is_taken() {
+        let have = |releases: [&str; 5], kernel: &str| {
+            let kernel: Kernel = kernel.parse().unwrap();
+            kernel.newest_of(releases.map(str::to_owned).into_iter())
+        };
+        let trixie = ["7.2.9", "7.2.12", "7.3.4", "7.20.1", "6.12.107"];
+        let names = trixie.map(|release| format!("{release}+deb13-amd64"));
+        let names = names.each_ref().map(String::as_str);
+        assert_eq!(have(names, "7.2").as_deref(), Some("7.2.12+deb13-amd64"));
+        // Debian 13's own 6.12 is not the one that is built for Debian 12.
+        assert_eq!(have(names, "6.12"), None);
+        let others =
+            ["6.12.95+deb12-amd64", "6.12.100+deb12-amd64", "6.12.200+deb12-rt-amd64", "apt", "tools"];
+        assert_eq!(have(others, "6.12").as_deref(), Some("6.12.100+deb12-amd64"));
+    }
+}
