@@ -55,6 +55,29 @@ fn altered_bytes_never_panic() {
     assert!(refused > 0);
 }
 
+/// The same with any alterations, counted from the end, where Parquet keeps what it says about itself.
+#[test]
+fn damaged_tables_never_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(dir.path(), Existing::Replace).unwrap();
+    let mut recorder = Recorder::create(folder, &info(), Tables::ALL, Encoding::Inline).unwrap();
+    (0..20).for_each(|number| recorder.packet(packet(number)));
+    let path = recorder.finish("", &summary(), &performance()).unwrap().file("packets.parquet");
+    let whole = std::fs::read(&path).unwrap();
+    assert!(whole.len() < 1 << 16, "a position has 16 bits");
+    bolero::check!().with_type::<(Vec<(u16, u8)>, u8)>().with_iterations(1000).for_each(|(edits, cut)| {
+        let mut bytes = whole.clone();
+        let length = bytes.len();
+        for (from_end, value) in edits.iter().take(16) {
+            bytes[length - 1 - usize::from(*from_end) % length] = *value;
+        }
+        // Mostly whole: what is cut off has no footer and is refused at once.
+        bytes.truncate(length - usize::from(cut.saturating_sub(240)));
+        std::fs::write(&path, &bytes).unwrap();
+        let _ = read(&path);
+    });
+}
+
 #[test]
 fn another_table_or_file_is_refused() {
     let dir = tempfile::tempdir().unwrap();
