@@ -5,6 +5,8 @@
 //! because recording is in the path of every packet: what it does for values of any range and counts of any width cost several times
 //! what the few instructions below do, and it holds the memory of the whole range where samples mostly lie in a small part of it.
 
+use airbound_units::Span;
+
 /// Times are told apart to `2^STEP_BITS` ns at best.
 const STEP_BITS: u32 = 9;
 
@@ -29,6 +31,15 @@ pub(crate) struct Counts {
     total: u64,
 }
 
+/// What [`Counts::add_all`] found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Added {
+    /// Times of no length, which are not counted.
+    pub(crate) zeros: u64,
+    /// The longest of all.
+    pub(crate) longest: Span,
+}
+
 /// The most samples that are kept so.
 const FEW: u64 = 128;
 
@@ -48,17 +59,50 @@ impl Counts {
     /// Counts a time `count` times.
     #[inline]
     pub(crate) fn add(&mut self, nanos: u64, count: u32) {
-        let steps = nanos.min(LONGEST) >> STEP_BITS;
-        let index = if steps >> self.bits == 0 {
-            steps as usize
-        } else {
-            // The exponent and the first bits of the mantissa of a float are the logarithm in just these steps.
-            ((steps as f64).to_bits() >> (MANTISSA - self.bits)) as usize - self.offset
-        };
+        let index = self.index(nanos.min(LONGEST));
         self.total += u64::from(count);
         match self.counts.get_mut(index) {
             Some(bucket) => *bucket = bucket.saturating_add(count),
             None => self.add_first(index, count),
+        }
+    }
+
+    /// Counts times, all but those of no length, if each has its bucket already and none of these can overflow; `None` if that is not
+    /// sure. `any` has the bits that any of the times has. Their sum does not overflow then either.
+    pub(crate) fn add_all(&mut self, spans: &[Span], any: u64) -> Option<Added> {
+        /// That many of the longest times sum to less than 2^64.
+        const MOST: usize = 1 << 24;
+        // The longest of them has the first bit of `any`, and each doubling has all its buckets or none.
+        let have_buckets = any <= LONGEST && self.index(any) < self.counts.len();
+        let total = u32::try_from(self.total).ok().and_then(|total| total.checked_add(spans.len() as u32));
+        if !have_buckets || spans.len() > MOST || total.is_none() {
+            return None;
+        }
+        let mut added = Added { zeros: 0, longest: Span::ZERO };
+        for span in spans {
+            if span.is_zero() {
+                added.zeros += 1;
+                continue;
+            }
+            added.longest = added.longest.max(*span);
+            let index = self.index(span.as_nanos());
+            if let Some(bucket) = self.counts.get_mut(index) {
+                *bucket += 1;
+            }
+        }
+        self.total += spans.len() as u64 - added.zeros;
+        Some(added)
+    }
+
+    /// The number of the bucket of a time up to [`LONGEST`].
+    #[inline]
+    fn index(&self, nanos: u64) -> usize {
+        let steps = nanos >> STEP_BITS;
+        if steps >> self.bits == 0 {
+            steps as usize
+        } else {
+            // The exponent and the first bits of the mantissa of a float are the logarithm in just these steps.
+            ((steps as i64 as f64).to_bits() >> (MANTISSA - self.bits)) as usize - self.offset
         }
     }
 

@@ -14,6 +14,17 @@ fn instant() -> impl Strategy<Value = Instant> {
     ]
 }
 
+/// Latencies that are entered together: of one order of magnitude, now and then the same for all, with some of no length among them.
+fn batch() -> impl Strategy<Value = Vec<Span>> {
+    let order = prop_oneof![Just(0u32), 9u32..24, Just(41), Just(64)];
+    (order, any::<bool>()).prop_flat_map(|(bits, with_zeros)| {
+        let most = 1u64.checked_shl(bits).map_or(u64::MAX, |most| most - 1);
+        let span =
+            if with_zeros { prop_oneof![Just(0), 0..=most].boxed() } else { (most / 2..=most).boxed() };
+        proptest::collection::vec(span.prop_map(Span::from_nanos), 0..40)
+    })
+}
+
 proptest! {
     #[test]
     fn a_split_sums_to_the_latency_whatever_the_timestamps(times in proptest::array::uniform8(instant())) {
@@ -49,6 +60,22 @@ proptest! {
             prop_assert_eq!(u128::from(histogram.mean().unwrap().as_nanos()), sum / nanos.len() as u128);
             prop_assert_eq!(histogram.max().as_nanos(), *nanos.last().unwrap());
             prop_assert_eq!(histogram.buckets().map(|(.., count)| count).sum::<u64>(), nanos.len() as u64);
+        }
+    }
+
+    #[test]
+    fn samples_together_count_like_one_by_one(batches in proptest::collection::vec(batch(), 1..40)) {
+        for resolution in [Resolution::Fine, Resolution::Coarse] {
+            let (mut one_by_one, mut together) = (LatencyHistogram::new(resolution), LatencyHistogram::new(resolution));
+            for batch in &batches {
+                batch.iter().for_each(|span| one_by_one.record(*span));
+                together.record_all(batch);
+                prop_assert_eq!(one_by_one.count(), together.count());
+                prop_assert_eq!(one_by_one.mean(), together.mean());
+                prop_assert_eq!(one_by_one.max(), together.max());
+            }
+            prop_assert_eq!(one_by_one.stats(), together.stats());
+            prop_assert!(one_by_one.buckets().eq(together.buckets()));
         }
     }
 

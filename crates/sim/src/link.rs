@@ -4,7 +4,7 @@ use airbound_control::ConfigError;
 use airbound_control::detect::Verdict;
 use airbound_control::link::{Composed, Grant, Law, Link, Returned, Room, Standby, TxReport};
 use airbound_control::payload::{Dropped, FlowId, StationId};
-use airbound_control::queue::{AnyQueue, Backlog, Demand};
+use airbound_control::queue::{AnyQueue, Arrivals, Backlog, Demand};
 use airbound_control::rate::{AnyRate, LinkStats};
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
@@ -71,6 +71,15 @@ impl Link<Packet> for AnyLink {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, dropped: &mut Vec<Dropped<Packet>>) {
         each!(self, link => link.enqueue(now, packet, dropped));
+    }
+
+    #[inline]
+    fn enqueue_all(
+        &mut self,
+        arrivals: &mut impl Arrivals<Packet>,
+        dropped: &mut Vec<Dropped<Packet>>,
+    ) -> Option<Instant> {
+        each!(self, link => link.enqueue_all(arrivals, dropped))
     }
 
     fn next(

@@ -62,6 +62,7 @@ pub struct Packet {
 impl Packet {
     /// A packet that its source sends at `sent`.
     #[must_use]
+    #[inline]
     pub fn new(header: Header, number: u64, kind: Kind, tag: u64, size: ByteCount, sent: Instant) -> Self {
         let Header { flow, to, category } = header;
         Self {

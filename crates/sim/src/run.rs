@@ -132,7 +132,7 @@ impl Run {
             network.end_frames();
             events += network.processed();
         }
-        for (member, network) in self.members.iter().zip(self.domains.into_networks()) {
+        for (member, mut network) in self.members.iter().zip(self.domains.into_networks()) {
             parts.push((member, network.parts.meters.figures(member.stations(&self.info))));
             observer = Some(network.parts.meters.into_observer());
         }

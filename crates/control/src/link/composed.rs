@@ -1,6 +1,7 @@
 //! A link made of any queue and any rate control, as mac80211 and its drivers are made.
 
 mod forming;
+mod fresh;
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
@@ -268,7 +269,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
 }
 
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<P, Q, L, R> {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let category = packet.category();
         self.station(packet.station());
@@ -312,16 +313,17 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         if let Some(first) = mpdus.first() {
             self.station(station).sessions[category.index()].returned(first.sequence);
         }
-        let mut settled = 0;
-        let counts = self.upper.counts_below();
-        for (index, mut mpdu) in mpdus.drain(..).enumerate() {
-            if acknowledged.get(index) {
-                settled += 1;
-                if counts {
-                    self.upper.on_returned(now, station, category, mpdu.packet.airtime_estimate());
-                }
-                continue;
-            }
+        let arrived =
+            mpdus.iter().zip(0..).filter(|(_, place)| acknowledged.get(*place)).map(|(mpdu, _)| mpdu);
+        let settled = if self.upper.counts_below() {
+            let estimates = arrived.map(|mpdu| mpdu.packet.airtime_estimate());
+            self.upper.on_all_returned(now, station, category, estimates)
+        } else {
+            arrived.count()
+        };
+        let mut place = 0..;
+        mpdus.retain(|_| place.next().is_some_and(|place| !acknowledged.get(place)));
+        for mut mpdu in mpdus.drain(..) {
             mpdu.came_back(used.total_tries(), ended - handed);
             if let Some(reason) = self.gives_up(now, &mpdu) {
                 self.settle(now, station, category, &mpdu.packet);

@@ -18,12 +18,14 @@ pub use limits::TimeLimits;
 pub use outstanding::Outstanding;
 pub use standby::Standby;
 
+use std::ops::ControlFlow;
+
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use crate::error::ConfigError;
 use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
-use crate::queue::{Backlog, Demand};
+use crate::queue::{Arrivals, Backlog, Demand};
 use crate::rate::{LinkStats, Series};
 
 /// A packet on its way through the hardware.
@@ -178,6 +180,27 @@ impl<P> Default for Returned<P> {
 pub trait Link<P: Payload> {
     /// Takes a packet at `now`; whoever is dropped for it is appended to `dropped`.
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>);
+
+    /// Takes packets one after another, each at the time at which it came, until there are no more or somebody is dropped for one.
+    /// Returns when the last one came that was taken.
+    #[inline]
+    fn enqueue_all(
+        &mut self,
+        arrivals: &mut impl Arrivals<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<Instant>
+    where
+        Self: Sized,
+    {
+        let before = dropped.len();
+        let mut last = None;
+        arrivals.hand_over(|now, packet| {
+            self.enqueue(now, packet, dropped);
+            last = Some(now);
+            if dropped.len() == before { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        last
+    }
 
     /// The next PPDU that fits in `room`, or `None` if there is nothing to send. Packets that expired or were given up
     /// while looking are appended to `dropped`.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     AggregateBound, Backlog, Codel, CodelConfig, CustomQueue, Demand, Direction, Fifo, FifoConfig, FqCodel,
     FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, LastPq, LastPqConfig, Pie, PieConfig, Protection,
-    Queue, Readiness, RoundRobin, RoundRobinConfig, Wqm, WqmConfig,
+    Queue, Readiness, RoundRobin, RoundRobinConfig, Sink, Wqm, WqmConfig,
 };
 use crate::error::ConfigError;
 use crate::link::{Grant, TxReport};
@@ -121,7 +121,7 @@ macro_rules! each {
 }
 
 impl<P: Payload> Queue<P> for AnyQueue<P> {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         each!(self, queue => queue.enqueue(now, packet, dropped));
     }
@@ -144,6 +144,18 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
     #[inline]
     fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
         each!(self, queue => queue.next_size(station, category))
+    }
+
+    #[inline]
+    fn dequeue_into(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        sink: &mut impl Sink<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        each!(self, queue => queue.dequeue_into(now, station, category, sink, dropped));
     }
 
     fn oldest(&mut self, category: Category) -> Option<Instant> {
@@ -179,6 +191,17 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
     #[inline]
     fn on_returned(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
         each!(self, queue => queue.on_returned(now, station, category, estimated));
+    }
+
+    #[inline]
+    fn on_all_returned(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        estimates: impl Iterator<Item = Span>,
+    ) -> usize {
+        each!(self, queue => queue.on_all_returned(now, station, category, estimates))
     }
 
     fn expect_lower_queue(&mut self) {

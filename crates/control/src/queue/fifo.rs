@@ -57,7 +57,7 @@ impl<P: Payload> Fifo<P> {
 }
 
 impl<P: Payload> Queue<P> for Fifo<P> {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let (station, category) = (packet.station(), packet.category());
         let left = self.limits.packets.saturating_sub(self.in_flight[category.index()]);

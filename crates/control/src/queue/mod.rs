@@ -12,6 +12,7 @@ mod last_pq;
 mod packets;
 mod pie;
 mod round_robin;
+mod run;
 mod station_lists;
 mod switch;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use last_pq::{
 };
 pub use pie::{DelayEstimate, Pie, PieConfig};
 pub use round_robin::{RoundRobin, RoundRobinConfig};
+pub use run::{Arrivals, Sink};
 pub use station_lists::Limits;
 pub use wqm::{Wqm, WqmConfig};
 
@@ -39,7 +41,7 @@ use airbound_wifi::edca::Category;
 
 use crate::error::ConfigError;
 use crate::link::{Grant, TxReport};
-use crate::payload::{Dropped, FlowId, Payload, StationId};
+use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
 
 /// How much is waiting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -116,6 +118,33 @@ pub trait Queue<P: Payload> {
         None
     }
 
+    /// Hands packets of a selected station to `sink` while it has room, and counts those that it takes as [`Queue::on_handed`] does.
+    #[inline]
+    fn dequeue_into(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        sink: &mut impl Sink<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) where
+        Self: Sized,
+    {
+        while sink.has_room(|| self.next_size(station, category)) {
+            loop {
+                let Some(packet) = self.dequeue(now, station, category, dropped) else { return };
+                match sink.put(packet) {
+                    Ok(None) => break,
+                    Ok(Some(estimated)) => {
+                        self.on_handed(now, station, category, estimated);
+                        break;
+                    }
+                    Err(packet) => dropped.push(Dropped { packet, reason: DropReason::Expired }),
+                }
+            }
+        }
+    }
+
     /// When the packet came that is served next in `category`, where packets are served in the order in which they came; `None`
     /// elsewhere, and if nothing can be served.
     fn oldest(&mut self, _category: Category) -> Option<Instant> {
@@ -148,6 +177,26 @@ pub trait Queue<P: Payload> {
 
     /// A packet whose estimate at [`Queue::on_handed`] was `estimated` left the layers below, sent or given up.
     fn on_returned(&mut self, _now: Instant, _station: StationId, _category: Category, _estimated: Span) {}
+
+    /// [`Queue::on_returned`] for packets of these estimates, one after another. Returns how many they were.
+    #[inline]
+    fn on_all_returned(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        estimates: impl Iterator<Item = Span>,
+    ) -> usize
+    where
+        Self: Sized,
+    {
+        let mut count = 0;
+        for estimated in estimates {
+            self.on_returned(now, station, category, estimated);
+            count += 1;
+        }
+        count
+    }
 
     /// Told once, before all else: another queue, which this one cannot order, lies between it and the hardware.
     fn expect_lower_queue(&mut self) {}

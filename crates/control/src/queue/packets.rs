@@ -59,7 +59,7 @@ impl List {
 
 impl<P> Packets<P> {
     /// Appends a packet that counts as `size` to `list` at `now`; gives it back if the table cannot grow any more.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(
         &mut self,
         now: Instant,

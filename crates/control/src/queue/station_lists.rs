@@ -151,8 +151,9 @@ impl<P: Payload> StationLists<P> {
         self.stations.get_mut(usize::from(station)).map(|entries| &mut entries[category])
     }
 
-    /// Appends a packet, or drops it because of `limits`. Returns whether it waits now.
-    #[inline]
+    /// Appends a packet, or drops it because of `limits`. Returns whether it is the first of its station that waits: for those behind
+    /// it nothing changes in the order of the stations.
+    #[inline(always)]
     pub(super) fn push(
         &mut self,
         now: Instant,
@@ -170,6 +171,7 @@ impl<P: Payload> StationLists<P> {
         }
         self.entry(station, category);
         let entry = &mut self.stations[station.index()][category.index()];
+        let is_first = entry.list.is_empty();
         if let Err(packet) = self.packets.push(now, &mut entry.list, packet, size) {
             dropped.push(Dropped { packet, reason: DropReason::QueueFull });
             return false;
@@ -177,7 +179,7 @@ impl<P: Payload> StationLists<P> {
         let waiting = &mut self.waiting[category.index()];
         waiting.packets += 1;
         waiting.bytes += size;
-        true
+        is_first
     }
 
     /// Takes the oldest packet of a station.

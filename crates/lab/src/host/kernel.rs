@@ -87,9 +87,9 @@ impl Kernel {
     }
 
     /// The newest release that Debian has.
-    pub(crate) fn newest(self, packages: &Packages, say: &mut dyn FnMut(&str)) -> Result<String, LabError> {
+    pub(crate) fn newest(self, packages: &Packages) -> Result<String, LabError> {
         let prefix = "linux-headers-";
-        let names = packages.names(&format!("{prefix}{self}."), say)?;
+        let names = packages.names(&format!("{prefix}{self}."))?;
         let releases = names.iter().filter_map(|name| name.strip_prefix(prefix)).map(str::to_owned);
         self.newest_of(releases).ok_or_else(|| LabError::Missing {
             what: format!("a kernel {self}"),

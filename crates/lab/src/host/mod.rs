@@ -1,5 +1,6 @@
 //! On the host: fetch, build, boot, bring the record back.
 
+mod archive;
 mod cpio;
 mod init;
 mod initramfs;

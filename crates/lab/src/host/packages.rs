@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::kernel::{Kernel, Tree};
-use super::{create, initramfs, program, run, write};
+use super::{archive, create, initramfs, program, run, write};
 use crate::LabError;
 
 /// What has been built.
@@ -32,16 +32,21 @@ const TOOLS: [&str; 8] =
 /// Something must be installed, cannot be fetched, or does not build.
 pub fn build(cache: &Path, kernel: Kernel, say: &mut dyn FnMut(&str)) -> Result<Built, LabError> {
     let cache = &std::path::absolute(cache).map_err(LabError::io("find", cache.display().to_string()))?;
-    let source = Packages::prepare(cache, kernel.source())?;
+    create(cache)?;
+    let source = Packages::of(cache, kernel.source());
     let release = match kernel.release_in(cache)? {
         Some(release) => release,
-        None => kernel.newest(&source, say)?,
+        None => {
+            source.update(say)?;
+            kernel.newest(&source)?
+        }
     };
     // Other versions of this program may share the cache: what is built from other parts has another name.
     let tools = cache.join(format!("tools-{}", stamp(TOOLS)));
     if !tools.join("complete").exists() {
         say("fetching hostapd, iw, iperf3, nft and their libraries");
-        let from = Packages::prepare(cache, TOOLS_FROM)?;
+        let from = Packages::of(cache, TOOLS_FROM);
+        from.update(say)?;
         from.fetch_with_needs(&TOOLS, &from.archives(), &tools)?;
         write(&tools.join("complete"), "")?;
     }
@@ -87,32 +92,40 @@ pub(crate) struct Source {
 #[derive(Debug)]
 pub(crate) struct Packages {
     folder: PathBuf,
+    suites: &'static [&'static str],
 }
 
 impl Packages {
-    fn prepare(cache: &Path, source: Source) -> Result<Self, LabError> {
-        let folder = cache.join(source.folder);
-        for part in ["lists/partial", "archives/partial"] {
-            create(&folder.join(part))?;
+    fn of(cache: &Path, source: Source) -> Self {
+        Self { folder: cache.join(source.folder), suites: source.suites }
+    }
+
+    /// Reads Debian's lists of today.
+    fn update(&self, say: &mut dyn FnMut(&str)) -> Result<(), LabError> {
+        if !Path::new(KEYRING).exists() {
+            return Err(LabError::Missing {
+                what: format!("Debian's keys in {KEYRING}"),
+                how: "sudo apt-get install debian-archive-keyring".to_owned(),
+            });
         }
-        let sources: String = source
-            .suites
-            .iter()
-            .map(|suite| {
-                format!("deb [arch=amd64 signed-by={KEYRING}] http://deb.debian.org/debian {suite} main\n")
-            })
-            .collect();
-        write(&folder.join("sources.list"), sources)?;
-        write(&folder.join("status"), "")?;
-        let at = folder.display();
+        let archive = archive::uri()?;
+        say("reading Debian's lists of packages");
+        for part in ["lists/partial", "archives/partial"] {
+            create(&self.folder.join(part))?;
+        }
+        let line = |suite| format!("deb [arch=amd64 signed-by={KEYRING}] {archive} {suite} main\n");
+        write(&self.folder.join("sources.list"), self.suites.iter().map(line).collect::<String>())?;
+        write(&self.folder.join("status"), "")?;
+        let at = self.folder.display();
         let settings = format!(
             "APT::Architecture \"amd64\";\nAPT::Architectures {{ \"amd64\"; }};\nDir::State \"{at}\";\n\
              Dir::State::lists \"{at}/lists\";\nDir::State::status \"{at}/status\";\nDir::Cache \"{at}\";\n\
              Dir::Cache::archives \"{at}/archives\";\nDir::Etc::sourcelist \"{at}/sources.list\";\n\
              Dir::Etc::sourceparts \"-\";\nAPT::Sandbox::User \"\";\n"
         );
-        write(&folder.join("apt.conf"), settings)?;
-        Ok(Self { folder })
+        write(&self.folder.join("apt.conf"), settings)?;
+        run(self.apt("apt-get")?.arg("update")).map_err(unreachable)?;
+        Ok(())
     }
 
     fn apt(&self, name: &str) -> Result<Command, LabError> {
@@ -132,16 +145,8 @@ impl Packages {
         self.folder.join("kernel").join(release)
     }
 
-    /// The names of packages that begin so, by Debian's lists of today.
-    pub(crate) fn names(&self, prefix: &str, say: &mut dyn FnMut(&str)) -> Result<Vec<String>, LabError> {
-        say("reading Debian's lists of packages");
-        if !Path::new(KEYRING).exists() {
-            return Err(LabError::Missing {
-                what: KEYRING.to_owned(),
-                how: "sudo apt-get install debian-archive-keyring".to_owned(),
-            });
-        }
-        run(self.apt("apt-get")?.arg("update")).map_err(unreachable)?;
+    /// The names of packages that begin so, by the lists.
+    pub(crate) fn names(&self, prefix: &str) -> Result<Vec<String>, LabError> {
         let names = run(self.apt("apt-cache")?.args(["pkgnames", prefix]))?;
         Ok(String::from_utf8_lossy(&names).lines().map(str::to_owned).collect())
     }

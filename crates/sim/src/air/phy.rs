@@ -66,6 +66,29 @@ pub(crate) struct Course {
     stretched: Option<BitRate>,
 }
 
+/// When a receiver has which part of a PPDU.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reception {
+    start: Instant,
+    end: Instant,
+    /// `None` where all of it comes at its end.
+    timing: Option<PpduTiming>,
+    stretched: Option<BitRate>,
+}
+
+impl Reception {
+    /// When the receiver has all of an MPDU that ends `bytes` into the PSDU.
+    #[inline]
+    pub(crate) fn of(&self, bytes: ByteCount) -> Instant {
+        let Some(timing) = &self.timing else { return self.end };
+        let offset = match self.stretched {
+            Some(bit_rate) => timing.preamble() + bit_rate.time_for(bytes),
+            None => timing.offset_of(bytes),
+        };
+        (self.start + offset).min(self.end)
+    }
+}
+
 impl Phy {
     pub(crate) fn new(config: PhyConfig, pipe: Option<Capacity>) -> Self {
         Self { config, rates: Vec::new(), last: 0, pipe }
@@ -162,17 +185,15 @@ impl Phy {
         Course { ppdu_start, ppdu_end, end: ppdu_end + sifs + answer, first_frame, facts: index, stretched }
     }
 
-    /// When the receiver has all of an MPDU that ends `bytes` into the PSDU.
-    #[inline]
-    pub(crate) fn received(&self, course: &Course, bytes: ByteCount) -> Instant {
-        let Some(facts) = self.rates.get(course.facts).filter(|_| self.pipe.is_none()) else {
-            return course.ppdu_end;
-        };
-        let offset = match course.stretched {
-            Some(bit_rate) => facts.timing.preamble() + bit_rate.time_for(bytes),
-            None => facts.timing.offset_of(bytes),
-        };
-        (course.ppdu_start + offset).min(course.ppdu_end)
+    /// How the PPDU of an exchange comes in.
+    pub(crate) fn reception(&self, course: &Course) -> Reception {
+        let facts = self.rates.get(course.facts).filter(|_| self.pipe.is_none());
+        Reception {
+            start: course.ppdu_start,
+            end: course.ppdu_end,
+            timing: facts.map(|facts| facts.timing),
+            stretched: course.stretched,
+        }
     }
 
     /// Which MPDUs get through, and whether their acknowledgement comes back.

@@ -23,25 +23,23 @@ impl Simulation {
             self.relay(arrival, released);
             return;
         }
-        if packet.to != ACCESS_POINT {
-            self.parts.meters.on_delivered(arrival, released, released);
-            if reacts {
-                self.at_destination(ends, packet, self.now);
-            }
+        let goes_on = packet.to == ACCESS_POINT;
+        let arrived = if goes_on {
+            self.parts.wire_up.transit(packet.flow.0 as usize, released, packet.size())
+        } else {
+            Some(released)
+        };
+        let Some(arrived) = arrived else {
+            let reason = DropReason::Wire;
+            self.forget(packet, reason);
+            self.parts.meters.on_dropped(self.now, packet, reason);
             return;
-        }
-        match self.parts.wire_up.transit(packet.flow.0 as usize, released, packet.size()) {
-            None => {
-                let reason = DropReason::Wire;
-                self.forget(packet, reason);
-                self.parts.meters.on_dropped(self.now, packet, reason);
-            }
-            Some(arrived) => {
-                self.parts.meters.on_delivered(arrival, released, arrived);
-                if reacts {
-                    self.schedule(arrived, Event::AtServer(*packet));
-                }
-            }
+        };
+        self.parts.meters.on_delivered(arrival, released, arrived);
+        if reacts && goes_on {
+            self.schedule(arrived, Event::AtServer(*packet));
+        } else if reacts {
+            self.at_destination(ends, packet, self.now);
         }
     }
 

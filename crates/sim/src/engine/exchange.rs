@@ -177,6 +177,7 @@ impl Simulation {
         let link = self.parts.tree.link(one.node, done.grant.station);
         let agreement = AgreementId::of(link, &done.grant);
         let mut arrivals = std::mem::take(&mut self.arrivals);
+        let reception = self.parts.phy.reception(&one.course);
         let all = one.acknowledged == AckBitmap::first(done.grant.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
         let in_order = self.parts.nodes[one.node.index()].block_ack;
@@ -186,7 +187,7 @@ impl Simulation {
             if !all && !one.acknowledged.get(place) {
                 continue;
             }
-            let received = self.parts.phy.received(&one.course, end);
+            let received = reception.of(end);
             let arrival = Arrival {
                 packet: mpdu.packet,
                 // RTS and CTS are part of the transmission that they announce.

@@ -10,20 +10,44 @@ use airbound_wifi::edca::Category;
 use super::contention::edcaf_of;
 use super::{Event, Forming, Node, Simulation};
 use crate::flow::Ends;
+use crate::flow::feed::Categories;
 use crate::packet::Packet;
 
 impl Simulation {
     /// Lets everything in that has arrived at a node by now.
     pub(super) fn take_in(&mut self, node: StationId) {
         loop {
+            let queued = self.only_queued(node);
             let parts = &mut self.parts;
-            let feed = &mut parts.nodes[node.index()].feed;
+            let Node { feed, link, .. } = &mut parts.nodes[node.index()];
+            if let Some(queued) = queued
+                && let Some(mut arrivals) = feed.arrivals(self.now, queued, &mut parts.meters)
+            {
+                let last = link.enqueue_all(&mut arrivals, &mut self.dropped);
+                if let Some(at) = last
+                    && !self.dropped.is_empty()
+                {
+                    self.note_drops(at);
+                    continue;
+                }
+            }
+            // With the next one, if there is one, more happens.
             let Some((at, packet)) = feed.arrive(self.now, &mut parts.meters) else { break };
             match self.parts.flows[packet.flow.0 as usize].ends {
                 Ends::Shaped(number) => self.hold_back(number, at, packet),
                 _ => self.admit(node, at, packet),
             }
         }
+    }
+
+    /// The categories of a node whose packets enter the queue, and nothing else comes of it, if there are any: who contends with what
+    /// waits when the channel is won has nothing to do before.
+    fn only_queued(&self, node: StationId) -> Option<Categories> {
+        let parts = &self.parts;
+        let shapes = || (0..parts.uplinks.len()).any(|number| self.shaped_by(number) == node);
+        let ready = Categories::those(|category| parts.edcafs[edcaf_of(node, category)].is_ready());
+        let at_access = parts.nodes[node.index()].forming == Forming::AtAccess;
+        (at_access && ready.are_any() && !shapes()).then_some(ready)
     }
 
     /// Puts a packet that a station itself made in its queue.
@@ -41,12 +65,7 @@ impl Simulation {
         if !self.dropped.is_empty() {
             self.note_drops(at);
         }
-        // Who contends with what waits when the channel is won has nothing to do before.
-        let contends = self.parts.nodes[node.index()].forming == Forming::AtAccess
-            && self.parts.edcafs[edcaf_of(node, category)].is_ready();
-        if !contends {
-            self.fill(node, category, at);
-        }
+        self.fill(node, category, at);
     }
 
     /// Fills the hardware of a category, and lets it contend if it has something to send since `at`.

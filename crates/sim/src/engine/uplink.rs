@@ -45,7 +45,7 @@ impl Simulation {
         self.let_out(number, self.now, rest);
     }
 
-    fn shaped_by(&self, number: usize) -> StationId {
+    pub(super) fn shaped_by(&self, number: usize) -> StationId {
         self.parts.flows[self.parts.uplinks[number].flow.0 as usize].begins_at()
     }
 

@@ -1,9 +1,12 @@
 //! What flows into one transmitter: its sources, merged in the order of sending, and the wire in front of it.
 
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::ControlFlow;
 
 use airbound_control::payload::Payload;
+use airbound_control::queue::Arrivals;
 use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
@@ -15,8 +18,10 @@ use crate::wire::Wire;
 #[derive(Debug)]
 pub(crate) struct Feed {
     sources: Vec<Source>,
-    /// The next sending of each source, soonest first; among equals the source declared first.
-    order: BinaryHeap<Reverse<Turn>>,
+    /// The sending that comes next of all; among equals that of the source declared first.
+    next: Option<Turn>,
+    /// The next sendings of all other sources.
+    others: BinaryHeap<Reverse<Turn>>,
     wire: Wire,
     direct: bool,
     /// Packets on the wire, by category, in the order of arrival; and how many they are.
@@ -42,6 +47,28 @@ impl Turn {
     }
 }
 
+/// Some of the access categories.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Categories([bool; 4]);
+
+impl Categories {
+    pub(crate) const ALL: Self = Self([true; 4]);
+
+    /// Those for which `is_in` says so.
+    pub(crate) fn those(is_in: impl Fn(Category) -> bool) -> Self {
+        Self(Category::ALL.map(is_in))
+    }
+
+    /// Whether there are any.
+    pub(crate) fn are_any(self) -> bool {
+        self.0.contains(&true)
+    }
+
+    const fn has(self, category: Category) -> bool {
+        self.0[category.index()]
+    }
+}
+
 /// What a feed tells while it advances.
 pub(crate) trait FeedObserver {
     /// A source sent `packet`; `lost` if the wire lost it.
@@ -54,7 +81,8 @@ impl Feed {
     pub(crate) fn new(wire: Wire) -> Self {
         Self {
             sources: Vec::new(),
-            order: BinaryHeap::new(),
+            next: None,
+            others: BinaryHeap::new(),
             direct: wire.is_transparent(),
             wire,
             transit: Default::default(),
@@ -63,10 +91,21 @@ impl Feed {
     }
 
     pub(crate) fn add(&mut self, source: Source) {
-        if let Some(next) = source.next() {
-            self.order.push(Reverse(Turn::new(next, self.sources.len() as u32)));
-        }
+        let turn = source.next().map(|at| Turn::new(at, self.sources.len() as u32));
+        self.others.extend(turn.into_iter().chain(self.next.take()).map(Reverse));
+        self.next = self.take_turn(None);
         self.sources.push(source);
+    }
+
+    /// A source has had its turn, and has `own` next, if it sends once more. Returns whose turn it is.
+    #[inline]
+    fn take_turn(&mut self, own: Option<Turn>) -> Option<Turn> {
+        let Some(mut top) = self.others.peek_mut() else { return own };
+        match own {
+            Some(own) if own < top.0 => Some(own),
+            Some(own) => Some(std::mem::replace(&mut *top, Reverse(own)).0),
+            None => Some(PeekMut::pop(top).0),
+        }
     }
 
     /// The soonest that a packet of `category` may arrive.
@@ -118,47 +157,61 @@ impl Feed {
             source.set_rate(now, rate);
         }
         let sources = self.sources.iter().zip(0..);
-        self.order =
+        self.others =
             sources.filter_map(|(source, index)| Some(Reverse(Turn::new(source.next()?, index)))).collect();
+        self.next = self.take_turn(None);
     }
 
     /// Lets the sources send what is due by `until`.
     fn send_until(&mut self, until: Instant, observer: &mut impl FeedObserver) {
-        while let Some(packet) = self.emit_until(until, observer) {
+        while let Some(packet) = self.emit_until(until, Categories::ALL, observer) {
             self.put_on_wire(packet, observer);
         }
     }
 
-    #[inline]
-    fn emit_until(&mut self, until: Instant, observer: &mut impl FeedObserver) -> Option<Packet> {
-        let mut top = self.order.peek_mut()?;
-        let Reverse(turn) = *top;
-        if turn.at() > until {
+    /// The next packet that is sent, if that is one of `wanted` and due by `until`.
+    #[inline(always)]
+    fn emit_until(
+        &mut self,
+        until: Instant,
+        wanted: Categories,
+        observer: &mut impl FeedObserver,
+    ) -> Option<Packet> {
+        let turn = self.next.filter(|turn| turn.at() <= until)?;
+        let source = &mut self.sources[turn.source()];
+        if !wanted.has(source.category()) {
             return None;
         }
-        let source = &mut self.sources[turn.source()];
         if source.has_frames()
             && let Some(frame) = source.take_started()
         {
             observer.on_frame(&frame);
         }
         let packet = source.emit();
-        match source.next() {
-            Some(next) => *top = Reverse(Turn::new(next, turn.source() as u32)),
-            None => drop(std::collections::binary_heap::PeekMut::pop(top)),
-        }
+        let own = source.next().map(|at| Turn::new(at, turn.source() as u32));
+        self.next = self.take_turn(own);
         Some(packet)
     }
 
+    /// What the sources send by `until`, up to the first packet that is of no `wanted` category, if that arrives as it is sent; `None`
+    /// if a wire lies between.
+    pub(crate) fn arrivals<'a, O: FeedObserver>(
+        &'a mut self,
+        until: Instant,
+        wanted: Categories,
+        observer: &'a mut O,
+    ) -> Option<Sent<'a, O>> {
+        self.is_direct().then_some(Sent { feed: self, until, wanted, observer })
+    }
+
     /// The next packet that arrives by `until`, with the time of its arrival.
-    #[inline]
     pub(crate) fn arrive(
         &mut self,
         until: Instant,
         observer: &mut impl FeedObserver,
     ) -> Option<(Instant, Packet)> {
-        if self.direct && self.flying == 0 {
-            let packet = self.emit_until(until, observer)?;
+        if self.is_direct() {
+            let packet = self.emit_until(until, Categories::ALL, observer)?;
             observer.on_sent(&packet, false);
             return Some((packet.sent, packet));
         }
@@ -173,5 +226,114 @@ impl Feed {
         }
         self.flying -= 1;
         soonest.pop_front()
+    }
+
+    /// Whether nothing is or will be on the wire.
+    const fn is_direct(&self) -> bool {
+        self.direct && self.flying == 0
+    }
+}
+
+/// Packets that have arrived, as they were sent, by a point in time, and are to be taken in.
+pub(crate) struct Sent<'a, O> {
+    feed: &'a mut Feed,
+    until: Instant,
+    wanted: Categories,
+    observer: &'a mut O,
+}
+
+impl<O: FeedObserver> Arrivals<Packet> for Sent<'_, O> {
+    #[inline]
+    fn hand_over(&mut self, mut take: impl FnMut(Instant, Packet) -> ControlFlow<()>) {
+        while let Some(packet) = self.feed.emit_until(self.until, self.wanted, self.observer) {
+            self.observer.on_sent(&packet, false);
+            if take(packet.sent, packet).is_break() {
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_control::payload::{FlowId, StationId};
+    use airbound_units::{BitRate, ByteCount};
+
+    use super::*;
+    use crate::packet::Header;
+
+    /// Who counts what it is told of.
+    #[derive(Default)]
+    struct Counter(usize);
+
+    impl FeedObserver for Counter {
+        fn on_sent(&mut self, _packet: &Packet, lost: bool) {
+            assert!(!lost);
+            self.0 += 1;
+        }
+        fn on_frame(&mut self, _frame: &FrameStart) {}
+    }
+
+    /// A source that sends 1000 bits each `micros` from 0 on, until `stop`.
+    fn source(flow: u32, category: Category, micros: u64, stop: Instant) -> Source {
+        let header = Header { flow: FlowId(flow), to: StationId(1), category };
+        let rhythm = Source::constant(BitRate::from_bps(1_000_000_000 / micros), ByteCount::new(125));
+        Source::new(header, ByteCount::new(153), Instant::ZERO, stop, rhythm)
+    }
+
+    const fn at(micros: u64) -> Instant {
+        Instant::from_nanos(micros * 1000)
+    }
+
+    #[test]
+    fn sources_send_in_the_order_of_time_and_among_equals_of_declaration() {
+        let mut feed = Feed::new(Wire::none());
+        for (flow, micros, stop) in [(0, 30, Instant::MAX), (1, 20, Instant::MAX), (2, 10, at(15))] {
+            feed.add(source(flow, Category::Be, micros, stop));
+        }
+        let mut counter = Counter::default();
+        let sent: Vec<(u64, u32)> = std::iter::from_fn(|| feed.arrive(at(60), &mut counter))
+            .map(|(at, packet)| (at.as_nanos() / 1000, packet.flow.0))
+            .collect();
+        let expected = [(0, 0), (0, 1), (0, 2), (10, 2), (20, 1), (30, 0), (40, 1), (60, 0), (60, 1)];
+        assert_eq!((sent.as_slice(), counter.0), (expected.as_slice(), expected.len()));
+    }
+
+    #[test]
+    fn a_run_ends_before_a_category_that_is_not_wanted_and_where_its_taker_has_enough() {
+        let mut feed = Feed::new(Wire::none());
+        feed.add(source(0, Category::Be, 10, Instant::MAX));
+        feed.add(source(1, Category::Vo, 35, Instant::MAX));
+        let mut counter = Counter::default();
+        // The voice packet of the beginning goes first by itself.
+        let wanted = Categories::those(|category| category == Category::Be);
+        let mut run = |feed: &mut Feed, most: usize| {
+            let mut taken = Vec::new();
+            feed.arrivals(at(50), wanted, &mut counter).expect("no wire").hand_over(|at, packet| {
+                assert_eq!(packet.category, Category::Be);
+                taken.push(at.as_nanos() / 1000);
+                if taken.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            taken
+        };
+        assert_eq!(run(&mut feed, 9), [0]);
+        assert!(run(&mut feed, 9).is_empty());
+        let voice = feed.arrive(at(50), &mut Counter::default()).expect("voice is due");
+        assert_eq!((voice.0, voice.1.flow), (Instant::ZERO, FlowId(1)));
+        assert_eq!(run(&mut feed, 2), [10, 20]);
+        assert_eq!(run(&mut feed, 9), [30]);
+        assert_eq!(feed.arrive(at(50), &mut Counter::default()).map(|(at, _)| at), Some(at(35)));
+        assert_eq!(run(&mut feed, 9), [40, 50]);
+    }
+
+    #[test]
+    fn nothing_runs_past_a_wire() {
+        let mut feed = Feed::new(Wire::none());
+        feed.direct = false;
+        feed.add(source(0, Category::Be, 10, Instant::MAX));
+        let mut counter = Counter::default();
+        assert!(feed.arrivals(at(50), Categories::ALL, &mut counter).is_none());
+        assert_eq!(std::iter::from_fn(|| feed.arrive(at(50), &mut counter)).count(), 6);
+        assert_eq!(feed.in_transit(), 0);
     }
 }

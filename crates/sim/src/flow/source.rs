@@ -111,6 +111,26 @@ impl Bursts {
         let left = sizes.next();
         Self { interval, sizes, rate, packet, headers, frame: 0, frame_start: first, left }
     }
+
+    /// The size of the packet of `flow` that is sent at `now`, when the next one is, and the frame that begins with that, if one does.
+    fn send(&mut self, flow: FlowId, now: Instant) -> (ByteCount, Instant, Option<FrameStart>) {
+        let payload = self.left.min(self.packet);
+        let size = payload + self.headers;
+        self.left -= payload;
+        let next = now + self.rate.time_for(size);
+        if self.left > ByteCount::ZERO {
+            return (size, next, None);
+        }
+        // Frames whose time came while this one was being sent are left out.
+        let due = self.frame_start + self.interval;
+        let late = (next - due).div_floor(self.interval);
+        let skipped = if next > due { late + 1 } else { 0 };
+        self.frame += 1 + skipped;
+        self.frame_start = due + self.interval * skipped;
+        self.left = self.sizes.next();
+        let (frame, created, bytes) = (self.frame, self.frame_start, self.left);
+        (size, created, Some(FrameStart { flow, frame, created, bytes, skipped }))
+    }
 }
 
 /// A frame that a source began to send.
@@ -238,7 +258,7 @@ impl Source {
     }
 
     /// The packet that is sent at [`Source::next`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn emit(&mut self) -> Packet {
         let sent = self.next;
         let number = self.number;
@@ -251,27 +271,9 @@ impl Source {
             }
             Rhythm::Bursts(bursts) => {
                 tag = bursts.frame;
-                let payload = bursts.left.min(bursts.packet);
-                size = payload + bursts.headers;
-                bursts.left -= payload;
-                self.next += bursts.rate.time_for(size);
-                if bursts.left == ByteCount::ZERO {
-                    // Frames whose time came while this one was being sent are left out.
-                    let due = bursts.frame_start + bursts.interval;
-                    let late = (self.next - due).div_floor(bursts.interval);
-                    let skipped = if self.next > due { late + 1 } else { 0 };
-                    bursts.frame += 1 + skipped;
-                    bursts.frame_start = due + bursts.interval * skipped;
-                    bursts.left = bursts.sizes.next();
-                    self.next = bursts.frame_start;
-                    self.started = Some(FrameStart {
-                        flow: self.header.flow,
-                        frame: bursts.frame,
-                        created: bursts.frame_start,
-                        bytes: bursts.left,
-                        skipped,
-                    });
-                }
+                let (packet, next, started) = bursts.send(self.header.flow, sent);
+                (size, self.next) = (packet, next);
+                self.started = started.or(self.started.take());
             }
         }
         self.rest();

@@ -8,6 +8,7 @@ use airbound_record::{FlowLatency, FrameFate, FrameRow, LatencyHistogram, Resolu
 use airbound_units::{ByteCount, Instant, Span};
 
 use super::demand::DemandMeter;
+use super::samples::Samples;
 use super::video::VideoMeter;
 use crate::flow::Flow;
 use crate::flow::source::FrameStart;
@@ -53,6 +54,8 @@ const OPEN_FRAMES: usize = 64;
 #[derive(Debug, Clone)]
 pub(crate) struct FlowMeter {
     flow: Flow,
+    /// What [`Flow::is_reported`] says.
+    reported: bool,
     /// Frames later than this count as late; `None` for flows without a deadline.
     deadline: Option<Span>,
     whole_run: Books,
@@ -62,6 +65,8 @@ pub(crate) struct FlowMeter {
     pub(super) latency: FlowLatency,
     /// From entering the queue to the acknowledgement: what LAST-PQ calls latency.
     wifi: LatencyHistogram,
+    /// Latencies that these, and that of the window, have yet to take in.
+    samples: Samples,
     demand: Option<DemandMeter>,
     frames: Option<Frames>,
     open: VecDeque<OpenFrame>,
@@ -84,6 +89,7 @@ struct Window {
 impl FlowMeter {
     pub(crate) fn new(flow: Flow, has_frames: bool, deadline: Option<Span>) -> Self {
         Self {
+            reported: flow.is_reported(),
             flow,
             deadline,
             whole_run: Books::default(),
@@ -92,6 +98,7 @@ impl FlowMeter {
             goodput: ByteCount::ZERO,
             latency: FlowLatency::new(),
             wifi: LatencyHistogram::new(Resolution::Fine),
+            samples: Samples::new(),
             demand: None,
             frames: has_frames.then(Frames::default),
             open: VecDeque::new(),
@@ -135,7 +142,7 @@ impl FlowMeter {
     }
 
     pub(crate) const fn is_reported(&self) -> bool {
-        self.flow.is_reported()
+        self.reported
     }
 
     pub(crate) const fn station(&self) -> StationId {
@@ -156,11 +163,15 @@ impl FlowMeter {
         &self.measured
     }
 
+    /// To be asked after [`FlowMeter::enter_samples`].
     pub(crate) const fn latency(&self) -> &FlowLatency {
+        debug_assert!(self.samples.is_empty(), "some latencies are missing");
         &self.latency
     }
 
+    /// To be asked after [`FlowMeter::enter_samples`].
     pub(crate) const fn wifi_latency(&self) -> &LatencyHistogram {
+        debug_assert!(self.samples.is_empty(), "some latencies are missing");
         &self.wifi
     }
 
@@ -176,20 +187,24 @@ impl FlowMeter {
         self.offered
     }
 
+    #[inline]
     fn payload(&self, packet: &Packet) -> ByteCount {
         packet.size() - ByteCount::new(self.flow.headers)
     }
 
+    #[inline]
     pub(super) fn on_sent(&mut self, _packet: &Packet, measured: bool) {
         self.whole_run.sent += 1;
         self.measured.sent += u64::from(measured);
     }
 
+    #[inline]
     pub(super) fn on_offered_packet(&mut self, packet: &Packet, measured: bool) {
         let payload = self.payload(packet);
         self.on_offered(payload, measured);
     }
 
+    #[inline]
     pub(super) fn on_offered(&mut self, bytes: ByteCount, measured: bool) {
         self.window.offered += bytes;
         if measured {
@@ -214,17 +229,25 @@ impl FlowMeter {
         }
     }
 
-    /// It was sent in the measured time; how long it took, stage by stage, and over the air, where it was acknowledged at `completed`.
+    /// It was sent in the measured time; how long it took, stage by stage, and over the air, where it was acknowledged at
+    /// `completed`.
     #[inline]
-    pub(super) fn on_measured(&mut self, split: Option<Split>, completed: Instant, wifi: Span) {
+    pub(super) fn on_measured(
+        &mut self,
+        latency: Span,
+        split: Option<Split>,
+        completed: Instant,
+        wifi: Span,
+    ) {
         self.measured.delivered += 1;
-        if !self.is_reported() {
+        if !self.reported {
             return;
         }
-        if let Some(split) = split {
-            self.latency.record(&split);
+        match split {
+            None => self.wifi.record(wifi),
+            Some(split) if self.samples.add(latency, &split, wifi) => self.enter_samples(),
+            Some(_) => {}
         }
-        self.wifi.record(wifi);
         if let Some(demand) = &mut self.demand {
             demand.on_completion(completed, wifi);
         }
@@ -232,11 +255,17 @@ impl FlowMeter {
 
     /// The latency of a packet, for the time series.
     pub(super) fn on_window_latency(&mut self, latency: Span) {
-        if self.is_reported() {
-            self.window.latency.record(latency);
+        if self.reported && self.samples.add_to_window(latency) {
+            self.enter_samples();
         }
     }
 
+    /// Brings the distributions up to date.
+    pub(super) fn enter_samples(&mut self) {
+        self.samples.enter(&mut self.latency, &mut self.wifi, &mut self.window.latency);
+    }
+
+    #[inline]
     pub(super) fn on_goodput(&mut self, bytes: ByteCount, measured: bool) {
         self.window.goodput += bytes;
         if measured {
@@ -362,6 +391,7 @@ impl FlowMeter {
         phy_rate_mbps: Option<f64>,
         airtime_share: f64,
     ) -> SeriesRow {
+        self.enter_samples();
         let window = &mut self.window;
         let mbps = |bytes: ByteCount| bytes.bits() as f64 / length.as_secs_f64() / 1e6;
         let quantile = |q: f64| window.latency.quantile(q).map(Span::as_millis_f64);

@@ -6,6 +6,7 @@ mod exchange;
 mod flow;
 mod journey;
 mod rtc;
+mod samples;
 mod summary;
 mod video;
 
@@ -125,11 +126,13 @@ impl Meters {
         }
     }
 
+    #[inline]
     fn flow(&mut self, id: FlowId) -> &mut FlowMeter {
         &mut self.flows[id.0 as usize]
     }
 
     /// A packet was sent by an end that is no source of datagrams.
+    #[inline]
     pub(crate) fn on_sent(&mut self, packet: &Packet) {
         let measured = packet.sent >= self.measured_from;
         self.flow(packet.flow).on_sent(packet, measured);
@@ -154,7 +157,7 @@ impl Meters {
     }
 
     /// A packet left the reordering buffer at `released` and is at its destination at `arrived`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_delivered(&mut self, arrival: &Arrival, released: Instant, arrived: Instant) {
         if arrived > self.end {
             self.beyond_end += 1;
@@ -166,14 +169,15 @@ impl Meters {
         let journey = self.journeys.take(packet.flow, packet.number);
         let meter = &mut self.flows[packet.flow.0 as usize];
         meter.on_arrived(packet, counts_bytes);
+        let latency = arrived - packet.sent;
         if measured {
             let entered = journey.as_ref().map_or(packet.enqueued, |journey| journey.entered);
             let moments = arrival.moments(released, arrived);
             let split = journey.map_or_else(|| Split::between(&moments), |journey| journey.until(&moments));
-            meter.on_measured(split, arrival.completed, arrival.completed - entered);
+            meter.on_measured(latency, split, arrival.completed, arrival.completed - entered);
         }
         if self.wants_series {
-            meter.on_window_latency(arrived - packet.sent);
+            meter.on_window_latency(latency);
         }
         if meter.has_open_frames() {
             while let Some(frame) = meter.lost_frame(packet) {
@@ -401,6 +405,7 @@ impl Meters {
 }
 
 impl FeedObserver for Meters {
+    #[inline]
     fn on_sent(&mut self, packet: &Packet, lost: bool) {
         Self::on_sent(self, packet);
         if packet.kind == Kind::Datagram {

@@ -28,7 +28,8 @@ pub(crate) struct Figures {
 
 impl Meters {
     /// Adds everything up; `stations` are the names of the stations, in the order of their nodes.
-    pub(crate) fn figures(&self, stations: &[String]) -> Figures {
+    pub(crate) fn figures(&mut self, stations: &[String]) -> Figures {
+        self.flows.iter_mut().for_each(FlowMeter::enter_samples);
         let measured = self.measured();
         let reported: Vec<&FlowMeter> = self.flows.iter().filter(|meter| meter.is_reported()).collect();
         let flows: Vec<FlowSummary> =

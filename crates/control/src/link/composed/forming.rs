@@ -1,12 +1,12 @@
 //! How a composed link forms an aggregate: first what has to be sent again, then what has no sequence number yet.
 
-use airbound_units::{ByteCount, Instant, Span};
+use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
 use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT};
 use airbound_wifi::rate::Format;
 
+use super::fresh::{Estimates, Fresh};
 use super::{Composed, MOST_MPDUS};
-use crate::link::airtime::AirtimeEstimate;
 use crate::link::limits::TimeLimits;
 use crate::link::{Grant, Mpdu, Room};
 use crate::payload::{DropReason, Dropped, Payload, StationId};
@@ -14,8 +14,8 @@ use crate::queue::{AggregateBound, Queue};
 use crate::rate::RateControl;
 
 /// An aggregate that is being put together, and what it may hold.
-struct Aggregate<P> {
-    mpdus: Vec<Mpdu<P>>,
+pub(super) struct Aggregate<P> {
+    pub(super) mpdus: Vec<Mpdu<P>>,
     psdu: ByteCount,
     most: usize,
     max_psdu: ByteCount,
@@ -24,7 +24,7 @@ struct Aggregate<P> {
 }
 
 impl<P> Aggregate<P> {
-    fn has_place(&self) -> bool {
+    pub(super) fn has_place(&self) -> bool {
         self.mpdus.len() < self.most
     }
 
@@ -35,34 +35,14 @@ impl<P> Aggregate<P> {
     }
 
     /// The length of the PSDU when an MPDU of `size` has joined, if it may; the first always may.
-    fn admits(&self, size: ByteCount) -> Option<ByteCount> {
+    pub(super) fn admits(&self, size: ByteCount) -> Option<ByteCount> {
         let psdu = self.with(size);
         (self.mpdus.is_empty() || psdu <= self.max_psdu).then_some(psdu)
     }
 
-    fn add(&mut self, mpdu: Mpdu<P>, psdu: ByteCount) {
+    pub(super) fn add(&mut self, mpdu: Mpdu<P>, psdu: ByteCount) {
         self.psdu = psdu;
         self.mpdus.push(mpdu);
-    }
-}
-
-/// Estimates of airtime for packets that are mostly of one size.
-struct Estimates {
-    of: AirtimeEstimate,
-    category: Category,
-    last: (ByteCount, Span),
-}
-
-impl Estimates {
-    fn new(of: AirtimeEstimate, category: Category) -> Self {
-        Self { of, category, last: (ByteCount::ZERO, of.of(ByteCount::ZERO, category)) }
-    }
-
-    fn of(&mut self, size: ByteCount) -> Span {
-        if size != self.last.0 {
-            self.last = (size, self.of.of(size, self.category));
-        }
-        self.last.1
     }
 }
 
@@ -158,7 +138,6 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     }
 
     /// Adds packets that have no sequence number yet, as far as the window reaches.
-    #[inline]
     fn add_fresh(
         &mut self,
         now: Instant,
@@ -167,40 +146,39 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         aggregate: &mut Aggregate<P>,
         dropped: &mut Vec<Dropped<P>>,
     ) {
-        let (window, overhead) = (self.config.reach(), self.config.overhead);
         let counts = self.lower.is_none() && self.upper.counts_below();
-        let mut estimates = counts.then(|| Estimates::new(self.estimate(station), category));
+        let estimates = counts.then(|| Estimates::new(self.estimate(station), category));
+        let window = self.config.reach();
         let session = &self.station(station).sessions[category.index()];
-        let end = session.window_end(aggregate.mpdus.first().map(|mpdu| mpdu.sequence), window);
-        let mut sequence = session.next_sequence();
-        while aggregate.has_place() && sequence < end {
-            // The size of the next packet as the queue sees it; it may have dropped that one when it gives another.
-            let mut foreseen = None;
-            if !aggregate.mpdus.is_empty()
-                && let Some(next) = self.next_size(station, category)
-            {
-                let Some(psdu) = aggregate.admits(next + overhead) else { break };
-                foreseen = Some((next, psdu));
-            }
-            let Some(packet) = self.take_fresh(now, station, category, &mut estimates, dropped) else {
-                break;
-            };
-            let bytes = packet.size();
-            let mpdu = Mpdu::new(packet, bytes + overhead, sequence, now);
-            sequence += 1;
-            let psdu = match foreseen.filter(|(size, _)| *size == bytes) {
-                Some((_, psdu)) => Some(psdu),
-                None => aggregate.admits(mpdu.size),
-            };
-            let Some(psdu) = psdu else {
-                // It has left the queue and goes first next time.
-                self.station(station).sessions[category.index()].keep(mpdu);
-                self.kept[category.index()].add(bytes);
-                break;
-            };
-            aggregate.add(mpdu, psdu);
+        let mut fresh = Fresh {
+            now,
+            sequence: session.next_sequence(),
+            end: session.window_end(aggregate.mpdus.first().map(|mpdu| mpdu.sequence), window),
+            aggregate,
+            overhead: self.config.overhead,
+            limits: self.config.limits,
+            estimates,
+            foreseen: None,
+            taken: 0,
+            left_over: None,
+        };
+        if let Some(lower) = &mut self.lower {
+            // It has the time in the scheme's queue behind it since it went down.
+            fresh.limits.queue = None;
+            lower.queue.dequeue_into(now, station, category, &mut fresh, &mut self.dropped_below);
+        } else {
+            self.upper.dequeue_into(now, station, category, &mut fresh, dropped);
+            self.lowered[category.index()] += fresh.taken;
         }
-        self.station(station).sessions[category.index()].numbered_to(sequence);
+        let Fresh { sequence, left_over, .. } = fresh;
+        let session = &mut self.station(station).sessions[category.index()];
+        session.numbered_to(sequence);
+        if let Some(mpdu) = left_over {
+            // It goes first next time.
+            let bytes = mpdu.packet.size();
+            session.keep(mpdu);
+            self.kept[category.index()].add(bytes);
+        }
     }
 
     /// Gives up what waits to be sent again and has waited too long.
@@ -226,43 +204,6 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             self.kept[category.index()].remove(packet.size());
             self.settle(now, station, category, &packet);
             dropped.push(Dropped { packet, reason: DropReason::Expired });
-        }
-    }
-
-    /// The next packet that has no sequence number yet.
-    #[inline]
-    fn take_fresh(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        estimates: &mut Option<Estimates>,
-        dropped: &mut Vec<Dropped<P>>,
-    ) -> Option<P> {
-        if let Some(lower) = &mut self.lower {
-            loop {
-                let packet = lower.queue.dequeue(now, station, category, &mut self.dropped_below)?;
-                if !self.config.limits.outlived(now, packet.enqueued()) {
-                    return Some(packet);
-                }
-                self.dropped_below.push(Dropped { packet, reason: DropReason::Expired });
-            }
-        }
-        let mut packet = self.take_from_queue(now, station, category, dropped)?;
-        self.lowered[category.index()] += 1;
-        if let Some(estimates) = estimates {
-            let estimate = estimates.of(packet.size());
-            packet.set_airtime_estimate(estimate);
-            self.upper.on_handed(now, station, category, estimate);
-        }
-        Some(packet)
-    }
-
-    #[inline]
-    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
-        match &mut self.lower {
-            Some(lower) => lower.queue.next_size(station, category),
-            None => self.upper.next_size(station, category),
         }
     }
 }

@@ -191,12 +191,14 @@ impl Station {
         (self.mean_ampdu >> SCALE).max(1)
     }
 
-    fn throughput(&self, id: RateId, overheads: &Overheads) -> u32 {
-        overheads.throughput(&self.table, id, self.stats(id).probability, self.mean_ampdu())
+    /// What [`Overheads::throughput`] says of a rate. It is asked for far more often than it changes.
+    fn throughput(&self, id: RateId) -> u32 {
+        self.stats(id).throughput
     }
 
     /// Ends the interval and chooses the rates to use (`minstrel_ht_update_stats`).
     fn update(&mut self, now: Instant, shared: Shared<'_>) {
+        let ampdu_before = self.mean_ampdu();
         if self.ampdus > 0 {
             let mean = (u64::from(self.ampdu_mpdus) << SCALE) / u64::from(self.ampdus);
             self.mean_ampdu = ewma(self.mean_ampdu, u32::try_from(mean).unwrap_or(u32::MAX));
@@ -204,7 +206,16 @@ impl Station {
             self.ampdu_mpdus = 0;
         }
         let table = Arc::clone(&self.table);
-        let overheads = shared.overheads;
+        let ampdu = self.mean_ampdu();
+        let throughput =
+            |id: RateId, stats: &RateStats| shared.overheads.throughput(&table, id, stats.probability, ampdu);
+        if ampdu != ampdu_before {
+            for &(_, id) in table.rates() {
+                if let Some(stats) = stats_mut(&mut self.stats, id) {
+                    stats.throughput = throughput(id, stats);
+                }
+            }
+        }
 
         let mut best = [table.start; BEST];
         let first_legacy = table.groups.iter().find(|group| group.legacy).map(|group| group.first);
@@ -223,26 +234,27 @@ impl Station {
                 } else {
                     stats.assume(above);
                 }
-                if self.throughput(id, overheads) == 0 {
+                stats.throughput = throughput(id, stats);
+                if stats.throughput == 0 {
                     continue;
                 }
                 let list = if group.legacy && !only_legacy { &mut best_legacy } else { &mut best };
-                self.insert(list, id, overheads);
-                self.insert(&mut group_best, id, overheads);
+                self.insert(list, id);
+                self.insert(&mut group_best, id);
             }
             if let Some(known) = self.group_best.get_mut(number) {
                 known.by_throughput = group_best;
             }
         }
         // Rates without aggregation are mixed in only where one of them is the best of all.
-        if self.throughput(best_legacy[0], overheads) > self.throughput(best[0], overheads) {
+        if self.throughput(best_legacy[0]) > self.throughput(best[0]) {
             for id in best_legacy {
-                self.insert(&mut best, id, overheads);
+                self.insert(&mut best, id);
             }
         }
         self.by_throughput = best;
-        self.choose_reliable(&table, overheads);
-        self.prefer_fewer_streams(&table, overheads);
+        self.choose_reliable(&table);
+        self.prefer_fewer_streams(&table);
 
         let in_use = InUse { best: best[0], second: best[1], reliable: self.reliable };
         let stats = &self.stats;
@@ -255,8 +267,11 @@ impl Station {
 
     /// Puts a rate into a list that descends by throughput, then success; the last one falls off
     /// (`minstrel_ht_sort_best_tp_rates`).
-    fn insert(&self, list: &mut [RateId; BEST], id: RateId, overheads: &Overheads) {
-        let key = |id: RateId| (self.throughput(id, overheads), self.stats(id).probability);
+    fn insert(&self, list: &mut [RateId; BEST], id: RateId) {
+        let key = |id: RateId| {
+            let stats = self.stats(id);
+            (stats.throughput, stats.probability)
+        };
         let own = key(id);
         let better = list.iter().rev().take_while(|held| key(**held) < own).count();
         if let Some(tail) = list.get_mut(BEST - better..) {
@@ -269,7 +284,7 @@ impl Station {
 
     /// Finds the rate for the end of the chain, and that of each group (`minstrel_ht_set_best_prob_rate`): among rates
     /// that succeed in more than 75 % the one with the most throughput, else the one with the most success.
-    fn choose_reliable(&mut self, table: &RateTable, overheads: &Overheads) {
+    fn choose_reliable(&mut self, table: &RateTable) {
         let best = self.by_throughput[0];
         let best_probability = self.stats(best).probability;
         let mut reliable = table.start;
@@ -286,7 +301,7 @@ impl Station {
                 }
                 for held in [&mut reliable, &mut of_group] {
                     let better = if u32::from(probability) > RELIABLE {
-                        self.throughput(id, overheads) > self.throughput(*held, overheads)
+                        self.throughput(id) > self.throughput(*held)
                     } else {
                         probability > self.stats(*held).probability
                     };
@@ -304,14 +319,14 @@ impl Station {
 
     /// Prefers a reliable rate with fewer streams than the best one, if any delivers something
     /// (`minstrel_ht_prob_rate_reduce_streams`).
-    fn prefer_fewer_streams(&mut self, table: &RateTable, overheads: &Overheads) {
+    fn prefer_fewer_streams(&mut self, table: &RateTable) {
         if table.is_legacy(table.start) {
             return;
         }
         let streams = table.streams(self.by_throughput[0]);
         let mut most = 0;
         for (group, best) in table.groups.iter().zip(&self.group_best) {
-            let throughput = self.throughput(best.reliable, overheads);
+            let throughput = self.throughput(best.reliable);
             if !group.legacy && group.streams < streams && throughput > most {
                 self.reliable = best.reliable;
                 most = throughput;
@@ -338,7 +353,7 @@ impl Station {
             if first { tries.plain } else { tries.protected }
         };
         let best = self.by_throughput[0];
-        let expected_throughput = self.throughput(best, shared.overheads);
+        let expected_throughput = self.throughput(best);
         let mut chain = Series::single(self.table.rate(best), tries(best, true));
         if config.chain_steps >= 3 {
             chain.push(self.table.rate(self.by_throughput[1]), tries(self.by_throughput[1], false));

@@ -40,6 +40,8 @@ pub(super) struct RateStats {
     pub(super) all_successes: u64,
     /// The average success, fixed point; zero when nothing is known.
     pub(super) probability: u16,
+    /// Packets that this rate would bring in a tenth of a second, as of the last update of its station.
+    pub(super) throughput: u32,
     /// The average one interval earlier.
     previous: u16,
 }

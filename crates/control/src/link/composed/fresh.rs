@@ -1,0 +1,94 @@
+//! Packets that join an aggregate for the first time, as they leave the queue.
+
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::edca::Category;
+
+use super::forming::Aggregate;
+use crate::link::Mpdu;
+use crate::link::airtime::AirtimeEstimate;
+use crate::link::limits::TimeLimits;
+use crate::payload::Payload;
+use crate::queue::Sink;
+
+/// Estimates of airtime for packets that are mostly of one size.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Estimates {
+    of: AirtimeEstimate,
+    category: Category,
+    last: (ByteCount, Span),
+}
+
+impl Estimates {
+    pub(super) fn new(of: AirtimeEstimate, category: Category) -> Self {
+        Self { of, category, last: (ByteCount::ZERO, of.of(ByteCount::ZERO, category)) }
+    }
+
+    fn of(&mut self, size: ByteCount) -> Span {
+        if size != self.last.0 {
+            self.last = (size, self.of.of(size, self.category));
+        }
+        self.last.1
+    }
+}
+
+/// An aggregate that is being filled with packets that have no sequence number yet.
+pub(super) struct Fresh<'a, P> {
+    pub(super) aggregate: &'a mut Aggregate<P>,
+    pub(super) now: Instant,
+    /// The sequence number of the next packet.
+    pub(super) sequence: u64,
+    /// From this one on the window admits nothing.
+    pub(super) end: u64,
+    /// What an MPDU has beyond its packet.
+    pub(super) overhead: ByteCount,
+    /// Of the layers that a packet has behind it when it leaves the queue.
+    pub(super) limits: TimeLimits,
+    /// Where the queue counts what lies below it.
+    pub(super) estimates: Option<Estimates>,
+    /// The size of the next packet, as the queue foresaw it, and the PSDU with it.
+    pub(super) foreseen: Option<(ByteCount, ByteCount)>,
+    /// How many packets were taken.
+    pub(super) taken: usize,
+    /// A packet that left the queue and did not fit: the queue had dropped the one that it foresaw.
+    pub(super) left_over: Option<Mpdu<P>>,
+}
+
+impl<P: Payload> Sink<P> for Fresh<'_, P> {
+    #[inline(always)]
+    fn has_room(&mut self, size: impl FnOnce() -> Option<ByteCount>) -> bool {
+        if !self.aggregate.has_place() || self.sequence >= self.end || self.left_over.is_some() {
+            return false;
+        }
+        self.foreseen = None;
+        if self.aggregate.mpdus.is_empty() {
+            return true;
+        }
+        let Some(size) = size() else { return true };
+        self.foreseen = self.aggregate.admits(size + self.overhead).map(|psdu| (size, psdu));
+        self.foreseen.is_some()
+    }
+
+    #[inline(always)]
+    fn put(&mut self, mut packet: P) -> Result<Option<Span>, P> {
+        if self.limits.outlived_in_queue(self.now, packet.enqueued()) {
+            return Err(packet);
+        }
+        self.taken += 1;
+        let size = packet.size();
+        let estimate = self.estimates.as_mut().map(|estimates| estimates.of(size));
+        if let Some(estimate) = estimate {
+            packet.set_airtime_estimate(estimate);
+        }
+        let mpdu = Mpdu::new(packet, size + self.overhead, self.sequence, self.now);
+        self.sequence += 1;
+        let psdu = match self.foreseen {
+            Some((foreseen, psdu)) if foreseen == size => Some(psdu),
+            _ => self.aggregate.admits(mpdu.size),
+        };
+        match psdu {
+            Some(psdu) => self.aggregate.add(mpdu, psdu),
+            None => self.left_over = Some(mpdu),
+        }
+        Ok(estimate)
+    }
+}
