@@ -4,7 +4,8 @@
 //! its own, which does nothing else. The child writes a byte to its standard output every [`BEAT`]. When none came for the configured
 //! time, the parent takes the rules away and kills the child, in this order, and takes them away as soon as a killed child's standard output
 //! closes. Packets pass before: the kernel closes a dead process's packet queue first (`airbound_linux::nfqueue`), and rules then bypass it.
-//! If the parent dies, the child's write fails, and it ends by itself.
+//! If the parent dies, the child's write fails, and it ends by itself. A child that was asked to end need not beat: when it is silent for
+//! that time packets are led past it, and it is killed only when its farewell lasts too long.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -69,6 +70,7 @@ fn watch(
     let mut beats = child.stdout.take().ok_or(ErrorKind)?;
     let mut has_begun = false;
     let mut asked = None;
+    let mut led_past = false;
     let mut last = now();
     loop {
         if stop.load(Ordering::Relaxed) && asked.is_none() {
@@ -104,7 +106,11 @@ fn watch(
         let silent = now().since(last);
         let most = if has_begun { patience } else { BEGINNING.max(patience) };
         let overdue = asked.is_some_and(|since| now().since(since) > FAREWELL);
-        if silent > most || overdue {
+        if silent > most && asked.is_some() && !led_past {
+            // It may be taking leave, which lasts a tenth of a second for each eBPF program and leaves it no time to beat.
+            bypass();
+            led_past = true;
+        } else if (silent > most && asked.is_none()) || overdue {
             bypass();
             child.kill()?;
             child.wait()?;
@@ -219,6 +225,17 @@ mod tests {
             Ended::Asked(status) => assert!(status.success()),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn who_takes_leave_need_not_beat() {
+        let stop = AtomicBool::new(true);
+        let mut led_past = 0;
+        let slow = shell("echo; cat; sleep 1; exit 0");
+        let ended = supervise(slow, Span::from_millis(300), &stop, || (), || led_past += 1).expect("started");
+        assert!(matches!(ended, Ended::Asked(status) if status.success()), "{ended:?}");
+        // Once while it was silent, once when it was gone.
+        assert_eq!(led_past, 2);
     }
 
     #[test]
