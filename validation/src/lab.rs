@@ -100,6 +100,13 @@ macro_rules! flow {
     };
 }
 
+/// A light stream, whose latency is that of a packet that comes now and then.
+macro_rules! probe {
+    ($station:literal) => {
+        flow!("probe", $station, "kind = \"cbr\"\nrate = \"100 kbit/s\"\nsize = \"100 B\"")
+    };
+}
+
 const SATURATING: &str = flow!("udp", "a", "kind = \"cbr\"\nrate = \"60 Mbit/s\"\nsize = \"1472 B\"");
 
 const CASES: [Case; 15] = [
@@ -108,7 +115,7 @@ const CASES: [Case; 15] = [
         goodput: &["probe"],
         latency: &["probe"],
         stations: fixed!("a", "7"),
-        flows: flow!("probe", "a", "kind = \"cbr\"\nrate = \"100 kbit/s\"\nsize = \"100 B\""),
+        flows: probe!("a"),
         ..PLAIN
     },
     Case {
@@ -124,10 +131,7 @@ const CASES: [Case; 15] = [
         goodput: &["bulk"],
         latency: &["bulk", "probe"],
         stations: fixed!("a", "7"),
-        flows: concat!(
-            flow!("bulk", "a", "kind = \"tcp\""),
-            flow!("probe", "a", "kind = \"cbr\"\nrate = \"100 kbit/s\"\nsize = \"100 B\"")
-        ),
+        flows: concat!(flow!("bulk", "a", "kind = \"tcp\""), probe!("a")),
         ..PLAIN
     },
     Case {
@@ -166,7 +170,7 @@ const CASES: [Case; 15] = [
         stations: fixed!("a", "1"),
         flows: concat!(
             flow!("udp", "a", "kind = \"cbr\"\nrate = \"20 Mbit/s\"\nsize = \"1472 B\""),
-            flow!("probe", "a", "kind = \"cbr\"\nrate = \"100 kbit/s\"\nsize = \"100 B\"")
+            probe!("a")
         ),
         ..PLAIN
     },
@@ -190,10 +194,7 @@ const CASES: [Case; 15] = [
         latency: &["bulk", "probe"],
         vht: true,
         stations: fixed!("a", "VHT20", "7"),
-        flows: concat!(
-            flow!("bulk", "a", "kind = \"tcp\""),
-            flow!("probe", "a", "kind = \"cbr\"\nrate = \"100 kbit/s\"\nsize = \"100 B\"")
-        ),
+        flows: concat!(flow!("bulk", "a", "kind = \"tcp\""), probe!("a")),
         ..PLAIN
     },
     Case {
