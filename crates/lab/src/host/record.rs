@@ -307,6 +307,10 @@ impl<'a> Books<'a> {
                 self.flows[flow].goodput += payload;
             }
             let mut row = self.row(flow, number, one.size, one.sent, one.mpdu.as_ref());
+            if self.scenario.flows[flow].direction == Direction::Down {
+                // What the agent holds has left the wire: it is queued, if not by mac80211 yet.
+                row.enqueued = row.enqueued.min(one.sent + self.scenario.wire.way.delay);
+            }
             row.arrived = one.arrived;
             row.delivered = one.arrived;
             // The radio gave it up, or mac80211's queues did before it came there.
