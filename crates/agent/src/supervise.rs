@@ -106,15 +106,16 @@ fn watch(
         let silent = now().since(last);
         let most = if has_begun { patience } else { BEGINNING.max(patience) };
         let overdue = asked.is_some_and(|since| now().since(since) > FAREWELL);
-        if silent > most && asked.is_some() && !led_past {
-            // It may be taking leave, which lasts a tenth of a second for each eBPF program and leaves it no time to beat.
-            bypass();
-            led_past = true;
-        } else if (silent > most && asked.is_none()) || overdue {
+        if overdue || (silent > most && asked.is_none()) {
             bypass();
             child.kill()?;
             child.wait()?;
             return Ok(Ended::Hung(silent));
+        }
+        if silent > most && !led_past {
+            // It takes leave, which lasts a tenth of a second for each eBPF program and leaves it no time to beat.
+            bypass();
+            led_past = true;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::num::{ParseFloatError, ParseIntError};
+use std::num::{IntErrorKind, ParseIntError};
 
 use serde::Serialize;
 
@@ -83,14 +83,11 @@ pub(crate) fn usage(error: &clap::Error) -> Result<(), CliError> {
         .collect();
     let problem = problem.join(" ").replace(" tip: ", "; ");
     let problem = problem.strip_prefix("error: ").unwrap_or(&problem);
-    let problem = match error.source() {
-        Some(cause) if cause.is::<ParseIntError>() => {
-            problem.replace(&cause.to_string(), "allowed is a whole number from 0 on")
-        }
-        Some(cause) if cause.is::<ParseFloatError>() => {
-            problem.replace(&cause.to_string(), "allowed is a number")
-        }
-        _ => problem.to_owned(),
+    // What the standard library says of a word in a number's place is not what is allowed.
+    let number = error.source().and_then(|cause| cause.downcast_ref::<ParseIntError>());
+    let problem = match number.filter(|cause| *cause.kind() == IntErrorKind::InvalidDigit) {
+        Some(cause) => problem.replace(&cause.to_string(), "allowed is a whole number from 0 on"),
+        None => problem.to_owned(),
     };
     Err(CliError::Input(format!("{problem}; see --help")))
 }
