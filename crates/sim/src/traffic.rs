@@ -4,6 +4,7 @@ use airbound_control::payload::Payload as _;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::build::{BuildError, Plan, flow_id};
+use crate::endpoint::AnyEndpoint;
 use crate::flow::application::Application;
 use crate::flow::population::Population;
 use crate::flow::source::{FrameSizes, Source};
@@ -94,7 +95,8 @@ pub fn senders(scenario: &Scenario, seed: u64) -> Result<Vec<Option<Sender>>, Bu
             *place = Some(Sender::Datagrams(Box::new(Datagrams { source })));
         }
     }
-    for connection in population.connections {
+    for endpoint in population.endpoints {
+        let AnyEndpoint::Tcp(connection) = endpoint else { continue };
         let sender = match connection.application {
             Application::Bulk { .. } => Some(Sender::Bulk),
             Application::Video(video) => Some(Sender::Frames(Frames {
