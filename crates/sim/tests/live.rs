@@ -46,7 +46,7 @@ fn content_comes_back_at_both_ends_of_the_network() {
             assert_eq!(fate.lost, None);
             // The wire lies behind the air for one and before it for the other.
             let spent = fate.at - at(10 * round as u64);
-            assert!((Span::from_millis(5)..Span::from_millis(9)).contains(&spent), "{spent}");
+            assert!((Span::from_millis(5)..Span::from_millis(40)).contains(&spent), "{spent}");
         }
     }
     assert_eq!(fates, pings(&mut live()), "the same pushes have the same fates");
