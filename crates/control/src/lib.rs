@@ -11,9 +11,9 @@
 //! # How the parts fit
 //!
 //! ```text
-//!  packets ──▶ Link::enqueue ─▶ Queue ──select, dequeue──▶ Link::next ─▶ Grant ──▶ hardware, air
+//!  packets ──▶ Link::enqueue ─▶ Queue ──select, dequeue──▶ Link::next ─▶ TxDescriptor ─▶ hardware
 //!                                 ▲                            ▲                        │
-//!                                 │ airtime, backlog           │ RateControl::series    │
+//!                                 │ airtime, backlog           │ RateControl::chain     │
 //!                                 └──────────── Link::on_report ◀───── TxReport ────────┘
 //! ```
 //!
@@ -21,11 +21,11 @@
 //! [`queue::Queue`] and any [`rate::RateControl`]. Every flow has a [`sender`].
 
 pub mod allocation;
-pub mod detect;
+pub mod classify;
 pub mod error;
+pub mod frame;
 pub mod link;
 pub mod media;
-pub mod payload;
 pub mod queue;
 pub mod rate;
 pub mod sender;

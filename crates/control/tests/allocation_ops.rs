@@ -4,7 +4,7 @@ use airbound_control::allocation::{
     AllocationConfig, Direction, Form, FrameSensor, Observation, Optimum, REPORT_LENGTH, RateAllocator,
     Report, ReportError, SensorConfig, Share, Stamps, Start, UplinkShaper,
 };
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use bolero::TypeGenerator;
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 use airbound_control::allocation::{
     AllocationConfig, Bottleneck, FrameSensor, Observation, RateAllocator, Report, Share, Stamps, Start,
 };
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 const INTERVAL: Span = Span::from_millis(500);

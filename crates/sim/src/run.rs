@@ -9,7 +9,7 @@ use crate::measure::{Figures, Nobody, Observer};
 use crate::networks::{self, Audience, Built, Member};
 use crate::scenario::{Scenario, Scheme};
 use crate::view::View;
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_control::queue::{Protection, Queue};
 
 /// A run under way.

@@ -1,9 +1,9 @@
 //! What can be seen of a run under way, for time series that no record keeps.
 
 use airbound_control::allocation::Allocation;
-use airbound_control::detect::Verdict;
+use airbound_control::classify::Verdict;
+use airbound_control::frame::FlowId;
 use airbound_control::link::{LawView, Link};
-use airbound_control::payload::FlowId;
 use airbound_control::queue::{AnyQueue, Backlog};
 use airbound_control::sender::SenderMetrics;
 use airbound_units::{BitRate, ByteCount, Span};

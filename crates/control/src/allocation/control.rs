@@ -9,7 +9,7 @@ use super::report::Report;
 use super::start::{Link, Overhead};
 use super::stream::{Allocation, Direction, LEAST, Stream, fresh_level};
 use crate::error::ConfigError;
-use crate::payload::StationId;
+use crate::frame::StationId;
 
 /// No rate is above this: more than any PHY rate.
 const MOST: f64 = 100e9;

@@ -4,7 +4,7 @@ use airbound_units::{BitRate, Instant};
 
 use super::bottleneck::{Bottleneck, BottleneckDetector};
 use super::hold::Hold;
-use crate::payload::StationId;
+use crate::frame::StationId;
 
 /// No rate is below this, so that every station has something to report: 20 kbit/s, some two packets a second.
 pub(super) const LEAST: f64 = 20e3;

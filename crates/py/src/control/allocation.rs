@@ -1,7 +1,7 @@
 //! The low-delay rate allocation.
 
 use airbound_control::allocation::{self, AllocationConfig, Bottleneck, Direction, Report};
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use airbound_control::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
 use airbound_control::sender::{TcpConfig, TcpReceiver};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 

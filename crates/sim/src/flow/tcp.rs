@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use airbound_control::payload::FlowId;
+use airbound_control::frame::FlowId;
 use airbound_control::sender::{Ack, Backlog, ConfigError, CustomControl, TcpConfig, TcpReceiver, TcpSender};
 use airbound_units::{ByteCount, Instant};
 

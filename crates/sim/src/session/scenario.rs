@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_control::session::{PlumConfig, SessionConfig, Welfare};
 use airbound_record::{
     AirSummary, Component, Direction, DistributionRow, FlowSummary, Jain, LatencyHistogram, LatencyStats,
