@@ -317,7 +317,7 @@ impl Checked {
             return;
         }
         let mpdus = Vec::new();
-        let chain = airbound_control::rate::RateChain::single(
+        let chain = airbound_control::frame::RateChain::single(
             Capabilities::default().rate_set().expect("valid").lowest(),
             1,
         );
