@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use airbound_control::ConfigError;
-use airbound_control::allocation::RateAllocator;
+use airbound_control::allocation::{AllocationConfig, RateAllocator};
 use airbound_control::frame::{FlowId, StationId};
 use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, Link, LinkConfig, LowerQueue};
 use airbound_control::queue::{
@@ -31,8 +31,9 @@ use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{Meters, Observer};
 use crate::medium::Medium;
 use crate::networks::SharedChannel;
+use crate::plugins::{Plugins, Site};
 use crate::random::{Purpose, Stream, seed_for};
-use crate::scenario::{self, DriverOrder, Edca, Form, Maker, Path, Scenario, Scheme, Site};
+use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
 use crate::topology::Tree;
 use crate::wire::{Bottleneck, Way, Wire};
 
@@ -73,6 +74,7 @@ pub(crate) fn slot_config<T: serde::de::DeserializeOwned>(
 pub(crate) struct Plan<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) scheme: &'a Scheme,
+    pub(crate) plugins: &'a Plugins,
     pub(crate) seed: u64,
     /// What it shares with other networks on its channel.
     pub(crate) channel: SharedChannel,
@@ -152,6 +154,11 @@ impl Plan<'_> {
         })
     }
 
+    /// The rate allocation of the scheme, if its sender is one.
+    pub(crate) fn allocation(&self) -> Result<Option<AllocationConfig>, BuildError> {
+        self.scheme.sender.allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
+    }
+
     /// The proxy in front of the access point, if anything is allocated.
     fn proxy(
         &self,
@@ -160,7 +167,7 @@ impl Plan<'_> {
         uplinks: &[ShapedUplink],
     ) -> Result<Option<Proxy>, BuildError> {
         let some = !(allocated.is_empty() && uplinks.is_empty());
-        let Some(mut config) = self.scheme.sender.allocation()?.filter(|_| some) else {
+        let Some(mut config) = self.allocation()?.filter(|_| some) else {
             return Ok(None);
         };
         let paced = self.scenario.flows.iter().filter_map(|flow| match &flow.traffic {
@@ -369,12 +376,12 @@ impl Plan<'_> {
         (default, peers): (&Capabilities, &[(StationId, Capabilities)]),
     ) -> Result<ComposedLink, BuildError> {
         let seed = seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0));
-        let (config, mut rate) = match rate.maker() {
-            Some(Maker::Rate(make)) => {
+        let (config, mut rate) = match self.plugins.rate(rate)? {
+            Some(make) => {
                 let rate = CustomRate::new(make(self.site(node, seed)), default)?;
                 (None, AnyRate::Custom(Box::new(rate)))
             }
-            _ => {
+            None => {
                 let config: RateConfig = slot_config(rate, "rate")?;
                 let rate = config.build(default, seed)?;
                 (Some(config), rate)
@@ -416,7 +423,7 @@ impl Plan<'_> {
         rate: Option<&RateConfig>,
         node: StationId,
     ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
-        if let Some(Maker::Queue(make)) = slot.maker() {
+        if let Some(make) = self.plugins.queue(slot)? {
             let seed = seed_for(self.seed, Purpose::Queue, u64::from(node.0));
             return Ok(AnyQueue::Custom(Box::new(CustomQueue::new(make(self.site(node, seed))))));
         }

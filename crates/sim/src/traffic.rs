@@ -8,6 +8,7 @@ use crate::flow::application::Application;
 use crate::flow::population::Population;
 use crate::flow::source::{FrameSizes, Source};
 use crate::networks::SharedChannel;
+use crate::plugins::Plugins;
 use crate::scenario::Scenario;
 use crate::topology::Tree;
 
@@ -83,7 +84,7 @@ impl Iterator for Frames {
 /// The parameters of a source are wrong.
 pub fn senders(scenario: &Scenario, seed: u64) -> Result<Vec<Option<Sender>>, BuildError> {
     let channel = SharedChannel::alone(seed);
-    let plan = Plan { scenario, scheme: &scenario.scheme, seed, channel };
+    let plan = Plan { scenario, scheme: &scenario.scheme, plugins: &Plugins::default(), seed, channel };
     let tree = Tree::of(scenario, 1 + scenario.stations.len());
     // Neighbours are nobody's source here.
     let population = Population::of(&plan, tree, Instant::ZERO + scenario.end())?;

@@ -10,7 +10,7 @@ use super::{
     Queue, RoundRobin, RoundRobinConfig, Sink, Wqm, WqmConfig,
 };
 use crate::error::ConfigError;
-use crate::frame::{Dropped, FlowId, Payload, StationId};
+use crate::frame::{Dropped, FlowId, Payload, PlainPacket, StationId};
 use crate::frame::{TxDescriptor, TxReport};
 use crate::queue::Eligibility;
 
@@ -61,6 +61,14 @@ impl QueueConfig {
             Self::RoundRobin(config) => AnyQueue::RoundRobin(RoundRobin::new(*config)?),
             Self::Wqm(config) => AnyQueue::Wqm(Wqm::new(*config)?),
         })
+    }
+
+    /// Checks all values, as [`QueueConfig::build`] does.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value is out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.build::<PlainPacket>(0).map(|_| ())
     }
 
     /// The name of the kind, as in a scenario file.
@@ -266,7 +274,6 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::PlainPacket;
 
     fn read(text: &str) -> Result<QueueConfig, toml::de::Error> {
         toml::from_str(text)

@@ -19,8 +19,9 @@ use crate::build::{BuildError, Plan, flow_id};
 use crate::channel;
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
+use crate::plugins::Site;
 use crate::random::{Purpose, Stream, seed_for};
-use crate::scenario::{self, Load, Maker, RtcStream, Site, SizeLaw, Traffic, Transport, VrStream, WireWay};
+use crate::scenario::{self, Load, RtcStream, SizeLaw, Traffic, Transport, VrStream, WireWay};
 use crate::topology::Tree;
 
 /// IPv4 and UDP.
@@ -125,7 +126,7 @@ impl Population {
             Traffic::Cbr(datagrams) => {
                 self.constant(index, datagrams.rate, datagrams.size, when, arrivals);
             }
-            Traffic::Paced(datagrams) => match plan.scheme.sender.allocation()? {
+            Traffic::Paced(datagrams) => match plan.allocation()? {
                 Some(config) if self.flows[index].direction == Direction::Up => {
                     self.shape(index, datagrams.size, config, when);
                 }
@@ -286,7 +287,7 @@ impl Population {
         application: Application,
     ) -> Result<(), BuildError> {
         let config = tcp_config(plan, index, options)?;
-        let control = control_of(plan, index, options, config.seed);
+        let control = control_of(plan, index, options, config.seed)?;
         let number = self.connections.len();
         let acknowledgements = flow_id(self.flows.len());
         let data = &mut self.flows[index];
@@ -444,9 +445,14 @@ fn tcp_config(
 }
 
 /// What decides the window of a flow's connections, if that comes from outside.
-fn control_of(plan: &Plan<'_>, index: usize, options: &scenario::TcpOptions, seed: u64) -> Option<Control> {
+fn control_of(
+    plan: &Plan<'_>,
+    index: usize,
+    options: &scenario::TcpOptions,
+    seed: u64,
+) -> Result<Option<Control>, BuildError> {
     let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
-    let Some(Maker::Sender(make)) = slot.maker() else { return None };
-    let flow = plan.scenario.flows.get(index)?;
-    Some(Control { make: make.clone(), site: Site { name: flow.name.clone(), number: index as u32, seed } })
+    let Some(make) = plan.plugins.sender(slot)? else { return Ok(None) };
+    let name = plan.scenario.flows.get(index).map_or_else(String::new, |flow| flow.name.clone());
+    Ok(Some(Control { make: make.clone(), site: Site { name, number: index as u32, seed } }))
 }

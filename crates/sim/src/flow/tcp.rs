@@ -1,7 +1,6 @@
 //! A TCP connection between the server and a station.
 
 use std::fmt;
-use std::sync::Arc;
 
 use airbound_control::frame::FlowId;
 use airbound_control::sender::{Ack, Backlog, ConfigError, CustomControl, TcpConfig, TcpReceiver, TcpSender};
@@ -9,7 +8,7 @@ use airbound_units::{ByteCount, Instant};
 
 use super::application::Application;
 use super::in_flight::InFlight;
-use crate::scenario::Site;
+use crate::plugins::{Make, Site};
 
 /// Bytes of IPv4 and TCP headers with timestamps on each segment.
 pub(crate) const SEGMENT_HEADERS: u64 = 20 + 20 + 12;
@@ -24,7 +23,7 @@ pub(crate) enum Side {
 /// Congestion control from outside, of which each connection of a flow gets its own.
 #[derive(Clone)]
 pub(crate) struct Control {
-    pub(crate) make: Arc<dyn Fn(Site) -> Box<dyn CustomControl> + Send + Sync>,
+    pub(crate) make: Make<dyn CustomControl>,
     pub(crate) site: Site,
 }
 

@@ -5,44 +5,9 @@ use std::sync::Arc;
 use airbound_control::sender::Congestion;
 use airbound_control::session::{PlumConfig, SessionConfig};
 use airbound_units::{BitRate, ByteCount, Span};
-use serde::Serialize;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Encoder, Scenario};
 use crate::trace::Trace;
-
-/// A video encoder (Plum's public code: 20 frames a second, 1 to 10 Mb/s).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Encoder {
-    /// Frames in a second.
-    pub fps: f64,
-    /// Lowest bitrate.
-    #[serde(rename = "min-rate")]
-    pub least: BitRate,
-    /// Highest bitrate.
-    #[serde(rename = "max-rate")]
-    pub most: BitRate,
-    /// Unsent bytes above which the bitrate is halved.
-    pub backlog: ByteCount,
-}
-
-impl Default for Encoder {
-    fn default() -> Self {
-        Self {
-            fps: 20.0,
-            least: BitRate::from_mbps(1),
-            most: BitRate::from_mbps(10),
-            backlog: ByteCount::new(18_000),
-        }
-    }
-}
-
-impl Encoder {
-    /// Time between two frames.
-    #[must_use]
-    pub fn interval(&self) -> Span {
-        Span::from_secs_f64(1.0 / self.fps)
-    }
-}
 
 /// How the two directions of an access link share it.
 #[derive(Debug, Clone, Copy, PartialEq)]

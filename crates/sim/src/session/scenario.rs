@@ -19,6 +19,7 @@ use super::run::{Link, Session};
 use crate::build::{BuildError, slot_config};
 use crate::engine::Imbalance;
 use crate::measure::Figures;
+use crate::plugins::Plugins;
 use crate::run::{Outcome, info};
 use crate::scenario::{self, Access, Client, Scenario, Scheme, Traffic, VideoSession, WireWay};
 use crate::trace::{Format, Trace};
@@ -40,7 +41,13 @@ impl SessionRun {
     ///
     /// # Errors
     /// The scenario has no session, or the parameters of the scheme are wrong.
-    pub fn new(name: &str, scenario: &Scenario, scheme: &Scheme, seed: u64) -> Result<Self, BuildError> {
+    pub fn new(
+        name: &str,
+        scenario: &Scenario,
+        scheme: &Scheme,
+        seed: u64,
+        plugins: &Plugins,
+    ) -> Result<Self, BuildError> {
         let missing =
             || BuildError::Slot { slot: "session", reason: "the scenario has no [session]".to_owned() };
         let described = scenario.session.as_ref().ok_or_else(missing)?;
@@ -69,7 +76,7 @@ impl SessionRun {
         };
         let flows = names(described).chain(scenario.flows.iter().map(|flow| flow.name.clone())).collect();
         Ok(Self {
-            session: Session::new(spec)?,
+            session: Session::with_plugins(spec, plugins)?,
             clients,
             info: info(name, scenario, scheme, seed, flows),
             now: Instant::ZERO,
