@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use airbound_control::ConfigError;
-use airbound_control::allocation::{AllocationConfig, RateAllocator};
 use airbound_control::frame::{FlowId, StationId};
 use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, Link, LinkConfig, LowerQueue};
 use airbound_control::queue::{
@@ -11,7 +9,8 @@ use airbound_control::queue::{
     RoundRobinConfig, WqmConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
-use airbound_units::{ByteCount, Decibel, Instant, Span};
+use airbound_senders::allocation::{AllocationConfig, RateAllocator};
+use airbound_units::{ByteCount, ConfigError, Decibel, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::control_frames::{Basic, ControlTiming};
 use airbound_wifi::edca::{Category, EdcaParameters};

@@ -1,13 +1,12 @@
 //! The link of a simulated transmitter: any of them behind one type.
 
-use airbound_control::ConfigError;
 use airbound_control::classify::Verdict;
 use airbound_control::frame::{Dropped, FlowId, StationId};
 use airbound_control::frame::{TxDescriptor, TxReport};
 use airbound_control::link::{BesideClassic, Composed, Law, Link, Returned, Room};
 use airbound_control::queue::{AnyQueue, Arrivals, Backlog, Demand};
 use airbound_control::rate::{AnyRate, LinkStats};
-use airbound_units::{Instant, Span};
+use airbound_units::{ConfigError, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use crate::packet::Packet;

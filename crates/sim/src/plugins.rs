@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use airbound_control::queue::QueueDecider;
 use airbound_control::rate::RateDecider;
-use airbound_control::sender::CustomControl;
+use airbound_senders::congestion::CustomControl;
 
 use crate::build::BuildError;
 use crate::scenario::{Part, Slot};

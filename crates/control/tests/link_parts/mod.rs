@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use airbound_control::ConfigError;
 pub(crate) use airbound_control::frame::PlainPacket as Packet;
 use airbound_control::frame::{Dropped, FlowId, StationId};
 use airbound_control::frame::{TxDescriptor, TxReport};
 use airbound_control::queue::{
     AggregateBound, AnyQueue, Backlog, Demand, Direction, Eligibility, Queue, QueueConfig,
 };
+use airbound_units::ConfigError;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use airbound_control::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
 use airbound_control::frame::StationId;
-use airbound_control::sender::{TcpConfig, TcpReceiver};
+use airbound_senders::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
+use airbound_senders::tcp::{TcpConfig, TcpReceiver};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::allocation::{Allocated, ShapedUplink};
@@ -301,7 +301,7 @@ impl Population {
             category: options.ack_category,
             ..data.clone()
         };
-        let wrong = |error: airbound_control::sender::ConfigError| BuildError::Slot {
+        let wrong = |error: airbound_senders::tcp::TcpConfigError| BuildError::Slot {
             slot: "sender",
             reason: error.to_string(),
         };

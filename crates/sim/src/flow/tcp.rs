@@ -3,7 +3,8 @@
 use std::fmt;
 
 use airbound_control::frame::FlowId;
-use airbound_control::sender::{Ack, Backlog, ConfigError, CustomControl, TcpConfig, TcpReceiver, TcpSender};
+use airbound_senders::congestion::CustomControl;
+use airbound_senders::tcp::{Ack, Backlog, TcpConfig, TcpConfigError, TcpReceiver, TcpSender};
 use airbound_units::{ByteCount, Instant};
 
 use super::application::Application;
@@ -34,7 +35,7 @@ impl fmt::Debug for Control {
 }
 
 /// The sending end of a new connection.
-pub(crate) fn new_sender(config: &TcpConfig, control: Option<&Control>) -> Result<TcpSender, ConfigError> {
+pub(crate) fn new_sender(config: &TcpConfig, control: Option<&Control>) -> Result<TcpSender, TcpConfigError> {
     match control {
         Some(Control { make, site }) => TcpSender::with_control(config.clone(), make(site.clone())),
         None => TcpSender::new(config.clone()),

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use airbound_control::allocation::AllocationConfig;
 use airbound_control::link::LawConfig;
 use airbound_control::queue::{DelayConfig, QueueConfig};
 use airbound_control::rate::{Capabilities, RateConfig};
-use airbound_control::sender::gcc::GccConfig;
-use airbound_control::sender::{Congestion, TcpConfig, TcpSender};
-use airbound_control::session::SessionConfig;
+use airbound_senders::allocation::AllocationConfig;
+use airbound_senders::conference::ConferenceConfig;
+use airbound_senders::congestion::Congestion;
+use airbound_senders::rtp::gcc::GccConfig;
+use airbound_senders::tcp::{TcpConfig, TcpSender};
 use airbound_units::Span;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -72,7 +73,7 @@ pub(super) const SENDERS: Choices =
 /// What decides the bitrates of a session.
 pub(super) const SESSIONS: Choices = Choices {
     kinds: &["plain", "last-n", "tack", "plum"],
-    check: |slot| slot.config::<SessionConfig>()?.check().map_err(|error| error.to_string()),
+    check: |slot| slot.config::<ConferenceConfig>()?.check().map_err(|error| error.to_string()),
 };
 /// The kinds of sender of TCP.
 pub(super) const TCP_SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr"], check: check_sender };

@@ -1,6 +1,7 @@
 //! `[session]`: a multi-user video session over a forwarding server.
 
-use airbound_control::sender::Congestion;
+use airbound_senders::congestion::Congestion;
+
 use airbound_units::{BitRate, ByteCount, Span};
 use serde::{Serialize, Serializer};
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use airbound_control::sender::Congestion;
-use airbound_control::session::{PlumConfig, SessionConfig};
+use airbound_senders::conference::{ConferenceConfig, PlumConfig};
+use airbound_senders::congestion::Congestion;
+
 use airbound_units::{BitRate, ByteCount, Span};
 
 use crate::scenario::{Encoder, Scenario};
@@ -97,7 +98,7 @@ pub struct SessionSpec {
     /// The access links; clients are numbered in their order.
     pub access: Vec<AccessSpec>,
     /// Who decides the bitrates.
-    pub policy: SessionConfig,
+    pub policy: ConferenceConfig,
     /// What all clients encode with.
     pub encoder: Encoder,
     /// Congestion control of all streams.
@@ -120,7 +121,7 @@ impl SessionSpec {
     /// 120 s of which the first 5 are left out, BBR, an ample server 10 ms away (the setting of Plum's trace-driven runs, but for the
     /// delay, which is not given).
     #[must_use]
-    pub fn new(access: Vec<AccessSpec>, policy: SessionConfig, seed: u64) -> Self {
+    pub fn new(access: Vec<AccessSpec>, policy: ConferenceConfig, seed: u64) -> Self {
         Self {
             access,
             policy,
@@ -145,7 +146,7 @@ impl SessionSpec {
     #[must_use]
     pub const fn plum(&self) -> Option<&PlumConfig> {
         match &self.policy {
-            SessionConfig::Plum(config) => Some(config),
+            ConferenceConfig::Plum(config) => Some(config),
             _ => None,
         }
     }

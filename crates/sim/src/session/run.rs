@@ -8,7 +8,7 @@
 //! All that is not a pipe's own turn is an event here. Packets that leave or arrive together are one event.
 
 use airbound_control::frame::DropReason;
-use airbound_control::sender::{DelayedAck, TcpConfig};
+use airbound_senders::tcp::{DelayedAck, TcpConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::air::Air;
@@ -231,7 +231,7 @@ impl Session {
         debug_assert!(self.store.len() < 1 << 24, "packets pile up");
         SessionOutcome {
             clients: self.meters.iter().map(|meter| meter.outcome(self.spec.duration)).collect(),
-            computed: self.policy.plum().map_or(0, airbound_control::session::PlumServer::computed),
+            computed: self.policy.plum().map_or(0, airbound_senders::conference::PlumServer::computed),
             notices: self.notices,
             events: self.processed,
             packets: self.packets,
@@ -276,7 +276,7 @@ impl Session {
             let state = self
                 .policy
                 .plum()
-                .and_then(|server| server.state(airbound_control::session::ClientId(number as u16)));
+                .and_then(|server| server.state(airbound_senders::conference::ClientId(number as u16)));
             self.meters[number].on_state(state.map_or(1, |state| state.number()), self.interval);
         }
         if self.policy.is_paused(number) {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use airbound_control::frame::DropReason;
-use airbound_control::session::{PlumConfig, SessionConfig, Welfare};
 use airbound_record::{
     AirSummary, Component, Direction, DistributionRow, FlowSummary, Jain, LatencyHistogram, LatencyStats,
     PacketCounts, RunInfo, SessionSummary, Summary, UserSummary,
 };
+use airbound_senders::conference::{ConferenceConfig, PlumConfig, Welfare};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::Category;
 
@@ -190,7 +190,7 @@ impl SessionRun {
     fn worth(&self, flows: &[FlowSummary]) -> SessionSummary {
         let slots = [self.scheme.session.as_ref(), self.scenario.scheme.session.as_ref()];
         let plum = slots.into_iter().flatten().find_map(|slot| match slot_config(slot, "session") {
-            Ok(SessionConfig::Plum(config)) => Some(config),
+            Ok(ConferenceConfig::Plum(config)) => Some(config),
             _ => None,
         });
         let PlumConfig { rho, qoe, max_bitrate, .. } = plum.unwrap_or_default();
