@@ -4,7 +4,7 @@
 //! [`Live::take`] tells the fate of each packet and gives its content back. A flow down begins at the server, behind the
 //! wire; a flow up begins at its station. Simulated traffic runs beside.
 
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_units::{BitRate, ByteCount, Instant};
 
 use crate::build::{BuildError, Plan, flow_id};

@@ -1,6 +1,6 @@
 //! When the sources of a scenario send, without a simulation: the laboratory's programs send the same at the same times.
 
-use airbound_control::payload::Payload as _;
+use airbound_control::frame::Payload as _;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::build::{BuildError, Plan, flow_id};

@@ -1,6 +1,6 @@
 //! Packets of outside: an outer loop sends them into flows and learns the fate of each.
 
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_units::Instant;
 
 use super::{Counts, Endpoint, Outbox, Timer};

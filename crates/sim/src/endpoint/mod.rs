@@ -15,7 +15,7 @@ pub(crate) mod external;
 pub(crate) mod rtp;
 pub(crate) mod tcp;
 
-use airbound_control::payload::{DropReason, FlowId};
+use airbound_control::frame::{DropReason, FlowId};
 use airbound_units::{ByteCount, Instant};
 
 use crate::flow::rtc::Session;

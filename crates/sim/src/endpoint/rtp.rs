@@ -1,6 +1,6 @@
 //! Real-time video: its sender and receiver, and what is under way between them.
 
-use airbound_control::payload::{DropReason, Payload};
+use airbound_control::frame::{DropReason, Payload};
 use airbound_units::Instant;
 
 use super::{Counts, Endpoint, Outbox, Outgoing, Timer};

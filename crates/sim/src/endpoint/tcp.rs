@@ -1,6 +1,6 @@
 //! TCP: a connection and the application that writes to it.
 
-use airbound_control::payload::{DropReason, Payload};
+use airbound_control::frame::{DropReason, Payload};
 use airbound_senders::tcp::{Ack, Backlog};
 use airbound_units::{ByteCount, Instant};
 

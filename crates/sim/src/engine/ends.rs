@@ -1,6 +1,6 @@
 //! The way of packets to and from the endpoints of flows, and the wire between access point and server.
 
-use airbound_control::payload::{DropReason, Payload};
+use airbound_control::frame::{DropReason, Payload};
 use airbound_units::Instant;
 
 use super::contention::edcaf_of;

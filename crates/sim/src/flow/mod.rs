@@ -9,7 +9,7 @@ pub(crate) mod rtc;
 pub(crate) mod source;
 pub(crate) mod tcp;
 
-use airbound_control::payload::{FlowId, StationId};
+use airbound_control::frame::{FlowId, StationId};
 use airbound_wifi::edca::Category;
 
 use crate::endpoint::EndpointId;

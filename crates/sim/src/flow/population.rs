@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
 use airbound_senders::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
 use airbound_senders::tcp::{TcpConfig, TcpReceiver};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
