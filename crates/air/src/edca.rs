@@ -1,9 +1,8 @@
-//! One contention function: the backoff of one category of one transmitter, computed instead of stepped.
+//! EDCA: the backoff of one category of one transmitter, computed instead of stepped.
 
+use airbound_random::Stream;
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::EdcaParameters;
-
-use crate::random::Stream;
 
 /// The contention function (EDCAF) of one category.
 #[derive(Debug, Clone)]
@@ -27,7 +26,7 @@ impl Edcaf {
         Self { parameters, aifs, slot, backoff: None, failures: 0, ready: None, draws }
     }
 
-    /// How long a won opportunity may last; zero allows one exchange.
+    /// Length of a won opportunity; zero allows one exchange.
     #[must_use]
     pub const fn txop_limit(&self) -> Span {
         self.parameters.txop_limit
@@ -69,14 +68,14 @@ impl Edcaf {
         self.ready = None;
     }
 
-    /// When it transmits if the channel, idle since `idle_since`, stays so.
+    /// The time at which it transmits if the channel, idle since `idle_since`, stays so.
     #[must_use]
     pub fn access(&self, idle_since: Instant) -> Option<Instant> {
         let ready = self.ready?;
         Some(ready.max(idle_since + self.aifs + self.slot * u64::from(self.backoff.unwrap_or(0))))
     }
 
-    /// Someone, perhaps itself, began to transmit at `busy` on a channel that was idle since `idle_since`.
+    /// A transmission, perhaps its own, began at `busy` on a channel that was idle since `idle_since`.
     ///
     /// A backoff loses a slot at each boundary from AIFS on, the one at which the other transmission begins included: a busy
     /// period counts as one slot (802.11-2020, 10.23.2.4; also Bianchi's model). DCF, and ns-3 throughout, count only slots that
@@ -120,7 +119,7 @@ impl Edcaf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Purpose;
+    use airbound_random::Purpose;
 
     const US: fn(u64) -> Span = Span::from_micros;
 

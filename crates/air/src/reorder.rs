@@ -4,15 +4,15 @@ use std::collections::VecDeque;
 
 use airbound_units::{Instant, Span};
 
-/// How long mac80211 waits for a missing MPDU (`HT_RX_REORDER_BUF_TIMEOUT`, HZ / 10).
-pub(crate) const RELEASE_TIMEOUT: Span = Span::from_millis(100);
+/// Time that mac80211 waits for a missing MPDU (`HT_RX_REORDER_BUF_TIMEOUT`, HZ / 10).
+pub const RELEASE_TIMEOUT: Span = Span::from_millis(100);
 
 /// Buffer for one transmitter and traffic identifier (802.11-2020, 10.25.6.6).
 #[derive(Debug, Clone)]
-pub(crate) struct Reorder<T> {
+pub struct Reorder<T> {
     /// The sequence number that is delivered next.
     next: u64,
-    /// What came early: the place at index i holds sequence number `next + i`, and when it came.
+    /// MPDUs that came early: the place at index i holds sequence number `next + i`, and when it came.
     early: VecDeque<Option<(T, Instant)>>,
     held: usize,
 }
@@ -26,7 +26,8 @@ impl<T> Default for Reorder<T> {
 impl<T> Reorder<T> {
     /// Takes an MPDU that has nothing to wait for, and before which nothing waits: it goes to its destination as it is. `false` if it is
     /// another, which [`Reorder::receive`] takes.
-    pub(crate) fn passes(&mut self, sequence: u64) -> bool {
+    #[inline]
+    pub fn passes(&mut self, sequence: u64) -> bool {
         let passes = sequence == self.next && self.held == 0;
         if passes {
             self.next += 1;
@@ -39,13 +40,7 @@ impl<T> Reorder<T> {
 
     /// Takes an MPDU that was received at `now`; what can be delivered is passed on in order. Gives the MPDU back if the
     /// window has moved past it, as mac80211 drops what comes after its release.
-    pub(crate) fn receive(
-        &mut self,
-        sequence: u64,
-        item: T,
-        now: Instant,
-        mut deliver: impl FnMut(T),
-    ) -> Option<T> {
+    pub fn receive(&mut self, sequence: u64, item: T, now: Instant, mut deliver: impl FnMut(T)) -> Option<T> {
         if sequence < self.next {
             return Some(item);
         }
@@ -65,7 +60,7 @@ impl<T> Reorder<T> {
     }
 
     /// The transmitter gave up everything below `sequence` that did not arrive (block-ack request).
-    pub(crate) fn move_window(&mut self, sequence: u64, mut deliver: impl FnMut(T)) {
+    pub fn move_window(&mut self, sequence: u64, mut deliver: impl FnMut(T)) {
         while self.next < sequence {
             match self.early.pop_front() {
                 Some(Some((item, _))) => {
@@ -83,21 +78,23 @@ impl<T> Reorder<T> {
         self.release(&mut deliver);
     }
 
-    /// When the oldest hole is given up.
-    pub(crate) fn next_release(&self) -> Option<Instant> {
+    /// The time at which the oldest hole is given up.
+    #[must_use]
+    pub fn next_release(&self) -> Option<Instant> {
         self.early.iter().flatten().next().map(|(_, since)| *since + RELEASE_TIMEOUT)
     }
 
-    /// Gives up the holes in front of what has waited too long.
-    pub(crate) fn expire(&mut self, now: Instant, mut deliver: impl FnMut(T)) {
+    /// Gives up the holes in front of MPDUs that have waited too long.
+    pub fn expire(&mut self, now: Instant, mut deliver: impl FnMut(T)) {
         while self.next_release().is_some_and(|at| at <= now) {
             let hole = self.early.iter().take_while(|place| place.is_none()).count() as u64;
             self.move_window(self.next + hole, &mut deliver);
         }
     }
 
-    /// How many MPDUs wait.
-    pub(crate) const fn held(&self) -> usize {
+    /// Number of MPDUs that wait.
+    #[must_use]
+    pub const fn held(&self) -> usize {
         self.held
     }
 

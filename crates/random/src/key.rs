@@ -1,4 +1,4 @@
-//! Random numbers that are a function of what they are for, so that no order of questions can change them.
+//! Random numbers that are functions of a key, so that no order of questions changes them.
 
 /// A key: the seed of the run, mixed with what is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

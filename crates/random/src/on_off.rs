@@ -1,19 +1,18 @@
-//! Bursts of interference and of a neighbour's load: an alternating renewal process that can be entered at any time.
+//! An alternating renewal process that can be entered at any time: bursts of interference, spells of load.
 
 use std::cell::Cell;
 
 use airbound_units::{Instant, Span};
 
-use super::hash::Key;
-use crate::scenario::{Interference, Spells};
+use crate::Key;
 
-/// Bursts of exponential length with exponential pauses.
+/// Spells of exponential length with exponential pauses.
 ///
-/// Time is cut into blocks; what happens in a block is a function of its key alone. Both lengths are memoryless, so that a
+/// Time is cut into blocks; the spells of a block are a function of its key alone. Both lengths are memoryless, so that a
 /// block that begins in the long-run proportion of the two states and then alternates has the statistics of the uncut process,
 /// but for the memory across the border, which a block of 64 mean cycles makes rare.
 #[derive(Debug, Clone)]
-pub struct Bursts {
+pub struct OnOff {
     key: Key,
     mean_on: f64,
     mean_off: f64,
@@ -25,7 +24,7 @@ pub struct Bursts {
     near: Cell<Option<Turn>>,
 }
 
-/// A burst or a pause within a block.
+/// A spell or a pause within a block.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     block: u64,
@@ -36,10 +35,10 @@ struct Turn {
     end: u64,
 }
 
-/// What is found at a time: whether a burst is on, and when that changes.
+/// The state at a time, and until when it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BurstState {
-    /// Whether a burst is on.
+pub struct State {
+    /// Whether a spell is on.
     pub on: bool,
     /// The first instant after which the state is looked at anew; the state may be the same then.
     pub until: Instant,
@@ -47,37 +46,28 @@ pub struct BurstState {
 
 const CYCLES: f64 = 64.0;
 
-impl Bursts {
-    /// The bursts of an entry of a scenario; `index` is its number there.
+impl OnOff {
+    /// A process with exponential lengths of these means, without end.
     #[must_use]
-    pub fn new(interference: &Interference, seed: u64, index: u64) -> Self {
-        let lengths = Spells { mean_on: interference.mean_on, mean_off: interference.mean_off };
-        Self {
-            start: interference.start.as_nanos(),
-            stop: interference.stop.map_or(u64::MAX, Span::as_nanos),
-            ..Self::endless(lengths, Key::of_seed(seed).with(0x1f7e_4fe4).with(index))
-        }
-    }
-
-    /// The spells of a neighbour's transmitter; `index` is its number among all of them.
-    #[must_use]
-    pub fn of_neighbour(spells: Spells, seed: u64, index: u64) -> Self {
-        Self::endless(spells, Key::of_seed(seed).with(0x9e1_9b04).with(index))
-    }
-
-    fn endless(lengths: Spells, key: Key) -> Self {
-        let (on, off) = (lengths.mean_on.as_nanos() as f64, lengths.mean_off.as_nanos() as f64);
+    pub fn new(mean_on: Span, mean_off: Span, key: Key) -> Self {
+        let (on, off) = (mean_on.as_nanos() as f64, mean_off.as_nanos() as f64);
         let block = ((on + off) * CYCLES) as u64 + 1;
         Self { key, mean_on: on, mean_off: off, block, start: 0, stop: u64::MAX, near: Cell::new(None) }
     }
 
+    /// The same process, on from `start` to `stop` only.
+    #[must_use]
+    pub fn between(self, start: Instant, stop: Instant) -> Self {
+        Self { start: start.as_nanos(), stop: stop.as_nanos(), ..self }
+    }
+
     /// The state at a time.
     #[must_use]
-    pub fn state(&self, now: Instant) -> BurstState {
+    pub fn state(&self, now: Instant) -> State {
         let time = now.as_nanos();
         if time < self.start || time >= self.stop {
             let until = if time < self.start { self.start } else { u64::MAX };
-            return BurstState { on: false, until: Instant::from_nanos(until) };
+            return State { on: false, until: Instant::from_nanos(until) };
         }
         let block = time / self.block;
         let begin = block.saturating_mul(self.block);
@@ -94,7 +84,7 @@ impl Bursts {
             turn = self.turn(block, turn.number + 1, !turn.on, turn.end);
         }
         self.near.set(Some(turn));
-        BurstState { on: turn.on, until: Instant::from_nanos(turn.end.min(end).min(self.stop)) }
+        State { on: turn.on, until: Instant::from_nanos(turn.end.min(end).min(self.stop)) }
     }
 
     /// A turn that begins then.
@@ -104,13 +94,13 @@ impl Bursts {
         Turn { block, number, on, begin, end: begin.saturating_add(length) }
     }
 
-    /// Whether a burst is on at a time.
+    /// Whether a spell is on at a time.
     #[must_use]
-    pub fn busy_at(&self, now: Instant) -> bool {
+    pub fn is_on(&self, now: Instant) -> bool {
         self.state(now).on
     }
 
-    /// The next instant at which a burst begins or ends; [`Instant::MAX`] if none does any more.
+    /// The next instant at which a spell begins or ends; [`Instant::MAX`] if none does any more.
     #[must_use]
     pub fn next_change(&self, now: Instant) -> Instant {
         let mut state = self.state(now);

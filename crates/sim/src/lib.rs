@@ -3,36 +3,28 @@
 //! A [`scenario::Scenario`] says what is simulated; [`run::Run`] simulates it with one scheme and one seed. The same scenario and
 //! seed give the same bytes on every machine. `docs/simulator.md` holds the model and its limits.
 
-pub mod channel;
 pub mod scenario;
 pub mod session;
-pub mod trace;
 
 mod agenda;
-mod air;
 mod build;
 mod engine;
 mod flow;
 mod link;
 mod measure;
-mod medium;
 mod networks;
 mod packet;
 pub mod pcap;
-mod random;
 mod recording;
 pub mod run;
 mod topology;
-pub mod traffic;
 mod view;
 mod wire;
 
-pub use air::edcaf::Edcaf;
 pub use build::BuildError;
 pub use engine::Imbalance;
 pub use measure::{ExchangeView, MpduView, Nobody, Observer};
 pub use packet::{Header, Kind, Packet};
-pub use random::{Purpose, Stream};
 pub use recording::Recording;
 pub use run::{Outcome, Run};
 pub use view::{VideoView, View};

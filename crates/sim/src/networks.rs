@@ -9,8 +9,8 @@ use airbound_record::{Direction, FrameRow, HopRow, NetworkSummary, PacketRow, Ru
 use crate::build::{BuildError, Plan};
 use crate::engine::{Domains, Simulation};
 use crate::measure::{ExchangeView, Figures, Observer};
-use crate::random::{Purpose, seed_for};
 use crate::scenario::{Network, Scenario, Scheme};
+use airbound_random::{Purpose, seed_for};
 
 /// What a network takes from the channel that it shares with others.
 #[derive(Debug, Clone, Copy)]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use airbound_air::trace::{Format, Trace};
 use airbound_control::sender::Congestion;
 use airbound_control::session::{LastNConfig, PlumConfig, SessionConfig, TackConfig};
 use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_sim::session::{AccessSpec, AirSpec, PipeSpec, Session, SessionOutcome, SessionSpec, Sharing};
-use airbound_sim::trace::{Format, Trace};
 use airbound_units::{BitRate, Span};
 
 fn trace(text: &str) -> Arc<Trace> {

@@ -1,15 +1,15 @@
-//! What writes to a TCP connection, and when.
+//! Writers of TCP connections.
 
 use std::collections::VecDeque;
 
+use airbound_random::Stream;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use super::source::FrameSizes;
-use crate::random::Stream;
+use crate::FrameSizes;
 
-/// What an application wants to do now.
+/// The next write of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Write {
+pub enum Write {
     /// Without end.
     Unlimited,
     /// So much.
@@ -24,29 +24,52 @@ pub(crate) enum Write {
 
 /// A video frame that was written and has not arrived whole.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PendingFrame {
-    pub(crate) frame: u64,
-    pub(crate) created: Instant,
-    pub(crate) size: ByteCount,
+pub struct PendingFrame {
+    /// Its number, from 0.
+    pub frame: u64,
+    /// The time at which it was created.
+    pub created: Instant,
+    /// Its size.
+    pub size: ByteCount,
     /// The byte of the connection that ends it.
-    pub(crate) end: u64,
+    pub end: u64,
 }
 
 /// The application that writes to a connection.
 #[derive(Debug)]
-pub(crate) enum Application {
+pub enum Application {
     /// A transfer without end.
-    Bulk { next: Option<Instant>, stop: Instant },
+    Bulk {
+        /// Its start, then its end; `None` behind that.
+        next: Option<Instant>,
+        /// Its end.
+        stop: Instant,
+    },
     /// Writes at a rate, as `iperf3 -b` does: a chunk at a time.
-    Paced { next: Instant, stop: Instant, interval: Span, chunk: ByteCount },
+    Paced {
+        /// The next write.
+        next: Instant,
+        /// Its end.
+        stop: Instant,
+        /// Distance of writes.
+        interval: Span,
+        /// Bytes of a write.
+        chunk: ByteCount,
+    },
     /// Transfers of a size, each in a connection of its own. They begin at exponential intervals; one whose time comes while
     /// the last is under way begins when that has arrived.
     Transfers {
+        /// The time from which on the next transfer may begin.
         next: Instant,
+        /// No transfer begins from then on.
         stop: Instant,
+        /// Bytes of a transfer.
         size: ByteCount,
+        /// Mean distance of beginnings.
         interval: Span,
+        /// Draws of distances.
         draws: Stream,
+        /// The transfer under way.
         open: Option<Transfer>,
     },
     /// Video frames.
@@ -55,42 +78,55 @@ pub(crate) enum Application {
 
 /// A transfer under way.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Transfer {
-    pub(crate) began: Instant,
-    pub(crate) end: u64,
+pub struct Transfer {
+    /// The time at which it was due.
+    pub began: Instant,
+    /// The byte of the connection that ends it.
+    pub end: u64,
 }
 
 /// A stream of video frames over one connection: the server renders a frame, and writes it at its burst rate. A frame whose
 /// time comes while the last is not wholly sent is left out.
 #[derive(Debug)]
-pub(crate) struct Video {
-    pub(crate) interval: Span,
-    pub(crate) sizes: FrameSizes,
-    pub(crate) burst_rate: BitRate,
-    pub(crate) stop: Instant,
-    pub(crate) frame: u64,
-    pub(crate) next_frame: Instant,
-    pub(crate) next_chunk: Instant,
+pub struct Video {
+    /// Distance of frames.
+    pub interval: Span,
+    /// Sizes of frames.
+    pub sizes: FrameSizes,
+    /// Rate at which a frame is written.
+    pub burst_rate: BitRate,
+    /// No frame is created from then on.
+    pub stop: Instant,
+    /// Frames so far.
+    pub frame: u64,
+    /// The time of the next frame.
+    pub next_frame: Instant,
+    /// The time of the next write.
+    pub next_chunk: Instant,
     /// Of the frame being written.
-    pub(crate) left: ByteCount,
+    pub left: ByteCount,
     /// Written to the connection in all.
-    pub(crate) written: u64,
-    pub(crate) pending: VecDeque<PendingFrame>,
+    pub written: u64,
+    /// Frames that have not arrived whole.
+    pub pending: VecDeque<PendingFrame>,
 }
 
 /// A frame that was left out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SkippedFrame {
-    pub(crate) frame: u64,
-    pub(crate) created: Instant,
+pub struct SkippedFrame {
+    /// Its number, from 0.
+    pub frame: u64,
+    /// The time at which it was due.
+    pub created: Instant,
 }
 
 /// Video is written in chunks of four segments: fine enough for any burst rate, and few events.
 const CHUNK: ByteCount = ByteCount::new(4 * 1448);
 
 impl Application {
-    /// When it wants to be asked next; `None` if only an arrival can wake it, or nothing.
-    pub(crate) fn next(&self) -> Option<Instant> {
+    /// The time at which it is to be asked next; `None` if only an arrival can wake it, or nothing.
+    #[must_use]
+    pub fn next(&self) -> Option<Instant> {
         match self {
             Self::Bulk { next, .. } => *next,
             Self::Paced { next, stop, .. } => (next < stop).then_some(*next),
@@ -103,13 +139,8 @@ impl Application {
         }
     }
 
-    /// Its time has come: `unsent` is what the connection has not sent yet, `end` where its data ends.
-    pub(crate) fn on_time(
-        &mut self,
-        now: Instant,
-        unsent: ByteCount,
-        end: u64,
-    ) -> (Write, Option<SkippedFrame>) {
+    /// Its time has come: `unsent` bytes wait in the connection, whose data ends at byte `end`.
+    pub fn on_time(&mut self, now: Instant, unsent: ByteCount, end: u64) -> (Write, Option<SkippedFrame>) {
         match self {
             Self::Bulk { next, stop } => {
                 if next.is_none_or(|at| now < at) {
@@ -142,6 +173,39 @@ impl Application {
 }
 
 impl Video {
+    /// Frames of these sizes at distances of `interval`, the first at `first`, the last before `stop`, each written at `burst_rate`.
+    #[must_use]
+    pub const fn new(
+        first: Instant,
+        stop: Instant,
+        interval: Span,
+        sizes: FrameSizes,
+        burst_rate: BitRate,
+    ) -> Self {
+        Self {
+            interval,
+            sizes,
+            burst_rate,
+            stop,
+            frame: 0,
+            next_frame: first,
+            next_chunk: first,
+            left: ByteCount::ZERO,
+            written: 0,
+            pending: VecDeque::new(),
+        }
+    }
+
+    /// The next frame for a writer that leaves none out: the time at which it is created, and its size.
+    pub fn take_frame(&mut self) -> Option<(Instant, ByteCount)> {
+        if self.next_frame >= self.stop {
+            return None;
+        }
+        let frame = (self.next_frame, self.sizes.next());
+        self.next_frame += self.interval;
+        Some(frame)
+    }
+
     fn on_time(&mut self, now: Instant, unsent: ByteCount) -> (Write, Option<SkippedFrame>) {
         let mut skipped = None;
         if now >= self.next_frame && self.next_frame < self.stop {
@@ -169,7 +233,7 @@ impl Video {
     }
 
     /// Frames that are whole now that the receiver has `delivered` bytes in order.
-    pub(crate) fn completed(&mut self, delivered: u64) -> impl Iterator<Item = PendingFrame> + '_ {
+    pub fn completed(&mut self, delivered: u64) -> impl Iterator<Item = PendingFrame> + '_ {
         std::iter::from_fn(move || {
             let whole = self.pending.front().is_some_and(|frame| frame.end <= delivered);
             if whole { self.pending.pop_front() } else { None }

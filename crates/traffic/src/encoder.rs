@@ -3,7 +3,7 @@
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use crate::flow::source::FrameSizes;
+use crate::FrameSizes;
 
 /// A key frame is paid back by the frames up to this one after it (RFC 8593, K_d in Table 2).
 const PAID_BACK: u64 = 8;
@@ -14,32 +14,35 @@ const SMALLEST: ByteCount = ByteCount::new(100);
 /// A frame pays back at most this share of its mean size.
 const MOST_PAID: f64 = 0.5;
 
-/// What stays the same.
+/// Parameters of an encoder.
 #[derive(Debug, Clone)]
-pub(crate) struct EncoderConfig {
+pub struct EncoderConfig {
     /// Distance of frames.
-    pub(crate) interval: Span,
+    pub interval: Span,
     /// Longest distance of key frames.
-    pub(crate) key_frame_interval: Span,
+    pub key_frame_interval: Span,
     /// Mean size of a key frame over that of all.
-    pub(crate) key_frame_factor: f64,
+    pub key_frame_factor: f64,
     /// The least time between two changes of rate.
-    pub(crate) reaction: Span,
+    pub reaction: Span,
 }
 
 /// A frame as it leaves the encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EncodedFrame {
-    pub(crate) number: u64,
-    pub(crate) is_key: bool,
-    pub(crate) size: ByteCount,
+pub struct EncodedFrame {
+    /// Its number, from 0, frames that were left out included.
+    pub number: u64,
+    /// Whether it is a key frame.
+    pub is_key: bool,
+    /// Its size.
+    pub size: ByteCount,
 }
 
 /// An encoder.
 #[derive(Debug, Clone)]
-pub(crate) struct Encoder {
+pub struct Encoder {
     config: EncoderConfig,
-    /// How sizes vary around their mean.
+    /// Variation of sizes around their mean.
     sizes: FrameSizes,
     /// The rate in force, and since when.
     rate: BitRate,
@@ -56,7 +59,9 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    pub(crate) fn new(config: EncoderConfig, sizes: FrameSizes, rate: BitRate) -> Self {
+    /// An encoder whose first frame is a key frame, at `rate`.
+    #[must_use]
+    pub const fn new(config: EncoderConfig, sizes: FrameSizes, rate: BitRate) -> Self {
         Self {
             config,
             sizes,
@@ -72,28 +77,28 @@ impl Encoder {
     }
 
     /// The rate of coded video that is wanted from now on. It is taken up with the next frame, unless the last change is too recent.
-    pub(crate) fn set_rate(&mut self, rate: BitRate) {
+    pub fn set_rate(&mut self, rate: BitRate) {
         self.wanted = rate;
     }
 
     /// The rate in force.
-    pub(crate) const fn rate(&self) -> BitRate {
+    pub const fn rate(&self) -> BitRate {
         self.rate
     }
 
     /// The receiver asks for a key frame. One that follows another too closely waits.
-    pub(crate) fn request_key_frame(&mut self) {
+    pub fn request_key_frame(&mut self) {
         self.key_wanted = true;
     }
 
     /// A frame whose time comes while too much waits to be sent is left out. Returns its number.
-    pub(crate) fn skip(&mut self) -> u64 {
+    pub fn skip(&mut self) -> u64 {
         self.frames += 1;
         self.frames - 1
     }
 
     /// Codes the frame that was captured now.
-    pub(crate) fn encode(&mut self, now: Instant) -> EncodedFrame {
+    pub fn encode(&mut self, now: Instant) -> EncodedFrame {
         if self.wanted != self.rate && self.changed.is_none_or(|at| now - at >= self.config.reaction) {
             self.rate = self.wanted;
             self.changed = Some(now);
@@ -123,7 +128,7 @@ impl Encoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, Stream};
+    use airbound_random::{Purpose, Stream};
 
     fn encoder(sigma: f64) -> Encoder {
         let config = EncoderConfig {

@@ -1,28 +1,30 @@
 //! Sources of datagrams. They are asked for arrivals, in bulk, when a queue is next looked at.
 
-use airbound_control::payload::FlowId;
+use airbound_random::{Key, OnOff, Stream};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
-use airbound_wifi::edca::Category;
 
-use crate::channel;
-use crate::packet::{Header, Kind, Packet};
-use crate::random::Stream;
+use crate::FrameSizes;
 
-/// When a source sends.
+/// The distances at which a source sends.
 #[derive(Debug, Clone)]
-pub(crate) enum Rhythm {
+pub enum Rhythm {
     /// At equal distances, without drift.
     Constant(Distance),
     /// At exponential distances.
-    Poisson { mean: Span, draws: Stream },
+    Poisson {
+        /// Mean distance.
+        mean: Span,
+        /// Draws of distances.
+        draws: Stream,
+    },
     /// Frames at equal distances, each a burst of packets at a rate.
     Bursts(Bursts),
 }
 
-/// What lies between two packets of a constant stream: `bits * 10^9 / rate` ns, of which whole nanoseconds are taken and the rest is
+/// The distance between two packets of a constant stream: `bits * 10^9 / rate` ns, of which whole nanoseconds are taken and the rest is
 /// carried over.
 #[derive(Debug, Clone)]
-pub(crate) struct Distance {
+pub struct Distance {
     /// Bits of payload times nanoseconds in a second.
     bits_times_second: u128,
     /// In bit/s, at least 1.
@@ -52,55 +54,26 @@ impl Distance {
 
 /// Video frames sent as bursts of datagrams.
 #[derive(Debug, Clone)]
-pub(crate) struct Bursts {
+pub struct Bursts {
     /// Distance of frames.
-    pub(crate) interval: Span,
+    pub interval: Span,
     /// Sizes of frames.
-    pub(crate) sizes: FrameSizes,
+    pub sizes: FrameSizes,
     /// Rate within a burst.
-    pub(crate) rate: BitRate,
+    pub rate: BitRate,
     /// Largest payload of a packet.
-    pub(crate) packet: ByteCount,
+    pub packet: ByteCount,
     /// Bytes of headers on each packet.
-    pub(crate) headers: ByteCount,
+    pub headers: ByteCount,
     frame: u64,
     frame_start: Instant,
     left: ByteCount,
 }
 
-/// The law of frame sizes: log-normal around a mean.
-#[derive(Debug, Clone)]
-pub(crate) struct FrameSizes {
-    mean: ByteCount,
-    /// Standard deviation of the logarithm; 0 for frames of equal size.
-    sigma: f64,
-    draws: Stream,
-}
-
-impl FrameSizes {
-    pub(crate) fn new(mean: ByteCount, sigma: f64, draws: Stream) -> Self {
-        Self { mean, sigma, draws }
-    }
-
-    /// The next frame's size; the mean over many is the configured one.
-    pub(crate) fn next(&mut self) -> ByteCount {
-        if self.sigma == 0.0 {
-            return self.mean;
-        }
-        ByteCount::new(libm::round(self.mean.as_u64() as f64 * self.factor()).max(1.0) as u64)
-    }
-
-    /// The next frame's size over the mean.
-    pub(crate) fn factor(&mut self) -> f64 {
-        if self.sigma == 0.0 {
-            return 1.0;
-        }
-        libm::exp(self.sigma * self.draws.normal() - self.sigma * self.sigma / 2.0)
-    }
-}
-
 impl Bursts {
-    pub(crate) fn new(
+    /// Frames from `first` on at distances of `interval`.
+    #[must_use]
+    pub fn new(
         first: Instant,
         interval: Span,
         mut sizes: FrameSizes,
@@ -112,8 +85,8 @@ impl Bursts {
         Self { interval, sizes, rate, packet, headers, frame: 0, frame_start: first, left }
     }
 
-    /// The size of the packet of `flow` that is sent at `now`, when the next one is, and the frame that begins with that, if one does.
-    fn send(&mut self, flow: FlowId, now: Instant) -> (ByteCount, Instant, Option<FrameStart>) {
+    /// The size of the packet that is sent at `now`, when the next one is, and the frame that begins with that, if one does.
+    fn send(&mut self, now: Instant) -> (ByteCount, Instant, Option<FrameStart>) {
         let payload = self.left.min(self.packet);
         let size = payload + self.headers;
         self.left -= payload;
@@ -129,78 +102,81 @@ impl Bursts {
         self.frame_start = due + self.interval * skipped;
         self.left = self.sizes.next();
         let (frame, created, bytes) = (self.frame, self.frame_start, self.left);
-        (size, created, Some(FrameStart { flow, frame, created, bytes, skipped }))
+        (size, created, Some(FrameStart { frame, created, bytes, skipped }))
     }
 }
 
 /// A frame that a source began to send.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct FrameStart {
-    pub(crate) flow: FlowId,
-    pub(crate) frame: u64,
-    pub(crate) created: Instant,
-    pub(crate) bytes: ByteCount,
+pub struct FrameStart {
+    /// Its number, from 0, frames that were left out included.
+    pub frame: u64,
+    /// The time at which it was created.
+    pub created: Instant,
+    /// Its size.
+    pub bytes: ByteCount,
     /// Frames left out before this one because the last was still being sent.
-    pub(crate) skipped: u64,
+    pub skipped: u64,
+}
+
+/// One datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// The time at which it is sent.
+    pub at: Instant,
+    /// Length of the IP packet.
+    pub size: ByteCount,
+    /// Its number, from 0.
+    pub number: u64,
+    /// The video frame that it belongs to; 0 if there are none.
+    pub frame: u64,
+}
+
+/// The spells of a neighbour's transmitter; `index` is its number among all of them.
+#[must_use]
+pub fn spells(mean_on: Span, mean_off: Span, seed: u64, index: u64) -> OnOff {
+    OnOff::new(mean_on, mean_off, Key::of_seed(seed).with(0x9e1_9b04).with(index))
 }
 
 /// A source of datagrams.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
-    header: Header,
+pub struct Source {
     size: ByteCount,
     stop: Instant,
     next: Instant,
     number: u64,
     rhythm: Rhythm,
     /// Outside of these it rests.
-    spells: Option<channel::Bursts>,
-    /// Until when the present spell is known to last.
+    spells: Option<OnOff>,
+    /// The present spell is known to last until then.
     spell_ends: Instant,
     /// A frame that began with the packet last emitted.
     started: Option<FrameStart>,
 }
 
 impl Source {
-    pub(crate) fn new(
-        header: Header,
-        size: ByteCount,
-        first: Instant,
-        stop: Instant,
-        rhythm: Rhythm,
-    ) -> Self {
+    /// Sends IP packets of `size` from `first` on, the last before `stop`; bursts have sizes of their own.
+    #[must_use]
+    pub fn new(size: ByteCount, first: Instant, stop: Instant, rhythm: Rhythm) -> Self {
         let started = match &rhythm {
-            Rhythm::Bursts(bursts) => Some(FrameStart {
-                flow: header.flow,
-                frame: 0,
-                created: first,
-                bytes: bursts.left,
-                skipped: 0,
-            }),
+            Rhythm::Bursts(bursts) => {
+                Some(FrameStart { frame: 0, created: first, bytes: bursts.left, skipped: 0 })
+            }
             _ => None,
         };
-        Self {
-            header,
-            size,
-            stop,
-            next: first,
-            number: 0,
-            rhythm,
-            spells: None,
-            spell_ends: Instant::MAX,
-            started,
-        }
+        Self { size, stop, next: first, number: 0, rhythm, spells: None, spell_ends: Instant::MAX, started }
     }
 
     /// The same source, which sends in `spells` only.
-    pub(crate) fn in_spells(mut self, spells: channel::Bursts) -> Self {
+    #[must_use]
+    pub fn in_spells(mut self, spells: OnOff) -> Self {
         self.spells = Some(spells);
         self.spell_ends = Instant::ZERO;
         self.rest();
         self
     }
 
-    /// If the next packet falls into a pause, all that is to come waits until the pause is over.
+    /// Delays the next packet, and all behind it, to the end of a pause.
     #[inline]
     fn rest(&mut self) {
         if self.next >= self.spell_ends {
@@ -210,20 +186,21 @@ impl Source {
 
     fn wait_for_spell(&mut self) {
         let Some(spells) = &self.spells else { return };
-        if !spells.busy_at(self.next) {
+        if !spells.is_on(self.next) {
             self.next = spells.next_change(self.next);
         }
         self.spell_ends = spells.next_change(self.next);
     }
 
     /// A constant bit rate of `rate`, counted in payload bytes of which each packet has `payload`.
-    pub(crate) fn constant(rate: BitRate, payload: ByteCount) -> Rhythm {
+    #[must_use]
+    pub fn constant(rate: BitRate, payload: ByteCount) -> Rhythm {
         Rhythm::Constant(Distance::new(u128::from(payload.bits()) * 1_000_000_000, rate))
     }
 
     /// Changes the rate of a constant stream: the next packet comes as long after the last as the new rate has it, and not before
     /// `now`. What is due before has to have been sent.
-    pub(crate) fn set_rate(&mut self, now: Instant, new: BitRate) {
+    pub fn set_rate(&mut self, now: Instant, new: BitRate) {
         let Rhythm::Constant(distance) = &mut self.rhythm else { return };
         let new = Distance::new(distance.bits_times_second, new);
         if self.number > 0 {
@@ -233,51 +210,56 @@ impl Source {
         *distance = new;
     }
 
-    pub(crate) const fn flow(&self) -> usize {
-        self.header.flow.0 as usize
-    }
-
-    pub(crate) const fn category(&self) -> Category {
-        self.header.category
-    }
-
-    /// When it sends next; `None` when it has ended.
-    pub(crate) fn next(&self) -> Option<Instant> {
+    /// The time at which it sends next; `None` when it has ended.
+    #[inline]
+    #[must_use]
+    pub fn next_departure(&self) -> Option<Instant> {
         (self.next < self.stop).then_some(self.next)
     }
 
     /// The frame that began with the packet last emitted, once.
-    pub(crate) fn take_started(&mut self) -> Option<FrameStart> {
+    #[inline]
+    pub fn take_started(&mut self) -> Option<FrameStart> {
         self.started.take()
     }
 
     /// Whether frames begin in it.
     #[inline]
-    pub(crate) const fn has_frames(&self) -> bool {
+    #[must_use]
+    pub const fn has_frames(&self) -> bool {
         matches!(self.rhythm, Rhythm::Bursts(_))
     }
 
-    /// The packet that is sent at [`Source::next`].
+    /// The datagram that is sent at [`Source::next_departure`].
     #[inline(always)]
-    pub(crate) fn emit(&mut self) -> Packet {
+    pub fn emit(&mut self) -> Departure {
         let sent = self.next;
         let number = self.number;
         self.number += 1;
-        let (mut size, mut tag) = (self.size, 0);
+        let (mut size, mut frame) = (self.size, 0);
         match &mut self.rhythm {
             Rhythm::Constant(distance) => self.next += distance.next(),
             Rhythm::Poisson { mean, draws } => {
                 self.next += mean.mul_f64(draws.exponential()).max(Span::from_nanos(1));
             }
             Rhythm::Bursts(bursts) => {
-                tag = bursts.frame;
-                let (packet, next, started) = bursts.send(self.header.flow, sent);
+                frame = bursts.frame;
+                let (packet, next, started) = bursts.send(sent);
                 (size, self.next) = (packet, next);
                 self.started = started.or(self.started.take());
             }
         }
         self.rest();
-        Packet::new(self.header, number, Kind::Datagram, tag, size, sent)
+        Departure { at: sent, size, number, frame }
+    }
+}
+
+impl Iterator for Source {
+    type Item = Departure;
+
+    fn next(&mut self) -> Option<Departure> {
+        self.next_departure()?;
+        Some(self.emit())
     }
 }
 

@@ -8,6 +8,7 @@
 //! | [`edca`] | access categories, contention parameters, DSCP and user priorities |
 //! | [`mpdu`] | headers, padding, sizes of MPDUs and PSDUs |
 //! | [`ampdu`] | limits of an aggregate by count, bytes and duration |
+//! | [`block_ack`] | the bitmap of a block acknowledgement |
 //! | [`error`] | from the signal-to-noise ratio to the probability that an MPDU is lost |
 //! | [`bianchi`] | the closed form of saturated contention, to check simulators against |
 //!
@@ -24,6 +25,7 @@
 
 pub mod ampdu;
 pub mod bianchi;
+pub mod block_ack;
 pub mod control_frames;
 pub mod edca;
 pub mod error;
@@ -31,6 +33,7 @@ pub mod mpdu;
 pub mod rate;
 pub mod timing;
 
+pub use block_ack::AckBitmap;
 pub use control_frames::{Band, Basic, ControlTiming};
 pub use edca::{Category, EdcaParameters};
 pub use rate::{Coding, Format, GuardInterval, Legacy, Modulation, Rate, RateError, Width};

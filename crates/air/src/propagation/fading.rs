@@ -1,9 +1,9 @@
 //! Small-scale fading as a function of time.
 
+use airbound_random::Key;
 use airbound_units::{Decibel, Instant};
 
-use super::hash::Key;
-use crate::scenario::{Fading, Independence, Motion, Shape};
+use super::config::{Fading, Independence, Motion, Shape};
 
 const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 

@@ -1,129 +1,122 @@
-//! What each link is like at each moment, and who disturbs it.
+//! All links of a collision domain, and the interference that they meet.
 
-use std::sync::Arc;
-
-use airbound_control::payload::StationId;
-use airbound_control::rate::LinkStats;
+use airbound_random::{Key, OnOff};
 use airbound_units::{BitRate, Decibel, Instant};
 
-use crate::channel::{Bursts, Channel, Quality};
-use crate::scenario::{ChannelSpec, Effect, Scenario, TraceUse};
-use crate::trace::Capacity;
+use super::{Effect, Interference, LinkQuality, Propagation};
+
+/// A link of a collision domain, numbered from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkId(pub u16);
 
 /// The link between a station and the next node on its way to the access point, alike in both directions.
 #[derive(Debug, Clone)]
-struct RadioLink {
-    channel: Channel,
+struct Link {
+    propagation: Propagation,
     /// The quality, if it never changes.
-    constant: Option<Quality>,
-    /// Where the last search in a trace ended.
+    constant: Option<LinkQuality>,
+    /// The place in a trace at which the last search ended.
     near: usize,
-    /// The dictated rate that the transmitters were last told.
-    told: Option<BitRate>,
+    /// The dictated rate that was last reported.
+    reported: Option<BitRate>,
 }
 
-impl RadioLink {
-    fn quality(&mut self, now: Instant) -> Quality {
+impl Link {
+    #[inline]
+    fn quality(&mut self, now: Instant) -> LinkQuality {
         match self.constant {
             Some(quality) => quality,
-            None => self.channel.quality_near(now, &mut self.near),
+            None => self.propagation.quality_near(now, &mut self.near),
         }
     }
 }
 
 /// All links, and the interference that all of them meet.
 #[derive(Debug, Clone)]
-pub(crate) struct Medium {
-    /// Of the stations, in the order of their nodes; the links of everybody else are perfect.
-    links: Vec<RadioLink>,
-    /// Bursts during which everyone finds the channel busy.
-    jams: Vec<Bursts>,
-    /// Bursts that only make the receivers worse, with what they add to the noise.
-    noises: Vec<(Bursts, Decibel)>,
+pub struct Links {
+    links: Vec<Link>,
+    /// Bursts during which every transmitter finds the channel busy.
+    jams: Vec<OnOff>,
+    /// Bursts that only raise the noise of the receivers, and by how much.
+    noises: Vec<(OnOff, Decibel)>,
 }
 
-impl Medium {
-    /// The links follow from `seed`, the interference from `channel_seed`.
-    pub(crate) fn of(scenario: &Scenario, seed: u64, channel_seed: u64) -> Self {
-        let path = &scenario.access_point.path;
-        let links = scenario.stations.iter().enumerate().map(|(index, station)| {
-            let channel = Channel::new(station, &scenario.air, path, seed, index as u64);
-            let constant = channel.is_constant().then(|| channel.quality(Instant::ZERO));
-            RadioLink { channel, constant, near: 0, told: None }
-        });
-        let mut medium = Self { links: links.collect(), jams: Vec::new(), noises: Vec::new() };
-        for (index, interference) in scenario.interferences.iter().enumerate() {
-            let bursts = Bursts::new(interference, channel_seed, index as u64);
+impl Interference {
+    /// The bursts of this entry, which is number `index` of its scenario.
+    #[must_use]
+    pub fn bursts(&self, seed: u64, index: u64) -> OnOff {
+        let key = Key::of_seed(seed).with(0x1f7e_4fe4).with(index);
+        let stop = self.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop);
+        OnOff::new(self.mean_on, self.mean_off, key).between(Instant::ZERO + self.start, stop)
+    }
+}
+
+impl Links {
+    /// Links in the order of their numbers, with interference that follows from `seed`.
+    pub fn new(
+        links: impl IntoIterator<Item = Propagation>,
+        interferences: &[Interference],
+        seed: u64,
+    ) -> Self {
+        let link = |propagation: Propagation| {
+            let constant = propagation.is_constant().then(|| propagation.quality(Instant::ZERO));
+            Link { propagation, constant, near: 0, reported: None }
+        };
+        let mut all =
+            Self { links: links.into_iter().map(link).collect(), jams: Vec::new(), noises: Vec::new() };
+        for (interference, index) in interferences.iter().zip(0..) {
+            let bursts = interference.bursts(seed, index);
             match interference.effect {
-                Effect::Busy => medium.jams.push(bursts),
-                Effect::Noise { level } => medium.noises.push((bursts, level)),
+                Effect::Busy => all.jams.push(bursts),
+                Effect::Noise { level } => all.noises.push((bursts, level)),
             }
         }
-        medium
+        all
     }
 
-    /// The trace that replaces the air, if one does.
-    pub(crate) fn pipe(scenario: &Scenario) -> Option<Capacity> {
-        scenario.stations.iter().find_map(|station| match &station.channel {
-            ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe => {
-                Some(Capacity::new(Arc::clone(&link.trace)))
-            }
-            _ => None,
-        })
-    }
-
-    /// What a frame meets at `now` on the link whose lower end is `link`.
-    pub(crate) fn quality(&mut self, link: StationId, now: Instant) -> Quality {
-        let Some(link) = self.links.get_mut(link.index().wrapping_sub(1)) else { return Quality::Perfect };
+    /// The quality of a link at `now`; a link that does not exist is perfect, as that of a neighbour is.
+    #[inline]
+    pub fn quality(&mut self, link: Option<LinkId>, now: Instant) -> LinkQuality {
+        let link = link.and_then(|link| self.links.get_mut(usize::from(link.0)));
+        let Some(link) = link else { return LinkQuality::Perfect };
         match link.quality(now) {
-            Quality::Snr(snr) if !self.noises.is_empty() => {
-                let on = self.noises.iter().filter(|(bursts, _)| bursts.busy_at(now));
+            LinkQuality::Snr(snr) if !self.noises.is_empty() => {
+                let on = self.noises.iter().filter(|(bursts, _)| bursts.is_on(now));
                 let noise = on.map(|(_, level)| level.value()).fold(0.0, f64::max);
-                Quality::Snr(Decibel::new(snr.value() - noise))
+                LinkQuality::Snr(Decibel::new(snr.value() - noise))
             }
             quality => quality,
         }
     }
 
-    /// What both ends may know of a link before their first frame.
-    pub(crate) fn stats(&mut self, link: StationId, now: Instant) -> LinkStats {
-        /// A ratio at which every rate is free of errors.
-        const FLAWLESS: Decibel = Decibel::new(100.0);
-        let (snr, rate) = match self.quality(link, now) {
-            Quality::Perfect => (FLAWLESS, None),
-            Quality::Snr(snr) => (snr, None),
-            Quality::Phy(quality) => (FLAWLESS, Some(quality.rate)),
-        };
-        LinkStats { snr: Some(snr), rate }
-    }
-
-    /// A link whose dictated rate changed since this was last asked, until there is none.
-    pub(crate) fn changed(&mut self, now: Instant) -> Option<(StationId, LinkStats)> {
-        for (index, link) in self.links.iter_mut().enumerate() {
-            if let Quality::Phy(quality) = link.quality(now)
-                && link.told != Some(quality.rate)
+    /// A link whose dictated rate changed since the last report, with that rate; `None` when all have been reported.
+    pub fn changed(&mut self, now: Instant) -> Option<(LinkId, BitRate)> {
+        for (link, index) in self.links.iter_mut().zip(0..) {
+            if let LinkQuality::Phy(quality) = link.quality(now)
+                && link.reported != Some(quality.rate)
             {
-                link.told = Some(quality.rate);
-                let stats = LinkStats { rate: Some(quality.rate), ..LinkStats::default() };
-                return Some((StationId(index as u16 + 1), stats));
+                link.reported = Some(quality.rate);
+                return Some((LinkId(index), quality.rate));
             }
         }
         None
     }
 
-    /// Whether any trace dictates rates.
-    pub(crate) fn dictates(&mut self) -> bool {
-        self.links.iter_mut().any(|link| matches!(link.quality(Instant::ZERO), Quality::Phy(_)))
+    /// Whether a trace dictates the rate of any link.
+    pub fn dictates(&mut self) -> bool {
+        self.links.iter_mut().any(|link| matches!(link.quality(Instant::ZERO), LinkQuality::Phy(_)))
     }
 
-    /// When the channel next begins or ends to be jammed.
-    pub(crate) fn next_jam_change(&self, now: Instant) -> Option<Instant> {
+    /// The time at which the channel next begins or ceases to be jammed.
+    #[must_use]
+    pub fn next_jam_change(&self, now: Instant) -> Option<Instant> {
         self.jams.iter().map(|bursts| bursts.next_change(now)).min().filter(|at| *at < Instant::MAX)
     }
 
-    /// Until when the channel is jammed, if it is.
-    pub(crate) fn jammed_until(&self, now: Instant) -> Option<Instant> {
-        let on = self.jams.iter().filter(|bursts| bursts.busy_at(now));
+    /// The end of the jam at `now`, if there is one.
+    #[must_use]
+    pub fn jammed_until(&self, now: Instant) -> Option<Instant> {
+        let on = self.jams.iter().filter(|bursts| bursts.is_on(now));
         on.map(|bursts| bursts.next_change(now)).max()
     }
 }

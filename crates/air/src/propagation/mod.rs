@@ -1,34 +1,35 @@
-//! How well two ends of a link hear each other: a function of seed, link and time.
+//! Propagation over the links of a collision domain: a function of seed, link and time.
 //!
-//! Nothing here has a state that a question changes but for what it remembers of the last one, to spare work. Whatever a scheme sends and whenever it asks, it meets exactly the channel
-//! that every other scheme meets: same fades, same bursts.
+//! Nothing here has a state that a question changes, except for a memory of the last one that spares work. Whatever a scheme sends
+//! and whenever it asks, it meets the channel that every other scheme meets: same fades, same bursts.
 
+mod config;
 mod fading;
-mod hash;
-mod interference;
+mod links;
 mod passes;
 mod people;
 mod position;
-mod saturation;
 mod shadowing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use airbound_units::{Decibel, Instant, Metre};
-use airbound_wifi::error::noise_floor;
+use airbound_random::Key;
+use airbound_units::{Dbm, Decibel, Instant, Metre};
 
-use crate::scenario::{Air, ChannelSpec, Path, Position, Station, TraceUse};
 use crate::trace::{PhyQuality, Saturation, Trace};
+pub use config::{
+    Activity, BY_DISTANCE, Blockage, ChannelSpec, Coming, Effect, Fading, Independence, Interference,
+    LogDistance, Motion, Position, Shape, TraceLink, TraceUse, Walk,
+};
 use fading::Fader;
-pub use hash::Key;
-pub use interference::{BurstState, Bursts};
+pub use links::{LinkId, Links};
 use people::{Blocker, Bustle};
 use shadowing::Shadowing;
 
-/// How well a receiver hears a frame.
+/// The quality of a link at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Quality {
+pub enum LinkQuality {
     /// Nothing is ever lost.
     Perfect,
     /// A signal-to-noise ratio over the station's channel width, which gives each rate its errors.
@@ -37,9 +38,22 @@ pub enum Quality {
     Phy(PhyQuality),
 }
 
-/// The channel between the access point and one station, the same in both directions.
+/// Facts of transmitter and receiver that a link's signal-to-noise ratio and rate follow from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkBudget {
+    /// Power that a transmitter radiates.
+    pub tx_power: Dbm,
+    /// Noise over the width of the station's channel.
+    pub noise_floor: Dbm,
+    /// Carrier frequency, for the Doppler spectrum.
+    pub carrier_hertz: f64,
+    /// Overhead of a saturated transmitter, for traces of bandwidth.
+    pub saturation: Saturation,
+}
+
+/// Propagation between two ends of a link, the same in both directions.
 #[derive(Debug, Clone)]
-pub struct Channel {
+pub struct Propagation {
     law: Law,
 }
 
@@ -71,19 +85,17 @@ enum Law {
     },
 }
 
-impl Channel {
-    /// The channel to the station of number `link`, under a seed; `path` is the access point's, whose goodput a bandwidth
-    /// trace is taken to be.
+impl Propagation {
+    /// Propagation to the station of number `link`, under a seed.
     #[must_use]
-    pub fn new(station: &Station, air: &Air, path: &Path, seed: u64, link: u64) -> Self {
-        let law = match &station.channel {
+    pub fn new(spec: &ChannelSpec, budget: &LinkBudget, seed: u64, link: u64) -> Self {
+        let law = match spec {
             ChannelSpec::Ideal => Law::Ideal,
             ChannelSpec::Fixed { snr } => Law::Fixed(*snr),
             ChannelSpec::LogDistance(model) => {
                 let key = Key::of_seed(seed).with(0xc4a2).with(link);
                 let at_one_metre = Decibel::new(
-                    (air.tx_power - noise_floor(station.width, air.noise_figure)).value()
-                        - model.reference_loss.value(),
+                    (budget.tx_power - budget.noise_floor).value() - model.reference_loss.value(),
                 );
                 let constant = match &model.position {
                     Position::Distance(distance) => Some(distance_loss(model.exponent, *distance)),
@@ -95,7 +107,7 @@ impl Channel {
                     at_one_metre,
                     constant,
                     shadowing: Shadowing::new(model.shadowing, model.shadowing_coherence, key.with(1)),
-                    fader: Fader::new(model.fading, key.with(2), air.carrier_hertz()),
+                    fader: Fader::new(model.fading, key.with(2), budget.carrier_hertz),
                     blockers: (3u64..)
                         .zip(&model.blockage)
                         .map(|(kind, blockage)| Blocker::new(blockage, key.with(kind)))
@@ -106,13 +118,11 @@ impl Channel {
             ChannelSpec::Trace(link) => match (&*link.trace, link.used_as) {
                 (Trace::Snr(_), _) => Law::Snr(Arc::clone(&link.trace)),
                 (Trace::Bandwidth(bandwidth), TraceUse::Phy) => {
-                    let saturation = Saturation::of(air, path, station);
                     // A trace has few different values; each is inverted once.
                     let mut known = BTreeMap::new();
-                    let steps = bandwidth
-                        .rates()
-                        .iter()
-                        .map(|rate| *known.entry(*rate).or_insert_with(|| saturation.quality_for(*rate)));
+                    let steps = bandwidth.rates().iter().map(|rate| {
+                        *known.entry(*rate).or_insert_with(|| budget.saturation.quality_for(*rate))
+                    });
                     Law::Phy { steps: steps.collect(), trace: Arc::clone(&link.trace) }
                 }
                 // The pipe that takes the place of the air loses nothing.
@@ -122,18 +132,18 @@ impl Channel {
         Self { law }
     }
 
-    /// What a frame meets at a time.
+    /// The quality of the link at a time.
     #[must_use]
-    pub fn quality(&self, now: Instant) -> Quality {
+    pub fn quality(&self, now: Instant) -> LinkQuality {
         self.quality_near(now, &mut 0)
     }
 
-    /// What a frame meets at a time; `near` is where the last search in a trace ended, and is kept by the caller.
+    /// The quality of the link at a time; `near` is where the last search in a trace ended, and is kept by the caller.
     #[must_use]
-    pub fn quality_near(&self, now: Instant, near: &mut usize) -> Quality {
+    pub fn quality_near(&self, now: Instant, near: &mut usize) -> LinkQuality {
         match &self.law {
-            Law::Ideal => Quality::Perfect,
-            Law::Fixed(snr) => Quality::Snr(*snr),
+            Law::Ideal => LinkQuality::Perfect,
+            Law::Fixed(snr) => LinkQuality::Snr(*snr),
             Law::LogDistance {
                 position,
                 exponent,
@@ -153,17 +163,18 @@ impl Channel {
                 if !blockers.is_empty() {
                     gain += people::gain(blockers, bustle, now).value();
                 }
-                Quality::Snr(Decibel::new(at_one_metre.value() - loss + gain))
+                LinkQuality::Snr(Decibel::new(at_one_metre.value() - loss + gain))
             }
             Law::Snr(trace) => match &**trace {
-                Trace::Snr(trace) => Quality::Snr(trace.at_near(now, near)),
-                _ => Quality::Perfect,
+                Trace::Snr(trace) => LinkQuality::Snr(trace.at_near(now, near)),
+                _ => LinkQuality::Perfect,
             },
             Law::Phy { trace, steps } => match &**trace {
-                Trace::Bandwidth(trace) => {
-                    steps.get(trace.step_near(now, near)).copied().map_or(Quality::Perfect, Quality::Phy)
-                }
-                _ => Quality::Perfect,
+                Trace::Bandwidth(trace) => steps
+                    .get(trace.step_near(now, near))
+                    .copied()
+                    .map_or(LinkQuality::Perfect, LinkQuality::Phy),
+                _ => LinkQuality::Perfect,
             },
         }
     }
@@ -172,12 +183,12 @@ impl Channel {
     #[must_use]
     pub fn snr(&self, now: Instant) -> Option<Decibel> {
         match self.quality(now) {
-            Quality::Snr(snr) => Some(snr),
-            Quality::Perfect | Quality::Phy(_) => None,
+            LinkQuality::Snr(snr) => Some(snr),
+            LinkQuality::Perfect | LinkQuality::Phy(_) => None,
         }
     }
 
-    /// Whether [`Channel::quality`] is the same at all times.
+    /// Whether [`Propagation::quality`] is the same at all times.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         match &self.law {

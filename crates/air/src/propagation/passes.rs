@@ -2,10 +2,10 @@
 
 use std::cell::RefCell;
 
+use airbound_random::Key;
 use airbound_units::Instant;
 
-use super::hash::Key;
-use crate::scenario::Coming;
+use super::config::Coming;
 
 /// A Poisson process of passes, each with a log-normal length (M/G/infinity): any number may be there at once.
 ///
@@ -23,7 +23,7 @@ pub(super) struct Passes<T> {
     mean_pause: f64,
     ramp: f64,
     cell: u64,
-    /// What was drawn for the cell of the last question and the one before it: most questions are about the same. It changes no
+    /// Draws for the cell of the last question and the one before it: most questions are about the same. It changes no
     /// answer.
     near: RefCell<Near<T>>,
 }
@@ -109,7 +109,7 @@ impl<T: Copy> Passes<T> {
         self.mean_length * factor.min(LONGEST)
     }
 
-    /// How far a pass of `length` that began `age` ago is there: half a cosine at each edge, as a body that moves evenly
+    /// Presence of a pass of `length` that began `age` ago: half a cosine at each edge, as a body that moves evenly
     /// covers more and more of the first Fresnel zone.
     fn presence(&self, age: f64, length: f64) -> Option<f64> {
         let to_edge = age.min(length - age);

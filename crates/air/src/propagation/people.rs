@@ -1,15 +1,15 @@
-//! What people do to a link whose ends do not move: they step into it, and they are more or less about.
+//! People who step into a link whose ends do not move, and busy spells of the room.
 
+use airbound_random::Key;
 use airbound_units::{Decibel, Instant};
 
-use super::hash::Key;
+use super::config::{Activity, Blockage};
 use super::passes::Passes;
-use crate::scenario::{Activity, Blockage};
 
 /// One kind of passer-by.
 #[derive(Debug, Clone)]
 pub(super) struct Blocker {
-    /// What each costs; nothing where the room was too quiet for it to begin.
+    /// Loss of each; 0 where the room was too quiet for it to begin.
     passes: Passes<f64>,
     depth: f64,
     spread: f64,
@@ -24,7 +24,7 @@ impl Blocker {
         }
     }
 
-    /// What the bodies in the way cost at a time, in dB.
+    /// Loss by the bodies in the way at a time, in dB.
     ///
     /// Several cost the sum of what each costs alone (as in 3GPP TR 38.901, 7.6.4). One that would begin while the room is
     /// partly quiet begins with that probability.
@@ -41,7 +41,7 @@ impl Blocker {
     }
 }
 
-/// How much goes on in the room: one process for all links of a run.
+/// Activity in the room: one process for all links of a run.
 #[derive(Debug, Clone)]
 pub(super) enum Bustle {
     /// Always the same.

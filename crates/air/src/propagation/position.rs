@@ -2,7 +2,7 @@
 
 use airbound_units::{Instant, Metre, Span};
 
-use crate::scenario::Position;
+use super::config::Position;
 
 impl Position {
     /// The distance from the access point at a time.
@@ -47,8 +47,8 @@ fn along(points: &[(Span, Metre)], now: Span) -> Metre {
 mod tests {
     use airbound_units::MetrePerSecond;
 
+    use super::super::Walk;
     use super::*;
-    use crate::scenario::Walk;
 
     fn at(position: &Position, seconds: u64) -> f64 {
         position.distance(Instant::ZERO + Span::from_secs(seconds)).value()

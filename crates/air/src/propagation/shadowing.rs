@@ -1,8 +1,7 @@
 //! Slow changes of the mean power: walls, furniture, people.
 
+use airbound_random::Key;
 use airbound_units::{Decibel, Instant, Span};
-
-use super::hash::Key;
 
 /// A stationary Gaussian process in dB.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! What can be wrong with a trace file.
+//! Errors in trace files.
 
 /// Why a trace was refused: one sentence with file and line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -9,7 +9,7 @@ pub enum TraceError {
     Read {
         /// The file.
         file: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// There is not one line of data in it.
@@ -33,7 +33,7 @@ pub enum TraceError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong and what is allowed.
+        /// The problem, and what is allowed.
         problem: String,
     },
 }

@@ -19,8 +19,6 @@ mod read;
 mod snr;
 mod steps;
 
-use std::path::Path;
-
 pub use bandwidth::{BandwidthCursor, BandwidthTrace};
 pub use capacity::Capacity;
 pub use error::TraceError;
@@ -41,16 +39,8 @@ pub enum Trace {
 }
 
 impl Trace {
-    /// Reads a file; `repeat` says whether it begins again when it ends, and `scale` is a factor on every bandwidth.
-    ///
-    /// # Errors
-    /// The file cannot be read, is larger than 100 MB, or is not a trace of the format.
-    pub fn load(file: &Path, format: Format, scale: f64, repeat: bool) -> Result<Self, TraceError> {
-        let text = read::load(file)?;
-        Self::parse(&text, &file.display().to_string(), format, scale, repeat)
-    }
-
-    /// Reads the text of a trace; `origin` is its name in messages.
+    /// Reads the text of a trace; `origin` is its name in messages, `repeat` begins it again when it ends, `scale` is a factor on
+    /// every bandwidth.
     ///
     /// # Errors
     /// The text is not a trace of the format.

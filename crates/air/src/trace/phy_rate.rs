@@ -3,11 +3,10 @@
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 
-/// What one saturated transmitter spends on each aggregate besides the data: from this follows the goodput of a PHY
-/// rate, and back.
+/// Overhead of one saturated transmitter for each aggregate: from this follows the goodput of a PHY rate, and back.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Saturation {
-    /// What the receiver counts of each packet: its IP packet.
+    /// The part of each packet that the receiver counts: its IP packet.
     pub packet: ByteCount,
     /// The A-MPDU subframe that carries it.
     pub subframe: ByteCount,
@@ -19,7 +18,7 @@ pub struct Saturation {
     pub exchange: Span,
 }
 
-/// How a link has to be for a saturated transmitter to reach a goodput.
+/// Quality of a link at which a saturated transmitter reaches a goodput.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PhyQuality {
     /// The PHY rate, any number of bits per second.
@@ -79,7 +78,7 @@ impl Saturation {
         BitRate::from_bps((self.subframe.bits().saturating_mul(1_000_000_000)).div_ceil(air))
     }
 
-    /// How the link has to be for `goodput`: the slowest PHY rate that reaches it, or losses at the slowest usable rate
+    /// The quality of a link for `goodput`: the slowest PHY rate that reaches it, or losses at the slowest usable rate
     /// where the goodput is below even that one's. What no rate reaches gives the fastest one.
     #[must_use]
     pub fn quality_for(&self, goodput: BitRate) -> PhyQuality {

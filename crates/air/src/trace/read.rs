@@ -1,12 +1,10 @@
 //! Reads trace files.
 
-use std::path::Path;
-
 use airbound_units::{BitRate, Decibel};
 
 use super::{BandwidthTrace, OpportunityTrace, SnrTrace, Trace, TraceError};
 
-/// How a trace file is written.
+/// Format of a trace file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -28,27 +26,6 @@ const LONGEST: u64 = 3_600_000 * 1_000_000_000;
 
 /// The fastest link: 1 Tbit/s, in Mbit/s.
 const FASTEST: f64 = 1e6;
-
-pub(super) fn load(file: &Path) -> Result<String, TraceError> {
-    let error = |reason: String| TraceError::Read { file: file.display().to_string(), reason };
-    let metadata = std::fs::metadata(file).map_err(|e| error(e.to_string()))?;
-    if !metadata.is_file() {
-        return Err(error("it is not a file".to_owned()));
-    }
-    if metadata.len() > LARGEST_FILE {
-        return Err(error(format!("it has {} bytes; allowed are {LARGEST_FILE}", metadata.len())));
-    }
-    let bytes = std::fs::read(file).map_err(|e| error(e.to_string()))?;
-    String::from_utf8(bytes).map_err(|e| {
-        let line =
-            1 + e.as_bytes().iter().take(e.utf8_error().valid_up_to()).filter(|b| **b == b'\n').count();
-        TraceError::Line {
-            file: file.display().to_string(),
-            line,
-            problem: "is not text in UTF-8".to_owned(),
-        }
-    })
-}
 
 /// A line that carries data, with its number.
 #[derive(Clone, Copy)]

@@ -21,6 +21,7 @@ pub use standby::Standby;
 use std::ops::ControlFlow;
 
 use airbound_units::{ByteCount, Instant, Span};
+pub use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 
 use crate::error::ConfigError;
@@ -96,45 +97,6 @@ pub struct Room {
     pub category: Category,
     /// Longest airtime of the PPDU itself, for example what is left of a TXOP.
     pub max_duration: Span,
-}
-
-/// Which MPDUs of a grant were acknowledged; holds up to 256, the largest block-ack window of 802.11ax.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AckBitmap([u64; 4]);
-
-impl AckBitmap {
-    /// None acknowledged.
-    pub const NONE: Self = Self([0; 4]);
-
-    /// The first `count` acknowledged.
-    #[must_use]
-    pub fn first(count: usize) -> Self {
-        let mut bitmap = Self::NONE;
-        for (word, bits) in bitmap.0.iter_mut().enumerate() {
-            let left = count.saturating_sub(word * 64).min(64);
-            *bits = if left == 64 { u64::MAX } else { (1u64 << left) - 1 };
-        }
-        bitmap
-    }
-
-    /// Marks the MPDU at `index` as acknowledged; indices from 256 on are ignored.
-    pub fn set(&mut self, index: usize) {
-        if let Some(word) = self.0.get_mut(index / 64) {
-            *word |= 1 << (index % 64);
-        }
-    }
-
-    /// Whether the MPDU at `index` was acknowledged.
-    #[must_use]
-    pub fn get(&self, index: usize) -> bool {
-        self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
-    }
-
-    /// How many were acknowledged.
-    #[must_use]
-    pub fn count(&self) -> u16 {
-        self.0.iter().map(|word| word.count_ones() as u16).sum()
-    }
 }
 
 /// What the hardware says when it is done with a grant. What an environment cannot see is `None`.

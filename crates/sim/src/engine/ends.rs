@@ -7,10 +7,10 @@ use airbound_units::{ByteCount, Instant};
 use super::carrier::Carried;
 use super::contention::edcaf_of;
 use super::{ACCESS_POINT, Arrival, Event, Simulation};
-use crate::flow::application::{Application, Write};
 use crate::flow::tcp::{SEGMENT_HEADERS, Side};
 use crate::flow::{Direction, Ends};
 use crate::packet::{Header, Kind, Packet};
+use airbound_traffic::{Application, Write};
 
 impl Simulation {
     /// A packet left the receiver's reordering buffer at `released`.

@@ -7,9 +7,9 @@ use airbound_control::payload::FlowId;
 use airbound_control::sender::{Ack, Backlog, ConfigError, CustomControl, TcpConfig, TcpReceiver, TcpSender};
 use airbound_units::{ByteCount, Instant};
 
-use super::application::Application;
 use super::in_flight::InFlight;
 use crate::scenario::Site;
+use airbound_traffic::Application;
 
 /// Bytes of IPv4 and TCP headers with timestamps on each segment.
 pub(crate) const SEGMENT_HEADERS: u64 = 20 + 20 + 12;

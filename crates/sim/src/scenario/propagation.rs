@@ -1,21 +1,48 @@
-//! What a saturated access point spends on each aggregate to a station.
+//! Propagation over the links of a scenario, and what a saturated access point spends on each aggregate to a station.
 
+use airbound_air::propagation::{LinkBudget, Propagation};
+use airbound_air::trace::Saturation;
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::control_frames::{Basic, ControlTiming};
 use airbound_wifi::edca::{Category, EdcaParameters};
+use airbound_wifi::error::noise_floor;
 use airbound_wifi::mpdu::{self, Protection};
 use airbound_wifi::{Format, GuardInterval, Legacy, Rate, timing};
 
-use crate::scenario::{Air, Edca, Path, Station};
-use crate::trace::Saturation;
+use super::{Air, ChannelSpec, Edca, Path, Scenario, Station, TraceLink, TraceUse};
 
 /// The IP packet of bulk traffic.
 const PACKET: ByteCount = ByteCount::new(1500);
 
-impl Saturation {
-    /// For full-sized packets in best effort from the access point to `station`, alone on the channel.
+impl Scenario {
+    /// The trace that replaces the air, if one does.
     #[must_use]
-    pub fn of(air: &Air, path: &Path, station: &Station) -> Self {
+    pub fn pipe(&self) -> Option<&TraceLink> {
+        self.stations.iter().find_map(|station| match &station.channel {
+            ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe => Some(link),
+            _ => None,
+        })
+    }
+}
+
+impl Station {
+    /// Propagation between this station, number `link`, and the next node on its way to the access point; `path` is the access
+    /// point's, whose goodput a bandwidth trace is taken to be.
+    #[must_use]
+    pub fn propagation(&self, air: &Air, path: &Path, seed: u64, link: u64) -> Propagation {
+        let budget = LinkBudget {
+            tx_power: air.tx_power,
+            noise_floor: noise_floor(self.width, air.noise_figure),
+            carrier_hertz: air.carrier_hertz(),
+            saturation: self.saturation(air, path),
+        };
+        Propagation::new(&self.channel, &budget, seed, link)
+    }
+
+    /// Full-sized packets in best effort from the access point to this station, alone on the channel.
+    #[must_use]
+    pub fn saturation(&self, air: &Air, path: &Path) -> Saturation {
+        let station = self;
         let protection = if air.encryption { Protection::Ccmp } else { Protection::Open };
         let rate = representative(station);
         let control = ControlTiming { band: air.band, basic: Basic::MANDATORY, fixed: air.control_rate };
@@ -30,7 +57,7 @@ impl Saturation {
             _ => control.block_ack_for(rate),
         };
         let exchange: Span = air.band.aifs(contention.aifsn) + backoff + air.band.sifs() + answer;
-        Self {
+        Saturation {
             packet: PACKET,
             subframe: mpdu::subframe_size(mpdu::mpdu_of_packet(PACKET, protection)),
             limits: path.ampdu_limits(),

@@ -8,7 +8,7 @@ use airbound_units::{BitRate, ByteCount, Span};
 use serde::Serialize;
 
 use crate::scenario::Scenario;
-use crate::trace::Trace;
+use airbound_air::trace::Trace;
 
 /// A video encoder (Plum's public code: 20 frames a second, 1 to 10 Mb/s).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -6,7 +6,7 @@ use airbound_control::session::{ClientId, LastN, PlumClient, PlumServer, Session
 use airbound_units::{BitRate, Instant};
 
 use super::config::SessionSpec;
-use crate::random::{Purpose, Stream};
+use airbound_random::{Purpose, Stream};
 
 /// The policy of a running session.
 #[derive(Debug)]
