@@ -10,7 +10,7 @@ CARGO=${CARGO:-cargo}
 LOCKED=${LOCKED:-}
 export CARGO
 # These decide, and neither knows a clock, I/O, threads or randomness of its own; imports run from right to left.
-PURE="units random wifi air traffic control plan"
+PURE="units random wifi air traffic senders control plan"
 LONGEST=600
 
 failed=()
@@ -43,16 +43,17 @@ purity() {
     imports wifi "units" || bad=1
     imports air "units random wifi" || bad=1
     imports traffic "units random" || bad=1
+    imports senders "units" || bad=1
     imports control "units wifi" || bad=1
     imports record "units" || bad=1
     imports report "record units" || bad=1
-    imports sim "units random wifi air traffic control record" || bad=1
+    imports sim "units random wifi air traffic senders control record" || bad=1
     imports plan "units random wifi air control sim" || bad=1
     imports lab "units random wifi air traffic sim record" || bad=1
     imports agent "units wifi control linux record report" || bad=1
     imports sweep "units random sim record report" || bad=1
     imports linux "units wifi" || bad=1
-    imports py "units random wifi control sim record report sweep cli" || bad=1
+    imports py "units random wifi senders control sim record report sweep cli" || bad=1
     return $bad
 }
 

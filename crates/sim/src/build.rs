@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use airbound_control::ConfigError;
-use airbound_control::allocation::RateAllocator;
 use airbound_control::link::{Composed, Law, LawConfig, Link, LinkConfig, LowerQueue, Standby};
 use airbound_control::payload::{FlowId, StationId};
 use airbound_control::queue::{
@@ -12,7 +10,8 @@ use airbound_control::queue::{
     RoundRobinConfig, WqmConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
-use airbound_units::{ByteCount, Decibel, Instant, Span};
+use airbound_senders::allocation::{AllocationConfig, RateAllocator};
+use airbound_units::{ByteCount, ConfigError, Decibel, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::control_frames::{Basic, ControlTiming};
 use airbound_wifi::edca::{Category, EdcaParameters};
@@ -29,7 +28,8 @@ use crate::flow::{Flow, population::Population};
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{Meters, Observer};
 use crate::networks::SharedChannel;
-use crate::scenario::{self, DriverOrder, Edca, Form, Maker, Path, Scenario, Scheme, Site};
+use crate::plugins::{Plugins, Site};
+use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
 use crate::topology::Tree;
 use crate::wire::{Bottleneck, Way, Wire};
 use airbound_air::edca::Edcaf;
@@ -75,6 +75,7 @@ pub(crate) fn slot_config<T: serde::de::DeserializeOwned>(
 pub(crate) struct Plan<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) scheme: &'a Scheme,
+    pub(crate) plugins: &'a Plugins,
     pub(crate) seed: u64,
     /// What it shares with other networks on its channel.
     pub(crate) channel: SharedChannel,
@@ -155,6 +156,11 @@ impl Plan<'_> {
         })
     }
 
+    /// The rate allocation of the scheme, if its sender is one.
+    pub(crate) fn allocation(&self) -> Result<Option<AllocationConfig>, BuildError> {
+        self.scheme.sender.allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
+    }
+
     /// The proxy in front of the access point, if anything is allocated.
     fn proxy(
         &self,
@@ -163,7 +169,7 @@ impl Plan<'_> {
         uplinks: &[ShapedUplink],
     ) -> Result<Option<Proxy>, BuildError> {
         let some = !(allocated.is_empty() && uplinks.is_empty());
-        let Some(mut config) = self.scheme.sender.allocation()?.filter(|_| some) else {
+        let Some(mut config) = self.allocation()?.filter(|_| some) else {
             return Ok(None);
         };
         let paced = self.scenario.flows.iter().filter_map(|flow| match &flow.traffic {
@@ -372,12 +378,12 @@ impl Plan<'_> {
         (default, peers): (&Capabilities, &[(StationId, Capabilities)]),
     ) -> Result<ComposedLink, BuildError> {
         let seed = seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0));
-        let (config, mut rate) = match rate.maker() {
-            Some(Maker::Rate(make)) => {
+        let (config, mut rate) = match self.plugins.rate(rate)? {
+            Some(make) => {
                 let rate = CustomRate::new(make(self.site(node, seed)), default)?;
                 (None, AnyRate::Custom(Box::new(rate)))
             }
-            _ => {
+            None => {
                 let config: RateConfig = slot_config(rate, "rate")?;
                 let rate = config.build(default, seed)?;
                 (Some(config), rate)
@@ -419,7 +425,7 @@ impl Plan<'_> {
         rate: Option<&RateConfig>,
         node: StationId,
     ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
-        if let Some(Maker::Queue(make)) = slot.maker() {
+        if let Some(make) = self.plugins.queue(slot)? {
             let seed = seed_for(self.seed, Purpose::Queue, u64::from(node.0));
             return Ok(AnyQueue::Custom(Box::new(CustomQueue::new(make(self.site(node, seed))))));
         }

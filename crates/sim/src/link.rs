@@ -1,12 +1,11 @@
 //! The link of a simulated transmitter: any of them behind one type.
 
-use airbound_control::ConfigError;
 use airbound_control::detect::Verdict;
 use airbound_control::link::{Composed, Grant, Law, Link, Returned, Room, Standby, TxReport};
 use airbound_control::payload::{Dropped, FlowId, StationId};
 use airbound_control::queue::{AnyQueue, Arrivals, Backlog, Demand};
 use airbound_control::rate::{AnyRate, LinkStats};
-use airbound_units::{Instant, Span};
+use airbound_units::{ConfigError, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use crate::packet::Packet;

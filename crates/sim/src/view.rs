@@ -1,11 +1,11 @@
 //! What can be seen of a run under way, for time series that no record keeps.
 
-use airbound_control::allocation::Allocation;
 use airbound_control::detect::Verdict;
 use airbound_control::link::{LawView, Link};
 use airbound_control::payload::FlowId;
 use airbound_control::queue::{AnyQueue, Backlog};
-use airbound_control::sender::SenderMetrics;
+use airbound_senders::allocation::Allocation;
+use airbound_senders::tcp::SenderMetrics;
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::Category;
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::error::ConfigError;
 use crate::link::{Grant, TxReport};
-use crate::payload::{Dropped, FlowId, Payload, StationId};
+use crate::payload::{Dropped, FlowId, Payload, PlainPacket, StationId};
 
 /// Which queue, and its configuration. In a scenario file `kind` names it and the other keys are those of its own
 /// configuration.
@@ -60,6 +60,14 @@ impl QueueConfig {
             Self::RoundRobin(config) => AnyQueue::RoundRobin(RoundRobin::new(*config)?),
             Self::Wqm(config) => AnyQueue::Wqm(Wqm::new(*config)?),
         })
+    }
+
+    /// Checks all values, as [`QueueConfig::build`] does.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value is out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.build::<PlainPacket>(0).map(|_| ())
     }
 
     /// The name of the kind, as in a scenario file.
@@ -259,7 +267,6 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::payload::PlainPacket;
 
     fn read(text: &str) -> Result<QueueConfig, toml::de::Error> {
         toml::from_str(text)

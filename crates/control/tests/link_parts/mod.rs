@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use airbound_control::ConfigError;
 use airbound_control::link::{Grant, TxReport};
 pub(crate) use airbound_control::payload::PlainPacket as Packet;
 use airbound_control::payload::{Dropped, FlowId, StationId};
 use airbound_control::queue::{
     AggregateBound, AnyQueue, Backlog, Demand, Direction, Queue, QueueConfig, Readiness,
 };
+use airbound_units::ConfigError;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 

@@ -1,6 +1,6 @@
 //! Rate allocation in the simulator: sensing at stations, reports over the air, decisions at the proxy.
 
-use airbound_control::allocation::{Observation, Report};
+use airbound_senders::allocation::{Observation, ReceiverId, Report};
 use airbound_units::{ByteCount, Instant};
 use airbound_wifi::rate::Rate;
 
@@ -32,7 +32,7 @@ impl Simulation {
         match event {
             ProxyEvent::Join(number) | ProxyEvent::Leave(number) => {
                 let flow = self.parts.allocated[number].flow;
-                let station = self.parts.flows[flow.0 as usize].station;
+                let station = ReceiverId(self.parts.flows[flow.0 as usize].station.0);
                 if let Some(proxy) = &mut self.parts.proxy {
                     match event {
                         ProxyEvent::Join(_) => proxy.allocator.join(now, station),
@@ -43,7 +43,7 @@ impl Simulation {
             }
             ProxyEvent::JoinUplink(number) | ProxyEvent::LeaveUplink(number) => {
                 let flow = self.parts.uplinks[number].flow;
-                let station = self.parts.flows[flow.0 as usize].station;
+                let station = ReceiverId(self.parts.flows[flow.0 as usize].station.0);
                 if let Some(proxy) = &mut self.parts.proxy {
                     match event {
                         ProxyEvent::JoinUplink(_) => proxy.allocator.join_uplink(now, station),
@@ -124,7 +124,7 @@ impl Simulation {
         let now = self.now;
         let allocated = &mut self.parts.allocated[number];
         let Some(bytes) = allocated.take(packet.number) else { return };
-        let station = self.parts.flows[allocated.flow.0 as usize].station;
+        let station = ReceiverId(self.parts.flows[allocated.flow.0 as usize].station.0);
         let report = Report::decode(&bytes);
         debug_assert!(report.is_ok(), "the sensor wrote it: {report:?}");
         if let (Ok(report), Some(proxy)) = (report, &mut self.parts.proxy) {
@@ -146,7 +146,7 @@ impl Simulation {
         let parts = &mut self.parts;
         let Some(proxy) = &parts.proxy else { return };
         for allocated in &parts.allocated {
-            let rate = proxy.allocator.rate(parts.flows[allocated.flow.0 as usize].station);
+            let rate = proxy.allocator.rate(ReceiverId(parts.flows[allocated.flow.0 as usize].station.0));
             if !rate.is_zero() {
                 let feed = &mut parts.nodes[ACCESS_POINT.index()].feed;
                 feed.set_rate(allocated.flow.0 as usize, self.now, rate, &mut parts.meters);

@@ -1,8 +1,8 @@
 //! Uplinks that stations shape: bunches let out, what reports say of them, and grants of rates over the air.
 
-use airbound_control::allocation::Report;
 use airbound_control::link::{Grant, Link};
 use airbound_control::payload::StationId;
+use airbound_senders::allocation::{ReceiverId, Report};
 use airbound_units::{BitRate, ByteCount, Instant};
 
 use super::Simulation;
@@ -75,7 +75,7 @@ impl Simulation {
             let uplink = &mut self.parts.uplinks[number];
             let flow = &self.parts.flows[uplink.grants.0 as usize];
             let Some(proxy) = &self.parts.proxy else { return };
-            let rate = proxy.allocator.uplink_rate(flow.station);
+            let rate = proxy.allocator.uplink_rate(ReceiverId(flow.station.0));
             if rate.is_zero() {
                 continue;
             }

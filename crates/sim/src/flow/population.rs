@@ -1,8 +1,8 @@
 //! From the flows of a scenario to sources, connections and meters.
 
-use airbound_control::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
 use airbound_control::payload::StationId;
-use airbound_control::sender::{TcpConfig, TcpReceiver};
+use airbound_senders::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
+use airbound_senders::tcp::{TcpConfig, TcpReceiver};
 use airbound_units::{ByteCount, Instant, Span};
 
 use super::allocation::{Allocated, ShapedUplink};
@@ -14,7 +14,8 @@ use super::{Direction, Ends, Flow};
 use crate::build::{BuildError, Plan, flow_id};
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
-use crate::scenario::{self, Load, Maker, RtcStream, Site, Traffic, Transport, WireWay};
+use crate::plugins::Site;
+use crate::scenario::{self, Load, RtcStream, Traffic, Transport, WireWay};
 use crate::topology::Tree;
 use airbound_random::{Purpose, Stream, seed_for};
 use airbound_traffic::{Application, Rhythm, Schedule, Source, UDP_HEADERS};
@@ -110,7 +111,7 @@ impl Population {
     ) -> Result<(), BuildError> {
         match &flow.traffic {
             Traffic::Cbr(datagrams) => self.source(index, when.constant(datagrams.rate, datagrams.size)),
-            Traffic::Paced(datagrams) => match plan.scheme.sender.allocation()? {
+            Traffic::Paced(datagrams) => match plan.allocation()? {
                 Some(config) if self.flows[index].direction == Direction::Up => {
                     self.shape(index, datagrams.size, config, when);
                 }
@@ -234,7 +235,7 @@ impl Population {
         application: Application,
     ) -> Result<(), BuildError> {
         let config = tcp_config(plan, index, options)?;
-        let control = control_of(plan, index, options, config.seed);
+        let control = control_of(plan, index, options, config.seed)?;
         let number = self.connections.len();
         let acknowledgements = flow_id(self.flows.len());
         let data = &mut self.flows[index];
@@ -248,7 +249,7 @@ impl Population {
             category: options.ack_category,
             ..data.clone()
         };
-        let wrong = |error: airbound_control::sender::ConfigError| BuildError::Slot {
+        let wrong = |error: airbound_senders::tcp::TcpConfigError| BuildError::Slot {
             slot: "sender",
             reason: error.to_string(),
         };
@@ -378,9 +379,14 @@ fn tcp_config(
 }
 
 /// What decides the window of a flow's connections, if that comes from outside.
-fn control_of(plan: &Plan<'_>, index: usize, options: &scenario::TcpOptions, seed: u64) -> Option<Control> {
+fn control_of(
+    plan: &Plan<'_>,
+    index: usize,
+    options: &scenario::TcpOptions,
+    seed: u64,
+) -> Result<Option<Control>, BuildError> {
     let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
-    let Some(Maker::Sender(make)) = slot.maker() else { return None };
-    let flow = plan.scenario.flows.get(index)?;
-    Some(Control { make: make.clone(), site: Site { name: flow.name.clone(), number: index as u32, seed } })
+    let Some(make) = plan.plugins.sender(slot)? else { return Ok(None) };
+    let name = plan.scenario.flows.get(index).map_or_else(String::new, |flow| flow.name.clone());
+    Ok(Some(Control { make: make.clone(), site: Site { name, number: index as u32, seed } }))
 }

@@ -4,7 +4,6 @@
 
 mod access_point;
 mod air;
-mod custom;
 mod demand;
 mod disturbance;
 mod error;
@@ -40,7 +39,6 @@ pub use airbound_air::propagation::{
     Activity, Blockage, ChannelSpec, Coming, Effect, Fading, Independence, Interference, LogDistance, Motion,
     Position, Shape, TraceLink, TraceUse, Walk,
 };
-pub use custom::{Maker, Site};
 pub use demand::DemandSchedule;
 pub use disturbance::{Load, Neighbour, Spells};
 pub use error::{Place, ScenarioError};
@@ -51,9 +49,8 @@ pub use network::Network;
 pub use overrides::Overrides;
 pub use path::{DriverOrder, Form, Path, Preset};
 pub use rtc::{ErrorCorrection, RtcStream};
-pub(crate) use scheme::check_law;
-pub use scheme::{Scheme, Slot};
-pub use session::{Access, Client, VideoSession};
+pub use scheme::{Part, Scheme, Slot, check_law};
+pub use session::{Access, Client, Encoder, VideoSession};
 pub use shipped::{Shipped, find as find_shipped, shipped};
 pub use station::Station;
 pub use trace_link::load_trace;

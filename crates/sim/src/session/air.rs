@@ -10,6 +10,7 @@ use crate::engine::{Imbalance, Simulation};
 use crate::flow::Ends;
 use crate::measure::{Figures, Nobody};
 use crate::networks::SharedChannel;
+use crate::plugins::Plugins;
 use crate::scenario::{self, Scenario, Traffic};
 
 /// The air between an access point and some of the clients.
@@ -40,6 +41,7 @@ impl Air {
         scenario: &Scenario,
         clients: usize,
         seed: u64,
+        plugins: &Plugins,
         [warm_up, duration]: [Span; 2],
     ) -> Result<Self, BuildError> {
         let mut scenario = scenario.clone();
@@ -80,7 +82,7 @@ impl Air {
             .chain(others)
             .collect();
         let channel = SharedChannel::alone(seed);
-        let plan = Plan { scenario: &scenario, scheme: &scenario.scheme, seed, channel };
+        let plan = Plan { scenario: &scenario, scheme: &scenario.scheme, plugins, seed, channel };
         let mut parts = plan.parts(Box::new(Nobody))?;
         for flow in parts.flows.iter_mut().take(2 * clients) {
             flow.ends = Ends::Carried;
