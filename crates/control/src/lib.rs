@@ -11,19 +11,19 @@
 //! # How the parts fit
 //!
 //! ```text
-//!  packets ──▶ Link::enqueue ─▶ Queue ──select, dequeue──▶ Link::next ─▶ Grant ──▶ hardware, air
+//!  packets ──▶ Link::enqueue ─▶ Queue ──select, dequeue──▶ Link::next ─▶ TxDescriptor ─▶ hardware
 //!                                 ▲                            ▲                        │
-//!                                 │ airtime, backlog           │ RateControl::series    │
+//!                                 │ airtime, backlog           │ RateControl::chain     │
 //!                                 └──────────── Link::on_report ◀───── TxReport ────────┘
 //! ```
 //!
 //! Every transmitter has one [`link::Link`]: it answers what is sent next, and how. [`link::Composed`] makes a link of any
 //! [`queue::Queue`] and any [`rate::RateControl`].
 
-pub mod detect;
+pub mod classify;
 pub mod error;
+pub mod frame;
 pub mod link;
-pub mod payload;
 pub mod queue;
 pub mod rate;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use airbound_control::link::{Composed, Law, LawConfig, Link, LinkConfig, LowerQueue, Standby};
-use airbound_control::payload::{FlowId, StationId};
+use airbound_control::frame::{FlowId, StationId};
+use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, Link, LinkConfig, LowerQueue};
 use airbound_control::queue::{
     AnyQueue, CustomQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
     RoundRobinConfig, WqmConfig,
@@ -362,7 +362,7 @@ impl Plan<'_> {
             let stock = Scheme::default();
             let beside = law.config().path_beside(path_config);
             let stock = self.composed(node, (&stock.queue, &stock.rate), path, beside, (default, peers))?;
-            return Ok(AnyLink::Standby(Box::new(Standby::new(law, stock)?)));
+            return Ok(AnyLink::BesideClassic(Box::new(BesideClassic::new(law, stock)?)));
         }
         let link = self.composed(node, (queue, rate), path, path_config, (default, peers))?;
         Ok(AnyLink::Composed(Box::new(link)))
@@ -529,12 +529,12 @@ impl Plan<'_> {
         let forming = match (&link, path.form) {
             _ if is_pipe => Forming::AtAccess,
             // Its hardware is its own: it says how many PSDUs wait there, and how often each is tried.
-            (AnyLink::Law(_) | AnyLink::Standby(_), _) => Forming::Ahead(usize::MAX),
+            (AnyLink::Law(_) | AnyLink::BesideClassic(_), _) => Forming::Ahead(usize::MAX),
             (AnyLink::Composed(_), Form::AtAccess) => Forming::AtAccess,
             (AnyLink::Composed(_), Form::Ahead) => Forming::Ahead(usize::from(path.hardware_aggregates)),
         };
         let hardware_tries = match &link {
-            AnyLink::Law(_) | AnyLink::Standby(_) => u32::MAX,
+            AnyLink::Law(_) | AnyLink::BesideClassic(_) => u32::MAX,
             AnyLink::Composed(_) => u32::from(path.hardware_tries),
         };
         Node {

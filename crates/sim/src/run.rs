@@ -10,7 +10,7 @@ use crate::networks::{self, Audience, Built, Member};
 use crate::plugins::Plugins;
 use crate::scenario::{Scenario, Scheme};
 use crate::view::View;
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_control::queue::{Protection, Queue};
 
 /// A run under way.

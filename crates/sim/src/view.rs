@@ -1,8 +1,8 @@
 //! What can be seen of a run under way, for time series that no record keeps.
 
-use airbound_control::detect::Verdict;
+use airbound_control::classify::Verdict;
+use airbound_control::frame::FlowId;
 use airbound_control::link::{LawView, Link};
-use airbound_control::payload::FlowId;
 use airbound_control::queue::{AnyQueue, Backlog};
 use airbound_senders::allocation::Allocation;
 use airbound_senders::tcp::SenderMetrics;

@@ -25,7 +25,7 @@ mod release;
 mod tuner;
 mod view;
 
-use airbound_control::payload::{DropReason, Dropped, FlowId, Payload, StationId};
+use airbound_control::frame::{DropReason, Dropped, FlowId, Payload, StationId};
 use airbound_control::queue::{AnyQueue, Queue};
 use airbound_linux::MacAddress;
 use airbound_units::{ConfigError, Instant, Span};

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use airbound_cli::session::{Named, Opened};
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_sim::{Plugin, Site};
 use airbound_units::Instant;
 use pyo3::exceptions::{PyKeyError, PyValueError};

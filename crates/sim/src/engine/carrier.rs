@@ -3,7 +3,7 @@
 //! A session runs its streams itself and uses the air of a BSS only to carry their packets. It looks at [`Simulation::next_event`], so
 //! that several simulations advance in one order of time.
 
-use airbound_control::payload::{DropReason, FlowId};
+use airbound_control::frame::{DropReason, FlowId};
 use airbound_units::{ByteCount, Instant};
 
 use super::Simulation;

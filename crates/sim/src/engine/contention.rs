@@ -1,9 +1,10 @@
 //! Who transmits next, and when.
 
-use airbound_control::link::{AckBitmap, Grant, Link, Room};
-use airbound_control::payload::{Payload as _, StationId};
+use airbound_control::frame::{Payload as _, StationId, TxDescriptor};
+use airbound_control::link::{Link, Room};
 use airbound_control::rate::LinkStats;
 use airbound_units::{Instant, Span};
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
 
@@ -22,13 +23,13 @@ pub(super) fn owner_of(edcaf: u32) -> (StationId, Category) {
     (StationId((edcaf / 4) as u16), Category::ALL[(edcaf % 4) as usize])
 }
 
-/// The PPDU of a grant at a rate.
-pub(super) fn ppdu_of<P>(grant: &Grant<P>, rate: Rate) -> Ppdu {
+/// The PPDU of a descriptor at a rate.
+pub(super) fn ppdu_of<P>(descriptor: &TxDescriptor<P>, rate: Rate) -> Ppdu {
     Ppdu {
         rate,
-        psdu: grant.psdu,
-        mpdus: grant.mpdus.len(),
-        answer: if grant.aggregated { Answer::BlockAck } else { Answer::Ack },
+        psdu: descriptor.psdu,
+        mpdus: descriptor.mpdus.len(),
+        answer: if descriptor.aggregated { Answer::BlockAck } else { Answer::Ack },
         protected: false,
     }
 }
@@ -206,12 +207,12 @@ impl Simulation {
             }
         }
         let owner = &mut self.parts.nodes[node.index()];
-        let grant = owner.link.next(now, Room { category, max_duration: longest }, &mut self.dropped);
+        let descriptor = owner.link.next(now, Room { category, max_duration: longest }, &mut self.dropped);
         let queue = &mut owner.hardware[category.index()];
-        let formed = grant.is_some();
-        if let Some(grant) = grant {
+        let formed = descriptor.is_some();
+        if let Some(descriptor) = descriptor {
             queue.push_back(InHardware {
-                grant,
+                descriptor,
                 handed: now,
                 contending: Instant::MAX,
                 started: Instant::MAX,
@@ -265,13 +266,13 @@ impl Simulation {
         let owner = &mut parts.nodes[node.index()];
         let Some(first) = owner.hardware[category.index()].front_mut() else { return now };
         // A device whose tries outlast the chain repeats the last step.
-        let series = first.grant.series;
-        let last = series.steps().last().map_or(series.first_rate(), |step| step.rate);
-        let rate = series.rate_of(first.transmissions).unwrap_or(last);
+        let chain = first.descriptor.chain;
+        let last = chain.steps().last().map_or(chain.first_rate(), |step| step.rate);
+        let rate = chain.rate_of(first.transmissions).unwrap_or(last);
         if first.started == Instant::MAX {
             first.started = now;
             let contending = first.contending;
-            for mpdu in &mut first.grant.mpdus {
+            for mpdu in &mut first.descriptor.mpdus {
                 if mpdu.packet.first_transmission == Instant::MAX {
                     // A packet that arrived while its category contended waited for the channel from its arrival on.
                     mpdu.packet.contending = contending.max(mpdu.packet.enqueued);
@@ -280,13 +281,13 @@ impl Simulation {
             }
         }
         first.transmissions += 1;
-        let (link, _) = parts.tree.link(node, first.grant.station);
+        let (link, _) = parts.tree.link(node, first.descriptor.station);
         let quality = parts.links.quality(link_id(link), now);
-        let ppdu = ppdu_of(&first.grant, rate);
+        let ppdu = ppdu_of(&first.descriptor, rate);
         let mut timing = match &mut parts.pipe {
             // The bandwidth of a trace is that of an IP path: it counts packets.
             Some(pipe) => {
-                let size = first.grant.mpdus.iter().map(|mpdu| mpdu.packet.size()).sum();
+                let size = first.descriptor.mpdus.iter().map(|mpdu| mpdu.packet.size()).sum();
                 ExchangeTiming::in_one_piece(now, pipe.finish(now, size))
             }
             None => parts.phy.timing(now, &ppdu, quality),
@@ -300,12 +301,12 @@ impl Simulation {
         } else if parts.pipe.is_some() {
             AckBitmap::first(ppdu.mpdus)
         } else {
-            let sizes = first.grant.mpdus.iter().map(|mpdu| mpdu.size);
+            let sizes = first.descriptor.mpdus.iter().map(|mpdu| mpdu.size);
             parts.phy.outcome(&ppdu, sizes, quality, &mut owner.draws)
         };
         if let LinkQuality::Snr(snr) = quality {
             let stats = LinkStats { snr: Some(snr), ..Default::default() };
-            owner.link.on_link_stats(now, first.grant.station, &stats);
+            owner.link.on_link_stats(now, first.descriptor.station, &stats);
         }
         first.airtime += timing.end - now;
         self.txops += 1;

@@ -1,6 +1,6 @@
 //! The ends of flows: TCP connections, the applications that write to them, and the wire between access point and server.
 
-use airbound_control::payload::{DropReason, FlowId, Payload};
+use airbound_control::frame::{DropReason, FlowId, Payload};
 use airbound_senders::tcp::{Ack, Backlog};
 use airbound_units::{ByteCount, Instant};
 

@@ -21,12 +21,14 @@ mod uplink;
 use std::cell::Cell;
 use std::collections::VecDeque;
 
-use airbound_control::link::{AckBitmap, Grant, Link, Returned};
-use airbound_control::payload::{Dropped, FlowId, StationId};
+use airbound_control::frame::TxDescriptor;
+use airbound_control::frame::{Dropped, FlowId, StationId};
+use airbound_control::link::{Link, Returned};
 use airbound_control::queue::{Demand, Queue};
 use airbound_control::rate::LinkStats;
 use airbound_record::Moments;
 use airbound_units::{Decibel, Instant, Span};
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
 
@@ -69,10 +71,10 @@ pub(crate) enum Forming {
     Ahead(usize),
 }
 
-/// A grant in the hardware.
+/// A descriptor in the hardware.
 #[derive(Debug)]
 pub(crate) struct InHardware {
-    pub(crate) grant: Grant<Packet>,
+    pub(crate) descriptor: TxDescriptor<Packet>,
     pub(crate) handed: Instant,
     /// When it became the first of its category; `Instant::MAX` until then.
     pub(crate) contending: Instant,
@@ -89,7 +91,7 @@ pub(crate) struct Node {
     pub(crate) feed: Feed,
     pub(crate) forming: Forming,
     pub(crate) hardware: [VecDeque<InHardware>; 4],
-    /// Most transmissions of one grant, whatever the rate chain says.
+    /// Most transmissions of one descriptor, whatever the rate chain says.
     pub(crate) hardware_tries: u32,
     /// Most PPDUs in hardware over all categories.
     pub(crate) hardware_total: usize,

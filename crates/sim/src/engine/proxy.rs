@@ -80,7 +80,7 @@ impl Simulation {
             at: ppdu_end,
             sequence: packet.number,
             payload: ByteCount::new(
-                airbound_control::payload::Payload::size(packet).as_u64().saturating_sub(headers),
+                airbound_control::frame::Payload::size(packet).as_u64().saturating_sub(headers),
             ),
             rate: Some(rate.bit_rate()),
         });

@@ -1,6 +1,6 @@
 //! Sessions of real-time video: what their ends do when packets arrive and when their time comes.
 
-use airbound_control::payload::Payload;
+use airbound_control::frame::Payload;
 use airbound_units::Instant;
 
 use super::{Event, Simulation};

@@ -1,7 +1,8 @@
 //! Uplinks that stations shape: bunches let out, what reports say of them, and grants of rates over the air.
 
-use airbound_control::link::{Grant, Link};
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
+use airbound_control::frame::TxDescriptor;
+use airbound_control::link::Link;
 use airbound_senders::allocation::{ReceiverId, Report};
 use airbound_units::{BitRate, ByteCount, Instant};
 
@@ -106,16 +107,16 @@ impl Simulation {
     }
 }
 
-/// A node has transmitted a grant of its link: the shapers at the node learn how many packets of theirs it held, and what is
+/// A node has transmitted a descriptor of its link: the shapers at the node learn how many packets of theirs it held, and what is
 /// left in its queue.
 pub(super) fn note_frame(
     uplinks: &mut [ShapedUplink],
     flows: &[Flow],
     (node, left): (StationId, ByteCount),
-    grant: &Grant<Packet>,
+    descriptor: &TxDescriptor<Packet>,
 ) {
     for uplink in uplinks.iter_mut().filter(|uplink| flows[uplink.flow.0 as usize].begins_at() == node) {
-        let own = grant.mpdus.iter().filter(|mpdu| mpdu.packet.flow == uplink.flow);
+        let own = descriptor.mpdus.iter().filter(|mpdu| mpdu.packet.flow == uplink.flow);
         uplink.shaper.on_frame(own.count() as u32, left);
     }
 }

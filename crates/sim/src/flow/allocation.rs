@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use airbound_control::payload::FlowId;
+use airbound_control::frame::FlowId;
 use airbound_senders::allocation::{FrameSensor, REPORT_LENGTH, RateAllocator, Report, UplinkShaper};
 use airbound_units::{ByteCount, Instant};
 

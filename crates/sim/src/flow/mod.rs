@@ -7,7 +7,7 @@ pub(crate) mod population;
 pub(crate) mod rtc;
 pub(crate) mod tcp;
 
-use airbound_control::payload::{FlowId, StationId};
+use airbound_control::frame::{FlowId, StationId};
 use airbound_wifi::edca::Category;
 
 use crate::engine::ACCESS_POINT;

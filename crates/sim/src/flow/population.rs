@@ -1,6 +1,6 @@
 //! From the flows of a scenario to sources, connections and meters.
 
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
 use airbound_senders::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
 use airbound_senders::tcp::{TcpConfig, TcpReceiver};
 use airbound_units::{ByteCount, Instant, Span};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use airbound_control::payload::FlowId;
+use airbound_control::frame::FlowId;
 use airbound_senders::congestion::CustomControl;
 use airbound_senders::tcp::{Ack, Backlog, TcpConfig, TcpConfigError, TcpReceiver, TcpSender};
 use airbound_units::{ByteCount, Instant};

@@ -1,6 +1,6 @@
 //! An access link that is the simulated air of a BSS: the stations of a scenario are the clients.
 
-use airbound_control::payload::{DropReason, FlowId};
+use airbound_control::frame::{DropReason, FlowId};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::parcel::{ParcelId, Way};

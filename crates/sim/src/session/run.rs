@@ -7,7 +7,7 @@
 //! ```
 //! All that is not a pipe's own turn is an event here. Packets that leave or arrive together are one event.
 
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_senders::tcp::{DelayedAck, TcpConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_record::{
     AirSummary, Component, Direction, DistributionRow, FlowSummary, Jain, LatencyHistogram, LatencyStats,
     PacketCounts, RunInfo, SessionSummary, Summary, UserSummary,

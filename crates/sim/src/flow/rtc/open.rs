@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airbound_control::payload::FlowId;
+use airbound_control::frame::FlowId;
 use airbound_senders::rtp::fec::{FecConfig, FecDecoder, FecEncoder, FecKind};
 use airbound_senders::rtp::gcc::{FeedbackCollector, FeedbackConfig, Gcc, GccConfig};
 use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};

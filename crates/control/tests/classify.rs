@@ -1,7 +1,7 @@
 //! The flow pattern classifier: whom it takes for a low-latency elephant, and that no order of calls upsets it.
 
-use airbound_control::detect::{Change, ClassifierConfig, FlowClassifier, Pattern};
-use airbound_control::payload::FlowId;
+use airbound_control::classify::{Change, ClassifierConfig, FlowClassifier, Pattern};
+use airbound_control::frame::FlowId;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use bolero::TypeGenerator;
 use proptest::prelude::*;

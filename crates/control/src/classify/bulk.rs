@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ClassifierConfig, FlowClassifier};
 use crate::error::ConfigError;
-use crate::payload::FlowId;
+use crate::frame::FlowId;
 
 /// An interval longer than the round trips over which a queue absorbs bursts (RFC 8289, Sec. 4.2).
 const INTERVAL: Span = Span::from_millis(100);

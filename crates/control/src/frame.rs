@@ -1,4 +1,12 @@
-//! What a link carries: simulated packets in the simulator, identifiers of held kernel packets in the agent.
+//! Packets, MPDUs, transmit descriptors and reports: the values that queues, links and rate controls exchange.
+//!
+//! The packet type is the environment's: simulated packets in the simulator, held kernel packets in the agent.
+
+mod descriptor;
+mod rate_chain;
+
+pub use descriptor::{Mpdu, TxDescriptor, TxReport};
+pub use rate_chain::{Attempt, RateChain};
 
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;

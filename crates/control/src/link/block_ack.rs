@@ -2,35 +2,35 @@
 
 use std::collections::VecDeque;
 
-use super::Mpdu;
+use crate::frame::Mpdu;
 
 /// State for one station and category (802.11-2020, 10.25.6).
 #[derive(Debug, Clone)]
-pub(super) struct Session<P> {
+pub(super) struct BlockAckOriginator<P> {
     next_sequence: u64,
-    /// Lowest sequence number of each grant that is in the hardware, oldest first.
+    /// Lowest sequence number of each descriptor that is in the hardware, oldest first.
     in_hardware: VecDeque<u64>,
     /// MPDUs to be sent again, and a packet that did not fit in the last aggregate; by ascending sequence number.
     retries: VecDeque<Mpdu<P>>,
     /// The highest sequence number that was given up and that the receiver still waits for.
     hole: Option<u64>,
     /// What the queue was last told.
-    pub(super) readiness: crate::queue::Readiness,
+    pub(super) eligibility: crate::queue::Eligibility,
 }
 
-impl<P> Default for Session<P> {
+impl<P> Default for BlockAckOriginator<P> {
     fn default() -> Self {
         Self {
             next_sequence: 0,
             in_hardware: VecDeque::new(),
             retries: VecDeque::new(),
             hole: None,
-            readiness: crate::queue::Readiness::Fresh,
+            eligibility: crate::queue::Eligibility::Fresh,
         }
     }
 }
 
-impl<P> Session<P> {
+impl<P> BlockAckOriginator<P> {
     /// The lowest sequence number that is not settled.
     pub(super) fn window_start(&self) -> u64 {
         let waiting = self.retries.front().map(|mpdu| mpdu.sequence);
@@ -77,7 +77,7 @@ impl<P> Session<P> {
         self.retries.pop_front()
     }
 
-    /// Keeps an MPDU until the next grant, in the order of sequence numbers.
+    /// Keeps an MPDU until the next descriptor, in the order of sequence numbers.
     pub(super) fn keep(&mut self, mpdu: Mpdu<P>) {
         let mut at = self.retries.len();
         while at > 0 && self.retries.get(at - 1).is_some_and(|other| other.sequence > mpdu.sequence) {
@@ -86,12 +86,12 @@ impl<P> Session<P> {
         self.retries.insert(at, mpdu);
     }
 
-    /// A grant whose lowest sequence number is `lowest` goes to the hardware.
+    /// A descriptor whose lowest sequence number is `lowest` goes to the hardware.
     pub(super) fn handed(&mut self, lowest: u64) {
         self.in_hardware.push_back(lowest);
     }
 
-    /// A grant whose lowest sequence number is `lowest` came back; one that was never handed changes nothing.
+    /// A descriptor whose lowest sequence number is `lowest` came back; one that was never handed changes nothing.
     pub(super) fn returned(&mut self, lowest: u64) {
         if let Some(at) = self.in_hardware.iter().position(|&first| first == lowest) {
             self.in_hardware.remove(at);
@@ -129,76 +129,77 @@ mod tests {
         Mpdu::new((), ByteCount::new(100), sequence, Instant::ZERO)
     }
 
-    /// Numbers packets while the window admits them and hands them down as one grant.
-    fn send(session: &mut Session<()>, most: usize, window: u16) -> Vec<u64> {
+    /// Numbers packets while the window admits them and hands them down as one descriptor.
+    fn send(originator: &mut BlockAckOriginator<()>, most: usize, window: u16) -> Vec<u64> {
         let mut sent = Vec::new();
         while sent.len() < most
-            && let Some(retry) = session.take_retry()
+            && let Some(retry) = originator.take_retry()
         {
             sent.push(retry.sequence);
         }
-        let end = session.window_end(sent.first().copied(), window);
-        while sent.len() < most && session.next_sequence() < end {
-            sent.push(session.number());
+        let end = originator.window_end(sent.first().copied(), window);
+        while sent.len() < most && originator.next_sequence() < end {
+            sent.push(originator.number());
         }
         if let Some(&lowest) = sent.first() {
-            session.handed(lowest);
+            originator.handed(lowest);
         }
         sent
     }
 
     #[test]
     fn the_window_begins_at_the_oldest_that_is_not_settled() {
-        let mut session = Session::default();
-        assert_eq!(session.fresh_room(64), 64);
-        assert_eq!(send(&mut session, 40, 64), (0..40).collect::<Vec<_>>());
-        assert_eq!(session.fresh_room(64), 24);
+        let mut originator = BlockAckOriginator::default();
+        assert_eq!(originator.fresh_room(64), 64);
+        assert_eq!(send(&mut originator, 40, 64), (0..40).collect::<Vec<_>>());
+        assert_eq!(originator.fresh_room(64), 24);
         // A second aggregate while the first is in the hardware.
-        assert_eq!(send(&mut session, 40, 64), (40..64).collect::<Vec<_>>());
-        assert_eq!((session.fresh_room(64), send(&mut session, 1, 64)), (0, vec![]));
+        assert_eq!(send(&mut originator, 40, 64), (40..64).collect::<Vec<_>>());
+        assert_eq!((originator.fresh_room(64), send(&mut originator, 1, 64)), (0, vec![]));
         // The second comes back first: nothing moves.
-        session.returned(40);
-        assert_eq!((session.window_start(), session.fresh_room(64)), (0, 0));
+        originator.returned(40);
+        assert_eq!((originator.window_start(), originator.fresh_room(64)), (0, 0));
         // Of the first, 7 is missing.
-        session.returned(0);
-        session.keep(mpdu(7));
-        assert_eq!((session.window_start(), session.fresh_room(64)), (7, 7));
-        assert_eq!(send(&mut session, 64, 64), [7, 64, 65, 66, 67, 68, 69, 70]);
-        session.returned(7);
-        assert_eq!((session.window_start(), session.fresh_room(64)), (71, 64));
+        originator.returned(0);
+        originator.keep(mpdu(7));
+        assert_eq!((originator.window_start(), originator.fresh_room(64)), (7, 7));
+        assert_eq!(send(&mut originator, 64, 64), [7, 64, 65, 66, 67, 68, 69, 70]);
+        originator.returned(7);
+        assert_eq!((originator.window_start(), originator.fresh_room(64)), (71, 64));
     }
 
     #[test]
     fn retries_go_in_order() {
-        let mut session = Session::default();
+        let mut originator = BlockAckOriginator::default();
         for sequence in [5, 3, 9, 4, 0] {
-            session.keep(mpdu(sequence));
+            originator.keep(mpdu(sequence));
         }
-        assert_eq!((session.waiting(), session.window_start()), (5, 0));
-        let order: Vec<_> = std::iter::from_fn(|| session.take_retry()).map(|mpdu| mpdu.sequence).collect();
+        assert_eq!((originator.waiting(), originator.window_start()), (5, 0));
+        let order: Vec<_> =
+            std::iter::from_fn(|| originator.take_retry()).map(|mpdu| mpdu.sequence).collect();
         assert_eq!(order, [0, 3, 4, 5, 9]);
     }
 
     #[test]
     fn a_hole_is_told_when_the_window_has_passed_it() {
-        let mut session = Session::default();
-        send(&mut session, 8, 64);
-        session.returned(0);
-        session.keep(mpdu(2));
-        session.give_up(5);
-        assert_eq!(session.passed_hole(), None, "2 may still arrive");
-        assert_eq!(send(&mut session, 1, 64), [2]);
-        session.returned(2);
-        assert_eq!(session.passed_hole(), Some(8));
-        assert_eq!(session.passed_hole(), None);
+        let mut originator = BlockAckOriginator::default();
+        send(&mut originator, 8, 64);
+        originator.returned(0);
+        originator.keep(mpdu(2));
+        originator.give_up(5);
+        assert_eq!(originator.passed_hole(), None, "2 may still arrive");
+        assert_eq!(send(&mut originator, 1, 64), [2]);
+        originator.returned(2);
+        assert_eq!(originator.passed_hole(), Some(8));
+        assert_eq!(originator.passed_hole(), None);
     }
 
     #[test]
     fn what_was_never_handed_changes_nothing() {
-        let mut session = Session::<()>::default();
-        session.returned(3);
-        send(&mut session, 4, 64);
-        session.returned(1);
-        assert_eq!(session.window_start(), 0);
+        let mut originator = BlockAckOriginator::<()>::default();
+        originator.returned(3);
+        send(&mut originator, 4, 64);
+        originator.returned(1);
+        assert_eq!(originator.window_start(), 0);
     }
 }

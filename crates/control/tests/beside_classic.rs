@@ -5,16 +5,16 @@ mod link_parts;
 
 use std::collections::BTreeMap;
 
-use airbound_control::detect::Verdict;
+use airbound_control::classify::Verdict;
+use airbound_control::frame::{Dropped, FlowId, StationId};
+use airbound_control::frame::{TxDescriptor, TxReport};
 use airbound_control::link::law::Classic;
-use airbound_control::link::{
-    AckBitmap, Composed, Grant, Law, LawConfig, Link, LinkConfig, Returned, Room, Standby, TxReport,
-};
-use airbound_control::payload::{Dropped, FlowId, StationId};
+use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, Link, LinkConfig, Returned, Room};
 use airbound_control::queue::AnyQueue;
 use airbound_control::rate::{AnyRate, Capabilities, RateConfig};
 use airbound_units::{Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use link_parts::{Packet, Watched, packet};
 use proptest::prelude::*;
@@ -39,14 +39,14 @@ struct Receiver {
 }
 
 struct World {
-    link: Standby<Packet, Watched, Stock>,
+    link: BesideClassic<Packet, Watched, Stock>,
     now: Instant,
     draws: u64,
     sent: usize,
     delivered: usize,
     dropped: usize,
     inside: BTreeMap<u32, usize>,
-    out: Vec<Grant<Packet>>,
+    out: Vec<TxDescriptor<Packet>>,
     receivers: BTreeMap<(StationId, Category, bool), Receiver>,
     /// The number behind the last packet of a flow that arrived.
     arrived: BTreeMap<u32, usize>,
@@ -70,7 +70,7 @@ impl World {
         let stock = Composed::new(Watched::new(stock), None, rate, config.path_beside(path.clone()));
         let law = Law::new(config, path, Watched::new(inner), &capabilities).expect("valid");
         Self {
-            link: Standby::new(law, stock).expect("valid"),
+            link: BesideClassic::new(law, stock).expect("valid"),
             now: Instant::ZERO,
             draws: seed | 1,
             sent: 0,
@@ -97,7 +97,7 @@ impl World {
             self.gone(&packet);
             self.dropped += 1;
         }
-        let flying: usize = self.out.iter().map(|grant| grant.mpdus.len()).sum();
+        let flying: usize = self.out.iter().map(|descriptor| descriptor.mpdus.len()).sum();
         let early: usize = self.receivers.values().map(|receiver| receiver.early.len()).sum();
         let inside = self.link.backlog().packets;
         assert_eq!(self.delivered + self.dropped + inside + flying + early, self.sent, "conservation");
@@ -122,10 +122,10 @@ impl World {
         for category in Category::ALL {
             let mut dropped = Vec::new();
             let room = Room { category, max_duration: Span::from_micros(5484) };
-            if let Some(grant) = self.link.next(self.now, room, &mut dropped) {
-                assert!(grant.give_up_after.is_some_and(|limit| limit <= Span::from_millis(3)));
-                self.granted[usize::from(grant.alternate)] += 1;
-                self.out.push(grant);
+            if let Some(descriptor) = self.link.next(self.now, room, &mut dropped) {
+                assert!(descriptor.give_up_after.is_some_and(|limit| limit <= Span::from_millis(3)));
+                self.granted[usize::from(descriptor.alternate)] += 1;
+                self.out.push(descriptor);
             }
             self.check(dropped);
         }
@@ -143,16 +143,16 @@ impl World {
         );
     }
 
-    /// The hardware is done with one of its grants.
+    /// The hardware is done with one of its descriptors.
     fn report(&mut self) {
         if self.out.is_empty() {
             return;
         }
         let which = self.draw(self.out.len() as u64) as usize;
-        let grant = self.out.remove(which);
-        let agreement = (grant.station, grant.category, grant.alternate);
+        let descriptor = self.out.remove(which);
+        let agreement = (descriptor.station, descriptor.category, descriptor.alternate);
         let mut acknowledged = AckBitmap::NONE;
-        for (place, mpdu) in grant.mpdus.iter().enumerate() {
+        for (place, mpdu) in descriptor.mpdus.iter().enumerate() {
             if self.draw(16) >= self.loss {
                 acknowledged.set(place);
                 let receiver = self.receivers.entry(agreement).or_default();
@@ -161,14 +161,14 @@ impl World {
             }
         }
         let report = TxReport {
-            used: grant.series,
+            used: descriptor.chain,
             handed: self.now - Span::from_millis(1),
             started: None,
             ended: self.now,
             airtime: Some(Span::from_millis(1)),
             acknowledged,
             boundaries_known: true,
-            grant,
+            descriptor,
         };
         let mut returned = Returned::default();
         self.link.on_report(self.now, report, &mut returned);

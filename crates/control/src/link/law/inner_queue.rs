@@ -21,9 +21,9 @@ use crate::queue::{FqCodelAirtimeConfig, QueueConfig};
 /// Any other queue works too. A bound on what lies below it (the airtime queue limit) should be off: Law bounds that.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct Inside(pub QueueConfig);
+pub struct InnerQueue(pub QueueConfig);
 
-impl Default for Inside {
+impl Default for InnerQueue {
     fn default() -> Self {
         Self(QueueConfig::FqCodelAirtime(FqCodelAirtimeConfig {
             airtime_queue_limit: None,
@@ -50,7 +50,7 @@ impl<'de> Visitor<'de> for NameOrTable {
     }
 }
 
-impl<'de> Deserialize<'de> for Inside {
+impl<'de> Deserialize<'de> for InnerQueue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(NameOrTable).map(Self)
     }
@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for Inside {
 #[cfg(test)]
 mod tests {
     use super::super::LawConfig;
-    use crate::payload::PlainPacket;
+    use crate::frame::PlainPacket;
 
     fn kind(text: &str) -> Result<&'static str, String> {
         let config: LawConfig = toml::from_str(text).map_err(|error| error.message().to_owned())?;

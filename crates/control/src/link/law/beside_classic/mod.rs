@@ -8,11 +8,11 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
 use self::flows::Flows;
-use super::law::Classic;
-use super::{Grant, Law, Link, Returned, Room, TxReport};
-use crate::detect::Verdict;
+use super::Classic;
+use super::{Law, Link, Returned, Room, TxDescriptor, TxReport};
+use crate::classify::Verdict;
 use crate::error::ConfigError;
-use crate::payload::{Dropped, FlowId, Payload, StationId};
+use crate::frame::{Dropped, FlowId, Payload, StationId};
 use crate::queue::{Backlog, Demand, Queue};
 use crate::rate::LinkStats;
 
@@ -22,14 +22,14 @@ use crate::rate::LinkStats;
 /// Whose a packet is follows from its access category ([`Classic::Categories`]), or from how its flow behaves ([`Classic::Bulk`]). Either
 /// way the block-ack agreements and the receiver's reordering buffers of the two are apart, so that a packet that the classic link
 /// sends again and again holds up no sensitive one: categories have their own, and within one the classic link uses the second
-/// traffic identifier ([`Grant::alternate`]). Within a category
+/// traffic identifier ([`TxDescriptor::alternate`]). Within a category
 ///
 /// - the bound of Law's packets stays what it is: a classic PSDU, too, goes back after Limit_h and takes no longer on the air than
 ///   an aggregate of Law that is tried once, and Law counts it among those ahead;
 /// - the two links share the air by their flows;
 /// - a flow that changes sides keeps its order.
 #[derive(Debug, Clone)]
-pub struct Standby<P, Q, C> {
+pub struct BesideClassic<P, Q, C> {
     law: Law<P, Q>,
     classic: C,
     share: Share<P>,
@@ -45,7 +45,7 @@ enum Share<P> {
     Flows(Box<Flows<P>>),
 }
 
-impl<P: Payload, Q: Queue<P>, C: Link<P>> Standby<P, Q, C> {
+impl<P: Payload, Q: Queue<P>, C: Link<P>> BesideClassic<P, Q, C> {
     /// Both, told apart as the configuration of Law says.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> Standby<P, Q, C> {
     }
 }
 
-impl<P: Payload, Q: Queue<P>, C: Link<P>> Link<P> for Standby<P, Q, C> {
+impl<P: Payload, Q: Queue<P>, C: Link<P>> Link<P> for BesideClassic<P, Q, C> {
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         match &mut self.share {
             Share::Flows(flows) => flows.enqueue(now, packet, &mut self.law, &mut self.classic, dropped),
@@ -99,25 +99,25 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> Link<P> for Standby<P, Q, C> {
         }
     }
 
-    fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<Grant<P>> {
+    fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<TxDescriptor<P>> {
         if self.out >= usize::from(self.law.config().psdus_in_hardware) {
             return None;
         }
-        let grant = match &mut self.share {
+        let descriptor = match &mut self.share {
             Share::Flows(flows) => flows.next(now, room, &mut self.law, &mut self.classic, dropped),
             Share::Categories(classic) if classic[room.category.index()] => {
                 self.classic.next(now, room, dropped)
             }
             Share::Categories(_) => self.law.next(now, room, dropped),
         };
-        self.out += usize::from(grant.is_some());
-        grant
+        self.out += usize::from(descriptor.is_some());
+        descriptor
     }
 
     fn on_report(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
         match &mut self.share {
             Share::Flows(flows) => flows.on_report(now, report, &mut self.law, &mut self.classic, returned),
-            Share::Categories(classic) if classic[report.grant.category.index()] => {
+            Share::Categories(classic) if classic[report.descriptor.category.index()] => {
                 self.classic.on_report(now, report, returned);
             }
             Share::Categories(_) => self.law.on_report(now, report, returned),

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use airbound_wifi::edca::Category;
 
-use crate::link::Grant;
-use crate::payload::{FlowId, Payload, StationId};
+use crate::frame::TxDescriptor;
+use crate::frame::{FlowId, Payload, StationId};
 use crate::queue::Backlog;
 
 /// The links that share the hardware.
@@ -27,9 +27,9 @@ pub(super) enum Side {
 impl Side {
     pub(super) const BOTH: [Self; 2] = [Self::Sensitive, Self::Classic];
 
-    /// The side of a grant, which goes under the alternate traffic identifier if it is a classic one.
-    pub(super) const fn of<P>(grant: &Grant<P>) -> Self {
-        if grant.alternate { Self::Classic } else { Self::Sensitive }
+    /// The side of a descriptor, which goes under the alternate traffic identifier if it is a classic one.
+    pub(super) const fn of<P>(descriptor: &TxDescriptor<P>) -> Self {
+        if descriptor.alternate { Self::Classic } else { Self::Sensitive }
     }
 
     pub(super) const fn other(self) -> Self {
@@ -144,9 +144,9 @@ impl<P: Payload> Sides<P> {
         }
     }
 
-    /// A grant goes to the hardware.
-    pub(super) fn hand(&mut self, grant: &Grant<P>) {
-        for mpdu in &grant.mpdus {
+    /// A descriptor goes to the hardware.
+    pub(super) fn hand(&mut self, descriptor: &TxDescriptor<P>) {
+        for mpdu in &descriptor.mpdus {
             if let Some(member) = self.members.get_mut(&key(&mpdu.packet)) {
                 member.end = member.end.max(mpdu.sequence.saturating_add(1));
             }

@@ -8,20 +8,21 @@ use super::config::NeverSent;
 use super::controller::Transmission;
 use super::hardware::{Place, Pushed};
 use super::probe::ProbeOutcome;
-use crate::link::{Mpdu, Returned, TxReport};
-use crate::payload::{DropReason, Payload, StationId};
+use crate::frame::{DropReason, Payload, StationId};
+use crate::frame::{Mpdu, TxReport};
+use crate::link::Returned;
 use crate::queue::{Direction, Queue};
 
 impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     pub(super) fn take_back(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
         self.queue.on_report(now, &report);
-        let (station, category) = (report.grant.station, report.grant.category);
-        let Some((pushed, first_since)) = self.hardware.take(now, &report.grant) else {
+        let (station, category) = (report.descriptor.station, report.descriptor.category);
+        let Some((pushed, first_since)) = self.hardware.take(now, &report.descriptor) else {
             // It was never pushed by this link; what is in it is not lost.
             self.give_up_unknown(now, report, returned);
             return;
         };
-        let count = report.grant.mpdus.len();
+        let count = report.descriptor.mpdus.len();
         let arrived = usize::from(report.acknowledged.count()).min(count);
         let end = Transmission {
             rate: pushed.rate,
@@ -32,17 +33,17 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             first: pushed.retransmissions == 0,
         };
         self.all.add(end.counted_time(&self.config), end.arrived, end.mpdus, self.config.weight_all);
-        self.stations.of(station, &self.config).session(category).returned(pushed.sequence);
+        self.stations.of(station, &self.config).originator(category).returned(pushed.sequence);
         self.learn(now, &end, &report, &pushed);
 
-        let TxReport { grant, acknowledged, airtime, used, handed, .. } = report;
+        let TxReport { descriptor, acknowledged, airtime, used, handed, .. } = report;
         let spent = pushed.spent + end.time;
         let permitted = self.stations.of(station, &self.config).controller.permitted(&self.config);
         let counts = end.sent || self.config.never_sent == NeverSent::Failure;
         let again = !counts || pushed.retransmissions < permitted;
         let mut lost = false;
         let mut retries = self.spare.pop().unwrap_or_default();
-        let mut mpdus = grant.mpdus;
+        let mut mpdus = descriptor.mpdus;
         for (index, mut mpdu) in mpdus.drain(..).enumerate() {
             if acknowledged.get(index) {
                 self.settle(now, &mpdu);
@@ -75,14 +76,14 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             self.queue.on_airtime(now, station, category, airtime, Direction::Sent);
         }
         self.tell_queue(now, station);
-        self.update_readiness(now, station, category);
+        self.update_eligibility(now, station, category);
     }
 
     /// Averages, counts and state (algorithm 1 for a packet that comes from the hardware).
     fn learn(&mut self, now: Instant, end: &Transmission, report: &TxReport<P>, pushed: &Pushed) {
         let (waiting, len_max) = (self.in_driver(), self.len_max());
         let too_old = now.since(pushed.born) > self.config.limit_q;
-        let peer = self.stations.of(report.grant.station, &self.config);
+        let peer = self.stations.of(report.descriptor.station, &self.config);
         peer.counts.transmissions += 1;
         peer.counts.retransmissions += u64::from(!end.first);
         peer.counts.failed += u64::from(end.arrived <= 0.0);
@@ -110,10 +111,10 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             controller.on_retransmission(before.rate, &self.config);
         }
         let plan = controller.plan_retransmission(&self.config, before.probe);
-        let (series, dictated) = self.chain(station, plan);
+        let (chain, dictated) = self.chain(station, plan);
         let born = retries.iter().map(|mpdu| mpdu.packet.enqueued()).min().unwrap_or(now);
-        let psdu = self.psdu_of(&retries, &series);
-        let exchange = self.exchange(&series, psdu, dictated);
+        let psdu = self.psdu_of(&retries, &chain);
+        let exchange = self.exchange(&chain, psdu, dictated);
         let limit = self.limit(now, category, Place::Front, born, exchange);
         if limit < exchange.min(self.config.limit_h) {
             for mpdu in retries.drain(..) {
@@ -123,7 +124,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             return false;
         }
         let sequence = retries.first().map_or(0, |mpdu| mpdu.sequence);
-        self.stations.of(station, &self.config).session(category).handed(sequence);
+        self.stations.of(station, &self.config).originator(category).handed(sequence);
         let pushed = Pushed {
             sequence,
             born,
@@ -136,9 +137,9 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             ..*before
         };
         self.hardware.push(now, Place::Front, pushed);
-        let grant = self.grant(station, category, retries, series, limit);
-        self.queue.on_granted(now, &grant);
-        returned.retry_now = Some(grant);
+        let descriptor = self.descriptor(station, category, retries, chain, limit);
+        self.queue.on_granted(now, &descriptor);
+        returned.retry_now = Some(descriptor);
         true
     }
 
@@ -154,7 +155,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         self.settle(now, &mpdu);
         let (station, category) = (mpdu.packet.station(), mpdu.packet.category());
         let peer = self.stations.of(station, &self.config);
-        peer.session(category).give_up(mpdu.sequence);
+        peer.originator(category).give_up(mpdu.sequence);
         peer.controller.on_lost(sent_at, &self.config);
         match reason {
             DropReason::Expired => peer.counts.expired += 1,
@@ -173,16 +174,16 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
 
     /// Tells the receiver where its window begins, if something below was given up.
     fn tell_window(&mut self, station: StationId, category: Category, returned: &mut Returned<P>) {
-        let session = self.stations.of(station, &self.config).session(category);
-        if session.passed_hole().is_some() || !returned.dropped.is_empty() {
-            returned.window_start = Some(session.window_start());
+        let originator = self.stations.of(station, &self.config).originator(category);
+        if originator.passed_hole().is_some() || !returned.dropped.is_empty() {
+            returned.window_start = Some(originator.window_start());
         }
     }
 
-    /// Hands back all of a grant that this link never made.
+    /// Hands back all of a descriptor that this link never made.
     fn give_up_unknown(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
-        let TxReport { grant, acknowledged, .. } = report;
-        for (index, mpdu) in grant.mpdus.into_iter().enumerate() {
+        let TxReport { descriptor, acknowledged, .. } = report;
+        for (index, mpdu) in descriptor.mpdus.into_iter().enumerate() {
             if acknowledged.get(index) {
                 self.settle(now, &mpdu);
             } else {

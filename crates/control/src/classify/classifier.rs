@@ -9,7 +9,7 @@ use super::history::{History, PARTS};
 use super::pattern::Pattern;
 use super::rhythm::Folder;
 use crate::error::ConfigError;
-use crate::payload::FlowId;
+use crate::frame::FlowId;
 
 /// A weak rhythm that is not seen again within so many windows was chance.
 const SUSPICION_WINDOWS: u64 = 3;
@@ -38,7 +38,7 @@ struct Watched {
     kept: Option<Instant>,
 }
 
-/// Tells low-latency elephants from other flows by when their packets come. See [`crate::detect`].
+/// Tells low-latency elephants from other flows by when their packets come. See [`crate::classify`].
 ///
 /// Feed it with [`FlowClassifier::on_packet`] for each packet that enters a queue. A found flow that falls silent has no packets
 /// to be judged at: [`FlowClassifier::next_silent`] names it.

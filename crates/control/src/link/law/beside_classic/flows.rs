@@ -5,10 +5,11 @@ use airbound_wifi::edca::Category;
 
 use super::sides::{Side, Sides, Way};
 use super::turns::Turns;
-use crate::detect::{BulkConfig, BulkDetector, Verdict};
+use crate::classify::{BulkConfig, BulkDetector, Verdict};
 use crate::error::ConfigError;
-use crate::link::{Grant, Law, Link, Returned, Room, TxReport};
-use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::frame::{TxDescriptor, TxReport};
+use crate::link::{Law, Link, Returned, Room};
 use crate::queue::{Backlog, Queue};
 
 /// Tells flows apart, leads them to their side, and shares the hardware between the sides.
@@ -80,7 +81,7 @@ impl<P: Payload> Flows<P> {
         law: &mut Law<P, Q>,
         classic: &mut C,
         dropped: &mut Vec<Dropped<P>>,
-    ) -> Option<Grant<P>> {
+    ) -> Option<TxDescriptor<P>> {
         let category = room.category;
         loop {
             self.release(now, law, classic, dropped);
@@ -89,14 +90,14 @@ impl<P: Payload> Flows<P> {
                 Side::Classic => classic.has_backlog(category),
             });
             let before = dropped.len();
-            let grant = order.into_iter().find_map(|side| match side {
+            let descriptor = order.into_iter().find_map(|side| match side {
                 Side::Sensitive => law.next(now, room, dropped),
                 Side::Classic => next_classic(now, room, law, classic, dropped),
             });
             self.note_dropped(now, dropped, before);
-            if let Some(grant) = grant {
-                self.sides.hand(&grant);
-                return Some(grant);
+            if let Some(descriptor) = descriptor {
+                self.sides.hand(&descriptor);
+                return Some(descriptor);
             }
             // What was dropped may have been what a flow waited for.
             if !self.release(now, law, classic, dropped) {
@@ -113,11 +114,11 @@ impl<P: Payload> Flows<P> {
         classic: &mut C,
         returned: &mut Returned<P>,
     ) {
-        let TxReport { grant, acknowledged, airtime, handed, ended, .. } = &report;
-        let (category, side) = (grant.category, Side::of(grant));
+        let TxReport { descriptor, acknowledged, airtime, handed, ended, .. } = &report;
+        let (category, side) = (descriptor.category, Side::of(descriptor));
         let airtime = airtime.unwrap_or(*ended - *handed);
         self.turns.charge(category, side, airtime, self.sides.busy(category, side));
-        for (_, mpdu) in grant.mpdus.iter().enumerate().filter(|(place, _)| acknowledged.get(*place)) {
+        for (_, mpdu) in descriptor.mpdus.iter().enumerate().filter(|(place, _)| acknowledged.get(*place)) {
             self.detector.on_left(now, mpdu.packet.flow(), false);
             self.sides.leave(&mpdu.packet);
         }
@@ -125,7 +126,7 @@ impl<P: Payload> Flows<P> {
         match side {
             Side::Sensitive => law.on_report(now, report, returned),
             Side::Classic => {
-                law.take_foreign(now, &report.grant);
+                law.take_foreign(now, &report.descriptor);
                 classic.on_report(now, report, returned);
             }
         }
@@ -171,13 +172,13 @@ fn next_classic<P: Payload, Q: Queue<P>, C: Link<P>>(
     law: &mut Law<P, Q>,
     classic: &mut C,
     dropped: &mut Vec<Dropped<P>>,
-) -> Option<Grant<P>> {
+) -> Option<TxDescriptor<P>> {
     let (limit_h, longest) = (law.config().limit_h, law.config().longest_ppdu(1));
     let room = Room { max_duration: room.max_duration.min(longest), ..room };
-    let mut grant = classic.next(now, room, dropped)?;
-    let limit = grant.give_up_after.unwrap_or(Span::MAX).min(limit_h);
-    grant.give_up_after = Some(limit);
-    grant.alternate = true;
-    law.push_foreign(now, &grant, limit);
-    Some(grant)
+    let mut descriptor = classic.next(now, room, dropped)?;
+    let limit = descriptor.give_up_after.unwrap_or(Span::MAX).min(limit_h);
+    descriptor.give_up_after = Some(limit);
+    descriptor.alternate = true;
+    law.push_foreign(now, &descriptor, limit);
+    Some(descriptor)
 }
