@@ -92,7 +92,7 @@ impl Plan<'_> {
         let nodes = 1 + stations + neighbours;
 
         let tree = Tree::of(scenario, nodes);
-        let Population { tree, flows, connections, sessions, allocated, uplinks, sources, meters } =
+        let Population { tree, flows, endpoints, allocated, uplinks, sources, meters } =
             Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
@@ -146,8 +146,7 @@ impl Plan<'_> {
             wire_up: self.wire(&flows, 1),
             meters: Meters::new(measured_from, end, meters, nodes, observer),
             flows,
-            connections,
-            sessions,
+            endpoints,
             proxy,
             allocated,
             uplinks,

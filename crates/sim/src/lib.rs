@@ -8,9 +8,11 @@ pub mod session;
 
 mod agenda;
 mod build;
+mod endpoint;
 mod engine;
 mod flow;
 mod link;
+mod live;
 mod measure;
 mod networks;
 mod packet;
@@ -23,7 +25,9 @@ mod view;
 mod wire;
 
 pub use build::BuildError;
+pub use endpoint::{Counts, Endpoint, Outbox, Outgoing, Timer};
 pub use engine::Imbalance;
+pub use live::{Fate, Live};
 pub use measure::{ExchangeView, MpduView, Nobody, Observer};
 pub use packet::{Header, Kind, Packet};
 pub use plugins::{Make, Plugin, Plugins, Site};

@@ -9,6 +9,7 @@ use airbound_senders::tcp::SenderMetrics;
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::Category;
 
+use crate::endpoint::AnyEndpoint;
 use crate::engine::{ACCESS_POINT, Simulation};
 
 /// A look at a run.
@@ -46,15 +47,18 @@ pub struct VideoView {
 impl View {
     pub(crate) fn of(simulation: &Simulation) -> Self {
         let parts = &simulation.parts;
-        let senders =
-            parts.connections.iter().map(|connection| (connection.data, connection.sender.metrics()));
+        let senders = parts.endpoints.iter().filter_map(|endpoint| match endpoint {
+            AnyEndpoint::Tcp(connection) => Some((connection.data, connection.sender.metrics())),
+            _ => None,
+        });
         let link = &parts.nodes[ACCESS_POINT.index()].link;
         let buffer_size = match link.queue() {
             AnyQueue::Wqm(queue) => Some(queue.buffer_size(Category::Be).packets()),
             _ => None,
         };
         let law = link.law().map_or_else(Vec::new, |law| law.views().collect());
-        let videos = parts.sessions.iter().map(|session| {
+        let videos = parts.endpoints.iter().filter_map(|endpoint| {
+            let AnyEndpoint::Rtp(session) = endpoint else { return None };
             let sender = &session.sender;
             let view = VideoView {
                 allowed: sender.allowed(),
@@ -62,7 +66,7 @@ impl View {
                 round_trip: sender.round_trip(),
                 pacer: sender.waiting(),
             };
-            (session.media, view)
+            Some((session.media, view))
         });
         let proxy = parts.proxy.iter().flat_map(|proxy| proxy.allocator.allocations());
         Self {

@@ -6,7 +6,6 @@
 
 mod agreement;
 mod books;
-pub(crate) mod carrier;
 mod contention;
 mod domain;
 mod ends;
@@ -14,7 +13,6 @@ mod exchange;
 mod hearing;
 mod intake;
 mod proxy;
-mod rtc;
 mod time_limit;
 mod uplink;
 
@@ -38,10 +36,10 @@ pub(crate) use domain::Domains;
 pub(crate) use hearing::Hearing;
 
 use crate::agenda::Agenda;
+use crate::endpoint::external::Carried;
+use crate::endpoint::{Answer, AnyEndpoint, EndpointId, Timer};
 use crate::flow::allocation::{Allocated, Proxy, ProxyEvent, ShapedUplink};
 use crate::flow::feed::Feed;
-use crate::flow::rtc::Session;
-use crate::flow::tcp::{Connection, Side};
 use crate::flow::{Direction, Flow};
 use crate::link::AnyLink;
 use crate::measure::Meters;
@@ -156,12 +154,8 @@ pub(crate) enum Event {
     Wake(StationId),
     /// A packet has crossed the wire to the server.
     AtServer(Packet),
-    /// A timer of a connection.
-    TcpTimer(usize, Side),
-    /// A timer of a session of real-time video.
-    SessionTimer(usize, Side),
-    /// An application wants to write.
-    Application(usize),
+    /// A timer of an endpoint.
+    Timer(EndpointId, Timer),
     /// Something at the proxy, or at a sensor that reports to it.
     Proxy(ProxyEvent),
     /// The access point's beacon is due.
@@ -243,8 +237,7 @@ pub(crate) struct Parts {
     pub(crate) eifs: bool,
     pub(crate) beacons: Option<Beacons>,
     pub(crate) flows: Vec<Flow>,
-    pub(crate) connections: Vec<Connection>,
-    pub(crate) sessions: Vec<Session>,
+    pub(crate) endpoints: Vec<AnyEndpoint>,
     pub(crate) allocated: Vec<Allocated>,
     pub(crate) uplinks: Vec<ShapedUplink>,
     /// `None` if nothing is allocated.
@@ -292,8 +285,7 @@ pub(crate) struct Simulation {
     winners: Vec<u32>,
     /// Who lost an internal collision.
     losers: Vec<u32>,
-    /// What became of packets that are carried for somebody else.
-    carried: Vec<carrier::Carried>,
+    answers: Vec<Answer>,
 }
 
 impl Simulation {
@@ -319,7 +311,7 @@ impl Simulation {
             arrivals: Vec::new(),
             winners: Vec::new(),
             losers: Vec::new(),
-            carried: Vec::new(),
+            answers: Vec::new(),
             parts,
         };
         simulation.begin();
@@ -332,10 +324,7 @@ impl Simulation {
         for node in 0..self.parts.nodes.len() {
             self.sleep(StationId(node as u16));
         }
-        for connection in 0..self.parts.connections.len() {
-            self.schedule_application(connection);
-        }
-        self.begin_sessions();
+        self.begin_endpoints();
         self.begin_allocation();
         if let Some(beacons) = self.parts.beacons {
             self.schedule(Instant::ZERO + beacons.interval + beacons.offset, Event::Beacon);
@@ -358,6 +347,20 @@ impl Simulation {
     /// How many events were processed, transmissions included.
     pub(crate) const fn processed(&self) -> u64 {
         self.processed
+    }
+
+    /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
+    pub(crate) fn next_event(&self) -> Instant {
+        self.events.next().min(self.next_access().unwrap_or(Instant::MAX))
+    }
+
+    /// Moves the fates of packets of outside since the last call, in order.
+    pub(crate) fn take_carried(&mut self, into: &mut Vec<Carried>) {
+        for endpoint in &mut self.parts.endpoints {
+            if let AnyEndpoint::External(external) = endpoint {
+                external.take(into);
+            }
+        }
     }
 
     /// Advances until `until` or the end of the run, whichever comes first.
@@ -399,9 +402,7 @@ impl Simulation {
             Event::ExchangeEnd => self.on_exchange_end(),
             Event::Wake(node) => self.on_wake(node),
             Event::AtServer(packet) => self.on_packet_at_server(packet),
-            Event::TcpTimer(connection, side) => self.on_tcp_timer(connection, side),
-            Event::SessionTimer(session, side) => self.on_session_timer(session, side),
-            Event::Application(connection) => self.on_application(connection),
+            Event::Timer(endpoint, timer) => self.on_timer(endpoint, timer),
             Event::Proxy(event) => self.on_proxy_event(event),
             Event::Beacon => self.on_beacon_due(),
             Event::Interference => self.on_interference(),

@@ -5,6 +5,7 @@ use airbound_units::{ByteCount, Instant};
 use airbound_wifi::rate::Rate;
 
 use super::{ACCESS_POINT, Arrival, Event, Simulation};
+use crate::endpoint::Outgoing;
 use crate::flow::allocation::{ProxyEvent, REPORT_PAYLOAD};
 use crate::packet::{Kind, Packet};
 
@@ -114,7 +115,7 @@ impl Simulation {
             let count = allocated.put(&report);
             let flow = allocated.reports;
             let size = REPORT_PAYLOAD + ByteCount::new(self.parts.flows[flow.0 as usize].headers);
-            self.send(flow, count, Kind::Datagram, 0, size);
+            self.send(Outgoing { flow, number: count, kind: Kind::Datagram, tag: 0, size });
         }
         self.schedule_report(number);
     }

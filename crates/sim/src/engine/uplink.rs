@@ -7,6 +7,7 @@ use airbound_senders::allocation::{ReceiverId, Report};
 use airbound_units::{BitRate, ByteCount, Instant};
 
 use super::Simulation;
+use crate::endpoint::Outgoing;
 use crate::flow::Flow;
 use crate::flow::allocation::{GRANT_PAYLOAD, ShapedUplink};
 use crate::packet::{Kind, Packet};
@@ -83,7 +84,7 @@ impl Simulation {
             let (count, id) = (uplink.sent, uplink.grants);
             uplink.sent += 1;
             let size = GRANT_PAYLOAD + ByteCount::new(flow.headers);
-            self.send(id, count, Kind::Datagram, rate.as_bps(), size);
+            self.send(Outgoing { flow: id, number: count, kind: Kind::Datagram, tag: rate.as_bps(), size });
         }
     }
 

@@ -8,10 +8,11 @@ use airbound_units::{ByteCount, Instant, Span};
 use super::allocation::{Allocated, ShapedUplink};
 use super::in_flight::InFlight;
 use super::rtc::open::{Opening, open};
-use super::rtc::{IP_UDP, RTP, Session};
+use super::rtc::{IP_UDP, RTP};
 use super::tcp::{Connection, Control, new_sender};
 use super::{Direction, Ends, Flow};
 use crate::build::{BuildError, Plan, flow_id};
+use crate::endpoint::{AnyEndpoint, EndpointId};
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
 use crate::plugins::Site;
@@ -27,8 +28,7 @@ const SATURATING: f64 = 1.0;
 pub(crate) struct Population {
     pub(crate) tree: Tree,
     pub(crate) flows: Vec<Flow>,
-    pub(crate) connections: Vec<Connection>,
-    pub(crate) sessions: Vec<Session>,
+    pub(crate) endpoints: Vec<AnyEndpoint>,
     /// Flows whose rate a proxy decides.
     pub(crate) allocated: Vec<Allocated>,
     /// Uplinks that their stations shape at such a rate.
@@ -43,8 +43,7 @@ impl Population {
         let mut population = Self {
             tree,
             flows: Vec::new(),
-            connections: Vec::new(),
-            sessions: Vec::new(),
+            endpoints: Vec::new(),
             allocated: Vec::new(),
             uplinks: Vec::new(),
             sources: Vec::new(),
@@ -66,6 +65,7 @@ impl Population {
                 },
                 category: flow.category,
                 ends: Ends::Datagrams,
+                goes_back: false,
                 headers: UDP_HEADERS.as_u64(),
                 way: flow.wire,
                 origin: index as u32,
@@ -179,6 +179,7 @@ impl Population {
             id: reports,
             direction: Direction::Up,
             ends: Ends::Reports(number),
+            goes_back: true,
             ..data.clone()
         };
         let sensor = FrameSensor::new(config.sensor(Stamps::Exact))?;
@@ -201,6 +202,7 @@ impl Population {
             id: grants,
             direction: Direction::Down,
             ends: Ends::Grants(number),
+            goes_back: true,
             ..data.clone()
         };
         self.uplinks.push(ShapedUplink {
@@ -236,16 +238,16 @@ impl Population {
     ) -> Result<(), BuildError> {
         let config = tcp_config(plan, index, options)?;
         let control = control_of(plan, index, options, config.seed)?;
-        let number = self.connections.len();
+        let endpoint = EndpointId::new(self.endpoints.len());
         let acknowledgements = flow_id(self.flows.len());
         let data = &mut self.flows[index];
-        data.ends = Ends::Data(number);
+        data.ends = Ends::Endpoint(endpoint);
         data.headers = super::tcp::SEGMENT_HEADERS;
         let back = Flow {
             name: format!("{} (acks)", data.name),
             id: acknowledgements,
             direction: data.direction.opposite(),
-            ends: Ends::Acknowledgements(number),
+            goes_back: true,
             category: options.ack_category,
             ..data.clone()
         };
@@ -253,7 +255,7 @@ impl Population {
             slot: "sender",
             reason: error.to_string(),
         };
-        self.connections.push(Connection {
+        self.endpoints.push(AnyEndpoint::Tcp(Box::new(Connection {
             data: data.id,
             acknowledgements,
             sender: new_sender(&config, control.as_ref()).map_err(wrong)?,
@@ -268,7 +270,7 @@ impl Population {
             segments: 0,
             acks: 0,
             timers: [Instant::MAX; 2],
-        });
+        })));
         self.flows.push(back);
         Ok(())
     }
@@ -281,16 +283,16 @@ impl Population {
         stream: &RtcStream,
         when: &Schedule,
     ) -> Result<(), BuildError> {
-        let number = self.sessions.len();
+        let endpoint = EndpointId::new(self.endpoints.len());
         let feedback = flow_id(self.flows.len());
         let media = &mut self.flows[index];
-        media.ends = Ends::Media(number);
+        media.ends = Ends::Endpoint(endpoint);
         media.headers = IP_UDP + RTP;
         let back = Flow {
             name: format!("{} (feedback)", media.name),
             id: feedback,
             direction: media.direction.opposite(),
-            ends: Ends::Feedback(number),
+            goes_back: true,
             category: stream.feedback_category,
             ..media.clone()
         };
@@ -301,7 +303,7 @@ impl Population {
             stop: when.stop,
             index,
         };
-        self.sessions.push(open(plan, stream, opening)?);
+        self.endpoints.push(AnyEndpoint::Rtp(Box::new(open(plan, stream, opening)?)));
         self.flows.push(back);
         Ok(())
     }
@@ -321,6 +323,7 @@ impl Population {
                     direction: Direction::Down,
                     category: network.category,
                     ends: Ends::Datagrams,
+                    goes_back: false,
                     headers: UDP_HEADERS.as_u64(),
                     way: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
                     origin: index as u32,

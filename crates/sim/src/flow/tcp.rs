@@ -14,13 +14,6 @@ use airbound_traffic::Application;
 /// Bytes of IPv4 and TCP headers with timestamps on each segment.
 pub(crate) const SEGMENT_HEADERS: u64 = 20 + 20 + 12;
 
-/// The two ends of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    Sender,
-    Receiver,
-}
-
 /// Congestion control from outside, of which each connection of a flow gets its own.
 #[derive(Clone)]
 pub(crate) struct Control {
