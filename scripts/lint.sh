@@ -10,7 +10,7 @@ CARGO=${CARGO:-cargo}
 LOCKED=${LOCKED:-}
 export CARGO
 # These decide, and neither knows a clock, I/O, threads or randomness of its own; imports run from right to left.
-PURE="units wifi senders control plan"
+PURE="units random wifi air traffic senders control plan"
 LONGEST=600
 
 failed=()
@@ -39,18 +39,21 @@ purity() {
         fi
     done
     imports units "" || bad=1
+    imports random "units" || bad=1
     imports wifi "units" || bad=1
+    imports air "units random wifi" || bad=1
+    imports traffic "units random" || bad=1
     imports senders "units" || bad=1
     imports control "units wifi" || bad=1
     imports record "units" || bad=1
     imports report "record units" || bad=1
-    imports sim "units wifi senders control record" || bad=1
-    imports plan "units wifi control sim" || bad=1
-    imports lab "units wifi sim record" || bad=1
+    imports sim "units random wifi air traffic senders control record" || bad=1
+    imports plan "units random wifi air control sim" || bad=1
+    imports lab "units random wifi air traffic sim record" || bad=1
     imports agent "units wifi control linux record report" || bad=1
-    imports sweep "units sim record report" || bad=1
+    imports sweep "units random sim record report" || bad=1
     imports linux "units wifi" || bad=1
-    imports py "units wifi senders control sim record report sweep cli" || bad=1
+    imports py "units random wifi senders control sim record report sweep cli" || bad=1
     return $bad
 }
 
