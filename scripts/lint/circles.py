@@ -175,9 +175,10 @@ def main():
                 files = sorted(crate.files[module] for module, others in crate.imports.items()
                                if module and module[0] == below and any(other and other[0] == above for other in others))
                 upwards[name].append(f"{below} -> {above}: {', '.join(files)}")
-    workspace.ratchet("arrows-up", up, upwards, arguments, "an import points up")
+    well = workspace.ratchet("arrows-up", up, upwards, arguments, "an import points up")
     print(f"circles: {circles} in the workspace")
-    workspace.ratchet("circle-members", members, tied, arguments, "modules import each other in a circle")
+    well &= workspace.ratchet("circle-members", members, tied, arguments, "modules import each other in a circle")
+    sys.exit(not well)
 
 
 if __name__ == "__main__":

@@ -71,8 +71,8 @@ def main():
         "large-traits": f"a trait has at most {METHODS} methods",
         "io": f"only these crates read and write: {', '.join(sorted(MAY))}",
     }
-    for name, hint in hints.items():
-        workspace.ratchet(name, counts[name], places[name], arguments, hint)
+    well = [workspace.ratchet(name, counts[name], places[name], arguments, hint) for name, hint in hints.items()]
+    sys.exit(not all(well))
 
 
 if __name__ == "__main__":

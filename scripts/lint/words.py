@@ -61,8 +61,9 @@ def main():
                     named[name] += 1
                     named_at[name].append(f"{workspace.place(file)}: {name}, now {RENAMED[name][0]}")
     arguments = sys.argv[1:]
-    workspace.ratchet("doc-beginnings", begun, begun_at, arguments, "begin with the field's noun, or with a verb in the third person")
-    workspace.ratchet("old-names", named, named_at, arguments, "the glossary has another name")
+    well = workspace.ratchet("doc-beginnings", begun, begun_at, arguments, "begin with the field's noun, or with a verb in the third person")
+    well &= workspace.ratchet("old-names", named, named_at, arguments, "the glossary has another name")
+    sys.exit(not well)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airbound_sim::scenario::{Overrides, Scenario};
-use airbound_sim::{Nobody, Observer, Outcome, Run};
+use airbound_sim::{Nobody, Observer, Outcome, Plugins, Run};
 use airbound_units::Span;
 
 /// A run to be made: a scenario as text, and a seed.
@@ -59,8 +59,9 @@ impl Trial {
         let wrong = |reason: String| TrialError { name: self.name.clone(), reason };
         let scenario = Scenario::parse(&self.scenario, &self.name, &Overrides::default())
             .map_err(|error| wrong(error.to_string()))?;
-        let mut run = Run::observed(&self.name, &scenario, &scenario.scheme, self.seed, observer)
-            .map_err(|error| wrong(error.to_string()))?;
+        let mut run =
+            Run::observed(&self.name, &scenario, &scenario.scheme, self.seed, &Plugins::default(), observer)
+                .map_err(|error| wrong(error.to_string()))?;
         if let Some(every) = every.filter(|every| !every.is_zero()) {
             while run.advance(every) {
                 look(&run);

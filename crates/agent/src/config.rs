@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use airbound_control::link::LawConfig;
-use airbound_control::link::law::Inside;
+use airbound_control::link::law::InnerQueue;
 use airbound_control::queue::{Demand, FqCodelAirtimeConfig, LastPqConfig, QueueConfig, WqmConfig};
 use airbound_units::Span;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -178,7 +178,7 @@ pub struct LawSettings {
     /// stable state.
     pub tries: u8,
     /// The queue that decides the order. Default `linux`.
-    pub inside: Inside,
+    pub inside: InnerQueue,
 }
 
 impl Default for LawSettings {

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use airbound_control::ConfigError;
 use airbound_linux::LinuxError;
 use airbound_record::RecordError;
+use airbound_units::ConfigError;
 
 /// Why the agent cannot do what it is asked to.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! What the agent shows of itself: one picture, for the status table, for `--json` and for the metrics.
 
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_record::LatencyStats;
 use airbound_units::{Instant, Span};
 use serde::{Deserialize, Serialize};

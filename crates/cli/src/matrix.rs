@@ -66,7 +66,7 @@ impl Matrix {
             .collect();
         // What is wrong with a scheme is said before anything is written.
         for named in &self.schemes {
-            session::check(opened, &named.scheme, false)?;
+            session::check(opened, named, false)?;
         }
         let staging = Staging::begin(folder)?;
         let encoding = if entries.len() < threads { Encoding::Thread } else { Encoding::Inline };

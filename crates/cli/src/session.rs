@@ -7,7 +7,7 @@ use airbound_record::{Encoding, Existing, Recorder, RunFolder, Summary, Tables};
 use airbound_sim::pcap::Capture;
 use airbound_sim::scenario::{Overrides, Scenario, Scheme};
 use airbound_sim::session::SessionRun;
-use airbound_sim::{Outcome, Recording, Run};
+use airbound_sim::{Nobody, Outcome, Plugins, Recording, Run};
 use airbound_units::Span;
 
 use crate::args::{Changes, Source};
@@ -30,6 +30,8 @@ pub struct Named {
     pub label: String,
     /// What it stands for.
     pub scheme: Scheme,
+    /// Plugins that fill its slots.
+    pub plugins: Plugins,
 }
 
 /// One run to be made.
@@ -94,11 +96,12 @@ impl Opened {
     /// The name stands for nothing.
     pub fn scheme(&self, asked: Option<&str>) -> Result<Named, CliError> {
         let own = &self.scenario.scheme;
+        let plugins = Plugins::default();
         Ok(match asked {
-            Some(name) => Named { label: name.to_owned(), scheme: own.with_name(name)? },
+            Some(name) => Named { label: name.to_owned(), scheme: own.with_name(name)?, plugins },
             None => {
                 let decides = own.session.as_ref().unwrap_or(&own.queue);
-                Named { label: decides.name().to_owned(), scheme: own.clone() }
+                Named { label: decides.name().to_owned(), scheme: own.clone(), plugins }
             }
         })
     }
@@ -187,15 +190,17 @@ fn to_the_end(run: &mut impl Stepped, length: Span, watch: &dyn Watch) -> Result
 ///
 /// # Errors
 /// The parameters of the scheme are wrong, or the air of a session is to be `captured`.
-pub fn check(opened: &Opened, scheme: &Scheme, captured: bool) -> Result<(), CliError> {
+pub fn check(opened: &Opened, named: &Named, captured: bool) -> Result<(), CliError> {
     let Opened { name, scenario } = opened;
+    let Named { scheme, plugins, .. } = named;
+    let seed = scenario.seed;
     if captured && !scenario.networks.is_empty() {
         let problem = "--pcap records one network, and this scenario has [[network]] entries; leave them out, or --pcap";
         return Err(CliError::Input(problem.to_owned()));
     }
     match (&scenario.session, captured) {
-        (None, _) => Run::new(name, scenario, scheme, scenario.seed).map(|_| ())?,
-        (Some(_), false) => SessionRun::new(name, scenario, scheme, scenario.seed).map(|_| ())?,
+        (None, _) => Run::observed(name, scenario, scheme, seed, plugins, Box::new(Nobody)).map(|_| ())?,
+        (Some(_), false) => SessionRun::new(name, scenario, scheme, seed, plugins).map(|_| ())?,
         (Some(_), true) => {
             return Err(CliError::Input(
                 "--pcap records networks, and this scenario is a session".to_owned(),
@@ -220,9 +225,10 @@ impl Session {
     ) -> Result<(RunFolder, Summary), CliError> {
         let begun = Instant::now();
         let Opened { name, scenario } = opened;
-        check(opened, &self.named.scheme, capture.is_some())?;
+        check(opened, &self.named, capture.is_some())?;
         let (recorder, outcome, capture) = if scenario.session.is_some() {
-            let mut run = SessionRun::new(name, scenario, &self.named.scheme, self.seed)?;
+            let mut run =
+                SessionRun::new(name, scenario, &self.named.scheme, self.seed, &self.named.plugins)?;
             // Its packets cross several networks, which no table of one describes.
             let tables = Tables { distributions: self.tables.distributions, ..Tables::default() };
             let folder = RunFolder::create(folder, Existing::Replace)?;
@@ -255,16 +261,17 @@ impl Session {
         watch: &dyn Watch,
     ) -> Result<(Recorder, Outcome, Option<Capture>), CliError> {
         let Opened { name, scenario } = opened;
-        let scheme = &self.named.scheme;
+        let Named { scheme, plugins, .. } = &self.named;
         // The names that the tables carry come from the run, which is told of its tables when it is made.
-        let info = Run::new(name, scenario, scheme, self.seed)?.info().clone();
+        let dry = Run::observed(name, scenario, scheme, self.seed, plugins, Box::new(Nobody))?;
+        let info = dry.info().clone();
         // Without relays there are no hops to list.
         let tables = Tables { hops: self.tables.hops && scenario.has_relays(), ..self.tables };
         let folder = RunFolder::create(folder, Existing::Replace)?;
         let recorder = Recorder::create(folder, &info, tables, self.encoding)?;
         let capture = capture.map(|file| Capture::create(file, &info, &scenario.air)).transpose()?;
         let recording = Box::new(Recording::new(recorder, capture));
-        let mut run = Run::observed(name, scenario, scheme, self.seed, recording)?;
+        let mut run = Run::observed(name, scenario, scheme, self.seed, plugins, recording)?;
         to_the_end(&mut run, opened.length(), watch)?;
         let (outcome, observer) = run.finish()?;
         let Some(recording) = Recording::of(observer) else {

@@ -5,13 +5,13 @@ mod packet;
 
 use std::time::Duration;
 
-use airbound_control::link::{
-    AckBitmap, Composed, Grant, Link, LinkConfig, LowerQueue, Returned, Room, TxReport,
-};
+use airbound_control::frame::{TxDescriptor, TxReport};
+use airbound_control::link::{Composed, Link, LinkConfig, LowerQueue, Returned, Room};
 use airbound_control::queue::{AnyQueue, Fifo, FifoConfig, QueueConfig};
 use airbound_control::rate::{AnyRate, Capabilities, FixedConfig, MinstrelHtConfig, RateConfig};
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{GuardInterval, Rate, Width};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -44,22 +44,22 @@ fn link(queue: &QueueConfig, rate: &RateConfig, driver: bool) -> AnyLink {
     )
 }
 
-fn report(grant: Grant<Packet>, now: Instant, lost: bool) -> TxReport<Packet> {
-    let mut acknowledged = AckBitmap::first(grant.mpdus.len());
+fn report(descriptor: TxDescriptor<Packet>, now: Instant, lost: bool) -> TxReport<Packet> {
+    let mut acknowledged = AckBitmap::first(descriptor.mpdus.len());
     if lost {
         // Every sixteenth is missing.
         acknowledged = AckBitmap::NONE;
-        (0..grant.mpdus.len()).filter(|index| index % 16 != 5).for_each(|index| acknowledged.set(index));
+        (0..descriptor.mpdus.len()).filter(|index| index % 16 != 5).for_each(|index| acknowledged.set(index));
     }
     TxReport {
-        used: grant.series.used(1),
+        used: descriptor.chain.used(1),
         handed: now,
         started: Some(now),
         ended: now,
         airtime: Some(Span::from_micros(1200)),
         acknowledged,
         boundaries_known: true,
-        grant,
+        descriptor,
     }
 }
 
@@ -96,9 +96,9 @@ fn links(criterion: &mut Criterion) {
                 for _ in 0..GRANTS {
                     now += Span::from_micros(10);
                     refill(link, now, &mut dropped);
-                    let Some(grant) = link.next(now, room, &mut dropped) else { break };
-                    packets += grant.mpdus.len();
-                    link.on_report(now, report(grant, now, lossy), &mut returned);
+                    let Some(descriptor) = link.next(now, room, &mut dropped) else { break };
+                    packets += descriptor.mpdus.len();
+                    link.on_report(now, report(descriptor, now, lossy), &mut returned);
                     dropped.clear();
                     returned.dropped.clear();
                 }

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
 use airbound_control::rate::{
     Capabilities, FixedConfig, IdealConfig, LinkStats, LlraConfig, MinstrelHtConfig, RateConfig, RateControl,
     RateReport, ThompsonConfig,
@@ -35,7 +35,7 @@ fn rates(criterion: &mut Criterion) {
                     let station = StationId(next);
                     let snr = Some(Decibel::new(25.0 + f64::from(next % 8)));
                     rate.on_link_stats(now, station, &LinkStats { snr, ..LinkStats::default() });
-                    let used = black_box(rate.series(now, station, 32)).used(1);
+                    let used = black_box(rate.chain(now, station, 32)).used(1);
                     rate.on_report(now, station, &RateReport { used, mpdus: 32, acknowledged: 30 });
                 });
             });

@@ -1,32 +1,3 @@
-//! What can be wrong with a configuration.
+//! The error of a configuration value.
 
-/// A value of a configuration that the controller cannot work with.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// A value lies outside its range.
-    #[error("{key} is {value}; allowed is {allowed}")]
-    OutOfRange {
-        /// The key as it is written in a scenario file.
-        key: &'static str,
-        /// The value that was found.
-        value: String,
-        /// The allowed range in words.
-        allowed: &'static str,
-    },
-}
-
-impl ConfigError {
-    /// Fails with a sentence unless `valid`.
-    ///
-    /// # Errors
-    /// [`ConfigError::OutOfRange`] if `valid` is false.
-    pub fn check(
-        valid: bool,
-        key: &'static str,
-        value: impl std::fmt::Display,
-        allowed: &'static str,
-    ) -> Result<(), Self> {
-        if valid { Ok(()) } else { Err(Self::OutOfRange { key, value: value.to_string(), allowed }) }
-    }
-}
+pub use airbound_units::ConfigError;

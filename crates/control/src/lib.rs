@@ -1,4 +1,4 @@
-//! What decides: the queues, rate controls and senders of Airbound, as pure state machines.
+//! What decides: the queues and rate controls of Airbound, as pure state machines.
 //!
 //! # The contract of a core
 //!
@@ -11,24 +11,20 @@
 //! # How the parts fit
 //!
 //! ```text
-//!  packets ──▶ Link::enqueue ─▶ Queue ──select, dequeue──▶ Link::next ─▶ Grant ──▶ hardware, air
+//!  packets ──▶ Link::enqueue ─▶ Queue ──select, dequeue──▶ Link::next ─▶ TxDescriptor ─▶ hardware
 //!                                 ▲                            ▲                        │
-//!                                 │ airtime, backlog           │ RateControl::series    │
+//!                                 │ airtime, backlog           │ RateControl::chain     │
 //!                                 └──────────── Link::on_report ◀───── TxReport ────────┘
 //! ```
 //!
 //! Every transmitter has one [`link::Link`]: it answers what is sent next, and how. [`link::Composed`] makes a link of any
-//! [`queue::Queue`] and any [`rate::RateControl`]. Every flow has a [`sender`].
+//! [`queue::Queue`] and any [`rate::RateControl`].
 
-pub mod allocation;
-pub mod detect;
+pub mod classify;
 pub mod error;
+pub mod frame;
 pub mod link;
-pub mod media;
-pub mod payload;
 pub mod queue;
 pub mod rate;
-pub mod sender;
-pub mod session;
 
 pub use error::ConfigError;

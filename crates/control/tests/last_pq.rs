@@ -1,12 +1,13 @@
 //! LAST-PQ's scheduler: who goes first, who pays, and what the others notice.
 
-use airbound_control::link::{AckBitmap, Grant, Mpdu, TxReport};
-use airbound_control::payload::{DropReason, Dropped, FlowId, PlainPacket, StationId};
+use airbound_control::frame::RateChain;
+use airbound_control::frame::{DropReason, Dropped, FlowId, PlainPacket, StationId};
+use airbound_control::frame::{Mpdu, TxDescriptor, TxReport};
 use airbound_control::queue::{
-    AggregateBound, Choice, Demand, Direction, LastPq, LastPqConfig, Queue, Readiness,
+    AggregateBound, Choice, Demand, Direction, Eligibility, LastPq, LastPqConfig, Queue,
 };
-use airbound_control::rate::Series;
 use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{GuardInterval, Rate, Width};
 
@@ -75,29 +76,29 @@ impl Desk {
     fn transmit(&mut self, packet: PlainPacket, retries: u8, took: Span, acknowledged: bool) {
         let size = packet.size;
         let mpdu = Mpdu { retries, ..Mpdu::new(packet, size, 7, self.now) };
-        let grant = Grant {
+        let descriptor = TxDescriptor {
             station: mpdu.packet.station,
             category: mpdu.packet.category,
             alternate: false,
             psdu: mpdu.size,
             mpdus: vec![mpdu],
             aggregated: false,
-            series: Series::single(Rate::ht(7, Width::Mhz20, GuardInterval::Ns800).expect("exists"), 1),
+            chain: RateChain::single(Rate::ht(7, Width::Mhz20, GuardInterval::Ns800).expect("exists"), 1),
             give_up_after: None,
             give_up_at: None,
         };
-        self.queue.on_granted(self.now, &grant);
+        self.queue.on_granted(self.now, &descriptor);
         let handed = self.now;
         self.now += took;
         let report = TxReport {
-            used: grant.series,
+            used: descriptor.chain,
             handed,
             started: Some(handed),
             ended: self.now,
             airtime: Some(took),
             acknowledged: AckBitmap::first(usize::from(acknowledged)),
             boundaries_known: true,
-            grant,
+            descriptor,
         };
         self.queue.on_report(self.now, &report);
     }
@@ -302,13 +303,13 @@ fn a_packet_that_came_back_counts_as_waiting() {
     desk.send(LAPTOP, OTHER, 4);
     let sent = PlainPacket { enqueued: desk.now, ..PlainPacket::new(PHONE, VR) };
     desk.transmit(sent.clone(), 0, millis(10), false);
-    desk.queue.set_readiness(desk.now, PHONE, BE, Readiness::Retries { since: sent.enqueued });
+    desk.queue.set_eligibility(desk.now, PHONE, BE, Eligibility::Retries { since: sent.enqueued });
     assert_eq!(desk.next(), Some(LAPTOP));
     desk.now += millis(12);
     assert_eq!(desk.next(), Some(PHONE), "22 ms old");
     // It is sent again, and arrives.
     desk.transmit(sent, 1, Span::from_micros(300), true);
-    desk.queue.set_readiness(desk.now, PHONE, BE, Readiness::Fresh);
+    desk.queue.set_eligibility(desk.now, PHONE, BE, Eligibility::Fresh);
     assert_eq!(desk.next(), Some(LAPTOP));
 }
 
@@ -319,9 +320,9 @@ fn who_cannot_be_served_is_not_urgent() {
     desk.send(LAPTOP, OTHER, 4);
     desk.send(PHONE, VR, 4);
     desk.now += millis(30);
-    desk.queue.set_readiness(desk.now, PHONE, BE, Readiness::Blocked);
+    desk.queue.set_eligibility(desk.now, PHONE, BE, Eligibility::Blocked);
     assert_eq!(desk.next(), Some(LAPTOP));
-    desk.queue.set_readiness(desk.now, PHONE, BE, Readiness::Fresh);
+    desk.queue.set_eligibility(desk.now, PHONE, BE, Eligibility::Fresh);
     assert_eq!(desk.next(), Some(PHONE));
     // Over the airtime queue limit, which bounds it as everyone else.
     desk.queue.on_handed(desk.now, PHONE, BE, millis(13));

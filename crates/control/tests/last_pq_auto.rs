@@ -1,6 +1,6 @@
 //! LAST-PQ with `protect = "auto"`: demands come and go with the pattern of a flow, and never take the place of named ones.
 
-use airbound_control::payload::{FlowId, PlainPacket, StationId};
+use airbound_control::frame::{FlowId, PlainPacket, StationId};
 use airbound_control::queue::{AnyQueue, Demand, Protection, Queue, QueueConfig};
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;

@@ -1,15 +1,17 @@
-//! Law under any order of calls: packets are conserved, never more PSDUs are out than allowed, and every grant keeps to its limits.
+//! Law under any order of calls: packets are conserved, never more PSDUs are out than allowed, and every descriptor keeps to its limits.
 
 mod link_parts;
 
 use std::collections::BTreeMap;
 
-use airbound_control::link::{AckBitmap, Grant, Law, LawConfig, Link, LinkConfig, Returned, Room, TxReport};
-use airbound_control::payload::{DropReason, Dropped, FlowId, StationId};
+use airbound_control::frame::{DropReason, Dropped, FlowId, StationId};
+use airbound_control::frame::{TxDescriptor, TxReport};
+use airbound_control::link::{Law, LawConfig, Link, LinkConfig, Returned, Room};
 use airbound_control::queue::{Backlog, Demand};
 use airbound_control::rate::{Capabilities, LinkStats};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::mpdu::psdu_size;
 use airbound_wifi::rate::{Format, Width};
@@ -99,7 +101,7 @@ struct Checked {
     states: Vec<State>,
     inside: Backlog,
     dropped: Vec<Dropped<Packet>>,
-    out: Vec<Grant<Packet>>,
+    out: Vec<TxDescriptor<Packet>>,
     sessions: BTreeMap<(StationId, Category), Session>,
     delivered: usize,
     repeated: usize,
@@ -151,23 +153,26 @@ impl Checked {
         }
     }
 
-    /// What holds of every grant.
-    fn check_grant(&mut self, grant: &Grant<Packet>, again: bool) {
-        let count = grant.mpdus.len();
+    /// What holds of every descriptor.
+    fn check_grant(&mut self, descriptor: &TxDescriptor<Packet>, again: bool) {
+        let count = descriptor.mpdus.len();
         assert!((1..=self.path.ampdu.max_mpdus.min(256) as usize).contains(&count));
-        assert_eq!(grant.aggregated, count > 1);
-        assert!(grant.give_up_after.is_some_and(|limit| limit <= self.config.limit_h));
+        assert_eq!(descriptor.aggregated, count > 1);
+        assert!(descriptor.give_up_after.is_some_and(|limit| limit <= self.config.limit_h));
         let most = self.config.tries.max(self.config.probe_tries).max(self.config.clean_up_tries);
-        assert_eq!(grant.series.steps().len(), 1);
-        assert!(grant.series.total_tries() <= u32::from(most));
+        assert_eq!(descriptor.chain.steps().len(), 1);
+        assert!(descriptor.chain.total_tries() <= u32::from(most));
         if count > 1 {
-            assert_eq!(grant.psdu, psdu_size(grant.mpdus.iter().map(|mpdu| mpdu.size)));
-            assert!(grant.psdu <= self.path.ampdu.max_bytes);
+            assert_eq!(descriptor.psdu, psdu_size(descriptor.mpdus.iter().map(|mpdu| mpdu.size)));
+            assert!(descriptor.psdu <= self.path.ampdu.max_bytes);
         }
-        assert!(grant.mpdus.windows(2).all(|pair| pair[0].sequence < pair[1].sequence));
-        let session = self.sessions.entry((grant.station, grant.category)).or_default();
-        for mpdu in &grant.mpdus {
-            assert_eq!((mpdu.packet.station, mpdu.packet.category), (grant.station, grant.category));
+        assert!(descriptor.mpdus.windows(2).all(|pair| pair[0].sequence < pair[1].sequence));
+        let session = self.sessions.entry((descriptor.station, descriptor.category)).or_default();
+        for mpdu in &descriptor.mpdus {
+            assert_eq!(
+                (mpdu.packet.station, mpdu.packet.category),
+                (descriptor.station, descriptor.category)
+            );
             assert_eq!(mpdu.size, mpdu.packet.size + self.path.overhead);
             assert!(self.now.since(mpdu.packet.enqueued) <= self.config.limit_q, "pushed too late");
             assert_eq!(mpdu.retries > 0, again);
@@ -196,39 +201,40 @@ impl Checked {
     }
 
     fn next(&mut self, category: Category, longest: Span) -> bool {
-        let grant = self.link.next(self.now, Room { category, max_duration: longest }, &mut self.dropped);
-        if let Some(grant) = &grant {
-            assert_eq!(grant.category, category);
-            self.check_grant(grant, false);
+        let descriptor =
+            self.link.next(self.now, Room { category, max_duration: longest }, &mut self.dropped);
+        if let Some(descriptor) = &descriptor {
+            assert_eq!(descriptor.category, category);
+            self.check_grant(descriptor, false);
         }
-        let granted = grant.is_some();
-        self.out.extend(grant);
+        let granted = descriptor.is_some();
+        self.out.extend(descriptor);
         self.check();
         granted
     }
 
     fn report(&mut self, which: usize, acknowledged: AckBitmap, transmissions: u32, airtime: Option<Span>) {
-        let grant = self.out.remove(which);
+        let descriptor = self.out.remove(which);
         let acknowledged = if transmissions == 0 { AckBitmap::NONE } else { acknowledged };
-        let key = (grant.station, grant.category);
-        for (index, mpdu) in grant.mpdus.iter().enumerate() {
+        let key = (descriptor.station, descriptor.category);
+        for (index, mpdu) in descriptor.mpdus.iter().enumerate() {
             self.sessions.entry(key).or_default().out.remove(&mpdu.sequence);
             self.states[mpdu.packet.number] = State::Gone;
             self.delivered += usize::from(acknowledged.get(index));
         }
-        let mut missing: Vec<usize> = (0..grant.mpdus.len())
+        let mut missing: Vec<usize> = (0..descriptor.mpdus.len())
             .filter(|index| !acknowledged.get(*index))
-            .map(|index| grant.mpdus[index].packet.number)
+            .map(|index| descriptor.mpdus[index].packet.number)
             .collect();
         let report = TxReport {
-            used: grant.series.used(transmissions),
+            used: descriptor.chain.used(transmissions),
             handed: self.now,
             started: None,
             ended: self.now,
             airtime,
             acknowledged,
             boundaries_known: true,
-            grant,
+            descriptor,
         };
         let mut returned = Returned::default();
         self.link.on_report(self.now, report, &mut returned);
@@ -238,11 +244,11 @@ impl Checked {
             let old = self.now.since(mpdu.packet.enqueued) > self.config.limit_q;
             assert_eq!(*reason == DropReason::Expired, old);
         }
-        if let Some(grant) = returned.retry_now {
+        if let Some(descriptor) = returned.retry_now {
             // All that was neither acknowledged nor dropped, and nothing else.
-            assert!(grant.mpdus.iter().map(|mpdu| mpdu.packet.number).eq(missing.drain(..)));
-            self.check_grant(&grant, true);
-            self.out.push(grant);
+            assert!(descriptor.mpdus.iter().map(|mpdu| mpdu.packet.number).eq(missing.drain(..)));
+            self.check_grant(&descriptor, true);
+            self.out.push(descriptor);
         }
         assert!(missing.is_empty(), "{missing:?} are kept");
         let session = self.sessions.entry(key).or_default();
@@ -305,36 +311,36 @@ impl Checked {
         self.check();
     }
 
-    /// A grant that the link never made: a copy of one that may be out, or of none.
+    /// A descriptor that the link never made: a copy of one that may be out, or of none.
     fn report_unknown(&mut self, station: StationId, category: Category) {
         if !self.out.is_empty() {
             return;
         }
         let mpdus = Vec::new();
-        let series = airbound_control::rate::Series::single(
+        let chain = airbound_control::frame::RateChain::single(
             Capabilities::default().rate_set().expect("valid").lowest(),
             1,
         );
-        let grant = Grant {
+        let descriptor = TxDescriptor {
             station,
             category,
             alternate: false,
             mpdus,
             psdu: ByteCount::ZERO,
             aggregated: false,
-            series,
+            chain,
             give_up_after: None,
             give_up_at: None,
         };
         let report = TxReport {
-            used: series.used(1),
+            used: chain.used(1),
             handed: self.now,
             started: None,
             ended: self.now,
             airtime: None,
             acknowledged: AckBitmap::first(3),
             boundaries_known: false,
-            grant,
+            descriptor,
         };
         let mut returned = Returned::default();
         self.link.on_report(self.now, report, &mut returned);

@@ -7,15 +7,15 @@ mod link_parts;
 
 use std::collections::VecDeque;
 
+use airbound_control::frame::FlowId;
+use airbound_control::frame::{TxDescriptor, TxReport};
 use airbound_control::link::law::Classic;
-use airbound_control::link::{
-    AckBitmap, Composed, Grant, Law, LawConfig, Link, LinkConfig, Returned, Room, Standby, TxReport,
-};
-use airbound_control::payload::FlowId;
+use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, Link, LinkConfig, Returned, Room};
 use airbound_control::queue::{AnyQueue, Demand, QueueConfig};
 use airbound_control::rate::{Capabilities, RateConfig};
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{Format, Width};
 use airbound_wifi::timing::ppdu_duration;
@@ -46,7 +46,7 @@ struct World {
 }
 
 struct Held {
-    grant: Grant<Packet>,
+    descriptor: TxDescriptor<Packet>,
     contending: Option<Instant>,
     tries: u32,
     /// When it may transmit next.
@@ -98,7 +98,7 @@ impl Model {
             let rate = RateConfig::default().build(&capabilities, 9).expect("valid");
             let path = world.law.path_beside(path);
             let stock = Composed::<_, _, AnyQueue<Packet>, _>::new(stock, None, rate, path);
-            Box::new(Standby::new(law, stock).expect("valid"))
+            Box::new(BesideClassic::new(law, stock).expect("valid"))
         };
         link.set_demand(Instant::ZERO, FlowId(0), Demand::new(Span::from_millis(10), 95.0).ok())
             .expect("accepted");
@@ -137,9 +137,9 @@ impl Model {
             let mut some = false;
             for category in Category::ALL.into_iter().rev() {
                 let room = Room { category, max_duration: Span::from_micros(5484) };
-                while let Some(grant) = self.link.next(self.now, room, &mut dropped) {
+                while let Some(descriptor) = self.link.next(self.now, room, &mut dropped) {
                     some = true;
-                    self.hold(grant, false);
+                    self.hold(descriptor, false);
                 }
             }
             self.dropped += dropped.len();
@@ -151,9 +151,9 @@ impl Model {
         assert!(held <= usize::from(self.world.law.psdus_in_hardware), "{held} PSDUs in the hardware");
     }
 
-    fn hold(&mut self, grant: Grant<Packet>, front: bool) {
-        let category = grant.category.index();
-        let held = Held { grant, contending: None, tries: 0, ready: self.now };
+    fn hold(&mut self, descriptor: TxDescriptor<Packet>, front: bool) {
+        let category = descriptor.category.index();
+        let held = Held { descriptor, contending: None, tries: 0, ready: self.now };
         if front {
             self.hardware[category].push_front(held);
         } else {
@@ -174,11 +174,11 @@ impl Model {
     fn report(&mut self, category: usize, acknowledged: AckBitmap) {
         let Some(done) = self.hardware[category].pop_front() else { return };
         self.given_up_unsent += usize::from(done.tries == 0);
-        let exchange = exchange(&done.grant, done.tries.saturating_sub(1));
-        for (index, mpdu) in done.grant.mpdus.iter().enumerate() {
+        let exchange = exchange(&done.descriptor, done.tries.saturating_sub(1));
+        for (index, mpdu) in done.descriptor.mpdus.iter().enumerate() {
             if acknowledged.get(index) {
                 self.delivered += 1;
-                if done.grant.alternate {
+                if done.descriptor.alternate {
                     self.classic += 1;
                     continue;
                 }
@@ -188,20 +188,20 @@ impl Model {
             }
         }
         let report = TxReport {
-            used: done.grant.series.used(done.tries),
+            used: done.descriptor.chain.used(done.tries),
             handed: done.contending.unwrap_or(self.now),
             started: None,
             ended: self.now,
             airtime: None,
             acknowledged,
             boundaries_known: true,
-            grant: done.grant,
+            descriptor: done.descriptor,
         };
         let mut returned = Returned::default();
         self.link.on_report(self.now, report, &mut returned);
         self.dropped += returned.dropped.len();
-        if let Some(grant) = returned.retry_now {
-            self.hold(grant, true);
+        if let Some(descriptor) = returned.retry_now {
+            self.hold(descriptor, true);
         }
         self.contend(category);
         self.fill();
@@ -216,7 +216,7 @@ impl Model {
 
     fn deadline(&self, category: usize) -> Instant {
         let first = self.hardware[category].front();
-        let limit = first.and_then(|first| Some(first.contending? + first.grant.give_up_after?));
+        let limit = first.and_then(|first| Some(first.contending? + first.descriptor.give_up_after?));
         limit.unwrap_or(Instant::MAX)
     }
 
@@ -232,8 +232,8 @@ impl Model {
         let phase = (self.now.as_nanos() / 50_000_000 % 8) as usize;
         let loss = self.world.loss[phase];
         let Some(first) = self.hardware[category].front() else { return };
-        let count = first.grant.mpdus.len();
-        let end = self.now + exchange(&first.grant, first.tries);
+        let count = first.descriptor.mpdus.len();
+        let end = self.now + exchange(&first.descriptor, first.tries);
         let mut acknowledged = AckBitmap::NONE;
         // Fading takes all of a PPDU more often than a part of it.
         if self.draw(16) >= loss {
@@ -256,7 +256,7 @@ impl Model {
         let backoff = self.draw_span(self.world.backoff);
         let (now, free) = (self.now, self.free);
         let Some(first) = self.hardware[category].front_mut() else { return };
-        let tried = first.tries >= first.grant.series.total_tries();
+        let tried = first.tries >= first.descriptor.chain.total_tries();
         if acknowledged == AckBitmap::NONE && !tried && !over {
             first.ready = now.max(free) + backoff;
             return;
@@ -315,9 +315,9 @@ impl Model {
 }
 
 /// How long the frame exchange of a try takes.
-fn exchange(grant: &Grant<Packet>, attempt: u32) -> Span {
-    let rate = grant.series.rate_of(attempt).unwrap_or(grant.series.first_rate());
-    ppdu_duration(rate, grant.psdu) + AFTER_PPDU
+fn exchange(descriptor: &TxDescriptor<Packet>, attempt: u32) -> Span {
+    let rate = descriptor.chain.rate_of(attempt).unwrap_or(descriptor.chain.first_rate());
+    ppdu_duration(rate, descriptor.psdu) + AFTER_PPDU
 }
 
 fn world() -> impl Strategy<Value = World> {

@@ -1,19 +1,19 @@
-//! A composed link under any order of calls: packets are conserved, and every grant keeps to the rules of aggregation.
+//! A composed link under any order of calls: packets are conserved, and every descriptor keeps to the rules of aggregation.
 
 mod link_parts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use airbound_control::link::{
-    AckBitmap, Composed, Grant, Link, LinkConfig, LowerQueue, Returned, Room, TxReport,
-};
-use airbound_control::payload::{DropReason, Dropped, FlowId, StationId};
+use airbound_control::frame::{DropReason, Dropped, FlowId, StationId};
+use airbound_control::frame::{TxDescriptor, TxReport};
+use airbound_control::link::{Composed, Link, LinkConfig, LowerQueue, Returned, Room};
 use airbound_control::queue::{AnyQueue, Backlog, Demand, QueueConfig};
 use airbound_control::rate::{
     AnyRate, Capabilities, FixedConfig, IdealConfig, LinkStats, MinstrelHtConfig, RateConfig,
 };
 use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::mpdu::{DELIMITER, psdu_size};
 use airbound_wifi::rate::{Format, Width};
@@ -24,7 +24,7 @@ use link_parts::{Packet, Watched, packet};
 #[derive(Debug, Clone, TypeGenerator)]
 enum Op {
     Enqueue { station: u8, category: u8, flow: u8, size: u16, copies: u8 },
-    Next { category: u8, micros: u16, grants: u8 },
+    Next { category: u8, micros: u16, descriptors: u8 },
     Report { which: u8, acknowledged: u64, transmissions: u8, airtime: Option<u16> },
     Received { station: u8, category: u8, micros: u16 },
     Channel { busy: Option<f64>, own: Option<f64> },
@@ -41,7 +41,7 @@ struct Setup {
     window: u8,
     most: u8,
     bytes: u8,
-    grants: u8,
+    descriptors: u8,
     lower: u8,
     capabilities: u8,
 }
@@ -57,7 +57,7 @@ impl Setup {
             overhead: ByteCount::new(38),
             first_subframe_padding: ByteCount::ZERO,
             window: [64, 1, 7, 256, 1000, 0][usize::from(self.window % 6)],
-            max_grants: [8, 1, 3][usize::from(self.grants % 3)],
+            max_grants: [8, 1, 3][usize::from(self.descriptors % 3)],
             ..LinkConfig::default()
         }
     }
@@ -94,7 +94,7 @@ impl Setup {
 enum State {
     Waiting,
     InGrant(u8),
-    /// Came back from so many grants.
+    /// Came back from so many descriptors.
     Kept(u8),
     Gone,
 }
@@ -102,7 +102,7 @@ enum State {
 /// What is known of one station and category.
 #[derive(Default)]
 struct Session {
-    /// Sequence numbers that were sent and are not settled; whether they are in a grant.
+    /// Sequence numbers that were sent and are not settled; whether they are in a descriptor.
     unsettled: BTreeMap<u64, bool>,
     window_start: u64,
     sent: BTreeSet<u64>,
@@ -116,14 +116,14 @@ struct Checked {
     states: Vec<State>,
     /// Packets that are not gone, by category.
     live: [usize; 4],
-    /// Of these, what is not in a grant.
+    /// Of these, what is not in a descriptor.
     inside: Backlog,
     dropped: Vec<Dropped<Packet>>,
-    outstanding: Vec<Grant<Packet>>,
+    outstanding: Vec<TxDescriptor<Packet>>,
     sessions: BTreeMap<(StationId, Category), Session>,
     dictated: BTreeMap<StationId, BitRate>,
     delivered: usize,
-    /// MPDUs in grants that had been in one before, and the most of a grant.
+    /// MPDUs in descriptors that had been in one before, and the most of a descriptor.
     repeated: usize,
     longest: usize,
 }
@@ -180,68 +180,71 @@ impl Checked {
 
     fn next(&mut self, category: Category, longest: Span) -> bool {
         let room = Room { category, max_duration: longest };
-        let grant = self.link.next(self.now, room, &mut self.dropped);
-        if let Some(grant) = &grant {
-            assert_eq!(grant.category, category);
-            self.check_aggregate(grant, longest);
-            self.check_sequence(grant);
+        let descriptor = self.link.next(self.now, room, &mut self.dropped);
+        if let Some(descriptor) = &descriptor {
+            assert_eq!(descriptor.category, category);
+            self.check_aggregate(descriptor, longest);
+            self.check_sequence(descriptor);
         }
-        let granted = grant.is_some();
-        self.outstanding.extend(grant);
+        let granted = descriptor.is_some();
+        self.outstanding.extend(descriptor);
         self.check();
         granted
     }
 
     /// Limits of count, bytes and time, at every rate of the chain.
-    fn check_aggregate(&self, grant: &Grant<Packet>, longest: Span) {
+    fn check_aggregate(&self, descriptor: &TxDescriptor<Packet>, longest: Span) {
         let limits = &self.config.ampdu;
-        let count = grant.mpdus.len();
-        for mpdu in &grant.mpdus {
+        let count = descriptor.mpdus.len();
+        for mpdu in &descriptor.mpdus {
             assert_eq!(mpdu.size, mpdu.packet.size + self.config.overhead);
-            assert_eq!((mpdu.packet.station, mpdu.packet.category), (grant.station, grant.category));
+            assert_eq!(
+                (mpdu.packet.station, mpdu.packet.category),
+                (descriptor.station, descriptor.category)
+            );
         }
         assert!((1..=limits.max_mpdus.min(256) as usize).contains(&count));
-        assert_eq!(grant.aggregated, count > 1);
+        assert_eq!(descriptor.aggregated, count > 1);
         if count > 1 {
-            assert!(!grant.series.probe, "a sample goes alone");
-            assert_ne!(grant.series.first_rate().format(), Format::Legacy);
-            assert_eq!(grant.psdu, psdu_size(grant.mpdus.iter().map(|mpdu| mpdu.size)));
-            assert!(grant.psdu <= limits.max_bytes);
+            assert!(!descriptor.chain.probe, "a sample goes alone");
+            assert_ne!(descriptor.chain.first_rate().format(), Format::Legacy);
+            assert_eq!(descriptor.psdu, psdu_size(descriptor.mpdus.iter().map(|mpdu| mpdu.size)));
+            assert!(descriptor.psdu <= limits.max_bytes);
             let longest = longest.min(limits.max_duration);
-            for step in grant.series.steps() {
+            for step in descriptor.chain.steps() {
                 let timing = PpduTiming::new(step.rate);
-                let duration = match self.dictated.get(&grant.station) {
+                let duration = match self.dictated.get(&descriptor.station) {
                     // The last byte may be begun a nanosecond early.
-                    Some(rate) => timing.preamble() + rate.time_for(grant.psdu) - Span::from_nanos(1),
-                    None => timing.duration(grant.psdu),
+                    Some(rate) => timing.preamble() + rate.time_for(descriptor.psdu) - Span::from_nanos(1),
+                    None => timing.duration(descriptor.psdu),
                 };
                 assert!(duration <= longest, "{duration} at {}, {longest} allowed", step.rate);
             }
         } else {
-            let alone = match grant.series.first_rate().format() {
+            let alone = match descriptor.chain.first_rate().format() {
                 Format::Legacy | Format::Ht => ByteCount::ZERO,
                 _ => DELIMITER,
             };
-            assert_eq!(grant.psdu, grant.mpdus[0].size + alone);
+            assert_eq!(descriptor.psdu, descriptor.mpdus[0].size + alone);
         }
     }
 
     /// The window, the order of retries, and that nothing is in two places.
-    fn check_sequence(&mut self, grant: &Grant<Packet>) {
-        let session = self.sessions.entry((grant.station, grant.category)).or_default();
-        assert!(grant.mpdus.windows(2).all(|pair| pair[0].sequence < pair[1].sequence));
+    fn check_sequence(&mut self, descriptor: &TxDescriptor<Packet>) {
+        let session = self.sessions.entry((descriptor.station, descriptor.category)).or_default();
+        assert!(descriptor.mpdus.windows(2).all(|pair| pair[0].sequence < pair[1].sequence));
         let mut kept = session.unsettled.iter().filter(|(_, in_grant)| !**in_grant).map(|(at, _)| *at);
         let mut fresh = false;
-        for mpdu in &grant.mpdus {
+        for mpdu in &descriptor.mpdus {
             match self.states[mpdu.packet.number] {
                 State::Waiting => {
                     fresh = true;
                     assert_eq!(mpdu.retries, 0);
                     assert!(session.sent.insert(mpdu.sequence), "a sequence number for two packets");
                 }
-                State::Kept(grants) => {
+                State::Kept(descriptors) => {
                     assert!(!fresh);
-                    assert_eq!(mpdu.retries, grants);
+                    assert_eq!(mpdu.retries, descriptors);
                     assert_eq!(kept.next(), Some(mpdu.sequence), "an older one waits to be sent again");
                 }
                 state => panic!("{mpdu:?} is {state:?}"),
@@ -249,8 +252,8 @@ impl Checked {
             assert!(mpdu.retries < self.config.max_grants);
         }
         assert!(!fresh || kept.next().is_none(), "new packets overtake those to be sent again");
-        self.longest = self.longest.max(grant.mpdus.len());
-        for mpdu in &grant.mpdus {
+        self.longest = self.longest.max(descriptor.mpdus.len());
+        for mpdu in &descriptor.mpdus {
             self.repeated += usize::from(mpdu.retries > 0);
             self.states[mpdu.packet.number] = State::InGrant(mpdu.retries);
             self.inside.packets -= 1;
@@ -263,11 +266,11 @@ impl Checked {
     }
 
     fn report(&mut self, which: usize, acknowledged: AckBitmap, transmissions: u32, airtime: Option<Span>) {
-        let grant = self.outstanding.remove(which);
-        let key = (grant.station, grant.category);
+        let descriptor = self.outstanding.remove(which);
+        let key = (descriptor.station, descriptor.category);
         let session = self.sessions.entry(key).or_default();
         let mut given_up = 0;
-        for (index, mpdu) in grant.mpdus.iter().enumerate() {
+        for (index, mpdu) in descriptor.mpdus.iter().enumerate() {
             let state = &mut self.states[mpdu.packet.number];
             let State::InGrant(retries) = *state else { panic!("{mpdu:?} is {state:?}") };
             let arrived = acknowledged.get(index);
@@ -285,14 +288,14 @@ impl Checked {
             }
         }
         let report = TxReport {
-            used: grant.series.used(transmissions),
+            used: descriptor.chain.used(transmissions),
             handed: self.now,
             started: None,
             ended: self.now,
             airtime,
             acknowledged,
             boundaries_known: transmissions % 8 != 7,
-            grant,
+            descriptor,
         };
         let mut returned = Returned::default();
         self.link.on_report(self.now, report, &mut returned);
@@ -321,8 +324,8 @@ impl Checked {
                     self.enqueue(station(to).0, category(of), flow, u64::from(size) % 2400);
                 }
             }
-            Op::Next { category: of, micros, grants } => {
-                for _ in 0..=grants % 4 {
+            Op::Next { category: of, micros, descriptors } => {
+                for _ in 0..=descriptors % 4 {
                     self.next(category(of), Span::from_micros(u64::from(micros) % 6000));
                 }
             }
@@ -436,7 +439,9 @@ fn busy(seed: u32) -> impl Iterator<Item = Op> {
                 size: if other & 64 == 0 { 1500 } else { (other >> 8) as u16 },
                 copies: (value >> 8) as u8,
             },
-            4..=8 => Op::Next { category, micros: 5400 - (other % 600) as u16, grants: (other >> 16) as u8 },
+            4..=8 => {
+                Op::Next { category, micros: 5400 - (other % 600) as u16, descriptors: (other >> 16) as u8 }
+            }
             9..=12 => Op::Report {
                 which: (value >> 8) as u8,
                 acknowledged: match other % 4 {
@@ -481,7 +486,7 @@ fn keep_busy(queue: &str) {
             window: if seed % 5 == 0 { pick(5) } else { 0 },
             most: if seed % 4 == 0 { pick(4) } else { 3 },
             bytes: pick(2),
-            grants: pick(18),
+            descriptors: pick(18),
             capabilities: if seed % 7 == 0 { pick(7) } else { seed as u8 % 2 },
         };
         let checked = run(queue, seed as u8, &setup, busy(seed));

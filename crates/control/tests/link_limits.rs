@@ -6,13 +6,13 @@ mod link_parts;
 
 use std::collections::BTreeMap;
 
-use airbound_control::link::{
-    AckBitmap, Composed, Grant, Link, LinkConfig, LowerQueue, Returned, Room, TimeLimits, TxReport,
-};
-use airbound_control::payload::{DropReason, Dropped};
+use airbound_control::frame::{DropReason, Dropped};
+use airbound_control::frame::{TxDescriptor, TxReport};
+use airbound_control::link::{Composed, Link, LinkConfig, LowerQueue, Returned, Room, TimeLimits};
 use airbound_control::queue::{AnyQueue, QueueConfig};
 use airbound_control::rate::{AnyRate, Capabilities, RateConfig, ThompsonConfig};
 use airbound_units::{Instant, Span};
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use bolero::TypeGenerator;
 use link_parts::{Packet, packet};
@@ -70,7 +70,7 @@ struct Checked {
     entered: usize,
     left: usize,
     dropped: Vec<Dropped<Packet>>,
-    outstanding: Vec<(Grant<Packet>, Instant)>,
+    outstanding: Vec<(TxDescriptor<Packet>, Instant)>,
     /// How often each packet was sent.
     sent: BTreeMap<usize, u32>,
 }
@@ -96,12 +96,12 @@ impl Checked {
 
     fn next(&mut self) {
         let room = Room { category: Category::Be, max_duration: Span::from_micros(5484) };
-        let Some(grant) = self.link.next(self.now, room, &mut self.dropped) else { return };
+        let Some(descriptor) = self.link.next(self.now, room, &mut self.dropped) else { return };
         let limits = self.config.limits;
-        assert!(grant.series.steps().len() <= usize::from(self.config.chain_steps.clamp(1, 4)));
-        assert!(self.config.block_ack || grant.mpdus.len() == 1);
+        assert!(descriptor.chain.steps().len() <= usize::from(self.config.chain_steps.clamp(1, 4)));
+        assert!(self.config.block_ack || descriptor.mpdus.len() == 1);
         let mut deadline = None;
-        for mpdu in &grant.mpdus {
+        for mpdu in &descriptor.mpdus {
             let stay = self.now - mpdu.packet.enqueued;
             assert!(limits.total.is_none_or(|limit| stay <= limit), "{mpdu:?} has outlived its stay");
             if mpdu.retries > 0 {
@@ -119,15 +119,15 @@ impl Checked {
             let total = limits.total.map(|limit| mpdu.packet.enqueued + limit);
             deadline = deadline.into_iter().chain(hardware).chain(total).min();
         }
-        assert_eq!(grant.give_up_at, deadline);
-        self.outstanding.push((grant, self.now));
+        assert_eq!(descriptor.give_up_at, deadline);
+        self.outstanding.push((descriptor, self.now));
     }
 
     fn report(&mut self, which: usize, acknowledged: bool, transmissions: u32) {
-        let (grant, handed) = self.outstanding.remove(which);
-        let used = grant.series.used(transmissions);
-        let count = grant.mpdus.len();
-        for mpdu in &grant.mpdus {
+        let (descriptor, handed) = self.outstanding.remove(which);
+        let used = descriptor.chain.used(transmissions);
+        let count = descriptor.mpdus.len();
+        for mpdu in &descriptor.mpdus {
             *self.sent.entry(mpdu.packet.number).or_default() += used.total_tries();
         }
         let report = TxReport {
@@ -138,7 +138,7 @@ impl Checked {
             airtime: None,
             acknowledged: if acknowledged { AckBitmap::first(count) } else { AckBitmap::NONE },
             boundaries_known: true,
-            grant,
+            descriptor,
         };
         let mut returned = Returned::default();
         self.link.on_report(self.now, report, &mut returned);
@@ -170,7 +170,7 @@ impl Checked {
         }
         self.left += self.dropped.len();
         self.dropped.clear();
-        let outstanding: usize = self.outstanding.iter().map(|(grant, _)| grant.mpdus.len()).sum();
+        let outstanding: usize = self.outstanding.iter().map(|(descriptor, _)| descriptor.mpdus.len()).sum();
         assert_eq!(self.left + outstanding + self.link.backlog().packets, self.entered);
     }
 }

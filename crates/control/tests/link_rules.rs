@@ -3,14 +3,14 @@
 #[allow(dead_code)]
 mod link_parts;
 
-use airbound_control::link::{
-    AckBitmap, Composed, Grant, Link, LinkConfig, LowerQueue, Returned, Room, TxReport,
-};
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
+use airbound_control::frame::{TxDescriptor, TxReport};
+use airbound_control::link::{Composed, Link, LinkConfig, LowerQueue, Returned, Room};
 use airbound_control::queue::{AnyQueue, Fifo, FifoConfig};
 use airbound_control::rate::{AnyRate, Capabilities, FixedConfig, LinkStats, MinstrelHtConfig, RateConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{GuardInterval, Rate, Width};
 use link_parts::{Packet, Watched, packet};
@@ -51,34 +51,38 @@ fn fill(link: &mut TestLink, stations: &[u16], packets: usize) {
     assert!(dropped.is_empty());
 }
 
-fn next(link: &mut TestLink) -> Option<Grant<Packet>> {
+fn next(link: &mut TestLink) -> Option<TxDescriptor<Packet>> {
     link.next(NOW, Room { category: BE, max_duration: Span::from_micros(5484) }, &mut Vec::new())
 }
 
-fn report(link: &mut TestLink, grant: Grant<Packet>, arrived: impl Fn(u64) -> bool) -> Returned<Packet> {
+fn report(
+    link: &mut TestLink,
+    descriptor: TxDescriptor<Packet>,
+    arrived: impl Fn(u64) -> bool,
+) -> Returned<Packet> {
     let mut acknowledged = AckBitmap::NONE;
-    for (index, mpdu) in grant.mpdus.iter().enumerate() {
+    for (index, mpdu) in descriptor.mpdus.iter().enumerate() {
         if arrived(mpdu.sequence) {
             acknowledged.set(index);
         }
     }
     let mut returned = Returned::default();
     let report = TxReport {
-        used: grant.series.used(1),
+        used: descriptor.chain.used(1),
         handed: NOW,
         started: Some(NOW),
         ended: NOW,
         airtime: Some(Span::from_millis(1)),
         acknowledged,
         boundaries_known: true,
-        grant,
+        descriptor,
     };
     link.on_report(NOW, report, &mut returned);
     returned
 }
 
-fn sequences(grant: &Grant<Packet>) -> Vec<u64> {
-    grant.mpdus.iter().map(|mpdu| mpdu.sequence).collect()
+fn sequences(descriptor: &TxDescriptor<Packet>) -> Vec<u64> {
+    descriptor.mpdus.iter().map(|mpdu| mpdu.sequence).collect()
 }
 
 #[test]
@@ -87,9 +91,9 @@ fn a_full_aggregate_does_not_give_its_station_another_turn() {
     let mut link = link("kind = \"fifo\"", vht(0));
     fill(&mut link, &[1, 2], 6);
     let mut turns = Vec::new();
-    while let Some(grant) = next(&mut link) {
-        turns.push((grant.station.0, grant.mpdus.len()));
-        report(&mut link, grant, |_| true);
+    while let Some(descriptor) = next(&mut link) {
+        turns.push((descriptor.station.0, descriptor.mpdus.len()));
+        report(&mut link, descriptor, |_| true);
     }
     assert_eq!(turns, [(1, 2), (2, 2), (1, 2), (2, 2), (1, 2), (2, 2)]);
 }
@@ -102,8 +106,8 @@ fn mpdus_within_4_ms(rate: Rate, padding: u64) -> (usize, u64) {
     let queue = Watched::new("kind = \"wqm\"");
     let mut link = TestLink::new(queue, None, rate.expect("valid"), config);
     fill(&mut link, &[1], 40);
-    let grant = next(&mut link).expect("40 wait");
-    (grant.mpdus.len(), grant.psdu.as_u64())
+    let descriptor = next(&mut link).expect("40 wait");
+    (descriptor.mpdus.len(), descriptor.psdu.as_u64())
 }
 
 #[test]
@@ -153,7 +157,7 @@ fn the_receiver_is_told_of_a_hole_when_nothing_older_may_come() {
         let returned = report(&mut link, newer, |_| false);
         assert_eq!((returned.dropped.len(), returned.window_start), (0, None));
     }
-    let newer = next(&mut link).expect("1, in its third grant");
+    let newer = next(&mut link).expect("1, in its third descriptor");
     let given_up = report(&mut link, newer, |_| false);
     assert_eq!((given_up.dropped.len(), given_up.window_start), (1, Some(0)), "0 is still on its way");
     let settled = report(&mut link, oldest, |_| true);
@@ -192,22 +196,22 @@ fn samples_go_alone() {
             link.enqueue(now, packet(0, 0, 1, BE, 1500), &mut Vec::new());
         }
         let room = Room { category: BE, max_duration: Span::from_micros(5484) };
-        let grant = link.next(now, room, &mut Vec::new()).expect("packets wait");
-        if grant.series.probe {
+        let descriptor = link.next(now, room, &mut Vec::new()).expect("packets wait");
+        if descriptor.chain.probe {
             samples += 1;
-            assert_eq!(grant.mpdus.len(), 1);
+            assert_eq!(descriptor.mpdus.len(), 1);
         }
-        most = most.max(grant.mpdus.len());
+        most = most.max(descriptor.mpdus.len());
         let mut returned = Returned::default();
         let report = TxReport {
-            used: grant.series.used(1),
+            used: descriptor.chain.used(1),
             handed: now,
             started: None,
             ended: now,
             airtime: None,
-            acknowledged: AckBitmap::first(grant.mpdus.len()),
+            acknowledged: AckBitmap::first(descriptor.mpdus.len()),
             boundaries_known: true,
-            grant,
+            descriptor,
         };
         link.on_report(now, report, &mut returned);
     }
@@ -221,9 +225,9 @@ fn a_dictated_rate_bounds_the_aggregate_and_is_what_the_queue_expects() {
     let stats = LinkStats { rate: Some(BitRate::from_mbps(10)), ..LinkStats::default() };
     link.on_link_stats(NOW, StationId(1), &stats);
     fill(&mut link, &[1], 20);
-    let grant = next(&mut link).expect("packets");
+    let descriptor = next(&mut link).expect("packets");
     // 5.484 ms less 44 µs at 10 Mbit/s are 6800 B: four subframes of 1544 B.
-    assert_eq!(grant.mpdus.len(), 4);
+    assert_eq!(descriptor.mpdus.len(), 4);
     let told = link.queue().throughput[&StationId(1)];
     assert!((9.0..10.0).contains(&told.as_mbps_f64()), "{told}");
     // 1538 B in 1230 µs, and half of the 40 µs.
@@ -240,17 +244,17 @@ fn a_driver_holds_no_more_than_its_depth_in_flight_packets_included() {
         Composed::new(Watched::new("kind = \"fifo\""), lower, rate.expect("valid"), config());
     fill(&mut link, &[1], 30);
     assert_eq!(link.queue().waiting[BE.index()], 20);
-    let grant = next(&mut link).expect("packets");
+    let descriptor = next(&mut link).expect("packets");
     assert_eq!(
-        (grant.mpdus.len(), link.queue().waiting[BE.index()]),
+        (descriptor.mpdus.len(), link.queue().waiting[BE.index()]),
         (10, 20),
         "all ten are in the hardware"
     );
     assert!(next(&mut link).is_none());
     // Seven arrive: seven may follow; three are sent again.
-    report(&mut link, grant, |sequence| sequence < 7);
-    let grant = next(&mut link).expect("packets");
-    assert_eq!(sequences(&grant), (7..17).collect::<Vec<_>>());
+    report(&mut link, descriptor, |sequence| sequence < 7);
+    let descriptor = next(&mut link).expect("packets");
+    assert_eq!(sequences(&descriptor), (7..17).collect::<Vec<_>>());
     assert_eq!(link.queue().waiting[BE.index()], 13);
 }
 

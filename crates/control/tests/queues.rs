@@ -1,7 +1,7 @@
 //! Every queue, driven by any order of calls: packets are conserved, the backlog is exact, and nothing is lost.
 
-use airbound_control::payload::{Dropped, FlowId, PlainPacket, StationId};
-use airbound_control::queue::{AnyQueue, Demand, Direction, Queue, QueueConfig, Readiness};
+use airbound_control::frame::{Dropped, FlowId, PlainPacket, StationId};
+use airbound_control::queue::{AnyQueue, Demand, Direction, Eligibility, Queue, QueueConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use bolero::TypeGenerator;
@@ -11,7 +11,7 @@ enum Op {
     Enqueue { station: u8, category: u8, flow: u8, size: u16, copies: u8 },
     Serve { category: u8, most: u8 },
     DequeueUnasked { station: u8, category: u8 },
-    Readiness { station: u8, category: u8, readiness: u8 },
+    Eligibility { station: u8, category: u8, eligibility: u8 },
     Returned { station: u8, category: u8, micros: u16 },
     Airtime { station: u8, category: u8, micros: u32, received: bool },
     Throughput { station: u8, kbps: u32 },
@@ -140,11 +140,11 @@ impl Checked {
             Op::DequeueUnasked { station: to, category: of } => {
                 self.dequeue(station(to), category(of));
             }
-            Op::Readiness { station: to, category: of, readiness } => {
-                let readiness =
-                    [Readiness::Fresh, Readiness::Retries { since: Instant::ZERO }, Readiness::Blocked]
-                        [usize::from(readiness % 3)];
-                self.queue.set_readiness(now, station(to), category(of), readiness);
+            Op::Eligibility { station: to, category: of, eligibility } => {
+                let eligibility =
+                    [Eligibility::Fresh, Eligibility::Retries { since: Instant::ZERO }, Eligibility::Blocked]
+                        [usize::from(eligibility % 3)];
+                self.queue.set_eligibility(now, station(to), category(of), eligibility);
             }
             Op::Returned { station: to, category: of, micros } => {
                 let below = &mut self.below[station(to).index()][category(of).index()];
@@ -181,7 +181,7 @@ impl Checked {
     fn drain(&mut self) {
         for to in 0..8 {
             for of in Category::ALL {
-                self.queue.set_readiness(self.now, StationId(to), of, Readiness::Fresh);
+                self.queue.set_eligibility(self.now, StationId(to), of, Eligibility::Fresh);
                 let below = std::mem::take(&mut self.below[usize::from(to)][of.index()]);
                 self.queue.on_returned(self.now, StationId(to), of, below);
             }

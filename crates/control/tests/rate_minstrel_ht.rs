@@ -1,8 +1,9 @@
 //! Minstrel-HT over a simulated channel.
 
-use airbound_control::payload::StationId;
+use airbound_control::frame::RateChain;
+use airbound_control::frame::StationId;
 use airbound_control::rate::{
-    Capabilities, MinstrelHt, MinstrelHtConfig, RateControl, RateReport, SampleSpacing, Series,
+    Capabilities, MinstrelHt, MinstrelHtConfig, RateControl, RateReport, SampleSpacing,
 };
 use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::error::mpdu_success;
@@ -48,18 +49,18 @@ impl Channel {
     }
 
     /// Sends one aggregate until anything of it is acknowledged or the chain ends.
-    fn send(&mut self) -> Series {
-        let series = self.minstrel.series(self.now, STATION, MPDUS);
+    fn send(&mut self) -> RateChain {
+        let chain = self.minstrel.chain(self.now, STATION, MPDUS);
         // As ath9k: at most 4 ms at every rate of the chain, and samples alone.
         let longest = Span::from_millis(4);
-        let fits = series.steps().iter().map(|step| PpduTiming::new(step.rate).max_psdu(longest).as_u64());
+        let fits = chain.steps().iter().map(|step| PpduTiming::new(step.rate).max_psdu(longest).as_u64());
         let fits = (fits.min().unwrap_or(0) / MPDU.as_u64()).clamp(1, MPDUS.into()) as u16;
-        let mpdus = if series.probe { 1 } else { fits };
+        let mpdus = if chain.probe { 1 } else { fits };
         let psdu = ByteCount::new(MPDU.as_u64() * u64::from(mpdus));
         let mut acknowledged = 0;
         let mut tries = 0;
         while acknowledged == 0
-            && let Some(rate) = series.rate_of(tries)
+            && let Some(rate) = chain.rate_of(tries)
         {
             tries += 1;
             let success = self.success(rate);
@@ -67,9 +68,9 @@ impl Channel {
             self.now += PpduTiming::new(rate).duration(psdu) + Span::from_micros(150);
         }
         self.delivered += u64::from(acknowledged);
-        let report = RateReport { used: series.used(tries), mpdus, acknowledged };
+        let report = RateReport { used: chain.used(tries), mpdus, acknowledged };
         self.minstrel.on_report(self.now, STATION, &report);
-        series
+        chain
     }
 
     fn run_until(&mut self, millis: u64) {
@@ -208,9 +209,9 @@ fn the_chain_has_as_many_steps_as_the_hardware_takes() {
         let config = MinstrelHtConfig { chain_steps, max_tries: 5, ..MinstrelHtConfig::default() };
         let mut channel = Channel::new(config, &Capabilities::default(), 23.0, 1);
         while channel.now < Instant::ZERO + Span::from_secs(3) {
-            let series = channel.send();
-            assert_eq!(series.steps().len(), expected);
-            assert!(series.steps().iter().all(|step| (1..=5).contains(&step.tries)));
+            let chain = channel.send();
+            assert_eq!(chain.steps().len(), expected);
+            assert!(chain.steps().iter().all(|step| (1..=5).contains(&step.tries)));
         }
         // Without a chain only neighbours are sampled, and the best rate is found all the same.
         let quality = mean_quality(&mut channel, 3_000, 5_000);
@@ -223,14 +224,14 @@ fn a_sample_is_tried_once_and_backed_by_the_chain() {
     let mut channel = channel(26.0, 5);
     let mut probes = 0;
     for _ in 0..3_000 {
-        let regular = channel.minstrel.clone().series(Instant::ZERO, STATION, 1);
-        let series = channel.send();
-        if series.probe {
+        let regular = channel.minstrel.clone().chain(Instant::ZERO, STATION, 1);
+        let chain = channel.send();
+        if chain.probe {
             probes += 1;
-            assert_eq!(series.steps()[0].tries, 1);
-            assert_eq!(series.steps().len(), 3);
+            assert_eq!(chain.steps()[0].tries, 1);
+            assert_eq!(chain.steps().len(), 3);
         } else if !regular.probe {
-            assert_eq!(series, regular);
+            assert_eq!(chain, regular);
         }
     }
     assert!(probes > 10, "{probes}");
@@ -274,8 +275,8 @@ fn new_capabilities_start_anew() {
     channel.rates = one_stream.rate_set().expect("valid").as_slice().to_vec();
     assert_eq!(channel.minstrel.expected_rate(STATION), channel.rates[0]);
     for _ in 0..3_000 {
-        let series = channel.send();
-        assert!(series.steps().iter().all(|step| step.rate.streams() == 1));
+        let chain = channel.send();
+        assert!(chain.steps().iter().all(|step| step.rate.streams() == 1));
     }
     assert!(channel.quality() > 0.85);
 }

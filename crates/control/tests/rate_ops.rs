@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use airbound_control::payload::StationId;
+use airbound_control::frame::RateChain;
+use airbound_control::frame::StationId;
 use airbound_control::rate::{
     AnyRate, Capabilities, FixedConfig, IdealConfig, LinkStats, LlraConfig, MinstrelHtConfig, RateConfig,
-    RateControl, RateReport, Series, ThompsonConfig,
+    RateControl, RateReport, ThompsonConfig,
 };
 use airbound_units::{Decibel, Instant, Span};
 use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate, Width};
@@ -18,7 +19,7 @@ use serde::de::value::{Error, MapDeserializer};
 enum Op {
     /// Time goes on, or back.
     Pass(i32),
-    Series(u16, u16),
+    RateChain(u16, u16),
     /// A report about the last chain.
     Report {
         transmissions: u8,
@@ -97,25 +98,25 @@ fn configs() -> Vec<RateConfig> {
 fn apply(mut rate: AnyRate, ops: &[Op]) {
     let mut now = Instant::from_nanos(1 << 40);
     let mut known: BTreeMap<u16, Capabilities> = BTreeMap::new();
-    let mut last: Option<(StationId, Series)> = None;
+    let mut last: Option<(StationId, RateChain)> = None;
     for op in ops {
         match *op {
             Op::Pass(micros) if micros < 0 => {
                 now = now - Span::from_micros(micros.unsigned_abs().into());
             }
             Op::Pass(micros) => now += Span::from_micros(micros.unsigned_abs().into()),
-            Op::Series(station, mpdus) => {
-                let series = rate.series(now, StationId(station), mpdus);
+            Op::RateChain(station, mpdus) => {
+                let chain = rate.chain(now, StationId(station), mpdus);
                 let allowed = known.get(&station).cloned().unwrap_or_default().rate_set().expect("valid");
-                assert!((1..=Series::MAX_STEPS).contains(&series.steps().len()));
-                assert!(series.steps().iter().all(|step| allowed.contains(step.rate)), "{series:?}");
-                assert!(series.steps().iter().all(|step| step.tries > 0));
+                assert!((1..=RateChain::MAX_STEPS).contains(&chain.steps().len()));
+                assert!(chain.steps().iter().all(|step| allowed.contains(step.rate)), "{chain:?}");
+                assert!(chain.steps().iter().all(|step| step.tries > 0));
                 assert!(allowed.contains(rate.expected_rate(StationId(station))));
-                last = Some((StationId(station), series));
+                last = Some((StationId(station), chain));
             }
             Op::Report { transmissions, mpdus, acknowledged } => {
-                let Some((station, series)) = last else { continue };
-                let report = RateReport { used: series.used(transmissions.into()), mpdus, acknowledged };
+                let Some((station, chain)) = last else { continue };
+                let report = RateReport { used: chain.used(transmissions.into()), mpdus, acknowledged };
                 rate.on_report(now, station, &report);
             }
             Op::Stranger { station, rates, probe, mpdus, acknowledged } => {
@@ -123,7 +124,7 @@ fn apply(mut rate: AnyRate, ops: &[Op]) {
                     .flat_map(|choice| capabilities(choice).rate_set().expect("valid").as_slice().to_vec())
                     .collect();
                 let pick = |index: u8| every[usize::from(index) * 7 % every.len()];
-                let mut used = Series::single(pick(rates[0].0), rates[0].1);
+                let mut used = RateChain::single(pick(rates[0].0), rates[0].1);
                 for (index, tries) in &rates[1..] {
                     used.push(pick(*index), *tries);
                 }

@@ -1,8 +1,9 @@
 //! LLRA and Thompson sampling over a simulated channel: frames go one by one, as over openwifi.
 
-use airbound_control::payload::StationId;
+use airbound_control::frame::RateChain;
+use airbound_control::frame::StationId;
 use airbound_control::rate::{
-    AnyRate, Capabilities, LlraConfig, RateConfig, RateControl, RateReport, Series, ThompsonConfig,
+    AnyRate, Capabilities, LlraConfig, RateConfig, RateControl, RateReport, ThompsonConfig,
 };
 use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::error::mpdu_success;
@@ -57,11 +58,11 @@ impl Channel {
         ((self.random >> 11) as f64) < probability * (1u64 << 53) as f64
     }
 
-    /// One grant: its frame is tried until it is acknowledged or the chain ends.
-    fn send(&mut self) -> Series {
-        let series = self.control.series(self.now, STATION, 1);
+    /// One descriptor: its frame is tried until it is acknowledged or the chain ends.
+    fn send(&mut self) -> RateChain {
+        let chain = self.control.chain(self.now, STATION, 1);
         let (mut tries, mut acknowledged) = (0, false);
-        while !acknowledged && let Some(rate) = series.rate_of(tries) {
+        while !acknowledged && let Some(rate) = chain.rate_of(tries) {
             tries += 1;
             let success = self.success(rate);
             acknowledged = self.chance(success);
@@ -69,9 +70,9 @@ impl Channel {
         }
         self.delivered += u64::from(acknowledged);
         self.transmissions += u64::from(tries);
-        let report = RateReport { used: series.used(tries), mpdus: 1, acknowledged: acknowledged.into() };
+        let report = RateReport { used: chain.used(tries), mpdus: 1, acknowledged: acknowledged.into() };
         self.control.on_report(self.now, STATION, &report);
-        series
+        chain
     }
 
     /// Frames delivered in each second while `span` passes.

@@ -1,6 +1,6 @@
 //! PHY rates.
 
-use airbound_control::rate::Series;
+use airbound_control::frame::RateChain;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -53,6 +53,6 @@ impl Rate {
 }
 
 /// The steps of a chain: pairs of rate and tries.
-pub(crate) fn steps(series: &Series) -> Vec<(Rate, u8)> {
+pub(crate) fn steps(series: &RateChain) -> Vec<(Rate, u8)> {
     series.steps().iter().map(|step| (Rate(step.rate), step.tries)).collect()
 }

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use airbound_control::ConfigError;
-use airbound_control::allocation::RateAllocator;
-use airbound_control::link::{Composed, Law, LawConfig, Link, LinkConfig, LowerQueue, Standby};
-use airbound_control::payload::{FlowId, StationId};
+use airbound_control::frame::{FlowId, StationId};
+use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, Link, LinkConfig, LowerQueue};
 use airbound_control::queue::{
     AnyQueue, CustomQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
     RoundRobinConfig, WqmConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
-use airbound_units::{ByteCount, Decibel, Instant, Span};
+use airbound_senders::allocation::{AllocationConfig, RateAllocator};
+use airbound_units::{ByteCount, ConfigError, Decibel, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::control_frames::{Basic, ControlTiming};
 use airbound_wifi::edca::{Category, EdcaParameters};
@@ -31,8 +30,9 @@ use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{Meters, Observer};
 use crate::medium::Medium;
 use crate::networks::SharedChannel;
+use crate::plugins::{Plugins, Site};
 use crate::random::{Purpose, Stream, seed_for};
-use crate::scenario::{self, DriverOrder, Edca, Form, Maker, Path, Scenario, Scheme, Site};
+use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
 use crate::topology::Tree;
 use crate::wire::{Bottleneck, Way, Wire};
 
@@ -73,6 +73,7 @@ pub(crate) fn slot_config<T: serde::de::DeserializeOwned>(
 pub(crate) struct Plan<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) scheme: &'a Scheme,
+    pub(crate) plugins: &'a Plugins,
     pub(crate) seed: u64,
     /// What it shares with other networks on its channel.
     pub(crate) channel: SharedChannel,
@@ -89,7 +90,7 @@ impl Plan<'_> {
         let nodes = 1 + stations + neighbours;
 
         let tree = Tree::of(scenario, nodes);
-        let Population { tree, flows, connections, sessions, allocated, uplinks, sources, meters } =
+        let Population { tree, flows, endpoints, allocated, uplinks, sources, meters } =
             Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
@@ -142,14 +143,18 @@ impl Plan<'_> {
             wire_up: self.wire(&flows, 1),
             meters: Meters::new(measured_from, end, meters, nodes, observer),
             flows,
-            connections,
-            sessions,
+            endpoints,
             proxy,
             allocated,
             uplinks,
             demands,
             window: scenario.window,
         })
+    }
+
+    /// The rate allocation of the scheme, if its sender is one.
+    pub(crate) fn allocation(&self) -> Result<Option<AllocationConfig>, BuildError> {
+        self.scheme.sender.allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
     }
 
     /// The proxy in front of the access point, if anything is allocated.
@@ -160,7 +165,7 @@ impl Plan<'_> {
         uplinks: &[ShapedUplink],
     ) -> Result<Option<Proxy>, BuildError> {
         let some = !(allocated.is_empty() && uplinks.is_empty());
-        let Some(mut config) = self.scheme.sender.allocation()?.filter(|_| some) else {
+        let Some(mut config) = self.allocation()?.filter(|_| some) else {
             return Ok(None);
         };
         let paced = self.scenario.flows.iter().filter_map(|flow| match &flow.traffic {
@@ -353,7 +358,7 @@ impl Plan<'_> {
             let stock = Scheme::default();
             let beside = law.config().path_beside(path_config);
             let stock = self.composed(node, (&stock.queue, &stock.rate), path, beside, (default, peers))?;
-            return Ok(AnyLink::Standby(Box::new(Standby::new(law, stock)?)));
+            return Ok(AnyLink::BesideClassic(Box::new(BesideClassic::new(law, stock)?)));
         }
         let link = self.composed(node, (queue, rate), path, path_config, (default, peers))?;
         Ok(AnyLink::Composed(Box::new(link)))
@@ -369,12 +374,12 @@ impl Plan<'_> {
         (default, peers): (&Capabilities, &[(StationId, Capabilities)]),
     ) -> Result<ComposedLink, BuildError> {
         let seed = seed_for(self.seed, Purpose::Queue, (1 << 32) | u64::from(node.0));
-        let (config, mut rate) = match rate.maker() {
-            Some(Maker::Rate(make)) => {
+        let (config, mut rate) = match self.plugins.rate(rate)? {
+            Some(make) => {
                 let rate = CustomRate::new(make(self.site(node, seed)), default)?;
                 (None, AnyRate::Custom(Box::new(rate)))
             }
-            _ => {
+            None => {
                 let config: RateConfig = slot_config(rate, "rate")?;
                 let rate = config.build(default, seed)?;
                 (Some(config), rate)
@@ -416,7 +421,7 @@ impl Plan<'_> {
         rate: Option<&RateConfig>,
         node: StationId,
     ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
-        if let Some(Maker::Queue(make)) = slot.maker() {
+        if let Some(make) = self.plugins.queue(slot)? {
             let seed = seed_for(self.seed, Purpose::Queue, u64::from(node.0));
             return Ok(AnyQueue::Custom(Box::new(CustomQueue::new(make(self.site(node, seed))))));
         }
@@ -520,12 +525,12 @@ impl Plan<'_> {
         let forming = match (&link, path.form) {
             _ if is_pipe => Forming::AtAccess,
             // Its hardware is its own: it says how many PSDUs wait there, and how often each is tried.
-            (AnyLink::Law(_) | AnyLink::Standby(_), _) => Forming::Ahead(usize::MAX),
+            (AnyLink::Law(_) | AnyLink::BesideClassic(_), _) => Forming::Ahead(usize::MAX),
             (AnyLink::Composed(_), Form::AtAccess) => Forming::AtAccess,
             (AnyLink::Composed(_), Form::Ahead) => Forming::Ahead(usize::from(path.hardware_aggregates)),
         };
         let hardware_tries = match &link {
-            AnyLink::Law(_) | AnyLink::Standby(_) => u32::MAX,
+            AnyLink::Law(_) | AnyLink::BesideClassic(_) => u32::MAX,
             AnyLink::Composed(_) => u32::from(path.hardware_tries),
         };
         Node {

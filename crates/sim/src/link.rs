@@ -1,12 +1,12 @@
 //! The link of a simulated transmitter: any of them behind one type.
 
-use airbound_control::ConfigError;
-use airbound_control::detect::Verdict;
-use airbound_control::link::{Composed, Grant, Law, Link, Returned, Room, Standby, TxReport};
-use airbound_control::payload::{Dropped, FlowId, StationId};
+use airbound_control::classify::Verdict;
+use airbound_control::frame::{Dropped, FlowId, StationId};
+use airbound_control::frame::{TxDescriptor, TxReport};
+use airbound_control::link::{BesideClassic, Composed, Law, Link, Returned, Room};
 use airbound_control::queue::{AnyQueue, Arrivals, Backlog, Demand};
 use airbound_control::rate::{AnyRate, LinkStats};
-use airbound_units::{Instant, Span};
+use airbound_units::{ConfigError, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use crate::packet::Packet;
@@ -24,8 +24,8 @@ pub(crate) enum AnyLink {
     Composed(Box<ComposedLink>),
     /// See [`Law`].
     Law(Box<LawLink>),
-    /// See [`Standby`].
-    Standby(Box<Standby<Packet, AnyQueue<Packet>, ComposedLink>>),
+    /// See [`BesideClassic`].
+    BesideClassic(Box<BesideClassic<Packet, AnyQueue<Packet>, ComposedLink>>),
 }
 
 /// Passes a call on to whichever link it is.
@@ -34,7 +34,7 @@ macro_rules! each {
         match $any {
             AnyLink::Composed($link) => $call,
             AnyLink::Law($link) => $call,
-            AnyLink::Standby($link) => $call,
+            AnyLink::BesideClassic($link) => $call,
         }
     };
 }
@@ -45,7 +45,7 @@ impl AnyLink {
         match self {
             Self::Composed(link) => link.queue(),
             Self::Law(law) => law.queue(),
-            Self::Standby(both) => both.law().queue(),
+            Self::BesideClassic(both) => both.law().queue(),
         }
     }
 
@@ -53,7 +53,7 @@ impl AnyLink {
     pub(crate) fn verdicts(&self) -> Vec<(FlowId, Verdict)> {
         match self {
             Self::Composed(_) | Self::Law(_) => Vec::new(),
-            Self::Standby(both) => both.verdicts().collect(),
+            Self::BesideClassic(both) => both.verdicts().collect(),
         }
     }
 
@@ -62,7 +62,7 @@ impl AnyLink {
         match self {
             Self::Composed(_) => None,
             Self::Law(law) => Some(law),
-            Self::Standby(both) => Some(both.law()),
+            Self::BesideClassic(both) => Some(both.law()),
         }
     }
 }
@@ -87,7 +87,7 @@ impl Link<Packet> for AnyLink {
         now: Instant,
         room: Room,
         dropped: &mut Vec<Dropped<Packet>>,
-    ) -> Option<Grant<Packet>> {
+    ) -> Option<TxDescriptor<Packet>> {
         each!(self, link => link.next(now, room, dropped))
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
 use airbound_control::rate::LinkStats;
 use airbound_units::{BitRate, Decibel, Instant};
 

@@ -9,6 +9,7 @@ use airbound_record::{Direction, FrameRow, HopRow, NetworkSummary, PacketRow, Ru
 use crate::build::{BuildError, Plan};
 use crate::engine::{Domains, Simulation};
 use crate::measure::{ExchangeView, Figures, Observer};
+use crate::plugins::Plugins;
 use crate::random::{Purpose, seed_for};
 use crate::scenario::{Network, Scenario, Scheme};
 
@@ -71,10 +72,11 @@ pub(crate) fn build(
     scenario: &Scenario,
     scheme: &Scheme,
     seed: u64,
+    plugins: &Plugins,
     observer: Box<dyn Observer>,
 ) -> Result<Built, BuildError> {
     if scenario.networks.is_empty() {
-        let plan = Plan { scenario, scheme, seed, channel: SharedChannel::alone(seed) };
+        let plan = Plan { scenario, scheme, plugins, seed, channel: SharedChannel::alone(seed) };
         let parts = plan.parts(observer)?;
         let flows = parts.flows.iter().map(|flow| flow.name.clone()).collect();
         let member = Member {
@@ -104,6 +106,7 @@ pub(crate) fn build(
         let plan = Plan {
             scenario: &network.of(scenario),
             scheme: network.scheme.as_ref().unwrap_or(scheme),
+            plugins,
             seed: seed_of(seed, index),
             channel: SharedChannel {
                 seed: seed_of(seed, first_on(&scenario.networks, network.channel)),

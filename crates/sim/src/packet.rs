@@ -1,6 +1,6 @@
 //! A simulated packet and the times it collects on its way.
 
-use airbound_control::payload::{FlowId, Payload, StationId};
+use airbound_control::frame::{FlowId, Payload, StationId};
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 

@@ -7,9 +7,10 @@ use crate::build::{BuildError, flow_id};
 use crate::engine::{Domains, Imbalance};
 use crate::measure::{Figures, Nobody, Observer};
 use crate::networks::{self, Audience, Built, Member};
+use crate::plugins::Plugins;
 use crate::scenario::{Scenario, Scheme};
 use crate::view::View;
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_control::queue::{Protection, Queue};
 
 /// A run under way.
@@ -45,10 +46,10 @@ impl Run {
     /// # Errors
     /// The parameters of the scheme are wrong.
     pub fn new(name: &str, scenario: &Scenario, scheme: &Scheme, seed: u64) -> Result<Self, BuildError> {
-        Self::observed(name, scenario, scheme, seed, Box::new(Nobody))
+        Self::observed(name, scenario, scheme, seed, &Plugins::default(), Box::new(Nobody))
     }
 
-    /// Prepares a run of which `observer` is told everything.
+    /// Prepares a run with `plugins` in the slots that the scheme leaves to them; `observer` receives its events.
     ///
     /// # Errors
     /// The parameters of the scheme are wrong.
@@ -57,13 +58,15 @@ impl Run {
         scenario: &Scenario,
         scheme: &Scheme,
         seed: u64,
+        plugins: &Plugins,
         observer: Box<dyn Observer>,
     ) -> Result<Self, BuildError> {
         if scenario.session.is_some() {
             let reason = "this scenario is a session, which airbound run and airbound compare can simulate";
             return Err(BuildError::Slot { slot: "session", reason: reason.to_owned() });
         }
-        let Built { domains, members, audience, flows } = networks::build(scenario, scheme, seed, observer)?;
+        let Built { domains, members, audience, flows } =
+            networks::build(scenario, scheme, seed, plugins, observer)?;
         let info = info(name, scenario, scheme, seed, flows);
         Ok(Self {
             domains,

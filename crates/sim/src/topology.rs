@@ -1,6 +1,6 @@
 //! Who reaches whom over whom: a tree whose root is the access point.
 
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
 
 use crate::engine::ACCESS_POINT;
 use crate::flow::{Direction, Flow};

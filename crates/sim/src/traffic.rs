@@ -1,13 +1,15 @@
 //! When the sources of a scenario send, without a simulation: the laboratory's programs send the same at the same times.
 
-use airbound_control::payload::Payload as _;
+use airbound_control::frame::Payload as _;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::build::{BuildError, Plan, flow_id};
+use crate::endpoint::AnyEndpoint;
 use crate::flow::application::Application;
 use crate::flow::population::Population;
 use crate::flow::source::{FrameSizes, Source};
 use crate::networks::SharedChannel;
+use crate::plugins::Plugins;
 use crate::scenario::Scenario;
 use crate::topology::Tree;
 
@@ -83,7 +85,7 @@ impl Iterator for Frames {
 /// The parameters of a source are wrong.
 pub fn senders(scenario: &Scenario, seed: u64) -> Result<Vec<Option<Sender>>, BuildError> {
     let channel = SharedChannel::alone(seed);
-    let plan = Plan { scenario, scheme: &scenario.scheme, seed, channel };
+    let plan = Plan { scenario, scheme: &scenario.scheme, plugins: &Plugins::default(), seed, channel };
     let tree = Tree::of(scenario, 1 + scenario.stations.len());
     // Neighbours are nobody's source here.
     let population = Population::of(&plan, tree, Instant::ZERO + scenario.end())?;
@@ -93,7 +95,8 @@ pub fn senders(scenario: &Scenario, seed: u64) -> Result<Vec<Option<Sender>>, Bu
             *place = Some(Sender::Datagrams(Box::new(Datagrams { source })));
         }
     }
-    for connection in population.connections {
+    for endpoint in population.endpoints {
+        let AnyEndpoint::Tcp(connection) = endpoint else { continue };
         let sender = match connection.application {
             Application::Bulk { .. } => Some(Sender::Bulk),
             Application::Video(video) => Some(Sender::Frames(Frames {

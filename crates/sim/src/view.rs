@@ -1,14 +1,15 @@
 //! What can be seen of a run under way, for time series that no record keeps.
 
-use airbound_control::allocation::Allocation;
-use airbound_control::detect::Verdict;
+use airbound_control::classify::Verdict;
+use airbound_control::frame::FlowId;
 use airbound_control::link::{LawView, Link};
-use airbound_control::payload::FlowId;
 use airbound_control::queue::{AnyQueue, Backlog};
-use airbound_control::sender::SenderMetrics;
+use airbound_senders::allocation::Allocation;
+use airbound_senders::tcp::SenderMetrics;
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::Category;
 
+use crate::endpoint::AnyEndpoint;
 use crate::engine::{ACCESS_POINT, Simulation};
 
 /// A look at a run.
@@ -46,15 +47,18 @@ pub struct VideoView {
 impl View {
     pub(crate) fn of(simulation: &Simulation) -> Self {
         let parts = &simulation.parts;
-        let senders =
-            parts.connections.iter().map(|connection| (connection.data, connection.sender.metrics()));
+        let senders = parts.endpoints.iter().filter_map(|endpoint| match endpoint {
+            AnyEndpoint::Tcp(connection) => Some((connection.data, connection.sender.metrics())),
+            _ => None,
+        });
         let link = &parts.nodes[ACCESS_POINT.index()].link;
         let buffer_size = match link.queue() {
             AnyQueue::Wqm(queue) => Some(queue.buffer_size(Category::Be).packets()),
             _ => None,
         };
         let law = link.law().map_or_else(Vec::new, |law| law.views().collect());
-        let videos = parts.sessions.iter().map(|session| {
+        let videos = parts.endpoints.iter().filter_map(|endpoint| {
+            let AnyEndpoint::Rtp(session) = endpoint else { return None };
             let sender = &session.sender;
             let view = VideoView {
                 allowed: sender.allowed(),
@@ -62,7 +66,7 @@ impl View {
                 round_trip: sender.round_trip(),
                 pacer: sender.waiting(),
             };
-            (session.media, view)
+            Some((session.media, view))
         });
         let proxy = parts.proxy.iter().flat_map(|proxy| proxy.allocator.allocations());
         Self {

@@ -28,7 +28,7 @@ station = "s"
     )
 }
 
-fn run(text: &str, seed: u64) -> (airbound_sim::Outcome, Vec<airbound_control::allocation::Allocation>) {
+fn run(text: &str, seed: u64) -> (airbound_sim::Outcome, Vec<airbound_senders::allocation::Allocation>) {
     let scenario = Scenario::parse(text, "test", &Overrides::default()).expect("valid");
     let mut run = Run::new("test", &scenario, &scenario.scheme, seed).expect("builds");
     while run.advance(Span::from_millis(500)) {}

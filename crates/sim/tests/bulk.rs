@@ -4,7 +4,7 @@ mod simulate;
 
 use std::collections::BTreeMap;
 
-use airbound_control::detect::Verdict;
+use airbound_control::classify::Verdict;
 use airbound_units::Span;
 
 /// Flows of a kind, and whether they are bulk transfers that loss slows down; `None`: either is right.

@@ -4,7 +4,7 @@ mod simulate;
 
 use std::collections::BTreeMap;
 
-use airbound_control::detect::Verdict;
+use airbound_control::classify::Verdict;
 use airbound_control::link::{LawConfig, LawState};
 use airbound_record::Fate;
 use airbound_sim::scenario::{Overrides, Scenario, Scheme};

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use airbound_control::sender::Congestion;
-use airbound_control::session::{LastNConfig, PlumConfig, SessionConfig, TackConfig};
+use airbound_senders::conference::{ConferenceConfig, LastNConfig, PlumConfig, TackConfig};
+use airbound_senders::congestion::Congestion;
+
 use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_sim::session::{AccessSpec, AirSpec, PipeSpec, Session, SessionOutcome, SessionSpec, Sharing};
 use airbound_sim::trace::{Format, Trace};
@@ -17,7 +18,7 @@ fn pipe(text: &str) -> AccessSpec {
     AccessSpec::Pipe(PipeSpec::new(trace(text)))
 }
 
-fn session(access: Vec<AccessSpec>, policy: SessionConfig) -> SessionSpec {
+fn session(access: Vec<AccessSpec>, policy: ConferenceConfig) -> SessionSpec {
     SessionSpec { duration: Span::from_secs(25), ..SessionSpec::new(access, policy, 1) }
 }
 
@@ -25,18 +26,18 @@ fn run(spec: SessionSpec) -> SessionOutcome {
     Session::new(spec).expect("valid").finish()
 }
 
-fn eight(policy: SessionConfig) -> SessionOutcome {
+fn eight(policy: ConferenceConfig) -> SessionOutcome {
     run(session((0..8).map(|_| pipe("0 16\n")).collect(), policy))
 }
 
-const PLUM: fn() -> SessionConfig = || SessionConfig::Plum(PlumConfig::default());
+const PLUM: fn() -> ConferenceConfig = || ConferenceConfig::Plum(PlumConfig::default());
 
 #[test]
 fn the_same_session_again_gives_the_same() {
     for policy in [
-        SessionConfig::Plain,
-        SessionConfig::LastN(LastNConfig::default()),
-        SessionConfig::Tack(TackConfig::default()),
+        ConferenceConfig::Plain,
+        ConferenceConfig::LastN(LastNConfig::default()),
+        ConferenceConfig::Tack(TackConfig::default()),
         PLUM(),
     ] {
         let access = || vec![pipe("0 12\n3 20\n7 6\n"), pipe("0 9\n"), pipe("0 30\n")];
@@ -49,7 +50,7 @@ fn the_same_session_again_gives_the_same() {
 #[test]
 fn even_links_are_split_evenly_and_plum_turns_them_to_the_viewers() {
     // Of 16 Mb/s each way gets half, less headers and what BBR leaves; with eight alike 7/8 can be received.
-    let plain = eight(SessionConfig::Plain);
+    let plain = eight(ConferenceConfig::Plain);
     for client in &plain.clients {
         assert!((5.5..8.0).contains(&client.down_mbps) && (5.5..8.0).contains(&client.up_mbps), "{client:?}");
     }
@@ -65,7 +66,7 @@ fn a_slow_server_makes_all_alike() {
         let spec = session((0..8).map(|_| pipe("0 24\n")).collect(), policy);
         run(SessionSpec { server: Some(BitRate::from_mbps(20)), ..spec }).mean_down()
     };
-    let (plain, plum) = (with(SessionConfig::Plain), with(PLUM()));
+    let (plain, plum) = (with(ConferenceConfig::Plain), with(PLUM()));
     assert!((plum / plain - 1.0).abs() < 0.1, "{plum} {plain}");
     assert!(plain <= 20.0 / 8.0, "{plain}");
 }
@@ -93,7 +94,7 @@ fn decisions_arrive_although_the_link_drops_what_does_not_fit() {
 fn a_presenters_weight_shows_in_what_it_receives() {
     // Without fairness, the others' bandwidth is worth more as the presenter's content than as their own video.
     let access = || vec![pipe("0 40\n"), pipe("0 10\n"), pipe("0 10\n"), pipe("0 10\n")];
-    let policy = SessionConfig::Plum(PlumConfig { rho: 0.0, ..PlumConfig::default() });
+    let policy = ConferenceConfig::Plum(PlumConfig { rho: 0.0, ..PlumConfig::default() });
     let alike = run(session(access(), policy));
     let weighted = run(SessionSpec { weights: vec![8.0, 1.0, 1.0, 1.0], ..session(access(), policy) });
     let [before, after] = [&alike, &weighted].map(|outcome| outcome.clients[0].down_mbps);
@@ -104,7 +105,7 @@ fn a_presenters_weight_shows_in_what_it_receives() {
 fn window_based_senders_have_a_capacity_too() {
     let spec = session((0..8).map(|_| pipe("0 16\n")).collect(), PLUM());
     let cubic = run(SessionSpec { congestion: Congestion::Cubic, ..spec });
-    let plain = session((0..8).map(|_| pipe("0 16\n")).collect(), SessionConfig::Plain);
+    let plain = session((0..8).map(|_| pipe("0 16\n")).collect(), ConferenceConfig::Plain);
     let plain = run(SessionSpec { congestion: Congestion::Cubic, ..plain });
     assert!(cubic.computed >= 1);
     assert!(cubic.mean_down() > 1.15 * plain.mean_down(), "{} {}", cubic.mean_down(), plain.mean_down());
@@ -150,7 +151,7 @@ rate = "1 Mbit/s"
 
 #[test]
 fn wrong_parameters_are_named() {
-    let policy = SessionConfig::Plum(PlumConfig { rho: 2.0, ..PlumConfig::default() });
+    let policy = ConferenceConfig::Plum(PlumConfig { rho: 2.0, ..PlumConfig::default() });
     let error =
         Session::new(session(vec![pipe("0 9\n"), pipe("0 9\n")], policy)).expect_err("rho").to_string();
     assert!(error.contains("session") && error.contains("rho") && error.contains("0 to 1"), "{error}");

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use airbound_sim::Plugins;
 use airbound_sim::scenario::{Overrides, Scenario, Scheme};
 use airbound_sim::session::SessionRun;
 use airbound_sim::{Outcome, Run};
@@ -120,7 +121,8 @@ fn simulate(
 ) -> Result<Option<RunResult>, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let outcome: Outcome = if scenario.session.is_some() {
-        let mut run = SessionRun::new(name, scenario, scheme, seed).map_err(|error| text(&error))?;
+        let mut run = SessionRun::new(name, scenario, scheme, seed, &Plugins::default())
+            .map_err(|error| text(&error))?;
         while run.advance(PIECE) {
             if is_stopped() {
                 return Ok(None);

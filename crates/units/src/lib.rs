@@ -6,12 +6,14 @@
 //! `"1500 B"`, `"-70 dBm"`, `"10 m"`).
 
 mod bytes;
+mod error;
 mod parse;
 mod quantities;
 mod rate;
 mod time;
 
 pub use bytes::ByteCount;
+pub use error::ConfigError;
 pub use parse::ParseQuantityError;
 pub use quantities::{Dbm, Decibel, Metre, MetrePerSecond};
 pub use rate::BitRate;

@@ -8,6 +8,7 @@
 //! | [`edca`] | access categories, contention parameters, DSCP and user priorities |
 //! | [`mpdu`] | headers, padding, sizes of MPDUs and PSDUs |
 //! | [`ampdu`] | limits of an aggregate by count, bytes and duration |
+//! | [`block_ack`] | which MPDUs a block acknowledgement names |
 //! | [`error`] | from the signal-to-noise ratio to the probability that an MPDU is lost |
 //! | [`bianchi`] | the closed form of saturated contention, to check simulators against |
 //!
@@ -24,6 +25,7 @@
 
 pub mod ampdu;
 pub mod bianchi;
+pub mod block_ack;
 pub mod control_frames;
 pub mod edca;
 pub mod error;

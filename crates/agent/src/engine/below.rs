@@ -1,10 +1,11 @@
 //! What is below the agent, released and not completed: who is charged, who is not waited for, what is given up.
 
-use airbound_control::link::{AckBitmap, Grant, Mpdu, TxReport};
-use airbound_control::payload::{Payload, StationId};
-use airbound_control::queue::{Direction, Queue, Readiness};
-use airbound_control::rate::Series;
+use airbound_control::frame::RateChain;
+use airbound_control::frame::{Mpdu, TxDescriptor, TxReport};
+use airbound_control::frame::{Payload, StationId};
+use airbound_control::queue::{Direction, Eligibility, Queue};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 
 use super::packet::{Carried, Completion, Held, StationFacts};
@@ -82,9 +83,9 @@ impl Engine {
             rule.on_done(done.acknowledged, done.held.size, took);
         }
         let ended = completion.at.min(now);
-        let series = Series::single(shape, completion.tries);
+        let chain = RateChain::single(shape, completion.tries);
         self.returned(&done.held);
-        self.report(done.held, done.acknowledged, ended, series);
+        self.report(done.held, done.acknowledged, ended, chain);
     }
 
     /// Tells the queue that a packet is below no more.
@@ -98,31 +99,31 @@ impl Engine {
     }
 
     /// Lets the queue learn of a latency. Boundaries of aggregates are not known here.
-    fn report(&mut self, held: Held, acknowledged: bool, ended: Instant, series: Series) {
+    fn report(&mut self, held: Held, acknowledged: bool, ended: Instant, chain: RateChain) {
         let mut report = TxReport {
             handed: held.enqueued(),
             started: None,
             ended,
-            used: series,
+            used: chain,
             airtime: None,
             acknowledged: AckBitmap::first(usize::from(acknowledged)),
             boundaries_known: false,
-            grant: Grant {
+            descriptor: TxDescriptor {
                 station: held.station,
                 category: held.category,
                 alternate: false,
                 psdu: held.size,
                 mpdus: self.told.take_spare(),
                 aggregated: false,
-                series,
+                chain,
                 give_up_after: None,
                 give_up_at: None,
             },
         };
         let size = held.size;
-        report.grant.mpdus.push(Mpdu::new(held, size, 0, self.now));
+        report.descriptor.mpdus.push(Mpdu::new(held, size, 0, self.now));
         self.queue.on_report(self.now, &report);
-        self.told.give_spare(report.grant.mpdus);
+        self.told.give_spare(report.descriptor.mpdus);
     }
 
     /// What the kernel says of a station.
@@ -227,7 +228,7 @@ impl Engine {
             self.below.airtime[category.index()] -= airtime;
             let counted = &mut self.below.packets[category.index()];
             *counted = counted.saturating_sub(packets);
-            self.queue.set_readiness(self.now, id, category, Readiness::Blocked);
+            self.queue.set_eligibility(self.now, id, category, Eligibility::Blocked);
         }
     }
 
@@ -239,7 +240,7 @@ impl Engine {
         for category in Category::ALL {
             self.below.airtime[category.index()] += peer.below[category.index()];
             self.below.packets[category.index()] += peer.packets_below(category);
-            self.queue.set_readiness(self.now, id, category, Readiness::Fresh);
+            self.queue.set_eligibility(self.now, id, category, Eligibility::Fresh);
         }
         self.out.decisions.push(Decision::Resumed { station });
     }

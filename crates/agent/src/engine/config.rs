@@ -1,8 +1,7 @@
 //! What the engine is told.
 
-use airbound_control::ConfigError;
 use airbound_control::queue::{Demand, QueueConfig};
-use airbound_units::Span;
+use airbound_units::{ConfigError, Span};
 use serde::{Deserialize, Serialize};
 
 /// How much is released to the kernel before completions are waited for.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airbound_control::payload::{FlowId, StationId};
+use airbound_control::frame::{FlowId, StationId};
 use airbound_units::{Instant, Span};
 
 use super::packet::FlowKey;

@@ -1,6 +1,6 @@
 //! What becomes of protected packets, rule by rule: how long they take, and whether the demand is kept.
 
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_control::queue::Demand;
 use airbound_record::{LatencyHistogram, Resolution};
 use airbound_units::{ByteCount, Instant, Span};

@@ -25,11 +25,10 @@ mod release;
 mod tuner;
 mod view;
 
-use airbound_control::ConfigError;
-use airbound_control::payload::{DropReason, Dropped, FlowId, Payload, StationId};
+use airbound_control::frame::{DropReason, Dropped, FlowId, Payload, StationId};
 use airbound_control::queue::{AnyQueue, Queue};
 use airbound_linux::MacAddress;
-use airbound_units::{Instant, Span};
+use airbound_units::{ConfigError, Instant, Span};
 use airbound_wifi::edca::Category;
 
 pub use config::{EngineConfig, Protected, WindowConfig};

@@ -1,6 +1,6 @@
 //! What the engine answers: verdicts, and decisions with their reasons.
 
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_linux::MacAddress;
 use airbound_units::{BitRate, Span};
 use airbound_wifi::edca::Category;

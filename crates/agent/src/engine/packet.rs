@@ -1,6 +1,6 @@
 //! What the kernel tells the engine: packets that it holds, and frames that left the radio.
 
-use airbound_control::payload::{FlowId, Payload, StationId};
+use airbound_control::frame::{FlowId, Payload, StationId};
 use airbound_linux::MacAddress;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use airbound_control::frame::{Payload, StationId};
 use airbound_control::link::AirtimeEstimate;
-use airbound_control::payload::{Payload, StationId};
 use airbound_linux::MacAddress;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;

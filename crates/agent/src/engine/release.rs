@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use airbound_control::link::Mpdu;
-use airbound_control::payload::{DropReason, Dropped, FlowId, Payload, StationId};
+use airbound_control::frame::Mpdu;
+use airbound_control::frame::{DropReason, Dropped, FlowId, Payload, StationId};
 use airbound_control::queue::{AnyQueue, Queue};
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;

@@ -1,9 +1,8 @@
 //! WQM without holding a packet: the size of a buffer that the kernel keeps.
 
-use airbound_control::ConfigError;
 use airbound_control::queue::WqmConfig;
 use airbound_control::queue::wqm::{BufferSize, Observation};
-use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 
 use super::output::Decision;
 

@@ -155,8 +155,14 @@ fn all(wanted: &[Job<'_>], flow: usize, threads: usize, steps: &Steps) -> Result
         let Job { opened, named, seed } = &wanted[number];
         let measured_from = Instant::ZERO + opened.scenario.warm_up;
         let watch = Watch { flow: flow as u32, from: measured_from, seen: Arc::default() };
-        let run =
-            Run::observed(&opened.name, &opened.scenario, &named.scheme, *seed, Box::new(watch.clone()))?;
+        let run = Run::observed(
+            &opened.name,
+            &opened.scenario,
+            &named.scheme,
+            *seed,
+            &named.plugins,
+            Box::new(watch.clone()),
+        )?;
         run.finish()?;
         steps.reach(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, wanted.len());
         let (latencies, lost) =

@@ -1,6 +1,6 @@
 //! The packets that the benchmarks send.
 
-use airbound_control::payload::{FlowId, PlainPacket, StationId};
+use airbound_control::frame::{FlowId, PlainPacket, StationId};
 
 /// The times and numbers of a plain packet weigh about as much as the simulator's.
 pub(crate) type Packet = PlainPacket;

@@ -10,12 +10,14 @@ use airbound_wifi::rate::Format;
 use super::airtime::AirtimeEstimate;
 use super::config::LinkConfig;
 use super::rate_facts::RateTable;
-use super::session::Session;
-use super::{Grant, Link, Mpdu, Returned, Room, TxReport};
+use super::{Link, Returned, Room};
 use crate::error::ConfigError;
-use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
-use crate::queue::{Backlog, Demand, Direction, Queue, Readiness};
-use crate::rate::{LinkStats, RateControl, RateReport, Series};
+use crate::frame::RateChain;
+use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::frame::{Mpdu, TxDescriptor, TxReport};
+use crate::link::block_ack::BlockAckOriginator;
+use crate::queue::{Backlog, Demand, Direction, Eligibility, Queue};
+use crate::rate::{LinkStats, RateControl, RateReport};
 
 /// A queue below the scheme's own: a driver's or a firmware's, which the scheme cannot order.
 #[derive(Debug, Clone)]
@@ -30,7 +32,7 @@ pub struct LowerQueue<L> {
 /// What is known of one peer.
 #[derive(Debug, Clone)]
 struct Station<P> {
-    sessions: [Session<P>; 4],
+    originators: [BlockAckOriginator<P>; 4],
     /// The rate at which the environment says that data really goes out, and estimates at it.
     dictated: Option<(BitRate, AirtimeEstimate)>,
     /// Whether the queue was told of an expected throughput.
@@ -41,7 +43,7 @@ struct Station<P> {
 
 impl<P> Default for Station<P> {
     fn default() -> Self {
-        Self { sessions: Default::default(), dictated: None, told: false, told_rate: None }
+        Self { originators: Default::default(), dictated: None, told: false, told_rate: None }
     }
 }
 
@@ -76,12 +78,12 @@ pub struct Composed<P, Q, L, R> {
     stations: Vec<Station<P>>,
     kept: [Kept; 4],
     dropped_below: Vec<Dropped<P>>,
-    /// Emptied lists of earlier grants, to be filled again.
+    /// Emptied lists of earlier descriptors, to be filled again.
     spare: Vec<Vec<Mpdu<P>>>,
     rates: RateTable,
 }
 
-/// Emptied lists that are kept at most: more grants are hardly ever in the hardware.
+/// Emptied lists that are kept at most: more descriptors are hardly ever in the hardware.
 const MOST_SPARE: usize = 64;
 
 /// The packets whose throughput a queue is told (minstrel: `AVG_PKT_SIZE`).
@@ -195,22 +197,22 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         self.dropped_below = below;
     }
 
-    /// Tells the queue that serves the hardware what is known of a station's session.
-    fn update_readiness(&mut self, now: Instant, station: StationId, category: Category) {
+    /// Tells the queue that serves the hardware what is known of a station's originator.
+    fn update_eligibility(&mut self, now: Instant, station: StationId, category: Category) {
         let window = self.config.reach();
-        let session = &mut self.station(station).sessions[category.index()];
-        let readiness = if let Some(first) = session.first_retry() {
-            Readiness::Retries { since: first.packet.enqueued() }
-        } else if session.fresh_room(window) == 0 {
-            Readiness::Blocked
+        let originator = &mut self.station(station).originators[category.index()];
+        let eligibility = if let Some(first) = originator.first_retry() {
+            Eligibility::Retries { since: first.packet.enqueued() }
+        } else if originator.fresh_room(window) == 0 {
+            Eligibility::Blocked
         } else {
-            Readiness::Fresh
+            Eligibility::Fresh
         };
-        if session.readiness != readiness {
-            session.readiness = readiness;
+        if originator.eligibility != eligibility {
+            originator.eligibility = eligibility;
             match &mut self.lower {
-                Some(lower) => lower.queue.set_readiness(now, station, category, readiness),
-                None => self.upper.set_readiness(now, station, category, readiness),
+                Some(lower) => lower.queue.set_eligibility(now, station, category, eligibility),
+                None => self.upper.set_eligibility(now, station, category, eligibility),
             }
         }
     }
@@ -243,7 +245,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let dictated = self.station(station).dictated.map(|(rate, _)| rate);
         let rate = dictated.unwrap_or_else(|| expected.bit_rate());
         if self.station(station).told_rate.replace(rate) != Some(rate) {
-            let chain = Series::single(expected, 1);
+            let chain = RateChain::single(expected, 1);
             let longest = self.rates.max_psdu(&chain, self.config.ampdu.max_duration, dictated);
             let mpdus = self.config.most_full_mpdus(longest);
             let mpdus = if expected.format() == Format::Legacy { 1 } else { mpdus };
@@ -279,7 +281,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         }
     }
 
-    fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<Grant<P>> {
+    fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<TxDescriptor<P>> {
         self.refill(now, room.category, dropped);
         // Each round serves somebody, drops something or finds a station that has nothing left; there are only so many.
         let mut fruitless = 0;
@@ -289,10 +291,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
                 None => self.upper.select(now, room.category),
             }?;
             let before = dropped.len();
-            if let Some(grant) = self.form(now, station, room, dropped) {
-                self.upper.on_granted(now, &grant);
+            if let Some(descriptor) = self.form(now, station, room, dropped) {
+                self.upper.on_granted(now, &descriptor);
                 self.refill(now, room.category, dropped);
-                return Some(grant);
+                return Some(descriptor);
             }
             fruitless += usize::from(dropped.len() == before);
         }
@@ -301,9 +303,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn on_report(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
         self.upper.on_report(now, &report);
-        let TxReport { grant, used, acknowledged, airtime, handed, ended, .. } = report;
-        let (station, category) = (grant.station, grant.category);
-        let mut mpdus = grant.mpdus;
+        let TxReport { descriptor, used, acknowledged, airtime, handed, ended, .. } = report;
+        let (station, category) = (descriptor.station, descriptor.category);
+        let mut mpdus = descriptor.mpdus;
         let count = u16::try_from(mpdus.len()).unwrap_or(u16::MAX);
         // What never reached the air says nothing about a rate.
         if !used.steps().is_empty() {
@@ -311,7 +313,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             self.rate.on_report(now, station, &RateReport { used, mpdus: count, acknowledged });
         }
         if let Some(first) = mpdus.first() {
-            self.station(station).sessions[category.index()].returned(first.sequence);
+            self.station(station).originators[category.index()].returned(first.sequence);
         }
         let arrived =
             mpdus.iter().zip(0..).filter(|(_, place)| acknowledged.get(*place)).map(|(mpdu, _)| mpdu);
@@ -327,25 +329,25 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             mpdu.came_back(used.total_tries(), ended - handed);
             if let Some(reason) = self.gives_up(now, &mpdu) {
                 self.settle(now, station, category, &mpdu.packet);
-                self.station(station).sessions[category.index()].give_up(mpdu.sequence);
+                self.station(station).originators[category.index()].give_up(mpdu.sequence);
                 returned.dropped.push((mpdu, reason));
             } else {
                 self.kept[category.index()].add(mpdu.packet.size());
-                self.station(station).sessions[category.index()].keep(mpdu);
+                self.station(station).originators[category.index()].keep(mpdu);
             }
         }
         self.lowered[category.index()] = self.lowered[category.index()].saturating_sub(settled);
         self.give_spare(mpdus);
-        let session = &mut self.station(station).sessions[category.index()];
-        let passed = session.passed_hole();
+        let originator = &mut self.station(station).originators[category.index()];
+        let passed = originator.passed_hole();
         if passed.is_some() || !returned.dropped.is_empty() {
-            returned.window_start = Some(session.window_start());
+            returned.window_start = Some(originator.window_start());
         }
         if let Some(airtime) = airtime {
             self.upper.on_airtime(now, station, category, airtime, Direction::Sent);
         }
         self.tell_throughput(now, station);
-        self.update_readiness(now, station, category);
+        self.update_eligibility(now, station, category);
     }
 
     fn on_received(&mut self, now: Instant, station: StationId, category: Category, airtime: Span) {
@@ -370,8 +372,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
     }
 
     fn window_start(&self, station: StationId, category: Category) -> u64 {
-        let session = self.stations.get(station.index()).map(|peer| &peer.sessions[category.index()]);
-        session.map_or(u64::MAX, Session::window_start)
+        let originator = self.stations.get(station.index()).map(|peer| &peer.originators[category.index()]);
+        originator.map_or(u64::MAX, BlockAckOriginator::window_start)
     }
 
     fn has_backlog(&self, category: Category) -> bool {

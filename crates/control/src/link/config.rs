@@ -5,7 +5,7 @@ use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::mpdu::{DELIMITER, FCS, LLC_SNAP, QOS_DATA_HEADER, SUBFRAME_ALIGNMENT};
 
 use super::limits::TimeLimits;
-use crate::rate::Series;
+use crate::frame::RateChain;
 
 /// What most packets of a bulk transfer are.
 const FULL_PACKET: ByteCount = ByteCount::new(1500);
@@ -24,20 +24,20 @@ pub struct LinkConfig {
     pub window: u16,
     /// Whether there is a block-ack agreement. Without one MPDUs go one by one and no window bounds them.
     pub block_ack: bool,
-    /// How many steps of a rate chain the hardware takes with one grant, 1 to 4; what it cannot take is cut off.
+    /// How many steps of a rate chain the hardware takes with one descriptor, 1 to 4; what it cannot take is cut off.
     pub chain_steps: u8,
-    /// In how many grants an MPDU may be before it is given up, 1 to 255.
+    /// In how many descriptors an MPDU may be before it is given up, 1 to 255.
     pub max_grants: u8,
-    /// How many transmissions of all its grants make an MPDU be given up when it comes back; `None`: any number.
+    /// How many transmissions of all its descriptors make an MPDU be given up when it comes back; `None`: any number.
     pub max_tries: Option<u16>,
-    /// The hardware gives a grant back after so long, whatever tries are left.
+    /// The hardware gives a descriptor back after so long, whatever tries are left.
     pub give_up_after: Option<Span>,
     /// How long a packet may stay in each layer.
     pub limits: TimeLimits,
 }
 
 impl Default for LinkConfig {
-    /// A transmit path that adds nothing of its own: the A-MPDUs of VHT, seven grants (dot11ShortRetryLimit), no limit on time.
+    /// A transmit path that adds nothing of its own: the A-MPDUs of VHT, seven descriptors (dot11ShortRetryLimit), no limit on time.
     fn default() -> Self {
         Self {
             ampdu: AmpduLimits::vht(),
@@ -45,7 +45,7 @@ impl Default for LinkConfig {
             first_subframe_padding: ByteCount::ZERO,
             window: 64,
             block_ack: true,
-            chain_steps: Series::MAX_STEPS as u8,
+            chain_steps: RateChain::MAX_STEPS as u8,
             max_grants: 7,
             max_tries: None,
             give_up_after: None,

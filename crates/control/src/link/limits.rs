@@ -2,7 +2,7 @@
 
 use airbound_units::{Instant, Span};
 
-use super::Mpdu;
+use crate::frame::Mpdu;
 
 /// Time limits by layer, and one over the whole stay; `None`: no limit.
 ///

@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use super::Grant;
-use crate::payload::StationId;
+use crate::frame::StationId;
+use crate::frame::TxDescriptor;
 
-/// A grant in the hardware.
+/// A descriptor in the hardware.
 #[derive(Debug, Clone, Copy)]
 struct Handed<T> {
     station: StationId,
-    /// The sequence number of its first MPDU, which no other grant of the station and category has at the same time.
+    /// The sequence number of its first MPDU, which no other descriptor of the station and category has at the same time.
     sequence: u64,
     facts: T,
 }
@@ -17,44 +17,44 @@ struct Handed<T> {
 /// Grants of one category in the order in which they were handed down, each with what its owner wants to remember of it.
 #[derive(Debug, Clone)]
 pub struct Outstanding<T> {
-    grants: VecDeque<Handed<T>>,
+    descriptors: VecDeque<Handed<T>>,
 }
 
-/// No hardware holds more; of grants that are never reported the oldest are forgotten.
+/// No hardware holds more; of descriptors that are never reported the oldest are forgotten.
 const MOST_GRANTS: usize = 1024;
 
 impl<T> Default for Outstanding<T> {
     fn default() -> Self {
-        Self { grants: VecDeque::new() }
+        Self { descriptors: VecDeque::new() }
     }
 }
 
 impl<T> Outstanding<T> {
-    /// A grant goes to the hardware.
-    pub fn hand<P>(&mut self, grant: &Grant<P>, facts: T) {
-        if self.grants.len() >= MOST_GRANTS {
-            self.grants.pop_front();
+    /// A descriptor goes to the hardware.
+    pub fn hand<P>(&mut self, descriptor: &TxDescriptor<P>, facts: T) {
+        if self.descriptors.len() >= MOST_GRANTS {
+            self.descriptors.pop_front();
         }
-        let sequence = grant.mpdus.first().map_or(0, |mpdu| mpdu.sequence);
-        self.grants.push_back(Handed { station: grant.station, sequence, facts });
+        let sequence = descriptor.mpdus.first().map_or(0, |mpdu| mpdu.sequence);
+        self.descriptors.push_back(Handed { station: descriptor.station, sequence, facts });
     }
 
-    /// A grant comes back, in any order; `None` if it is not known.
-    pub fn take<P>(&mut self, grant: &Grant<P>) -> Option<T> {
-        let sequence = grant.mpdus.first().map_or(0, |mpdu| mpdu.sequence);
-        let is_it = |handed: &Handed<T>| handed.station == grant.station && handed.sequence == sequence;
-        let place = self.grants.iter().position(is_it)?;
-        self.grants.remove(place).map(|handed| handed.facts)
+    /// A descriptor comes back, in any order; `None` if it is not known.
+    pub fn take<P>(&mut self, descriptor: &TxDescriptor<P>) -> Option<T> {
+        let sequence = descriptor.mpdus.first().map_or(0, |mpdu| mpdu.sequence);
+        let is_it = |handed: &Handed<T>| handed.station == descriptor.station && handed.sequence == sequence;
+        let place = self.descriptors.iter().position(is_it)?;
+        self.descriptors.remove(place).map(|handed| handed.facts)
     }
 
     /// Whether the hardware is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.grants.is_empty()
+        self.descriptors.is_empty()
     }
 
     /// What is remembered of each, first handed down first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.grants.iter().map(|handed| &handed.facts)
+        self.descriptors.iter().map(|handed| &handed.facts)
     }
 }

@@ -5,7 +5,7 @@ use airbound_wifi::rate::Rate;
 use airbound_wifi::timing::PpduTiming;
 
 use super::airtime::AirtimeEstimate;
-use crate::rate::Series;
+use crate::frame::RateChain;
 
 /// Durations at one rate.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,7 @@ pub(super) struct RateFacts {
 /// What was last asked about a chain, and the answer: consecutive aggregates mostly use the same.
 #[derive(Debug, Clone, Copy)]
 struct ChainBound {
-    chain: Series,
+    chain: RateChain,
     longest: Span,
     max_psdu: ByteCount,
 }
@@ -49,7 +49,12 @@ impl RateTable {
 
     /// The largest PSDU that every step of `chain` carries within `longest`; where a rate is `dictated`, data goes out at that
     /// behind the preambles of the chain.
-    pub(super) fn max_psdu(&mut self, chain: &Series, longest: Span, dictated: Option<BitRate>) -> ByteCount {
+    pub(super) fn max_psdu(
+        &mut self,
+        chain: &RateChain,
+        longest: Span,
+        dictated: Option<BitRate>,
+    ) -> ByteCount {
         if let Some(rate) = dictated {
             let preambles = chain.steps().iter().map(|step| self.of(step.rate).timing.preamble());
             let preamble = preambles.max().unwrap_or(Span::ZERO);

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::{
     AggregateBound, Backlog, Codel, CodelConfig, CustomQueue, Demand, Direction, Fifo, FifoConfig, FqCodel,
     FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, LastPq, LastPqConfig, Pie, PieConfig, Protection,
-    Queue, Readiness, RoundRobin, RoundRobinConfig, Sink, Wqm, WqmConfig,
+    Queue, RoundRobin, RoundRobinConfig, Sink, Wqm, WqmConfig,
 };
 use crate::error::ConfigError;
-use crate::link::{Grant, TxReport};
-use crate::payload::{Dropped, FlowId, Payload, StationId};
+use crate::frame::{Dropped, FlowId, Payload, PlainPacket, StationId};
+use crate::frame::{TxDescriptor, TxReport};
+use crate::queue::Eligibility;
 
 /// Which queue, and its configuration. In a scenario file `kind` names it and the other keys are those of its own
 /// configuration.
@@ -60,6 +61,14 @@ impl QueueConfig {
             Self::RoundRobin(config) => AnyQueue::RoundRobin(RoundRobin::new(*config)?),
             Self::Wqm(config) => AnyQueue::Wqm(Wqm::new(*config)?),
         })
+    }
+
+    /// Checks all values, as [`QueueConfig::build`] does.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value is out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.build::<PlainPacket>(0).map(|_| ())
     }
 
     /// The name of the kind, as in a scenario file.
@@ -174,8 +183,14 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.aggregate_bound(now, station, category))
     }
 
-    fn set_readiness(&mut self, now: Instant, station: StationId, category: Category, readiness: Readiness) {
-        each!(self, queue => queue.set_readiness(now, station, category, readiness));
+    fn set_eligibility(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        eligibility: Eligibility,
+    ) {
+        each!(self, queue => queue.set_eligibility(now, station, category, eligibility));
     }
 
     #[inline]
@@ -208,8 +223,8 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.expect_lower_queue());
     }
 
-    fn on_granted(&mut self, now: Instant, grant: &Grant<P>) {
-        each!(self, queue => queue.on_granted(now, grant));
+    fn on_granted(&mut self, now: Instant, descriptor: &TxDescriptor<P>) {
+        each!(self, queue => queue.on_granted(now, descriptor));
     }
 
     fn on_report(&mut self, now: Instant, report: &TxReport<P>) {
@@ -259,7 +274,6 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::payload::PlainPacket;
 
     fn read(text: &str) -> Result<QueueConfig, toml::de::Error> {
         toml::from_str(text)

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Queue;
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
 use crate::error::ConfigError;
-use crate::payload::{DropReason, Dropped, Payload, StationId};
+use crate::frame::{DropReason, Dropped, Payload, StationId};
 
 /// The two times of the algorithm and its safeguard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -268,7 +268,7 @@ impl<P: Payload> Queue<P> for Codel<P> {
 mod tests {
     use super::super::test_packet::{Special, at_micros, packet};
     use super::*;
-    use crate::payload::PlainPacket;
+    use crate::frame::PlainPacket;
 
     const STEP: u64 = 100;
 

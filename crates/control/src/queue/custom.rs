@@ -10,10 +10,11 @@ use std::fmt;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-use super::{AggregateBound, Backlog, Demand, Direction, Queue, Readiness};
+use super::{AggregateBound, Backlog, Demand, Direction, Queue};
 use crate::error::ConfigError;
-use crate::link::TxReport;
-use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::frame::TxReport;
+use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::queue::Eligibility;
 
 /// A packet as a decider sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +132,7 @@ pub trait QueueDecider: fmt::Debug + Send + Sync {
 struct Entry {
     /// Numbers of its packets here.
     waiting: BTreeSet<u64>,
-    readiness: Readiness,
+    eligibility: Eligibility,
 }
 
 /// See the [module's](self) description.
@@ -184,10 +185,10 @@ impl<P: Payload> CustomQueue<P> {
     /// Since when a station has something to send in a category, if it has and may.
     fn since(&self, entry: &Entry) -> Option<Instant> {
         let own = || entry.waiting.first().and_then(|first| self.packets.get(first)).map(P::enqueued);
-        match entry.readiness {
-            Readiness::Blocked => None,
-            Readiness::Retries { since } => Some(own().map_or(since, |own| own.min(since))),
-            Readiness::Fresh => own(),
+        match entry.eligibility {
+            Eligibility::Blocked => None,
+            Eligibility::Retries { since } => Some(own().map_or(since, |own| own.min(since))),
+            Eligibility::Fresh => own(),
         }
     }
 }
@@ -241,7 +242,7 @@ impl<P: Payload> Queue<P> for CustomQueue<P> {
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P> {
         let entry = self.stations.get(&(category.index(), station))?;
-        if entry.waiting.is_empty() || entry.readiness == Readiness::Blocked {
+        if entry.waiting.is_empty() || entry.eligibility == Eligibility::Blocked {
             return None;
         }
         let answer = self.decider.dequeue(now, station, category, &mut self.given_up);
@@ -273,14 +274,26 @@ impl<P: Payload> Queue<P> for CustomQueue<P> {
         AggregateBound { mpdus: bound.mpdus.max(1), ..bound }
     }
 
-    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
-        self.stations.entry((category.index(), station)).or_default().readiness = readiness;
+    fn set_eligibility(
+        &mut self,
+        _now: Instant,
+        station: StationId,
+        category: Category,
+        eligibility: Eligibility,
+    ) {
+        self.stations.entry((category.index(), station)).or_default().eligibility = eligibility;
     }
 
     fn on_report(&mut self, now: Instant, report: &TxReport<P>) {
-        let mpdus = report.grant.mpdus.len();
+        let mpdus = report.descriptor.mpdus.len();
         let acknowledged = (0..mpdus).filter(|index| report.acknowledged.get(*index)).count();
-        self.decider.on_report(now, report.grant.station, report.grant.category, mpdus, acknowledged);
+        self.decider.on_report(
+            now,
+            report.descriptor.station,
+            report.descriptor.category,
+            mpdus,
+            acknowledged,
+        );
     }
 
     fn on_airtime(

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Queue;
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
 use crate::error::ConfigError;
-use crate::payload::{Dropped, Payload, StationId};
+use crate::frame::{Dropped, Payload, StationId};
 
 /// Configuration of a [`Fifo`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,11 +104,11 @@ impl<P: Payload> Queue<P> for Fifo<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Readiness;
     use super::super::test_packet::{Special, at_micros, packet};
     use super::*;
-    use crate::payload::DropReason;
-    use crate::payload::PlainPacket;
+    use crate::frame::DropReason;
+    use crate::frame::PlainPacket;
+    use crate::queue::Eligibility;
     use airbound_units::ByteCount;
 
     fn filled(stations: &[u16]) -> Fifo<PlainPacket> {
@@ -143,16 +143,16 @@ mod tests {
     fn who_came_back_goes_by_its_age_and_who_is_blocked_waits() {
         let mut queue = filled(&[3, 1, 2]);
         let be = Category::Be;
-        queue.set_readiness(Instant::ZERO, StationId(3), be, Readiness::Blocked);
+        queue.set_eligibility(Instant::ZERO, StationId(3), be, Eligibility::Blocked);
         // Older than all: first. Younger than station 1's, older than station 2's packet: between them.
-        queue.set_readiness(Instant::ZERO, StationId(9), be, Readiness::Retries { since: Instant::ZERO });
+        queue.set_eligibility(Instant::ZERO, StationId(9), be, Eligibility::Retries { since: Instant::ZERO });
         assert_eq!(take(&mut queue, 1), Some((9, vec![])));
         let since = at_micros(1) + Span::from_nanos(1);
-        queue.set_readiness(Instant::ZERO, StationId(9), be, Readiness::Retries { since });
+        queue.set_eligibility(Instant::ZERO, StationId(9), be, Eligibility::Retries { since });
         assert_eq!(take(&mut queue, 1), Some((1, vec![1])));
         assert_eq!(take(&mut queue, 1), Some((9, vec![])));
-        queue.set_readiness(Instant::ZERO, StationId(9), be, Readiness::Fresh);
-        queue.set_readiness(Instant::ZERO, StationId(3), be, Readiness::Fresh);
+        queue.set_eligibility(Instant::ZERO, StationId(9), be, Eligibility::Fresh);
+        queue.set_eligibility(Instant::ZERO, StationId(3), be, Eligibility::Fresh);
         assert_eq!(take(&mut queue, 1), Some((3, vec![0])));
         assert_eq!(take(&mut queue, 1), Some((2, vec![2])));
         assert_eq!(take(&mut queue, 1), None);

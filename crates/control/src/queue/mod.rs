@@ -40,8 +40,8 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use crate::error::ConfigError;
-use crate::link::{Grant, TxReport};
-use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::frame::{TxDescriptor, TxReport};
 
 /// How much is waiting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub enum Direction {
 
 /// What lies below the queue for one station and category.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Readiness {
+pub enum Eligibility {
     /// Nothing waits below: the station takes part when packets wait in the queue.
     #[default]
     Fresh,
@@ -162,8 +162,14 @@ pub trait Queue<P: Payload> {
         AggregateBound::NONE
     }
 
-    /// Tells what is known of `station` outside of the queue; [`Readiness::Fresh`] until told otherwise.
-    fn set_readiness(&mut self, now: Instant, station: StationId, category: Category, readiness: Readiness);
+    /// Tells what is known of `station` outside of the queue; [`Eligibility::Fresh`] until told otherwise.
+    fn set_eligibility(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        eligibility: Eligibility,
+    );
 
     /// Whether the queue bounds what lies below it, in packets or airtime, and has to be told of each packet through
     /// [`Queue::on_handed`] and [`Queue::on_returned`].
@@ -201,10 +207,10 @@ pub trait Queue<P: Payload> {
     /// Told once, before all else: another queue, which this one cannot order, lies between it and the hardware.
     fn expect_lower_queue(&mut self) {}
 
-    /// A grant goes to the hardware.
-    fn on_granted(&mut self, _now: Instant, _grant: &Grant<P>) {}
+    /// A descriptor goes to the hardware.
+    fn on_granted(&mut self, _now: Instant, _grant: &TxDescriptor<P>) {}
 
-    /// A grant comes back from the hardware. What of it was not acknowledged is sent again or given up by the link.
+    /// A descriptor comes back from the hardware. What of it was not acknowledged is sent again or given up by the link.
     fn on_report(&mut self, _now: Instant, _report: &TxReport<P>) {}
 
     /// Airtime that `station` really used, tries that failed included.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Queue;
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
 use crate::error::ConfigError;
-use crate::payload::{DropReason, Dropped, Payload, StationId};
+use crate::frame::{DropReason, Dropped, Payload, StationId};
 
 /// How the delay of the queue is found (RFC 8033, section 4.3 and 5.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Queue;
 use super::station_lists::{Limits, Rotation, StationLists};
 use crate::error::ConfigError;
-use crate::payload::{Dropped, Payload, StationId};
+use crate::frame::{Dropped, Payload, StationId};
 
 /// Configuration of a [`RoundRobin`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,9 +72,9 @@ impl<P: Payload> Queue<P> for RoundRobin<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Readiness;
     use super::super::test_packet::packet;
     use super::*;
+    use crate::queue::Eligibility;
 
     #[test]
     fn stations_take_turns() {
@@ -83,8 +83,8 @@ mod tests {
             queue.enqueue(Instant::ZERO, packet(station, 0), &mut Vec::new());
         }
         let now = Instant::ZERO;
-        queue.set_readiness(now, StationId(2), Category::Be, Readiness::Blocked);
-        queue.set_readiness(now, StationId(5), Category::Be, Readiness::Retries { since: Instant::ZERO });
+        queue.set_eligibility(now, StationId(2), Category::Be, Eligibility::Blocked);
+        queue.set_eligibility(now, StationId(5), Category::Be, Eligibility::Retries { since: Instant::ZERO });
         let mut turns = Vec::new();
         while turns.len() < 8
             && let Some(station) = queue.select(now, Category::Be)
@@ -95,8 +95,8 @@ mod tests {
         let expected =
             [(0, true), (1, true), (5, false), (0, true), (5, false), (0, true), (5, false), (0, true)];
         assert_eq!(turns, expected);
-        queue.set_readiness(now, StationId(5), Category::Be, Readiness::Fresh);
-        queue.set_readiness(now, StationId(2), Category::Be, Readiness::Fresh);
+        queue.set_eligibility(now, StationId(5), Category::Be, Eligibility::Fresh);
+        queue.set_eligibility(now, StationId(2), Category::Be, Eligibility::Fresh);
         assert_eq!(queue.select(now, Category::Be), Some(StationId(2)));
     }
 }

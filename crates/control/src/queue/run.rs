@@ -29,7 +29,7 @@ mod tests {
     use super::super::test_packet::{Special, at_micros, packet};
     use super::super::{Fifo, FifoConfig, Limits, Queue};
     use super::*;
-    use crate::payload::{DropReason, PlainPacket, StationId};
+    use crate::frame::{DropReason, PlainPacket, StationId};
 
     /// Takes packets of up to 1500 B while it has places, and gives back those of flow 9 as too old.
     struct Places {

@@ -8,10 +8,11 @@ use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
+use super::Backlog;
 use super::packets::{List, Packets};
-use super::{Backlog, Readiness};
 use crate::error::ConfigError;
-use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::queue::Eligibility;
 
 /// How much a category may hold. The packets of all stations count together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +63,7 @@ macro_rules! answers_of_lists {
     () => {
         fn next_size(
             &mut self,
-            station: $crate::payload::StationId,
+            station: $crate::frame::StationId,
             category: airbound_wifi::edca::Category,
         ) -> Option<airbound_units::ByteCount> {
             self.lists.first_size(station, category)
@@ -76,14 +77,14 @@ macro_rules! answers_of_lists {
             self.lists.backlog()
         }
 
-        fn set_readiness(
+        fn set_eligibility(
             &mut self,
             _now: airbound_units::Instant,
-            station: $crate::payload::StationId,
+            station: $crate::frame::StationId,
             category: airbound_wifi::edca::Category,
-            readiness: $crate::queue::Readiness,
+            eligibility: $crate::queue::Eligibility,
         ) {
-            self.lists.set_readiness(station, category, readiness);
+            self.lists.set_eligibility(station, category, eligibility);
             self.order.update(&mut self.lists, station, category);
         }
     };
@@ -93,7 +94,7 @@ pub(super) use answers_of_lists;
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     list: List,
-    readiness: Readiness,
+    eligibility: Eligibility,
     /// The time under which the order of its category holds the station; an entry of the heap with another time is stale.
     listed: Option<Instant>,
     /// Whether the rotation of its category holds the station.
@@ -103,10 +104,10 @@ struct Entry {
 impl Entry {
     /// Whether the station has something to send and may send it.
     fn is_active(&self) -> bool {
-        match self.readiness {
-            Readiness::Fresh => !self.list.is_empty(),
-            Readiness::Retries { .. } => true,
-            Readiness::Blocked => false,
+        match self.eligibility {
+            Eligibility::Fresh => !self.list.is_empty(),
+            Eligibility::Retries { .. } => true,
+            Eligibility::Blocked => false,
         }
     }
 }
@@ -194,10 +195,10 @@ impl<P: Payload> StationLists<P> {
     /// When the oldest packet came that a station may send now, one that came back included.
     fn oldest_of(&self, entry: &Entry) -> Option<Instant> {
         let waiting = self.packets.first_appended(&entry.list);
-        match entry.readiness {
-            Readiness::Blocked => None,
-            Readiness::Fresh => waiting,
-            Readiness::Retries { since } => Some(waiting.map_or(since, |waiting| waiting.min(since))),
+        match entry.eligibility {
+            Eligibility::Blocked => None,
+            Eligibility::Fresh => waiting,
+            Eligibility::Retries { since } => Some(waiting.map_or(since, |waiting| waiting.min(since))),
         }
     }
 
@@ -276,7 +277,7 @@ impl ArrivalOrder {
         category: Category,
     ) {
         let entry = *lists.entry(station, category);
-        if entry.readiness == Readiness::Fresh && entry.listed.is_some() {
+        if entry.eligibility == Eligibility::Fresh && entry.listed.is_some() {
             // Packets that wait leave in the order in which they came: what is listed came no later than the oldest of them.
             return;
         }
@@ -383,7 +384,12 @@ impl Rotation {
 
 impl<P: Payload> StationLists<P> {
     /// Notes what lies below for a station.
-    pub(super) fn set_readiness(&mut self, station: StationId, category: Category, readiness: Readiness) {
-        self.entry(station, category).readiness = readiness;
+    pub(super) fn set_eligibility(
+        &mut self,
+        station: StationId,
+        category: Category,
+        eligibility: Eligibility,
+    ) {
+        self.entry(station, category).eligibility = eligibility;
     }
 }

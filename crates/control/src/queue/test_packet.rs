@@ -3,7 +3,7 @@
 use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
 
-use crate::payload::{FlowId, Payload, PlainPacket, StationId};
+use crate::frame::{FlowId, Payload, PlainPacket, StationId};
 
 /// A best-effort packet of 1500 B.
 pub(super) const fn packet(station: u16, flow: u32) -> PlainPacket {

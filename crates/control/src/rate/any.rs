@@ -10,9 +10,10 @@ use super::ideal::{Ideal, IdealConfig};
 use super::llra::{Llra, LlraConfig};
 use super::minstrel_ht::{MinstrelHt, MinstrelHtConfig};
 use super::thompson::{Thompson, ThompsonConfig};
-use super::{Capabilities, LinkStats, RateControl, RateReport, Series};
+use super::{Capabilities, LinkStats, RateControl, RateReport};
 use crate::error::ConfigError;
-use crate::payload::StationId;
+use crate::frame::RateChain;
+use crate::frame::StationId;
 
 /// Which rate control, and how it is configured; `kind` names it in a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,8 +114,8 @@ impl AnyRate {
 }
 
 impl RateControl for AnyRate {
-    fn series(&mut self, now: Instant, station: StationId, mpdus: u16) -> Series {
-        each!(self, rate => rate.series(now, station, mpdus))
+    fn chain(&mut self, now: Instant, station: StationId, mpdus: u16) -> RateChain {
+        each!(self, rate => rate.chain(now, station, mpdus))
     }
 
     fn on_report(&mut self, now: Instant, station: StationId, report: &RateReport) {

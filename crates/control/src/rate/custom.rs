@@ -9,9 +9,10 @@ use airbound_units::Instant;
 use airbound_wifi::rate::Rate;
 
 use super::stations::Stations;
-use super::{Attempt, Capabilities, LinkStats, RateControl, RateReport, RateSet, Series};
+use super::{Capabilities, LinkStats, RateControl, RateReport, RateSet};
 use crate::error::ConfigError;
-use crate::payload::StationId;
+use crate::frame::StationId;
+use crate::frame::{Attempt, RateChain};
 
 /// Why a chain of rates cannot go out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +43,7 @@ pub trait RateDecider: fmt::Debug + Send {
     fn add_station(&mut self, station: StationId, rates: &[Rate]);
 
     /// The chain for the next aggregate to `station`, in which `mpdus` MPDUs are likely to go out together: 1 to 4 steps.
-    fn series(&mut self, now: Instant, station: StationId, mpdus: u16) -> Vec<Attempt>;
+    fn chain(&mut self, now: Instant, station: StationId, mpdus: u16) -> Vec<Attempt>;
 
     /// See [`RateControl::on_report`].
     fn on_report(&mut self, now: Instant, station: StationId, report: &RateReport);
@@ -75,8 +76,8 @@ impl Station {
         Self { rates, told: false, last }
     }
 
-    fn check(&self, station: StationId, steps: &[Attempt]) -> Result<Series, Mistake> {
-        let (Some(first), 1..=Series::MAX_STEPS) = (steps.first(), steps.len()) else {
+    fn check(&self, station: StationId, steps: &[Attempt]) -> Result<RateChain, Mistake> {
+        let (Some(first), 1..=RateChain::MAX_STEPS) = (steps.first(), steps.len()) else {
             return Err(Mistake::Steps { steps: steps.len() });
         };
         for step in steps {
@@ -87,9 +88,9 @@ impl Station {
                 return Err(Mistake::Rate { station, rate: step.rate });
             }
         }
-        let mut series = Series::single(first.rate, first.tries);
-        steps.iter().skip(1).for_each(|step| series.push(step.rate, step.tries));
-        Ok(series)
+        let mut chain = RateChain::single(first.rate, first.tries);
+        steps.iter().skip(1).for_each(|step| chain.push(step.rate, step.tries));
+        Ok(chain)
     }
 }
 
@@ -125,8 +126,8 @@ impl CustomRate {
 }
 
 impl RateControl for CustomRate {
-    fn series(&mut self, now: Instant, station: StationId, mpdus: u16) -> Series {
-        let slowest = Series::single(self.default.lowest(), 1);
+    fn chain(&mut self, now: Instant, station: StationId, mpdus: u16) -> RateChain {
+        let slowest = RateChain::single(self.default.lowest(), 1);
         let default = &self.default;
         let Some(known) = self.stations.get_or_insert(station, || Station::new(default.clone())) else {
             return slowest;
@@ -135,13 +136,13 @@ impl RateControl for CustomRate {
             known.told = true;
             self.decider.add_station(station, known.rates.as_slice());
         }
-        let steps = self.decider.series(now, station, mpdus);
-        let series = known.check(station, &steps).unwrap_or_else(|mistake| {
+        let steps = self.decider.chain(now, station, mpdus);
+        let chain = known.check(station, &steps).unwrap_or_else(|mistake| {
             self.decider.on_mistake(mistake);
-            Series::single(known.rates.lowest(), 1)
+            RateChain::single(known.rates.lowest(), 1)
         });
-        known.last = series.first_rate();
-        series
+        known.last = chain.first_rate();
+        chain
     }
 
     fn on_report(&mut self, now: Instant, station: StationId, report: &RateReport) {

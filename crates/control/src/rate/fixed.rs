@@ -5,9 +5,10 @@ use airbound_wifi::rate::Rate;
 use serde::{Deserialize, Serialize};
 
 use super::stations::Stations;
-use super::{Capabilities, RateControl, RateReport, Series};
+use super::{Capabilities, RateControl, RateReport};
 use crate::error::ConfigError;
-use crate::payload::StationId;
+use crate::frame::RateChain;
+use crate::frame::StationId;
 
 /// Configuration of [`Fixed`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,8 +85,8 @@ impl Fixed {
 }
 
 impl RateControl for Fixed {
-    fn series(&mut self, _now: Instant, station: StationId, _mpdus: u16) -> Series {
-        Series::single(self.expected_rate(station), self.config.tries)
+    fn chain(&mut self, _now: Instant, station: StationId, _mpdus: u16) -> RateChain {
+        RateChain::single(self.expected_rate(station), self.config.tries)
     }
 
     fn on_report(&mut self, _now: Instant, _station: StationId, _report: &RateReport) {}
@@ -113,8 +114,8 @@ mod tests {
             stations: vec![StationRate { station: 2, rate: vht(1) }],
         };
         let mut fixed = Fixed::new(config, &Capabilities::default()).expect("valid");
-        assert_eq!(fixed.series(Instant::ZERO, StationId(0), 1), Series::single(vht(7), 4));
-        assert_eq!(fixed.series(Instant::ZERO, StationId(2), 64), Series::single(vht(1), 4));
+        assert_eq!(fixed.chain(Instant::ZERO, StationId(0), 1), RateChain::single(vht(7), 4));
+        assert_eq!(fixed.chain(Instant::ZERO, StationId(2), 64), RateChain::single(vht(1), 4));
         fixed.set_capabilities(StationId(0), &Capabilities::only(vht(3))).expect("valid");
         assert_eq!(fixed.expected_rate(StationId(0)), vht(7), "the configuration names a rate");
     }

@@ -6,9 +6,10 @@ use airbound_wifi::rate::{Rate, Width};
 use serde::{Deserialize, Serialize};
 
 use super::stations::Stations;
-use super::{Capabilities, LinkStats, RateControl, RateReport, RateSet, Series};
+use super::{Capabilities, LinkStats, RateControl, RateReport, RateSet};
 use crate::error::ConfigError;
-use crate::payload::StationId;
+use crate::frame::RateChain;
+use crate::frame::StationId;
 
 /// Configuration of [`Ideal`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,8 +110,8 @@ impl Ideal {
 }
 
 impl RateControl for Ideal {
-    fn series(&mut self, _now: Instant, station: StationId, _mpdus: u16) -> Series {
-        Series::single(self.expected_rate(station), self.config.tries)
+    fn chain(&mut self, _now: Instant, station: StationId, _mpdus: u16) -> RateChain {
+        RateChain::single(self.expected_rate(station), self.config.tries)
     }
 
     fn on_report(&mut self, _now: Instant, _station: StationId, _report: &RateReport) {}

@@ -1,6 +1,6 @@
 //! What a rate control keeps for each station.
 
-use crate::payload::StationId;
+use crate::frame::StationId;
 
 /// More stations than this cannot associate with one access point (association identifiers, 802.11-2020, 9.4.1.8).
 const MAX_STATIONS: usize = 2008;

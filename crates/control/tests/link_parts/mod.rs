@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use airbound_control::ConfigError;
-use airbound_control::link::{Grant, TxReport};
-pub(crate) use airbound_control::payload::PlainPacket as Packet;
-use airbound_control::payload::{Dropped, FlowId, StationId};
+pub(crate) use airbound_control::frame::PlainPacket as Packet;
+use airbound_control::frame::{Dropped, FlowId, StationId};
+use airbound_control::frame::{TxDescriptor, TxReport};
 use airbound_control::queue::{
-    AggregateBound, AnyQueue, Backlog, Demand, Direction, Queue, QueueConfig, Readiness,
+    AggregateBound, AnyQueue, Backlog, Demand, Direction, Eligibility, Queue, QueueConfig,
 };
+use airbound_units::ConfigError;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
@@ -88,8 +88,14 @@ impl Queue<Packet> for Watched {
         self.queue.aggregate_bound(now, station, category)
     }
 
-    fn set_readiness(&mut self, now: Instant, station: StationId, category: Category, readiness: Readiness) {
-        self.queue.set_readiness(now, station, category, readiness);
+    fn set_eligibility(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        eligibility: Eligibility,
+    ) {
+        self.queue.set_eligibility(now, station, category, eligibility);
     }
 
     fn counts_below(&self) -> bool {
@@ -140,8 +146,8 @@ impl Queue<Packet> for Watched {
         Queue::<Packet>::expect_lower_queue(&mut self.queue);
     }
 
-    fn on_granted(&mut self, now: Instant, grant: &Grant<Packet>) {
-        self.queue.on_granted(now, grant);
+    fn on_granted(&mut self, now: Instant, descriptor: &TxDescriptor<Packet>) {
+        self.queue.on_granted(now, descriptor);
     }
 
     fn on_report(&mut self, now: Instant, report: &TxReport<Packet>) {

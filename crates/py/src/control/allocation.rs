@@ -1,7 +1,6 @@
 //! The low-delay rate allocation.
 
-use airbound_control::allocation::{self, AllocationConfig, Bottleneck, Direction, Report};
-use airbound_control::payload::StationId;
+use airbound_senders::allocation::{self, AllocationConfig, Bottleneck, Direction, ReceiverId, Report};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -24,19 +23,19 @@ impl RateAllocator {
     }
 
     fn join(&mut self, now: u64, station: u16) {
-        self.0.join(Instant::from_nanos(now), StationId(station));
+        self.0.join(Instant::from_nanos(now), ReceiverId(station));
     }
 
     fn join_uplink(&mut self, now: u64, station: u16) {
-        self.0.join_uplink(Instant::from_nanos(now), StationId(station));
+        self.0.join_uplink(Instant::from_nanos(now), ReceiverId(station));
     }
 
     fn leave(&mut self, now: u64, station: u16) {
-        self.0.leave(Instant::from_nanos(now), StationId(station));
+        self.0.leave(Instant::from_nanos(now), ReceiverId(station));
     }
 
     fn leave_uplink(&mut self, now: u64, station: u16) {
-        self.0.leave_uplink(Instant::from_nanos(now), StationId(station));
+        self.0.leave_uplink(Instant::from_nanos(now), ReceiverId(station));
     }
 
     #[pyo3(signature = (
@@ -81,7 +80,7 @@ impl RateAllocator {
         };
         // What the wire could not carry, or a sensor could not have seen, is refused here as it is there.
         let report = Report::decode(&report.encode()).map_err(refused)?;
-        self.0.on_report(Instant::from_nanos(now), StationId(station), &report);
+        self.0.on_report(Instant::from_nanos(now), ReceiverId(station), &report);
         Ok(())
     }
 
@@ -90,11 +89,11 @@ impl RateAllocator {
     }
 
     fn rate(&self, station: u16) -> u64 {
-        self.0.rate(StationId(station)).as_bps()
+        self.0.rate(ReceiverId(station)).as_bps()
     }
 
     fn uplink_rate(&self, station: u16) -> u64 {
-        self.0.uplink_rate(StationId(station)).as_bps()
+        self.0.uplink_rate(ReceiverId(station)).as_bps()
     }
 
     fn allocations(&self) -> Vec<Row> {
@@ -109,7 +108,7 @@ impl RateAllocator {
                 Bottleneck::Wlan => Some("wlan"),
             };
             let phy_rate = row.phy_rate.map(BitRate::as_bps);
-            (row.station.0, direction, row.rate.as_bps(), row.level, phy_rate, bottleneck)
+            (row.receiver.0, direction, row.rate.as_bps(), row.level, phy_rate, bottleneck)
         });
         rows.collect()
     }

@@ -1,6 +1,6 @@
 //! LAST-PQ's delay controller.
 
-use airbound_control::payload::FlowId;
+use airbound_control::frame::FlowId;
 use airbound_control::queue::{self, DelayConfig, Demand};
 use airbound_units::{Instant, Span};
 use pyo3::prelude::*;

@@ -1,10 +1,13 @@
 //! Law as a link over the caller's packets.
 
-use airbound_control::link::{self, AckBitmap, LawConfig, Link, LinkConfig, Returned, Room, TxReport};
-use airbound_control::payload::{Dropped, FlowId, PlainPacket, StationId};
+use airbound_control::frame::RateChain;
+use airbound_control::frame::TxReport;
+use airbound_control::frame::{Dropped, FlowId, PlainPacket, StationId};
+use airbound_control::link::{self, LawConfig, Link, LinkConfig, Returned, Room};
 use airbound_control::queue::AnyQueue;
-use airbound_control::rate::{Capabilities, Series};
+use airbound_control::rate::Capabilities;
 use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -20,7 +23,7 @@ type Loss = (usize, &'static str);
 pub(crate) struct Law {
     link: link::Law<PlainPacket, AnyQueue<PlainPacket>>,
     /// What the caller holds, by the number of the grant.
-    handed: std::collections::BTreeMap<u64, (Instant, link::Grant<PlainPacket>)>,
+    handed: std::collections::BTreeMap<u64, (Instant, airbound_control::frame::TxDescriptor<PlainPacket>)>,
     next: u64,
 }
 
@@ -43,14 +46,14 @@ impl Grant {
 }
 
 impl Law {
-    fn hand_out(&mut self, now: Instant, grant: link::Grant<PlainPacket>) -> Grant {
+    fn hand_out(&mut self, now: Instant, grant: airbound_control::frame::TxDescriptor<PlainPacket>) -> Grant {
         let number = self.next;
         self.next += 1;
         let shown = Grant {
             number,
             station: grant.station.0,
             packets: grant.mpdus.iter().map(|mpdu| mpdu.packet.number).collect(),
-            series: steps(&grant.series),
+            series: steps(&grant.chain),
             give_up_after: grant.give_up_after.map(Span::as_nanos),
             give_up_at: grant.give_up_at.map(Instant::as_nanos),
         };
@@ -122,10 +125,10 @@ impl Law {
         let mut bitmap = AckBitmap::NONE;
         (0..).zip(&acknowledged).filter(|(_, got)| **got).for_each(|(index, _)| bitmap.set(index));
         let now = Instant::from_nanos(now);
-        let used: Series = held.series.used(tries);
+        let used: RateChain = held.chain.used(tries);
         let started = started.map(Instant::from_nanos).or((tries > 0).then_some(handed));
         let report = TxReport {
-            grant: held,
+            descriptor: held,
             handed,
             started,
             ended: now,

@@ -1,6 +1,6 @@
 //! Plum's optimiser.
 
-use airbound_control::session::{Certificate, PlumConfig, Problem, User};
+use airbound_senders::conference::{Certificate, PlumConfig, Problem, User};
 use airbound_units::BitRate;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use airbound_cli::session::{Named, Opened};
-use airbound_control::payload::DropReason;
-use airbound_sim::scenario::{Maker, Site, Slot};
+use airbound_control::frame::DropReason;
+use airbound_sim::{Plugin, Site};
 use airbound_units::Instant;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -162,16 +162,16 @@ fn drop_reason(name: &str) -> PyResult<DropReason> {
 /// The scheme that was asked for.
 pub(crate) fn named(opened: &Opened, asked: Asked, faults: &Faults) -> PyResult<Named> {
     let (label, name, parts) = asked;
-    let mut scheme = opened.scheme(name.as_deref()).map_err(raised)?.scheme;
+    let mut named = opened.scheme(name.as_deref()).map_err(raised)?;
     for (slot, name, class) in parts {
         let class = Arc::new(Class { name: name.clone(), class, faults: faults.clone() });
-        let maker = match slot.as_str() {
-            "queue" => Maker::Queue(Arc::new(move |site| Box::new(queue::PyQueue::new(&class, site)))),
-            "rate" => Maker::Rate(Arc::new(move |site| Box::new(rate::PyRate::new(&class, site)))),
-            _ => Maker::Sender(Arc::new(move |site| Box::new(sender::PySender::new(&class, site)))),
+        let plugin = match slot.as_str() {
+            "queue" => Plugin::Queue(Arc::new(move |site| Box::new(queue::PyQueue::new(&class, site)))),
+            "rate" => Plugin::Rate(Arc::new(move |site| Box::new(rate::PyRate::new(&class, site)))),
+            _ => Plugin::Sender(Arc::new(move |site| Box::new(sender::PySender::new(&class, site)))),
         };
-        let slot = Slot::custom(&name, maker).map_err(ScenarioError::new_err)?;
-        scheme = scheme.with_custom(slot);
+        named.scheme = named.scheme.with_custom(plugin.part(), &name).map_err(ScenarioError::new_err)?;
+        named.plugins.add(plugin);
     }
-    Ok(Named { label, scheme })
+    Ok(Named { label, ..named })
 }

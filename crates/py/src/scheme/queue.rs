@@ -1,6 +1,6 @@
 //! `airbound.QueueScheme` as a queue's decider.
 
-use airbound_control::payload::{FlowId, StationId};
+use airbound_control::frame::{FlowId, StationId};
 use airbound_control::queue::custom::{GivenUp, Mistake, QueueDecider, Waiting};
 use airbound_control::queue::{AggregateBound, Demand, Direction};
 use airbound_units::{BitRate, Instant, Span};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use airbound_control::payload::StationId;
+use airbound_control::frame::Attempt;
+use airbound_control::frame::StationId;
 use airbound_control::rate::custom::{Mistake, RateDecider};
-use airbound_control::rate::{Attempt, LinkStats, RateReport};
+use airbound_control::rate::{LinkStats, RateReport};
 use airbound_units::{BitRate, Decibel, Instant};
 use airbound_wifi::rate::Rate;
 use pyo3::intern;
@@ -40,7 +41,7 @@ impl RateDecider for PyRate {
         });
     }
 
-    fn series(&mut self, now: Instant, station: StationId, mpdus: u16) -> Vec<Attempt> {
+    fn chain(&mut self, now: Instant, station: StationId, mpdus: u16) -> Vec<Attempt> {
         self.part.call(Some(now), Vec::new(), |object| {
             let name = intern!(object.py(), "series");
             let chain = object.call_method1(name, (now.as_nanos(), station.0, mpdus))?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use airbound_control::sender::{self, AckEvent, CongestionControl, Phase};
+use airbound_senders::congestion::{self, AckEvent, CongestionControl, Phase};
 use airbound_units::{BitRate, Instant, Span};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -26,8 +26,8 @@ impl Window {
     }
 }
 
-impl From<&sender::Window> for Window {
-    fn from(window: &sender::Window) -> Self {
+impl From<&congestion::Window> for Window {
+    fn from(window: &congestion::Window) -> Self {
         Self { cwnd: window.cwnd, ssthresh: window.ssthresh }
     }
 }
@@ -108,13 +108,13 @@ impl PySender {
         Self { part, on_timeout, on_undo, on_restart, pacing_rate, owns_window, now: None }
     }
 
-    fn shown(object: &Bound<'_, PyAny>, window: &sender::Window) -> PyResult<Py<Window>> {
+    fn shown(object: &Bound<'_, PyAny>, window: &congestion::Window) -> PyResult<Py<Window>> {
         Py::new(object.py(), Window::from(window))
     }
 }
 
 impl CongestionControl for PySender {
-    fn on_ack(&mut self, window: &mut sender::Window, ack: &AckEvent) {
+    fn on_ack(&mut self, window: &mut congestion::Window, ack: &AckEvent) {
         self.now = Some(ack.now);
         let changed = self.part.call(self.now, None, |object| {
             let shown = Self::shown(object, window)?;
@@ -128,7 +128,7 @@ impl CongestionControl for PySender {
         }
     }
 
-    fn on_loss(&mut self, now: Instant, window: &sender::Window) -> u32 {
+    fn on_loss(&mut self, now: Instant, window: &congestion::Window) -> u32 {
         self.now = Some(now);
         self.part.call(self.now, window.cwnd / 2, |object| {
             let shown = Self::shown(object, window)?;
@@ -136,7 +136,7 @@ impl CongestionControl for PySender {
         })
     }
 
-    fn on_timeout(&mut self, window: &sender::Window) {
+    fn on_timeout(&mut self, window: &congestion::Window) {
         if self.on_timeout {
             self.part.call(self.now, (), |object| {
                 let name = intern!(object.py(), "on_timeout");
@@ -145,7 +145,7 @@ impl CongestionControl for PySender {
         }
     }
 
-    fn on_undo(&mut self, window: &sender::Window) {
+    fn on_undo(&mut self, window: &congestion::Window) {
         if self.on_undo {
             self.part.call(self.now, (), |object| {
                 let name = intern!(object.py(), "on_undo");

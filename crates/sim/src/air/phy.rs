@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use airbound_control::link::{AckBitmap, Grant};
-use airbound_control::payload::Payload;
+use airbound_control::frame::Payload;
+use airbound_control::frame::TxDescriptor;
 use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::control_frames::{self, Band, ControlTiming};
 use airbound_wifi::error::ErrorTable;
 use airbound_wifi::mpdu::{DELIMITER, psdu_size, subframe_size};
@@ -151,13 +152,13 @@ impl Phy {
     pub(crate) fn course(
         &mut self,
         start: Instant,
-        grant: &Grant<Packet>,
+        descriptor: &TxDescriptor<Packet>,
         rate: Rate,
         quality: Quality,
     ) -> Course {
         if let Some(pipe) = &mut self.pipe {
             // What the trace counts are packets: its bandwidth is that of an IP path.
-            let size: ByteCount = grant.mpdus.iter().map(|mpdu| mpdu.packet.size()).sum();
+            let size: ByteCount = descriptor.mpdus.iter().map(|mpdu| mpdu.packet.size()).sum();
             let end = pipe.finish(start, size);
             let first_frame = end - start;
             return Course { ppdu_start: start, ppdu_end: end, end, first_frame, facts: 0, stretched: None };
@@ -166,18 +167,18 @@ impl Phy {
         let facts = &self.rates[index];
         let sifs = self.config.control.band.sifs();
         let mut ppdu_start = start;
-        if grant.psdu > self.config.rts_threshold {
+        if descriptor.psdu > self.config.rts_threshold {
             ppdu_start += facts.protection;
         }
         let (duration, stretched) = match quality {
             Quality::Phy(worth) => {
-                (facts.timing.preamble() + worth.rate.time_for(grant.psdu), Some(worth.rate))
+                (facts.timing.preamble() + worth.rate.time_for(descriptor.psdu), Some(worth.rate))
             }
-            _ => (facts.timing.duration(grant.psdu), None),
+            _ => (facts.timing.duration(descriptor.psdu), None),
         };
         let ppdu_end = ppdu_start + duration;
-        let answer = if grant.aggregated { facts.block_ack } else { facts.ack };
-        let first_frame = if grant.psdu > self.config.rts_threshold {
+        let answer = if descriptor.aggregated { facts.block_ack } else { facts.ack };
+        let first_frame = if descriptor.psdu > self.config.rts_threshold {
             control_frames::rts(self.config.control.rate_for(rate), self.config.control.band)
         } else {
             duration
@@ -199,20 +200,20 @@ impl Phy {
     /// Which MPDUs get through, and whether their acknowledgement comes back.
     pub(crate) fn outcome(
         &mut self,
-        grant: &Grant<Packet>,
+        descriptor: &TxDescriptor<Packet>,
         rate: Rate,
         quality: Quality,
         draws: &mut Stream,
     ) -> AckBitmap {
         let snr = match quality {
-            _ if self.pipe.is_some() => return AckBitmap::first(grant.mpdus.len()),
-            Quality::Perfect => return AckBitmap::first(grant.mpdus.len()),
+            _ if self.pipe.is_some() => return AckBitmap::first(descriptor.mpdus.len()),
+            Quality::Perfect => return AckBitmap::first(descriptor.mpdus.len()),
             Quality::Phy(worth) if worth.loss == 0.0 => {
-                return AckBitmap::first(grant.mpdus.len());
+                return AckBitmap::first(descriptor.mpdus.len());
             }
             Quality::Phy(worth) => {
                 let mut acknowledged = AckBitmap::NONE;
-                for place in 0..grant.mpdus.len() {
+                for place in 0..descriptor.mpdus.len() {
                     if draws.unit() >= worth.loss {
                         acknowledged.set(place);
                     }
@@ -226,7 +227,7 @@ impl Phy {
         }
         let index = self.facts(rate);
         let response = self.rates[index].response;
-        let answer = if grant.aggregated { control_frames::BLOCK_ACK } else { control_frames::ACK };
+        let answer = if descriptor.aggregated { control_frames::BLOCK_ACK } else { control_frames::ACK };
         let answered = self.facts(response);
         if draws.unit() >= self.rates[answered].errors.mpdu_success(snr, answer) {
             // The answer is lost: to the transmitter nothing got through. The data counts as lost too (see the model's
@@ -238,7 +239,7 @@ impl Phy {
         let mut acknowledged = AckBitmap::NONE;
         // MPDUs of one aggregate are mostly of one size: the curve is looked up once for each size.
         let (mut size, mut success) = (ByteCount::ZERO, 1.0);
-        for (place, mpdu) in grant.mpdus.iter().enumerate() {
+        for (place, mpdu) in descriptor.mpdus.iter().enumerate() {
             if mpdu.size != size {
                 size = mpdu.size;
                 success = errors.mpdu_success(snr, size);
@@ -251,14 +252,14 @@ impl Phy {
     }
 }
 
-/// Where each MPDU of a grant ends within its PSDU.
-pub(crate) fn mpdu_ends<P>(grant: &Grant<P>) -> impl Iterator<Item = ByteCount> + '_ {
-    let delimiter = if grant.aggregated { DELIMITER } else { ByteCount::ZERO };
+/// Where each MPDU of a descriptor ends within its PSDU.
+pub(crate) fn mpdu_ends<P>(descriptor: &TxDescriptor<P>) -> impl Iterator<Item = ByteCount> + '_ {
+    let delimiter = if descriptor.aggregated { DELIMITER } else { ByteCount::ZERO };
     // What a PSDU has beyond its subframes stands behind the first one.
-    let plain = psdu_size(grant.mpdus.iter().map(|mpdu| mpdu.size));
-    let mut extra = if grant.aggregated { grant.psdu - plain } else { ByteCount::ZERO };
+    let plain = psdu_size(descriptor.mpdus.iter().map(|mpdu| mpdu.size));
+    let mut extra = if descriptor.aggregated { descriptor.psdu - plain } else { ByteCount::ZERO };
     let mut end = ByteCount::ZERO;
-    grant.mpdus.iter().map(move |mpdu| {
+    descriptor.mpdus.iter().map(move |mpdu| {
         // The delimiter stands in front of the MPDU, the padding behind it.
         let ends = end + delimiter + mpdu.size;
         end += subframe_size(mpdu.size) + std::mem::take(&mut extra);

@@ -1,7 +1,7 @@
 //! The receiver's side of block-ack agreements: reordering buffers, and when each is looked at next.
 
-use airbound_control::link::Grant;
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
+use airbound_control::frame::TxDescriptor;
 use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
@@ -38,9 +38,9 @@ pub(crate) struct AgreementId {
 }
 
 impl AgreementId {
-    /// The agreement under which a grant travels over a link.
-    pub(super) const fn of((link, way): (StationId, Direction), grant: &Grant<Packet>) -> Self {
-        Self { link, way, category: grant.category, alternate: grant.alternate }
+    /// The agreement under which a descriptor travels over a link.
+    pub(super) const fn of((link, way): (StationId, Direction), descriptor: &TxDescriptor<Packet>) -> Self {
+        Self { link, way, category: descriptor.category, alternate: descriptor.alternate }
     }
 
     /// Its place among all.

@@ -30,7 +30,7 @@ impl Simulation {
             .iter()
             .map(|node| {
                 let hardware: usize =
-                    node.hardware.iter().flatten().map(|waiting| waiting.grant.mpdus.len()).sum();
+                    node.hardware.iter().flatten().map(|waiting| waiting.descriptor.mpdus.len()).sum();
                 node.link.backlog().packets + hardware + node.feed.in_transit()
             })
             .sum();

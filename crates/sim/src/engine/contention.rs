@@ -1,9 +1,10 @@
 //! Who transmits next, and when.
 
-use airbound_control::link::{AckBitmap, Link, Room};
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
+use airbound_control::link::{Link, Room};
 use airbound_control::rate::LinkStats;
 use airbound_units::{Instant, Span};
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 
 use super::{Event, InHardware, OnAir, Simulation};
@@ -192,12 +193,12 @@ impl Simulation {
             }
         }
         let owner = &mut self.parts.nodes[node.index()];
-        let grant = owner.link.next(now, Room { category, max_duration: longest }, &mut self.dropped);
+        let descriptor = owner.link.next(now, Room { category, max_duration: longest }, &mut self.dropped);
         let queue = &mut owner.hardware[category.index()];
-        let formed = grant.is_some();
-        if let Some(grant) = grant {
+        let formed = descriptor.is_some();
+        if let Some(descriptor) = descriptor {
             queue.push_back(InHardware {
-                grant,
+                descriptor,
                 handed: now,
                 contending: Instant::MAX,
                 started: Instant::MAX,
@@ -251,13 +252,13 @@ impl Simulation {
         let owner = &mut parts.nodes[node.index()];
         let Some(first) = owner.hardware[category.index()].front_mut() else { return now };
         // A device whose tries outlast the chain repeats the last step.
-        let series = first.grant.series;
-        let last = series.steps().last().map_or(series.first_rate(), |step| step.rate);
-        let rate = series.rate_of(first.transmissions).unwrap_or(last);
+        let chain = first.descriptor.chain;
+        let last = chain.steps().last().map_or(chain.first_rate(), |step| step.rate);
+        let rate = chain.rate_of(first.transmissions).unwrap_or(last);
         if first.started == Instant::MAX {
             first.started = now;
             let contending = first.contending;
-            for mpdu in &mut first.grant.mpdus {
+            for mpdu in &mut first.descriptor.mpdus {
                 if mpdu.packet.first_transmission == Instant::MAX {
                     // A packet that arrived while its category contended waited for the channel from its arrival on.
                     mpdu.packet.contending = contending.max(mpdu.packet.enqueued);
@@ -266,9 +267,9 @@ impl Simulation {
             }
         }
         first.transmissions += 1;
-        let (link, _) = parts.tree.link(node, first.grant.station);
+        let (link, _) = parts.tree.link(node, first.descriptor.station);
         let quality = parts.medium.quality(link, now);
-        let mut course = parts.phy.course(now, &first.grant, rate, quality);
+        let mut course = parts.phy.course(now, &first.descriptor, rate, quality);
         if collided {
             // What would have followed the first frame never comes.
             course.end = now + course.first_frame;
@@ -276,11 +277,11 @@ impl Simulation {
         let acknowledged = if collided {
             AckBitmap::NONE
         } else {
-            parts.phy.outcome(&first.grant, rate, quality, &mut owner.draws)
+            parts.phy.outcome(&first.descriptor, rate, quality, &mut owner.draws)
         };
         if let Quality::Snr(snr) = quality {
             let stats = LinkStats { snr: Some(snr), ..Default::default() };
-            owner.link.on_link_stats(now, first.grant.station, &stats);
+            owner.link.on_link_stats(now, first.descriptor.station, &stats);
         }
         first.airtime += course.end - now;
         self.txops += 1;

@@ -1,16 +1,13 @@
-//! The ends of flows: TCP connections, the applications that write to them, and the wire between access point and server.
+//! The way of packets to and from the endpoints of flows, and the wire between access point and server.
 
-use airbound_control::payload::{DropReason, FlowId, Payload};
-use airbound_control::sender::{Ack, Backlog};
-use airbound_units::{ByteCount, Instant};
+use airbound_control::frame::{DropReason, Payload};
+use airbound_units::Instant;
 
-use super::carrier::Carried;
 use super::contention::edcaf_of;
 use super::{ACCESS_POINT, Arrival, Event, Simulation};
-use crate::flow::application::{Application, Write};
-use crate::flow::tcp::{SEGMENT_HEADERS, Side};
+use crate::endpoint::{Answer, AnyEndpoint, Counts, Endpoint, EndpointId, Outbox, Outgoing, Timer};
 use crate::flow::{Direction, Ends};
-use crate::packet::{Header, Kind, Packet};
+use crate::packet::{Header, Packet};
 
 impl Simulation {
     /// A packet left the receiver's reordering buffer at `released`.
@@ -39,7 +36,7 @@ impl Simulation {
         if reacts && goes_on {
             self.schedule(arrived, Event::AtServer(*packet));
         } else if reacts {
-            self.at_destination(ends, packet, self.now);
+            self.at_destination(ends, packet);
         }
     }
 
@@ -56,98 +53,54 @@ impl Simulation {
 
     pub(super) fn on_packet_at_server(&mut self, packet: Packet) {
         let ends = self.parts.flows[packet.flow.0 as usize].ends;
-        self.at_destination(ends, &packet, self.now);
+        self.at_destination(ends, &packet);
     }
 
-    /// What a packet does where it arrives.
-    fn at_destination(&mut self, ends: Ends, packet: &Packet, now: Instant) {
+    /// Hands a packet to what it has arrived at.
+    fn at_destination(&mut self, ends: Ends, packet: &Packet) {
         match ends {
             Ends::Datagrams | Ends::Allocated(_) | Ends::Shaped(_) => {}
             Ends::Grants(number) => self.on_grant(number, packet),
-            Ends::Carried => self.carried.push(Carried { tag: packet.tag, lost: None }),
             Ends::Reports(number) => self.on_report_packet(number, packet),
-            Ends::Media(number) => self.on_media(number, packet, now),
-            Ends::Feedback(number) => self.on_feedback(number, packet, now),
-            Ends::Data(number) => {
-                let length = packet.size().as_u64().saturating_sub(SEGMENT_HEADERS) as u32;
-                let connection = &mut self.parts.connections[number];
-                // What belongs to an earlier connection of the flow came too late.
-                let Some(seq) = packet.tag.checked_sub(connection.base) else { return };
-                let before = connection.delivered();
-                let ack = connection.receiver.on_segment(now, seq, length, packet.sent);
-                let after = connection.delivered();
-                if after > before {
-                    self.on_stream_progress(number, before, after, now);
-                }
-                if let Some(ack) = ack {
-                    self.send_ack(number, ack);
-                }
-                self.schedule_tcp(number);
-            }
-            Ends::Acknowledgements(number) => {
-                let connection = &mut self.parts.connections[number];
-                if let Some(ack) = connection.in_flight.take(packet.number) {
-                    connection.sender.on_ack(now, &ack);
-                    if let Some(round_trip) = connection.sender.last_rtt() {
-                        self.parts.meters.on_round_trip(connection.data, now, round_trip);
-                    }
-                    connection.fill_buffer(now);
-                    self.drive(number);
-                }
+            Ends::Endpoint(id) => {
+                let now = self.now;
+                self.call(id, |endpoint, out| endpoint.on_packet(now, packet, out));
             }
         }
     }
 
-    /// The receiver of a connection has more bytes in order.
-    fn on_stream_progress(&mut self, number: usize, before: u64, after: u64, now: Instant) {
-        let connection = &mut self.parts.connections[number];
-        let meters = &mut self.parts.meters;
-        meters.on_stream_bytes(connection.data, now, ByteCount::new(after - before));
-        match &mut connection.application {
-            Application::Video(video) => {
-                for frame in video.completed(after) {
-                    meters.on_frame_delivered(connection.data, frame.frame, frame.created, frame.size, now);
-                }
+    /// Calls an endpoint and carries out its answers, in order.
+    pub(super) fn call(&mut self, id: EndpointId, act: impl FnOnce(&mut AnyEndpoint, &mut Outbox<'_>)) {
+        let mut answers = std::mem::take(&mut self.answers);
+        let parts = &mut self.parts;
+        act(&mut parts.endpoints[id.index()], &mut Outbox::new(&mut answers, &mut parts.meters));
+        for answer in answers.drain(..) {
+            match answer {
+                Answer::Send(outgoing) => self.send(outgoing),
+                Answer::Wake(at, timer) => self.schedule(at, Event::Timer(id, timer)),
             }
-            Application::Transfers { size, open, .. } => {
-                if let Some(transfer) = open.filter(|transfer| transfer.end <= after) {
-                    *open = None;
-                    // The record lists a transfer as it lists a video frame.
-                    let count = transfer.end / size.as_u64().max(1) - 1;
-                    meters.on_frame_delivered(connection.data, count, transfer.began, *size, now);
-                    self.schedule_application(number);
-                }
-            }
-            Application::Bulk { .. } | Application::Paced { .. } => {}
+        }
+        self.answers = answers;
+    }
+
+    /// Lets all endpoints begin. What begins at the same time does so in the order of transports.
+    pub(super) fn begin_endpoints(&mut self) {
+        let endpoints = &self.parts.endpoints;
+        let mut order: Vec<usize> = (0..endpoints.len()).collect();
+        order.sort_by_key(|number| endpoints[*number].precedence());
+        for number in order {
+            self.call(EndpointId::new(number), |endpoint, out| endpoint.begin(out));
         }
     }
 
-    fn send_ack(&mut self, number: usize, ack: Ack) {
-        let connection = &mut self.parts.connections[number];
-        let count = connection.acks;
-        connection.acks += 1;
-        connection.in_flight.put(count, ack);
-        let tag = connection.base + ack.cumulative;
-        let flow = connection.acknowledgements;
-        self.send(flow, count, Kind::Acknowledgement, tag, ByteCount::new(SEGMENT_HEADERS));
-    }
-
-    /// Sends what the sender of a connection wants to send, and sets its timers.
-    pub(super) fn drive(&mut self, number: usize) {
+    pub(super) fn on_timer(&mut self, id: EndpointId, timer: Timer) {
         let now = self.now;
-        while let Some(segment) = self.parts.connections[number].sender.poll_transmit(now) {
-            let connection = &mut self.parts.connections[number];
-            let count = connection.segments;
-            connection.segments += 1;
-            let (flow, tag) = (connection.data, connection.base + segment.seq);
-            let size = ByteCount::new(u64::from(segment.len) + SEGMENT_HEADERS);
-            self.send(flow, count, Kind::Segment, tag, size);
-        }
-        self.schedule_tcp(number);
+        self.call(id, |endpoint, out| endpoint.on_timer(now, timer, out));
     }
 
     /// Sends a packet of a flow from the end where the flow begins.
-    pub(super) fn send(&mut self, flow: FlowId, number: u64, kind: Kind, tag: u64, size: ByteCount) {
+    pub(crate) fn send(&mut self, outgoing: Outgoing) {
+        let Outgoing { flow, number, kind, tag, size } = outgoing;
         let details = &self.parts.flows[flow.0 as usize];
         let (node, category) = (details.begins_at(), details.category);
         let header = Header { flow, to: self.parts.tree.next_hop(node, details), category };
@@ -168,105 +121,28 @@ impl Simulation {
         }
     }
 
-    /// Sets the timers of a connection to what its ends ask for.
-    fn schedule_tcp(&mut self, number: usize) {
-        let connection = &mut self.parts.connections[number];
-        let deadlines = [connection.sender.next_deadline(), connection.receiver.next_deadline()];
-        for (side, deadline) in [Side::Sender, Side::Receiver].into_iter().zip(deadlines) {
-            let pending = &mut self.parts.connections[number].timers[side as usize];
-            if let Some(at) = deadline.filter(|at| *at < *pending) {
-                *pending = at;
-                self.schedule(at, Event::TcpTimer(number, side));
-            }
-        }
-    }
-
-    pub(super) fn on_tcp_timer(&mut self, number: usize, side: Side) {
-        let now = self.now;
-        let connection = &mut self.parts.connections[number];
-        if connection.timers[side as usize] > now {
-            return;
-        }
-        connection.timers[side as usize] = Instant::MAX;
-        match side {
-            Side::Sender => {
-                if connection.sender.next_deadline().is_some_and(|at| at <= now) {
-                    connection.sender.on_deadline(now);
-                }
-                self.drive(number);
-            }
-            Side::Receiver => {
-                if connection.receiver.next_deadline().is_some_and(|at| at <= now)
-                    && let Some(ack) = connection.receiver.on_deadline(now)
-                {
-                    self.send_ack(number, ack);
-                }
-                self.schedule_tcp(number);
-            }
-        }
-    }
-
-    pub(super) fn schedule_application(&mut self, number: usize) {
-        if let Some(at) = self.parts.connections[number].application.next() {
-            self.schedule(at, Event::Application(number));
-        }
-    }
-
-    pub(super) fn on_application(&mut self, number: usize) {
-        let now = self.now;
-        let connection = &mut self.parts.connections[number];
-        let unsent = connection.sender.unsent() + connection.unwritten;
-        let (write, skipped) = connection.application.on_time(now, unsent, connection.written);
-        if let Some(frame) = skipped {
-            self.parts.meters.on_frame_skipped(connection.data, frame.frame, frame.created);
-        }
-        match write {
-            Write::Nothing => {}
-            Write::Unlimited => {
-                connection.sender.write(now, Backlog::Unlimited);
-                self.drive(number);
-            }
-            Write::Bytes(bytes) | Write::Anew(bytes) => {
-                if matches!(write, Write::Anew(_)) {
-                    connection.renew();
-                }
-                connection.written += bytes.as_u64();
-                connection.unwritten += bytes;
-                self.parts.meters.on_offered(connection.data, now, bytes);
-                connection.fill_buffer(now);
-                self.drive(number);
-            }
-            Write::End => connection.sender.end_backlog(),
-        }
-        self.schedule_application(number);
-    }
-
-    /// The run ends: says which video frames are still under way.
+    /// Ends the run: counts the video frames that are still under way.
     pub(crate) fn end_frames(&mut self) {
-        let meters = &mut self.parts.meters;
-        for connection in &self.parts.connections {
-            if let Application::Video(video) = &connection.application {
-                for frame in &video.pending {
-                    meters.on_frame_unfinished(connection.data, frame.frame, frame.created, frame.size);
-                }
-            }
+        let parts = &mut self.parts;
+        for endpoint in &parts.endpoints {
+            endpoint.end(&mut Counts::new(&mut parts.meters));
         }
-        meters.end_frames_of_datagrams();
-        meters.end_frames_of_media();
+        parts.meters.end_frames_of_datagrams();
+        parts.meters.end_frames_of_media();
     }
 
-    /// A packet is gone for good: what it refers to is freed.
+    /// Frees the content of a packet that is gone for good.
     pub(super) fn forget(&mut self, packet: &Packet, reason: DropReason) {
-        match self.parts.flows[packet.flow.0 as usize].ends {
-            Ends::Acknowledgements(number) => {
-                self.parts.connections[number].in_flight.take(packet.number);
+        let parts = &mut self.parts;
+        match parts.flows[packet.flow.0 as usize].ends {
+            Ends::Endpoint(id) => {
+                let counts = &mut Counts::new(&mut parts.meters);
+                parts.endpoints[id.index()].on_lost(self.now, packet, reason, counts);
             }
             Ends::Reports(number) => {
-                self.parts.allocated[number].take(packet.number);
+                parts.allocated[number].take(packet.number);
             }
-            Ends::Media(number) | Ends::Feedback(number) => self.forget_media(number, packet),
-            Ends::Carried => self.carried.push(Carried { tag: packet.tag, lost: Some(reason) }),
-            Ends::Datagrams | Ends::Data(_) | Ends::Allocated(_) | Ends::Shaped(_) | Ends::Grants(_) => {}
+            Ends::Datagrams | Ends::Allocated(_) | Ends::Shaped(_) | Ends::Grants(_) => {}
         }
     }
 }

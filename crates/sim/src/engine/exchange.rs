@@ -1,8 +1,10 @@
 //! What a transmission brings about when it ends.
 
-use airbound_control::link::{AckBitmap, Link, TxReport};
-use airbound_control::payload::{DropReason, StationId};
+use airbound_control::frame::TxReport;
+use airbound_control::frame::{DropReason, StationId};
+use airbound_control::link::Link;
 use airbound_units::{Instant, Span};
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 
 use super::contention::edcaf_of;
@@ -67,20 +69,21 @@ impl Simulation {
         let left = self.uplink_queue(node);
         let queue = &mut self.parts.nodes[node.index()].hardware[category.index()];
         let Some(first) = queue.front() else { return false };
-        let receiver = first.grant.station;
+        let receiver = first.descriptor.station;
         let (link, way) = self.parts.tree.link(node, receiver);
         self.parts.meters.on_exchange(&ExchangeView {
             on_air: one,
-            grant: &first.grant,
+            descriptor: &first.descriptor,
             contending: first.contending,
             link,
             way,
             flows: &self.parts.flows,
         });
-        note_frame(&mut self.parts.uplinks, &self.parts.flows, (node, left), &first.grant);
+        note_frame(&mut self.parts.uplinks, &self.parts.flows, (node, left), &first.descriptor);
         let success = one.acknowledged.count() > 0;
-        let tries = first.grant.series.total_tries().min(hardware_tries).max(1);
-        let expired = first.is_expired(self.now) || first.grant.give_up_at.is_some_and(|at| self.now >= at);
+        let tries = first.descriptor.chain.total_tries().min(hardware_tries).max(1);
+        let expired =
+            first.is_expired(self.now) || first.descriptor.give_up_at.is_some_and(|at| self.now >= at);
         let is_last = first.transmissions >= tries || expired;
         let edcaf = edcaf_of(node, category);
         if success {
@@ -104,7 +107,7 @@ impl Simulation {
         }
         // In a collision the channel may be busy for longer than its own frame was on the air; the time of the next counts already.
         let next_since =
-            if done.grant.give_up_after.is_some() { one.course.end.min(self.now) } else { self.now };
+            if done.descriptor.give_up_after.is_some() { one.course.end.min(self.now) } else { self.now };
         let gave_up = self.report(node, category, done, Some(one.acknowledged));
         if !success && (gave_up || hardware_tries > 1) {
             // The hardware is done with the frame; the next one starts with the least window.
@@ -121,7 +124,7 @@ impl Simulation {
         false
     }
 
-    /// Hands a grant back to the link, with what of its last transmission was acknowledged. Returns whether the link gave packets
+    /// Hands a descriptor back to the link, with what of its last transmission was acknowledged. Returns whether the link gave packets
     /// up.
     pub(super) fn report(
         &mut self,
@@ -130,16 +133,17 @@ impl Simulation {
         done: InHardware,
         acknowledged: Option<AckBitmap>,
     ) -> bool {
-        let agreement = AgreementId::of(self.parts.tree.link(node, done.grant.station), &done.grant);
+        let agreement =
+            AgreementId::of(self.parts.tree.link(node, done.descriptor.station), &done.descriptor);
         let report = TxReport {
-            used: done.grant.series.used(done.transmissions),
+            used: done.descriptor.chain.used(done.transmissions),
             handed: done.handed,
             started: (done.started != Instant::MAX).then_some(done.started),
             ended: self.now,
             airtime: Some(done.airtime),
             acknowledged: acknowledged.unwrap_or_default(),
             boundaries_known: true,
-            grant: done.grant,
+            descriptor: done.descriptor,
         };
         let mut returned = std::mem::take(&mut self.returned);
         self.parts.nodes[node.index()].link.on_report(self.now, report, &mut returned);
@@ -148,9 +152,9 @@ impl Simulation {
             self.forget(&mpdu.packet, reason);
             self.parts.meters.on_dropped(self.now, &mpdu.packet, reason);
         }
-        if let Some(grant) = returned.retry_now.take() {
+        if let Some(descriptor) = returned.retry_now.take() {
             let again = InHardware {
-                grant,
+                descriptor,
                 handed: self.now,
                 contending: Instant::MAX,
                 started: Instant::MAX,
@@ -174,16 +178,17 @@ impl Simulation {
 
     /// Passes the MPDUs that got through to the receiver's reordering buffer, and on from there.
     fn receive(&mut self, one: &OnAir, done: &InHardware) {
-        let link = self.parts.tree.link(one.node, done.grant.station);
-        let agreement = AgreementId::of(link, &done.grant);
+        let link = self.parts.tree.link(one.node, done.descriptor.station);
+        let agreement = AgreementId::of(link, &done.descriptor);
         let mut arrivals = std::mem::take(&mut self.arrivals);
         let reception = self.parts.phy.reception(&one.course);
-        let all = one.acknowledged == AckBitmap::first(done.grant.mpdus.len());
+        let all = one.acknowledged == AckBitmap::first(done.descriptor.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
         let in_order = self.parts.nodes[one.node.index()].block_ack;
         let mut sensed = None;
         let mut companions = 0;
-        for (place, (mpdu, end)) in done.grant.mpdus.iter().zip(mpdu_ends(&done.grant)).enumerate() {
+        for (place, (mpdu, end)) in done.descriptor.mpdus.iter().zip(mpdu_ends(&done.descriptor)).enumerate()
+        {
             if !all && !one.acknowledged.get(place) {
                 continue;
             }
@@ -203,7 +208,7 @@ impl Simulation {
             {
                 self.on_sensed(number, &arrival, one.course.ppdu_end, one.rate);
                 sensed = Some((mpdu.packet.to, number));
-            } else if mpdu.packet.to == done.grant.station {
+            } else if mpdu.packet.to == done.descriptor.station {
                 companions += 1;
             }
             let buffer = &mut self.agreements[agreement.index()].reorder;
@@ -284,16 +289,20 @@ impl Simulation {
         true
     }
 
-    /// Whether the first grant of a category can be sent from `start` to `end`.
+    /// Whether the first descriptor of a category can be sent from `start` to `end`.
     fn fits(&mut self, node: StationId, category: Category, start: Instant, end: Instant) -> bool {
         let parts = &mut self.parts;
         let Some(first) = parts.nodes[node.index()].hardware[category.index()].front() else { return false };
         if first.is_expired(start) {
             return false;
         }
-        let (link, _) = parts.tree.link(node, first.grant.station);
+        let (link, _) = parts.tree.link(node, first.descriptor.station);
         let quality = parts.medium.quality(link, start);
-        let rate = first.grant.series.rate_of(first.transmissions).unwrap_or(first.grant.series.first_rate());
-        parts.phy.course(start, &first.grant, rate, quality).end <= end
+        let rate = first
+            .descriptor
+            .chain
+            .rate_of(first.transmissions)
+            .unwrap_or(first.descriptor.chain.first_rate());
+        parts.phy.course(start, &first.descriptor, rate, quality).end <= end
     }
 }

@@ -3,8 +3,8 @@
 //! All transmitters hear each other, so that there is one busy time. Times are counted when an exchange ends; a report to a link
 //! compares two points in time. Only links that ask are told ([`Link::channel_deadline`]).
 
+use airbound_control::frame::StationId;
 use airbound_control::link::Link;
-use airbound_control::payload::StationId;
 use airbound_units::{Instant, Span};
 
 use super::Simulation;

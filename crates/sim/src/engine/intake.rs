@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use airbound_control::frame::StationId;
 use airbound_control::link::Link;
-use airbound_control::payload::StationId;
 use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
@@ -60,7 +60,7 @@ impl Simulation {
     /// Puts a packet that arrived at `at` in the queue, and in the hardware if that has room.
     #[inline]
     pub(super) fn admit(&mut self, node: StationId, at: Instant, packet: Packet) {
-        let category = airbound_control::payload::Payload::category(&packet);
+        let category = airbound_control::frame::Payload::category(&packet);
         self.parts.nodes[node.index()].link.enqueue(at, packet, &mut self.dropped);
         if !self.dropped.is_empty() {
             self.note_drops(at);

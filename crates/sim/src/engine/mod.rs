@@ -6,7 +6,6 @@
 
 mod agreement;
 mod books;
-pub(crate) mod carrier;
 mod contention;
 mod domain;
 mod ends;
@@ -14,19 +13,20 @@ mod exchange;
 mod hearing;
 mod intake;
 mod proxy;
-mod rtc;
 mod time_limit;
 mod uplink;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
 
-use airbound_control::link::{AckBitmap, Grant, Link, Returned};
-use airbound_control::payload::{Dropped, FlowId, StationId};
+use airbound_control::frame::TxDescriptor;
+use airbound_control::frame::{Dropped, FlowId, StationId};
+use airbound_control::link::{Link, Returned};
 use airbound_control::queue::{Demand, Queue};
 use airbound_control::rate::LinkStats;
 use airbound_record::Moments;
 use airbound_units::{Instant, Span};
+use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
 
@@ -38,10 +38,10 @@ pub(crate) use hearing::Hearing;
 use crate::agenda::Agenda;
 use crate::air::edcaf::Edcaf;
 use crate::air::phy::{Course, Phy};
+use crate::endpoint::external::Carried;
+use crate::endpoint::{Answer, AnyEndpoint, EndpointId, Timer};
 use crate::flow::allocation::{Allocated, Proxy, ProxyEvent, ShapedUplink};
 use crate::flow::feed::Feed;
-use crate::flow::rtc::Session;
-use crate::flow::tcp::{Connection, Side};
 use crate::flow::{Direction, Flow};
 use crate::link::AnyLink;
 use crate::measure::Meters;
@@ -63,10 +63,10 @@ pub(crate) enum Forming {
     Ahead(usize),
 }
 
-/// A grant in the hardware.
+/// A descriptor in the hardware.
 #[derive(Debug)]
 pub(crate) struct InHardware {
-    pub(crate) grant: Grant<Packet>,
+    pub(crate) descriptor: TxDescriptor<Packet>,
     pub(crate) handed: Instant,
     /// When it became the first of its category; `Instant::MAX` until then.
     pub(crate) contending: Instant,
@@ -83,7 +83,7 @@ pub(crate) struct Node {
     pub(crate) feed: Feed,
     pub(crate) forming: Forming,
     pub(crate) hardware: [VecDeque<InHardware>; 4],
-    /// Most transmissions of one grant, whatever the rate chain says.
+    /// Most transmissions of one descriptor, whatever the rate chain says.
     pub(crate) hardware_tries: u32,
     /// Most PPDUs in hardware over all categories.
     pub(crate) hardware_total: usize,
@@ -148,12 +148,8 @@ pub(crate) enum Event {
     Wake(StationId),
     /// A packet has crossed the wire to the server.
     AtServer(Packet),
-    /// A timer of a connection.
-    TcpTimer(usize, Side),
-    /// A timer of a session of real-time video.
-    SessionTimer(usize, Side),
-    /// An application wants to write.
-    Application(usize),
+    /// A timer of an endpoint.
+    Timer(EndpointId, Timer),
     /// Something at the proxy, or at a sensor that reports to it.
     Proxy(ProxyEvent),
     /// The access point's beacon is due.
@@ -233,8 +229,7 @@ pub(crate) struct Parts {
     pub(crate) eifs: bool,
     pub(crate) beacons: Option<Beacons>,
     pub(crate) flows: Vec<Flow>,
-    pub(crate) connections: Vec<Connection>,
-    pub(crate) sessions: Vec<Session>,
+    pub(crate) endpoints: Vec<AnyEndpoint>,
     pub(crate) allocated: Vec<Allocated>,
     pub(crate) uplinks: Vec<ShapedUplink>,
     /// `None` if nothing is allocated.
@@ -282,8 +277,7 @@ pub(crate) struct Simulation {
     winners: Vec<u32>,
     /// Who lost an internal collision.
     losers: Vec<u32>,
-    /// What became of packets that are carried for somebody else.
-    carried: Vec<carrier::Carried>,
+    answers: Vec<Answer>,
 }
 
 impl Simulation {
@@ -309,7 +303,7 @@ impl Simulation {
             arrivals: Vec::new(),
             winners: Vec::new(),
             losers: Vec::new(),
-            carried: Vec::new(),
+            answers: Vec::new(),
             parts,
         };
         simulation.begin();
@@ -322,10 +316,7 @@ impl Simulation {
         for node in 0..self.parts.nodes.len() {
             self.sleep(StationId(node as u16));
         }
-        for connection in 0..self.parts.connections.len() {
-            self.schedule_application(connection);
-        }
-        self.begin_sessions();
+        self.begin_endpoints();
         self.begin_allocation();
         if let Some(beacons) = self.parts.beacons {
             self.schedule(Instant::ZERO + beacons.interval + beacons.offset, Event::Beacon);
@@ -348,6 +339,20 @@ impl Simulation {
     /// How many events were processed, transmissions included.
     pub(crate) const fn processed(&self) -> u64 {
         self.processed
+    }
+
+    /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
+    pub(crate) fn next_event(&self) -> Instant {
+        self.events.next().min(self.next_access().unwrap_or(Instant::MAX))
+    }
+
+    /// Moves the fates of packets of outside since the last call, in order.
+    pub(crate) fn take_carried(&mut self, into: &mut Vec<Carried>) {
+        for endpoint in &mut self.parts.endpoints {
+            if let AnyEndpoint::External(external) = endpoint {
+                external.take(into);
+            }
+        }
     }
 
     /// Advances until `until` or the end of the run, whichever comes first.
@@ -389,9 +394,7 @@ impl Simulation {
             Event::ExchangeEnd => self.on_exchange_end(),
             Event::Wake(node) => self.on_wake(node),
             Event::AtServer(packet) => self.on_packet_at_server(packet),
-            Event::TcpTimer(connection, side) => self.on_tcp_timer(connection, side),
-            Event::SessionTimer(session, side) => self.on_session_timer(session, side),
-            Event::Application(connection) => self.on_application(connection),
+            Event::Timer(endpoint, timer) => self.on_timer(endpoint, timer),
             Event::Proxy(event) => self.on_proxy_event(event),
             Event::Beacon => self.on_beacon_due(),
             Event::Interference => self.on_interference(),

@@ -1,10 +1,11 @@
 //! Rate allocation in the simulator: sensing at stations, reports over the air, decisions at the proxy.
 
-use airbound_control::allocation::{Observation, Report};
+use airbound_senders::allocation::{Observation, ReceiverId, Report};
 use airbound_units::{ByteCount, Instant};
 use airbound_wifi::rate::Rate;
 
 use super::{ACCESS_POINT, Arrival, Event, Simulation};
+use crate::endpoint::Outgoing;
 use crate::flow::allocation::{ProxyEvent, REPORT_PAYLOAD};
 use crate::packet::{Kind, Packet};
 
@@ -32,7 +33,7 @@ impl Simulation {
         match event {
             ProxyEvent::Join(number) | ProxyEvent::Leave(number) => {
                 let flow = self.parts.allocated[number].flow;
-                let station = self.parts.flows[flow.0 as usize].station;
+                let station = ReceiverId(self.parts.flows[flow.0 as usize].station.0);
                 if let Some(proxy) = &mut self.parts.proxy {
                     match event {
                         ProxyEvent::Join(_) => proxy.allocator.join(now, station),
@@ -43,7 +44,7 @@ impl Simulation {
             }
             ProxyEvent::JoinUplink(number) | ProxyEvent::LeaveUplink(number) => {
                 let flow = self.parts.uplinks[number].flow;
-                let station = self.parts.flows[flow.0 as usize].station;
+                let station = ReceiverId(self.parts.flows[flow.0 as usize].station.0);
                 if let Some(proxy) = &mut self.parts.proxy {
                     match event {
                         ProxyEvent::JoinUplink(_) => proxy.allocator.join_uplink(now, station),
@@ -80,7 +81,7 @@ impl Simulation {
             at: ppdu_end,
             sequence: packet.number,
             payload: ByteCount::new(
-                airbound_control::payload::Payload::size(packet).as_u64().saturating_sub(headers),
+                airbound_control::frame::Payload::size(packet).as_u64().saturating_sub(headers),
             ),
             rate: Some(rate.bit_rate()),
         });
@@ -114,7 +115,7 @@ impl Simulation {
             let count = allocated.put(&report);
             let flow = allocated.reports;
             let size = REPORT_PAYLOAD + ByteCount::new(self.parts.flows[flow.0 as usize].headers);
-            self.send(flow, count, Kind::Datagram, 0, size);
+            self.send(Outgoing { flow, number: count, kind: Kind::Datagram, tag: 0, size });
         }
         self.schedule_report(number);
     }
@@ -124,7 +125,7 @@ impl Simulation {
         let now = self.now;
         let allocated = &mut self.parts.allocated[number];
         let Some(bytes) = allocated.take(packet.number) else { return };
-        let station = self.parts.flows[allocated.flow.0 as usize].station;
+        let station = ReceiverId(self.parts.flows[allocated.flow.0 as usize].station.0);
         let report = Report::decode(&bytes);
         debug_assert!(report.is_ok(), "the sensor wrote it: {report:?}");
         if let (Ok(report), Some(proxy)) = (report, &mut self.parts.proxy) {
@@ -146,7 +147,7 @@ impl Simulation {
         let parts = &mut self.parts;
         let Some(proxy) = &parts.proxy else { return };
         for allocated in &parts.allocated {
-            let rate = proxy.allocator.rate(parts.flows[allocated.flow.0 as usize].station);
+            let rate = proxy.allocator.rate(ReceiverId(parts.flows[allocated.flow.0 as usize].station.0));
             if !rate.is_zero() {
                 let feed = &mut parts.nodes[ACCESS_POINT.index()].feed;
                 feed.set_rate(allocated.flow.0 as usize, self.now, rate, &mut parts.meters);

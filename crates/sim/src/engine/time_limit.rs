@@ -3,7 +3,7 @@
 //! The time counts from when the PSDU is the first of its category, and so contends for the channel: backoff, and waiting for a
 //! busy channel, are part of it. What is on the air at the end of its time is finished first.
 
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
@@ -13,23 +13,25 @@ use super::{Event, InHardware, Simulation};
 impl InHardware {
     /// Whether its time is over.
     pub(super) fn is_expired(&self, now: Instant) -> bool {
-        self.grant.give_up_after.is_some_and(|limit| now >= self.contending && now - self.contending >= limit)
+        self.descriptor
+            .give_up_after
+            .is_some_and(|limit| now >= self.contending && now - self.contending >= limit)
     }
 }
 
 impl Simulation {
-    /// The first grant of a category, if it does not contend yet, contends since `at`.
+    /// The first descriptor of a category, if it does not contend yet, contends since `at`.
     pub(super) fn contend(&mut self, node: StationId, category: Category, at: Instant) {
         let first = self.parts.nodes[node.index()].hardware[category.index()].front_mut();
         if let Some(first) = first.filter(|first| first.contending == Instant::MAX) {
             first.contending = at;
-            if let Some(limit) = first.grant.give_up_after {
+            if let Some(limit) = first.descriptor.give_up_after {
                 self.schedule(at + limit, Event::TimeLimit(node, category));
             }
         }
     }
 
-    /// The time of a grant may be over; the event of one that has left means nothing for its successor, which has one of its own.
+    /// The time of a descriptor may be over; the event of one that has left means nothing for its successor, which has one of its own.
     pub(super) fn on_time_limit(&mut self, node: StationId, category: Category) {
         let on_air = self.on_air.iter().any(|one| (one.node, one.category) == (node, category));
         let is_over = |simulation: &Self| {
@@ -45,7 +47,7 @@ impl Simulation {
             return;
         };
         // In a collision that outlasted its own frame, it was over before.
-        let over = done.contending + done.grant.give_up_after.unwrap_or(Span::ZERO);
+        let over = done.contending + done.descriptor.give_up_after.unwrap_or(Span::ZERO);
         let tried = done.transmissions > 0;
         self.report(node, category, done, None);
         self.contend(node, category, over.min(self.now));

@@ -1,11 +1,13 @@
 //! Uplinks that stations shape: bunches let out, what reports say of them, and grants of rates over the air.
 
-use airbound_control::allocation::Report;
-use airbound_control::link::{Grant, Link};
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
+use airbound_control::frame::TxDescriptor;
+use airbound_control::link::Link;
+use airbound_senders::allocation::{ReceiverId, Report};
 use airbound_units::{BitRate, ByteCount, Instant};
 
 use super::Simulation;
+use crate::endpoint::Outgoing;
 use crate::flow::Flow;
 use crate::flow::allocation::{GRANT_PAYLOAD, ShapedUplink};
 use crate::packet::{Kind, Packet};
@@ -75,14 +77,14 @@ impl Simulation {
             let uplink = &mut self.parts.uplinks[number];
             let flow = &self.parts.flows[uplink.grants.0 as usize];
             let Some(proxy) = &self.parts.proxy else { return };
-            let rate = proxy.allocator.uplink_rate(flow.station);
+            let rate = proxy.allocator.uplink_rate(ReceiverId(flow.station.0));
             if rate.is_zero() {
                 continue;
             }
             let (count, id) = (uplink.sent, uplink.grants);
             uplink.sent += 1;
             let size = GRANT_PAYLOAD + ByteCount::new(flow.headers);
-            self.send(id, count, Kind::Datagram, rate.as_bps(), size);
+            self.send(Outgoing { flow: id, number: count, kind: Kind::Datagram, tag: rate.as_bps(), size });
         }
     }
 
@@ -106,16 +108,16 @@ impl Simulation {
     }
 }
 
-/// A node has transmitted a grant of its link: the shapers at the node learn how many packets of theirs it held, and what is
+/// A node has transmitted a descriptor of its link: the shapers at the node learn how many packets of theirs it held, and what is
 /// left in its queue.
 pub(super) fn note_frame(
     uplinks: &mut [ShapedUplink],
     flows: &[Flow],
     (node, left): (StationId, ByteCount),
-    grant: &Grant<Packet>,
+    descriptor: &TxDescriptor<Packet>,
 ) {
     for uplink in uplinks.iter_mut().filter(|uplink| flows[uplink.flow.0 as usize].begins_at() == node) {
-        let own = grant.mpdus.iter().filter(|mpdu| mpdu.packet.flow == uplink.flow);
+        let own = descriptor.mpdus.iter().filter(|mpdu| mpdu.packet.flow == uplink.flow);
         uplink.shaper.on_frame(own.count() as u32, left);
     }
 }

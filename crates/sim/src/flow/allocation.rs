@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use airbound_control::allocation::{FrameSensor, REPORT_LENGTH, RateAllocator, Report, UplinkShaper};
-use airbound_control::payload::FlowId;
+use airbound_control::frame::FlowId;
+use airbound_senders::allocation::{FrameSensor, REPORT_LENGTH, RateAllocator, Report, UplinkShaper};
 use airbound_units::{ByteCount, Instant};
 
 use crate::packet::Packet;

@@ -5,7 +5,7 @@ use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::ControlFlow;
 
-use airbound_control::payload::Payload;
+use airbound_control::frame::Payload;
 use airbound_control::queue::Arrivals;
 use airbound_units::Instant;
 use airbound_wifi::edca::Category;
@@ -256,7 +256,7 @@ impl<O: FeedObserver> Arrivals<Packet> for Sent<'_, O> {
 
 #[cfg(test)]
 mod tests {
-    use airbound_control::payload::{FlowId, StationId};
+    use airbound_control::frame::{FlowId, StationId};
     use airbound_units::{BitRate, ByteCount};
 
     use super::*;

@@ -9,9 +9,10 @@ pub(crate) mod rtc;
 pub(crate) mod source;
 pub(crate) mod tcp;
 
-use airbound_control::payload::{FlowId, StationId};
+use airbound_control::frame::{FlowId, StationId};
 use airbound_wifi::edca::Category;
 
+use crate::endpoint::EndpointId;
 use crate::engine::ACCESS_POINT;
 use crate::scenario::WireWay;
 
@@ -39,14 +40,8 @@ impl Direction {
 pub(crate) enum Ends {
     /// They are counted.
     Datagrams,
-    /// They are the data of a TCP connection, by its number.
-    Data(usize),
-    /// They are the acknowledgements of a TCP connection, by its number.
-    Acknowledgements(usize),
-    /// They are the media of a session of real-time video, by its number.
-    Media(usize),
-    /// They are what the receiver of such a session sends back.
-    Feedback(usize),
+    /// An endpoint takes them.
+    Endpoint(EndpointId),
     /// Their rate is the proxy's to decide; they are sensed where they arrive. By the number of the allocated flow.
     Allocated(usize),
     /// They are the reports of that sensing.
@@ -55,8 +50,6 @@ pub(crate) enum Ends {
     Shaped(usize),
     /// They tell the station that rate.
     Grants(usize),
-    /// Somebody outside of this simulation has use for them.
-    Carried,
 }
 
 /// A flow of packets in one direction; a TCP connection is two of them.
@@ -70,6 +63,8 @@ pub(crate) struct Flow {
     pub(crate) direction: Direction,
     pub(crate) category: Category,
     pub(crate) ends: Ends,
+    /// Whether it carries what the receiver of another flow answers.
+    pub(crate) goes_back: bool,
     /// Bytes of each packet that are not payload.
     pub(crate) headers: u64,
     /// What it meets on the wire.
@@ -83,7 +78,7 @@ pub(crate) struct Flow {
 impl Flow {
     /// What its random numbers are keyed by, so that a flow more or less changes nothing for the others.
     pub(crate) fn entity(&self) -> u64 {
-        u64::from(self.origin) * 2 + u64::from(self.goes_back())
+        u64::from(self.origin) * 2 + u64::from(self.goes_back)
     }
 
     /// The node in whose queue its packets begin their way over the air.
@@ -102,14 +97,8 @@ impl Flow {
         }
     }
 
-    /// Whether it carries what the receiver of another flow answers.
-    pub(crate) const fn goes_back(&self) -> bool {
-        let ends = self.ends;
-        matches!(ends, Ends::Acknowledgements(_) | Ends::Feedback(_) | Ends::Reports(_) | Ends::Grants(_))
-    }
-
     /// Whether the summary lists it. Acknowledgements, feedback, reports and grants are part of the flow that they are about.
     pub(crate) const fn is_reported(&self) -> bool {
-        !self.is_neighbour && !self.goes_back()
+        !self.is_neighbour && !self.goes_back
     }
 }

@@ -2,25 +2,27 @@
 
 use std::collections::VecDeque;
 
-use airbound_control::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
-use airbound_control::payload::StationId;
-use airbound_control::sender::{TcpConfig, TcpReceiver};
+use airbound_control::frame::StationId;
+use airbound_senders::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
+use airbound_senders::tcp::{TcpConfig, TcpReceiver};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::allocation::{Allocated, ShapedUplink};
 use super::application::{Application, Video};
 use super::in_flight::InFlight;
 use super::rtc::open::{Opening, open};
-use super::rtc::{IP_UDP, RTP, Session};
+use super::rtc::{IP_UDP, RTP};
 use super::source::{Bursts, FrameSizes, Rhythm, Source};
 use super::tcp::{Connection, Control, new_sender};
 use super::{Direction, Ends, Flow};
 use crate::build::{BuildError, Plan, flow_id};
 use crate::channel;
+use crate::endpoint::{AnyEndpoint, EndpointId};
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
+use crate::plugins::Site;
 use crate::random::{Purpose, Stream, seed_for};
-use crate::scenario::{self, Load, Maker, RtcStream, Site, SizeLaw, Traffic, Transport, VrStream, WireWay};
+use crate::scenario::{self, Load, RtcStream, SizeLaw, Traffic, Transport, VrStream, WireWay};
 use crate::topology::Tree;
 
 /// IPv4 and UDP.
@@ -37,8 +39,7 @@ const SATURATING: f64 = 1.0;
 pub(crate) struct Population {
     pub(crate) tree: Tree,
     pub(crate) flows: Vec<Flow>,
-    pub(crate) connections: Vec<Connection>,
-    pub(crate) sessions: Vec<Session>,
+    pub(crate) endpoints: Vec<AnyEndpoint>,
     /// Flows whose rate a proxy decides.
     pub(crate) allocated: Vec<Allocated>,
     /// Uplinks that their stations shape at such a rate.
@@ -59,8 +60,7 @@ impl Population {
         let mut population = Self {
             tree,
             flows: Vec::new(),
-            connections: Vec::new(),
-            sessions: Vec::new(),
+            endpoints: Vec::new(),
             allocated: Vec::new(),
             uplinks: Vec::new(),
             sources: Vec::new(),
@@ -82,6 +82,7 @@ impl Population {
                 },
                 category: flow.category,
                 ends: Ends::Datagrams,
+                goes_back: false,
                 headers: UDP_HEADERS,
                 way: flow.wire,
                 origin: index as u32,
@@ -125,7 +126,7 @@ impl Population {
             Traffic::Cbr(datagrams) => {
                 self.constant(index, datagrams.rate, datagrams.size, when, arrivals);
             }
-            Traffic::Paced(datagrams) => match plan.scheme.sender.allocation()? {
+            Traffic::Paced(datagrams) => match plan.allocation()? {
                 Some(config) if self.flows[index].direction == Direction::Up => {
                     self.shape(index, datagrams.size, config, when);
                 }
@@ -232,6 +233,7 @@ impl Population {
             id: reports,
             direction: Direction::Up,
             ends: Ends::Reports(number),
+            goes_back: true,
             ..data.clone()
         };
         let sensor = FrameSensor::new(config.sensor(Stamps::Exact))?;
@@ -253,6 +255,7 @@ impl Population {
             id: grants,
             direction: Direction::Down,
             ends: Ends::Grants(number),
+            goes_back: true,
             ..data.clone()
         };
         self.uplinks.push(ShapedUplink {
@@ -286,25 +289,25 @@ impl Population {
         application: Application,
     ) -> Result<(), BuildError> {
         let config = tcp_config(plan, index, options)?;
-        let control = control_of(plan, index, options, config.seed);
-        let number = self.connections.len();
+        let control = control_of(plan, index, options, config.seed)?;
+        let endpoint = EndpointId::new(self.endpoints.len());
         let acknowledgements = flow_id(self.flows.len());
         let data = &mut self.flows[index];
-        data.ends = Ends::Data(number);
+        data.ends = Ends::Endpoint(endpoint);
         data.headers = super::tcp::SEGMENT_HEADERS;
         let back = Flow {
             name: format!("{} (acks)", data.name),
             id: acknowledgements,
             direction: data.direction.opposite(),
-            ends: Ends::Acknowledgements(number),
+            goes_back: true,
             category: options.ack_category,
             ..data.clone()
         };
-        let wrong = |error: airbound_control::sender::ConfigError| BuildError::Slot {
+        let wrong = |error: airbound_senders::tcp::TcpConfigError| BuildError::Slot {
             slot: "sender",
             reason: error.to_string(),
         };
-        self.connections.push(Connection {
+        self.endpoints.push(AnyEndpoint::Tcp(Box::new(Connection {
             data: data.id,
             acknowledgements,
             sender: new_sender(&config, control.as_ref()).map_err(wrong)?,
@@ -319,7 +322,7 @@ impl Population {
             segments: 0,
             acks: 0,
             timers: [Instant::MAX; 2],
-        });
+        })));
         self.flows.push(back);
         Ok(())
     }
@@ -332,16 +335,16 @@ impl Population {
         stream: &RtcStream,
         when: &Beginning,
     ) -> Result<(), BuildError> {
-        let number = self.sessions.len();
+        let endpoint = EndpointId::new(self.endpoints.len());
         let feedback = flow_id(self.flows.len());
         let media = &mut self.flows[index];
-        media.ends = Ends::Media(number);
+        media.ends = Ends::Endpoint(endpoint);
         media.headers = IP_UDP + RTP;
         let back = Flow {
             name: format!("{} (feedback)", media.name),
             id: feedback,
             direction: media.direction.opposite(),
-            ends: Ends::Feedback(number),
+            goes_back: true,
             category: stream.feedback_category,
             ..media.clone()
         };
@@ -352,7 +355,7 @@ impl Population {
             stop: when.stop,
             index,
         };
-        self.sessions.push(open(plan, stream, opening)?);
+        self.endpoints.push(AnyEndpoint::Rtp(Box::new(open(plan, stream, opening)?)));
         self.flows.push(back);
         Ok(())
     }
@@ -372,6 +375,7 @@ impl Population {
                     direction: Direction::Down,
                     category: network.category,
                     ends: Ends::Datagrams,
+                    goes_back: false,
                     headers: UDP_HEADERS,
                     way: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
                     origin: index as u32,
@@ -444,9 +448,14 @@ fn tcp_config(
 }
 
 /// What decides the window of a flow's connections, if that comes from outside.
-fn control_of(plan: &Plan<'_>, index: usize, options: &scenario::TcpOptions, seed: u64) -> Option<Control> {
+fn control_of(
+    plan: &Plan<'_>,
+    index: usize,
+    options: &scenario::TcpOptions,
+    seed: u64,
+) -> Result<Option<Control>, BuildError> {
     let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
-    let Some(Maker::Sender(make)) = slot.maker() else { return None };
-    let flow = plan.scenario.flows.get(index)?;
-    Some(Control { make: make.clone(), site: Site { name: flow.name.clone(), number: index as u32, seed } })
+    let Some(make) = plan.plugins.sender(slot)? else { return Ok(None) };
+    let name = plan.scenario.flows.get(index).map_or_else(String::new, |flow| flow.name.clone());
+    Ok(Some(Control { make: make.clone(), site: Site { name, number: index as u32, seed } }))
 }

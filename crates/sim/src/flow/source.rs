@@ -1,6 +1,6 @@
 //! Sources of datagrams. They are asked for arrivals, in bulk, when a queue is next looked at.
 
-use airbound_control::payload::FlowId;
+use airbound_control::frame::FlowId;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 

@@ -1,30 +1,23 @@
 //! A TCP connection between the server and a station.
 
 use std::fmt;
-use std::sync::Arc;
 
-use airbound_control::payload::FlowId;
-use airbound_control::sender::{Ack, Backlog, ConfigError, CustomControl, TcpConfig, TcpReceiver, TcpSender};
+use airbound_control::frame::FlowId;
+use airbound_senders::congestion::CustomControl;
+use airbound_senders::tcp::{Ack, Backlog, TcpConfig, TcpConfigError, TcpReceiver, TcpSender};
 use airbound_units::{ByteCount, Instant};
 
 use super::application::Application;
 use super::in_flight::InFlight;
-use crate::scenario::Site;
+use crate::plugins::{Make, Site};
 
 /// Bytes of IPv4 and TCP headers with timestamps on each segment.
 pub(crate) const SEGMENT_HEADERS: u64 = 20 + 20 + 12;
 
-/// The two ends of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    Sender,
-    Receiver,
-}
-
 /// Congestion control from outside, of which each connection of a flow gets its own.
 #[derive(Clone)]
 pub(crate) struct Control {
-    pub(crate) make: Arc<dyn Fn(Site) -> Box<dyn CustomControl> + Send + Sync>,
+    pub(crate) make: Make<dyn CustomControl>,
     pub(crate) site: Site,
 }
 
@@ -35,7 +28,7 @@ impl fmt::Debug for Control {
 }
 
 /// The sending end of a new connection.
-pub(crate) fn new_sender(config: &TcpConfig, control: Option<&Control>) -> Result<TcpSender, ConfigError> {
+pub(crate) fn new_sender(config: &TcpConfig, control: Option<&Control>) -> Result<TcpSender, TcpConfigError> {
     match control {
         Some(Control { make, site }) => TcpSender::with_control(config.clone(), make(site.clone())),
         None => TcpSender::new(config.clone()),

@@ -1,6 +1,6 @@
 //! What the channel and the stations did.
 
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
 use airbound_units::Span;
 use airbound_wifi::rate::Rate;
 

@@ -1,7 +1,7 @@
 //! One transmission, as those who write down the air see it.
 
-use airbound_control::link::Grant;
-use airbound_control::payload::StationId;
+use airbound_control::frame::StationId;
+use airbound_control::frame::TxDescriptor;
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
@@ -14,7 +14,7 @@ use crate::packet::Packet;
 #[derive(Debug)]
 pub struct ExchangeView<'a> {
     pub(crate) on_air: &'a OnAir,
-    pub(crate) grant: &'a Grant<Packet>,
+    pub(crate) descriptor: &'a TxDescriptor<Packet>,
     pub(crate) contending: Instant,
     /// The link that it goes over, by its lower end.
     pub(crate) link: StationId,
@@ -48,7 +48,7 @@ impl<'a> ExchangeView<'a> {
     /// For whom; a transmitter of a neighbour network names itself.
     #[must_use]
     pub const fn receiver(&self) -> StationId {
-        self.grant.station
+        self.descriptor.station
     }
 
     /// The access category.
@@ -60,7 +60,7 @@ impl<'a> ExchangeView<'a> {
     /// Whether it goes under the second traffic identifier of the category.
     #[must_use]
     pub const fn alternate(&self) -> bool {
-        self.grant.alternate
+        self.descriptor.alternate
     }
 
     /// The PHY rate of the data.
@@ -114,13 +114,13 @@ impl<'a> ExchangeView<'a> {
     /// Whether the MPDUs form an A-MPDU, which a block acknowledgement answers.
     #[must_use]
     pub const fn aggregated(&self) -> bool {
-        self.grant.aggregated
+        self.descriptor.aggregated
     }
 
     /// The MPDUs, by ascending sequence number.
     pub fn mpdus(&self) -> impl Iterator<Item = MpduView<'a>> + 'a {
         let (acknowledged, flows) = (self.on_air.acknowledged, self.flows);
-        self.grant.mpdus.iter().enumerate().map(move |(place, mpdu)| MpduView {
+        self.descriptor.mpdus.iter().enumerate().map(move |(place, mpdu)| MpduView {
             packet: &mpdu.packet,
             size: mpdu.size,
             sequence: mpdu.sequence,

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use airbound_control::detect::Pattern;
-use airbound_control::payload::{DropReason, Payload, StationId};
+use airbound_control::classify::Pattern;
+use airbound_control::frame::{DropReason, Payload, StationId};
 use airbound_record::{FlowLatency, FrameFate, FrameRow, LatencyHistogram, Resolution, SeriesRow, Split};
 use airbound_units::{ByteCount, Instant, Span};
 

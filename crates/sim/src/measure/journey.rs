@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airbound_control::payload::FlowId;
+use airbound_control::frame::FlowId;
 use airbound_record::{Moments, Split};
 use airbound_units::Instant;
 

@@ -12,8 +12,8 @@ mod video;
 
 use std::any::Any;
 
-use airbound_control::detect::Pattern;
-use airbound_control::payload::{DropReason, FlowId, Payload, StationId};
+use airbound_control::classify::Pattern;
+use airbound_control::frame::{DropReason, FlowId, Payload, StationId};
 use airbound_record::{FrameFate, FrameRow, HopRow, PacketRow, SeriesRow, Split, TxopKind, TxopRow};
 use airbound_units::{ByteCount, Instant, Span};
 
@@ -325,7 +325,7 @@ impl Meters {
         // Those who collide share the time that they waste: all shares together never exceed the whole.
         let airtime = (one.course.end - one.start) / u64::from(one.transmitters);
         let downwards = view.way == Direction::Down;
-        let mpdus = view.grant.mpdus.len() as u16;
+        let mpdus = view.descriptor.mpdus.len() as u16;
         let acknowledged = one.acknowledged.count();
         self.air.on_window(view.link, downwards, airtime, mpdus, one.rate);
         if one.start >= self.measured_from {
@@ -335,16 +335,16 @@ impl Meters {
             self.observer.on_txop(&TxopRow {
                 txop: one.txop,
                 transmitter: one.node.0,
-                receiver: view.grant.station.0,
+                receiver: view.descriptor.station.0,
                 category: one.category.index() as u8,
-                kind: if one.node == view.grant.station { TxopKind::Neighbour } else { TxopKind::Data },
+                kind: if one.node == view.descriptor.station { TxopKind::Neighbour } else { TxopKind::Data },
                 contending: view.contending,
                 start: one.start,
                 end: one.course.end,
                 rate: one.rate.bit_rate(),
                 mpdus,
                 acked: acknowledged,
-                size: view.grant.psdu,
+                size: view.descriptor.psdu,
                 collided: one.collided(),
             });
         }

@@ -1,6 +1,6 @@
 //! What the meters are told of sessions of real-time video.
 
-use airbound_control::payload::FlowId;
+use airbound_control::frame::FlowId;
 use airbound_units::{BitRate, ByteCount, Instant};
 
 use super::Meters;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use airbound_control::payload::{DropReason, StationId};
+use airbound_control::frame::{DropReason, StationId};
 use airbound_record::{
     AirSummary, Direction, DistributionRow, FlowSummary, FoundSummary, Jain, LatencyStats, PacketCounts,
     StationSummary,

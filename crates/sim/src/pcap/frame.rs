@@ -1,6 +1,6 @@
 //! The bytes of 802.11 frames (802.11-2020, clause 9.3), cut behind the headers of what they carry.
 
-use airbound_control::payload::{Payload, StationId};
+use airbound_control::frame::{Payload, StationId};
 use airbound_record::RunInfo;
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::control_frames::{ACK, BLOCK_ACK, BLOCK_ACK_256, CTS, RTS};

@@ -4,7 +4,6 @@
 
 mod access_point;
 mod air;
-mod custom;
 mod demand;
 mod disturbance;
 mod error;
@@ -35,7 +34,6 @@ use serde::Serialize;
 
 pub use access_point::{AccessPoint, Uplink, Wire, WireWay};
 pub use air::{Air, Edca, ErrorModel};
-pub use custom::{Maker, Site};
 pub use demand::DemandSchedule;
 pub use disturbance::{Effect, Interference, Load, Neighbour, Spells};
 pub use error::{Place, ScenarioError};
@@ -48,9 +46,8 @@ pub use overrides::Overrides;
 pub use path::{DriverOrder, Form, Path, Preset};
 pub use people::{Activity, Blockage, Coming};
 pub use rtc::{ErrorCorrection, RtcStream};
-pub(crate) use scheme::check_law;
-pub use scheme::{Scheme, Slot};
-pub use session::{Access, Client, VideoSession};
+pub use scheme::{Part, Scheme, Slot, check_law};
+pub use session::{Access, Client, Encoder, VideoSession};
 pub use shipped::{Shipped, find as find_shipped, shipped};
 pub use station::Station;
 pub use trace_link::{TraceLink, TraceUse};

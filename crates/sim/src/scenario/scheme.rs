@@ -2,23 +2,21 @@
 
 use std::fmt;
 
-use airbound_control::allocation::AllocationConfig;
 use airbound_control::link::LawConfig;
 use airbound_control::queue::{DelayConfig, QueueConfig};
 use airbound_control::rate::{Capabilities, RateConfig};
-use airbound_control::sender::gcc::GccConfig;
-use airbound_control::sender::{Congestion, TcpConfig, TcpSender};
-use airbound_control::session::SessionConfig;
+use airbound_senders::allocation::AllocationConfig;
+use airbound_senders::conference::ConferenceConfig;
+use airbound_senders::congestion::Congestion;
+use airbound_senders::rtp::gcc::GccConfig;
+use airbound_senders::tcp::{TcpConfig, TcpSender};
 use airbound_units::Span;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::custom::Maker;
 use super::error::{Place, ScenarioError};
 use super::node::{self, Value};
 use super::section::{Section, nearest};
-use crate::build::BuildError;
-use crate::packet::Packet;
 
 /// Law decides over queue and rates with one state, and so fills two slots.
 const LAW: &str = "law";
@@ -27,7 +25,7 @@ const LAW: &str = "law";
 ///
 /// # Errors
 /// A sentence: Law is one of them and not the other.
-pub(crate) fn check_law(queue: &Slot, rate: &Slot) -> Result<(), String> {
+pub fn check_law(queue: &Slot, rate: &Slot) -> Result<(), String> {
     if queue.is_law() == rate.is_law() {
         return Ok(());
     }
@@ -54,7 +52,7 @@ pub(super) const QUEUES: Choices = Choices {
             return slot.law_config().and_then(|config| config.check().map_err(|error| error.to_string()));
         }
         let config: QueueConfig = slot.config()?;
-        config.build::<Packet>(0).map(|_| ()).map_err(|error| error.to_string())
+        config.check().map_err(|error| error.to_string())
     },
 };
 /// The kinds of rate control.
@@ -75,7 +73,7 @@ pub(super) const SENDERS: Choices =
 /// What decides the bitrates of a session.
 pub(super) const SESSIONS: Choices = Choices {
     kinds: &["plain", "last-n", "tack", "plum"],
-    check: |slot| slot.config::<SessionConfig>()?.check().map_err(|error| error.to_string()),
+    check: |slot| slot.config::<ConferenceConfig>()?.check().map_err(|error| error.to_string()),
 };
 /// The kinds of sender of TCP.
 pub(super) const TCP_SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr"], check: check_sender };
@@ -86,7 +84,7 @@ pub(super) const RTC_SENDERS: Choices = Choices { kinds: &["gcc", "fixed"], chec
 const ALLOCATING: &str = "aggregation";
 
 fn check_sender(slot: &Slot) -> Result<(), String> {
-    if let Some(config) = slot.read_allocation()? {
+    if let Some(config) = slot.allocation()? {
         return config.check().map_err(|error| error.to_string());
     }
     match slot.kind {
@@ -108,12 +106,11 @@ const VARIANTS: [(&str, &str, &str, &str); 2] =
 pub struct Slot {
     kind: &'static str,
     parameters: toml::Table,
-    maker: Option<Maker>,
 }
 
 impl Slot {
     pub(super) fn plain(kind: &'static str) -> Self {
-        Self { kind, parameters: toml::Table::new(), maker: None }
+        Self { kind, parameters: toml::Table::new() }
     }
 
     /// The kind and, for a variant, the parameter that it sets of what a name stands for; `None` if that is none of `kinds`.
@@ -132,12 +129,8 @@ impl Slot {
         }
     }
 
-    /// A slot that is filled from outside of this program, under a name of letters, digits, `-` and `_` that no part of this program
-    /// has.
-    ///
-    /// # Errors
-    /// A sentence: the name cannot be had.
-    pub fn custom(name: &str, maker: Maker) -> Result<Self, String> {
+    /// A slot filled by a plugin of the run, under a name of letters, digits, `-` and `_` that no built-in part has.
+    fn custom(name: &str) -> Result<Self, String> {
         let kinds = [QUEUES, RATES, SENDERS, SESSIONS].into_iter().flat_map(|choices| choices.kinds);
         let taken = kinds.copied().chain(VARIANTS.map(|(name, ..)| name)).chain([CUSTOM, "fixed"]);
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -151,19 +144,21 @@ impl Slot {
             return Err(format!("\"{name}\" is the name of a part of this program; choose another one"));
         }
         let parameters = [("name".to_owned(), toml::Value::String(name.to_owned()))].into_iter().collect();
-        Ok(Self { kind: CUSTOM, parameters, maker: Some(maker) })
+        Ok(Self { kind: CUSTOM, parameters })
     }
 
-    /// What makes the parts of a slot that is filled from outside.
+    /// Whether a plugin of the run fills the slot.
     #[must_use]
-    pub const fn maker(&self) -> Option<&Maker> {
-        self.maker.as_ref()
+    pub fn is_custom(&self) -> bool {
+        self.kind == CUSTOM
     }
 
     /// The shortest name: that of the variant, such as "last-pq-auto", or of the kind; its own of what comes from outside.
     #[must_use]
     pub fn name(&self) -> &str {
-        if let (CUSTOM, Some(name)) = (self.kind, self.parameters.get("name").and_then(toml::Value::as_str)) {
+        if self.is_custom()
+            && let Some(name) = self.parameters.get("name").and_then(toml::Value::as_str)
+        {
             return name;
         }
         let is_it = |(_, kind, key, value): &&(&str, &str, &str, &str)| {
@@ -176,17 +171,12 @@ impl Slot {
     ///
     /// # Errors
     /// A parameter is unknown or of the wrong type.
-    fn read_allocation(&self) -> Result<Option<AllocationConfig>, String> {
+    pub fn allocation(&self) -> Result<Option<AllocationConfig>, String> {
         if self.kind != ALLOCATING {
             return Ok(None);
         }
         let config = toml::Value::Table(self.parameters.clone()).try_into();
         config.map(Some).map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
-    }
-
-    /// The same, as an error of the build.
-    pub(crate) fn allocation(&self) -> Result<Option<AllocationConfig>, BuildError> {
-        self.read_allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
     }
 
     /// The connections of a slot that names a sender. Beside flows whose rate is allocated, TCP is Linux's default,
@@ -195,7 +185,7 @@ impl Slot {
     /// # Errors
     /// The kind is no congestion control, or a parameter is unknown or of the wrong type.
     pub fn tcp_config(&self) -> Result<TcpConfig, String> {
-        if self.kind == ALLOCATING || self.kind == CUSTOM {
+        if self.kind == ALLOCATING || self.is_custom() {
             return Ok(TcpConfig::default());
         }
         if self.kind == "gcc" {
@@ -318,7 +308,7 @@ impl Slot {
                     .filter(|(name, _)| name != "kind")
                     .map(|(name, value)| (name.clone(), node::to_toml(value)))
                     .collect();
-                let mut slot = Self { kind, parameters, maker: None };
+                let mut slot = Self { kind, parameters };
                 slot.set(variant);
                 (choices.check)(&slot).map_err(|problem| {
                     // A sentence about one parameter begins with its name; it may come from elsewhere than the table: from `--set`.
@@ -356,7 +346,18 @@ impl Serialize for Slot {
     }
 }
 
-/// Who decides: the queue, the rates, how TCP flows send that do not say themselves, and the bitrates of a session.
+/// The slots of a scheme that a plugin can fill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The queue.
+    Queue,
+    /// Rate control.
+    Rate,
+    /// Congestion control of TCP.
+    Sender,
+}
+
+/// The deciders of a run: the queue, the rates, how TCP flows send that do not say themselves, and the bitrates of a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Scheme {
@@ -436,23 +437,25 @@ impl Scheme {
         })
     }
 
-    /// This scheme with one slot filled from outside. Law, which fills two, gives way in the other one too.
-    #[must_use]
-    pub fn with_custom(&self, slot: Slot) -> Self {
+    /// This scheme with one slot filled by a plugin of the run, called `name`. Law, which fills two, gives way in the other one too.
+    ///
+    /// # Errors
+    /// A sentence: the name is taken, or has other characters than letters, digits, `-` and `_`.
+    pub fn with_custom(&self, part: Part, name: &str) -> Result<Self, String> {
+        let slot = Slot::custom(name)?;
         let mut scheme = self.clone();
-        match slot.maker() {
-            Some(Maker::Queue(_)) => scheme.queue = slot,
-            Some(Maker::Rate(_)) => {
+        match part {
+            Part::Queue => scheme.queue = slot,
+            Part::Rate => {
                 scheme.rate = slot;
                 if scheme.queue.is_law() {
                     scheme.queue = Self::default().queue;
                 }
             }
-            Some(Maker::Sender(_)) => scheme.sender = slot,
-            None => {}
+            Part::Sender => scheme.sender = slot,
         }
         scheme.rate = scheme.rate_beside(&scheme.queue);
-        scheme
+        Ok(scheme)
     }
 
     /// The rate control of a transmitter that has none of its own beside `queue`: that of the scheme, where both are Law's or neither

@@ -1,6 +1,7 @@
 //! `[session]`: a multi-user video session over a forwarding server.
 
-use airbound_control::sender::Congestion;
+use airbound_senders::congestion::Congestion;
+
 use airbound_units::{BitRate, ByteCount, Span};
 use serde::{Serialize, Serializer};
 
@@ -12,7 +13,6 @@ use super::scheme::Slot;
 use super::section::Section;
 use super::station::{Station, members, read_name};
 use super::trace_link::TraceLink;
-use crate::session::Encoder;
 
 /// Clients around a forwarding server: each sends its video there, and receives that of all others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,7 +32,41 @@ pub struct VideoSession {
     pub clients: Vec<Client>,
 }
 
-/// Who takes part.
+/// A video encoder (Plum's public code: 20 frames a second, 1 to 10 Mb/s).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Encoder {
+    /// Frames in a second.
+    pub fps: f64,
+    /// Lowest bitrate.
+    #[serde(rename = "min-rate")]
+    pub least: BitRate,
+    /// Highest bitrate.
+    #[serde(rename = "max-rate")]
+    pub most: BitRate,
+    /// Unsent bytes above which the bitrate is halved.
+    pub backlog: ByteCount,
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self {
+            fps: 20.0,
+            least: BitRate::from_mbps(1),
+            most: BitRate::from_mbps(10),
+            backlog: ByteCount::new(18_000),
+        }
+    }
+}
+
+impl Encoder {
+    /// Time between two frames.
+    #[must_use]
+    pub fn interval(&self) -> Span {
+        Span::from_secs_f64(1.0 / self.fps)
+    }
+}
+
+/// A client of the session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Client {

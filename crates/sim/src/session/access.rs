@@ -1,6 +1,6 @@
 //! The access links of a session: packets go in at one end and come out at the other, later or never.
 
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_units::Instant;
 
 use super::parcel::{Cargo, Parcel, ParcelId, Way};

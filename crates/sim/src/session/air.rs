@@ -1,45 +1,39 @@
 //! An access link that is the simulated air of a BSS: the stations of a scenario are the clients.
 
-use airbound_control::payload::{DropReason, FlowId};
-use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_control::frame::DropReason;
+use airbound_units::{ByteCount, Instant, Span};
 
 use super::parcel::{ParcelId, Way};
-use crate::build::{BuildError, Plan, flow_id};
-use crate::engine::carrier::Carried;
-use crate::engine::{Imbalance, Simulation};
-use crate::flow::Ends;
-use crate::measure::{Figures, Nobody};
-use crate::networks::SharedChannel;
-use crate::scenario::{self, Scenario, Traffic};
+use crate::build::BuildError;
+use crate::engine::Imbalance;
+use crate::live::{Fate, Live};
+use crate::measure::Figures;
+use crate::plugins::Plugins;
+use crate::scenario::{self, Scenario};
 
 /// The air between an access point and some of the clients.
+#[derive(Debug)]
 pub(super) struct Air {
-    simulation: Simulation,
-    /// Of each client, the next number of its packets up and down.
-    numbers: Vec<[u64; 2]>,
-    carried: Vec<Carried>,
+    /// Of each client a flow up and one down.
+    network: Live<ParcelId>,
+    fates: Vec<Fate<ParcelId>>,
     /// Names of the stations, in their order.
     stations: Vec<String>,
 }
 
-impl std::fmt::Debug for Air {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Air").field("numbers", &self.numbers).finish_non_exhaustive()
-    }
-}
-
-/// The flow of a client: up first, then down.
-fn flow_of(client: usize, way: Way) -> FlowId {
-    flow_id(2 * client + usize::from(way == Way::Down))
+/// The place of a client's flow among those of outside: up first, then down.
+fn flow_of(client: usize, way: Way) -> usize {
+    2 * client + usize::from(way == Way::Down)
 }
 
 impl Air {
-    /// The network of `scenario`, measured for a duration after a warm-up. Its first stations are the clients, whose flows are the session's; the other flows are as
-    /// they are written.
+    /// Prepares the network of `scenario`, measured for a duration after a warm-up. Its first stations are the clients,
+    /// whose flows are the session's; the other flows are as they are written.
     pub(super) fn new(
         scenario: &Scenario,
         clients: usize,
         seed: u64,
+        plugins: &Plugins,
         [warm_up, duration]: [Span; 2],
     ) -> Result<Self, BuildError> {
         let mut scenario = scenario.clone();
@@ -69,74 +63,61 @@ impl Air {
                     group: station.clone(),
                     station: station.clone(),
                     direction,
-                    // The session's own packets are all that it sends.
-                    traffic: Traffic::Cbr(scenario::Datagrams {
-                        rate: BitRate::ZERO,
-                        size: ByteCount::new(1000),
-                    }),
                     ..pattern.unwrap_or_else(|| scenario::Flow { demand: None, ..any.clone() })
                 }
             })
             .chain(others)
             .collect();
-        let channel = SharedChannel::alone(seed);
-        let plan = Plan { scenario: &scenario, scheme: &scenario.scheme, seed, channel };
-        let mut parts = plan.parts(Box::new(Nobody))?;
-        for flow in parts.flows.iter_mut().take(2 * clients) {
-            flow.ends = Ends::Carried;
-        }
-        let simulation = Simulation::new(parts);
         let stations = scenario.stations.iter().map(|station| station.name.clone()).collect();
-        Ok(Self { simulation, numbers: vec![[0; 2]; clients], carried: Vec::new(), stations })
+        let outside: Vec<&str> =
+            scenario.flows.iter().take(2 * clients).map(|flow| flow.name.as_str()).collect();
+        let network = Live::new(&scenario, &outside, plugins, seed)?;
+        Ok(Self { network, fates: Vec::new(), stations })
     }
 
-    /// How far it was advanced.
+    /// The instant to which it was advanced.
     pub(super) const fn now(&self) -> Instant {
-        self.simulation.now
+        self.network.now()
     }
 
-    /// When something happens next.
+    /// The instant of the next event.
     pub(super) fn next_event(&self) -> Instant {
-        self.simulation.next_event()
+        self.network.next_event()
     }
 
-    /// Advances to `now` and says which packets arrived, and which were lost.
+    /// Advances to `now` and lists the packets that arrived, and those that were lost.
     pub(super) fn advance(
         &mut self,
         now: Instant,
         arrived: &mut Vec<ParcelId>,
         lost: &mut Vec<(ParcelId, DropReason)>,
     ) {
-        self.simulation.advance(now);
-        self.simulation.take_carried(&mut self.carried);
-        for Carried { tag, lost: reason } in self.carried.drain(..) {
-            let id = ParcelId(tag as u32);
-            match reason {
-                Some(reason) => lost.push((id, reason)),
-                None => arrived.push(id),
+        self.network.advance(now);
+        self.network.take(&mut self.fates);
+        for fate in self.fates.drain(..) {
+            match fate.lost {
+                Some(reason) => lost.push((fate.content, reason)),
+                None => arrived.push(fate.content),
             }
         }
     }
 
     /// Takes a packet at the moment to which it was advanced last.
     pub(super) fn offer(&mut self, client: usize, way: Way, id: ParcelId, size: u32) {
-        let number = &mut self.numbers[client][usize::from(way == Way::Down)];
-        let flow = flow_of(client, way);
-        self.simulation.carry(flow, *number, u64::from(id.0), ByteCount::new(u64::from(size)));
-        *number += 1;
+        self.network.push(flow_of(client, way), id, ByteCount::new(u64::from(size)));
     }
 
-    /// Runs to the end, closes the books, and says what was measured: of the clients' flows first, by client up and down.
+    /// Runs to the end, checks conservation and returns the figures: of the clients' flows first, by client up and down.
     pub(super) fn finish(mut self) -> Result<Figures, Imbalance> {
-        self.simulation.advance(Instant::MAX);
-        self.simulation.check_conservation()?;
-        self.simulation.note_found();
-        self.simulation.end_frames();
-        Ok(self.simulation.parts.meters.figures(&self.stations))
+        self.network.simulation.advance(Instant::MAX);
+        self.network.simulation.check_conservation()?;
+        self.network.simulation.note_found();
+        self.network.simulation.end_frames();
+        Ok(self.network.simulation.parts.meters.figures(&self.stations))
     }
 
-    /// Events that were processed.
+    /// Events processed so far.
     pub(super) const fn processed(&self) -> u64 {
-        self.simulation.processed()
+        self.network.processed()
     }
 }

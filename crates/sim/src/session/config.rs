@@ -2,47 +2,13 @@
 
 use std::sync::Arc;
 
-use airbound_control::sender::Congestion;
-use airbound_control::session::{PlumConfig, SessionConfig};
+use airbound_senders::conference::{ConferenceConfig, PlumConfig};
+use airbound_senders::congestion::Congestion;
+
 use airbound_units::{BitRate, ByteCount, Span};
-use serde::Serialize;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Encoder, Scenario};
 use crate::trace::Trace;
-
-/// A video encoder (Plum's public code: 20 frames a second, 1 to 10 Mb/s).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Encoder {
-    /// Frames in a second.
-    pub fps: f64,
-    /// Lowest bitrate.
-    #[serde(rename = "min-rate")]
-    pub least: BitRate,
-    /// Highest bitrate.
-    #[serde(rename = "max-rate")]
-    pub most: BitRate,
-    /// Unsent bytes above which the bitrate is halved.
-    pub backlog: ByteCount,
-}
-
-impl Default for Encoder {
-    fn default() -> Self {
-        Self {
-            fps: 20.0,
-            least: BitRate::from_mbps(1),
-            most: BitRate::from_mbps(10),
-            backlog: ByteCount::new(18_000),
-        }
-    }
-}
-
-impl Encoder {
-    /// Time between two frames.
-    #[must_use]
-    pub fn interval(&self) -> Span {
-        Span::from_secs_f64(1.0 / self.fps)
-    }
-}
 
 /// How the two directions of an access link share it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -132,7 +98,7 @@ pub struct SessionSpec {
     /// The access links; clients are numbered in their order.
     pub access: Vec<AccessSpec>,
     /// Who decides the bitrates.
-    pub policy: SessionConfig,
+    pub policy: ConferenceConfig,
     /// What all clients encode with.
     pub encoder: Encoder,
     /// Congestion control of all streams.
@@ -155,7 +121,7 @@ impl SessionSpec {
     /// 120 s of which the first 5 are left out, BBR, an ample server 10 ms away (the setting of Plum's trace-driven runs, but for the
     /// delay, which is not given).
     #[must_use]
-    pub fn new(access: Vec<AccessSpec>, policy: SessionConfig, seed: u64) -> Self {
+    pub fn new(access: Vec<AccessSpec>, policy: ConferenceConfig, seed: u64) -> Self {
         Self {
             access,
             policy,
@@ -180,7 +146,7 @@ impl SessionSpec {
     #[must_use]
     pub const fn plum(&self) -> Option<&PlumConfig> {
         match &self.policy {
-            SessionConfig::Plum(config) => Some(config),
+            ConferenceConfig::Plum(config) => Some(config),
             _ => None,
         }
     }

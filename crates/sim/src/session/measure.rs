@@ -1,6 +1,6 @@
 //! What a session brought.
 
-use airbound_control::payload::DropReason;
+use airbound_control::frame::DropReason;
 use airbound_record::{LatencyHistogram, LatencyStats, Resolution};
 use airbound_units::{Instant, Span};
 

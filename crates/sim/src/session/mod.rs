@@ -16,7 +16,7 @@ mod saturated;
 mod scenario;
 mod stream;
 
-pub use config::{AccessSpec, AirSpec, Encoder, PipeSpec, SessionSpec, Sharing};
+pub use config::{AccessSpec, AirSpec, PipeSpec, SessionSpec, Sharing};
 pub use measure::{ClientOutcome, SessionOutcome};
 pub use run::Session;
 pub use scenario::SessionRun;

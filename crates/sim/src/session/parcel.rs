@@ -1,7 +1,7 @@
 //! What travels between a client and the server, and where it is kept meanwhile.
 
-use airbound_control::sender::{Ack, SEGMENT_HEADERS, Segment};
-use airbound_control::session::plum::Notice;
+use airbound_senders::conference::plum::Notice;
+use airbound_senders::tcp::{Ack, SEGMENT_HEADERS, Segment};
 
 /// Which way something travels over an access link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! Who decides the bitrates of a session.
 
-use airbound_control::ConfigError;
-use airbound_control::session::plum::Notice;
-use airbound_control::session::{ClientId, LastN, PlumClient, PlumServer, SessionConfig, TackConfig};
-use airbound_units::{BitRate, Instant};
+use airbound_senders::conference::plum::Notice;
+use airbound_senders::conference::{ClientId, ConferenceConfig, LastN, PlumClient, PlumServer, TackConfig};
+use airbound_units::{BitRate, ConfigError, Instant};
 
 use super::config::SessionSpec;
 use crate::random::{Purpose, Stream};
@@ -21,15 +20,15 @@ impl Policy {
     pub(super) fn new(spec: &SessionSpec) -> Result<Self, ConfigError> {
         let clients = spec.clients();
         Ok(match spec.policy {
-            SessionConfig::Plain => Self::Plain,
-            SessionConfig::LastN(config) => {
+            ConferenceConfig::Plain => Self::Plain,
+            ConferenceConfig::LastN(config) => {
                 Self::LastN(LastN::new(config, clients)?, Stream::new(spec.seed, Purpose::Session, 0))
             }
-            SessionConfig::Tack(config) => {
+            ConferenceConfig::Tack(config) => {
                 config.check()?;
                 Self::Tack(config)
             }
-            SessionConfig::Plum(config) => {
+            ConferenceConfig::Plum(config) => {
                 let mut server = PlumServer::new(config, spec.encoder.least)?;
                 for client in 0..clients {
                     let weight = spec.weights.get(client).copied().unwrap_or(1.0);

@@ -7,8 +7,8 @@
 //! ```
 //! All that is not a pipe's own turn is an event here. Packets that leave or arrive together are one event.
 
-use airbound_control::payload::DropReason;
-use airbound_control::sender::{DelayedAck, TcpConfig};
+use airbound_control::frame::DropReason;
+use airbound_senders::tcp::{DelayedAck, TcpConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::air::Air;
@@ -21,6 +21,7 @@ use super::policy::Policy;
 use super::stream::{Side, Stream};
 use crate::agenda::Agenda;
 use crate::build::BuildError;
+use crate::plugins::Plugins;
 use crate::random::{Purpose, Stream as Draws, seed_for};
 
 /// What may wait before the server's outbound link.
@@ -111,6 +112,11 @@ impl Session {
     /// # Errors
     /// The parameters of the policy or of the congestion control are wrong.
     pub fn new(spec: SessionSpec) -> Result<Self, BuildError> {
+        Self::with_plugins(spec, &Plugins::default())
+    }
+
+    /// Prepares a session; `plugins` fill slots of the networks that its access links are.
+    pub(super) fn with_plugins(spec: SessionSpec, plugins: &Plugins) -> Result<Self, BuildError> {
         let slot = |slot, reason: String| BuildError::Slot { slot, reason };
         let policy = Policy::new(&spec).map_err(|error| slot("session", error.to_string()))?;
         let count = spec.clients();
@@ -146,7 +152,7 @@ impl Session {
                 AccessSpec::Pipe(pipe) => Ok(Link::Pipe(Pipe::new(pipe))),
                 AccessSpec::Air(AirSpec { scenario, clients }) => {
                     let seed = seed_for(spec.seed, Purpose::Session, (2 << 32) | number as u64);
-                    let air = Air::new(scenario, *clients, seed, [spec.warm_up, spec.duration])?;
+                    let air = Air::new(scenario, *clients, seed, plugins, [spec.warm_up, spec.duration])?;
                     Ok(Link::Air(Box::new(air), Instant::MAX))
                 }
             })
@@ -225,7 +231,7 @@ impl Session {
         debug_assert!(self.store.len() < 1 << 24, "packets pile up");
         SessionOutcome {
             clients: self.meters.iter().map(|meter| meter.outcome(self.spec.duration)).collect(),
-            computed: self.policy.plum().map_or(0, airbound_control::session::PlumServer::computed),
+            computed: self.policy.plum().map_or(0, airbound_senders::conference::PlumServer::computed),
             notices: self.notices,
             events: self.processed,
             packets: self.packets,
@@ -270,7 +276,7 @@ impl Session {
             let state = self
                 .policy
                 .plum()
-                .and_then(|server| server.state(airbound_control::session::ClientId(number as u16)));
+                .and_then(|server| server.state(airbound_senders::conference::ClientId(number as u16)));
             self.meters[number].on_state(state.map_or(1, |state| state.number()), self.interval);
         }
         if self.policy.is_paused(number) {

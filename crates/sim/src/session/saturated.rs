@@ -10,6 +10,7 @@ use super::config::{AccessSpec, AirSpec};
 use super::parcel::{ParcelId, Way};
 use super::pipe::Pipe;
 use crate::build::BuildError;
+use crate::plugins::Plugins;
 use crate::random::{Purpose, seed_for};
 
 /// IP packets of the path's MTU, in bytes.
@@ -46,7 +47,13 @@ impl AccessSpec {
             Self::Pipe(spec) => on_pipe(Pipe::new(spec), spec.clients, end, &mut count),
             Self::Air(AirSpec { scenario, clients }) => {
                 let seed = seed_for(seed, Purpose::Session, 3 << 32);
-                let air = Air::new(scenario, *clients, seed, [Span::ZERO, end.since(Instant::ZERO)])?;
+                let air = Air::new(
+                    scenario,
+                    *clients,
+                    seed,
+                    &Plugins::default(),
+                    [Span::ZERO, end.since(Instant::ZERO)],
+                )?;
                 on_air(air, *clients, end, &mut count);
             }
         }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use airbound_control::payload::DropReason;
-use airbound_control::session::{PlumConfig, SessionConfig, Welfare};
+use airbound_control::frame::DropReason;
 use airbound_record::{
     AirSummary, Component, Direction, DistributionRow, FlowSummary, Jain, LatencyHistogram, LatencyStats,
     PacketCounts, RunInfo, SessionSummary, Summary, UserSummary,
 };
+use airbound_senders::conference::{ConferenceConfig, PlumConfig, Welfare};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::Category;
 
@@ -19,6 +19,7 @@ use super::run::{Link, Session};
 use crate::build::{BuildError, slot_config};
 use crate::engine::Imbalance;
 use crate::measure::Figures;
+use crate::plugins::Plugins;
 use crate::run::{Outcome, info};
 use crate::scenario::{self, Access, Client, Scenario, Scheme, Traffic, VideoSession, WireWay};
 use crate::trace::{Format, Trace};
@@ -40,7 +41,13 @@ impl SessionRun {
     ///
     /// # Errors
     /// The scenario has no session, or the parameters of the scheme are wrong.
-    pub fn new(name: &str, scenario: &Scenario, scheme: &Scheme, seed: u64) -> Result<Self, BuildError> {
+    pub fn new(
+        name: &str,
+        scenario: &Scenario,
+        scheme: &Scheme,
+        seed: u64,
+        plugins: &Plugins,
+    ) -> Result<Self, BuildError> {
         let missing =
             || BuildError::Slot { slot: "session", reason: "the scenario has no [session]".to_owned() };
         let described = scenario.session.as_ref().ok_or_else(missing)?;
@@ -69,7 +76,7 @@ impl SessionRun {
         };
         let flows = names(described).chain(scenario.flows.iter().map(|flow| flow.name.clone())).collect();
         Ok(Self {
-            session: Session::new(spec)?,
+            session: Session::with_plugins(spec, plugins)?,
             clients,
             info: info(name, scenario, scheme, seed, flows),
             now: Instant::ZERO,
@@ -183,7 +190,7 @@ impl SessionRun {
     fn worth(&self, flows: &[FlowSummary]) -> SessionSummary {
         let slots = [self.scheme.session.as_ref(), self.scenario.scheme.session.as_ref()];
         let plum = slots.into_iter().flatten().find_map(|slot| match slot_config(slot, "session") {
-            Ok(SessionConfig::Plum(config)) => Some(config),
+            Ok(ConferenceConfig::Plum(config)) => Some(config),
             _ => None,
         });
         let PlumConfig { rho, qoe, max_bitrate, .. } = plum.unwrap_or_default();

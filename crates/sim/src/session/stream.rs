@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use airbound_control::sender::{Backlog, ConfigError, TcpConfig, TcpReceiver, TcpSender};
+use airbound_senders::tcp::{Backlog, TcpConfig, TcpConfigError, TcpReceiver, TcpSender};
 use airbound_units::{BitRate, ByteCount, Instant};
 
 /// Which end of a stream.
@@ -43,7 +43,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(config: TcpConfig) -> Result<Self, ConfigError> {
+    pub(super) fn new(config: TcpConfig) -> Result<Self, TcpConfigError> {
         Ok(Self {
             receiver: TcpReceiver::new(&config)?,
             sender: TcpSender::new(config)?,

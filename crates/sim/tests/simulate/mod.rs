@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use airbound_record::{FlowSummary, FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
 use airbound_sim::scenario::{Overrides, Scenario};
-use airbound_sim::{Observer, Outcome, Run};
+use airbound_sim::{Observer, Outcome, Plugins, Run};
 
 /// Everything that a run tells.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -62,7 +62,8 @@ pub(crate) fn scenario(text: &str) -> Scenario {
 pub(crate) fn prepare(scenario: &Scenario) -> (Run, Rc<RefCell<Rows>>) {
     let rows = Rc::new(RefCell::new(Rows::default()));
     let observer = Box::new(Keeper(Rc::clone(&rows)));
-    let run = Run::observed("test", scenario, &scenario.scheme, scenario.seed, observer).unwrap();
+    let run = Run::observed("test", scenario, &scenario.scheme, scenario.seed, &Plugins::default(), observer)
+        .unwrap();
     (run, rows)
 }
 

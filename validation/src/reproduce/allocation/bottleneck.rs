@@ -1,7 +1,7 @@
 //! Beyond the paper (assumption 3 of Sec. 7): whether the WLAN or the wire is the bottleneck, from the level.
 
-use airbound_control::allocation::{Bottleneck, Downlink, Optimum, Utility};
 use airbound_report::{Chapter, Grid, Tolerance};
+use airbound_senders::allocation::{Bottleneck, Downlink, Optimum, Utility};
 use airbound_units::Span;
 
 use super::measure::{delay, judged, told};

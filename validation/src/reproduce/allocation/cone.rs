@@ -2,7 +2,7 @@
 //!
 //! In rates the constraints c x_i / (1 - wᵀx) <= N are linear: (c/N) x_i + wᵀx <= 1. Rates are counted in units of the max-min rate.
 
-use airbound_control::allocation::{Downlink, Optimum, Utility};
+use airbound_senders::allocation::{Downlink, Optimum, Utility};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 

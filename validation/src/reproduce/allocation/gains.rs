@@ -1,7 +1,7 @@
 //! Sec. 6.1.1, 6.3.2 and 6.3.3, Fig. 15 and 16: gain and interval.
 
-use airbound_control::allocation::{Downlink, Regulated};
 use airbound_report::{Chapter, Chart, ChartKind, Line, Lines, Tolerance};
+use airbound_senders::allocation::{Downlink, Regulated};
 use airbound_units::Span;
 
 use super::measure::{deviation, holds, judged, mean, slot_means, told};

@@ -1,7 +1,7 @@
 //! Sec. 4.1, Fig. 8: frame rate and level over the send rate, beside the model of Fig. 7.
 
-use airbound_control::allocation::Downlink;
 use airbound_report::{Chapter, Chart, ChartKind, Line, Lines, Tolerance};
+use airbound_senders::allocation::Downlink;
 
 use super::measure::{holds, judged, levels, mean, told};
 use super::setting::{Air, FAST, Load, PAYLOAD, Setting, fixed, vht};

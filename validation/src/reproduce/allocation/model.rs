@@ -1,7 +1,7 @@
 //! Sec. 4 and 5: the model's figures, theorem 1, and what the optimum of problem P has over it.
 
-use airbound_control::allocation::{Downlink, DualAscent, Optimum, Regulated, Utility};
 use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance};
+use airbound_senders::allocation::{Downlink, DualAscent, Optimum, Regulated, Utility};
 
 use super::cone;
 use super::measure::{holds, judged, told};

@@ -1,7 +1,7 @@
 //! How wrong the sensed level is: with jittered timestamps, and behind the reordering buffer.
 
-use airbound_control::allocation::{FrameSensor, Observation, SensorConfig, Stamps};
 use airbound_report::{Chapter, Grid, Tolerance};
+use airbound_senders::allocation::{FrameSensor, Observation, SensorConfig, Stamps};
 use airbound_units::{ByteCount, Instant, Span};
 
 use super::measure::{judged, told};

@@ -1,7 +1,7 @@
 //! Beyond the paper: the optimum of problem P, the distributed form, and theorem 1 as printed, on the same air.
 
-use airbound_control::allocation::{Downlink, Optimum, Regulated, Utility};
 use airbound_report::{Chapter, Grid, Tolerance};
+use airbound_senders::allocation::{Downlink, Optimum, Regulated, Utility};
 
 use super::measure::{delay, goodput, judged, loss, told};
 use super::setting::{Air, OURS, PAPER, Sender, Setting, fixed, vht};

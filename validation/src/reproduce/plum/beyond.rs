@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use airbound_control::sender::Congestion;
-use airbound_control::session::{PlumConfig, Qoe, SessionConfig};
 use airbound_report::{Chapter, Grid};
+use airbound_senders::conference::{ConferenceConfig, PlumConfig, Qoe};
+use airbound_senders::congestion::Congestion;
+
 use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_sim::session::{
     AccessSpec, AirSpec, ClientOutcome, PipeSpec, Session, SessionOutcome, SessionSpec,
@@ -50,12 +51,12 @@ fn room(queue: &str) -> Result<AccessSpec, TrialError> {
     Ok(AccessSpec::Air(AirSpec { scenario: Arc::new(scenario), clients: 3 }))
 }
 
-const MEAN_ALONE: fn() -> SessionConfig =
-    || SessionConfig::Plum(PlumConfig { rho: 0.0, ..PlumConfig::default() });
-const PLUM: fn() -> SessionConfig = || SessionConfig::Plum(PlumConfig::default());
+const MEAN_ALONE: fn() -> ConferenceConfig =
+    || ConferenceConfig::Plum(PlumConfig { rho: 0.0, ..PlumConfig::default() });
+const PLUM: fn() -> ConferenceConfig = || ConferenceConfig::Plum(PlumConfig::default());
 /// What is left of the channel at this has room for the demand.
-const ROOM: fn() -> SessionConfig =
-    || SessionConfig::Plum(PlumConfig { max_bitrate: BitRate::from_mbps(8), ..PlumConfig::default() });
+const ROOM: fn() -> ConferenceConfig =
+    || ConferenceConfig::Plum(PlumConfig { max_bitrate: BitRate::from_mbps(8), ..PlumConfig::default() });
 
 /// A session with its names in the table.
 struct Trial {
@@ -80,14 +81,14 @@ fn trials(effort: Effort) -> Result<Vec<Trial>, TrialError> {
         spec.weights = vec![8.0, 1.0, 1.0, 1.0];
     });
     let alike = || -> Result<Vec<AccessSpec>, TrialError> { (0..8).map(|_| pipe(16)).collect() };
-    add("eight on 16 Mb/s, CUBIC", "Vanilla", alike()?, SessionConfig::Plain, |spec| {
+    add("eight on 16 Mb/s, CUBIC", "Vanilla", alike()?, ConferenceConfig::Plain, |spec| {
         spec.congestion = Congestion::Cubic;
     });
     add("eight on 16 Mb/s, CUBIC", "Plum", alike()?, PLUM(), |spec| spec.congestion = Congestion::Cubic);
     for (queue, policy, scheme) in [
-        ("linux", SessionConfig::Plain, "neither"),
-        ("last-pq", SessionConfig::Plain, "LAST-PQ alone"),
-        ("law", SessionConfig::Plain, "Law alone"),
+        ("linux", ConferenceConfig::Plain, "neither"),
+        ("last-pq", ConferenceConfig::Plain, "LAST-PQ alone"),
+        ("law", ConferenceConfig::Plain, "Law alone"),
         ("linux", ROOM(), "Plum alone"),
         ("last-pq", ROOM(), "Plum and LAST-PQ"),
         ("law", ROOM(), "Plum and Law"),
@@ -98,11 +99,11 @@ fn trials(effort: Effort) -> Result<Vec<Trial>, TrialError> {
         });
     }
     let desktop = || -> Result<Vec<AccessSpec>, TrialError> { Ok(vec![pipe(12)?, wired()?]) };
-    add("remote desktop on 12 Mb/s", "Vanilla", desktop()?, SessionConfig::Plain, |_| {});
+    add("remote desktop on 12 Mb/s", "Vanilla", desktop()?, ConferenceConfig::Plain, |_| {});
     add("remote desktop on 12 Mb/s", "host's weight 4", desktop()?, MEAN_ALONE(), |spec| {
         spec.weights = vec![1.0, 4.0];
         // One viewer for each source: nothing is gained by compressing.
-        if let SessionConfig::Plum(config) = &mut spec.policy {
+        if let ConferenceConfig::Plum(config) = &mut spec.policy {
             config.compressibility = Some(1.0);
             // Returns that diminish leave the user something to look at.
             config.qoe = Qoe::Logarithmic;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use airbound_control::session::{LastNConfig, PlumConfig, Qoe, SessionConfig, TackConfig};
+use airbound_senders::conference::{ConferenceConfig, LastNConfig, PlumConfig, Qoe, TackConfig};
 use airbound_sim::session::{AccessSpec, PipeSpec, Session, SessionOutcome, SessionSpec};
 use airbound_units::{BitRate, Span};
 
@@ -45,12 +45,12 @@ impl Who {
         Qoe::ALL[usize::from(place) % Qoe::ALL.len()]
     }
 
-    pub(super) fn config(self) -> SessionConfig {
+    pub(super) fn config(self) -> ConferenceConfig {
         match self {
-            Self::Vanilla => SessionConfig::Plain,
-            Self::LastN => SessionConfig::LastN(LastNConfig::default()),
-            Self::Tack => SessionConfig::Tack(TackConfig::default()),
-            Self::Plum(qoe, rho) => SessionConfig::Plum(PlumConfig {
+            Self::Vanilla => ConferenceConfig::Plain,
+            Self::LastN => ConferenceConfig::LastN(LastNConfig::default()),
+            Self::Tack => ConferenceConfig::Tack(TackConfig::default()),
+            Self::Plum(qoe, rho) => ConferenceConfig::Plum(PlumConfig {
                 qoe: Self::qoe(qoe),
                 rho: f64::from(rho) / 100.0,
                 ..PlumConfig::default()

@@ -1,6 +1,6 @@
 //! Sessions as fluids: what a fair share brings, and what is best for whoever knows every capacity at every second.
 
-use airbound_control::session::{Problem, Qoe, User};
+use airbound_senders::conference::{Problem, Qoe, User};
 use airbound_units::BitRate;
 
 use super::case::Case;

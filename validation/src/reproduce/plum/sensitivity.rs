@@ -1,7 +1,7 @@
 //! The worst user, fairness, and what rho and the QoE function change (Figs. 14c, 14d, 15a).
 
-use airbound_control::session::Welfare;
 use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, ValidationRow};
+use airbound_senders::conference::Welfare;
 use airbound_sim::session::SessionOutcome;
 
 use super::case::{Case, Sessions, Who};

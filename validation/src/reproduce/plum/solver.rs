@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use airbound_control::session::{Problem, Qoe, User};
 use airbound_report::{Chapter, Grid, Tolerance, ValidationRow};
+use airbound_senders::conference::{Problem, Qoe, User};
 use airbound_units::BitRate;
 
 use crate::Effort;

@@ -7,9 +7,10 @@ use airbound_wifi::rate::Format;
 
 use super::fresh::{Estimates, Fresh};
 use super::{Composed, MOST_MPDUS};
+use crate::frame::{DropReason, Dropped, Payload, StationId};
+use crate::frame::{Mpdu, TxDescriptor};
+use crate::link::Room;
 use crate::link::limits::TimeLimits;
-use crate::link::{Grant, Mpdu, Room};
-use crate::payload::{DropReason, Dropped, Payload, StationId};
 use crate::queue::{AggregateBound, Queue};
 use crate::rate::RateControl;
 
@@ -54,24 +55,24 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         station: StationId,
         room: Room,
         dropped: &mut Vec<Dropped<P>>,
-    ) -> Option<Grant<P>> {
+    ) -> Option<TxDescriptor<P>> {
         let category = room.category;
         let peer = self.station(station);
         let dictated = peer.dictated.map(|(rate, _)| rate);
-        let waiting = peer.sessions[category.index()].waiting();
+        let waiting = peer.originators[category.index()].waiting();
         let (below, bound) = match &self.lower {
             Some(lower) => (lower.queue.backlog().packets, AggregateBound::NONE),
             None => (0, self.upper.aggregate_bound(now, station, category)),
         };
         let likely = waiting + self.upper.backlog().packets + below;
-        let series = self.rate.series(now, station, u16::try_from(likely).unwrap_or(u16::MAX));
-        let series = series.first_steps(self.config.chain_steps);
+        let chain = self.rate.chain(now, station, u16::try_from(likely).unwrap_or(u16::MAX));
+        let chain = chain.first_steps(self.config.chain_steps);
         // Every step of the chain has to carry the aggregate within the limit (ath9k: `ath_lookup_rate`).
         let limits = &self.config.ampdu;
         let longest = room.max_duration.min(bound.duration).min(limits.max_duration);
-        let max_psdu = limits.max_bytes.min(self.rates.max_psdu(&series, longest, dictated));
+        let max_psdu = limits.max_bytes.min(self.rates.max_psdu(&chain, longest, dictated));
         // A sample of another rate goes alone, so that it costs little if it fails (ath9k: `ath_tx_form_aggr`).
-        let aggregating = series.first_rate().format() != Format::Legacy && !series.probe;
+        let aggregating = chain.first_rate().format() != Format::Legacy && !chain.probe;
         let most = self.config.max_mpdus().min(u32::from(bound.mpdus)).min(u32::from(MOST_MPDUS));
 
         let mut aggregate = Aggregate {
@@ -88,29 +89,29 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let Aggregate { mpdus, mut psdu, .. } = aggregate;
         let Some(first) = mpdus.first() else {
             self.give_spare(mpdus);
-            self.update_readiness(now, station, category);
+            self.update_eligibility(now, station, category);
             return None;
         };
         let lowest = first.sequence;
         let aggregated = mpdus.len() > 1;
-        if !aggregated && matches!(series.first_rate().format(), Format::Legacy | Format::Ht) {
+        if !aggregated && matches!(chain.first_rate().format(), Format::Legacy | Format::Ht) {
             psdu = first.size;
         }
-        self.station(station).sessions[category.index()].handed(lowest);
-        self.update_readiness(now, station, category);
+        self.station(station).originators[category.index()].handed(lowest);
+        self.update_eligibility(now, station, category);
         let give_up_after = self.config.give_up_after;
         let limits = self.config.limits;
         let deadline = |mpdu: &Mpdu<P>| limits.deadline(now, mpdu, mpdu.packet.enqueued());
         let give_up_at =
             if limits == TimeLimits::NONE { None } else { mpdus.iter().filter_map(deadline).min() };
-        Some(Grant {
+        Some(TxDescriptor {
             station,
             category,
             alternate: false,
             mpdus,
             psdu,
             aggregated,
-            series,
+            chain,
             give_up_after,
             give_up_at,
         })
@@ -127,10 +128,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     ) -> bool {
         while aggregate.has_place() {
             self.drop_expired(now, station, category, dropped);
-            let session = &mut self.station(station).sessions[category.index()];
-            let Some(size) = session.first_retry().map(|retry| retry.size) else { return true };
+            let originator = &mut self.station(station).originators[category.index()];
+            let Some(size) = originator.first_retry().map(|retry| retry.size) else { return true };
             let Some(psdu) = aggregate.admits(size) else { return false };
-            let Some(retry) = session.take_retry() else { return false };
+            let Some(retry) = originator.take_retry() else { return false };
             self.kept[category.index()].remove(retry.packet.size());
             aggregate.add(retry, psdu);
         }
@@ -149,11 +150,11 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let counts = self.lower.is_none() && self.upper.counts_below();
         let estimates = counts.then(|| Estimates::new(self.estimate(station), category));
         let window = self.config.reach();
-        let session = &self.station(station).sessions[category.index()];
+        let originator = &self.station(station).originators[category.index()];
         let mut fresh = Fresh {
             now,
-            sequence: session.next_sequence(),
-            end: session.window_end(aggregate.mpdus.first().map(|mpdu| mpdu.sequence), window),
+            sequence: originator.next_sequence(),
+            end: originator.window_end(aggregate.mpdus.first().map(|mpdu| mpdu.sequence), window),
             aggregate,
             overhead: self.config.overhead,
             limits: self.config.limits,
@@ -171,12 +172,12 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             self.lowered[category.index()] += fresh.taken;
         }
         let Fresh { sequence, left_over, .. } = fresh;
-        let session = &mut self.station(station).sessions[category.index()];
-        session.numbered_to(sequence);
+        let originator = &mut self.station(station).originators[category.index()];
+        originator.numbered_to(sequence);
         if let Some(mpdu) = left_over {
             // It goes first next time.
             let bytes = mpdu.packet.size();
-            session.keep(mpdu);
+            originator.keep(mpdu);
             self.kept[category.index()].add(bytes);
         }
     }
@@ -194,13 +195,13 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             return;
         }
         loop {
-            let session = &mut self.station(station).sessions[category.index()];
+            let originator = &mut self.station(station).originators[category.index()];
             let expired = |mpdu: &Mpdu<P>| limits.outlived_below(now, mpdu, mpdu.packet.enqueued());
-            if !session.first_retry().is_some_and(expired) {
+            if !originator.first_retry().is_some_and(expired) {
                 return;
             }
-            let Some(Mpdu { packet, sequence, .. }) = session.take_retry() else { return };
-            session.give_up(sequence);
+            let Some(Mpdu { packet, sequence, .. }) = originator.take_retry() else { return };
+            originator.give_up(sequence);
             self.kept[category.index()].remove(packet.size());
             self.settle(now, station, category, &packet);
             dropped.push(Dropped { packet, reason: DropReason::Expired });

@@ -4,10 +4,10 @@ use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use super::forming::Aggregate;
-use crate::link::Mpdu;
+use crate::frame::Mpdu;
+use crate::frame::Payload;
 use crate::link::airtime::AirtimeEstimate;
 use crate::link::limits::TimeLimits;
-use crate::payload::Payload;
 use crate::queue::Sink;
 
 /// Estimates of airtime for packets that are mostly of one size.

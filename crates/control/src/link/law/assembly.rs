@@ -8,10 +8,11 @@ use airbound_wifi::rate::{Format, Rate};
 use super::controller::Plan;
 use super::hardware::{Place, Pushed};
 use super::{Law, MOST_MPDUS};
-use crate::link::{Grant, Mpdu, Room};
-use crate::payload::{Dropped, Payload, StationId};
+use crate::frame::RateChain;
+use crate::frame::{Dropped, Payload, StationId};
+use crate::frame::{Mpdu, TxDescriptor};
+use crate::link::Room;
 use crate::queue::Queue;
-use crate::rate::Series;
 
 /// What follows a PPDU in a frame exchange, and what may go before it: SIFS and a block ack at 6 Mbit/s take 84 us, RTS and CTS with
 /// their SIFS 128 us.
@@ -46,7 +47,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             packet.set_airtime_estimate(estimate);
             self.queue.on_handed(now, station, category, estimate);
         }
-        let sequence = self.stations.of(station, &self.config).session(category).number();
+        let sequence = self.stations.of(station, &self.config).originator(category).number();
         let size = packet.size() + self.path.overhead;
         Mpdu::new(packet, size, sequence, now)
     }
@@ -63,7 +64,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             return 1;
         }
         let longest = self.config.longest_ppdu(self.config.tries).min(self.path.ampdu.max_duration);
-        let bytes = self.rates.max_psdu(&Series::single(rate, 1), longest, dictated);
+        let bytes = self.rates.max_psdu(&RateChain::single(rate, 1), longest, dictated);
         let each = self.joined(ByteCount::ZERO, 0, ByteCount::new(1500) + self.path.overhead);
         let most =
             bytes.min(self.path.ampdu.max_bytes).as_u64() / each.padded_to(SUBFRAME_ALIGNMENT).as_u64();
@@ -78,29 +79,29 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         station: StationId,
         room: Room,
         dropped: &mut Vec<Dropped<P>>,
-    ) -> Option<Grant<P>> {
+    ) -> Option<TxDescriptor<P>> {
         let category = room.category;
-        let session = self.stations.of(station, &self.config).session(category);
-        if session.fresh_room(self.path.window) == 0 {
+        let originator = self.stations.of(station, &self.config).originator(category);
+        if originator.fresh_room(self.path.window) == 0 {
             return None;
         }
         let first = self.take_live(now, station, category, dropped)?;
         let plan = self.stations.of(station, &self.config).controller.plan(&self.config);
         let first = self.number(now, station, category, first);
-        let (series, dictated) = self.chain(station, plan);
+        let (chain, dictated) = self.chain(station, plan);
 
         let bound = self.queue.aggregate_bound(now, station, category);
         let limits = self.path.ampdu;
         let longest = self.config.longest_ppdu(plan.tries).min(room.max_duration);
         let longest = longest.min(limits.max_duration).min(bound.duration);
-        let max_psdu = self.rates.max_psdu(&series, longest, dictated).min(limits.max_bytes);
-        let aggregating = series.first_rate().format() != Format::Legacy;
+        let max_psdu = self.rates.max_psdu(&chain, longest, dictated).min(limits.max_bytes);
+        let aggregating = chain.first_rate().format() != Format::Legacy;
         let most = limits.max_mpdus.min(bound.mpdus.into()).min(MOST_MPDUS.into());
         let most = if aggregating { most.max(1) } else { 1 };
         let end = first.sequence.saturating_add(1).max(
             self.stations
                 .of(station, &self.config)
-                .session(category)
+                .originator(category)
                 .window_end(Some(first.sequence), self.path.window),
         );
 
@@ -108,7 +109,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         let mut mpdus = self.spare.pop().unwrap_or_default();
         mpdus.push(first);
         while mpdus.len() < most as usize
-            && self.stations.of(station, &self.config).session(category).next_sequence() < end
+            && self.stations.of(station, &self.config).originator(category).next_sequence() < end
         {
             // A packet of unknown size is looked at only if a small one would fit.
             let hint = self.queue.next_size(station, category).unwrap_or(ByteCount::ZERO);
@@ -127,11 +128,11 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         }
         let born = mpdus.iter().map(|mpdu| mpdu.packet.enqueued()).min()?;
         let place = Place::Back;
-        let exchange = self.exchange(&series, psdu, dictated);
+        let exchange = self.exchange(&chain, psdu, dictated);
         let limit = self.limit(now, category, place, born, exchange);
-        let grant = self.grant(station, category, mpdus, series, limit);
-        let sequence = grant.mpdus.first().map_or(0, |mpdu| mpdu.sequence);
-        self.stations.of(station, &self.config).session(category).handed(sequence);
+        let descriptor = self.descriptor(station, category, mpdus, chain, limit);
+        let sequence = descriptor.mpdus.first().map_or(0, |mpdu| mpdu.sequence);
+        self.stations.of(station, &self.config).originator(category).handed(sequence);
         let pushed = Pushed {
             station,
             category,
@@ -146,21 +147,21 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             spent: Span::ZERO,
         };
         self.hardware.push(now, place, pushed);
-        self.update_readiness(now, station, category);
-        Some(grant)
+        self.update_eligibility(now, station, category);
+        Some(descriptor)
     }
 
     /// The rate chain of a plan, and the rate at which data really goes out if something else decides that.
-    pub(super) fn chain(&mut self, station: StationId, plan: Plan) -> (Series, Option<BitRate>) {
+    pub(super) fn chain(&mut self, station: StationId, plan: Plan) -> (RateChain, Option<BitRate>) {
         let peer = self.stations.of(station, &self.config);
-        let mut series = Series::single(peer.controller.rate_at(plan.rate), plan.tries);
-        series.probe = plan.probe.is_some();
-        (series, peer.dictated.map(|(rate, _)| rate))
+        let mut chain = RateChain::single(peer.controller.rate_at(plan.rate), plan.tries);
+        chain.probe = plan.probe.is_some();
+        (chain, peer.dictated.map(|(rate, _)| rate))
     }
 
     /// The longest that one frame exchange takes.
-    pub(super) fn exchange(&mut self, series: &Series, psdu: ByteCount, dictated: Option<BitRate>) -> Span {
-        let timing = self.rates.of(series.first_rate()).timing;
+    pub(super) fn exchange(&mut self, chain: &RateChain, psdu: ByteCount, dictated: Option<BitRate>) -> Span {
+        let timing = self.rates.of(chain.first_rate()).timing;
         let ppdu = match dictated {
             Some(rate) => timing.preamble() + rate.time_for(psdu),
             None => timing.duration(psdu),
@@ -170,17 +171,18 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
 
     /// A PSDU of another link goes to the hardware under the alternate traffic identifier; at most `limit` and an exchange, it is ahead
     /// of what is pushed behind it.
-    pub(in crate::link) fn push_foreign(&mut self, now: Instant, grant: &Grant<P>, limit: Span) {
-        let slowest = grant.series.steps().iter().map(|step| step.rate).min_by_key(|rate| rate.bit_rate());
-        let rate = slowest.unwrap_or(grant.series.first_rate());
-        let dictated = self.stations.of(grant.station, &self.config).dictated.map(|(rate, _)| rate);
-        let exchange = self.exchange(&Series::single(rate, 1), grant.psdu, dictated);
-        self.hardware.push_foreign(now, grant, limit, exchange);
+    pub(in crate::link) fn push_foreign(&mut self, now: Instant, descriptor: &TxDescriptor<P>, limit: Span) {
+        let slowest =
+            descriptor.chain.steps().iter().map(|step| step.rate).min_by_key(|rate| rate.bit_rate());
+        let rate = slowest.unwrap_or(descriptor.chain.first_rate());
+        let dictated = self.stations.of(descriptor.station, &self.config).dictated.map(|(rate, _)| rate);
+        let exchange = self.exchange(&RateChain::single(rate, 1), descriptor.psdu, dictated);
+        self.hardware.push_foreign(now, descriptor, limit, exchange);
     }
 
     /// It comes back.
-    pub(in crate::link) fn take_foreign(&mut self, now: Instant, grant: &Grant<P>) {
-        self.hardware.take(now, grant);
+    pub(in crate::link) fn take_foreign(&mut self, now: Instant, descriptor: &TxDescriptor<P>) {
+        self.hardware.take(now, descriptor);
     }
 
     /// The time that the hardware has for a PSDU.
@@ -197,31 +199,31 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     }
 
     /// The length of the PSDU of MPDUs; HT and legacy formats send one alone without a delimiter.
-    pub(super) fn psdu_of(&self, mpdus: &[Mpdu<P>], series: &Series) -> ByteCount {
-        let bare = mpdus.len() == 1 && matches!(series.first_rate().format(), Format::Legacy | Format::Ht);
+    pub(super) fn psdu_of(&self, mpdus: &[Mpdu<P>], chain: &RateChain) -> ByteCount {
+        let bare = mpdus.len() == 1 && matches!(chain.first_rate().format(), Format::Legacy | Format::Ht);
         mpdus.iter().enumerate().fold(ByteCount::ZERO, |psdu, (index, mpdu)| {
             if bare { mpdu.size } else { self.joined(psdu, index, mpdu.size) }
         })
     }
 
-    /// The grant of MPDUs, at least one.
-    pub(super) fn grant(
+    /// The descriptor of MPDUs, at least one.
+    pub(super) fn descriptor(
         &self,
         station: StationId,
         category: Category,
         mpdus: Vec<Mpdu<P>>,
-        series: Series,
+        chain: RateChain,
         limit: Span,
-    ) -> Grant<P> {
-        let (aggregated, psdu) = (mpdus.len() > 1, self.psdu_of(&mpdus, &series));
-        Grant {
+    ) -> TxDescriptor<P> {
+        let (aggregated, psdu) = (mpdus.len() > 1, self.psdu_of(&mpdus, &chain));
+        TxDescriptor {
             station,
             category,
             alternate: false,
             mpdus,
             psdu,
             aggregated,
-            series,
+            chain,
             give_up_after: Some(limit),
             give_up_at: None,
         }

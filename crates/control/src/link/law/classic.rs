@@ -7,13 +7,13 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::detect::BulkConfig;
+use crate::classify::BulkConfig;
 use crate::error::ConfigError;
 
-/// What goes the classic way: through Linux's queue and Minstrel-HT, beside Law as a standby module ([`crate::link::Standby`], appendix A).
+/// What goes the classic way: through Linux's queue and Minstrel-HT, beside Law as a standby module ([`crate::link::BesideClassic`], appendix A).
 ///
 /// - a list of access categories, such as `["be", "bk"]`; the default is none;
-/// - `"auto"`: flows that behave as bulk transfers ([`crate::detect::BulkDetector`]), of whatever category, or a table with the
+/// - `"auto"`: flows that behave as bulk transfers ([`crate::classify::BulkDetector`]), of whatever category, or a table with the
 ///   keys of [`BulkConfig`] for other values than its defaults.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]

@@ -4,10 +4,10 @@ use airbound_units::Span;
 use serde::{Deserialize, Serialize};
 
 use super::classic::Classic;
-use super::inside::Inside;
 use crate::error::ConfigError;
+use crate::frame::PlainPacket;
 use crate::link::LinkConfig;
-use crate::payload::PlainPacket;
+use crate::link::law::inner_queue::InnerQueue;
 use crate::queue::{FifoConfig, QueueConfig};
 
 /// Configuration of [`super::Law`]. Defaults are the paper's; where it gives none (open points 1 to 14 of
@@ -97,14 +97,14 @@ pub struct LawConfig {
     /// The rate before anything is known.
     pub first_rate: FirstRate,
     /// Which of a station's rates are on the ladder.
-    pub ladder: Ladder,
+    pub ladder: LawRates,
 
     /// What goes the classic way instead, beside Law as a standby module: access categories, or `"auto"`, bulk transfers. Both share
     /// the PSDUs of the hardware. Default none.
     pub classic: Classic,
     /// The queue that decides the order. Default `fq-codel-airtime`, so that a good station does not wait behind a bad one; the
     /// paper, which has one receiver, has `fifo`.
-    pub inside: Inside,
+    pub inside: InnerQueue,
 }
 
 /// What a failed software transmission counts as in the averages of TX time.
@@ -192,7 +192,7 @@ pub enum FirstRate {
 /// Which rates are on the ladder, which is climbed one by one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ladder {
+pub enum LawRates {
     /// Those of the widest channel and, where there is a choice, the shorter guard interval, one for each speed, and of equals the
     /// one with fewer streams: the eight of the paper's card. A ladder of 116 rates (80 MHz, two streams) would take
     /// minutes to climb.
@@ -236,9 +236,9 @@ impl Default for LawConfig {
             overhead: Span::from_micros(500),
             success_share: 0.5,
             first_rate: FirstRate::default(),
-            ladder: Ladder::default(),
+            ladder: LawRates::default(),
             classic: Classic::default(),
-            inside: Inside::default(),
+            inside: InnerQueue::default(),
         }
     }
 }
@@ -247,7 +247,7 @@ impl LawConfig {
     /// The paper's link: one queue for all, first in, first out.
     #[must_use]
     pub fn paper() -> Self {
-        Self { inside: Inside(QueueConfig::Fifo(FifoConfig::default())), ..Self::default() }
+        Self { inside: InnerQueue(QueueConfig::Fifo(FifoConfig::default())), ..Self::default() }
     }
 
     /// Checks every value.
@@ -293,15 +293,15 @@ impl LawConfig {
     /// How a link that shares categories with Law ([`Classic::Bulk`]) repeats what the stock one of `path` would repeat.
     ///
     /// A PSDU that goes back after Limit_h begins again with the least contention window, so that 31 tries, which last 100 ms while the
-    /// window grows, are over within a short fade. What counts is therefore time: as many grants as Limit_h fits into the 100 ms
+    /// window grows, are over within a short fade. What counts is therefore time: as many descriptors as Limit_h fits into the 100 ms
     /// for which a receiver waits for a missing packet (mac80211: `HT_RX_REORDER_BUF_TIMEOUT`).
     #[must_use]
     pub fn path_beside(&self, path: LinkConfig) -> LinkConfig {
         match self.classic {
             Classic::Categories(_) => path,
             Classic::Bulk(_) => {
-                let grants = (RECEIVER_WAITS.div_floor(self.limit_h) + 1).min(u64::from(u8::MAX)) as u8;
-                LinkConfig { max_tries: None, max_grants: path.max_grants.max(grants), ..path }
+                let descriptors = (RECEIVER_WAITS.div_floor(self.limit_h) + 1).min(u64::from(u8::MAX)) as u8;
+                LinkConfig { max_tries: None, max_grants: path.max_grants.max(descriptors), ..path }
             }
         }
     }

@@ -3,8 +3,8 @@
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
-use crate::link::Grant;
-use crate::payload::StationId;
+use crate::frame::StationId;
+use crate::frame::TxDescriptor;
 
 /// What is remembered of a PSDU while the hardware has it.
 #[derive(Debug, Clone, Copy)]
@@ -109,12 +109,18 @@ impl Hardware {
 
     /// A PSDU of another link goes to the hardware, which works on it for `limit`, and an `exchange` of it at most beyond that. What
     /// is pushed behind it waits as long as behind one of Law's.
-    pub(super) fn push_foreign<P>(&mut self, now: Instant, grant: &Grant<P>, limit: Span, exchange: Span) {
+    pub(super) fn push_foreign<P>(
+        &mut self,
+        now: Instant,
+        descriptor: &TxDescriptor<P>,
+        limit: Span,
+        exchange: Span,
+    ) {
         let foreign = Pushed {
-            station: grant.station,
-            category: grant.category,
+            station: descriptor.station,
+            category: descriptor.category,
             foreign: true,
-            sequence: grant.mpdus.first().map_or(0, |mpdu| mpdu.sequence),
+            sequence: descriptor.mpdus.first().map_or(0, |mpdu| mpdu.sequence),
             born: Instant::MAX,
             exchange,
             limit,
@@ -128,15 +134,19 @@ impl Hardware {
 
     /// A PSDU comes back, in any order; with it, since when it was the first of its category (or since now). `None` if it is not
     /// known.
-    pub(super) fn take<P>(&mut self, now: Instant, grant: &Grant<P>) -> Option<(Pushed, Instant)> {
-        let sequence = grant.mpdus.first().map(|mpdu| mpdu.sequence)?;
+    pub(super) fn take<P>(
+        &mut self,
+        now: Instant,
+        descriptor: &TxDescriptor<P>,
+    ) -> Option<(Pushed, Instant)> {
+        let sequence = descriptor.mpdus.first().map(|mpdu| mpdu.sequence)?;
         let is_it = |pushed: &Pushed| {
             (pushed.station, pushed.category, pushed.foreign, pushed.sequence)
-                == (grant.station, grant.category, grant.alternate, sequence)
+                == (descriptor.station, descriptor.category, descriptor.alternate, sequence)
         };
         let at = self.psdus.iter().position(is_it)?;
-        let first = self.psdus.iter().position(|pushed| pushed.category == grant.category) == Some(at);
-        let since = &mut self.first_since[grant.category.index()];
+        let first = self.psdus.iter().position(|pushed| pushed.category == descriptor.category) == Some(at);
+        let since = &mut self.first_since[descriptor.category.index()];
         let began = if first { std::mem::replace(since, now) } else { now };
         Some((self.psdus.remove(at), began))
     }

@@ -21,26 +21,29 @@
 
 mod assembly;
 mod averages;
+mod beside_classic;
 mod classic;
 mod config;
 mod controller;
 mod equations;
 mod hardware;
-mod inside;
-mod ladder;
+mod inner_queue;
 mod probe;
-mod returns;
+mod rate_set;
 mod stations;
 #[cfg(test)]
 mod tests;
+mod tx_status;
 mod view;
 
+pub use beside_classic::BesideClassic;
 pub use classic::Classic;
 pub use config::{
-    CleanUpRate, Equality, FailedTime, FirstRate, Ladder, LawConfig, NeverSent, ProbeRetransmission, RateMin,
+    CleanUpRate, Equality, FailedTime, FirstRate, LawConfig, LawRates, NeverSent, ProbeRetransmission,
+    RateMin,
 };
 pub use controller::LawState;
-pub use inside::Inside;
+pub use inner_queue::InnerQueue;
 pub use view::{LawCounts, LawView};
 
 use airbound_units::{ByteCount, Instant, Span};
@@ -52,11 +55,12 @@ use self::hardware::Hardware;
 use self::stations::{Station, Stations};
 use super::airtime::AirtimeEstimate;
 use super::rate_facts::RateTable;
-use super::session::Session;
-use super::{Grant, Link, LinkConfig, Mpdu, Returned, Room, TxReport};
+use super::{Link, LinkConfig, Returned, Room};
 use crate::error::ConfigError;
-use crate::payload::{DropReason, Dropped, FlowId, Payload, StationId};
-use crate::queue::{Backlog, Demand, Direction, Queue, Readiness};
+use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::frame::{Mpdu, TxDescriptor, TxReport};
+use crate::link::block_ack::BlockAckOriginator;
+use crate::queue::{Backlog, Demand, Direction, Eligibility, Queue};
 use crate::rate::{Capabilities, LinkStats};
 
 /// Law as a link, over an inner queue that decides the order.
@@ -72,7 +76,7 @@ pub struct Law<P, Q> {
     /// What left the queue and did not fit in an aggregate, by category.
     kept: [Backlog; 4],
     rates: RateTable,
-    /// Emptied lists of earlier grants, to be filled again.
+    /// Emptied lists of earlier descriptors, to be filled again.
     spare: Vec<Vec<Mpdu<P>>>,
 }
 
@@ -97,7 +101,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         config.check()?;
         path.window = path.window.clamp(1, MOST_MPDUS);
         Ok(Self {
-            stations: Stations::new(ladder::rates(config.ladder, capabilities)?),
+            stations: Stations::new(rate_set::rates(config.ladder, capabilities)?),
             config,
             path,
             queue,
@@ -118,7 +122,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         station: StationId,
         capabilities: &Capabilities,
     ) -> Result<(), ConfigError> {
-        let rates = ladder::rates(self.config.ladder, capabilities)?;
+        let rates = rate_set::rates(self.config.ladder, capabilities)?;
         let controller = Controller::new(rates, &self.config);
         self.stations.of(station, &self.config).controller = controller;
         Ok(())
@@ -226,7 +230,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             let kept = &mut self.kept[category.index()];
             kept.packets = kept.packets.saturating_sub(1);
             kept.bytes -= packet.size();
-            self.update_readiness(now, station, category);
+            self.update_eligibility(now, station, category);
             return Some(packet);
         }
         let before = dropped.len();
@@ -242,24 +246,24 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         kept.packets += 1;
         kept.bytes += packet.size();
         self.stations.of(station, &self.config).kept[category.index()] = Some(packet);
-        self.update_readiness(now, station, category);
+        self.update_eligibility(now, station, category);
     }
 
     /// Tells the queue what it cannot see of a station.
-    fn update_readiness(&mut self, now: Instant, station: StationId, category: Category) {
+    fn update_eligibility(&mut self, now: Instant, station: StationId, category: Category) {
         let window = self.path.window;
         let peer = self.stations.of(station, &self.config);
-        let session = &mut peer.sessions[category.index()];
-        let readiness = if session.fresh_room(window) == 0 {
-            Readiness::Blocked
+        let originator = &mut peer.originators[category.index()];
+        let eligibility = if originator.fresh_room(window) == 0 {
+            Eligibility::Blocked
         } else if let Some(kept) = &peer.kept[category.index()] {
-            Readiness::Retries { since: kept.enqueued() }
+            Eligibility::Retries { since: kept.enqueued() }
         } else {
-            Readiness::Fresh
+            Eligibility::Fresh
         };
-        if session.readiness != readiness {
-            session.readiness = readiness;
-            self.queue.set_readiness(now, station, category, readiness);
+        if originator.eligibility != eligibility {
+            originator.eligibility = eligibility;
+            self.queue.set_eligibility(now, station, category, eligibility);
         }
     }
 
@@ -307,7 +311,7 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
         self.stations.of(station, &self.config).controller.on_enqueued(waiting, len_max, &self.config);
     }
 
-    fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<Grant<P>> {
+    fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<TxDescriptor<P>> {
         if self.hardware.len() >= usize::from(self.config.psdus_in_hardware) {
             return None;
         }
@@ -322,9 +326,9 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
         while fruitless <= self.stations.len() {
             let station = self.queue.select(now, room.category)?;
             let before = dropped.len();
-            if let Some(grant) = self.form(now, station, room, dropped) {
-                self.queue.on_granted(now, &grant);
-                return Some(grant);
+            if let Some(descriptor) = self.form(now, station, room, dropped) {
+                self.queue.on_granted(now, &descriptor);
+                return Some(descriptor);
             }
             fruitless += usize::from(dropped.len() == before);
         }
@@ -367,8 +371,8 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
     }
 
     fn window_start(&self, station: StationId, category: Category) -> u64 {
-        let session = self.stations.get(station).map(|peer| &peer.sessions[category.index()]);
-        session.map_or(u64::MAX, Session::window_start)
+        let originator = self.stations.get(station).map(|peer| &peer.originators[category.index()]);
+        originator.map_or(u64::MAX, BlockAckOriginator::window_start)
     }
 
     fn limits_all_categories(&self) -> bool {

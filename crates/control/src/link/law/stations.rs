@@ -7,14 +7,14 @@ use airbound_wifi::rate::Rate;
 use super::config::LawConfig;
 use super::controller::Controller;
 use super::view::LawCounts;
+use crate::frame::StationId;
 use crate::link::airtime::AirtimeEstimate;
-use crate::link::session::Session;
-use crate::payload::StationId;
+use crate::link::block_ack::BlockAckOriginator;
 
 /// One peer.
 #[derive(Debug, Clone)]
 pub(super) struct Station<P> {
-    pub(super) sessions: [Session<P>; 4],
+    pub(super) originators: [BlockAckOriginator<P>; 4],
     /// What left the queue and did not fit in the last aggregate of its category.
     pub(super) kept: [Option<P>; 4],
     pub(super) controller: Controller,
@@ -26,8 +26,8 @@ pub(super) struct Station<P> {
 }
 
 impl<P> Station<P> {
-    pub(super) const fn session(&mut self, category: Category) -> &mut Session<P> {
-        &mut self.sessions[category.index()]
+    pub(super) const fn originator(&mut self, category: Category) -> &mut BlockAckOriginator<P> {
+        &mut self.originators[category.index()]
     }
 }
 
@@ -57,7 +57,7 @@ impl<P> Stations<P> {
         if index >= self.list.len() {
             let ladder = &self.ladder;
             self.list.resize_with(index + 1, || Station {
-                sessions: Default::default(),
+                originators: Default::default(),
                 kept: [None, None, None, None],
                 controller: Controller::new(ladder.clone(), config),
                 counts: LawCounts::default(),

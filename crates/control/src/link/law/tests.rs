@@ -3,17 +3,18 @@
 use airbound_units::Span;
 use airbound_wifi::rate::{Format, Width};
 
-use super::config::{CleanUpRate, Ladder, LawConfig};
+use super::config::{CleanUpRate, LawConfig};
 use super::controller::{Controller, LawState, Transmission};
-use super::ladder;
 use super::probe::ProbeOutcome;
+use crate::link::law::config::LawRates;
+use crate::link::law::rate_set;
 use crate::rate::Capabilities;
 
 /// MCS 0 to 7, as the paper's card has them.
 fn controller(config: &LawConfig) -> Controller {
     let capabilities =
         Capabilities { format: Format::Ht, width: Width::Mhz20, max_streams: 1, ..Capabilities::default() };
-    Controller::new(ladder::rates(Ladder::default(), &capabilities).expect("valid"), config)
+    Controller::new(rate_set::rates(LawRates::default(), &capabilities).expect("valid"), config)
 }
 
 fn end(rate: usize, micros: u64, arrived: bool) -> Transmission {

@@ -4,7 +4,7 @@ use airbound_units::Span;
 use airbound_wifi::rate::Rate;
 
 use super::controller::LawState;
-use crate::payload::StationId;
+use crate::frame::StationId;
 
 /// How Law treats one station at this moment. Symbols are those of table 2.
 #[derive(Debug, Clone, Copy, PartialEq)]

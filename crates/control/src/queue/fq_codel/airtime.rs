@@ -7,12 +7,13 @@ use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::super::codel::CodelParameters;
-use super::super::{Backlog, Direction, Queue, Readiness};
+use super::super::{Backlog, Direction, Queue};
 use super::flows::{DropBatch, FlowLimits, FlowTable};
 use super::plain::{check_limits, flow_key};
 use super::stations::Stations;
 use crate::error::ConfigError;
-use crate::payload::{Dropped, Payload, StationId};
+use crate::frame::{Dropped, Payload, StationId};
+use crate::queue::Eligibility;
 
 pub(in crate::queue) use out_of_turn::FlowQueue;
 
@@ -283,8 +284,14 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
         self.flows.backlog()
     }
 
-    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
-        self.stations.set_readiness(station, category.index(), readiness);
+    fn set_eligibility(
+        &mut self,
+        _now: Instant,
+        station: StationId,
+        category: Category,
+        eligibility: Eligibility,
+    ) {
+        self.stations.set_eligibility(station, category.index(), eligibility);
     }
 
     fn counts_below(&self) -> bool {
@@ -344,8 +351,8 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
 mod tests {
     use super::super::super::test_packet::{at_micros, packet};
     use super::*;
-    use crate::payload::DropReason;
-    use crate::payload::PlainPacket;
+    use crate::frame::DropReason;
+    use crate::frame::PlainPacket;
 
     fn queue(config: FqCodelAirtimeConfig) -> FqCodelAirtime<PlainPacket> {
         FqCodelAirtime::new(config).expect("valid")

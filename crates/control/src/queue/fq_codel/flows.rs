@@ -6,7 +6,7 @@ use airbound_units::{ByteCount, Instant};
 use super::super::Backlog;
 use super::super::codel::{CodelParameters, CodelState, Standing};
 use super::super::packets::{List, Packets};
-use crate::payload::{DropReason, Dropped, Payload};
+use crate::frame::{DropReason, Dropped, Payload};
 
 const NONE: u32 = u32::MAX;
 
@@ -458,8 +458,8 @@ fn remove_first(flows: &mut [Flow], chain: &mut Chain) {
 mod tests {
     use super::super::super::test_packet::{Special, packet};
     use super::*;
-    use crate::payload::Payload;
-    use crate::payload::PlainPacket;
+    use crate::frame::Payload;
+    use crate::frame::PlainPacket;
 
     fn table(batch: DropBatch) -> FlowTable<PlainPacket> {
         FlowTable::new(FlowLimits { packets: 500, memory: u64::MAX, quantum: 300, idle_flows: 64, batch })

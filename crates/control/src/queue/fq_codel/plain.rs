@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::super::codel::CodelParameters;
 use super::super::station_lists::check_packets;
-use super::super::{Backlog, Queue, Readiness};
+use super::super::{Backlog, Queue};
 use super::flows::{DropBatch, FlowLimits, FlowTable};
 use crate::error::ConfigError;
-use crate::payload::{Dropped, Payload, StationId};
+use crate::frame::{Dropped, Payload, StationId};
+use crate::queue::Eligibility;
 
 /// Configuration of an [`FqCodel`] queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +81,7 @@ pub struct FqCodel<P> {
     codel: CodelParameters,
     tables: [FlowTable<P>; 4],
     /// Indexed by station.
-    readiness: Vec<[Readiness; 4]>,
+    eligibility: Vec<[Eligibility; 4]>,
     /// Stations with retries, by category.
     retries: [Vec<u16>; 4],
     /// The latest time that was seen.
@@ -107,7 +108,7 @@ impl<P: Payload> FqCodel<P> {
         Ok(Self {
             codel,
             tables: std::array::from_fn(|_| FlowTable::new(limits)),
-            readiness: Vec::new(),
+            eligibility: Vec::new(),
             retries: Default::default(),
             now: Instant::ZERO,
         })
@@ -115,8 +116,8 @@ impl<P: Payload> FqCodel<P> {
 }
 
 /// Whether a flow with this key may not be served.
-fn is_blocked(readiness: &[[Readiness; 4]], key: u64, category: Category) -> bool {
-    readiness.get(station_of(key).index()).is_some_and(|of| of[category.index()] == Readiness::Blocked)
+fn is_blocked(eligibility: &[[Eligibility; 4]], key: u64, category: Category) -> bool {
+    eligibility.get(station_of(key).index()).is_some_and(|of| of[category.index()] == Eligibility::Blocked)
 }
 
 impl<P: Payload> Queue<P> for FqCodel<P> {
@@ -130,7 +131,7 @@ impl<P: Payload> Queue<P> for FqCodel<P> {
             return Some(StationId(station));
         }
         let table = &mut self.tables[category.index()];
-        let head = table.head(0, |key| is_blocked(&self.readiness, key, category))?;
+        let head = table.head(0, |key| is_blocked(&self.eligibility, key, category))?;
         Some(station_of(table.key(head)))
     }
 
@@ -144,7 +145,7 @@ impl<P: Payload> Queue<P> for FqCodel<P> {
         self.now = self.now.max(now);
         let table = &mut self.tables[category.index()];
         loop {
-            let head = table.head(0, |key| is_blocked(&self.readiness, key, category))?;
+            let head = table.head(0, |key| is_blocked(&self.eligibility, key, category))?;
             if station_of(table.key(head)) != station {
                 return None;
             }
@@ -156,7 +157,7 @@ impl<P: Payload> Queue<P> for FqCodel<P> {
 
     fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
         let table = &mut self.tables[category.index()];
-        let head = table.head(0, |key| is_blocked(&self.readiness, key, category))?;
+        let head = table.head(0, |key| is_blocked(&self.eligibility, key, category))?;
         if station_of(table.key(head)) == station { table.first_size(head) } else { None }
     }
 
@@ -171,23 +172,29 @@ impl<P: Payload> Queue<P> for FqCodel<P> {
         })
     }
 
-    fn set_readiness(&mut self, _now: Instant, station: StationId, category: Category, readiness: Readiness) {
+    fn set_eligibility(
+        &mut self,
+        _now: Instant,
+        station: StationId,
+        category: Category,
+        eligibility: Eligibility,
+    ) {
         let index = station.index();
-        if index >= self.readiness.len() {
-            self.readiness.resize(index + 1, [Readiness::Fresh; 4]);
+        if index >= self.eligibility.len() {
+            self.eligibility.resize(index + 1, [Eligibility::Fresh; 4]);
         }
-        let last = std::mem::replace(&mut self.readiness[index][category.index()], readiness);
-        if last == readiness {
+        let last = std::mem::replace(&mut self.eligibility[index][category.index()], eligibility);
+        if last == eligibility {
             return;
         }
         let retries = &mut self.retries[category.index()];
-        match (last, readiness) {
-            (Readiness::Retries { .. }, Readiness::Retries { .. }) => {}
-            (_, Readiness::Retries { .. }) => retries.push(station.0),
-            (Readiness::Retries { .. }, _) => retries.retain(|&other| other != station.0),
+        match (last, eligibility) {
+            (Eligibility::Retries { .. }, Eligibility::Retries { .. }) => {}
+            (_, Eligibility::Retries { .. }) => retries.push(station.0),
+            (Eligibility::Retries { .. }, _) => retries.retain(|&other| other != station.0),
             _ => {}
         }
-        if last == Readiness::Blocked {
+        if last == Eligibility::Blocked {
             // Whoever is still blocked is set aside again when its turn comes.
             self.tables[category.index()].unpark(0);
         }

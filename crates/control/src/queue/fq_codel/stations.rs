@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use airbound_units::Span;
 
-use super::super::Readiness;
 use super::airtime::AirtimeQueueLimit;
-use crate::payload::StationId;
+use crate::frame::StationId;
+use crate::queue::Eligibility;
 
 /// The weight of a station that was given none (`IEEE80211_DEFAULT_AIRTIME_WEIGHT`).
 pub(super) const DEFAULT_WEIGHT: u16 = 256;
@@ -29,7 +29,7 @@ struct Entry {
     deficit: i64,
     /// Expected airtime of what lies below the queue (`aql_tx_pending`).
     pending: Span,
-    readiness: Readiness,
+    eligibility: Eligibility,
     place: Place,
     /// Whether the list of parked stations holds it, perhaps out of date.
     on_parked_list: bool,
@@ -112,10 +112,10 @@ impl Stations {
     /// Whether a station may not take part. What is to be sent again lies below the queue already, and counts there: it goes
     /// whatever the airtime queue limit says, or nothing would ever come back from a station that is over it.
     fn is_held(&self, entry: &Entry) -> bool {
-        match entry.readiness {
-            Readiness::Blocked => true,
-            Readiness::Retries { .. } => false,
-            Readiness::Fresh => self.is_over_limit(entry),
+        match entry.eligibility {
+            Eligibility::Blocked => true,
+            Eligibility::Retries { .. } => false,
+            Eligibility::Fresh => self.is_over_limit(entry),
         }
     }
 
@@ -180,7 +180,8 @@ impl Stations {
                 }
                 entry.round = lists.round;
                 refills += 1;
-            } else if matches!(entry.readiness, Readiness::Retries { .. }) || has_packets(StationId(station))
+            } else if matches!(entry.eligibility, Eligibility::Retries { .. })
+                || has_packets(StationId(station))
             {
                 return Some(StationId(station));
             } else {
@@ -244,10 +245,10 @@ impl Stations {
         lists.old.push_back(station);
     }
 
-    pub(super) fn set_readiness(&mut self, station: StationId, category: usize, readiness: Readiness) {
-        self.station(station).by_category[category].readiness = readiness;
+    pub(super) fn set_eligibility(&mut self, station: StationId, category: usize, eligibility: Eligibility) {
+        self.station(station).by_category[category].eligibility = eligibility;
         self.unpark(station.0, category);
-        if matches!(readiness, Readiness::Retries { .. }) {
+        if matches!(eligibility, Eligibility::Retries { .. }) {
             self.activate(station, category);
         }
     }
@@ -265,9 +266,9 @@ impl Stations {
     }
 
     /// What lies below the queue for a station, unless nothing may be sent to it now.
-    pub(super) fn servable(&self, station: StationId, category: usize) -> Option<Readiness> {
+    pub(super) fn servable(&self, station: StationId, category: usize) -> Option<Eligibility> {
         let entry = self.entry(station.0, category);
-        (!self.is_held(&entry)).then_some(entry.readiness)
+        (!self.is_held(&entry)).then_some(entry.eligibility)
     }
 
     /// Whether a packet may go down: the limit is looked at for each one, as in `ieee80211_tx_dequeue`.
@@ -359,10 +360,14 @@ mod tests {
         let mut stations = stations(Some(AirtimeQueueLimit::default()), 1);
         stations.on_handed(StationId(0), BE, Span::from_millis(30));
         assert_eq!(select(&mut stations), None);
-        stations.set_readiness(StationId(0), BE, Readiness::Retries { since: airbound_units::Instant::ZERO });
+        stations.set_eligibility(
+            StationId(0),
+            BE,
+            Eligibility::Retries { since: airbound_units::Instant::ZERO },
+        );
         assert_eq!(select(&mut stations), Some(0));
         assert!(!stations.may_hand(StationId(0), BE), "nothing new joins it");
-        stations.set_readiness(StationId(0), BE, Readiness::Fresh);
+        stations.set_eligibility(StationId(0), BE, Eligibility::Fresh);
         assert_eq!(select(&mut stations), None);
     }
 
@@ -405,13 +410,13 @@ mod tests {
     fn a_held_station_is_refilled_as_if_it_had_stayed() {
         let mut stations = stations(None, 2);
         stations.charge(StationId(0), BE, Span::from_millis(3));
-        stations.set_readiness(StationId(0), BE, Readiness::Blocked);
+        stations.set_eligibility(StationId(0), BE, Eligibility::Blocked);
         // The other uses 6 ms meanwhile, 20 refills.
         for _ in 0..60 {
             assert_eq!(select(&mut stations), Some(1));
             stations.charge(StationId(1), BE, Span::from_micros(100));
         }
-        stations.set_readiness(StationId(0), BE, Readiness::Fresh);
+        stations.set_eligibility(StationId(0), BE, Eligibility::Fresh);
         let deficit = stations.entry(0, BE).deficit;
         assert!((1..=300_000).contains(&deficit), "{deficit}: enough, and no credit");
     }
@@ -421,7 +426,11 @@ mod tests {
         let mut stations = stations(None, 3);
         assert_eq!(stations.select(BE, |station| station.0 == 2), Some(StationId(2)));
         stations.activate(StationId(0), BE);
-        stations.set_readiness(StationId(1), BE, Readiness::Retries { since: airbound_units::Instant::ZERO });
+        stations.set_eligibility(
+            StationId(1),
+            BE,
+            Eligibility::Retries { since: airbound_units::Instant::ZERO },
+        );
         stations.charge(StationId(2), BE, Span::from_millis(1));
         let mut seen = Vec::new();
         for _ in 0..2 {

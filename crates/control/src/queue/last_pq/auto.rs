@@ -6,9 +6,9 @@ use airbound_units::{ByteCount, Instant, Span};
 use serde::{Deserialize, Serialize};
 
 use super::demand::Demand;
-use crate::detect::{Change, ClassifierConfig, FlowClassifier, Pattern};
+use crate::classify::{Change, ClassifierConfig, FlowClassifier, Pattern};
 use crate::error::ConfigError;
-use crate::payload::FlowId;
+use crate::frame::FlowId;
 
 /// Who is protected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

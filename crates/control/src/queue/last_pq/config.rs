@@ -51,7 +51,7 @@ pub struct LastPqConfig {
     /// The deepest debt of airtime that a station with a prioritised flow may run into; `"none"` in a file, and by default, for no
     /// bound, as in the paper: what a flow needs beyond the station's fair share is taken from the station's other flows as far as
     /// that goes, then from others. With a bound the other stations pay more of it.
-    #[serde(with = "super::or_none")]
+    #[serde(with = "super::optional")]
     pub most_debt: Option<Span>,
     /// The scheduler whose order holds where nothing is urgent.
     pub linux: FqCodelAirtimeConfig,

@@ -10,7 +10,7 @@ use super::demand::Demand;
 use super::gradient::DelayConfig;
 use super::mark::Mark;
 use crate::error::ConfigError;
-use crate::payload::FlowId;
+use crate::frame::FlowId;
 
 /// Completions of a window beyond this number are judged by the latest ones; 10 Gbit/s of full packets make 17 000 in 20 ms.
 const MOST_COMPLETIONS: usize = 32_768;

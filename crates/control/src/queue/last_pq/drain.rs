@@ -7,8 +7,9 @@ use airbound_wifi::timing::preamble;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
-use crate::link::{Grant, Outstanding, TxReport};
-use crate::payload::StationId;
+use crate::frame::StationId;
+use crate::frame::{TxDescriptor, TxReport};
+use crate::link::Outstanding;
 
 /// The parameters of the drain estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -75,21 +76,21 @@ impl Drain {
     }
 
     /// A frame goes to the hardware; `rate` is the one most recently used for its station.
-    pub(super) fn on_granted<P>(&mut self, grant: &Grant<P>, rate: Rate) {
+    pub(super) fn on_granted<P>(&mut self, descriptor: &TxDescriptor<P>, rate: Rate) {
         let control = ControlTiming::default();
-        let answer = if grant.aggregated { control.block_ack_for(rate) } else { control.ack_for(rate) };
+        let answer = if descriptor.aggregated { control.block_ack_for(rate) } else { control.ack_for(rate) };
         let frame = Frame {
-            air: rate.bit_rate().time_for(grant.psdu),
+            air: rate.bit_rate().time_for(descriptor.psdu),
             mac: preamble(rate) + control.band.sifs() + answer,
             first: self.frames.is_empty(),
         };
-        self.frames.hand(grant, frame);
+        self.frames.hand(descriptor, frame);
     }
 
     /// A frame left the hardware.
     pub(super) fn on_report<P>(&mut self, report: &TxReport<P>) {
         self.boundless = !report.boundaries_known;
-        let frame = self.frames.take(&report.grant);
+        let frame = self.frames.take(&report.descriptor);
         let before = self.last_end;
         self.last_end = before.max(report.ended);
         let Some(frame) = frame.filter(|_| report.acknowledged.count() > 0 && report.boundaries_known) else {
@@ -136,7 +137,7 @@ pub(super) struct RecentRates {
 impl RecentRates {
     /// The rate that a report names last.
     pub(super) fn on_report<P>(&mut self, report: &TxReport<P>) {
-        let index = report.grant.station.index();
+        let index = report.descriptor.station.index();
         if index >= self.rates.len() {
             self.rates.resize(index + 1, None);
         }
@@ -157,9 +158,10 @@ mod tests {
     use airbound_wifi::rate::{GuardInterval, Width};
 
     use super::*;
-    use crate::link::{AckBitmap, Mpdu};
-    use crate::payload::{FlowId, PlainPacket};
-    use crate::rate::Series;
+    use crate::frame::Mpdu;
+    use crate::frame::RateChain;
+    use crate::frame::{FlowId, PlainPacket};
+    use airbound_wifi::block_ack::AckBitmap;
 
     fn rate() -> Rate {
         Rate::ht(1, Width::Mhz40, GuardInterval::Ns800).expect("exists")
@@ -168,17 +170,17 @@ mod tests {
     /// What T_mac comes to at that rate: a preamble of 36 us, SIFS of 16 us, a BlockAck at 12 Mbit/s of 44 us.
     const MAC: u64 = 36 + 16 + 44;
 
-    fn grant(sequence: u64, bytes: u64) -> Grant<PlainPacket> {
+    fn descriptor(sequence: u64, bytes: u64) -> TxDescriptor<PlainPacket> {
         let packet = PlainPacket::new(StationId(1), FlowId(1));
         let mpdu = Mpdu::new(packet, ByteCount::new(bytes), sequence, Instant::ZERO);
-        Grant {
+        TxDescriptor {
             station: StationId(1),
             category: Category::Be,
             alternate: false,
             mpdus: vec![mpdu],
             psdu: ByteCount::new(bytes),
             aggregated: true,
-            series: Series::single(rate(), 1),
+            chain: RateChain::single(rate(), 1),
             give_up_after: None,
             give_up_at: None,
         }
@@ -189,16 +191,16 @@ mod tests {
     }
 
     fn report(sequence: u64, handed: u64, ended: u64, acknowledged: usize) -> TxReport<PlainPacket> {
-        let grant = grant(sequence, 4050);
+        let descriptor = descriptor(sequence, 4050);
         TxReport {
-            used: grant.series,
+            used: descriptor.chain,
             handed: at(handed),
             started: None,
             ended: at(ended),
             airtime: None,
             acknowledged: AckBitmap::first(acknowledged),
             boundaries_known: true,
-            grant,
+            descriptor,
         }
     }
 
@@ -206,7 +208,7 @@ mod tests {
     fn drain(sequences: impl IntoIterator<Item = u64>) -> Drain {
         let mut drain = Drain::new(DrainConfig::default());
         for sequence in sequences {
-            drain.on_granted(&grant(sequence, 4050), rate());
+            drain.on_granted(&descriptor(sequence, 4050), rate());
         }
         drain
     }

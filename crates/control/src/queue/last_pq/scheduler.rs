@@ -7,17 +7,18 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use super::super::fq_codel::FlowQueue;
-use super::super::{AggregateBound, Backlog, Direction, FqCodelAirtime, Queue, Readiness};
+use super::super::{AggregateBound, Backlog, Direction, FqCodelAirtime, Queue};
 use super::auto::{AutoProtection, Protect};
 use super::config::LastPqConfig;
 use super::controller::DelayController;
 use super::demand::Demand;
 use super::drain::{Drain, RecentRates};
 use super::prioritised::Prioritised;
-use crate::detect::Pattern;
+use crate::classify::Pattern;
 use crate::error::ConfigError;
-use crate::link::{Grant, TxReport};
-use crate::payload::{Dropped, FlowId, Payload, StationId};
+use crate::frame::{Dropped, FlowId, Payload, StationId};
+use crate::frame::{TxDescriptor, TxReport};
+use crate::queue::Eligibility;
 
 /// How a flow with a demand fares.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -150,8 +151,8 @@ impl<P: Payload> LastPq<P> {
         let below = self.drains[category.index()].expected(below);
         let list = &mut self.lists[category.index()];
         list.retain_mut(|prioritised| {
-            let readiness = default.servable(prioritised.queue.station, category);
-            if !matches!(readiness, Some(Readiness::Retries { .. })) {
+            let eligibility = default.servable(prioritised.queue.station, category);
+            if !matches!(eligibility, Some(Eligibility::Retries { .. })) {
                 // Whatever came back was given up since.
                 prioritised.forget_returned();
             }
@@ -312,8 +313,14 @@ impl<P: Payload> Queue<P> for LastPq<P> {
         AggregateBound { duration, ..AggregateBound::NONE }
     }
 
-    fn set_readiness(&mut self, now: Instant, station: StationId, category: Category, readiness: Readiness) {
-        self.default.set_readiness(now, station, category, readiness);
+    fn set_eligibility(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        eligibility: Eligibility,
+    ) {
+        self.default.set_eligibility(now, station, category, eligibility);
     }
 
     fn expect_lower_queue(&mut self) {
@@ -334,14 +341,14 @@ impl<P: Payload> Queue<P> for LastPq<P> {
         self.default.on_returned(now, station, category, estimated);
     }
 
-    fn on_granted(&mut self, _now: Instant, grant: &Grant<P>) {
-        let category = grant.category.index();
-        let rate = self.rates.of(grant.station).unwrap_or(grant.series.first_rate());
-        self.drains[category].on_granted(grant, rate);
+    fn on_granted(&mut self, _now: Instant, descriptor: &TxDescriptor<P>) {
+        let category = descriptor.category.index();
+        let rate = self.rates.of(descriptor.station).unwrap_or(descriptor.chain.first_rate());
+        self.drains[category].on_granted(descriptor, rate);
         if self.lists[category].is_empty() {
             return;
         }
-        for mpdu in grant.mpdus.iter().filter(|mpdu| mpdu.retries > 0) {
+        for mpdu in descriptor.mpdus.iter().filter(|mpdu| mpdu.retries > 0) {
             let queue = FlowQueue::of(&mpdu.packet);
             if let Some(known) = self.lists[category].iter_mut().find(|known| known.queue == queue) {
                 known.on_sent_again();
@@ -350,14 +357,14 @@ impl<P: Payload> Queue<P> for LastPq<P> {
     }
 
     fn on_report(&mut self, now: Instant, report: &TxReport<P>) {
-        let grant = &report.grant;
+        let descriptor = &report.descriptor;
         self.rates.on_report(report);
-        self.drains[grant.category.index()].on_report(report);
+        self.drains[descriptor.category.index()].on_report(report);
         if self.controller.is_empty() {
             return;
         }
         self.advance(now);
-        for (place, mpdu) in grant.mpdus.iter().enumerate() {
+        for (place, mpdu) in descriptor.mpdus.iter().enumerate() {
             let (flow, enqueued) = (mpdu.packet.flow(), mpdu.packet.enqueued());
             if report.acknowledged.get(place) {
                 self.controller.on_completion(now, flow, report.ended.since(enqueued));

@@ -26,7 +26,7 @@ use self::clock::Clock;
 use super::Queue;
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
 use crate::error::ConfigError;
-use crate::payload::{DropReason, Dropped, Payload, StationId};
+use crate::frame::{DropReason, Dropped, Payload, StationId};
 
 /// The rate to a station, and how many full-size MPDUs an aggregate holds at it.
 type StationRate = (BitRate, u16);

@@ -1,6 +1,6 @@
 use super::super::test_packet::{Special, packet};
 use super::*;
-use crate::payload::PlainPacket;
+use crate::frame::PlainPacket;
 
 const BE: Category = Category::Be;
 const FAST: BitRate = BitRate::from_mbps(65);

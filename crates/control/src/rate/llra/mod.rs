@@ -29,9 +29,10 @@ use serde::{Deserialize, Serialize};
 
 use self::station::Station;
 use super::stations::Stations;
-use super::{Capabilities, RateControl, RateReport, RateSet, Series};
+use super::{Capabilities, RateControl, RateReport, RateSet};
 use crate::error::ConfigError;
-use crate::payload::StationId;
+use crate::frame::RateChain;
+use crate::frame::StationId;
 
 /// Configuration of [`Llra`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,9 +139,9 @@ impl Llra {
 }
 
 impl RateControl for Llra {
-    fn series(&mut self, now: Instant, station: StationId, _mpdus: u16) -> Series {
-        let chain = self.station(now, station).and_then(|(station, config)| station.series(config));
-        chain.unwrap_or_else(|| Series::single(self.expected_rate(station), 1))
+    fn chain(&mut self, now: Instant, station: StationId, _mpdus: u16) -> RateChain {
+        let chain = self.station(now, station).and_then(|(station, config)| station.chain(config));
+        chain.unwrap_or_else(|| RateChain::single(self.expected_rate(station), 1))
     }
 
     fn on_report(&mut self, now: Instant, station: StationId, report: &RateReport) {

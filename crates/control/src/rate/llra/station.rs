@@ -4,8 +4,9 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::rate::Rate;
 
 use super::LlraConfig;
+use crate::frame::RateChain;
 use crate::rate::effort::Effort;
-use crate::rate::{RateReport, RateSet, Series};
+use crate::rate::{RateReport, RateSet};
 
 /// More tries than this no path makes of a frame (ath9k: `ATH_MAX_SW_RETRIES` and the first).
 const MOST_TRIES: u32 = 31;
@@ -94,27 +95,27 @@ impl Station {
         of.effort.of_tries(1) < present
     }
 
-    pub(super) fn series(&mut self, config: &LlraConfig) -> Option<Series> {
+    pub(super) fn chain(&mut self, config: &LlraConfig) -> Option<RateChain> {
         let spacing = config.window_frames / (2 * u16::from(config.probes)).max(1);
         let is_turn = self.failures == 0 && self.grants.is_multiple_of(spacing.max(1));
         if is_turn && let Some(probed) = self.take_probe(config) {
-            let mut series = Series::single(self.rates.get(probed)?.rate, 1);
-            self.push(&mut series, self.current, config);
-            series.probe = true;
-            return Some(series);
+            let mut chain = RateChain::single(self.rates.get(probed)?.rate, 1);
+            self.push(&mut chain, self.current, config);
+            chain.probe = true;
+            return Some(chain);
         }
         // Each grant that failed altogether moves the next one a rate down, until something arrives.
         let first = self.current.saturating_sub(self.failures);
-        let mut series = Series::single(self.rates.get(first)?.rate, self.tries(first, config));
+        let mut chain = RateChain::single(self.rates.get(first)?.rate, self.tries(first, config));
         if first > 0 {
-            self.push(&mut series, first - 1, config);
+            self.push(&mut chain, first - 1, config);
         }
-        Some(series)
+        Some(chain)
     }
 
-    fn push(&self, series: &mut Series, place: usize, config: &LlraConfig) {
+    fn push(&self, chain: &mut RateChain, place: usize, config: &LlraConfig) {
         if let Some(of) = self.rates.get(place) {
-            series.push(of.rate, self.tries(place, config));
+            chain.push(of.rate, self.tries(place, config));
         }
     }
 

@@ -41,9 +41,10 @@ pub use self::statistics::Average;
 use self::statistics::SCALE;
 use self::table::{AVERAGE_PACKET, RateTable};
 use super::stations::Stations;
-use super::{Capabilities, RateControl, RateReport, Series};
+use super::{Capabilities, RateControl, RateReport};
 use crate::error::ConfigError;
-use crate::payload::StationId;
+use crate::frame::RateChain;
+use crate::frame::StationId;
 
 /// What has to lie between two samples, besides the sample interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -236,9 +237,9 @@ fn bit_rate(packets: u32) -> BitRate {
 }
 
 impl RateControl for MinstrelHt {
-    fn series(&mut self, now: Instant, station: StationId, _mpdus: u16) -> Series {
-        self.with_station(now, station, |station, now, shared| station.series(now, shared.config))
-            .unwrap_or_else(|| Series::single(self.expected_rate(station), 1))
+    fn chain(&mut self, now: Instant, station: StationId, _mpdus: u16) -> RateChain {
+        self.with_station(now, station, |station, now, shared| station.chain(now, shared.config))
+            .unwrap_or_else(|| RateChain::single(self.expected_rate(station), 1))
     }
 
     fn on_report(&mut self, now: Instant, station: StationId, report: &RateReport) {
@@ -265,11 +266,11 @@ mod tests {
         let mut minstrel =
             MinstrelHt::new(MinstrelHtConfig::default(), &Capabilities::default(), 1).expect("valid");
         let at = |millis| Instant::ZERO + Span::from_millis(millis);
-        let used = minstrel.series(at(0), StationId(0), 1);
+        let used = minstrel.chain(at(0), StationId(0), 1);
         minstrel.on_report(at(100), StationId(0), &RateReport { used, mpdus: 1, acknowledged: 1 });
         // The first frame after an update is a sample; for a clock that went back it would have to wait.
-        assert!(minstrel.series(at(5), StationId(0), 1).probe);
-        assert!(!minstrel.series(at(119), StationId(0), 1).probe);
-        assert!(minstrel.series(at(120), StationId(0), 1).probe);
+        assert!(minstrel.chain(at(5), StationId(0), 1).probe);
+        assert!(!minstrel.chain(at(119), StationId(0), 1).probe);
+        assert!(minstrel.chain(at(120), StationId(0), 1).probe);
     }
 }

@@ -10,7 +10,8 @@ use super::sampling::{InUse, SampleTable, Sampler};
 use super::statistics::{RateStats, SCALE, ewma, fraction};
 use super::table::{RateId, RateTable, SLOTS};
 use super::{MinstrelHtConfig, SampleSpacing};
-use crate::rate::{RateReport, Series};
+use crate::frame::RateChain;
+use crate::rate::RateReport;
 
 /// How many of the best rates are kept in order (`MAX_THR_RATES`).
 const BEST: usize = 4;
@@ -44,7 +45,7 @@ pub(super) struct Station {
     /// Frames that were reported since the last sample was taken.
     unsampled: u32,
     sampler: Sampler,
-    chain: Series,
+    chain: RateChain,
     /// Packets in a tenth of a second at the best rate, when the chain was built.
     expected_throughput: u32,
     pub(super) mpdus: u64,
@@ -79,7 +80,7 @@ impl Station {
             next_sample: now,
             unsampled: 0,
             sampler: Sampler::new(table.groups.len()),
-            chain: Series::single(table.rate(start), 1),
+            chain: RateChain::single(table.rate(start), 1),
             expected_throughput: 0,
             mpdus: 0,
             sampled_mpdus: 0,
@@ -101,7 +102,7 @@ impl Station {
     }
 
     /// The chain for the next frame; from time to time one that begins with a sample (`minstrel_ht_get_rate`).
-    pub(super) fn series(&mut self, now: Instant, config: &MinstrelHtConfig) -> Series {
+    pub(super) fn chain(&mut self, now: Instant, config: &MinstrelHtConfig) -> RateChain {
         let early = match config.sample_spacing {
             SampleSpacing::Time => false,
             SampleSpacing::Frames => self.unsampled < 16 + 2 * self.mean_ampdu(),
@@ -112,12 +113,12 @@ impl Station {
         self.next_sample = now + config.sample_interval;
         self.unsampled = 0;
         let Some(sample) = self.sampler.take(config.chain_steps > 1) else { return self.chain };
-        let mut series = Series::single(self.table.rate(sample), 1);
+        let mut chain = RateChain::single(self.table.rate(sample), 1);
         for step in self.chain.steps().iter().skip(1) {
-            series.push(step.rate, step.tries);
+            chain.push(step.rate, step.tries);
         }
-        series.probe = true;
-        series
+        chain.probe = true;
+        chain
     }
 
     /// Counts the tries of a report; once in an interval draws the conclusions (`minstrel_ht_tx_status`).
@@ -354,7 +355,7 @@ impl Station {
         };
         let best = self.by_throughput[0];
         let expected_throughput = self.throughput(best);
-        let mut chain = Series::single(self.table.rate(best), tries(best, true));
+        let mut chain = RateChain::single(self.table.rate(best), tries(best, true));
         if config.chain_steps >= 3 {
             chain.push(self.table.rate(self.by_throughput[1]), tries(self.by_throughput[1], false));
         }
@@ -397,7 +398,7 @@ mod tests {
 
         fn report(&mut self, millis: u64, rate: Rate, mpdus: u16, acknowledged: u16) {
             let shared = Shared { config: &self.config, overheads: &self.overheads, order: &self.order };
-            let report = RateReport { used: Series::single(rate, 1), mpdus, acknowledged };
+            let report = RateReport { used: RateChain::single(rate, 1), mpdus, acknowledged };
             self.station.on_report(Instant::ZERO + Span::from_millis(millis), &report, shared);
         }
 

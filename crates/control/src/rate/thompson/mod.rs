@@ -30,9 +30,10 @@ use serde::{Deserialize, Serialize};
 use self::beta::Draws;
 use super::effort::Effort;
 use super::stations::Stations;
-use super::{Capabilities, RateControl, RateReport, RateSet, Series};
+use super::{Capabilities, RateControl, RateReport, RateSet};
 use crate::error::ConfigError;
-use crate::payload::StationId;
+use crate::frame::RateChain;
+use crate::frame::StationId;
 
 /// Configuration of [`Thompson`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -187,11 +188,11 @@ impl Thompson {
 }
 
 impl RateControl for Thompson {
-    fn series(&mut self, now: Instant, station: StationId, _mpdus: u16) -> Series {
+    fn chain(&mut self, now: Instant, station: StationId, _mpdus: u16) -> RateChain {
         let drawn = self.station(now, station).and_then(|(station, draws)| station.draw(draws));
         drawn.map_or_else(
-            || Series::single(self.expected_rate(station), 1),
-            |arm| Series::single(arm.rate, arm.tries),
+            || RateChain::single(self.expected_rate(station), 1),
+            |arm| RateChain::single(arm.rate, arm.tries),
         )
     }
 

@@ -9,9 +9,9 @@ pub(crate) mod open;
 pub(crate) mod receiver;
 pub(crate) mod sender;
 
-use airbound_control::media::fec::ParityPacket;
-use airbound_control::payload::FlowId;
-use airbound_control::sender::gcc::TransportFeedback;
+use airbound_control::frame::FlowId;
+use airbound_senders::rtp::fec::ParityPacket;
+use airbound_senders::rtp::gcc::TransportFeedback;
 use airbound_units::{ByteCount, Instant};
 
 use super::in_flight::InFlight;

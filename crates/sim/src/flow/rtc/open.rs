@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use airbound_control::media::fec::{FecConfig, FecDecoder, FecEncoder, FecKind};
-use airbound_control::media::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
-use airbound_control::payload::FlowId;
-use airbound_control::sender::gcc::{FeedbackCollector, FeedbackConfig, Gcc, GccConfig};
+use airbound_control::frame::FlowId;
+use airbound_senders::rtp::fec::{FecConfig, FecDecoder, FecEncoder, FecKind};
+use airbound_senders::rtp::gcc::{FeedbackCollector, FeedbackConfig, Gcc, GccConfig};
+use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
 use airbound_units::{ByteCount, Instant, Span};
 
 use super::encoder::{Encoder, EncoderConfig};

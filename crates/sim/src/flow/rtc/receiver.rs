@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use airbound_control::media::NackRequester;
-use airbound_control::media::fec::FecDecoder;
-use airbound_control::sender::gcc::FeedbackCollector;
 use airbound_record::PacketWay;
+use airbound_senders::rtp::NackRequester;
+use airbound_senders::rtp::fec::FecDecoder;
+use airbound_senders::rtp::gcc::FeedbackCollector;
 use airbound_units::{Instant, Span};
 
 use super::frames::{FrameEvent, Frames, MediaPacket};

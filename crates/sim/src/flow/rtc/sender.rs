@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use airbound_control::media::RetransmissionHistory;
-use airbound_control::media::fec::{self, FecEncoder};
-use airbound_control::sender::gcc::{Gcc, LONGEST_QUEUE, Pacer, PacketSent, Priority, TransportFeedback};
+use airbound_senders::rtp::RetransmissionHistory;
+use airbound_senders::rtp::fec::{self, FecEncoder};
+use airbound_senders::rtp::gcc::{Gcc, LONGEST_QUEUE, Pacer, PacketSent, Priority, TransportFeedback};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::encoder::{EncodedFrame, Encoder};

@@ -3,10 +3,10 @@
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
-use super::super::super::Readiness;
 use super::super::plain::flow_key;
 use super::{FqCodelAirtime, owner};
-use crate::payload::{Dropped, FlowId, Payload, StationId};
+use crate::frame::{Dropped, FlowId, Payload, StationId};
+use crate::queue::Eligibility;
 
 /// A flow queue: the packets of a flow for one station in one category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl<P: Payload> FqCodelAirtime<P> {
     }
 
     /// What lies below for a station, unless it is blocked or over its airtime queue limit.
-    pub(in crate::queue) fn servable(&self, station: StationId, category: Category) -> Option<Readiness> {
+    pub(in crate::queue) fn servable(&self, station: StationId, category: Category) -> Option<Eligibility> {
         self.stations.servable(station, category.index())
     }
 

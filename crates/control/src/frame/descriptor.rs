@@ -1,0 +1,89 @@
+//! Transmit descriptors and reports: the frames of a PPDU on their way to the hardware and back.
+
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::block_ack::AckBitmap;
+use airbound_wifi::edca::Category;
+
+use super::{RateChain, StationId};
+
+/// A packet on its way through the hardware.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mpdu<P> {
+    /// What it carries.
+    pub packet: P,
+    /// Its length with MAC header and FCS, without A-MPDU delimiter and padding.
+    pub size: ByteCount,
+    /// Its sequence number within station and traffic identifier, counted without wrapping.
+    pub sequence: u64,
+    /// In how many descriptors it was before this one.
+    pub retries: u8,
+    /// How often it was sent in those descriptors.
+    pub transmissions: u16,
+    /// When it was first handed to the hardware.
+    pub formed: Instant,
+    /// How long it was in the hardware in those descriptors.
+    pub in_hardware: Span,
+}
+
+impl<P> Mpdu<P> {
+    /// An MPDU that is about to be handed to the hardware for the first time.
+    pub const fn new(packet: P, size: ByteCount, sequence: u64, formed: Instant) -> Self {
+        Self { packet, size, sequence, retries: 0, transmissions: 0, formed, in_hardware: Span::ZERO }
+    }
+
+    /// Notes a descriptor in which it was sent `transmissions` times within `stay`, without being acknowledged.
+    pub fn came_back(&mut self, transmissions: u32, stay: Span) {
+        let transmissions = u16::try_from(transmissions).unwrap_or(u16::MAX);
+        self.retries = self.retries.saturating_add(1);
+        self.transmissions = self.transmissions.saturating_add(transmissions);
+        self.in_hardware += stay;
+    }
+}
+
+/// What is sent next, and how: one PPDU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TxDescriptor<P> {
+    /// The receiver.
+    pub station: StationId,
+    /// The access category.
+    pub category: Category,
+    /// Whether it goes under the second traffic identifier of its category. A category has two (802.11-2020, table 10-1), each with a
+    /// block-ack agreement, sequence numbers and a reordering buffer of its own, over one contention function.
+    pub alternate: bool,
+    /// The MPDUs, by ascending sequence number; at least one.
+    pub mpdus: Vec<Mpdu<P>>,
+    /// Length of the PSDU: delimiters, and padding between MPDUs, included when it is an A-MPDU. VHT and HE put a delimiter before a
+    /// single MPDU too.
+    pub psdu: ByteCount,
+    /// Whether the MPDUs form an A-MPDU that is answered by a block ack, or one goes alone and is answered by an ack.
+    pub aggregated: bool,
+    /// The rates to try, in this order, while no acknowledgement comes.
+    pub chain: RateChain,
+    /// The hardware returns the descriptor when it has worked on it for so long, whatever tries are left: from the time at which it is the
+    /// first of its category and contends for the channel, backoff and a busy channel included. A transmission on the air
+    /// is finished first.
+    pub give_up_after: Option<Span>,
+    /// The hardware returns the descriptor after the first try that fails then or later.
+    pub give_up_at: Option<Instant>,
+}
+
+/// What the hardware says when it is done with a descriptor. What an environment cannot see is `None`.
+#[derive(Debug, Clone)]
+pub struct TxReport<P> {
+    /// The descriptor, given back.
+    pub descriptor: TxDescriptor<P>,
+    /// When it was handed to the hardware.
+    pub handed: Instant,
+    /// When its first transmission began; `None` also if the time limit ended it before.
+    pub started: Option<Instant>,
+    /// When its last transmission ended, acknowledgement or time-out included.
+    pub ended: Instant,
+    /// The tries that were made; an empty chain if the time limit ended it before the first.
+    pub used: RateChain,
+    /// Air that all tries occupied, control frames included.
+    pub airtime: Option<Span>,
+    /// What was acknowledged.
+    pub acknowledged: AckBitmap,
+    /// Whether the descriptor is known to have been one PPDU; a firmware that aggregates by itself hides it.
+    pub boundaries_known: bool,
+}

@@ -1,0 +1,217 @@
+//! Which link a flow goes through, and how it changes sides without its packets overtaking each other.
+//!
+//! The two links have block-ack agreements of their own, so nothing keeps a packet under one in order with a packet under the other.
+//! A flow therefore goes over only when all that it has on one side is settled: nothing waits or is in the hardware, and the window of
+//! its agreement has left its last packet behind, so that the receiver's buffer holds none of it either. A flow that keeps the queue
+//! short is settled every other moment, and so simply stays until then. One that fills the queue may never be: its new packets are
+//! held meanwhile, which takes no longer than Law's bound.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use airbound_wifi::edca::Category;
+
+use crate::frame::TxDescriptor;
+use crate::frame::{FlowId, Payload, StationId};
+use crate::queue::Backlog;
+
+/// The links that share the hardware.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Law.
+    #[default]
+    Sensitive,
+    /// The stock queues.
+    Classic,
+}
+
+impl Side {
+    pub(super) const BOTH: [Self; 2] = [Self::Sensitive, Self::Classic];
+
+    /// The side of a descriptor, which goes under the alternate traffic identifier if it is a classic one.
+    pub(super) const fn of<P>(descriptor: &TxDescriptor<P>) -> Self {
+        if descriptor.alternate { Self::Classic } else { Self::Sensitive }
+    }
+
+    pub(super) const fn other(self) -> Self {
+        match self {
+            Self::Sensitive => Self::Classic,
+            Self::Classic => Self::Sensitive,
+        }
+    }
+}
+
+/// What has an order of its own: a flow under one agreement.
+type Key = (StationId, Category, FlowId);
+
+fn key<P: Payload>(packet: &P) -> Key {
+    (packet.station(), packet.category(), packet.flow())
+}
+
+/// Most packets of a flow that are held while it goes over, as a queueing discipline of Linux would take.
+const MOST_HELD: usize = 1000;
+
+/// Most flows of which the side is remembered though they have nothing inside.
+const MOST_IDLE: usize = 1024;
+
+#[derive(Debug, Clone)]
+struct Member<P> {
+    side: Side,
+    /// Packets in the link of that side.
+    inside: usize,
+    /// The sequence number behind the highest that was handed down on that side.
+    end: u64,
+    /// Packets that wait until the flow may go over to the classic side.
+    held: VecDeque<P>,
+}
+
+impl<P> Default for Member<P> {
+    fn default() -> Self {
+        Self { side: Side::default(), inside: 0, end: 0, held: VecDeque::new() }
+    }
+}
+
+/// Where a packet goes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Way<P> {
+    /// To the link of this side.
+    To(Side, P),
+    /// It is held for now.
+    Held,
+    /// Too many are held.
+    Refused(P),
+}
+
+/// The sides of all flows.
+#[derive(Debug, Clone)]
+pub(super) struct Sides<P> {
+    members: BTreeMap<Key, Member<P>>,
+    /// Flows that hold packets.
+    moving: Vec<Key>,
+    /// Flows with packets inside, by category and side.
+    busy: [[u32; 2]; 4],
+    /// What is held.
+    held: Backlog,
+}
+
+impl<P> Default for Sides<P> {
+    fn default() -> Self {
+        Self { members: BTreeMap::new(), moving: Vec::new(), busy: [[0; 2]; 4], held: Backlog::default() }
+    }
+}
+
+impl<P: Payload> Sides<P> {
+    /// A packet comes, of a flow that is `wanted` on a side; `settled` says up to which sequence number a side has settled everything.
+    pub(super) fn enter(
+        &mut self,
+        packet: P,
+        wanted: Side,
+        settled: impl Fn(Side, StationId, Category) -> u64,
+    ) -> Way<P> {
+        let key = key(&packet);
+        if !self.members.contains_key(&key) && self.members.len() >= MOST_IDLE {
+            self.members.retain(|_, member| member.inside > 0 || !member.held.is_empty());
+        }
+        let member = self.members.entry(key).or_default();
+        if member.held.is_empty() && member.side != wanted && member.is_settled(key, &settled) {
+            member.go_over();
+        }
+        let moves = member.side == Side::Sensitive && wanted == Side::Classic;
+        if !moves && member.held.is_empty() {
+            let side = member.side;
+            self.count_in(key);
+            return Way::To(side, packet);
+        }
+        if member.held.len() >= MOST_HELD {
+            return Way::Refused(packet);
+        }
+        if member.held.is_empty() {
+            self.moving.push(key);
+        }
+        self.held.packets += 1;
+        self.held.bytes += packet.size();
+        member.held.push_back(packet);
+        Way::Held
+    }
+
+    /// A packet left its side for good.
+    pub(super) fn leave(&mut self, packet: &P) {
+        let key = key(packet);
+        let Some(member) = self.members.get_mut(&key).filter(|member| member.inside > 0) else { return };
+        member.inside -= 1;
+        if member.inside == 0 {
+            let busy = &mut self.busy[key.1.index()][member.side as usize];
+            *busy = busy.saturating_sub(1);
+        }
+    }
+
+    /// A descriptor goes to the hardware.
+    pub(super) fn hand(&mut self, descriptor: &TxDescriptor<P>) {
+        for mpdu in &descriptor.mpdus {
+            if let Some(member) = self.members.get_mut(&key(&mpdu.packet)) {
+                member.end = member.end.max(mpdu.sequence.saturating_add(1));
+            }
+        }
+    }
+
+    /// The next packet that was held and now goes to the classic side; the packets of one flow come one after the other.
+    pub(super) fn release(&mut self, settled: impl Fn(Side, StationId, Category) -> u64) -> Option<P> {
+        let place = self.moving.iter().position(|key| {
+            let member = self.members.get(key);
+            member.is_none_or(|member| member.side == Side::Classic || member.is_settled(*key, &settled))
+        })?;
+        let key = *self.moving.get(place)?;
+        let packet = self.members.get_mut(&key).and_then(|member| {
+            if member.side == Side::Sensitive {
+                member.go_over();
+            }
+            member.held.pop_front()
+        });
+        if self.members.get(&key).is_none_or(|member| member.held.is_empty()) {
+            self.moving.remove(place);
+        }
+        let packet = packet?;
+        self.held.packets = self.held.packets.saturating_sub(1);
+        self.held.bytes -= packet.size();
+        self.count_in(key);
+        Some(packet)
+    }
+
+    fn count_in(&mut self, key: Key) {
+        let Some(member) = self.members.get_mut(&key) else { return };
+        member.inside += 1;
+        if member.inside == 1 {
+            self.busy[key.1.index()][member.side as usize] += 1;
+        }
+    }
+
+    /// Whether any flow holds packets.
+    pub(super) fn is_moving(&self) -> bool {
+        !self.moving.is_empty()
+    }
+
+    /// How many flows have packets in the link of a side.
+    pub(super) const fn busy(&self, category: Category, side: Side) -> u32 {
+        self.busy[category.index()][side as usize]
+    }
+
+    /// What is held.
+    pub(super) const fn held(&self) -> Backlog {
+        self.held
+    }
+}
+
+impl<P> Member<P> {
+    /// Whether nothing of it is under way on its side.
+    fn is_settled(
+        &self,
+        (station, category, _): Key,
+        settled: impl Fn(Side, StationId, Category) -> u64,
+    ) -> bool {
+        self.inside == 0 && settled(self.side, station, category) >= self.end
+    }
+
+    const fn go_over(&mut self) {
+        self.side = self.side.other();
+        self.end = 0;
+    }
+}

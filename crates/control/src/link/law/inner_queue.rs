@@ -1,0 +1,90 @@
+//! The queue inside Law's time limit: it decides the order, and may have reasons of its own to drop.
+
+use std::fmt;
+
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::queue::{FqCodelAirtimeConfig, QueueConfig};
+
+/// Which queue decides the order: a name, such as `"codel"`, or a table with `kind` and the parameters of that queue.
+///
+/// - `fifo`, the paper's: one queue for all, first in, first out.
+/// - `codel`: that with CoDel as another reason to drop (the paper's future work, Sec. 5).
+/// - `fq-codel-airtime` (`linux`), the default: stations in turn by the airtime that they use, flows within a station by turn. With one
+///   receiver it is as `fifo` within the noise; behind a bad station, a good one loses nothing, where `fifo` makes it lose a
+///   quarter and wait as long as the bad one.
+/// - `last-pq`: the same, with urgent packets of flows that have a demand first: demands decide who goes first, the bound
+///   when to give up.
+///
+/// Any other queue works too. A bound on what lies below it (the airtime queue limit) should be off: Law bounds that.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct InnerQueue(pub QueueConfig);
+
+impl Default for InnerQueue {
+    fn default() -> Self {
+        Self(QueueConfig::FqCodelAirtime(FqCodelAirtimeConfig {
+            airtime_queue_limit: None,
+            ..FqCodelAirtimeConfig::default()
+        }))
+    }
+}
+
+struct NameOrTable;
+
+impl<'de> Visitor<'de> for NameOrTable {
+    type Value = QueueConfig;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a queue, or a table with kind and parameters")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<QueueConfig, E> {
+        QueueConfig::deserialize(MapDeserializer::new(std::iter::once(("kind", name))))
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, table: M) -> Result<QueueConfig, M::Error> {
+        QueueConfig::deserialize(MapAccessDeserializer::new(table))
+    }
+}
+
+impl<'de> Deserialize<'de> for InnerQueue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NameOrTable).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LawConfig;
+    use crate::frame::PlainPacket;
+
+    fn kind(text: &str) -> Result<&'static str, String> {
+        let config: LawConfig = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        config.check().map_err(|error| error.to_string())?;
+        assert_eq!(
+            toml::from_str::<LawConfig>(&toml::to_string(&config).expect("writable")),
+            Ok(config.clone())
+        );
+        config.inside.0.build::<PlainPacket>(1).expect("checked");
+        Ok(config.inside.0.name())
+    }
+
+    #[test]
+    fn a_name_or_a_table() {
+        assert_eq!(kind(""), Ok("fq-codel-airtime"));
+        assert_eq!(kind("inside = \"codel\""), Ok("codel"));
+        assert_eq!(kind("inside = \"linux\""), Ok("fq-codel-airtime"));
+        assert_eq!(kind("inside = { kind = \"codel\", target = \"10 ms\" }"), Ok("codel"));
+        assert!(kind("inside = \"red\"").unwrap_err().contains("red"));
+        assert!(kind("inside = { kind = \"codel\", limits = 3 }").unwrap_err().contains("limits"));
+        assert!(
+            kind("inside = { kind = \"fifo\", limit = { packets = 0 } }")
+                .unwrap_err()
+                .contains("limit.packets")
+        );
+        assert!(kind("inside = 3").is_err());
+    }
+}

@@ -1,0 +1,228 @@
+//! The configurations of a [`super::RateAllocator`] and of a [`super::FrameSensor`].
+
+use airbound_units::{BitRate, ByteCount, ConfigError, Span};
+use serde::{Deserialize, Serialize};
+
+/// How airtime is shared between stations of different PHY rates.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Share {
+    /// The proportional-fair optimum of problem P (Sec. 5): the same rate for the fast stations, all of them at the target, and a
+    /// share of 1/n of the airtime's payload part for each slower one. At equal PHY rates the same as `EqualAirtime`.
+    #[default]
+    Optimal,
+    /// Theorem 1 in the form that is feasible: rates in proportion to PHY rates, the fastest station at the target (Sec. 6.1).
+    EqualAirtime,
+    /// Theorem 1 and algorithm 2 as printed: the slowest station at the target. Faster ones exceed it.
+    Printed,
+}
+
+/// Who decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// The proxy compares the stations (algorithm 2).
+    #[default]
+    Central,
+    /// Each station's rate follows from its own reports and the number of stations alone (assumption 4 of Sec. 7).
+    Distributed,
+}
+
+/// How a rate finds its first value, and reacts to a change that the reports show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// By inverting the model of Sec. 4 until the level is near the target, then by feedback.
+    #[default]
+    Model,
+    /// By feedback alone, as in the paper.
+    Feedback,
+}
+
+/// What timestamps are worth.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stamps {
+    /// Those of a card: the same for all packets of a frame.
+    #[default]
+    Exact,
+    /// Those of a kernel: packets of a frame come close together, and a threshold is learnt from the data.
+    Jittered,
+}
+
+/// Parameters of a [`super::RateAllocator`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct AllocationConfig {
+    /// The aggregation level that is held, in packets a frame (N_ε of Sec. 3.2): 32. 1 to 256.
+    pub target: f64,
+    /// The gain K₀ in Mb/s per packet, of which each of n stations gets K₀/n (Sec. 6.1): 1. 0.001 to 1000.
+    pub gain: f64,
+    /// The update interval Δ: 500 ms. 10 ms to 10 s.
+    pub interval: Span,
+    /// How airtime is shared: `optimal`.
+    pub share: Share,
+    /// Who decides: `central`.
+    pub form: Form,
+    /// How a rate starts: `model`.
+    pub start: Start,
+    /// The rate of a station that has not reported yet, in payload: 1 Mbit/s. 10 kbit/s to 1 Gbit/s.
+    pub start_rate: BitRate,
+    /// Payload of a packet, to convert between packets and bits: 1470 B. 12 B to 1472 B.
+    pub packet: ByteCount,
+    /// What a packet costs on the air beyond its payload: UDP, IP, LLC, MAC header, FCS, delimiter and padding: 74 B. 0 to 200 B.
+    pub packet_overhead: ByteCount,
+    /// Channel access and frame overhead T_acc + T_oh that a start assumes until it has measured it: 214 us (Sec. 4.1, footnote 6).
+    /// 50 us to 5 ms.
+    pub frame_overhead: Span,
+    /// How long the rate of a station is kept when its reports fail to come; afterwards it halves every interval: 2 s. 100 ms to 60 s.
+    pub hold: Span,
+    /// After how long without a report a station no longer counts: 10 s. `hold` to 1 h.
+    pub forget: Span,
+    /// Whether the gain is kept below half of the critical one, and rates are carried on as a ratio to PHY rates: yes. As printed
+    /// algorithm 2 does neither; K₀ = 1 Mb/s per packet is unstable at 175 Mb/s and below.
+    pub steady: bool,
+    /// Whether a station that gets less than its share, on the wire or on the air, is held at the rate that it gets: yes.
+    pub tell_bottleneck: bool,
+}
+
+impl Default for AllocationConfig {
+    fn default() -> Self {
+        Self {
+            target: 32.0,
+            gain: 1.0,
+            interval: Span::from_millis(500),
+            share: Share::Optimal,
+            form: Form::Central,
+            start: Start::Model,
+            start_rate: BitRate::from_mbps(1),
+            packet: ByteCount::new(1470),
+            packet_overhead: ByteCount::new(74),
+            frame_overhead: Span::from_micros(214),
+            hold: Span::from_secs(2),
+            forget: Span::from_secs(10),
+            steady: true,
+            tell_bottleneck: true,
+        }
+    }
+}
+
+impl AllocationConfig {
+    /// What the paper's prototype does, in the form of theorem 1 that is feasible.
+    #[must_use]
+    pub fn paper() -> Self {
+        Self {
+            share: Share::EqualAirtime,
+            start: Start::Feedback,
+            steady: false,
+            tell_bottleneck: false,
+            ..Self::default()
+        }
+    }
+
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let check = |valid, key, value: &dyn std::fmt::Display, allowed| {
+            ConfigError::check(valid, key, value, allowed)
+        };
+        check((1.0..=256.0).contains(&self.target), "target", &self.target, "1 to 256")?;
+        check((0.001..=1000.0).contains(&self.gain), "gain", &self.gain, "0.001 to 1000")?;
+        let interval = (Span::from_millis(10)..=Span::from_secs(10)).contains(&self.interval);
+        check(interval, "interval", &self.interval, "10 ms to 10 s")?;
+        let rate = (10_000..=1_000_000_000).contains(&self.start_rate.as_bps());
+        check(rate, "start-rate", &self.start_rate, "10 kbit/s to 1 Gbit/s")?;
+        let packet = (12..=1472).contains(&self.packet.as_u64());
+        check(packet, "packet", &self.packet, "12 B to 1472 B")?;
+        let overhead = self.packet_overhead.as_u64() <= 200;
+        check(overhead, "packet-overhead", &self.packet_overhead, "0 B to 200 B")?;
+        let frame = (Span::from_micros(50)..=Span::from_millis(5)).contains(&self.frame_overhead);
+        check(frame, "frame-overhead", &self.frame_overhead, "50 us to 5 ms")?;
+        let hold = (Span::from_millis(100)..=Span::from_secs(60)).contains(&self.hold);
+        check(hold, "hold", &self.hold, "100 ms to 60 s")?;
+        let forget = (self.hold..=Span::from_secs(3600)).contains(&self.forget);
+        check(forget, "forget", &self.forget, "the value of hold to 1 h")
+    }
+
+    /// The interval in which a start looks at the level.
+    #[must_use]
+    pub fn start_interval(&self) -> Span {
+        self.interval.min(SensorConfig::LIVELY_INTERVAL)
+    }
+
+    /// The sensor that reports as often as this allocator decides.
+    #[must_use]
+    pub fn sensor(&self, stamps: Stamps) -> SensorConfig {
+        let lively = match self.start {
+            Start::Model => Span::from_secs(1),
+            Start::Feedback => Span::ZERO,
+        };
+        SensorConfig { interval: self.interval, lively, stamps }
+    }
+}
+
+/// Parameters of a [`super::FrameSensor`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct SensorConfig {
+    /// How often it reports (Δ): 500 ms. 10 ms to 10 s.
+    pub interval: Span,
+    /// For how long after the first packet, and after a change of the PHY rate, it reports every 50 ms instead: 1 s. 0 for never,
+    /// up to 10 s.
+    pub lively: Span,
+    /// What its timestamps are worth.
+    pub stamps: Stamps,
+}
+
+impl Default for SensorConfig {
+    fn default() -> Self {
+        AllocationConfig::default().sensor(Stamps::Exact)
+    }
+}
+
+impl SensorConfig {
+    /// Distance of the reports of a lively sensor.
+    pub(super) const LIVELY_INTERVAL: Span = Span::from_millis(50);
+
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let interval = (Span::from_millis(10)..=Span::from_secs(10)).contains(&self.interval);
+        ConfigError::check(interval, "interval", self.interval, "10 ms to 10 s")?;
+        ConfigError::check(self.lively <= Span::from_secs(10), "lively", self.lively, "0 to 10 s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_refused() {
+        let usual = AllocationConfig::default();
+        assert_eq!(usual.check(), Ok(()));
+        assert_eq!(AllocationConfig::paper().check(), Ok(()));
+        for wrong in [
+            AllocationConfig { target: 0.5, ..usual },
+            AllocationConfig { target: f64::NAN, ..usual },
+            AllocationConfig { gain: 0.0, ..usual },
+            AllocationConfig { interval: Span::ZERO, ..usual },
+            AllocationConfig { start_rate: BitRate::ZERO, ..usual },
+            AllocationConfig { packet: ByteCount::ZERO, ..usual },
+            AllocationConfig { packet_overhead: ByteCount::new(201), ..usual },
+            AllocationConfig { frame_overhead: Span::ZERO, ..usual },
+            AllocationConfig { hold: Span::ZERO, ..usual },
+            AllocationConfig { forget: Span::from_secs(1), ..usual },
+        ] {
+            assert!(wrong.check().is_err(), "{wrong:?}");
+        }
+        assert!(toml::from_str::<AllocationConfig>("share = \"equal\"").is_err());
+        let read: AllocationConfig = toml::from_str("share = \"equal-airtime\"").expect("valid");
+        assert_eq!(read.share, Share::EqualAirtime);
+        assert!(SensorConfig { lively: Span::from_secs(11), ..SensorConfig::default() }.check().is_err());
+    }
+}

@@ -1,0 +1,523 @@
+//! The proxy's allocator: algorithms 1 and 2, and what a real network adds to them.
+
+use airbound_units::{BitRate, ConfigError, Instant, Span};
+
+use super::bottleneck::Bottleneck;
+use super::config::{AllocationConfig, Form, Share, Start};
+use super::hold::Hold;
+use super::report::Report;
+use super::start::{Link, Overhead};
+use super::stream::{Allocation, Direction, LEAST, ReceiverId, Stream, fresh_level};
+
+/// No rate is above this: more than any PHY rate.
+const MOST: f64 = 100e9;
+/// A start that is not near the target after so long leaves the rest to feedback.
+const LONGEST_START: Span = Span::from_secs(2);
+/// Near the target: the scatter of the mean of a few frames.
+const NEAR: f64 = 0.1;
+/// Less than this share of the time is never taken to be free of payload.
+const LEAST_FREE: f64 = 0.02;
+/// The most that an uplink's level and queue count for, over the target: as a full block-ack window over the usual one.
+const MOST_LEVEL: f64 = 2.0;
+/// A PHY rate that differs by so much from the one that rates were computed for begins a start anew.
+const CHANGED: f64 = 0.15;
+/// Reports are waited for a little longer than an interval,
+const PATIENCE: f64 = 1.5;
+/// and no two decisions are closer than this share of it, however reports come.
+const HASTE: f64 = 0.9;
+
+/// Allocates the rates of all stations behind one proxy.
+#[derive(Debug, Clone)]
+pub struct RateAllocator {
+    config: AllocationConfig,
+    /// In the order of their stations' numbers; of one station, the downlink first.
+    streams: Vec<Stream>,
+    latest: Instant,
+    next: Option<Instant>,
+    /// When it decided last.
+    decided: Instant,
+    overhead: Overhead,
+    /// Since when rates come from the model; `None` while they come from feedback.
+    starting: Option<Instant>,
+    /// Payload rate over PHY rate of all stations, where algorithm 2 has set them.
+    factor: Option<f64>,
+    refused: u64,
+}
+
+impl RateAllocator {
+    /// An allocator without stations.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for a value out of its range.
+    pub fn new(config: AllocationConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            config,
+            streams: Vec::new(),
+            latest: Instant::ZERO,
+            next: None,
+            decided: Instant::ZERO,
+            overhead: Overhead::assumed(&config),
+            starting: None,
+            factor: None,
+            refused: 0,
+        })
+    }
+
+    /// Its parameters.
+    #[must_use]
+    pub const fn config(&self) -> &AllocationConfig {
+        &self.config
+    }
+
+    /// A station wants data from now on. One that is known stays as it is.
+    pub fn join(&mut self, now: Instant, station: ReceiverId) {
+        self.join_stream(now, (station, Direction::Down));
+    }
+
+    /// A station wants to send from now on, shaped by an [`super::UplinkShaper`], and says in its reports how its uplink does
+    /// (assumption 1 of Sec. 7). Its uplink then is a further stream on the same air, with a rate of its own.
+    pub fn join_uplink(&mut self, now: Instant, station: ReceiverId) {
+        self.join_stream(now, (station, Direction::Up));
+    }
+
+    fn join_stream(&mut self, now: Instant, id: (ReceiverId, Direction)) {
+        let now = self.clock(now);
+        let Err(place) = self.place(id) else { return };
+        let before = self.streams.len() as f64;
+        if self.config.start == Start::Model {
+            // Theorem 1: α is in proportion to 1 / n, since c is in proportion to n.
+            self.scale(now, before / (before + 1.0));
+            self.starting = Some(now);
+        }
+        self.streams.insert(place, Stream::new(id, self.config.start_rate, now));
+        let soon = now + self.pace();
+        self.next = Some(self.next.map_or(soon, |next| next.min(soon)));
+    }
+
+    /// A station wants no more data.
+    pub fn leave(&mut self, now: Instant, station: ReceiverId) {
+        self.leave_stream(now, (station, Direction::Down));
+    }
+
+    /// A station wants to send no more.
+    pub fn leave_uplink(&mut self, now: Instant, station: ReceiverId) {
+        self.leave_stream(now, (station, Direction::Up));
+    }
+
+    fn leave_stream(&mut self, now: Instant, id: (ReceiverId, Direction)) {
+        let now = self.clock(now);
+        if let Ok(place) = self.place(id) {
+            self.streams.remove(place);
+            self.make_room(now, 1);
+        }
+        if self.streams.is_empty() {
+            self.next = None;
+        }
+    }
+
+    /// A report has come. Of a station that is not known, or older than its last, it is refused.
+    pub fn on_report(&mut self, now: Instant, station: ReceiverId, report: &Report) {
+        let now = self.clock(now);
+        let accepted = self.place((station, Direction::Down)).ok().filter(|place| {
+            // Serial numbers (RFC 1982): the newer one is less than half of all numbers ahead.
+            let newer = |last: u32| report.number != last && report.number.wrapping_sub(last) < 1 << 31;
+            self.streams[*place].number.is_none_or(newer)
+        });
+        let Some(place) = accepted else {
+            self.refused += 1;
+            return;
+        };
+        self.take(now, place, report);
+        self.decide_soon(now);
+    }
+
+    /// Once every station has reported the decision waits for nothing. Decided at intervals of its own, on reports that happen to come just
+    /// after, the loop would have an interval of dead time, in which it goes on cutting a rate that is low enough already.
+    fn decide_soon(&mut self, now: Instant) {
+        let downlinks = (0..self.streams.len()).filter(|place| self.streams[*place].id.1 == Direction::Down);
+        let complete =
+            downlinks.filter(|place| self.is_heard(now, *place)).all(|place| self.streams[place].reported);
+        let earliest = self.decided + self.config.interval.mul_f64(HASTE);
+        // A start looks at slots that began after its last change, so it keeps its own pace.
+        if complete && self.starting.is_none() {
+            self.next = self.next.map(|next| next.min(now.max(earliest)));
+        }
+    }
+
+    /// Notes what the downlink at `place` reports.
+    fn take(&mut self, now: Instant, place: usize, report: &Report) {
+        let target = self.target_of(place);
+        let content = self.is_content();
+        let station = &mut self.streams[place];
+        station.number = Some(report.number);
+        station.reported = true;
+        station.heard = now;
+        if let Some(rate) = report.phy_rate.filter(|rate| !rate.is_zero()) {
+            station.seen_phy = Some(rate);
+            let kept = if self.config.share == Share::Optimal { 1.0 - report.air_loss() } else { 1.0 };
+            station.phy = Some(rate.as_bps() as f64 * kept.max(0.05));
+        }
+        // A slot that began before the rate changed tells of both rates.
+        let began = Instant::from_nanos(now.as_nanos().saturating_sub(report.slot.as_nanos()));
+        let starting = self.starting.is_some();
+        self.on_uplink(now, place, report, starting.then_some(began));
+        let station = &mut self.streams[place];
+        let Some(level) = report.level() else { return };
+        station.level = Some(level);
+        if !starting || began >= station.changed {
+            station.frames += f64::from(report.frames);
+            station.transmissions += f64::from(report.transmissions);
+        }
+        if self.config.tell_bottleneck && self.starting.is_none() {
+            let arrived = report.goodput().as_bps() as f64;
+            // The slot may have begun under the rate before.
+            let sent = station.rate.min(station.before);
+            let frame = level + report.companions;
+            let detector = &mut station.detector;
+            let judged = detector.on_slot(frame, target, arrived, sent, report.queue_loss());
+            // Held at what the wire carries it gets what is sent. That does not change where the bottleneck is.
+            let by = match judged {
+                Bottleneck::None => station.held.map_or(Bottleneck::Wlan, |held| held.by()),
+                judged => judged,
+            };
+            let gets_less = match by {
+                // The queue of the wire gives up its losses one by one, long after they ended.
+                Bottleneck::Wire => detector.is_starved(),
+                _ => content && detector.is_short(),
+            };
+            station.held = station.held.filter(|held| gets_less || held.by() == by);
+            match &mut station.held {
+                Some(held) => held.on_slot(gets_less, arrived, sent, by),
+                None if gets_less => station.held = Some(Hold::cut(arrived, sent, by)),
+                None => {}
+            }
+        }
+    }
+
+    /// The part of a report that is about the station's uplink. What the PHY rate of that is the proxy does not learn; the channel is
+    /// reciprocal, so the downlink's stands for it.
+    fn on_uplink(&mut self, now: Instant, downlink: usize, report: &Report, begun: Option<Instant>) {
+        let Stream { id: (station, _), phy, seen_phy, .. } = self.streams[downlink];
+        let Ok(place) = self.place((station, Direction::Up)) else { return };
+        let target = self.target_of(place);
+        let uplink = &mut self.streams[place];
+        (uplink.heard, uplink.phy, uplink.seen_phy) = (now, phy, seen_phy);
+        let Some(level) = report.uplink(self.config.packet) else { return };
+        uplink.level = Some(level);
+        if begun.is_none_or(|began| began >= uplink.changed) {
+            uplink.frames += 1.0;
+            // A backlog counts for no more than a downlink's could, or one bad second would stop everybody.
+            uplink.transmissions += level.min(MOST_LEVEL * target);
+        }
+    }
+
+    /// When it decides next; `None` without stations.
+    #[must_use]
+    pub const fn next_deadline(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// Decides, if it is time. Returns whether rates may have changed.
+    pub fn on_deadline(&mut self, now: Instant) -> bool {
+        let now = self.clock(now);
+        if self.next.is_none_or(|next| now < next) {
+            return false;
+        }
+        self.forget(now);
+        if self.starting.is_some() {
+            self.start(now);
+        } else {
+            self.feed_back(now);
+        }
+        for station in &mut self.streams {
+            station.frames = 0.0;
+            station.transmissions = 0.0;
+            station.reported = false;
+        }
+        self.watch_phy_rates(now);
+        self.decided = now;
+        let wait = if self.starting.is_some() { self.pace() } else { self.pace().mul_f64(PATIENCE) };
+        self.next = (!self.streams.is_empty()).then(|| now + wait);
+        true
+    }
+
+    /// The rate of a station's payload; zero for one that is not known.
+    #[must_use]
+    pub fn rate(&self, station: ReceiverId) -> BitRate {
+        self.rate_of((station, Direction::Down))
+    }
+
+    /// The rate of what a station sends; zero for one that is not known to send.
+    #[must_use]
+    pub fn uplink_rate(&self, station: ReceiverId) -> BitRate {
+        self.rate_of((station, Direction::Up))
+    }
+
+    fn rate_of(&self, id: (ReceiverId, Direction)) -> BitRate {
+        self.place(id).map_or(BitRate::ZERO, |place| BitRate::from_bps_f64(self.streams[place].rate))
+    }
+
+    /// All stations, in the order of their numbers; one that sends too has a second entry for that.
+    pub fn allocations(&self) -> impl Iterator<Item = Allocation> + '_ {
+        self.streams.iter().map(|station| Allocation {
+            receiver: station.id.0,
+            direction: station.id.1,
+            rate: BitRate::from_bps_f64(station.rate),
+            level: station.level,
+            phy_rate: station.seen_phy,
+            bottleneck: station.held.map_or(station.detector.judgement(), |held| held.by()),
+        })
+    }
+
+    /// Reports that came from stations that are not known, or late.
+    #[must_use]
+    pub const fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    fn clock(&mut self, now: Instant) -> Instant {
+        self.latest = self.latest.max(now);
+        self.latest
+    }
+
+    fn place(&self, id: (ReceiverId, Direction)) -> Result<usize, usize> {
+        self.streams.binary_search_by_key(&id, |known| known.id)
+    }
+
+    /// Whether the largest downlink's level is not above the target. If it is, all have too much, and feedback takes it back; whoever held each
+    /// station at what it gets would go down step by step where others on the air take what is given up.
+    fn is_content(&self) -> bool {
+        let downlinks = self.streams.iter().filter(|stream| stream.id.1 == Direction::Down);
+        let largest = downlinks.max_by(|a, b| a.rate.total_cmp(&b.rate));
+        let level = largest.and_then(|stream| stream.level);
+        level.is_none_or(|level| level <= (1.0 + NEAR) * self.config.target)
+    }
+
+    fn pace(&self) -> Span {
+        if self.starting.is_some() { self.config.start_interval() } else { self.config.interval }
+    }
+
+    fn set(&mut self, now: Instant, place: usize, rate: f64) {
+        let station = &mut self.streams[place];
+        // A share that is not more than what the station gets needs no holding.
+        station.held = station.held.filter(|held| !held.is_spare(rate));
+        let most = station.limit().map_or(MOST, |limit| limit.max(LEAST));
+        let rate = if rate.is_finite() { rate.clamp(LEAST, most) } else { station.rate };
+        if rate != station.rate {
+            station.before = station.rate;
+            station.rate = rate;
+            station.changed = now;
+        }
+    }
+
+    fn scale(&mut self, now: Instant, factor: f64) {
+        self.factor = None;
+        for place in 0..self.streams.len() {
+            // Below the start rate there is nothing to gain.
+            let rate = self.streams[place].rate;
+            self.set(now, place, (rate * factor).max(rate.min(self.config.start_rate.as_bps() as f64)));
+        }
+    }
+
+    /// `gone` stations have left: the others take their share.
+    fn make_room(&mut self, now: Instant, gone: usize) {
+        let left = self.streams.len();
+        if self.config.start == Start::Model && left > 0 && gone > 0 {
+            self.scale(now, (left + gone) as f64 / left as f64);
+            self.starting = Some(now);
+        }
+    }
+
+    /// Stations that have fallen silent lose their rate, and in the end their place.
+    fn forget(&mut self, now: Instant) {
+        let before = self.streams.len();
+        let limit = self.config.forget;
+        self.streams.retain(|station| now - station.heard < limit);
+        self.make_room(now, before - self.streams.len());
+        for place in 0..self.streams.len() {
+            if now - self.streams[place].heard >= self.config.hold {
+                let rate = self.streams[place].rate / 2.0;
+                self.set(now, place, rate);
+            }
+        }
+    }
+
+    fn is_heard(&self, now: Instant, place: usize) -> bool {
+        now - self.streams[place].heard < self.config.hold
+    }
+
+    /// Stations whose PHY rate is known and who have not fallen silent.
+    fn known(&self, now: Instant) -> Vec<(usize, f64)> {
+        let known = self.streams.iter().enumerate().filter(|(place, _)| self.is_heard(now, *place));
+        known.filter_map(|(place, station)| Some((place, station.phy?))).collect()
+    }
+
+    /// The level at which a station is to be, were it regulated alone.
+    fn target_of(&self, place: usize) -> f64 {
+        let phys = self.streams.iter().filter_map(|station| station.phy);
+        let reference = match self.config.share {
+            Share::Optimal => return self.config.target,
+            Share::EqualAirtime => phys.reduce(f64::max),
+            Share::Printed => phys.reduce(f64::min),
+        };
+        let own = self.streams[place].phy;
+        // Corollary 2: levels are in proportion to PHY rates.
+        own.zip(reference).map_or(self.config.target, |(own, reference)| self.config.target * own / reference)
+    }
+
+    /// The rate that takes 1/n of the payload airtime: what a station below the target gets at the optimum, where w x = 1/n.
+    fn fair_share(&self, phy: f64) -> f64 {
+        let (packet, overhead) =
+            (self.config.packet.bits() as f64, self.config.packet_overhead.bits() as f64);
+        phy * packet / (packet + overhead) / self.streams.len().max(1) as f64
+    }
+
+    /// K₀/n in (bit/s) per packet, for a station with this rate. A steady allocator keeps it below half of the critical gain: by
+    /// lemma 2 the level follows the rate with the slope c / (1 - wᵀx)², which is N / (x (1 - wᵀx)), so that half of it is x (1 - wᵀx) / N.
+    fn gain(&self, rate: f64) -> f64 {
+        let gain = self.config.gain * 1e6 / self.streams.len().max(1) as f64;
+        if !self.config.steady {
+            return gain;
+        }
+        let packet = self.config.packet.bits() as f64;
+        let cost = (packet + self.config.packet_overhead.bits() as f64) / packet;
+        let taken: f64 =
+            self.streams.iter().filter_map(|station| Some(cost * station.rate / station.phy?)).sum();
+        gain.min(rate * (1.0 - taken).clamp(LEAST_FREE, 1.0) / self.config.target)
+    }
+
+    /// Algorithm 1 or 2, once.
+    fn feed_back(&mut self, now: Instant) {
+        for held in self.streams.iter_mut().filter_map(|station| station.held.as_mut()) {
+            held.probe();
+        }
+        match self.config.form {
+            Form::Distributed => self.each_for_itself(now),
+            Form::Central => self.all_together(now),
+        }
+    }
+
+    /// Algorithm 1 for each station, which knows the number of stations and its own reports. In the shares of theorem 1 it also has
+    /// to be told the PHY rate of the station that is regulated.
+    fn each_for_itself(&mut self, now: Instant) {
+        for (place, phy) in self.known(now) {
+            let Some(level) = self.streams[place].fresh_level() else { continue };
+            let own = self.streams[place].rate;
+            let rate = own - self.gain(own) * (level - self.target_of(place));
+            let most = if self.config.share == Share::Optimal { self.fair_share(phy) } else { MOST };
+            self.set(now, place, rate.min(most));
+        }
+    }
+
+    /// Algorithm 2, with the choice of the regulated station that the share asks for.
+    fn all_together(&mut self, now: Instant) {
+        let known = self.known(now);
+        if self.config.share == Share::Optimal {
+            self.hold_at_cap(now, &known);
+            return;
+        }
+        let by_rate = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
+        // The level of one that is held says nothing of the others' shares.
+        let all_held = known.iter().all(|(place, _)| self.streams[*place].limit().is_some());
+        let free = known.iter().filter(|(place, _)| all_held || self.streams[*place].limit().is_none());
+        let regulated = match self.config.share {
+            Share::Printed => free.min_by(by_rate),
+            // The first of several equal ones, as long as none is faster.
+            _ => free.rev().max_by(by_rate),
+        };
+        let Some(&(place, phy)) = regulated else { return };
+        // The pseudo-code takes up the rate that the station has. When the fastest changes, by the scatter of measured rates alone,
+        // that rate belongs to a lower PHY rate, and with each change all rates fall. So what is carried on is the ratio. It is not to
+        // lift all rates when PHY rates rise, as after a start: at the same ratio levels rise with them, since c stays.
+        let own =
+            known.iter().map(|(place, _)| self.streams[*place].rate).fold(self.streams[place].rate, f64::max);
+        let mut rate = match (self.config.share, self.factor) {
+            (Share::EqualAirtime, Some(factor)) if self.config.steady => {
+                (factor * phy).min(own * (1.0 + CHANGED))
+            }
+            _ => self.streams[place].rate,
+        };
+        let id = self.streams[place].id.0;
+        if let Some(level) = fresh_level(self.streams.iter().filter(|stream| stream.id.0 == id)) {
+            rate = (rate - self.gain(rate) * (level - self.config.target)).max(LEAST);
+        }
+        self.factor = Some(rate / phy);
+        for (other, own) in known {
+            self.set(now, other, rate * own / phy);
+        }
+    }
+
+    /// The optimum of problem P: one rate for all who are at the target, 1/n of the payload airtime for those below it.
+    fn hold_at_cap(&mut self, now: Instant, known: &[(usize, f64)]) {
+        let largest = |held: bool| {
+            let streams = known.iter().map(|(place, _)| &self.streams[*place]);
+            streams
+                .filter(|stream| stream.limit().is_some() == held)
+                .map(|stream| stream.rate)
+                .reduce(f64::max)
+        };
+        // Where all are held, what they get limits them all.
+        let Some(mut cap) = largest(false).or_else(|| largest(true)) else { return };
+        let at_cap = known.iter().map(|(place, _)| &self.streams[*place]);
+        let level = fresh_level(at_cap.filter(|station| station.rate >= 0.999 * cap));
+        if let Some(level) = level {
+            cap -= self.gain(cap) * (level - self.config.target);
+        }
+        for (place, phy) in known {
+            self.set(now, *place, cap.max(LEAST).min(self.fair_share(*phy)));
+        }
+    }
+
+    /// Rates from the model, until the level is near the target.
+    fn start(&mut self, now: Instant) {
+        let known = self.known(now);
+        let links = self.links(&known);
+        let fastest = (0..known.len()).rev().max_by(|a, b| known[*a].1.total_cmp(&known[*b].1));
+        let level = fastest.and_then(|place| self.streams[known[place].0].fresh_level());
+        // The model is of all stations: until each has reported, those that have keep to what is sure.
+        let complete = known.len() == self.streams.len();
+        if let (Some(place), Some(level), true) = (fastest, level, complete) {
+            let target = self.target_of(known[place].0);
+            let was_measured = self.overhead.is_measured();
+            self.overhead.learn(&self.config, &links, place, level);
+            if was_measured && (level / target - 1.0).abs() < NEAR {
+                self.starting = None;
+                return;
+            }
+        }
+        if complete && level.is_some() {
+            self.plan(now, &known);
+        }
+        if self.starting.is_none_or(|since| now - since >= LONGEST_START) {
+            self.starting = None;
+        }
+    }
+
+    /// A PHY rate that changed makes the model worth asking again.
+    fn watch_phy_rates(&mut self, now: Instant) {
+        let known = self.known(now);
+        let changed = |(place, phy): &(usize, f64)| {
+            self.streams[*place].planned.is_some_and(|planned| (phy / planned - 1.0).abs() > CHANGED)
+        };
+        if self.starting.is_none() && known.iter().any(changed) {
+            self.plan(now, &known);
+            self.starting = Some(now);
+        }
+    }
+
+    /// Sets the rates that the model has for these stations.
+    fn plan(&mut self, now: Instant, known: &[(usize, f64)]) {
+        let links = self.links(known);
+        let Some(rates) = self.overhead.rates(&self.config, &links) else { return };
+        self.factor = None;
+        for ((place, phy), rate) in known.iter().zip(rates) {
+            self.streams[*place].planned = Some(*phy);
+            self.set(now, *place, rate);
+        }
+    }
+
+    fn links(&self, known: &[(usize, f64)]) -> Vec<Link> {
+        known.iter().map(|(place, phy)| Link { rate: self.streams[*place].rate, phy: *phy }).collect()
+    }
+}

@@ -1,0 +1,110 @@
+//! Allocator state of one direction of one station.
+
+use airbound_units::{BitRate, Instant};
+
+use super::bottleneck::{Bottleneck, BottleneckDetector};
+use super::hold::Hold;
+
+/// No rate is below this, so that every station has something to report: 20 kbit/s, some two packets a second.
+pub(super) const LEAST: f64 = 20e3;
+
+/// A station that reports to an allocator, numbered by the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReceiverId(pub u16);
+
+/// Direction of a station's packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Direction {
+    /// From the access point to the station.
+    Down,
+    /// From the station to the access point.
+    Up,
+}
+
+/// The state of a station's downlink or uplink, with the rate decided for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Allocation {
+    /// The station.
+    pub receiver: ReceiverId,
+    /// Direction of its packets.
+    pub direction: Direction,
+    /// The rate of its payload.
+    pub rate: BitRate,
+    /// The mean level of its last report, of an uplink the queue where that is more; `None` before the first.
+    pub level: Option<f64>,
+    /// Its PHY rate; `None` before the first report that says it.
+    pub phy_rate: Option<BitRate>,
+    /// The part of the path that limits it.
+    pub bottleneck: Bottleneck,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Stream {
+    pub(super) id: (ReceiverId, Direction),
+    /// Payload rate in bit/s.
+    pub(super) rate: f64,
+    /// The rate before that.
+    pub(super) before: f64,
+    /// PHY rate in bit/s, less what retransmissions take.
+    pub(super) phy: Option<f64>,
+    pub(super) seen_phy: Option<BitRate>,
+    /// The PHY rate for which the model was last asked; `None` where rates come from feedback alone.
+    pub(super) planned: Option<f64>,
+    pub(super) level: Option<f64>,
+    /// Since the last update; of an uplink, reports and the sum of their levels.
+    pub(super) frames: f64,
+    pub(super) transmissions: f64,
+    pub(super) number: Option<u32>,
+    /// Whether a report has come since the last decision.
+    pub(super) reported: bool,
+    /// When it last reported, or joined.
+    pub(super) heard: Instant,
+    pub(super) changed: Instant,
+    pub(super) detector: BottleneckDetector,
+    /// The rate that it gets where that is less than its share, and where: what the wire carries, or its turns on the air.
+    pub(super) held: Option<Hold>,
+}
+
+impl Stream {
+    pub(super) fn new(id: (ReceiverId, Direction), rate: BitRate, now: Instant) -> Self {
+        let rate = rate.as_bps() as f64;
+        Self {
+            id,
+            rate,
+            before: rate,
+            phy: None,
+            seen_phy: None,
+            planned: None,
+            level: None,
+            frames: 0.0,
+            transmissions: 0.0,
+            number: None,
+            reported: false,
+            heard: now,
+            changed: now,
+            detector: BottleneckDetector::new(),
+            held: None,
+        }
+    }
+
+    /// What it is held at, in bit/s.
+    pub(super) fn limit(&self) -> Option<f64> {
+        self.held.and_then(|held| held.limit())
+    }
+
+    pub(super) fn fresh_level(&self) -> Option<f64> {
+        fresh_level(std::iter::once(self))
+    }
+}
+
+/// The mean level of several since the last update: of their downlinks or of their uplinks, whichever is higher.
+pub(super) fn fresh_level<'a>(streams: impl Iterator<Item = &'a Stream>) -> Option<f64> {
+    let mut sums = [(0.0, 0.0); 2];
+    for stream in streams {
+        let (frames, transmissions) = &mut sums[stream.id.1 as usize];
+        *frames += stream.frames;
+        *transmissions += stream.transmissions;
+    }
+    let levels = sums.into_iter().filter(|(frames, _)| *frames > 0.0);
+    levels.map(|(frames, transmissions)| transmissions / frames).reduce(f64::max)
+}

@@ -1,0 +1,119 @@
+//! LastN (Grozev et al., NOSSDAV 2015) as Plum's evaluation uses it (Sec. IV-A): only the latest speakers are forwarded.
+//!
+//! The paper gives neither N nor how speakers change. Here the number that stays is configured, once a period one who is active falls silent
+//! in turn, and each who is silent resumes with the paper's probability of 1/3. Who is paused uploads nothing. Randomness is handed in.
+
+use airbound_units::{ConfigError, Instant, Span};
+use serde::{Deserialize, Serialize};
+
+/// Configuration of [`LastN`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct LastNConfig {
+    /// Share of the participants that is forwarded at least, above 0 to 1. Default 0.75.
+    pub active: f64,
+    /// How often speakers change, 100 ms to 1 h. Default 5 s.
+    pub period: Span,
+    /// Probability that a paused participant resumes at a change, 0 to 1. Default 1/3 (Sec. IV-A).
+    pub resume: f64,
+}
+
+impl Default for LastNConfig {
+    fn default() -> Self {
+        Self { active: 0.75, period: Span::from_secs(5), resume: 1.0 / 3.0 }
+    }
+}
+
+/// Who is forwarded.
+#[derive(Debug, Clone)]
+pub struct LastN {
+    config: LastNConfig,
+    paused: Vec<bool>,
+    /// Who falls silent next.
+    turn: usize,
+    next: Instant,
+}
+
+impl LastNConfig {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value that is out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let Self { active, period, resume } = *self;
+        ConfigError::check(active > 0.0 && active <= 1.0, "active", active, "above 0 to 1")?;
+        let periods = Span::from_millis(100)..=Span::from_secs(3600);
+        ConfigError::check(periods.contains(&period), "period", period, "100 ms to 1 h")?;
+        ConfigError::check((0.0..=1.0).contains(&resume), "resume", resume, "0 to 1")
+    }
+}
+
+impl LastN {
+    /// A session in which everybody speaks.
+    ///
+    /// # Errors
+    /// The first value of `config` that is out of range.
+    pub fn new(config: LastNConfig, participants: usize) -> Result<Self, ConfigError> {
+        config.check()?;
+        let next = Instant::ZERO + config.period;
+        Ok(Self { config, paused: vec![false; participants], turn: 0, next })
+    }
+
+    /// When speakers change next.
+    #[must_use]
+    pub const fn next_deadline(&self) -> Instant {
+        self.next
+    }
+
+    /// Speakers change if it is time to; `draw` gives numbers from 0 to 1.
+    pub fn on_deadline(&mut self, now: Instant, mut draw: impl FnMut() -> f64) {
+        if now < self.next {
+            return;
+        }
+        self.next = now + self.config.period;
+        for paused in &mut self.paused {
+            if *paused && draw() < self.config.resume {
+                *paused = false;
+            }
+        }
+        let least = libm::ceil(self.config.active * self.paused.len() as f64) as usize;
+        let active = self.paused.iter().filter(|paused| !**paused).count();
+        if active > least {
+            let count = self.paused.len();
+            let next = (0..count).map(|step| (self.turn + step) % count).find(|index| !self.paused[*index]);
+            if let Some(index) = next {
+                self.paused[index] = true;
+                self.turn = index + 1;
+            }
+        }
+    }
+
+    /// Whether a participant is paused.
+    #[must_use]
+    pub fn is_paused(&self, participant: usize) -> bool {
+        self.paused.get(participant).copied().unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn somebody_falls_silent_each_period_but_enough_stay() {
+        let mut session = LastN::new(LastNConfig::default(), 8).expect("valid");
+        let mut now = Instant::ZERO;
+        for _ in 0..100 {
+            now += Span::from_secs(5);
+            session.on_deadline(now, || 0.9);
+            assert!((0..8).filter(|index| session.is_paused(*index)).count() <= 2);
+        }
+        assert_eq!((0..8).filter(|index| session.is_paused(*index)).count(), 2);
+        session.on_deadline(now + Span::from_secs(5), || 0.1);
+        assert_eq!(
+            (0..8).filter(|index| session.is_paused(*index)).count(),
+            1,
+            "all resumed, one fell silent"
+        );
+    }
+}

@@ -1,0 +1,54 @@
+//! Bitrates of a multi-user video session over a forwarding server: Plum and what it is compared with.
+//!
+//! Every client sends its video to a server, which forwards it to all others, transcoded down where there is not room enough. The slot
+//! `session` of a scheme decides who sends how much, above the congestion control of each stream.
+
+pub mod last_n;
+pub mod optimum;
+pub mod plum;
+pub mod problem;
+pub mod qoe;
+pub mod tack;
+pub mod utility;
+
+use serde::{Deserialize, Serialize};
+
+pub use last_n::{LastN, LastNConfig};
+pub use optimum::{Allocation, Certificate};
+pub use plum::{ClientId, PlumClient, PlumConfig, PlumServer};
+pub use problem::{Problem, ProblemError, Share, User};
+pub use qoe::Qoe;
+pub use tack::TackConfig;
+pub use utility::Welfare;
+
+use airbound_units::ConfigError;
+
+/// What fills the slot `session`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ConferenceConfig {
+    /// Every stream for itself ("Vanilla").
+    #[default]
+    Plain,
+    /// Only the latest speakers are forwarded.
+    LastN(LastNConfig),
+    /// Fewer acknowledgements.
+    Tack(TackConfig),
+    /// Coordinated bitrates.
+    Plum(PlumConfig),
+}
+
+impl ConferenceConfig {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value that is out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        match self {
+            Self::Plain => Ok(()),
+            Self::LastN(config) => config.check(),
+            Self::Tack(config) => config.check(),
+            Self::Plum(config) => config.check(),
+        }
+    }
+}

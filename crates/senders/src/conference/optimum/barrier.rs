@@ -1,0 +1,401 @@
+//! The global optimum where Q is concave, by an interior-point method that knows the problem's structure.
+//!
+//! All rates are in shares of M. With the QoE q_i and what each source is worth u_i as variables, and X the inverse of Q:
+//!
+//! ```text
+//! maximise  (1 - rho) mean + rho (1 - 2 sigma)      mean = sum w q,  sigma = || sqrt(w) (q - mean) ||
+//! X(q_i) + u_i <= B_i    X(q_i) + u_i <= sum u    floor_i <= u_i <= M/V    0 <= X(q_i) <= 1
+//! ```
+//! This is convex, and users touch each other in the total, the mean and the deviation only. So the Newton step of a logarithmic barrier
+//! (Boyd and Vandenberghe, Convex Optimization, ch. 11) has a matrix of two rows a user plus four outer products: its cost is linear in
+//! the number of users. The deviation has the barrier of the second-order cone, -ln(t² - sigma²), whose t has a closed form.
+//!
+//! What proves the result is not the method but a dual bound ([`Program::bound`]): any prices of the constraints give an upper bound of the
+//! utility, and those of the barrier give one that meets it.
+
+use super::curve::Curve;
+use crate::conference::problem::{Problem, ProblemError};
+use crate::conference::utility::Welfare;
+
+/// A smaller rho is none: it moves the utility by less than rounding does.
+const FELT: f64 = 1e-12;
+/// The utility may be so far below its bound, relative to what there is to gain; rates are rounded to 1 kb/s, which costs more.
+const TOLERANCE: f64 = 1e-6;
+/// A larger distance is no solution.
+const WORST: f64 = 1e-4;
+/// Newton steps at most. Usual are 25 to 60.
+const MOST_STEPS: usize = 400;
+/// Of a Newton decrement, squared: so near the central path the barrier is lowered.
+const CENTRED: f64 = 0.5;
+/// By which the barrier is lowered.
+const LOWERED: f64 = 0.04;
+/// Rates that are nothing keep an inside: 3 bit/s where M is 30 Mb/s.
+const LEAST: f64 = 1e-7;
+
+/// What the solver found.
+#[derive(Debug, Clone)]
+pub(super) struct Solution {
+    /// Bitrates in shares of M.
+    pub(super) down: Vec<f64>,
+    /// Upper bound of the utility.
+    pub(super) bound: f64,
+}
+
+/// Limits of one user.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    capacity: f64,
+    floor: f64,
+    cap: f64,
+    curve: Curve,
+    /// QoE without bitrate.
+    low: f64,
+    /// QoE at the largest bitrate, where the capacity reaches that far.
+    high: f64,
+    weight: f64,
+}
+
+/// The variables.
+#[derive(Debug, Clone)]
+struct Point {
+    qoe: Vec<f64>,
+    up: Vec<f64>,
+}
+
+/// What all users share at a point.
+#[derive(Debug, Clone, Copy)]
+struct Shared {
+    /// Of all sources.
+    total: f64,
+    mean: f64,
+    /// t, which stands for the deviation and is never below it.
+    spread: f64,
+    /// mu / rho.
+    kappa: f64,
+}
+
+/// Distances of one user from its constraints, with X and its derivatives.
+#[derive(Debug, Clone, Copy)]
+struct Slacks {
+    capacity: f64,
+    content: f64,
+    floor: f64,
+    cap: f64,
+    low: f64,
+    high: f64,
+    bitrate: [f64; 3],
+}
+
+impl Slacks {
+    /// The product, or `None` outside of a constraint.
+    fn product(&self) -> Option<f64> {
+        let all = [self.capacity, self.content, self.floor, self.cap, self.low, self.high];
+        all.iter().all(|slack| *slack > 0.0).then(|| all.iter().product())
+    }
+}
+
+/// The matrix of one user: [[qq, qu], [qu, uu]], inverted.
+#[derive(Debug, Clone, Copy)]
+struct Inverse {
+    qq: f64,
+    qu: f64,
+    uu: f64,
+}
+
+impl Inverse {
+    const fn times(&self, [q, u]: [f64; 2]) -> [f64; 2] {
+        [self.qq * q + self.qu * u, self.qu * q + self.uu * u]
+    }
+}
+
+fn dot(a: [f64; 2], b: [f64; 2]) -> f64 {
+    a[0] * b[0] + a[1] * b[1]
+}
+
+struct Program {
+    users: Vec<Limits>,
+    weights: Vec<f64>,
+    rho: f64,
+}
+
+/// Solves the problem to global optimality. `touch` holds where the tangents of a convex Q touch it; a concave one needs none.
+///
+/// # Errors
+/// The bound cannot be met.
+pub(super) fn solve(problem: &Problem, touch: &[f64]) -> Result<Solution, ProblemError> {
+    let program = Program::new(problem, touch);
+    let (point, bound) = program.climb()?;
+    let max = problem.max_mbps();
+    // Where the QoE is held below Q(x), less bitrate gives it as well.
+    let down = point.qoe.iter().map(|q| problem.qoe.inverse(*q, max)).collect();
+    Ok(Solution { down, bound })
+}
+
+impl Program {
+    fn new(problem: &Problem, touch: &[f64]) -> Self {
+        // One source of M fills every viewer: nothing above is of use, and numbers of one size keep the arithmetic exact.
+        let cap = problem.scaled(problem.source_cap).clamp(LEAST, 1.0);
+        let weights = problem.weights();
+        let users = problem.users.iter().zip(&weights).enumerate();
+        let users = users.map(|(index, (user, weight))| {
+            let curve = Curve::of(problem.qoe, problem.max_mbps(), touch.get(index).copied().unwrap_or(0.0));
+            let capacity = problem.scaled(user.capacity).clamp(LEAST, 3.0);
+            let floor = problem.scaled(problem.floor(user)).min(cap * (1.0 - 1e-6));
+            Limits { capacity, floor, cap, curve, low: curve.qoe(0.0), high: curve.qoe(1.0), weight: *weight }
+        });
+        let users = users.collect();
+        // A weight that no deviation makes felt, and 1 / rho would leave the numbers.
+        let rho = if problem.rho < FELT { 0.0 } else { problem.rho };
+        Self { users, weights, rho }
+    }
+
+    /// A point inside of all constraints.
+    fn start(&self) -> Point {
+        let middle = |user: &Limits| f64::midpoint(user.floor, user.cap.min(user.capacity / 2.0));
+        let up: Vec<f64> = self.users.iter().map(middle).collect();
+        let total: f64 = up.iter().sum();
+        let half =
+            |(user, up): (&Limits, &f64)| user.curve.qoe(0.5 * (user.capacity.min(total) - up).min(1.0));
+        Point { qoe: self.users.iter().zip(&up).map(half).collect(), up }
+    }
+
+    /// Follows the central path until the bound is met.
+    fn climb(&self) -> Result<(Point, f64), ProblemError> {
+        let mut point = self.start();
+        // All that a user could gain, alone in the session.
+        let most = |user: &Limits| user.curve.qoe(user.capacity.min(1.0)) - user.low;
+        let scale = self.users.iter().map(most).fold(0.0, f64::max);
+        let mut mu = scale / (6.0 * self.users.len() as f64);
+        let (mut bound, mut best) = (f64::INFINITY, (f64::NEG_INFINITY, point.clone()));
+        for _ in 0..MOST_STEPS {
+            let (step, decrement) = self.newton(&point, mu);
+            let centred = (0.0..CENTRED).contains(&decrement);
+            if centred {
+                bound = self.bound(&point, &step, mu).min(bound);
+            }
+            let falls = decrement.is_finite() && decrement >= 0.0;
+            if !(falls && self.advance(&mut point, &step, decrement, mu)) {
+                break;
+            }
+            if !centred {
+                continue;
+            }
+            let utility = Welfare::of(&point.qoe, &self.weights, self.rho).utility;
+            if utility > best.0 {
+                best = (utility, point.clone());
+            }
+            if bound - best.0 < TOLERANCE * scale {
+                break;
+            }
+            mu *= LOWERED;
+        }
+        if bound - best.0 < WORST * scale {
+            Ok((best.1, bound))
+        } else {
+            Err(ProblemError::Unsolved { reason: format!("{} below its bound", bound - best.0) })
+        }
+    }
+
+    fn shared(&self, point: &Point, mu: f64) -> Shared {
+        let mean: f64 = point.qoe.iter().zip(&self.weights).map(|(q, w)| q * w).sum();
+        let variance: f64 =
+            point.qoe.iter().zip(&self.weights).map(|(q, w)| w * (q - mean) * (q - mean)).sum();
+        // The t that is least for 2 rho t - mu ln(t² - variance).
+        let kappa = if self.rho > 0.0 { mu / self.rho } else { 0.0 };
+        let spread = f64::midpoint(kappa, libm::sqrt(kappa * kappa + 4.0 * variance));
+        Shared { total: point.up.iter().sum(), mean, spread, kappa }
+    }
+
+    fn slacks(user: &Limits, q: f64, up: f64, total: f64) -> Slacks {
+        let bitrate = user.curve.bitrate(q);
+        let used = bitrate[0] + up;
+        Slacks {
+            capacity: user.capacity - used,
+            content: total - used,
+            floor: up - user.floor,
+            cap: user.cap - up,
+            low: q - user.low,
+            high: user.high - q,
+            bitrate,
+        }
+    }
+
+    /// The barrier function, which falls along the way; `None` outside of a constraint.
+    fn merit(&self, point: &Point, mu: f64) -> Option<f64> {
+        let Shared { total, mean, spread, kappa } = self.shared(point, mu);
+        let mut sum = -(1.0 - self.rho) * mean;
+        if self.rho > 0.0 {
+            sum += 2.0 * self.rho * spread - mu * libm::log(kappa * spread);
+        }
+        for ((user, q), up) in self.users.iter().zip(&point.qoe).zip(&point.up) {
+            sum -= mu * libm::log(Self::slacks(user, *q, *up, total).product()?);
+        }
+        Some(sum)
+    }
+
+    /// The Newton step, and the square of its decrement.
+    ///
+    /// With the users' own matrices D and the vectors of what they share, U = (by total, up, w, w (q - mean)), the matrix is
+    /// D + U C Uᵀ: the matrix inversion lemma leaves four equations.
+    fn newton(&self, point: &Point, mu: f64) -> (Point, f64) {
+        let Shared { total, mean, spread, kappa } = self.shared(point, mu);
+        let pull = if self.rho > 0.0 { 2.0 * self.rho / spread } else { 0.0 };
+        let bend = if self.rho > 0.0 { pull * 2.0 / (spread * (2.0 * spread - kappa)) } else { 0.0 };
+        let count = self.users.len();
+        let (mut inverses, mut gradients) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut columns: Vec<[[f64; 2]; 4]> = Vec::with_capacity(count);
+        let (mut slope_of_total, mut bend_of_total) = (0.0, 0.0);
+        for ((user, q), up) in self.users.iter().zip(&point.qoe).zip(&point.up) {
+            let slacks = Self::slacks(user, *q, *up, total);
+            let [_, rise, curl] = slacks.bitrate;
+            let off = user.weight * (q - mean);
+            let [capacity, content] = [slacks.capacity, slacks.content].map(|slack| mu / slack);
+            let [floor, cap, low, high] =
+                [slacks.floor, slacks.cap, slacks.low, slacks.high].map(|slack| mu / slack);
+            let price = capacity + content;
+            gradients.push([
+                -(1.0 - self.rho) * user.weight + pull * off + price * rise - low + high,
+                price - floor + cap,
+            ]);
+            let content_bend = content / slacks.content;
+            let both = capacity / slacks.capacity + content_bend;
+            // Both constraints pull the same way, much harder than the rest: the determinant is summed without their difference.
+            let q_alone = pull * user.weight + price * curl + low / slacks.low + high / slacks.high;
+            let up_alone = floor / slacks.floor + cap / slacks.cap;
+            let det = both * (q_alone + rise * rise * up_alone) + q_alone * up_alone;
+            inverses.push(Inverse {
+                qq: (both + up_alone) / det,
+                qu: -both * rise / det,
+                uu: (both * rise * rise + q_alone) / det,
+            });
+            columns.push([[-content_bend * rise, -content_bend], [0.0, 1.0], [user.weight, 0.0], [off, 0.0]]);
+            slope_of_total -= content;
+            bend_of_total += content_bend;
+        }
+        gradients.iter_mut().for_each(|gradient| gradient[1] += slope_of_total);
+
+        // (1 + C Uᵀ D⁻¹ U) z = C Uᵀ D⁻¹ g.
+        let (mut inner, mut right) = ([[0.0; 4]; 4], [0.0; 4]);
+        for ((inverse, gradient), column) in inverses.iter().zip(&gradients).zip(&columns) {
+            let solved = column.map(|entry| inverse.times(entry));
+            for (row, entry) in solved.iter().enumerate() {
+                right[row] += dot(*entry, *gradient);
+                for (place, other) in column.iter().enumerate() {
+                    inner[row][place] += dot(*entry, *other);
+                }
+            }
+        }
+        let coupled = |values: [f64; 4]| {
+            [values[1], values[0] + bend_of_total * values[1], -pull * values[2], -bend * values[3]]
+        };
+        let mut equations = [[0.0; 5]; 4];
+        for place in 0..4 {
+            let column = coupled([0, 1, 2, 3].map(|row| inner[row][place]));
+            for (row, value) in column.into_iter().enumerate() {
+                equations[row][place] = value + if row == place { 1.0 } else { 0.0 };
+            }
+        }
+        for (row, value) in coupled(right).into_iter().enumerate() {
+            equations[row][4] = value;
+        }
+        let shared = eliminate(equations);
+
+        let mut step = Point { qoe: Vec::with_capacity(count), up: Vec::with_capacity(count) };
+        let mut descent = 0.0;
+        for ((inverse, gradient), column) in inverses.iter().zip(&gradients).zip(&columns) {
+            let mut right = *gradient;
+            for (entry, factor) in column.iter().zip(shared) {
+                right[0] -= entry[0] * factor;
+                right[1] -= entry[1] * factor;
+            }
+            let [q, up] = inverse.times(right);
+            step.qoe.push(-q);
+            step.up.push(-up);
+            descent += dot(*gradient, [q, up]);
+        }
+        (step, descent / mu)
+    }
+
+    /// Goes along a step as far as the barrier function falls enough (Armijo); `false` where it does not fall any more.
+    fn advance(&self, point: &mut Point, step: &Point, decrement: f64, mu: f64) -> bool {
+        let moved = |length: f64| Point {
+            qoe: point.qoe.iter().zip(&step.qoe).map(|(value, by)| value + length * by).collect(),
+            up: point.up.iter().zip(&step.up).map(|(value, by)| value + length * by).collect(),
+        };
+        let Some(before) = self.merit(point, mu) else { return false };
+        let mut length = 1.0;
+        while length > 1e-10 {
+            let next = moved(length);
+            // Near the centre the full step is safe, and the difference of two merits is lost in rounding.
+            let enough = |merit: f64| decrement < 0.1 || merit <= before - 0.1 * length * decrement * mu;
+            if self.merit(&next, mu).is_some_and(enough) {
+                *point = next;
+                return true;
+            }
+            length *= 0.5;
+        }
+        false
+    }
+
+    /// An upper bound of the utility of whatever keeps to the constraints: the Lagrangian with the barrier's prices.
+    ///
+    /// The deviation is at least y·q for every y with sum y = 0 and sum y²/w <= 1; y = w (q - mean) / t is one. With prices a_i of the
+    /// capacities and b_i of the contents, and the sum of all b_i for the total, each user's share of the Lagrangian has a largest value of
+    /// its own. Whatever the prices, none of them negative, the sum is a bound. It is tight with prices that fit each other: those of the
+    /// point, mu / slack, to first order where the Newton step leads.
+    fn bound(&self, point: &Point, step: &Point, mu: f64) -> f64 {
+        let Shared { total, mean, spread, kappa } = self.shared(point, mu);
+        let grows: f64 = step.up.iter().sum();
+        let by_mean: f64 = step.qoe.iter().zip(&self.weights).map(|(q, w)| q * w).sum();
+        let at = || point.qoe.iter().zip(&point.up).zip(step.qoe.iter().zip(&step.up));
+        let along: f64 =
+            at().zip(&self.weights).map(|(((q, _), (by, _)), weight)| weight * (q - mean) * by).sum();
+        let bend = if self.rho > 0.0 { 2.0 * along / (spread * (2.0 * spread - kappa)) } else { 0.0 };
+        let mut support: Vec<f64> = Vec::with_capacity(self.users.len());
+        let mut prices = Vec::with_capacity(self.users.len());
+        for (user, ((q, up), (by_q, by_up))) in self.users.iter().zip(at()) {
+            let slacks = Self::slacks(user, *q, *up, total);
+            let used = slacks.bitrate[1] * by_q + by_up;
+            let price = |slack: f64, change: f64| (mu / slack * (1.0 - change / slack)).max(0.0);
+            prices.push([price(slacks.capacity, -used), price(slacks.content, grows - used)]);
+            let off =
+                if self.rho > 0.0 { ((q - mean) * (1.0 - bend) + by_q - by_mean) / spread } else { 0.0 };
+            support.push(off);
+        }
+        // Exactly what a support has to be, whatever the rounding and the step.
+        let middle: f64 = support.iter().zip(&self.weights).map(|(off, weight)| off * weight).sum();
+        support.iter_mut().for_each(|off| *off -= middle);
+        let squared: f64 = support.iter().zip(&self.weights).map(|(off, weight)| weight * off * off).sum();
+        let length = libm::sqrt(f64::max(squared, 1.0));
+        let worth: f64 = prices.iter().map(|[_, content]| content).sum();
+        let mut sum = self.rho;
+        for ((user, off), [capacity, content]) in self.users.iter().zip(support).zip(prices) {
+            let gain = user.weight * ((1.0 - self.rho) - 2.0 * self.rho * off / length);
+            let price = capacity + content;
+            let source = worth - price;
+            sum += capacity * user.capacity
+                + (source * user.floor).max(source * user.cap.min(user.capacity))
+                + user.curve.profit(gain, price, user.capacity.min(1.0));
+        }
+        sum
+    }
+}
+
+/// Gaussian elimination with pivots on the largest entry; what has no solution gives no finite numbers.
+fn eliminate(mut rows: [[f64; 5]; 4]) -> [f64; 4] {
+    for step in 0..4 {
+        let pivot = (step..4).max_by(|a, b| rows[*a][step].abs().total_cmp(&rows[*b][step].abs()));
+        rows.swap(step, pivot.unwrap_or(step));
+        let leading = rows[step];
+        for row in rows.iter_mut().skip(step + 1) {
+            let factor = row[step] / leading[step];
+            row.iter_mut().zip(leading).skip(step).for_each(|(value, lead)| *value -= factor * lead);
+        }
+    }
+    let mut solution = [0.0; 4];
+    for step in (0..4).rev() {
+        let known: f64 = (step + 1..4).map(|place| rows[step][place] * solution[place]).sum();
+        solution[step] = (rows[step][4] - known) / rows[step][step];
+    }
+    solution
+}

@@ -1,0 +1,187 @@
+//! Capacity detection (Plum, Sec. III-D): what the half-duplex bottleneck of one client carries, and whether that changed.
+
+use airbound_units::BitRate;
+
+use super::config::Reading;
+use super::state::State;
+use crate::conference::problem::Share;
+
+/// The largest estimate that is believed; the fastest 802.11 link is below.
+const LARGEST: f64 = 1e12;
+
+/// An estimate of a congestion control that cannot be true.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("the {way} estimate of client {client} is {value} bit/s; allowed is 0 to {LARGEST:e} bit/s")]
+pub struct BadEstimate {
+    /// Whose.
+    pub client: u16,
+    /// `uplink` or `downlink`.
+    pub way: &'static str,
+    /// What was found.
+    pub value: f64,
+}
+
+/// Takes a number from the network for a rate.
+pub(super) fn believable(client: u16, way: &'static str, value: f64) -> Result<BitRate, BadEstimate> {
+    if (0.0..=LARGEST).contains(&value) {
+        Ok(BitRate::from_bps_f64(value))
+    } else {
+        Err(BadEstimate { client, way, value })
+    }
+}
+
+/// Estimates of one direction since the last check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Estimates {
+    latest: Option<BitRate>,
+    sum: u64,
+    count: u64,
+    /// What the last check made of them.
+    checked: Option<BitRate>,
+}
+
+impl Estimates {
+    fn add(&mut self, estimate: BitRate) {
+        self.latest = Some(estimate);
+        self.sum = self.sum.saturating_add(estimate.as_bps());
+        self.count += 1;
+    }
+
+    /// A period ends. Where it brought nothing, what was known before holds.
+    fn check(&mut self, reading: Reading) {
+        self.checked = match reading {
+            Reading::Mean if self.count > 0 => Some(BitRate::from_bps(self.sum / self.count)),
+            Reading::Mean => self.checked,
+            Reading::Latest => self.latest,
+        };
+        (self.sum, self.count) = (0, 0);
+    }
+}
+
+/// What is known of one client's bottleneck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Capacity {
+    up: Estimates,
+    down: Estimates,
+    /// The capacity that was last acted upon.
+    acted: Option<BitRate>,
+}
+
+impl Capacity {
+    pub(super) fn on_up(&mut self, estimate: BitRate) {
+        self.up.add(estimate);
+    }
+
+    pub(super) fn on_down(&mut self, estimate: BitRate) {
+        self.down.add(estimate);
+    }
+
+    /// It is time to look.
+    pub(super) fn check(&mut self, reading: Reading) {
+        self.up.check(reading);
+        self.down.check(reading);
+    }
+
+    /// What each direction takes of the bottleneck now: the estimate of its congestion control, and of a constrained direction no more
+    /// than it may send. A congestion control that is limited by its application keeps the estimate of better days, and the sum of both
+    /// would count the yielded bandwidth twice.
+    pub(super) fn in_use(&self, state: State) -> Option<Share> {
+        let Share { mut up, mut down } = self.natural()?;
+        match state {
+            State::Natural => {}
+            State::ClientConstrained { rate } => up = up.min(rate),
+            State::ServerConstrained { rate } => down = down.min(rate),
+        }
+        Some(Share { up, down })
+    }
+
+    /// What each direction's congestion control believes to get, constrained or not: its natural rate.
+    pub(super) fn natural(&self) -> Option<Share> {
+        Some(Share { up: self.up.checked?, down: self.down.checked? })
+    }
+
+    /// B_i: the sum of both directions.
+    pub(super) fn sum(&self, state: State) -> Option<BitRate> {
+        self.in_use(state).map(|share| share.up + share.down)
+    }
+
+    /// Whether the capacity differs obviously from the one acted upon. A slow drift adds up until it does.
+    pub(super) fn changed(&self, state: State, threshold: f64) -> bool {
+        match (self.sum(state), self.acted) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(now), Some(acted)) => {
+                let (now, acted) = (now.as_bps(), acted.as_bps());
+                now.abs_diff(acted) as f64 > threshold * acted as f64
+            }
+        }
+    }
+
+    /// The present capacity is acted upon.
+    pub(super) fn act(&mut self, state: State) {
+        self.acted = self.sum(state).or(self.acted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capacity(up: u64, down: u64) -> Capacity {
+        let mut capacity = Capacity::default();
+        capacity.on_up(BitRate::from_mbps(up));
+        capacity.on_down(BitRate::from_mbps(down));
+        capacity.check(Reading::Mean);
+        capacity
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_refused_with_a_sentence() {
+        for value in [f64::NAN, f64::INFINITY, -1.0, 2e12] {
+            let error = believable(3, "uplink", value).expect_err("refused").to_string();
+            assert!(error.contains("client 3") && error.contains("uplink"), "{error}");
+        }
+        assert_eq!(believable(3, "uplink", 1e6), Ok(BitRate::from_mbps(1)));
+    }
+
+    #[test]
+    fn a_drift_adds_up_and_a_small_change_is_none() {
+        let mut seen = capacity(10, 10);
+        assert!(seen.changed(State::Natural, 0.2), "nothing was acted upon");
+        seen.act(State::Natural);
+        seen.on_up(BitRate::from_mbps(13));
+        seen.check(Reading::Latest);
+        assert!(!seen.changed(State::Natural, 0.2), "15 %");
+        seen.on_up(BitRate::from_mbps(15));
+        seen.check(Reading::Latest);
+        assert!(
+            seen.changed(State::Natural, 0.2),
+            "25 % against what was acted upon, 9 % against the last look"
+        );
+    }
+
+    #[test]
+    fn a_dip_at_the_moment_of_the_check_does_not_decide() {
+        let mut seen = capacity(10, 10);
+        seen.act(State::Natural);
+        for _ in 0..9 {
+            seen.on_down(BitRate::from_mbps(10));
+        }
+        seen.on_down(BitRate::from_mbps(1));
+        let mut latest = seen;
+        seen.check(Reading::Mean);
+        latest.check(Reading::Latest);
+        assert!(!seen.changed(State::Natural, 0.2) && latest.changed(State::Natural, 0.2));
+        // A period without a word leaves what was known.
+        seen.check(Reading::Mean);
+        assert_eq!(seen.sum(State::Natural), Some(BitRate::from_kbps(19_100)));
+    }
+
+    #[test]
+    fn yielded_bandwidth_is_counted_once() {
+        // The client yields 7 of its 10 Mb/s; its congestion control still believes in 10.
+        let seen = capacity(10, 17);
+        let state = State::ClientConstrained { rate: BitRate::from_mbps(3) };
+        assert_eq!(seen.sum(state), Some(BitRate::from_mbps(20)));
+    }
+}

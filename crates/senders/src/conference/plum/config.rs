@@ -1,0 +1,93 @@
+//! What Plum is told.
+
+use airbound_units::{BitRate, ConfigError, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::conference::qoe::Qoe;
+
+/// V of the paper is not given; its public code takes the number of participants, at most this.
+const MOST_COMPRESSIBLE: usize = 25;
+
+/// What is taken for a congestion control's estimate at a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reading {
+    /// The mean of what was heard since the last check: the targets hold for a whole period, in which a Wi-Fi link may vary by a
+    /// factor of ten.
+    #[default]
+    Mean,
+    /// The latest value, as in the public code.
+    Latest,
+}
+
+/// Configuration of [`super::PlumServer`]. Defaults are the paper's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct PlumConfig {
+    /// Weight of fairness in equation 1, 0 to 1. Default 0.5 (Sec. IV-A).
+    pub rho: f64,
+    /// The single-user QoE function. Default linear (Sec. IV-A).
+    pub qoe: Qoe,
+    /// M, the largest bitrate that the application can show, 0.1 Mb/s to 10 Gb/s. Default 30 Mb/s (the public code; the paper gives
+    /// none).
+    pub max_bitrate: BitRate,
+    /// V, how far one source's video can be compressed for a viewer, 1 to 1000. Default: the number of participants, at most 25 (the
+    /// public code).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compressibility: Option<f64>,
+    /// How often capacities are checked, 100 ms to 1 h. Default 5 s (Sec. III-D).
+    pub period: Span,
+    /// Change of a capacity against the last one acted upon that is obvious, above 0 to 10. Default 0.2 (Sec. III-D).
+    pub change: f64,
+    /// What counts as a direction's estimate. Default the mean over the period.
+    pub reading: Reading,
+    /// How long a notice may go unanswered before it is sent again, 10 ms to 10 s. Default 200 ms.
+    pub repeat: Span,
+}
+
+impl Default for PlumConfig {
+    fn default() -> Self {
+        Self {
+            rho: 0.5,
+            qoe: Qoe::Linear,
+            max_bitrate: BitRate::from_mbps(30),
+            compressibility: None,
+            period: Span::from_secs(5),
+            change: 0.2,
+            reading: Reading::Mean,
+            repeat: Span::from_millis(200),
+        }
+    }
+}
+
+impl PlumConfig {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value that is out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        ConfigError::check((0.0..=1.0).contains(&self.rho), "rho", self.rho, "0 to 1")?;
+        let rates = BitRate::from_kbps(100)..=BitRate::from_mbps(10_000);
+        ConfigError::check(
+            rates.contains(&self.max_bitrate),
+            "max-bitrate",
+            self.max_bitrate,
+            "0.1 Mb/s to 10 Gb/s",
+        )?;
+        let v = self.compressibility.unwrap_or(1.0);
+        ConfigError::check((1.0..=1000.0).contains(&v), "compressibility", v, "1 to 1000")?;
+        let periods = Span::from_millis(100)..=Span::from_secs(3600);
+        ConfigError::check(periods.contains(&self.period), "period", self.period, "100 ms to 1 h")?;
+        let change = self.change;
+        ConfigError::check(change > 0.0 && change <= 10.0, "change", change, "above 0 to 10")?;
+        let repeats = Span::from_millis(10)..=Span::from_secs(10);
+        ConfigError::check(repeats.contains(&self.repeat), "repeat", self.repeat, "10 ms to 10 s")
+    }
+
+    /// M/V for so many participants.
+    #[must_use]
+    pub fn source_cap(&self, participants: usize) -> BitRate {
+        let v = self.compressibility.unwrap_or(participants.clamp(1, MOST_COMPRESSIBLE) as f64);
+        self.max_bitrate.mul_f64(1.0 / v.max(1.0))
+    }
+}

@@ -1,0 +1,234 @@
+//! The server's end: it knows all capacities, decides for everybody, and tells the clients.
+
+use std::collections::BTreeMap;
+
+use airbound_units::{BitRate, ConfigError, Instant};
+
+use super::capacity::{BadEstimate, Capacity, believable};
+use super::config::PlumConfig;
+use super::notice::{Notice, Outbox};
+use super::state::{RateGate, State};
+use crate::conference::optimum::Allocation;
+use crate::conference::problem::{Problem, ProblemError, Share, User};
+
+/// A participant of a session, by a number that the caller chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(pub u16);
+
+/// One client as the server sees it.
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    weight: f64,
+    capacity: Capacity,
+    state: State,
+    gate: RateGate,
+    outbox: Outbox,
+    target: Option<Share>,
+}
+
+/// The server of a session under Plum.
+///
+/// Feed it estimates with [`PlumServer::on_estimates`] and acknowledgements; call [`PlumServer::on_deadline`] at
+/// [`PlumServer::next_deadline`], then [`PlumServer::poll_notice`] until it returns `None`; hold what is forwarded to a client at
+/// [`PlumServer::limit`].
+#[derive(Debug, Clone)]
+pub struct PlumServer {
+    config: PlumConfig,
+    least_up: BitRate,
+    members: BTreeMap<ClientId, Member>,
+    now: Instant,
+    next_check: Instant,
+    /// Somebody joined, left or changed weight: capacities need not change for a new allocation.
+    stale: bool,
+    last: Option<Allocation>,
+    error: Option<ProblemError>,
+    computed: u64,
+}
+
+impl PlumServer {
+    /// A session without participants. `least_up` is the lowest bitrate of an encoder.
+    ///
+    /// # Errors
+    /// The first value of `config` that is out of range.
+    pub fn new(config: PlumConfig, least_up: BitRate) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            config,
+            least_up,
+            members: BTreeMap::new(),
+            now: Instant::ZERO,
+            next_check: Instant::ZERO + config.period,
+            stale: false,
+            last: None,
+            error: None,
+            computed: 0,
+        })
+    }
+
+    /// A client takes part from now on, in the natural state; who takes part already only changes weight. A weight that is not above 0
+    /// and finite counts as 1.
+    pub fn join(&mut self, client: ClientId, weight: f64) {
+        let weight = if weight.is_finite() && weight > 0.0 { weight } else { 1.0 };
+        let member = self.members.entry(client).or_insert(Member {
+            weight,
+            capacity: Capacity::default(),
+            state: State::Natural,
+            gate: RateGate::default(),
+            outbox: Outbox::default(),
+            target: None,
+        });
+        member.weight = weight;
+        self.stale = true;
+    }
+
+    /// A client left.
+    pub fn leave(&mut self, client: ClientId) {
+        self.stale |= self.members.remove(&client).is_some();
+    }
+
+    /// What the congestion controls of a client's two directions believe to get, in bit/s: the client's own estimate of its uplink comes in a
+    /// message of one float, which may hold anything.
+    ///
+    /// # Errors
+    /// An estimate cannot be true. Both are then ignored, and the allocation in force stays.
+    pub fn on_estimates(&mut self, client: ClientId, up: f64, down: f64) -> Result<(), BadEstimate> {
+        let up = believable(client.0, "uplink", up)?;
+        let down = believable(client.0, "downlink", down)?;
+        if let Some(member) = self.members.get_mut(&client) {
+            member.capacity.on_up(up);
+            member.capacity.on_down(down);
+        }
+        Ok(())
+    }
+
+    /// The client acknowledged a notice.
+    pub fn on_acknowledged(&mut self, client: ClientId, sequence: u32) {
+        if let Some(member) = self.members.get_mut(&client) {
+            member.outbox.on_acknowledged(sequence);
+        }
+    }
+
+    /// When [`Self::on_deadline`] or [`Self::poll_notice`] has something to do at the latest.
+    #[must_use]
+    pub fn next_deadline(&self) -> Instant {
+        let repeats = self.members.values().filter_map(|member| member.outbox.due());
+        repeats.fold(self.next_check, Instant::min)
+    }
+
+    /// Time passed: checks capacities if it is time to.
+    pub fn on_deadline(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+        if self.now < self.next_check {
+            return;
+        }
+        self.next_check = self.now + self.config.period;
+        for member in self.members.values_mut() {
+            member.capacity.check(self.config.reading);
+        }
+        let changed = |member: &Member| member.capacity.changed(member.state, self.config.change);
+        if self.stale || self.members.values().any(changed) {
+            self.reallocate();
+        }
+    }
+
+    /// Computes new targets, and the states that lead there. Who has not been heard of yet stays natural and is left out.
+    fn reallocate(&mut self) {
+        let heard: Vec<(ClientId, User, Share)> = self
+            .members
+            .iter()
+            .filter_map(|(id, member)| {
+                let now = member.capacity.in_use(member.state)?;
+                Some((*id, User { capacity: now.up + now.down, weight: member.weight }, now))
+            })
+            .collect();
+        let problem = Problem {
+            users: heard.iter().map(|(_, user, _)| *user).collect(),
+            qoe: self.config.qoe,
+            rho: self.config.rho,
+            max_bitrate: self.config.max_bitrate,
+            source_cap: self.config.source_cap(heard.len()),
+            least_up: self.least_up,
+        };
+        self.computed += 1;
+        let allocation = match problem.solve() {
+            Ok(allocation) => allocation,
+            // What was decided before stays in force.
+            Err(error) => {
+                self.error = Some(error);
+                return;
+            }
+        };
+        self.error = problem.validate(&allocation.shares).err();
+        let valid = self.error.is_none();
+        for ((id, _, in_use), share) in heard.iter().zip(&allocation.shares) {
+            let Some(member) = self.members.get_mut(id) else { continue };
+            // The capacity that was read is that of the old state: it is noted before that changes.
+            member.capacity.act(member.state);
+            let natural = member.capacity.natural().unwrap_or(*in_use);
+            member.target = valid.then_some(*share);
+            member.state = if valid { State::towards(*share, natural) } else { State::Natural };
+            member.gate.set(member.state.server_limit(), in_use.down);
+            member.outbox.put(self.now, member.state.client_rate());
+        }
+        self.stale = heard.len() < self.members.len();
+        if valid {
+            self.last = Some(allocation);
+        }
+    }
+
+    /// The next notice to send, and to whom; call until `None`.
+    pub fn poll_notice(&mut self, now: Instant) -> Option<(ClientId, Notice)> {
+        self.now = self.now.max(now);
+        let (now, repeat) = (self.now, self.config.repeat);
+        self.members
+            .iter_mut()
+            .find_map(|(id, member)| member.outbox.poll(now, repeat).map(|notice| (*id, notice)))
+    }
+
+    /// What may be forwarded to a client; `None` while the server is natural towards it.
+    #[must_use]
+    pub fn limit(&self, client: ClientId) -> Option<BitRate> {
+        self.members.get(&client)?.gate.limit()
+    }
+
+    /// The rate at which forwarding to a client begins again, once after it was let go.
+    pub fn take_restored(&mut self, client: ClientId) -> Option<BitRate> {
+        self.members.get_mut(&client)?.gate.take_restored()
+    }
+
+    /// The state of a client.
+    #[must_use]
+    pub fn state(&self, client: ClientId) -> Option<State> {
+        self.members.get(&client).map(|member| member.state)
+    }
+
+    /// The target of a client, once there is one.
+    #[must_use]
+    pub fn target(&self, client: ClientId) -> Option<Share> {
+        self.members.get(&client)?.target
+    }
+
+    /// The capacity of a client as it is seen now.
+    #[must_use]
+    pub fn capacity(&self, client: ClientId) -> Option<BitRate> {
+        self.members.get(&client).and_then(|member| member.capacity.sum(member.state))
+    }
+
+    /// The allocation in force.
+    #[must_use]
+    pub const fn allocation(&self) -> Option<&Allocation> {
+        self.last.as_ref()
+    }
+
+    /// Why the last computation brought nothing, if so.
+    #[must_use]
+    pub const fn error(&self) -> Option<&ProblemError> {
+        self.error.as_ref()
+    }
+
+    /// How often targets were computed.
+    #[must_use]
+    pub const fn computed(&self) -> u64 {
+        self.computed
+    }
+}

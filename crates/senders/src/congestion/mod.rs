@@ -1,0 +1,253 @@
+//! The seam between TCP and the algorithm that sizes its window.
+
+pub(crate) mod bbr;
+mod config;
+pub(crate) mod cubic;
+mod hystart;
+pub(crate) mod pacing;
+pub(crate) mod reno;
+pub(crate) mod windowed;
+
+use airbound_units::{BitRate, Instant, Span};
+
+pub use config::{Congestion, HystartKind};
+
+use bbr::Bbr;
+use cubic::Cubic;
+use reno::Reno;
+
+/// The largest congestion window in segments, far above what any receive window allows.
+pub(crate) const MAX_WINDOW: u32 = 1 << 24;
+/// A slow-start threshold that was never set.
+pub(crate) const UNSET_THRESHOLD: u32 = 0x7fff_ffff;
+
+/// The congestion window, in segments as Linux counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Segments that may be in flight, at least 1.
+    pub cwnd: u32,
+    /// Slow-start threshold in segments; below it the window is in slow start.
+    pub ssthresh: u32,
+}
+
+impl Window {
+    /// Whether the window is below its threshold.
+    #[must_use]
+    pub const fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Grows by `acked` up to the threshold and returns what is left over (Linux `tcp_slow_start`).
+    pub(crate) fn slow_start(&mut self, acked: u32) -> u32 {
+        let target = self.cwnd.saturating_add(acked).min(self.ssthresh);
+        let used = target.saturating_sub(self.cwnd);
+        self.cwnd = target.min(MAX_WINDOW);
+        acked.saturating_sub(used)
+    }
+}
+
+/// How the connection sees the network at an acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Nothing is being repaired.
+    #[default]
+    Open,
+    /// Fast recovery: losses found by RACK are being repaired.
+    Recovery,
+    /// The retransmission timer expired.
+    Loss,
+}
+
+/// One measurement of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation, section 3.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RateSample {
+    /// Segments delivered over the interval; 0 when the sample is not valid.
+    pub delivered: u32,
+    /// The interval, the longer of the send and the acknowledgement interval.
+    pub interval: Span,
+    /// Segments delivered on the whole when the newest acknowledged segment was sent.
+    pub prior_delivered: u64,
+    /// Whether the application, not the network, limited the sample.
+    pub app_limited: bool,
+    /// Whether any segment was newly delivered, so that `prior_delivered` means something.
+    pub has_prior: bool,
+}
+
+/// What one acknowledgement told, after losses were marked.
+#[derive(Debug, Clone, Copy)]
+pub struct AckEvent {
+    /// When it arrived.
+    pub now: Instant,
+    /// State of the connection after it.
+    pub phase: Phase,
+    /// Segments that may count as growth: those newly delivered, if it made cumulative progress; otherwise 0.
+    pub acked: u32,
+    /// Segments newly delivered: acknowledged cumulatively or selectively for the first time.
+    pub delivered: u32,
+    /// Segments newly marked as lost.
+    pub lost: u32,
+    /// Segments in flight now.
+    pub in_flight: u32,
+    /// Segments in flight before it.
+    pub prior_in_flight: u32,
+    /// Whether the window, not the application, limited the flight.
+    pub window_limited: bool,
+    /// Round trip of the newest segment that it acknowledged, if it was sent once.
+    pub rtt: Option<Span>,
+    /// Smoothed round trip.
+    pub smoothed_rtt: Option<Span>,
+    /// Smallest round trip of the last 300 s.
+    pub min_rtt: Option<Span>,
+    /// First byte not yet acknowledged.
+    pub first_unacked: u64,
+    /// First byte not yet sent.
+    pub next_unsent: u64,
+    /// Segments delivered on the whole.
+    pub total_delivered: u64,
+    /// Measured delivery rate.
+    pub rate: RateSample,
+    /// When pacing lets the next segment go.
+    pub next_release: Instant,
+}
+
+/// What decides the congestion window. The connection calls it; loss-based algorithms leave the window alone during
+/// fast recovery, where proportional rate reduction rules.
+pub trait CongestionControl {
+    /// An acknowledgement arrived.
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
+    /// A new episode of loss begins; returns the new slow-start threshold in segments.
+    fn on_loss(&mut self, now: Instant, window: &Window) -> u32;
+    /// The retransmission timer expired (after [`Self::on_loss`] where a new episode began).
+    fn on_timeout(&mut self, _window: &Window) {}
+    /// The last episode of loss proved spurious.
+    fn on_undo(&mut self, _window: &Window) {}
+    /// Sending starts again with nothing in flight, `idle` after the last transmission.
+    fn on_restart(&mut self, _now: Instant, _idle: Span, _app_limited: bool) {}
+    /// Whether it sets the window itself in every phase, instead of proportional rate reduction.
+    fn owns_window(&self) -> bool {
+        false
+    }
+    /// Whether it sends less than it could on purpose, so that rate samples say nothing about the network.
+    fn holds_back(&self) -> bool {
+        false
+    }
+    /// The pacing rate that it demands; `None` leaves the rate to the window and the round trip.
+    fn pacing_rate(&self) -> Option<BitRate> {
+        None
+    }
+    /// What it believes the path to deliver, if it has a model of it.
+    fn bandwidth(&self) -> Option<BitRate> {
+        None
+    }
+}
+
+/// Congestion control from outside of this crate, by code that nobody has checked: whatever it makes of the window, the window stays
+/// one that a connection can have.
+pub trait CustomControl: CongestionControl + std::fmt::Debug + Send {}
+
+impl<T: CongestionControl + std::fmt::Debug + Send> CustomControl for T {}
+
+/// A window that a connection can have.
+fn confine(window: &mut Window) {
+    window.cwnd = window.cwnd.clamp(1, MAX_WINDOW);
+    window.ssthresh = window.ssthresh.clamp(2, UNSET_THRESHOLD);
+}
+
+/// The algorithms, told apart without a virtual call but for those from outside.
+#[derive(Debug)]
+pub(crate) enum Controller {
+    Cubic(Cubic),
+    Reno(Reno),
+    Bbr(Box<Bbr>),
+    Custom(Box<dyn CustomControl>),
+}
+
+macro_rules! dispatch {
+    ($self:ident, $inner:ident => $call:expr) => {
+        match $self {
+            Controller::Cubic($inner) => $call,
+            Controller::Reno($inner) => $call,
+            Controller::Bbr($inner) => $call,
+            Controller::Custom($inner) => $call,
+        }
+    };
+}
+
+impl CongestionControl for Controller {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        dispatch!(self, inner => inner.on_ack(window, ack));
+        if matches!(self, Self::Custom(_)) {
+            confine(window);
+        }
+    }
+    fn on_loss(&mut self, now: Instant, window: &Window) -> u32 {
+        match self {
+            Self::Custom(inner) => inner.on_loss(now, window).clamp(2, UNSET_THRESHOLD),
+            _ => dispatch!(self, inner => inner.on_loss(now, window)),
+        }
+    }
+    fn on_timeout(&mut self, window: &Window) {
+        dispatch!(self, inner => inner.on_timeout(window));
+    }
+    fn on_undo(&mut self, window: &Window) {
+        dispatch!(self, inner => inner.on_undo(window));
+    }
+    fn on_restart(&mut self, now: Instant, idle: Span, app_limited: bool) {
+        dispatch!(self, inner => inner.on_restart(now, idle, app_limited));
+    }
+    #[inline]
+    fn owns_window(&self) -> bool {
+        match self {
+            Self::Bbr(_) => true,
+            Self::Custom(inner) => inner.owns_window(),
+            Self::Cubic(_) | Self::Reno(_) => false,
+        }
+    }
+    #[inline]
+    fn holds_back(&self) -> bool {
+        match self {
+            Self::Bbr(bbr) => bbr.holds_back(),
+            Self::Custom(inner) => inner.holds_back(),
+            Self::Cubic(_) | Self::Reno(_) => false,
+        }
+    }
+    #[inline]
+    fn pacing_rate(&self) -> Option<BitRate> {
+        match self {
+            Self::Bbr(bbr) => bbr.pacing_rate(),
+            Self::Custom(inner) => inner.pacing_rate(),
+            Self::Cubic(_) | Self::Reno(_) => None,
+        }
+    }
+    fn bandwidth(&self) -> Option<BitRate> {
+        match self {
+            Self::Bbr(bbr) => bbr.bandwidth(),
+            Self::Custom(inner) => inner.bandwidth(),
+            Self::Cubic(_) | Self::Reno(_) => None,
+        }
+    }
+}
+
+/// An acknowledgement of `acked` segments in an open, window-limited connection.
+#[cfg(test)]
+pub(crate) fn test_event(acked: u32) -> AckEvent {
+    AckEvent {
+        now: Instant::ZERO,
+        phase: Phase::Open,
+        acked,
+        delivered: acked,
+        lost: 0,
+        in_flight: 0,
+        prior_in_flight: acked,
+        window_limited: true,
+        rtt: None,
+        smoothed_rtt: None,
+        min_rtt: None,
+        first_unacked: 0,
+        next_unsent: 0,
+        total_delivered: 0,
+        rate: RateSample::default(),
+        next_release: Instant::ZERO,
+    }
+}

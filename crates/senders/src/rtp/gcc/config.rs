@@ -1,0 +1,78 @@
+//! The configuration of [`super::Gcc`].
+
+use airbound_units::{BitRate, ConfigError, Span};
+use serde::{Deserialize, Serialize};
+
+/// The rates that congestion control keeps to, and which of its parts run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct GccConfig {
+    /// The rate before anything is known: 300 kbit/s (libwebrtc). Between the other two.
+    pub start_rate: BitRate,
+    /// The least target: 30 kbit/s. At least 5 kbit/s (libwebrtc `kCongestionControllerMinBitrate`).
+    pub min_rate: BitRate,
+    /// The largest target; no probe exceeds it: 20 Mbit/s. At most 10 Gbit/s.
+    pub max_rate: BitRate,
+    /// The pacing rate is so many times the target: 2.5 (libwebrtc `kDefaultPaceMultiplier`). 1 to 10.
+    pub pacing_factor: f64,
+    /// Whether the start, a recovery and times without much to send are used to probe for more: true.
+    pub probing: bool,
+    /// The interval of probes while the source sends less than the target: 5 s (libwebrtc). 1 s to 1 min.
+    pub alr_probe_interval: Span,
+    /// Whether random loss lowers the rate (draft Sec. 6): true.
+    pub loss_based: bool,
+}
+
+impl Default for GccConfig {
+    fn default() -> Self {
+        Self {
+            start_rate: BitRate::from_kbps(300),
+            min_rate: BitRate::from_kbps(30),
+            max_rate: BitRate::from_mbps(20),
+            pacing_factor: 2.5,
+            probing: true,
+            alr_probe_interval: Span::from_secs(5),
+            loss_based: true,
+        }
+    }
+}
+
+impl GccConfig {
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let max = (BitRate::from_kbps(5)..=BitRate::from_mbps(10_000)).contains(&self.max_rate);
+        ConfigError::check(max, "gcc.max-rate", self.max_rate, "5 kbit/s to 10 Gbit/s")?;
+        let min = (BitRate::from_kbps(5)..=self.max_rate).contains(&self.min_rate);
+        ConfigError::check(min, "gcc.min-rate", self.min_rate, "5 kbit/s to gcc.max-rate")?;
+        let start = (self.min_rate..=self.max_rate).contains(&self.start_rate);
+        ConfigError::check(start, "gcc.start-rate", self.start_rate, "gcc.min-rate to gcc.max-rate")?;
+        let factor = (1.0..=10.0).contains(&self.pacing_factor);
+        ConfigError::check(factor, "gcc.pacing-factor", self.pacing_factor, "1 to 10")?;
+        let interval = (Span::from_secs(1)..=Span::from_secs(60)).contains(&self.alr_probe_interval);
+        ConfigError::check(interval, "gcc.alr-probe-interval", self.alr_probe_interval, "1 s to 1 min")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_refused() {
+        let usual = GccConfig::default();
+        assert_eq!(usual.check(), Ok(()));
+        for wrong in [
+            GccConfig { max_rate: BitRate::ZERO, ..usual },
+            GccConfig { min_rate: BitRate::ZERO, ..usual },
+            GccConfig { start_rate: BitRate::from_mbps(21), ..usual },
+            GccConfig { pacing_factor: f64::NAN, ..usual },
+            GccConfig { alr_probe_interval: Span::ZERO, ..usual },
+        ] {
+            assert!(wrong.check().is_err(), "{wrong:?}");
+        }
+        assert!(toml::from_str::<GccConfig>("start = 3").is_err());
+    }
+}

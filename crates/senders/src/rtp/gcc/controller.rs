@@ -1,0 +1,245 @@
+//! The parts of congestion control, put together.
+
+use airbound_units::{BitRate, ConfigError, Instant, Span};
+
+use super::aimd::Aimd;
+use super::alr::ApplicationLimit;
+use super::in_flight::{Delivered, InFlight};
+use super::loss_based::LossBased;
+use super::packet_groups::PacketGroups;
+use super::probe::ProbeCluster;
+use super::probe_result::ProbeResults;
+use super::prober::{Prober, Situation};
+use super::throughput::Throughput;
+use super::trendline::Trendline;
+use super::{GccConfig, GccMetrics, PacketSent, TransportFeedback, Usage};
+
+/// Delays are judged anew after so long without a report (libwebrtc `kStreamTimeOut`).
+const STREAM_TIMEOUT: Span = Span::from_secs(2);
+/// A probe does not take the estimate below this share of what arrives (libwebrtc `kProbeDropThroughputFraction`).
+const PROBE_FLOOR: f64 = 0.85;
+/// Weight of a new round trip (RFC 6298, alpha).
+const ROUND_TRIP_WEIGHT: f64 = 0.125;
+/// Without a report for so much longer than packets need, the rate falls by a fifth each second (libwebrtc `RttBasedBackoff`).
+const SILENCE: Span = Span::from_secs(3);
+const SILENCE_STEP: Span = Span::from_secs(1);
+const SILENCE_FACTOR: f64 = 0.8;
+
+/// Google congestion control. The [module](super) describes it.
+#[derive(Debug, Clone)]
+pub struct Gcc {
+    config: GccConfig,
+    now: Instant,
+    in_flight: InFlight,
+    groups: PacketGroups,
+    trendline: Trendline,
+    throughput: Throughput,
+    aimd: Aimd,
+    loss: LossBased,
+    limit: ApplicationLimit,
+    prober: Prober,
+    probes: ProbeResults,
+    round_trip: Option<Span>,
+    /// When the last report came.
+    reported: Option<Instant>,
+    /// When silence last lowered the rate.
+    silenced: Option<Instant>,
+    /// The source became busy again at this time; the first packet sent since has not been reported on.
+    awakened: Option<Instant>,
+}
+
+impl Gcc {
+    /// Nothing has been sent.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value of the configuration is.
+    pub fn new(config: GccConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            now: Instant::ZERO,
+            in_flight: InFlight::default(),
+            groups: PacketGroups::default(),
+            trendline: Trendline::default(),
+            throughput: Throughput::default(),
+            aimd: Aimd::new(&config),
+            loss: LossBased::new(&config),
+            limit: ApplicationLimit::new(config.start_rate),
+            prober: Prober::new(&config),
+            probes: ProbeResults::default(),
+            round_trip: None,
+            reported: None,
+            silenced: None,
+            awakened: None,
+            config,
+        })
+    }
+
+    /// A packet left. A sequence number used before replaces what was known of it.
+    pub fn on_sent(&mut self, now: Instant, packet: PacketSent) {
+        self.now = self.now.max(now);
+        let now = self.now;
+        self.in_flight.on_sent(now, packet);
+        let limited = self.limit.since().is_some();
+        self.limit.on_sent(now, packet.size);
+        if limited && self.limit.since().is_none() {
+            self.awakened = Some(now);
+        }
+        self.on_silence(now);
+    }
+
+    /// A report of the receiver arrived.
+    pub fn on_feedback(&mut self, now: Instant, feedback: &TransportFeedback) {
+        self.now = self.now.max(now);
+        let now = self.now;
+        let news = self.in_flight.on_feedback(feedback);
+        let packets = news.delivered.len() as u64 + news.lost;
+        if packets > 0 {
+            self.loss.on_packets(now, packets, news.lost);
+        }
+        if news.delivered.is_empty() {
+            self.update_loss();
+            return;
+        }
+        if self.reported.replace(now).is_some_and(|last| now - last > STREAM_TIMEOUT) {
+            (self.groups, self.trendline) = (PacketGroups::default(), Trendline::default());
+        }
+        self.measure_round_trip(&news.delivered);
+        let mut probed = None;
+        let mut recovered = false;
+        for packet in &news.delivered {
+            if self.awakened.is_some_and(|awakened| packet.sent > awakened) {
+                self.awakened = None;
+                self.throughput.expect_change();
+            }
+            self.throughput.on_packet(packet.arrival, packet.size);
+            probed = self.probes.on_packet(packet).or(probed);
+            let before = self.trendline.usage();
+            if let Some(delta) = self.groups.on_packet(now, packet.sent, packet.arrival) {
+                self.trendline.on_delta(delta);
+            }
+            recovered |= before == Usage::Underuse && self.trendline.usage() == Usage::Normal;
+        }
+        self.update_delay(probed);
+        self.update_loss();
+        self.limit.set_target(self.target_rate());
+        let situation = self.situation();
+        self.prober.on_estimate(now, self.target_rate(), &situation);
+        if recovered {
+            self.prober.on_recovery(now, &situation);
+        }
+    }
+
+    /// The next cluster that is to be sent, for `Pacer::start_probe`. Call until there is none.
+    pub fn next_probe(&mut self, now: Instant) -> Option<ProbeCluster> {
+        self.now = self.now.max(now);
+        let situation = self.situation();
+        let cluster = self.prober.next(self.now, &situation)?;
+        self.probes.expect(cluster);
+        Some(cluster)
+    }
+
+    /// The rate for all that is sent: media, parity, retransmissions, headers.
+    #[must_use]
+    pub fn target_rate(&self) -> BitRate {
+        let rate = self.aimd.rate().min(self.loss.rate());
+        rate.clamp(self.config.min_rate, self.config.max_rate)
+    }
+
+    /// The rate for the pacer.
+    #[must_use]
+    pub fn pacing_rate(&self) -> BitRate {
+        self.target_rate().mul_f64(self.config.pacing_factor)
+    }
+
+    /// The smoothed round trip without the time for which the receiver held its report; `None` before the first report.
+    #[must_use]
+    pub fn round_trip(&self) -> Option<Span> {
+        self.round_trip
+    }
+
+    /// The share of packets lost in the last second of reports, 0 to 1. A packet that turns up later still counts as lost.
+    #[must_use]
+    pub fn loss_fraction(&self) -> f64 {
+        self.loss.fraction()
+    }
+
+    /// When [`Gcc::on_deadline`] (and then [`Gcc::next_probe`]) is to be called if nothing else happens.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.prober.next_deadline(&self.situation()).map(|due| due.max(self.now))
+    }
+
+    /// Time passed without a packet or a report. Early calls do nothing.
+    pub fn on_deadline(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+    }
+
+    /// What it sees and thinks.
+    #[must_use]
+    pub fn metrics(&self) -> GccMetrics {
+        GccMetrics {
+            usage: self.trendline.usage(),
+            trend: self.trendline.trend(),
+            threshold: self.trendline.threshold(),
+            delay_based: self.aimd.rate(),
+            loss_based: self.loss.rate(),
+            acknowledged: self.throughput.rate(),
+            application_limited: self.limit.since().is_some(),
+            loss_fraction: self.loss.fraction(),
+        }
+    }
+
+    fn situation(&self) -> Situation {
+        Situation {
+            usage: self.trendline.usage(),
+            limited_since: self.limit.since(),
+            limited_until: self.limit.ended(),
+            loss_limited: self.loss.rate() < self.aimd.rate(),
+        }
+    }
+
+    /// The packet that arrived last was held for nothing; an earlier one for as long as the last one came after it. The shortest
+    /// of the round trips so corrected is the sample.
+    fn measure_round_trip(&mut self, delivered: &[Delivered]) {
+        let Some(last) = delivered.iter().map(|packet| packet.arrival).max() else { return };
+        let Some(sample) =
+            delivered.iter().map(|packet| (self.now - packet.sent) - (last - packet.arrival)).min()
+        else {
+            return;
+        };
+        let smoothed = self
+            .round_trip
+            .map_or(sample, |old| old.mul_f64(1.0 - ROUND_TRIP_WEIGHT) + sample.mul_f64(ROUND_TRIP_WEIGHT));
+        self.round_trip = Some(smoothed);
+        self.aimd.on_round_trip(smoothed);
+    }
+
+    fn update_delay(&mut self, probed: Option<BitRate>) {
+        let usage = self.trendline.usage();
+        let arriving = self.throughput.rate();
+        match probed {
+            Some(probed) if usage != Usage::Overuse => {
+                let floor = arriving.map_or(BitRate::ZERO, |rate| rate.mul_f64(PROBE_FLOOR));
+                let rate = probed.max(floor.min(self.aimd.rate()));
+                self.aimd.set(self.now, rate);
+                self.loss.set(self.aimd.rate());
+            }
+            _ => self.aimd.update(self.now, usage, arriving),
+        }
+    }
+
+    fn update_loss(&mut self) {
+        self.loss.update(self.now, self.aimd.rate(), self.round_trip.unwrap_or_default());
+    }
+
+    /// Packets leave and nothing comes back.
+    fn on_silence(&mut self, now: Instant) {
+        let Some(reported) = self.reported else { return };
+        let silent = (now - reported) + self.round_trip.unwrap_or_default() >= SILENCE;
+        if silent && self.silenced.is_none_or(|last| now - last >= SILENCE_STEP) {
+            self.silenced = Some(now);
+            self.loss.back_off(SILENCE_FACTOR);
+            self.limit.set_target(self.target_rate());
+        }
+    }
+}

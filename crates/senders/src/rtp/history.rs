@@ -1,0 +1,127 @@
+//! The sender keeps what may be asked for again, as libwebrtc's `rtp_packet_history.cc` is documented to.
+
+use std::collections::BTreeMap;
+
+use airbound_units::{ConfigError, Instant, Span};
+use serde::{Deserialize, Serialize};
+
+/// How long packets are kept for retransmission. Defaults: libwebrtc.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct HistoryConfig {
+    /// A packet is kept at least so long: 1 s (`kMinPacketDuration`). 1 ms to 1 min.
+    pub age: Span,
+    /// And at least so many round trips: 3 (`kMinPacketDurationRtt`). At most 100.
+    pub round_trips: u64,
+    /// So many packets are kept at most: 9600 (`kMaxCapacity`). 1 to 1 000 000.
+    pub limit: usize,
+}
+
+impl Default for HistoryConfig {
+    fn default() -> Self {
+        Self { age: Span::from_secs(1), round_trips: 3, limit: 9600 }
+    }
+}
+
+impl HistoryConfig {
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let age = (Span::from_millis(1)..=Span::from_secs(60)).contains(&self.age);
+        ConfigError::check(age, "history.age", self.age, "1 ms to 1 min")?;
+        let round_trips = self.round_trips <= 100;
+        ConfigError::check(round_trips, "history.round-trips", self.round_trips, "0 to 100")?;
+        ConfigError::check((1..=1_000_000).contains(&self.limit), "history.limit", self.limit, "1 to 1000000")
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Kept<T> {
+    item: T,
+    /// When it last left.
+    sent: Instant,
+    /// It left more than once.
+    resent: bool,
+    /// It was asked for and waits in the pacer.
+    pending: bool,
+}
+
+/// The packets that may be sent again, by media sequence number.
+#[derive(Debug, Clone)]
+pub struct RetransmissionHistory<T> {
+    config: HistoryConfig,
+    round_trip: Span,
+    kept: BTreeMap<u64, Kept<T>>,
+    now: Instant,
+}
+
+impl<T> RetransmissionHistory<T> {
+    /// Nothing has been sent.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value of the configuration is.
+    pub fn new(config: HistoryConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self { config, round_trip: Span::ZERO, kept: BTreeMap::new(), now: Instant::ZERO })
+    }
+
+    /// The round trip, as congestion control measures it.
+    pub fn on_round_trip(&mut self, round_trip: Span) {
+        self.round_trip = round_trip;
+    }
+
+    /// A packet left for the first time.
+    pub fn on_sent(&mut self, now: Instant, sequence: u64, item: T) {
+        self.now = self.now.max(now);
+        self.kept.insert(sequence, Kept { item, sent: self.now, resent: false, pending: false });
+        self.forget();
+    }
+
+    /// The receiver asks for a packet. `None` if it is too old, waits to be sent already, or was sent again less than a round trip ago
+    /// (that copy is still under way). A first request is always granted, as in libwebrtc: the round trip is an estimate, and who asks
+    /// has seen a later packet. Else it counts as waiting until [`RetransmissionHistory::on_resent`].
+    pub fn request(&mut self, now: Instant, sequence: u64) -> Option<&T> {
+        self.now = self.now.max(now);
+        self.forget();
+        let kept = self.kept.get_mut(&sequence)?;
+        if kept.pending || kept.resent && self.now - kept.sent < self.round_trip {
+            return None;
+        }
+        kept.pending = true;
+        Some(&kept.item)
+    }
+
+    /// A packet that was asked for left again.
+    pub fn on_resent(&mut self, now: Instant, sequence: u64) {
+        self.now = self.now.max(now);
+        if let Some(kept) = self.kept.get_mut(&sequence) {
+            (kept.sent, kept.resent, kept.pending) = (self.now, true, false);
+        }
+    }
+
+    /// The number of packets kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Whether no packet is kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Drops the oldest while they are too old or too many. One that waits in the pacer is kept: the pacer holds it anyway.
+    fn forget(&mut self) {
+        let age = self.config.age.max(self.round_trip * self.config.round_trips);
+        while let Some(oldest) = self.kept.first_entry() {
+            let old = self.now - oldest.get().sent > age && !oldest.get().pending;
+            if !old && self.kept.len() <= self.config.limit {
+                return;
+            }
+            self.kept.pop_first();
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What a connection is made of.
+
+use airbound_units::{ByteCount, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::congestion::{Congestion, HystartKind};
+
+/// Whether segments are spaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// As Linux without the `fq` queueing discipline: on for BBR only.
+    #[default]
+    Auto,
+    /// Never. BBR then follows its window alone.
+    Off,
+    /// Always; CUBIC and Reno at 200 % of window per round trip in slow start and 120 % after.
+    On,
+}
+
+/// When the receiver acknowledges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct DelayedAck {
+    /// In-order segments that one acknowledgement covers at most. 1 acknowledges each. Default 2 (RFC 5681
+    /// section 4.2).
+    pub segments: u32,
+    /// How long an acknowledgement waits for the next segment. Default 40 ms (Linux `TCP_ATO_MIN`).
+    pub timeout: Span,
+    /// Segments that are acknowledged at once at the start and after a pause of `idle`. Default 16 (Linux
+    /// `TCP_MAX_QUICKACKS`).
+    pub quick_segments: u32,
+    /// Pause after which segments are acknowledged at once again. Default 200 ms (Linux uses the receiver's own
+    /// retransmission timeout, of which this is the floor).
+    pub idle: Span,
+}
+
+impl Default for DelayedAck {
+    fn default() -> Self {
+        Self { segments: 2, timeout: Span::from_millis(40), quick_segments: 16, idle: Span::from_millis(200) }
+    }
+}
+
+/// A connection's parameters; defaults are Linux's. Text values carry units.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct TcpConfig {
+    /// Who decides the window. Default CUBIC.
+    pub congestion: Congestion,
+    /// Payload of a full segment, 1 to 65 495 B. Default 1448 B: 1500 B less IPv4 (20), TCP (20) and timestamps
+    /// (12).
+    pub mss: ByteCount,
+    /// Initial window in segments, 1 to 1000. Default 10 (RFC 6928).
+    pub initial_window: u32,
+    /// What the receiver advertises, 1 B to 1 GB. Default 3 MiB, half of Linux's largest receive buffer
+    /// (`tcp_rmem`); the kernel's gradual opening of the window is not modelled.
+    pub receive_window: ByteCount,
+    /// What the sender holds at most, sent and unacknowledged or waiting; at least one segment. Default 4 MiB
+    /// (Linux `tcp_wmem`).
+    pub send_buffer: ByteCount,
+    /// When the receiver acknowledges.
+    pub delayed_ack: DelayedAck,
+    /// Floor of the variance term of the retransmission timeout, 1 ms to 60 s. Default 200 ms (Linux
+    /// `TCP_RTO_MIN`).
+    pub min_rto: Span,
+    /// Whether segments are spaced.
+    pub pacing: Pacing,
+    /// How CUBIC leaves slow start.
+    pub hystart: HystartKind,
+    /// Whether a short segment waits while another short one is unacknowledged (Nagle's algorithm with Minshall's
+    /// change, as in Linux). Default no: streaming applications set `TCP_NODELAY`.
+    pub nagle: bool,
+    /// Whether the window shrinks while idle for longer than the timeout (Linux `tcp_slow_start_after_idle`).
+    /// Default yes.
+    pub slow_start_after_idle: bool,
+    /// Picks the first phase of BBR's gain cycle, which Linux draws at random.
+    pub seed: u64,
+}
+
+impl Default for TcpConfig {
+    fn default() -> Self {
+        Self {
+            congestion: Congestion::Cubic,
+            mss: ByteCount::new(1448),
+            initial_window: 10,
+            receive_window: ByteCount::new(3 << 20),
+            send_buffer: ByteCount::new(4 << 20),
+            delayed_ack: DelayedAck::default(),
+            min_rto: Span::from_millis(200),
+            pacing: Pacing::Auto,
+            hystart: HystartKind::Linux,
+            nagle: false,
+            slow_start_after_idle: true,
+            seed: 0,
+        }
+    }
+}
+
+impl TcpConfig {
+    /// Whether segments are spaced.
+    pub(crate) fn paces(&self) -> bool {
+        match self.pacing {
+            Pacing::Auto => self.congestion == Congestion::Bbr,
+            Pacing::Off => false,
+            Pacing::On => true,
+        }
+    }
+
+    /// Checks every value and returns the segment size in bytes.
+    pub(crate) fn checked_mss(&self) -> Result<u32, TcpConfigError> {
+        let mss = match u32::try_from(self.mss.as_u64()) {
+            Ok(mss @ 1..=65_495) => mss,
+            _ => return Err(TcpConfigError::Mss { got: self.mss }),
+        };
+        if !(1..=1000).contains(&self.initial_window) {
+            return Err(TcpConfigError::InitialWindow { got: self.initial_window });
+        }
+        if !(1..=1_000_000_000).contains(&self.receive_window.as_u64()) {
+            return Err(TcpConfigError::ReceiveWindow { got: self.receive_window });
+        }
+        if self.send_buffer < self.mss {
+            return Err(TcpConfigError::SendBuffer { got: self.send_buffer, mss: self.mss });
+        }
+        if !(Span::from_millis(1)..=Span::from_secs(60)).contains(&self.min_rto) {
+            return Err(TcpConfigError::MinRto { got: self.min_rto });
+        }
+        let ack = &self.delayed_ack;
+        if ack.segments == 0 {
+            return Err(TcpConfigError::AckSegments);
+        }
+        if ack.timeout > Span::from_millis(500) {
+            return Err(TcpConfigError::AckTimeout { got: ack.timeout });
+        }
+        Ok(mss)
+    }
+}
+
+/// Bytes that an application hands over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backlog {
+    /// So many bytes.
+    Bytes(ByteCount),
+    /// There will always be more: a bulk transfer.
+    Unlimited,
+}
+
+/// Why a connection cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TcpConfigError {
+    /// Segment size out of range.
+    #[error("tcp mss is {got}; it must be 1 B to 65495 B")]
+    Mss {
+        /// The value given.
+        got: ByteCount,
+    },
+    /// Initial window out of range.
+    #[error("tcp initial_window is {got} segments; it must be 1 to 1000")]
+    InitialWindow {
+        /// The value given.
+        got: u32,
+    },
+    /// Receive window out of range.
+    #[error("tcp receive_window is {got}; it must be 1 B to 1 GB")]
+    ReceiveWindow {
+        /// The value given.
+        got: ByteCount,
+    },
+    /// Send buffer below one segment.
+    #[error("tcp send_buffer is {got}; it must hold at least one segment of {mss}")]
+    SendBuffer {
+        /// The value given.
+        got: ByteCount,
+        /// The segment size.
+        mss: ByteCount,
+    },
+    /// Timeout floor out of range.
+    #[error("tcp min_rto is {got}; it must be 1 ms to 60 s")]
+    MinRto {
+        /// The value given.
+        got: Span,
+    },
+    /// No segment would ever be acknowledged.
+    #[error("tcp delayed_ack.segments is 0; it must be at least 1")]
+    AckSegments,
+    /// Acknowledgements would wait too long.
+    #[error("tcp delayed_ack.timeout is {got}; RFC 1122 allows at most 500 ms")]
+    AckTimeout {
+        /// The value given.
+        got: Span,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_valid_and_each_bad_value_is_named() {
+        let good = TcpConfig::default();
+        assert_eq!(good.checked_mss(), Ok(1448));
+        type Change = fn(&mut TcpConfig);
+        let cases: [(Change, &str); 7] = [
+            (|c| c.mss = ByteCount::ZERO, "mss"),
+            (|c| c.initial_window = 0, "initial_window"),
+            (|c| c.receive_window = ByteCount::ZERO, "receive_window"),
+            (|c| c.send_buffer = ByteCount::new(1447), "send_buffer"),
+            (|c| c.min_rto = Span::ZERO, "min_rto"),
+            (|c| c.delayed_ack.segments = 0, "delayed_ack.segments"),
+            (|c| c.delayed_ack.timeout = Span::from_secs(1), "delayed_ack.timeout"),
+        ];
+        for (change, key) in cases {
+            let mut config = good.clone();
+            change(&mut config);
+            let error = config.checked_mss().expect_err(key).to_string();
+            assert!(error.contains(key), "{error}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Packets of outside: an outer loop sends them into flows and learns the fate of each.
+
+use airbound_control::frame::DropReason;
+use airbound_units::Instant;
+
+use super::{Counts, Endpoint, Outbox, Timer};
+use crate::packet::Packet;
+
+/// The fate of a packet of outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// The tag that it was sent with.
+    pub(crate) tag: u64,
+    /// The time of its arrival or loss.
+    pub(crate) at: Instant,
+    /// The reason of its loss; `None` if it arrived.
+    pub(crate) lost: Option<DropReason>,
+}
+
+/// The endpoint of all flows whose packets come from outside.
+#[derive(Debug, Default)]
+pub(crate) struct External {
+    fates: Vec<Carried>,
+}
+
+impl External {
+    /// Moves the fates of packets since the last call, in order.
+    pub(crate) fn take(&mut self, into: &mut Vec<Carried>) {
+        into.append(&mut self.fates);
+    }
+}
+
+impl Endpoint for External {
+    fn begin(&mut self, _out: &mut Outbox<'_>) {}
+
+    fn on_packet(&mut self, now: Instant, packet: &Packet, _out: &mut Outbox<'_>) {
+        self.fates.push(Carried { tag: packet.tag, at: now, lost: None });
+    }
+
+    fn on_lost(&mut self, now: Instant, packet: &Packet, reason: DropReason, _counts: &mut Counts<'_>) {
+        self.fates.push(Carried { tag: packet.tag, at: now, lost: Some(reason) });
+    }
+
+    fn on_timer(&mut self, _now: Instant, _timer: Timer, _out: &mut Outbox<'_>) {}
+}

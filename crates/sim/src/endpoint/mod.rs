@@ -1,0 +1,182 @@
+//! Endpoints: both ends of one transport, between which the engine carries packets.
+//!
+//! # Contract
+//! An endpoint belongs to one or more flows and is called when a packet of such a flow arrives, when one is gone for
+//! good, and when a timer fires that it has set. It answers through an [`Outbox`]: packets to send and timers to set.
+//! The engine carries these out right after each call, in the order in which they were put in. Content that a packet's
+//! length does not tell stays with the endpoint, by the number of the packet ([`InFlight`](in_flight::InFlight)), so
+//! that a packet stays small.
+//!
+//! A source that reacts to nothing is no endpoint: its packets are drawn in bulk when a queue is next looked at.
+//!
+//! A new transport is one file here, one variant of [`AnyEndpoint`], and one arm where flows are populated.
+
+pub(crate) mod external;
+pub(crate) mod rtp;
+pub(crate) mod tcp;
+
+use airbound_control::frame::{DropReason, FlowId};
+use airbound_units::{ByteCount, Instant};
+
+use crate::flow::rtc::Session;
+use crate::flow::tcp::Connection;
+use crate::measure::Meters;
+use crate::packet::{Kind, Packet};
+pub(crate) use external::External;
+
+/// The number of an endpoint in its network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EndpointId(u32);
+
+impl EndpointId {
+    pub(crate) const fn new(number: usize) -> Self {
+        Self(number as u32)
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A timer of an endpoint; each endpoint numbers its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timer(pub u32);
+
+/// A packet that an endpoint sends, from where its flow begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outgoing {
+    /// The flow.
+    pub flow: FlowId,
+    /// Its number within the flow, rising by one from packet to packet.
+    pub number: u64,
+    /// What it is to the endpoint.
+    pub kind: Kind,
+    /// What it carries, see [`Kind`].
+    pub tag: u64,
+    /// Its size from the IP header on.
+    pub size: ByteCount,
+}
+
+/// One answer of an endpoint.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Answer {
+    Send(Outgoing),
+    Wake(Instant, Timer),
+}
+
+/// Collects the answers of an endpoint during one call.
+pub struct Outbox<'a> {
+    answers: &'a mut Vec<Answer>,
+    counts: Counts<'a>,
+}
+
+/// Counts that only an endpoint can tell: packets are counted by the engine.
+pub struct Counts<'a>(&'a mut Meters);
+
+impl<'a> Outbox<'a> {
+    pub(crate) const fn new(answers: &'a mut Vec<Answer>, meters: &'a mut Meters) -> Self {
+        Self { answers, counts: Counts(meters) }
+    }
+
+    /// Sends a packet now.
+    pub fn send(&mut self, packet: Outgoing) {
+        self.answers.push(Answer::Send(packet));
+    }
+
+    /// Sets a timer. One that was set before fires as well: an endpoint ignores a timer that it no longer waits for.
+    pub fn wake_at(&mut self, at: Instant, timer: Timer) {
+        self.answers.push(Answer::Wake(at, timer));
+    }
+
+    /// What the endpoint counts.
+    pub const fn counts(&mut self) -> &mut Counts<'a> {
+        &mut self.counts
+    }
+
+    pub(crate) const fn meters(&mut self) -> &mut Meters {
+        self.counts.meters()
+    }
+}
+
+impl<'a> Counts<'a> {
+    pub(crate) const fn new(meters: &'a mut Meters) -> Self {
+        Self(meters)
+    }
+
+    /// Counts payload of `flow` that the receiver's application has.
+    pub fn delivered(&mut self, flow: FlowId, now: Instant, bytes: ByteCount) {
+        self.0.on_stream_bytes(flow, now, bytes);
+    }
+
+    /// Counts payload that the application of `flow` wants to send.
+    pub fn offered(&mut self, flow: FlowId, now: Instant, bytes: ByteCount) {
+        self.0.on_offered(flow, now, bytes);
+    }
+
+    pub(crate) const fn meters(&mut self) -> &mut Meters {
+        self.0
+    }
+}
+
+/// Both ends of one transport. See [the contract](self).
+pub trait Endpoint {
+    /// Begins the run.
+    fn begin(&mut self, out: &mut Outbox<'_>);
+    /// Takes a packet of one of its flows that has arrived.
+    fn on_packet(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>);
+    /// Takes note of a packet that is gone for good. Nothing is sent here: the engine is in the midst of other packets.
+    fn on_lost(&mut self, now: Instant, packet: &Packet, reason: DropReason, counts: &mut Counts<'_>);
+    /// Acts on a timer that has fired.
+    fn on_timer(&mut self, now: Instant, timer: Timer, out: &mut Outbox<'_>);
+    /// Ends the run: counts what is still under way.
+    fn end(&self, _counts: &mut Counts<'_>) {}
+}
+
+/// The transports, told apart without a virtual call but for those from outside.
+pub(crate) enum AnyEndpoint {
+    Tcp(Box<Connection>),
+    Rtp(Box<Session>),
+    External(External),
+    #[allow(dead_code)]
+    Custom(Box<dyn Endpoint>),
+}
+
+macro_rules! dispatch {
+    ($self:ident, $inner:ident => $call:expr) => {
+        match $self {
+            AnyEndpoint::Tcp($inner) => $call,
+            AnyEndpoint::Rtp($inner) => $call,
+            AnyEndpoint::External($inner) => $call,
+            AnyEndpoint::Custom($inner) => $call,
+        }
+    };
+}
+
+impl Endpoint for AnyEndpoint {
+    fn begin(&mut self, out: &mut Outbox<'_>) {
+        dispatch!(self, inner => inner.begin(out));
+    }
+    fn on_packet(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
+        dispatch!(self, inner => inner.on_packet(now, packet, out));
+    }
+    fn on_lost(&mut self, now: Instant, packet: &Packet, reason: DropReason, counts: &mut Counts<'_>) {
+        dispatch!(self, inner => inner.on_lost(now, packet, reason, counts));
+    }
+    fn on_timer(&mut self, now: Instant, timer: Timer, out: &mut Outbox<'_>) {
+        dispatch!(self, inner => inner.on_timer(now, timer, out));
+    }
+    fn end(&self, counts: &mut Counts<'_>) {
+        dispatch!(self, inner => inner.end(counts));
+    }
+}
+
+impl AnyEndpoint {
+    /// The place of its transport among endpoints that begin at the same time.
+    pub(crate) const fn precedence(&self) -> u8 {
+        match self {
+            Self::Tcp(_) => 0,
+            Self::Rtp(_) => 1,
+            Self::External(_) | Self::Custom(_) => 2,
+        }
+    }
+}
