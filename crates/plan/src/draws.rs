@@ -1,6 +1,6 @@
 //! Random numbers of the plan's own: the same for the same question.
 
-use airbound_sim::channel::Key;
+use airbound_random::Key;
 
 /// The seed of all draws, and of the channels that are looked at.
 pub(crate) const OWN_SEED: u64 = 0x706c_616e;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use airbound_air::propagation::LinkQuality;
 use airbound_control::rate::Capabilities;
-use airbound_sim::channel::{Channel, Quality};
 use airbound_sim::scenario::Scenario;
 use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
 use airbound_wifi::error::mpdu_success;
@@ -95,7 +95,7 @@ pub(crate) fn courses(scenario: &Scenario, number: usize, draws: usize, seconds:
     let rates = Choice::new(rates(scenario, number));
     let draws = draws.max(1);
     let Some(station) = scenario.stations.get(number) else {
-        return vec![Course { steps: vec![rates.best(Quality::Perfect)] }; draws];
+        return vec![Course { steps: vec![rates.best(LinkQuality::Perfect)] }; draws];
     };
     let path = &scenario.access_point.path;
     let is_ideal = scenario.scheme.rate.kind() == "ideal" || rates.rates.len() == 1;
@@ -103,14 +103,14 @@ pub(crate) fn courses(scenario: &Scenario, number: usize, draws: usize, seconds:
     (0..draws)
         .map(|draw| {
             let seed = OWN_SEED + draw as u64;
-            let channel = Channel::new(station, &scenario.air, path, seed, number as u64 + 1);
+            let channel = station.propagation(&scenario.air, path, seed, number as u64 + 1);
             if channel.is_constant() {
                 return Course { steps: vec![rates.best(channel.quality(Instant::ZERO))] };
             }
             let begin = scenario.end().mul_f64((draw as f64 + 0.5) / draws as f64);
             let count = (seconds / STEP) as u64 + 1;
             // Before the first step lies what a rate control that learns has learnt from.
-            let met: Vec<Quality> = (0..count + MEMORY)
+            let met: Vec<LinkQuality> = (0..count + MEMORY)
                 .map(|step| {
                     let offset = Span::from_secs_f64(step as f64 * STEP);
                     let memory = Span::from_secs_f64(MEMORY as f64 * STEP);
@@ -148,8 +148,8 @@ impl Choice {
     }
 
     /// The rate that suits what is met now, as `ideal` knows it.
-    fn at(&self, now: Quality, known: &mut Known) -> Link {
-        let Quality::Snr(snr) = now else { return self.best(now) };
+    fn at(&self, now: LinkQuality, known: &mut Known) -> Link {
+        let LinkQuality::Snr(snr) = now else { return self.best(now) };
         let successes = self.successes(snr, known);
         let links = self.rates.iter().zip(successes);
         fastest(links.map(|(&rate, &success)| Link { rate, dictated: None, success }))
@@ -157,11 +157,11 @@ impl Choice {
 
     /// The rate that suited best on average in `window`, and how it does now: what Minstrel-HT, which averages over about
     /// as long, comes to.
-    fn learnt(&self, window: &[Quality], now: Quality, known: &mut Known) -> Link {
-        let Quality::Snr(snr) = now else { return self.best(now) };
+    fn learnt(&self, window: &[LinkQuality], now: LinkQuality, known: &mut Known) -> Link {
+        let LinkQuality::Snr(snr) = now else { return self.best(now) };
         let mut sums = vec![0.0; self.rates.len()];
         for quality in window.iter().step_by(4) {
-            if let Quality::Snr(snr) = quality {
+            if let LinkQuality::Snr(snr) = quality {
                 let successes = self.successes(*snr, known);
                 sums.iter_mut().zip(successes).for_each(|(sum, success)| *sum += success);
             }
@@ -177,11 +177,11 @@ impl Choice {
     }
 
     /// The rate with the highest expected goodput.
-    fn best(&self, quality: Quality) -> Link {
+    fn best(&self, quality: LinkQuality) -> Link {
         fastest(self.rates.iter().map(|&rate| match quality {
-            Quality::Perfect => Link::perfect(rate),
-            Quality::Snr(snr) => Link { rate, dictated: None, success: success(&self.rates, rate, snr) },
-            Quality::Phy(phy) => Link { rate, dictated: Some(phy.rate), success: 1.0 - phy.loss },
+            LinkQuality::Perfect => Link::perfect(rate),
+            LinkQuality::Snr(snr) => Link { rate, dictated: None, success: success(&self.rates, rate, snr) },
+            LinkQuality::Phy(phy) => Link { rate, dictated: Some(phy.rate), success: 1.0 - phy.loss },
         }))
     }
 }

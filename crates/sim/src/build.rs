@@ -1,6 +1,7 @@
 //! From a scenario to a simulation.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use airbound_control::frame::{FlowId, StationId};
 use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, Link, LinkConfig, LowerQueue};
@@ -19,8 +20,6 @@ use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate};
 use airbound_wifi::timing::ppdu_duration;
 
-use crate::air::edcaf::Edcaf;
-use crate::air::phy::{Phy, PhyConfig};
 use crate::engine::{ACCESS_POINT, Beacons, DemandChange, Forming, Node, Parts};
 use crate::flow::Direction;
 use crate::flow::allocation::{Allocated, Proxy, ShapedUplink};
@@ -28,13 +27,16 @@ use crate::flow::feed::Feed;
 use crate::flow::{Flow, population::Population};
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{Meters, Observer};
-use crate::medium::Medium;
 use crate::networks::SharedChannel;
 use crate::plugins::{Plugins, Site};
-use crate::random::{Purpose, Stream, seed_for};
 use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
 use crate::topology::Tree;
 use crate::wire::{Bottleneck, Way, Wire};
+use airbound_air::edca::Edcaf;
+use airbound_air::exchange::{Phy, PhyConfig};
+use airbound_air::propagation::Links;
+use airbound_air::trace::Capacity;
+use airbound_random::{Purpose, Stream, seed_for};
 
 /// Why a scenario cannot be simulated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -103,25 +105,25 @@ impl Plan<'_> {
                 next += 1;
             }
         }
-        for (node, source) in sources {
-            built[node.index()].feed.add(source);
+        for (node, header, source) in sources {
+            built[node.index()].feed.add(header, source);
         }
 
         let demands = self.demands(&mut built)?;
         let proxy = self.proxy(&flows, &allocated, &uplinks)?;
 
         let control = self.control();
-        let pipe = Medium::pipe(scenario);
-        let medium = Medium::of(scenario, self.seed, self.channel.seed);
+        let pipe = scenario.pipe().map(|link| Capacity::new(Arc::clone(&link.trace)));
         let is_pipe = pipe.is_some();
-        let phy = Phy::new(
-            PhyConfig {
-                control,
-                rts_threshold: scenario.air.rts_threshold.unwrap_or(ByteCount::MAX),
-                detection: self.detection(),
-            },
-            pipe,
-        );
+        let path = &scenario.access_point.path;
+        let links = scenario.stations.iter().zip(0..);
+        let links = links.map(|(station, link)| station.propagation(&scenario.air, path, self.seed, link));
+        let links = Links::new(links, &scenario.interferences, self.channel.seed);
+        let phy = Phy::new(PhyConfig {
+            control,
+            rts_threshold: scenario.air.rts_threshold.unwrap_or(ByteCount::MAX),
+            detection: self.detection(),
+        });
         let edcafs = (0..nodes)
             .flat_map(|node| Category::ALL.map(|category| self.edcaf(node, category, is_pipe)))
             .collect();
@@ -136,7 +138,8 @@ impl Plan<'_> {
             phy,
             nodes: built,
             edcafs,
-            medium,
+            links,
+            pipe,
             tree,
             eifs: scenario.air.eifs,
             beacons,
@@ -464,7 +467,7 @@ impl Plan<'_> {
     fn fit_wqm(&self, config: &mut WqmConfig, slot: &scenario::Slot, path: &Path, rate: Option<&RateConfig>) {
         let given = |key: &str| slot.parameters().contains_key(key);
         if !given("subframes") {
-            let is_pipe = Medium::pipe(self.scenario).is_some();
+            let is_pipe = self.scenario.pipe().is_some();
             config.subframes = if is_pipe { 1 } else { path.max_ampdu_mpdus };
         }
         if !given("interval")
@@ -501,7 +504,7 @@ impl Plan<'_> {
         let encryption = if self.scenario.air.encryption { mpdu::CCMP } else { ByteCount::ZERO };
         let header = if standard == Format::Legacy { DATA_HEADER } else { QOS_DATA_HEADER };
         // A pipe carries packet after packet.
-        let is_pipe = Medium::pipe(self.scenario).is_some();
+        let is_pipe = self.scenario.pipe().is_some();
         LinkConfig {
             ampdu: AmpduLimits {
                 max_mpdus: if is_pipe { 1 } else { u32::from(path.max_ampdu_mpdus) },
@@ -521,7 +524,7 @@ impl Plan<'_> {
     }
 
     fn node(&self, node: StationId, link: AnyLink, path: &Path, feed: Feed) -> Node {
-        let is_pipe = Medium::pipe(self.scenario).is_some();
+        let is_pipe = self.scenario.pipe().is_some();
         let forming = match (&link, path.form) {
             _ if is_pipe => Forming::AtAccess,
             // Its hardware is its own: it says how many PSDUs wait there, and how often each is tried.

@@ -3,13 +3,10 @@
 //! A [`scenario::Scenario`] says what is simulated; [`run::Run`] simulates it with one scheme and one seed. The same scenario and
 //! seed give the same bytes on every machine. `docs/simulator.md` holds the model and its limits.
 
-pub mod channel;
 pub mod scenario;
 pub mod session;
-pub mod trace;
 
 mod agenda;
-mod air;
 mod build;
 mod endpoint;
 mod engine;
@@ -17,20 +14,16 @@ mod flow;
 mod link;
 mod live;
 mod measure;
-mod medium;
 mod networks;
 mod packet;
 pub mod pcap;
 mod plugins;
-mod random;
 mod recording;
 pub mod run;
 mod topology;
-pub mod traffic;
 mod view;
 mod wire;
 
-pub use air::edcaf::Edcaf;
 pub use build::BuildError;
 pub use endpoint::{Counts, Endpoint, Outbox, Outgoing, Timer};
 pub use engine::Imbalance;
@@ -38,7 +31,6 @@ pub use live::{Fate, Live};
 pub use measure::{ExchangeView, MpduView, Nobody, Observer};
 pub use packet::{Header, Kind, Packet};
 pub use plugins::{Make, Plugin, Plugins, Site};
-pub use random::{Purpose, Stream};
 pub use recording::Recording;
 pub use run::{Outcome, Run};
 pub use view::{VideoView, View};

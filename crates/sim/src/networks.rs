@@ -10,8 +10,8 @@ use crate::build::{BuildError, Plan};
 use crate::engine::{Domains, Simulation};
 use crate::measure::{ExchangeView, Figures, Observer};
 use crate::plugins::Plugins;
-use crate::random::{Purpose, seed_for};
 use crate::scenario::{Network, Scenario, Scheme};
+use airbound_random::{Purpose, seed_for};
 
 /// What a network takes from the channel that it shares with others.
 #[derive(Debug, Clone, Copy)]

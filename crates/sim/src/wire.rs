@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use crate::random::Stream;
+use airbound_random::Stream;
 
 /// The bottleneck of one direction.
 #[derive(Debug, Clone)]
@@ -108,7 +108,7 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Purpose;
+    use airbound_random::Purpose;
 
     fn wire(rate: Option<u64>, limit: usize, jitter: Span) -> Wire {
         let draws = Stream::new(1, Purpose::Wire, 0);

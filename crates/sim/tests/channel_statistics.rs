@@ -1,6 +1,6 @@
 //! Channels are what their models say, and the same whatever is asked before.
 
-use airbound_sim::channel::{Bursts, Channel, Quality};
+use airbound_air::propagation::{LinkQuality, Propagation};
 use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_units::{Decibel, Instant, MetrePerSecond, Span};
 use proptest::prelude::*;
@@ -13,9 +13,9 @@ fn scenario(channel: &str, more: &str) -> Scenario {
     Scenario::parse(&text, "test", &Overrides::none()).unwrap()
 }
 
-fn channel_of(channel: &str, seed: u64, link: u64) -> Channel {
+fn channel_of(channel: &str, seed: u64, link: u64) -> Propagation {
     let scenario = scenario(channel, "");
-    Channel::new(&scenario.stations[0], &scenario.air, &scenario.access_point.path, seed, link)
+    scenario.stations[0].propagation(&scenario.air, &scenario.access_point.path, seed, link)
 }
 
 /// Power gains relative to the unfaded channel, sampled every `step` over several links.
@@ -49,7 +49,7 @@ fn log_distance_gives_the_link_budget() {
     let snr = channel.snr(Instant::ZERO).unwrap().value();
     assert!((snr - (16.0 - 76.6777 + 173.975 - 76.0206 - 7.0)).abs() < 0.05, "{snr}");
     assert!(channel.is_constant());
-    assert_eq!(channel_of("kind = \"ideal\"", 1, 0).quality(Instant::ZERO), Quality::Perfect);
+    assert_eq!(channel_of("kind = \"ideal\"", 1, 0).quality(Instant::ZERO), LinkQuality::Perfect);
 }
 
 /// Power under Rayleigh fading is exponential.
@@ -151,8 +151,8 @@ fn bursts_have_their_lengths() {
         "kind = \"ideal\"",
         "[[interference]]\nname = \"i\"\nmean-on = \"2 ms\"\nmean-off = \"6 ms\"\nstart = \"1 s\"\nstop = \"101 s\"\n",
     );
-    let bursts = Bursts::new(&scenario.interferences[0], 3, 0);
-    assert!(!bursts.busy_at(Instant::ZERO));
+    let bursts = scenario.interferences[0].bursts(3, 0);
+    assert!(!bursts.is_on(Instant::ZERO));
     let (mut now, mut on, mut changes, mut previous) = (Instant::ZERO, Span::ZERO, 0u64, false);
     loop {
         let next = bursts.next_change(now);
@@ -160,7 +160,7 @@ fn bursts_have_their_lengths() {
             break;
         }
         assert!(next > now);
-        let busy = bursts.busy_at(next);
+        let busy = bursts.is_on(next);
         assert_ne!(busy, previous, "a change at {next} changes nothing");
         if previous {
             on += next - now;
@@ -178,18 +178,18 @@ fn bursts_have_their_lengths() {
 fn a_bandwidth_trace_becomes_phy_rates() {
     let scenario = scenario("kind = \"trace\", file = \"shipped:crowded-room.log\"", "");
     let path = &scenario.access_point.path;
-    let channel = Channel::new(&scenario.stations[0], &scenario.air, path, 1, 0);
-    let saturation = airbound_sim::trace::Saturation::of(&scenario.air, path, &scenario.stations[0]);
+    let channel = scenario.stations[0].propagation(&scenario.air, path, 1, 0);
+    let saturation = scenario.stations[0].saturation(&scenario.air, path);
     let mut outages = 0;
     for step in 0..600u64 {
-        let Quality::Phy(quality) = channel.quality(Instant::ZERO + Span::from_millis(step * 100)) else {
+        let LinkQuality::Phy(quality) = channel.quality(Instant::ZERO + Span::from_millis(step * 100)) else {
             panic!()
         };
         outages += u32::from(quality.is_outage());
         assert!(quality.rate >= saturation.slowest_rate());
     }
     assert!(outages > 0);
-    let Quality::Phy(first) = channel.quality(Instant::ZERO) else { panic!() };
+    let LinkQuality::Phy(first) = channel.quality(Instant::ZERO) else { panic!() };
     let goodput = saturation.goodput(first.rate).as_mbps_f64();
     assert!((goodput - 23.56).abs() < 0.1, "{goodput}");
 }
@@ -204,13 +204,13 @@ proptest! {
         let scenario = scenario(text, "[[interference]]\nname = \"i\"\n");
         let path = &scenario.access_point.path;
         let ask = |times: &[u64]| -> Vec<(u64, Option<Decibel>, bool)> {
-            let channel = Channel::new(&scenario.stations[0], &scenario.air, path, seed, 4);
-            let bursts = Bursts::new(&scenario.interferences[0], seed, 0);
+            let channel = scenario.stations[0].propagation(&scenario.air, path, seed, 4);
+            let bursts = scenario.interferences[0].bursts(seed, 0);
             let mut answers: Vec<_> = times
                 .iter()
                 .map(|time| {
                     let at = Instant::from_nanos(*time);
-                    (*time, channel.snr(at), bursts.busy_at(at))
+                    (*time, channel.snr(at), bursts.is_on(at))
                 })
                 .collect();
             answers.sort_by_key(|(time, _, _)| *time);

@@ -2,17 +2,18 @@
 
 mod simulate;
 
-use airbound_sim::channel::{Bursts, Channel};
+use airbound_air::propagation::Propagation;
 use airbound_sim::scenario::{Overrides, Scenario, Spells};
+use airbound_traffic::spells as neighbour_spells;
 use airbound_units::{Instant, Span};
 
-fn channel(parts: &str, seed: u64, link: u64) -> Channel {
+fn channel(parts: &str, seed: u64, link: u64) -> Propagation {
     let text = format!(
         "duration = \"1 s\"\n[[station]]\nname = \"s\"\nchannel = {{ kind = \"log-distance\", distance = \"1 m\", {parts} }}\n\
          [[flow]]\nname = \"f\"\nkind = \"voip\"\nstation = \"s\"\n"
     );
     let scenario = Scenario::parse(&text, "test", &Overrides::none()).unwrap();
-    Channel::new(&scenario.stations[0], &scenario.air, &scenario.access_point.path, seed, link)
+    scenario.stations[0].propagation(&scenario.air, &scenario.access_point.path, seed, link)
 }
 
 /// What a channel loses against one without people, in dB, every `step`.
@@ -161,14 +162,13 @@ fn kinds_links_and_seeds_have_their_own_people() {
 #[test]
 fn a_neighbour_rests_between_its_spells() {
     let spells = Spells { mean_on: Span::from_millis(100), mean_off: Span::from_millis(300) };
-    let bursts = Bursts::of_neighbour(spells, 4, 0);
+    let bursts = neighbour_spells(spells.mean_on, spells.mean_off, 4, 0);
     let share = mean(
-        (0..400_000u64)
-            .map(|n| f64::from(u8::from(bursts.busy_at(Instant::ZERO + Span::from_millis(7) * n)))),
+        (0..400_000u64).map(|n| f64::from(u8::from(bursts.is_on(Instant::ZERO + Span::from_millis(7) * n)))),
     );
     assert!((share - 0.25).abs() < 0.015, "{share}");
     assert_ne!(
-        Bursts::of_neighbour(spells, 4, 1).next_change(Instant::ZERO),
+        neighbour_spells(spells.mean_on, spells.mean_off, 4, 1).next_change(Instant::ZERO),
         bursts.next_change(Instant::ZERO)
     );
 
@@ -196,11 +196,16 @@ fn the_order_of_questions_changes_no_answer() {
     let parts = "shadowing = \"3 dB\", fading = \"rician\", activity = { pause = \"5 s\", length = \"3 s\", length-spread = 0.5 }, \
                  blockage = [{ pause = \"2 s\", length = \"500 ms\", depth = \"9 dB\", depth-spread = \"3 dB\" }]";
     let spells = Spells { mean_on: Span::from_millis(20), mean_off: Span::from_millis(50) };
-    let (asked_often, bursts) = (channel(parts, 6, 1), Bursts::of_neighbour(spells, 6, 1));
+    let (asked_often, bursts) =
+        (channel(parts, 6, 1), neighbour_spells(spells.mean_on, spells.mean_off, 6, 1));
     // Forwards, backwards and across: 7919 has no factor in common with 4000.
     for n in (0..4000u64).chain((0..4000).rev()).chain((0..4000).map(|n| n * 7919 % 4000)).step_by(3) {
         let now = Instant::ZERO + Span::from_millis(31) * n;
         assert_eq!(asked_often.snr(now), channel(parts, 6, 1).snr(now), "{now}");
-        assert_eq!(bursts.state(now), Bursts::of_neighbour(spells, 6, 1).state(now), "{now}");
+        assert_eq!(
+            bursts.state(now),
+            neighbour_spells(spells.mean_on, spells.mean_off, 6, 1).state(now),
+            "{now}"
+        );
     }
 }

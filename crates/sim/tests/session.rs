@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use airbound_air::trace::{Format, Trace};
 use airbound_senders::conference::{ConferenceConfig, LastNConfig, PlumConfig, TackConfig};
 use airbound_senders::congestion::Congestion;
 
 use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_sim::session::{AccessSpec, AirSpec, PipeSpec, Session, SessionOutcome, SessionSpec, Sharing};
-use airbound_sim::trace::{Format, Trace};
 use airbound_units::{BitRate, Span};
 
 fn trace(text: &str) -> Arc<Trace> {

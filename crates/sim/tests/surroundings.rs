@@ -1,6 +1,5 @@
 //! `surroundings` fills in what a scenario leaves open, and the presets stay as they were frozen.
 
-use airbound_sim::channel::Channel;
 use airbound_sim::scenario::{ChannelSpec, Overrides, Scenario, find_shipped};
 use airbound_units::{Instant, Span};
 
@@ -94,8 +93,7 @@ fn ratios(preset: &str) -> Vec<f64> {
     let scenario = office(preset);
     let mut all = Vec::new();
     for seed in 1..=20 {
-        let channel =
-            Channel::new(&scenario.stations[0], &scenario.air, &scenario.access_point.path, seed, 0);
+        let channel = scenario.stations[0].propagation(&scenario.air, &scenario.access_point.path, seed, 0);
         all.extend(
             (0..30_000u64).map(|n| channel.snr(Instant::ZERO + Span::from_millis(20) * n).unwrap().value()),
         );
@@ -148,7 +146,7 @@ fn the_presets_are_frozen() {
         let others = &resolved[resolved.find("[[neighbour]]").unwrap()..];
         let found_numbers = digest(channel.bytes().chain(others.bytes()));
         // And what becomes of the numbers: the signal to a nanodecibel, hour by hour and in between.
-        let link = Channel::new(&scenario.stations[0], &scenario.air, &scenario.access_point.path, 1, 0);
+        let link = scenario.stations[0].propagation(&scenario.air, &scenario.access_point.path, 1, 0);
         let signal = (0..2_000u64).flat_map(|n| {
             let at = Instant::ZERO + Span::from_micros(1_234_567) * n;
             ((link.snr(at).unwrap().value() * 1e9).round() as i64).to_le_bytes()

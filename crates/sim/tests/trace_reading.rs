@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use airbound_sim::trace::{Capacity, Format, Trace};
+use airbound_air::trace::{Capacity, Format, Trace};
+use airbound_sim::scenario::load_trace;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use proptest::prelude::*;
 
@@ -52,7 +53,7 @@ fn what_is_wrong_is_said_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bad.log");
     std::fs::write(&file, b"0 1\n1 \xff\n").unwrap();
-    let error = Trace::load(&file, Format::Auto, 1.0, true).unwrap_err().to_string();
+    let error = load_trace(&file, Format::Auto, 1.0, true).unwrap_err().to_string();
     assert!(error.contains("bad.log:2: is not text in UTF-8"), "{error}");
 }
 
@@ -130,7 +131,7 @@ fn all_measured_traces_are_read() {
         };
         for file in files {
             let file = file.unwrap().path();
-            let trace = Trace::load(&file, Format::Auto, 1.0, true).unwrap();
+            let trace = load_trace(&file, Format::Auto, 1.0, true).unwrap();
             let Trace::Bandwidth(trace) = trace else { panic!("{}", file.display()) };
             let mean = trace.mean().as_mbps_f64();
             assert!((0.5..60.0).contains(&mean), "{}: {mean}", file.display());

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use airbound_sim::channel::Key;
+use airbound_random::Key;
 
 fn check(name: &str, text: &str) {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/traces").join(name);

@@ -5,7 +5,7 @@
 //! About the Bootstrap, The American Statistician 69, 2015, sec. 5.2) look further out, such that the width is that of Student's
 //! interval for normal values, and follow the values' asymmetry otherwise.
 
-use airbound_sim::channel::Key;
+use airbound_random::Key;
 
 /// Resamples: the error of the interval's ends from their number is a few per cent of its width.
 const RESAMPLES: u64 = 2000;
@@ -113,7 +113,7 @@ fn student_below(t: f64, degrees: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use airbound_sim::channel::Key;
+    use airbound_random::Key;
     use proptest::prelude::*;
 
     use super::{Interval, student_quantile};

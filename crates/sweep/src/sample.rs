@@ -1,6 +1,6 @@
 //! A random sample of a space of parameters, in the place of a grid.
 
-use airbound_sim::channel::Key as Draws;
+use airbound_random::Key as Draws;
 use airbound_sim::scenario::ScenarioError;
 use airbound_sim::scenario::reading::{Node, Section, Value};
 

@@ -2,7 +2,7 @@
 
 mod place;
 
-use airbound_sim::channel::Key as Draws;
+use airbound_random::Key as Draws;
 use airbound_sweep::{Job, SweepError, execute, local};
 use place::{GRID, Place, Quiet};
 

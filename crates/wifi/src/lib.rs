@@ -8,7 +8,7 @@
 //! | [`edca`] | access categories, contention parameters, DSCP and user priorities |
 //! | [`mpdu`] | headers, padding, sizes of MPDUs and PSDUs |
 //! | [`ampdu`] | limits of an aggregate by count, bytes and duration |
-//! | [`block_ack`] | which MPDUs a block acknowledgement names |
+//! | [`block_ack`] | the bitmap of a block acknowledgement |
 //! | [`error`] | from the signal-to-noise ratio to the probability that an MPDU is lost |
 //! | [`bianchi`] | the closed form of saturated contention, to check simulators against |
 //!
@@ -33,6 +33,7 @@ pub mod mpdu;
 pub mod rate;
 pub mod timing;
 
+pub use block_ack::AckBitmap;
 pub use control_frames::{Band, Basic, ControlTiming};
 pub use edca::{Category, EdcaParameters};
 pub use rate::{Coding, Format, GuardInterval, Legacy, Modulation, Rate, RateError, Width};

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use airbound_sim::channel::Key;
+use airbound_random::Key;
 
 /// A random scenario.
 #[derive(Debug, Clone, PartialEq)]

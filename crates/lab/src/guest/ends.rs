@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
-use airbound_sim::scenario::{Direction, Flow, Scenario, Traffic};
-use airbound_sim::traffic::{Datagrams, Frames, Sender, senders};
+use airbound_sim::scenario::{Direction, Flow, Scenario, Traffic, Transport};
+use airbound_traffic::{Schedule, Source, UDP_HEADERS, Video};
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::Category;
 use rustix::net::sockopt;
@@ -17,8 +17,6 @@ use crate::LabError;
 use crate::log::Row;
 use crate::plan::{FIRST_PORT, SERVER, station_address};
 
-/// IPv4 and UDP.
-const UDP_HEADERS: u64 = 28;
 /// How long an end listens after the scenario has ended.
 const PATIENCE: Span = Span::from_millis(1000);
 /// Bytes written to a connection at once: four segments.
@@ -31,10 +29,10 @@ const CHUNK: usize = 4 * 1448;
 pub fn ends(node: usize) -> Result<(), LabError> {
     let scenario = scenario()?;
     let zero = zero().ok_or_else(|| LabError::Guest("time zero is not set".to_owned()))?;
-    let senders = senders(&scenario, scenario.seed).map_err(|error| LabError::Guest(error.to_string()))?;
     let end = zero + scenario.end();
     let mut threads = Vec::new();
-    for (number, (flow, sender)) in scenario.flows.iter().zip(senders).enumerate() {
+    for (number, flow) in scenario.flows.iter().enumerate() {
+        let sender = Sender::of(&scenario, flow, number);
         let station = scenario.station_index(&flow.station).map_or(1, |index| index + 1);
         let (from, to) = match flow.direction {
             Direction::Down => (0, station),
@@ -58,7 +56,7 @@ pub fn ends(node: usize) -> Result<(), LabError> {
             threads.push(thread::spawn(move || match sender {
                 Some(Sender::Datagrams(source)) => send_datagrams(number, *source, peer, mark, zero),
                 Some(Sender::Frames(source)) => {
-                    send_frames(number, source, &connect(peer, mark, &congestion, zero)?, zero)
+                    send_frames(number, *source, &connect(peer, mark, &congestion, zero)?, zero)
                 }
                 Some(Sender::Bulk) => {
                     let connection = connect(peer, mark, &congestion, start)?;
@@ -77,6 +75,41 @@ pub fn ends(node: usize) -> Result<(), LabError> {
         }
     }
     log.flush().map_err(LabError::io("write", &path))
+}
+
+/// The source of a flow.
+enum Sender {
+    /// Sends datagrams, whatever becomes of them.
+    Datagrams(Box<Source>),
+    /// Writes video frames to a TCP connection.
+    Frames(Box<Video>),
+    /// Writes to a TCP connection as fast as that takes it.
+    Bulk,
+}
+
+impl Sender {
+    /// The source of flow `number`, as the simulator has it; `None` for traffic that the laboratory does not carry.
+    fn of(scenario: &Scenario, flow: &Flow, number: usize) -> Option<Self> {
+        let end = Instant::ZERO + scenario.end();
+        let schedule = Schedule {
+            seed: scenario.seed,
+            flow: number as u64,
+            start: Instant::ZERO + flow.start,
+            stop: flow.stop.map_or(end, |stop| (Instant::ZERO + stop).min(end)),
+        };
+        let datagrams = |source: Source| Self::Datagrams(Box::new(source));
+        match &flow.traffic {
+            Traffic::Cbr(stream) => schedule.constant(stream.rate, stream.size).map(datagrams),
+            Traffic::Poisson(stream) => Some(datagrams(schedule.poisson(stream.rate, stream.size))),
+            Traffic::Voip => schedule.voip().map(datagrams),
+            Traffic::Vr(stream) if stream.transport == Transport::Udp => {
+                Some(datagrams(schedule.bursts(&stream.frames())))
+            }
+            Traffic::Vr(stream) => Some(Self::Frames(Box::new(schedule.video(&stream.frames())))),
+            Traffic::Tcp(bulk) if bulk.limit.is_none() => Some(Self::Bulk),
+            Traffic::Tcp(_) | Traffic::TcpShort(_) | Traffic::Rtc(_) | Traffic::Paced(_) => None,
+        }
+    }
 }
 
 fn port(flow: usize) -> u16 {
@@ -109,7 +142,7 @@ fn congestion(scenario: &Scenario, flow: &Flow) -> String {
 
 type Rows = std::io::Result<Vec<Row>>;
 
-fn send_datagrams(flow: u64, source: Datagrams, peer: SocketAddrV4, mark: u8, zero: Instant) -> Rows {
+fn send_datagrams(flow: u64, source: Source, peer: SocketAddrV4, mark: u8, zero: Instant) -> Rows {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     sockopt::set_ip_tos(&socket, mark)?;
     // A source that is ahead of the network must not wait: what exceeds the queues is dropped there, not here.
@@ -120,7 +153,8 @@ fn send_datagrams(flow: u64, source: Datagrams, peer: SocketAddrV4, mark: u8, ze
     for one in source {
         sleep_until(zero + one.at.since(Instant::ZERO));
         payload[..8].copy_from_slice(&one.number.to_be_bytes());
-        let size = usize::try_from(one.size.as_u64().saturating_sub(UDP_HEADERS)).unwrap_or(12).max(8);
+        let size =
+            usize::try_from(one.size.as_u64().saturating_sub(UDP_HEADERS.as_u64())).unwrap_or(12).max(8);
         let at = now();
         // A refused datagram (no buffer, no listener yet) is one that was sent and lost.
         let _ = socket.send(&payload[..size.min(65_000)]);
@@ -179,11 +213,11 @@ fn send_bulk(mut connection: &TcpStream, start: Instant, stop: Instant) -> Rows 
 
 /// Writes each frame at the burst rate; one whose time comes while the last is not wholly written is left out. The kernel takes
 /// data only as fast as it sends (`tcp_notsent_lowat`).
-fn send_frames(flow: u64, source: Frames, mut connection: &TcpStream, zero: Instant) -> Rows {
+fn send_frames(flow: u64, mut source: Video, mut connection: &TcpStream, zero: Instant) -> Rows {
     let burst_rate = source.burst_rate;
     let chunk = [0; CHUNK];
     let mut rows = Vec::new();
-    for (at, size) in source {
+    while let Some((at, size)) = source.take_frame() {
         let created = zero + at.since(Instant::ZERO);
         if now() > created + Span::from_millis(1) {
             rows.push(Row::Frame { flow, created, size: 0 });

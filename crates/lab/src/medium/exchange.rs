@@ -1,6 +1,6 @@
 //! Transmissions: who begins, what is in the PPDU, and what its end brings about.
 
-use airbound_sim::channel::Quality;
+use airbound_air::propagation::LinkQuality;
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::Rate;
 use airbound_wifi::control_frames;
@@ -180,7 +180,7 @@ impl Medium {
         let (peer, group) = (radio_of(first.peer(), radios), first.is_group());
         let quality = match peer {
             Some(peer) if peer != radio => self.quality(Self::link(radio, peer)),
-            _ => Quality::Perfect,
+            _ => LinkQuality::Perfect,
         };
         let one = &mut self.radios[radio];
         let limit = one.functions[index].edcaf.txop_limit();
@@ -346,7 +346,7 @@ impl Medium {
         let (peer, tid, ampdu) = (first.peer(), first.tid(), first.aggregates);
         let receiver = radio_of(peer, self.radios.len());
         let signal = match receiver.map(|receiver| self.quality(Self::link(one.radio, receiver))) {
-            Some(Quality::Snr(snr)) => (self.noise + snr.value()).clamp(-120.0, -20.0) as i8,
+            Some(LinkQuality::Snr(snr)) => (self.noise + snr.value()).clamp(-120.0, -20.0) as i8,
             _ => (self.noise + FLAWLESS_SNR) as i8,
         };
         let rates = used(&chain, ppdu.transmissions);

@@ -10,9 +10,10 @@ mod queue;
 
 use std::collections::VecDeque;
 
-use airbound_sim::channel::{Channel, Quality};
+use airbound_air::edca::Edcaf;
+use airbound_air::propagation::{LinkQuality, Propagation};
+use airbound_random::{Purpose, Stream};
 use airbound_sim::scenario::{Path, Preset, Scenario};
-use airbound_sim::{Edcaf, Purpose, Stream};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::control_frames::{Band, Basic, ControlTiming};
 use airbound_wifi::edca::{Category, EdcaParameters};
@@ -78,7 +79,7 @@ struct OnAir {
 #[derive(Debug)]
 pub struct Medium {
     radios: Vec<Radio>,
-    channels: Vec<Channel>,
+    links: Vec<Propagation>,
     phy: Phy,
     band: Band,
     seed: u64,
@@ -110,7 +111,7 @@ impl Medium {
         let noise = noise_floor(air.width, air.noise_figure);
         let detection = air.sensitivity.map_or(Decibel::new(-300.0), |weakest| weakest - noise);
         let path = &scenario.access_point.path;
-        let channels = scenario.stations.iter().zip(0u64..);
+        let links = scenario.stations.iter().zip(0u64..);
         let radios = 0..=scenario.stations.len();
         Self {
             radios: radios
@@ -133,7 +134,7 @@ impl Medium {
                     own: Span::ZERO,
                 })
                 .collect(),
-            channels: channels.map(|(station, link)| Channel::new(station, air, path, seed, link)).collect(),
+            links: links.map(|(station, link)| station.propagation(air, path, seed, link)).collect(),
             phy: Phy::new(control, air.rts_threshold.unwrap_or(ByteCount::MAX), detection),
             band: air.band,
             seed,
@@ -268,10 +269,10 @@ impl Medium {
     }
 
     /// What a frame between the access point and a station meets now.
-    fn quality(&self, station: usize) -> Quality {
+    fn quality(&self, station: usize) -> LinkQuality {
         let time =
             if self.zero == Instant::MAX { Instant::ZERO } else { Instant::ZERO + self.now.since(self.zero) };
-        self.channels.get(station.wrapping_sub(1)).map_or(Quality::Perfect, |channel| channel.quality(time))
+        self.links.get(station.wrapping_sub(1)).map_or(LinkQuality::Perfect, |link| link.quality(time))
     }
 }
 

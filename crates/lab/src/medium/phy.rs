@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use airbound_sim::Stream;
-use airbound_sim::channel::Quality;
+use airbound_air::propagation::LinkQuality;
+use airbound_random::Stream;
 use airbound_units::{ByteCount, Decibel, Span};
 use airbound_wifi::Format;
 use airbound_wifi::control_frames::{self, ControlTiming};
@@ -87,13 +87,13 @@ impl Phy {
         &mut self,
         mpdus: &[Mpdu],
         rate: Rate,
-        quality: Quality,
+        quality: LinkQuality,
         draws: &mut Stream,
     ) -> Vec<bool> {
         let snr = match quality {
-            Quality::Perfect => return vec![true; mpdus.len()],
-            Quality::Phy(_) => return vec![true; mpdus.len()],
-            Quality::Snr(snr) => snr,
+            LinkQuality::Perfect => return vec![true; mpdus.len()],
+            LinkQuality::Phy(_) => return vec![true; mpdus.len()],
+            LinkQuality::Snr(snr) => snr,
         };
         if snr < self.detection {
             return vec![false; mpdus.len()];

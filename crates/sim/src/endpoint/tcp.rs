@@ -5,9 +5,9 @@ use airbound_senders::tcp::{Ack, Backlog};
 use airbound_units::{ByteCount, Instant};
 
 use super::{Counts, Endpoint, Outbox, Outgoing, Timer};
-use crate::flow::application::{Application, Write};
 use crate::flow::tcp::{Connection, SEGMENT_HEADERS};
 use crate::packet::{Kind, Packet};
+use airbound_traffic::{Application, Write};
 
 const SENDER: Timer = Timer(0);
 const RECEIVER: Timer = Timer(1);

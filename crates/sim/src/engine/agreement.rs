@@ -6,9 +6,9 @@ use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
 use super::Arrival;
-use crate::air::reorder::Reorder;
 use crate::flow::Direction;
 use crate::packet::Packet;
+use airbound_air::reorder::Reorder;
 
 /// Agreements of a link: two ways, four categories, two traffic identifiers.
 const OF_A_LINK: usize = 2 * 4 * 2;

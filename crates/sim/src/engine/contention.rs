@@ -1,15 +1,17 @@
 //! Who transmits next, and when.
 
-use airbound_control::frame::StationId;
+use airbound_control::frame::{Payload as _, StationId, TxDescriptor};
 use airbound_control::link::{Link, Room};
 use airbound_control::rate::LinkStats;
 use airbound_units::{Instant, Span};
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
+use airbound_wifi::rate::Rate;
 
-use super::{Event, InHardware, OnAir, Simulation};
-use crate::air::edcaf::Edcaf;
-use crate::channel::Quality;
+use super::{Event, InHardware, OnAir, Simulation, link_id};
+use airbound_air::edca::Edcaf;
+use airbound_air::exchange::{Answer, ExchangeTiming, Ppdu};
+use airbound_air::propagation::LinkQuality;
 
 /// The number of a contention function.
 pub(super) fn edcaf_of(node: StationId, category: Category) -> usize {
@@ -19,6 +21,17 @@ pub(super) fn edcaf_of(node: StationId, category: Category) -> usize {
 /// The node and category of a contention function.
 pub(super) fn owner_of(edcaf: u32) -> (StationId, Category) {
     (StationId((edcaf / 4) as u16), Category::ALL[(edcaf % 4) as usize])
+}
+
+/// The PPDU of a descriptor at a rate.
+pub(super) fn ppdu_of<P>(descriptor: &TxDescriptor<P>, rate: Rate) -> Ppdu {
+    Ppdu {
+        rate,
+        psdu: descriptor.psdu,
+        mpdus: descriptor.mpdus.len(),
+        answer: if descriptor.aggregated { Answer::BlockAck } else { Answer::Ack },
+        protected: false,
+    }
 }
 
 impl Simulation {
@@ -90,7 +103,7 @@ impl Simulation {
         if winners.len() > 1 {
             // The list of active functions has no order of its own; the result must have one.
             winners.sort_unstable();
-            if self.parts.phy.is_pipe() {
+            if self.parts.pipe.is_some() {
                 // A pipe has no contention: those who want it take turns.
                 let turn = self.txops as usize % winners.len();
                 winners.swap(0, turn);
@@ -123,7 +136,7 @@ impl Simulation {
         }
         if collided {
             // Each hears nothing of the others: the channel is free when the longest of the first frames has ended.
-            end = self.on_air.iter().map(|one| one.start + one.course.first_frame).max().unwrap_or(now);
+            end = self.on_air.iter().map(|one| one.start + one.timing.first_frame).max().unwrap_or(now);
         }
         self.winners = winners;
         end
@@ -188,8 +201,9 @@ impl Simulation {
         longest: Span,
     ) -> bool {
         if self.dictates {
-            while let Some((link, stats)) = self.parts.medium.changed(now) {
-                self.tell_ends(now, link, &stats);
+            while let Some((link, rate)) = self.parts.links.changed(now) {
+                let stats = LinkStats { rate: Some(rate), ..LinkStats::default() };
+                self.tell_ends(now, StationId(link.0 + 1), &stats);
             }
         }
         let owner = &mut self.parts.nodes[node.index()];
@@ -268,22 +282,33 @@ impl Simulation {
         }
         first.transmissions += 1;
         let (link, _) = parts.tree.link(node, first.descriptor.station);
-        let quality = parts.medium.quality(link, now);
-        let mut course = parts.phy.course(now, &first.descriptor, rate, quality);
+        let quality = parts.links.quality(link_id(link), now);
+        let ppdu = ppdu_of(&first.descriptor, rate);
+        let mut timing = match &mut parts.pipe {
+            // The bandwidth of a trace is that of an IP path: it counts packets.
+            Some(pipe) => {
+                let size = first.descriptor.mpdus.iter().map(|mpdu| mpdu.packet.size()).sum();
+                ExchangeTiming::in_one_piece(now, pipe.finish(now, size))
+            }
+            None => parts.phy.timing(now, &ppdu, quality),
+        };
         if collided {
             // What would have followed the first frame never comes.
-            course.end = now + course.first_frame;
+            timing.end = now + timing.first_frame;
         }
         let acknowledged = if collided {
             AckBitmap::NONE
+        } else if parts.pipe.is_some() {
+            AckBitmap::first(ppdu.mpdus)
         } else {
-            parts.phy.outcome(&first.descriptor, rate, quality, &mut owner.draws)
+            let sizes = first.descriptor.mpdus.iter().map(|mpdu| mpdu.size);
+            parts.phy.outcome(&ppdu, sizes, quality, &mut owner.draws)
         };
-        if let Quality::Snr(snr) = quality {
+        if let LinkQuality::Snr(snr) = quality {
             let stats = LinkStats { snr: Some(snr), ..Default::default() };
             owner.link.on_link_stats(now, first.descriptor.station, &stats);
         }
-        first.airtime += course.end - now;
+        first.airtime += timing.end - now;
         self.txops += 1;
         let opportunity_end = opportunity_end.unwrap_or(now + parts.edcafs[edcaf as usize].txop_limit());
         self.on_air.push(OnAir {
@@ -291,13 +316,13 @@ impl Simulation {
             category,
             rate,
             start: now,
-            course,
+            timing,
             acknowledged,
             transmitters,
             txop: self.txops,
             opportunity_end,
         });
-        course.end
+        timing.end
     }
 
     /// The beacon is due; it goes before all data.
@@ -320,7 +345,7 @@ impl Simulation {
 
     /// A burst of interference begins or ends: while it lasts, everyone finds the channel busy.
     pub(super) fn on_interference(&mut self) {
-        if let Some(until) = self.parts.medium.jammed_until(self.now) {
+        if let Some(until) = self.parts.links.jammed_until(self.now) {
             self.jammed_until = self.jammed_until.max(until);
             if let Some(idle_since) = self.idle_since {
                 self.become_busy(idle_since);
@@ -328,7 +353,7 @@ impl Simulation {
                 self.busy_until(until);
             }
         }
-        if let Some(next) = self.parts.medium.next_jam_change(self.now) {
+        if let Some(next) = self.parts.links.next_jam_change(self.now) {
             self.schedule(next, Event::Interference);
         }
     }

@@ -7,12 +7,12 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 
-use super::contention::edcaf_of;
+use super::contention::{edcaf_of, ppdu_of};
 use super::uplink::note_frame;
-use super::{AgreementId, Arrival, Event, InHardware, OnAir, Simulation};
-use crate::air::phy::mpdu_ends;
+use super::{AgreementId, Arrival, Event, InHardware, OnAir, Simulation, link_id};
 use crate::flow::Ends;
 use crate::measure::ExchangeView;
+use airbound_air::exchange::mpdu_ends;
 
 /// An exchange that could not carry more than this is not worth the rest of a TXOP.
 const SHORTEST_PPDU: Span = Span::from_micros(100);
@@ -63,7 +63,7 @@ impl Simulation {
     fn finish(&mut self, one: &OnAir) -> bool {
         let (node, category) = (one.node, one.category);
         self.take_in(node);
-        let airtime = one.course.end - one.start;
+        let airtime = one.timing.end - one.start;
         self.parts.nodes[node.index()].own += airtime;
         let hardware_tries = self.parts.nodes[node.index()].hardware_tries;
         let left = self.uplink_queue(node);
@@ -107,7 +107,7 @@ impl Simulation {
         }
         // In a collision the channel may be busy for longer than its own frame was on the air; the time of the next counts already.
         let next_since =
-            if done.descriptor.give_up_after.is_some() { one.course.end.min(self.now) } else { self.now };
+            if done.descriptor.give_up_after.is_some() { one.timing.end.min(self.now) } else { self.now };
         let gave_up = self.report(node, category, done, Some(one.acknowledged));
         if !success && (gave_up || hardware_tries > 1) {
             // The hardware is done with the frame; the next one starts with the least window.
@@ -181,13 +181,19 @@ impl Simulation {
         let link = self.parts.tree.link(one.node, done.descriptor.station);
         let agreement = AgreementId::of(link, &done.descriptor);
         let mut arrivals = std::mem::take(&mut self.arrivals);
-        let reception = self.parts.phy.reception(&one.course);
+        let reception = self.parts.phy.reception(&one.timing);
         let all = one.acknowledged == AckBitmap::first(done.descriptor.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
         let in_order = self.parts.nodes[one.node.index()].block_ack;
         let mut sensed = None;
         let mut companions = 0;
-        for (place, (mpdu, end)) in done.descriptor.mpdus.iter().zip(mpdu_ends(&done.descriptor)).enumerate()
+        let sizes = done.descriptor.mpdus.iter().map(|mpdu| mpdu.size);
+        for (place, (mpdu, end)) in done
+            .descriptor
+            .mpdus
+            .iter()
+            .zip(mpdu_ends(sizes, done.descriptor.aggregated, done.descriptor.psdu))
+            .enumerate()
         {
             if !all && !one.acknowledged.get(place) {
                 continue;
@@ -198,7 +204,7 @@ impl Simulation {
                 // RTS and CTS are part of the transmission that they announce.
                 last_transmission: one.start,
                 received,
-                completed: one.course.end,
+                completed: one.timing.end,
                 tries: tries.saturating_add(mpdu.transmissions.min(255) as u8),
                 txop: one.txop,
             };
@@ -206,7 +212,7 @@ impl Simulation {
             if let Ends::Allocated(number) = flow.ends
                 && flow.ends_at() == mpdu.packet.to
             {
-                self.on_sensed(number, &arrival, one.course.ppdu_end, one.rate);
+                self.on_sensed(number, &arrival, one.timing.ppdu_end, one.rate);
                 sensed = Some((mpdu.packet.to, number));
             } else if mpdu.packet.to == done.descriptor.station {
                 companions += 1;
@@ -226,7 +232,7 @@ impl Simulation {
         self.arrivals = arrivals;
         self.schedule_release(agreement);
         if let Some((station, number)) = sensed {
-            self.parts.allocated[number].sensor.on_companions(one.course.ppdu_end, companions);
+            self.parts.allocated[number].sensor.on_companions(one.timing.ppdu_end, companions);
             self.on_downlink_frame(station);
         }
     }
@@ -297,12 +303,12 @@ impl Simulation {
             return false;
         }
         let (link, _) = parts.tree.link(node, first.descriptor.station);
-        let quality = parts.medium.quality(link, start);
+        let quality = parts.links.quality(link_id(link), start);
         let rate = first
             .descriptor
             .chain
             .rate_of(first.transmissions)
             .unwrap_or(first.descriptor.chain.first_rate());
-        parts.phy.course(start, &first.descriptor, rate, quality).end <= end
+        parts.phy.timing(start, &ppdu_of(&first.descriptor, rate), quality).end <= end
     }
 }

@@ -25,7 +25,7 @@ use airbound_control::link::{Link, Returned};
 use airbound_control::queue::{Demand, Queue};
 use airbound_control::rate::LinkStats;
 use airbound_record::Moments;
-use airbound_units::{Instant, Span};
+use airbound_units::{Decibel, Instant, Span};
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
@@ -36,8 +36,6 @@ pub(crate) use domain::Domains;
 pub(crate) use hearing::Hearing;
 
 use crate::agenda::Agenda;
-use crate::air::edcaf::Edcaf;
-use crate::air::phy::{Course, Phy};
 use crate::endpoint::external::Carried;
 use crate::endpoint::{Answer, AnyEndpoint, EndpointId, Timer};
 use crate::flow::allocation::{Allocated, Proxy, ProxyEvent, ShapedUplink};
@@ -45,14 +43,22 @@ use crate::flow::feed::Feed;
 use crate::flow::{Direction, Flow};
 use crate::link::AnyLink;
 use crate::measure::Meters;
-use crate::medium::Medium;
 use crate::packet::Packet;
-use crate::random::Stream;
 use crate::topology::Tree;
 use crate::wire::Wire;
+use airbound_air::edca::Edcaf;
+use airbound_air::exchange::{ExchangeTiming, Phy};
+use airbound_air::propagation::{LinkId, LinkQuality, Links};
+use airbound_air::trace::Capacity;
+use airbound_random::Stream;
 
 /// The access point is node 0, stations follow, neighbours come last.
 pub(crate) const ACCESS_POINT: StationId = StationId(0);
+
+/// The number of the link whose lower end is a node; `None` for the access point.
+pub(crate) fn link_id(lower: StationId) -> Option<LinkId> {
+    lower.0.checked_sub(1).map(LinkId)
+}
 
 /// When aggregates are formed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +130,7 @@ pub(crate) struct OnAir {
     pub(crate) category: Category,
     pub(crate) rate: Rate,
     pub(crate) start: Instant,
-    pub(crate) course: Course,
+    pub(crate) timing: ExchangeTiming,
     pub(crate) acknowledged: AckBitmap,
     /// How many began at the same time, itself included; more than one is a collision.
     pub(crate) transmitters: u16,
@@ -223,7 +229,9 @@ pub(crate) struct Parts {
     pub(crate) nodes: Vec<Node>,
     /// Four for each node, by category.
     pub(crate) edcafs: Vec<Edcaf>,
-    pub(crate) medium: Medium,
+    pub(crate) links: Links,
+    /// A trace that carries packets one after the other, in place of PHY and contention.
+    pub(crate) pipe: Option<Capacity>,
     pub(crate) tree: Tree,
     /// Whether a collision makes everyone wait for EIFS.
     pub(crate) eifs: bool,
@@ -295,7 +303,7 @@ impl Simulation {
             on_air: Vec::new(),
             txops: 0,
             agreements: agreement::of_links(parts.nodes.len()),
-            dictates: parts.medium.dictates(),
+            dictates: parts.links.dictates(),
             events: Agenda::new(),
             processed: 0,
             dropped: Vec::new(),
@@ -321,7 +329,7 @@ impl Simulation {
         if let Some(beacons) = self.parts.beacons {
             self.schedule(Instant::ZERO + beacons.interval + beacons.offset, Event::Beacon);
         }
-        if let Some(at) = self.parts.medium.next_jam_change(Instant::ZERO) {
+        if let Some(at) = self.parts.links.next_jam_change(Instant::ZERO) {
             self.schedule(at, Event::Interference);
         }
         for change in 0..self.parts.demands.len() {
@@ -417,12 +425,24 @@ impl Simulation {
     /// Lets rate controls know what their links are like before the first frame.
     fn tell_link_stats(&mut self) {
         for link in (1..self.parts.nodes.len() as u16).map(StationId) {
-            let stats = self.parts.medium.stats(link, self.now);
+            let stats = self.link_stats(link);
             self.tell_ends(self.now, link, &stats);
         }
     }
 
-    /// Lets both ends of a link know what it is like.
+    /// The knowledge that both ends have of a link before their first frame.
+    fn link_stats(&mut self, link: StationId) -> LinkStats {
+        /// A ratio at which every rate is free of errors.
+        const FLAWLESS: Decibel = Decibel::new(100.0);
+        let (snr, rate) = match self.parts.links.quality(link_id(link), self.now) {
+            LinkQuality::Perfect => (FLAWLESS, None),
+            LinkQuality::Snr(snr) => (snr, None),
+            LinkQuality::Phy(quality) => (FLAWLESS, Some(quality.rate)),
+        };
+        LinkStats { snr: Some(snr), rate }
+    }
+
+    /// Tells both ends of a link about it.
     fn tell_ends(&mut self, now: Instant, link: StationId, stats: &LinkStats) {
         let parent = self.parts.tree.parent(link);
         self.parts.nodes[parent.index()].link.on_link_stats(now, link, stats);

@@ -5,19 +5,19 @@ use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::ControlFlow;
 
-use airbound_control::frame::Payload;
+use airbound_control::frame::{FlowId, Payload};
 use airbound_control::queue::Arrivals;
 use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
-use super::source::{FrameStart, Source};
-use crate::packet::Packet;
+use crate::packet::{Header, Kind, Packet};
 use crate::wire::Wire;
+use airbound_traffic::{FrameStart, Source};
 
 /// The sources of one transmitter, and the wire between them and it.
 #[derive(Debug)]
 pub(crate) struct Feed {
-    sources: Vec<Source>,
+    sources: Vec<(Header, Source)>,
     /// The sending that comes next of all; among equals that of the source declared first.
     next: Option<Turn>,
     /// The next sendings of all other sources.
@@ -74,7 +74,7 @@ pub(crate) trait FeedObserver {
     /// A source sent `packet`; `lost` if the wire lost it.
     fn on_sent(&mut self, packet: &Packet, lost: bool);
     /// A source began a frame.
-    fn on_frame(&mut self, frame: &FrameStart);
+    fn on_frame(&mut self, flow: FlowId, frame: &FrameStart);
 }
 
 impl Feed {
@@ -90,11 +90,11 @@ impl Feed {
         }
     }
 
-    pub(crate) fn add(&mut self, source: Source) {
-        let turn = source.next().map(|at| Turn::new(at, self.sources.len() as u32));
+    pub(crate) fn add(&mut self, header: Header, source: Source) {
+        let turn = source.next_departure().map(|at| Turn::new(at, self.sources.len() as u32));
         self.others.extend(turn.into_iter().chain(self.next.take()).map(Reverse));
         self.next = self.take_turn(None);
-        self.sources.push(source);
+        self.sources.push((header, source));
     }
 
     /// A source has had its turn, and has `own` next, if it sends once more. Returns whose turn it is.
@@ -112,8 +112,10 @@ impl Feed {
     pub(crate) fn next_arrival(&self, category: Category) -> Option<Instant> {
         let flying = self.transit[category.index()].front().map(|(at, _)| *at);
         // Ways differ in delay: what is not sent yet may overtake what flies.
-        let sources = self.sources.iter().filter(|source| source.category() == category);
-        let soonest = |source: &Source| source.next().map(|sent| self.wire.soonest(source.flow(), sent));
+        let sources = self.sources.iter().filter(|(header, _)| header.category == category);
+        let soonest = |(header, source): &(Header, Source)| {
+            source.next_departure().map(|sent| self.wire.soonest(header.flow.0 as usize, sent))
+        };
         sources.filter_map(soonest).chain(flying).min()
     }
 
@@ -153,12 +155,15 @@ impl Feed {
         observer: &mut impl FeedObserver,
     ) {
         self.send_until(now, observer);
-        for source in self.sources.iter_mut().filter(|source| source.flow() == flow) {
+        for (_, source) in self.sources.iter_mut().filter(|(header, _)| header.flow.0 as usize == flow) {
             source.set_rate(now, rate);
         }
-        let sources = self.sources.iter().zip(0..);
-        self.others =
-            sources.filter_map(|(source, index)| Some(Reverse(Turn::new(source.next()?, index)))).collect();
+        let turns = self
+            .sources
+            .iter()
+            .zip(0..)
+            .filter_map(|((_, source), index)| Some(Reverse(Turn::new(source.next_departure()?, index))));
+        self.others = turns.collect();
         self.next = self.take_turn(None);
     }
 
@@ -178,17 +183,18 @@ impl Feed {
         observer: &mut impl FeedObserver,
     ) -> Option<Packet> {
         let turn = self.next.filter(|turn| turn.at() <= until)?;
-        let source = &mut self.sources[turn.source()];
-        if !wanted.has(source.category()) {
+        let (header, source) = &mut self.sources[turn.source()];
+        if !wanted.has(header.category) {
             return None;
         }
         if source.has_frames()
             && let Some(frame) = source.take_started()
         {
-            observer.on_frame(&frame);
+            observer.on_frame(header.flow, &frame);
         }
-        let packet = source.emit();
-        let own = source.next().map(|at| Turn::new(at, turn.source() as u32));
+        let sent = source.emit();
+        let packet = Packet::new(*header, sent.number, Kind::Datagram, sent.frame, sent.size, sent.at);
+        let own = source.next_departure().map(|at| Turn::new(at, turn.source() as u32));
         self.next = self.take_turn(own);
         Some(packet)
     }
@@ -256,11 +262,10 @@ impl<O: FeedObserver> Arrivals<Packet> for Sent<'_, O> {
 
 #[cfg(test)]
 mod tests {
-    use airbound_control::frame::{FlowId, StationId};
+    use airbound_control::frame::StationId;
     use airbound_units::{BitRate, ByteCount};
 
     use super::*;
-    use crate::packet::Header;
 
     /// Who counts what it is told of.
     #[derive(Default)]
@@ -271,14 +276,14 @@ mod tests {
             assert!(!lost);
             self.0 += 1;
         }
-        fn on_frame(&mut self, _frame: &FrameStart) {}
+        fn on_frame(&mut self, _flow: FlowId, _frame: &FrameStart) {}
     }
 
     /// A source that sends 1000 bits each `micros` from 0 on, until `stop`.
-    fn source(flow: u32, category: Category, micros: u64, stop: Instant) -> Source {
+    fn source(flow: u32, category: Category, micros: u64, stop: Instant) -> (Header, Source) {
         let header = Header { flow: FlowId(flow), to: StationId(1), category };
         let rhythm = Source::constant(BitRate::from_bps(1_000_000_000 / micros), ByteCount::new(125));
-        Source::new(header, ByteCount::new(153), Instant::ZERO, stop, rhythm)
+        (header, Source::new(ByteCount::new(153), Instant::ZERO, stop, rhythm))
     }
 
     const fn at(micros: u64) -> Instant {
@@ -289,7 +294,8 @@ mod tests {
     fn sources_send_in_the_order_of_time_and_among_equals_of_declaration() {
         let mut feed = Feed::new(Wire::none());
         for (flow, micros, stop) in [(0, 30, Instant::MAX), (1, 20, Instant::MAX), (2, 10, at(15))] {
-            feed.add(source(flow, Category::Be, micros, stop));
+            let (header, source) = source(flow, Category::Be, micros, stop);
+            feed.add(header, source);
         }
         let mut counter = Counter::default();
         let sent: Vec<(u64, u32)> = std::iter::from_fn(|| feed.arrive(at(60), &mut counter))
@@ -302,8 +308,10 @@ mod tests {
     #[test]
     fn a_run_ends_before_a_category_that_is_not_wanted_and_where_its_taker_has_enough() {
         let mut feed = Feed::new(Wire::none());
-        feed.add(source(0, Category::Be, 10, Instant::MAX));
-        feed.add(source(1, Category::Vo, 35, Instant::MAX));
+        let (header, one) = source(0, Category::Be, 10, Instant::MAX);
+        feed.add(header, one);
+        let (header, one) = source(1, Category::Vo, 35, Instant::MAX);
+        feed.add(header, one);
         let mut counter = Counter::default();
         // The voice packet of the beginning goes first by itself.
         let wanted = Categories::those(|category| category == Category::Be);
@@ -330,7 +338,8 @@ mod tests {
     fn nothing_runs_past_a_wire() {
         let mut feed = Feed::new(Wire::none());
         feed.direct = false;
-        feed.add(source(0, Category::Be, 10, Instant::MAX));
+        let (header, one) = source(0, Category::Be, 10, Instant::MAX);
+        feed.add(header, one);
         let mut counter = Counter::default();
         assert!(feed.arrivals(at(50), Categories::ALL, &mut counter).is_none());
         assert_eq!(std::iter::from_fn(|| feed.arrive(at(50), &mut counter)).count(), 6);

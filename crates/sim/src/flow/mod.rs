@@ -1,12 +1,10 @@
 //! Flows: their sources, their transport, and the ends that they run between.
 
 pub(crate) mod allocation;
-pub(crate) mod application;
 pub(crate) mod feed;
 pub(crate) mod in_flight;
 pub(crate) mod population;
 pub(crate) mod rtc;
-pub(crate) mod source;
 pub(crate) mod tcp;
 
 use airbound_control::frame::{FlowId, StationId};

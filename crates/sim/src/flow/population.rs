@@ -1,37 +1,26 @@
 //! From the flows of a scenario to sources, connections and meters.
 
-use std::collections::VecDeque;
-
 use airbound_control::frame::StationId;
 use airbound_senders::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
 use airbound_senders::tcp::{TcpConfig, TcpReceiver};
-use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_units::{ByteCount, Instant, Span};
 
 use super::allocation::{Allocated, ShapedUplink};
-use super::application::{Application, Video};
 use super::in_flight::InFlight;
 use super::rtc::open::{Opening, open};
 use super::rtc::{IP_UDP, RTP};
-use super::source::{Bursts, FrameSizes, Rhythm, Source};
 use super::tcp::{Connection, Control, new_sender};
 use super::{Direction, Ends, Flow};
 use crate::build::{BuildError, Plan, flow_id};
-use crate::channel;
 use crate::endpoint::{AnyEndpoint, EndpointId};
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
 use crate::plugins::Site;
-use crate::random::{Purpose, Stream, seed_for};
-use crate::scenario::{self, Load, RtcStream, SizeLaw, Traffic, Transport, VrStream, WireWay};
+use crate::scenario::{self, Load, RtcStream, Traffic, Transport, WireWay};
 use crate::topology::Tree;
+use airbound_random::{Purpose, Stream, seed_for};
+use airbound_traffic::{Application, Rhythm, Schedule, Source, UDP_HEADERS};
 
-/// IPv4 and UDP.
-const UDP_HEADERS: u64 = 20 + 8;
-/// G.711 with 20 ms in a packet (RFC 3551), behind the RTP header (RFC 3550).
-const VOIP_PAYLOAD: ByteCount = ByteCount::new(160 + 12);
-const VOIP_INTERVAL: Span = Span::from_millis(20);
-/// Payload of the datagrams that carry video.
-const VIDEO_PAYLOAD: ByteCount = ByteCount::new(1472);
 /// No contending network offers more than this share of its PHY rate: it is saturated below.
 const SATURATING: f64 = 1.0;
 
@@ -45,14 +34,8 @@ pub(crate) struct Population {
     /// Uplinks that their stations shape at such a rate.
     pub(crate) uplinks: Vec<ShapedUplink>,
     /// Sources of datagrams, with the node in whose queue their packets arrive.
-    pub(crate) sources: Vec<(StationId, Source)>,
+    pub(crate) sources: Vec<(StationId, Header, Source)>,
     pub(crate) meters: Vec<FlowMeter>,
-}
-
-/// What is common to all ways of making a flow's packets.
-struct Beginning {
-    start: Instant,
-    stop: Instant,
 }
 
 impl Population {
@@ -83,7 +66,7 @@ impl Population {
                 category: flow.category,
                 ends: Ends::Datagrams,
                 goes_back: false,
-                headers: UDP_HEADERS,
+                headers: UDP_HEADERS.as_u64(),
                 way: flow.wire,
                 origin: index as u32,
                 is_neighbour: false,
@@ -92,7 +75,12 @@ impl Population {
         for (index, flow) in scenario.flows.iter().enumerate() {
             let start = Instant::ZERO + flow.start;
             let stop = flow.stop.map_or(end, |stop| (Instant::ZERO + stop).min(end));
-            population.add(plan, index, flow, &Beginning { start, stop })?;
+            population.add(
+                plan,
+                index,
+                flow,
+                &Schedule { seed: plan.seed, flow: index as u64, start, stop },
+            )?;
         }
         population.add_neighbours(plan, end);
         population.meters = population
@@ -119,52 +107,26 @@ impl Population {
         plan: &Plan<'_>,
         index: usize,
         flow: &scenario::Flow,
-        when: &Beginning,
+        when: &Schedule,
     ) -> Result<(), BuildError> {
-        let arrivals = Stream::new(plan.seed, Purpose::Arrivals, index as u64);
         match &flow.traffic {
-            Traffic::Cbr(datagrams) => {
-                self.constant(index, datagrams.rate, datagrams.size, when, arrivals);
-            }
+            Traffic::Cbr(datagrams) => self.source(index, when.constant(datagrams.rate, datagrams.size)),
             Traffic::Paced(datagrams) => match plan.allocation()? {
                 Some(config) if self.flows[index].direction == Direction::Up => {
                     self.shape(index, datagrams.size, config, when);
                 }
                 Some(config) => self.allocate(index, datagrams.size, config, when)?,
-                None => self.constant(index, datagrams.rate, datagrams.size, when, arrivals),
+                None => self.source(index, when.constant(datagrams.rate, datagrams.size)),
             },
-            Traffic::Voip => {
-                let rate = BitRate::of(VOIP_PAYLOAD, VOIP_INTERVAL);
-                self.constant(index, rate, VOIP_PAYLOAD, when, arrivals);
-            }
+            Traffic::Voip => self.source(index, when.voip()),
             Traffic::Poisson(datagrams) => {
-                let mean = datagrams.rate.time_for(datagrams.size);
-                let mut draws = arrivals;
-                let first = when.start + mean.mul_f64(draws.exponential());
-                self.source(index, datagrams.size, first, when.stop, Rhythm::Poisson { mean, draws });
+                self.source(index, Some(when.poisson(datagrams.rate, datagrams.size)));
             }
             Traffic::Vr(stream) if stream.transport == Transport::Udp => {
-                let (interval, sizes) = frames(plan, index, stream);
-                let first = when.start + interval.mul_f64(phase(plan, index));
-                let headers = ByteCount::new(UDP_HEADERS);
-                let bursts = Bursts::new(first, interval, sizes, stream.burst_rate, VIDEO_PAYLOAD, headers);
-                self.source(index, VIDEO_PAYLOAD, first, when.stop, Rhythm::Bursts(bursts));
+                self.source(index, Some(when.bursts(&stream.frames())));
             }
             Traffic::Vr(stream) => {
-                let (interval, sizes) = frames(plan, index, stream);
-                let first = when.start + interval.mul_f64(phase(plan, index));
-                let video = Video {
-                    interval,
-                    sizes,
-                    burst_rate: stream.burst_rate,
-                    stop: when.stop,
-                    frame: 0,
-                    next_frame: first,
-                    next_chunk: first,
-                    left: ByteCount::ZERO,
-                    written: 0,
-                    pending: VecDeque::new(),
-                };
+                let video = when.video(&stream.frames());
                 self.connect(plan, index, &stream.tcp, Application::Video(video))?;
             }
             Traffic::Rtc(stream) => self.open_session(plan, index, stream, when)?,
@@ -185,7 +147,7 @@ impl Population {
                 self.connect(plan, index, &bulk.tcp, application)?;
             }
             Traffic::TcpShort(transfers) => {
-                let mut draws = arrivals;
+                let mut draws = when.arrivals();
                 let application = Application::Transfers {
                     next: when.start + transfers.interval.mul_f64(draws.exponential()),
                     stop: when.stop,
@@ -200,29 +162,13 @@ impl Population {
         Ok(())
     }
 
-    /// Datagrams at equal distances. Where in its first interval a source begins is drawn, so that sources do not march in step.
-    fn constant(
-        &mut self,
-        index: usize,
-        rate: BitRate,
-        payload: ByteCount,
-        when: &Beginning,
-        mut draws: Stream,
-    ) {
-        if rate.is_zero() {
-            return;
-        }
-        let first = when.start + rate.time_for(payload).mul_f64(draws.unit());
-        self.source(index, payload, first, when.stop, Source::constant(rate, payload));
-    }
-
     /// A stream whose rate the proxy decides, with the reports on which it does so.
     fn allocate(
         &mut self,
         index: usize,
         payload: ByteCount,
         config: AllocationConfig,
-        when: &Beginning,
+        when: &Schedule,
     ) -> Result<(), BuildError> {
         let number = self.allocated.len();
         let reports = flow_id(self.flows.len());
@@ -240,12 +186,13 @@ impl Population {
         self.allocated.push(Allocated::new(data.id, reports, (when.start, when.stop), sensor));
         self.flows.push(back);
         let rhythm = Source::constant(config.start_rate, payload);
-        self.source(index, payload, when.start, when.stop, rhythm);
+        let size = payload + UDP_HEADERS;
+        self.source(index, Some(Source::new(size, when.start, when.stop, rhythm)));
         Ok(())
     }
 
     /// An uplink that its station shapes, with the grants by which the proxy tells the rate.
-    fn shape(&mut self, index: usize, payload: ByteCount, config: AllocationConfig, when: &Beginning) {
+    fn shape(&mut self, index: usize, payload: ByteCount, config: AllocationConfig, when: &Schedule) {
         let number = self.uplinks.len();
         let grants = flow_id(self.flows.len());
         let data = &mut self.flows[index];
@@ -269,16 +216,17 @@ impl Population {
         });
         self.flows.push(back);
         let rhythm = Source::constant(config.start_rate, payload);
-        self.source(index, payload, when.start, when.stop, rhythm);
+        let size = payload + UDP_HEADERS;
+        self.source(index, Some(Source::new(size, when.start, when.stop, rhythm)));
     }
 
-    fn source(&mut self, index: usize, payload: ByteCount, first: Instant, stop: Instant, rhythm: Rhythm) {
+    fn source(&mut self, index: usize, source: Option<Source>) {
+        let Some(source) = source else { return };
         let flow = &self.flows[index];
         let node = flow.begins_at();
         let to = self.tree.next_hop(node, flow);
-        let size = payload + ByteCount::new(flow.headers);
         let header = Header { flow: flow.id, to, category: flow.category };
-        self.sources.push((node, Source::new(header, size, first, stop, rhythm)));
+        self.sources.push((node, header, source));
     }
 
     fn connect(
@@ -333,7 +281,7 @@ impl Population {
         plan: &Plan<'_>,
         index: usize,
         stream: &RtcStream,
-        when: &Beginning,
+        when: &Schedule,
     ) -> Result<(), BuildError> {
         let endpoint = EndpointId::new(self.endpoints.len());
         let feedback = flow_id(self.flows.len());
@@ -351,7 +299,7 @@ impl Population {
         let opening = Opening {
             media: media.id,
             feedback,
-            first: when.start + Span::from_secs_f64(1.0 / stream.fps).mul_f64(phase(plan, index)),
+            first: when.start + Span::from_secs_f64(1.0 / stream.fps).mul_f64(when.phase()),
             stop: when.stop,
             index,
         };
@@ -376,7 +324,7 @@ impl Population {
                     category: network.category,
                     ends: Ends::Datagrams,
                     goes_back: false,
-                    headers: UDP_HEADERS,
+                    headers: UDP_HEADERS.as_u64(),
                     way: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
                     origin: index as u32,
                     is_neighbour: true,
@@ -387,19 +335,20 @@ impl Population {
                 };
                 let header = Header { flow: flow_id(index), to: own, category: network.category };
                 let mut draws = Stream::new(plan.seed, Purpose::Arrivals, index as u64);
-                let size = network.size + ByteCount::new(UDP_HEADERS);
+                let size = network.size + UDP_HEADERS;
                 let mean = rate.time_for(network.size);
                 let first = Instant::ZERO + mean.mul_f64(draws.exponential());
                 let rhythm = match network.load {
                     Load::Offered(_) => Rhythm::Poisson { mean, draws },
                     Load::Saturated => Source::constant(rate, network.size),
                 };
-                let mut source = Source::new(header, size, first, end, rhythm);
+                let mut source = Source::new(size, first, end, rhythm);
                 if let Some(spells) = network.spells {
                     let number = (node - 1 - plan.scenario.stations.len()) as u64;
-                    source = source.in_spells(channel::Bursts::of_neighbour(spells, plan.seed, number));
+                    let (on, off) = (spells.mean_on, spells.mean_off);
+                    source = source.in_spells(airbound_traffic::spells(on, off, plan.seed, number));
                 }
-                self.sources.push((own, source));
+                self.sources.push((own, header, source));
                 node += 1;
             }
         }
@@ -418,21 +367,6 @@ fn kind_name(traffic: &Traffic) -> &'static str {
         Traffic::Vr(_) => "vr",
         Traffic::Rtc(_) => "rtc",
     }
-}
-
-/// Where in its first interval a stream begins, 0 to 1.
-fn phase(plan: &Plan<'_>, index: usize) -> f64 {
-    Stream::new(plan.seed, Purpose::Arrivals, index as u64).unit()
-}
-
-fn frames(plan: &Plan<'_>, index: usize, stream: &VrStream) -> (Span, FrameSizes) {
-    let interval = Span::from_secs_f64(1.0 / stream.fps);
-    let mean = stream.rate.bytes_in(interval);
-    let sigma = match stream.size_law {
-        SizeLaw::Constant => 0.0,
-        SizeLaw::Lognormal { sigma } => sigma,
-    };
-    (interval, FrameSizes::new(mean, sigma, Stream::new(plan.seed, Purpose::FrameSizes, index as u64)))
 }
 
 fn tcp_config(

@@ -7,9 +7,9 @@ use airbound_senders::congestion::CustomControl;
 use airbound_senders::tcp::{Ack, Backlog, TcpConfig, TcpConfigError, TcpReceiver, TcpSender};
 use airbound_units::{ByteCount, Instant};
 
-use super::application::Application;
 use super::in_flight::InFlight;
 use crate::plugins::{Make, Site};
+use airbound_traffic::Application;
 
 /// Bytes of IPv4 and TCP headers with timestamps on each segment.
 pub(crate) const SEGMENT_HEADERS: u64 = 20 + 20 + 12;

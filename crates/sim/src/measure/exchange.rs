@@ -84,25 +84,25 @@ impl<'a> ExchangeView<'a> {
     /// The first symbol of the data; later than [`ExchangeView::start`] where RTS and CTS announce it.
     #[must_use]
     pub const fn ppdu_start(&self) -> Instant {
-        self.on_air.course.ppdu_start
+        self.on_air.timing.ppdu_start
     }
 
     /// The last symbol of the data.
     #[must_use]
     pub const fn ppdu_end(&self) -> Instant {
-        self.on_air.course.ppdu_end
+        self.on_air.timing.ppdu_end
     }
 
     /// The last symbol of the acknowledgement, or of the time in which it would have come.
     #[must_use]
     pub const fn end(&self) -> Instant {
-        self.on_air.course.end
+        self.on_air.timing.end
     }
 
     /// How long the first frame lasts: the RTS where there is one, else the data.
     #[must_use]
     pub const fn first_frame(&self) -> Span {
-        self.on_air.course.first_frame
+        self.on_air.timing.first_frame
     }
 
     /// Whether another transmission overlapped.

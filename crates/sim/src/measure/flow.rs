@@ -11,8 +11,8 @@ use super::demand::DemandMeter;
 use super::samples::Samples;
 use super::video::VideoMeter;
 use crate::flow::Flow;
-use crate::flow::source::FrameStart;
 use crate::packet::{Kind, Packet};
+use airbound_traffic::FrameStart;
 
 /// Packets by fate.
 #[derive(Debug, Clone, Copy, Default)]

@@ -26,9 +26,9 @@ pub(crate) use summary::Figures;
 
 use crate::engine::Arrival;
 use crate::flow::feed::FeedObserver;
-use crate::flow::source::FrameStart;
 use crate::flow::{Direction, Flow};
 use crate::packet::{Kind, Packet};
+use airbound_traffic::FrameStart;
 
 /// Who is told of everything that happens, to write it down.
 ///
@@ -323,7 +323,7 @@ impl Meters {
     pub(crate) fn on_exchange(&mut self, view: &ExchangeView<'_>) {
         let one = view.on_air;
         // Those who collide share the time that they waste: all shares together never exceed the whole.
-        let airtime = (one.course.end - one.start) / u64::from(one.transmitters);
+        let airtime = (one.timing.end - one.start) / u64::from(one.transmitters);
         let downwards = view.way == Direction::Down;
         let mpdus = view.descriptor.mpdus.len() as u16;
         let acknowledged = one.acknowledged.count();
@@ -340,7 +340,7 @@ impl Meters {
                 kind: if one.node == view.descriptor.station { TxopKind::Neighbour } else { TxopKind::Data },
                 contending: view.contending,
                 start: one.start,
-                end: one.course.end,
+                end: one.timing.end,
                 rate: one.rate.bit_rate(),
                 mpdus,
                 acked: acknowledged,
@@ -417,9 +417,9 @@ impl FeedObserver for Meters {
         }
     }
 
-    fn on_frame(&mut self, frame: &FrameStart) {
+    fn on_frame(&mut self, flow: FlowId, frame: &FrameStart) {
         let measured = frame.created >= self.measured_from;
-        if let Some(lost) = self.flow(frame.flow).on_frame_start(frame, measured) {
+        if let Some(lost) = self.flow(flow).on_frame_start(frame, measured) {
             self.observer.on_frame(&lost);
         }
     }

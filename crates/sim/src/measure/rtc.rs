@@ -5,9 +5,9 @@ use airbound_units::{BitRate, ByteCount, Instant};
 
 use super::Meters;
 use super::video::Sent;
-use crate::flow::rtc::encoder::EncodedFrame;
 use crate::flow::rtc::frames::FrameEvent;
 use crate::flow::rtc::{Content, Feedback};
+use airbound_traffic::EncodedFrame;
 
 impl Meters {
     /// The encoder made a frame.

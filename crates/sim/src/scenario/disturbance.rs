@@ -2,12 +2,13 @@
 
 use std::ops::RangeInclusive;
 
+use airbound_air::propagation::{Effect, Interference};
 use airbound_units::{BitRate, ByteCount, Decibel, Span};
 use airbound_wifi::{Category, Legacy, Rate};
 use serde::{Serialize, Serializer};
 
 use super::error::ScenarioError;
-use super::section::Section;
+use super::section::{FromSection, Section};
 use super::station::read_name;
 use super::text;
 
@@ -60,39 +61,6 @@ impl Serialize for Load {
             Self::Saturated => serializer.serialize_str("saturated"),
         }
     }
-}
-
-/// Bursts of something that is not Wi-Fi.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Interference {
-    /// Its name.
-    pub name: String,
-    /// Mean length of a burst (exponential).
-    pub mean_on: Span,
-    /// Mean pause between bursts (exponential).
-    pub mean_off: Span,
-    /// What a burst does.
-    #[serde(flatten)]
-    pub effect: Effect,
-    /// When bursts may begin.
-    pub start: Span,
-    /// When the last one ends; `None` at the end of the run.
-    #[serde(serialize_with = "text::or_never")]
-    pub stop: Option<Span>,
-}
-
-/// What a burst of interference does.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(tag = "effect", rename_all = "kebab-case")]
-pub enum Effect {
-    /// Everyone finds the channel busy; what is on the air goes on.
-    Busy,
-    /// The noise rises; carrier sense does not notice.
-    Noise {
-        /// By how much.
-        level: Decibel,
-    },
 }
 
 /// The most contending transmitters of all neighbours together.
@@ -157,8 +125,8 @@ impl Spells {
     }
 }
 
-impl Interference {
-    pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
+impl FromSection for Interference {
+    fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         let common: &[&str] = &["name", "mean-on", "mean-off", "effect", "start", "stop"];
         let noise = section.choice("effect", false, &[("busy", false), ("noise", true)])?;
         let effect = if noise {

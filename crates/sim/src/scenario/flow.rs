@@ -1,5 +1,6 @@
 //! `[[flow]]`: who sends what to whom.
 
+use airbound_traffic::FrameLaw;
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::Category;
 use serde::{Serialize, Serializer};
@@ -165,6 +166,18 @@ pub struct VrStream {
     /// How its TCP sends.
     #[serde(flatten)]
     pub tcp: TcpOptions,
+}
+
+impl VrStream {
+    /// Its frames.
+    #[must_use]
+    pub fn frames(&self) -> FrameLaw {
+        let sigma = match self.size_law {
+            SizeLaw::Constant => 0.0,
+            SizeLaw::Lognormal { sigma } => sigma,
+        };
+        FrameLaw { fps: self.fps, rate: self.rate, sigma, burst_rate: self.burst_rate }
+    }
 }
 
 /// How the frames of a stream are carried.

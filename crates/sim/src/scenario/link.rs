@@ -1,154 +1,20 @@
 //! `[[station]] channel`: what lies between the access point and a station.
 
+use airbound_air::propagation::{
+    BY_DISTANCE, ChannelSpec, Fading, Independence, LogDistance, Motion, Position, Shape, TraceLink, Walk,
+};
 use airbound_units::{Decibel, Metre, MetrePerSecond, Span};
-use serde::Serialize;
 
 use super::error::ScenarioError;
 use super::node::{Node, Value};
-use super::people::{Activity, Blockage};
-use super::section::Section;
-use super::trace_link::{self, TraceLink};
-
-/// How well the access point and a station hear each other, in both directions alike.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum ChannelSpec {
-    /// Nothing is ever lost but by collision.
-    Ideal,
-    /// A constant signal-to-noise ratio.
-    Fixed {
-        /// The ratio, over the width of the station's channel.
-        snr: Decibel,
-    },
-    /// Loss that grows with the logarithm of the distance, with shadowing and fading.
-    LogDistance(LogDistance),
-    /// A measured trace.
-    Trace(TraceLink),
-}
-
-/// Loss that grows with the logarithm of the distance.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct LogDistance {
-    /// Path loss exponent: 2 in free space, 3 indoors.
-    pub exponent: f64,
-    /// Loss at a distance of 1 m; free space at 5.15 GHz unless set.
-    pub reference_loss: Decibel,
-    /// Where the station is.
-    #[serde(flatten)]
-    pub position: Position,
-    /// Standard deviation of the shadowing in dB; 0 dB: none.
-    pub shadowing: Decibel,
-    /// After this time shadowing has become a different one.
-    pub shadowing_coherence: Span,
-    /// Small-scale fading around the mean power.
-    pub fading: Fading,
-    /// People who step into the path; each entry is a kind of its own.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub blockage: Vec<Blockage>,
-    /// Busy and quiet spells of shadowing and blockage; `None`: always busy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub activity: Option<Activity>,
-}
-
-/// Where a station is, as its distance from the access point over time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Position {
-    /// It does not move.
-    Distance(Metre),
-    /// Points in ascending time; between them it moves evenly, before the first and after the last it rests.
-    Path(Vec<(Span, Metre)>),
-    /// A straight walk.
-    Walk(Walk),
-}
-
-/// A straight walk.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Walk {
-    /// Distance at the start.
-    pub from: Metre,
-    /// Distance at the turning point.
-    pub to: Metre,
-    /// How fast it walks.
-    pub speed: MetrePerSecond,
-    /// When it starts to walk.
-    pub start: Span,
-    /// Whether it turns round at each end and walks on, instead of staying where it arrives.
-    #[serde(rename = "return")]
-    pub to_and_fro: bool,
-}
-
-/// Small-scale fading; its mean power is that of the unfaded signal.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Fading {
-    /// None.
-    None,
-    /// Many paths, none of which dominates.
-    Rayleigh {
-        /// How it changes.
-        #[serde(flatten)]
-        motion: Motion,
-    },
-    /// One dominating path among many.
-    Rician {
-        /// Power of the dominating path over that of all others.
-        k: Decibel,
-        /// How it changes.
-        #[serde(flatten)]
-        motion: Motion,
-    },
-    /// Gamma-distributed power, drawn anew for each PPDU (as ns-3's `NakagamiPropagationLossModel`).
-    Nakagami {
-        /// The shape m, at least 0.5.
-        m: Shape,
-    },
-}
-
-/// How fading changes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Motion {
-    /// Whether it follows the Doppler spectrum or is drawn anew for each PPDU.
-    pub independence: Independence,
-    /// Speed of the station, or of its surroundings, that spreads the spectrum.
-    pub speed: MetrePerSecond,
-}
-
-/// What makes two moments of fading independent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Independence {
-    /// Motion: the Doppler spectrum of Clarke's model.
-    Doppler,
-    /// Nothing joins them: each PPDU meets a new draw.
-    PerPpdu,
-}
-
-/// The shape of Nakagami fading.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Shape {
-    /// The same everywhere.
-    Fixed(f64),
-    /// 1.5 below 80 m, 0.75 beyond (ns-3's defaults).
-    #[serde(serialize_with = "by_distance")]
-    ByDistance,
-}
-
-const BY_DISTANCE: &str = "by-distance";
-
-fn by_distance<S: serde::Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(BY_DISTANCE)
-}
+use super::section::{FromSection, Section};
+use super::{people, trace_link};
 
 /// Walking indoors, or people who walk about.
 const DEFAULT_SPEED: MetrePerSecond = MetrePerSecond::new(1.0);
 
-impl ChannelSpec {
-    pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
+impl FromSection for ChannelSpec {
+    fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         #[derive(Clone, Copy)]
         enum Kind {
             Ideal,
@@ -198,7 +64,7 @@ const LOG_DISTANCE_KEYS: &[&str] = &[
     "activity",
 ];
 
-impl LogDistance {
+impl FromSection for LogDistance {
     fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         section.allow("a channel of kind log-distance", &[LOG_DISTANCE_KEYS])?;
         let position = Position::read(section)?;
@@ -223,9 +89,9 @@ impl LogDistance {
                 Span::from_secs(1),
                 Span::from_millis(1)..=Span::from_secs(86_400),
             )?,
-            fading: Fading::read(section, speed)?,
-            blockage: Blockage::read_all(section)?,
-            activity: Activity::read(section)?,
+            fading: read_fading(section, speed)?,
+            blockage: people::read_blockage(section)?,
+            activity: people::read_activity(section)?,
             position,
         })
     }
@@ -235,7 +101,7 @@ impl LogDistance {
 const NEAREST: Metre = Metre::new(0.1);
 const FARTHEST: Metre = Metre::new(100_000.0);
 
-impl Position {
+impl FromSection for Position {
     fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         let given: Vec<&str> =
             ["distance", "path", "walk"].into_iter().filter(|key| section.has(key)).collect();
@@ -280,7 +146,7 @@ fn read_path(section: &Section<'_>) -> Result<Vec<(Span, Metre)>, ScenarioError>
     Ok(points)
 }
 
-impl Walk {
+impl FromSection for Walk {
     fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         section.allow("a walk", &[&["from", "to", "speed", "start", "return"]])?;
         for key in ["from", "to"] {
@@ -302,59 +168,57 @@ impl Walk {
     }
 }
 
-impl Fading {
-    fn read(section: &Section<'_>, speed: MetrePerSecond) -> Result<Self, ScenarioError> {
-        const KINDS: &[(&str, &str)] =
-            &[("none", "none"), ("rayleigh", "rayleigh"), ("rician", "rician"), ("nakagami", "nakagami")];
-        let default_motion = Motion { independence: Independence::Doppler, speed };
-        let is_table = matches!(section.get("fading"), Some(Node { value: Value::Table(_), .. }));
-        if !is_table {
-            return Ok(match section.choice("fading", "none", KINDS)? {
-                "rayleigh" => Self::Rayleigh { motion: default_motion },
-                "rician" => Self::Rician { k: DEFAULT_K, motion: default_motion },
-                "nakagami" => Self::Nakagami { m: Shape::ByDistance },
-                _ => Self::None,
-            });
+fn read_fading(section: &Section<'_>, speed: MetrePerSecond) -> Result<Fading, ScenarioError> {
+    const KINDS: &[(&str, &str)] =
+        &[("none", "none"), ("rayleigh", "rayleigh"), ("rician", "rician"), ("nakagami", "nakagami")];
+    let default_motion = Motion { independence: Independence::Doppler, speed };
+    let is_table = matches!(section.get("fading"), Some(Node { value: Value::Table(_), .. }));
+    if !is_table {
+        return Ok(match section.choice("fading", "none", KINDS)? {
+            "rayleigh" => Fading::Rayleigh { motion: default_motion },
+            "rician" => Fading::Rician { k: DEFAULT_K, motion: default_motion },
+            "nakagami" => Fading::Nakagami { m: Shape::ByDistance },
+            _ => Fading::None,
+        });
+    }
+    let table = section.table("fading")?;
+    let motion = |table: &Section<'_>| -> Result<Motion, ScenarioError> {
+        Ok(Motion {
+            independence: table.choice(
+                "independence",
+                Independence::Doppler,
+                &[("doppler", Independence::Doppler), ("per-ppdu", Independence::PerPpdu)],
+            )?,
+            speed: table.ranged(
+                "speed",
+                default_motion.speed,
+                MetrePerSecond::new(0.001)..=MetrePerSecond::new(100.0),
+            )?,
+        })
+    };
+    const MOTION: &[&str] = &["kind", "independence", "speed"];
+    match table.choice("kind", "none", KINDS)? {
+        "rayleigh" => {
+            table.allow("fading of kind rayleigh", &[MOTION])?;
+            Ok(Fading::Rayleigh { motion: motion(&table)? })
         }
-        let table = section.table("fading")?;
-        let motion = |table: &Section<'_>| -> Result<Motion, ScenarioError> {
-            Ok(Motion {
-                independence: table.choice(
-                    "independence",
-                    Independence::Doppler,
-                    &[("doppler", Independence::Doppler), ("per-ppdu", Independence::PerPpdu)],
-                )?,
-                speed: table.ranged(
-                    "speed",
-                    default_motion.speed,
-                    MetrePerSecond::new(0.001)..=MetrePerSecond::new(100.0),
-                )?,
-            })
-        };
-        const MOTION: &[&str] = &["kind", "independence", "speed"];
-        match table.choice("kind", "none", KINDS)? {
-            "rayleigh" => {
-                table.allow("fading of kind rayleigh", &[MOTION])?;
-                Ok(Self::Rayleigh { motion: motion(&table)? })
-            }
-            "rician" => {
-                table.allow("fading of kind rician", &[MOTION, &["k"]])?;
-                let range = Decibel::new(-40.0)..=Decibel::new(60.0);
-                Ok(Self::Rician { k: table.ranged("k", DEFAULT_K, range)?, motion: motion(&table)? })
-            }
-            "nakagami" => {
-                table.allow("fading of kind nakagami", &[&["kind", "m"]])?;
-                let m = match table.get("m") {
-                    None => Shape::ByDistance,
-                    Some(Node { value: Value::Text(word), .. }) if word == BY_DISTANCE => Shape::ByDistance,
-                    Some(_) => Shape::Fixed(table.number("m", 1.0, 0.5..=100.0)?),
-                };
-                Ok(Self::Nakagami { m })
-            }
-            _ => {
-                table.allow("fading of kind none", &[&["kind"]])?;
-                Ok(Self::None)
-            }
+        "rician" => {
+            table.allow("fading of kind rician", &[MOTION, &["k"]])?;
+            let range = Decibel::new(-40.0)..=Decibel::new(60.0);
+            Ok(Fading::Rician { k: table.ranged("k", DEFAULT_K, range)?, motion: motion(&table)? })
+        }
+        "nakagami" => {
+            table.allow("fading of kind nakagami", &[&["kind", "m"]])?;
+            let m = match table.get("m") {
+                None => Shape::ByDistance,
+                Some(Node { value: Value::Text(word), .. }) if word == BY_DISTANCE => Shape::ByDistance,
+                Some(_) => Shape::Fixed(table.number("m", 1.0, 0.5..=100.0)?),
+            };
+            Ok(Fading::Nakagami { m })
+        }
+        _ => {
+            table.allow("fading of kind none", &[&["kind"]])?;
+            Ok(Fading::None)
         }
     }
 }

@@ -14,6 +14,7 @@ mod node;
 mod overrides;
 mod path;
 mod people;
+mod propagation;
 mod relay;
 mod rtc;
 mod scheme;
@@ -34,25 +35,27 @@ use serde::Serialize;
 
 pub use access_point::{AccessPoint, Uplink, Wire, WireWay};
 pub use air::{Air, Edca, ErrorModel};
+pub use airbound_air::propagation::{
+    Activity, Blockage, ChannelSpec, Coming, Effect, Fading, Independence, Interference, LogDistance, Motion,
+    Position, Shape, TraceLink, TraceUse, Walk,
+};
 pub use demand::DemandSchedule;
-pub use disturbance::{Effect, Interference, Load, Neighbour, Spells};
+pub use disturbance::{Load, Neighbour, Spells};
 pub use error::{Place, ScenarioError};
 pub use flow::{
     Bulk, Datagrams, Direction, Flow, ShortTransfers, SizeLaw, TcpOptions, Traffic, Transport, VrStream,
 };
-pub use link::{ChannelSpec, Fading, Independence, LogDistance, Motion, Position, Shape, Walk};
 pub use network::Network;
 pub use overrides::Overrides;
 pub use path::{DriverOrder, Form, Path, Preset};
-pub use people::{Activity, Blockage, Coming};
 pub use rtc::{ErrorCorrection, RtcStream};
 pub use scheme::{Part, Scheme, Slot, check_law};
 pub use session::{Access, Client, Encoder, VideoSession};
 pub use shipped::{Shipped, find as find_shipped, shipped};
 pub use station::Station;
-pub use trace_link::{TraceLink, TraceUse};
+pub use trace_link::load_trace;
 
-use section::{Document, Section};
+use section::{Document, FromSection as _, Section};
 
 /// Reading TOML strictly, for other files that speak of scenarios: values that know where they stand, and sentences for what is
 /// wrong with them.

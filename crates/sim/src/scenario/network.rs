@@ -6,13 +6,12 @@ use serde::Serialize;
 
 use super::error::ScenarioError;
 use super::flow::{self, Flow};
-use super::link::ChannelSpec;
 use super::node::{Node, Value, shortened};
 use super::scheme::Scheme;
 use super::section::{Section, nearest};
 use super::station::{self, MOST_STATIONS, Station};
-use super::trace_link::TraceUse;
 use super::{Scenario, relay};
+use airbound_air::propagation::{ChannelSpec, TraceUse};
 
 /// A network: an access point with stations, on one of several channels.
 ///

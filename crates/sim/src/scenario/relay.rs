@@ -1,12 +1,11 @@
 //! `[[station]] via`: stations that are reached over other stations.
 
 use super::error::ScenarioError;
-use super::link::ChannelSpec;
 use super::node;
 use super::section::{Section, nearest};
 use super::station::Station;
 use super::text;
-use super::trace_link::TraceUse;
+use airbound_air::propagation::{ChannelSpec, TraceUse};
 
 /// The most links between a station and the access point.
 pub(super) const MOST_HOPS: usize = 8;

@@ -33,6 +33,12 @@ impl Document<'_> {
     }
 }
 
+/// The configuration of a part that lives in a crate of its own, as a table of a scenario writes it.
+pub(super) trait FromSection: Sized {
+    /// Reads the table.
+    fn read(section: &Section<'_>) -> Result<Self, ScenarioError>;
+}
+
 /// A table with its place in the document.
 #[derive(Clone)]
 pub struct Section<'a> {

@@ -12,7 +12,8 @@ use super::node::{Value, shortened};
 use super::scheme::Slot;
 use super::section::Section;
 use super::station::{Station, members, read_name};
-use super::trace_link::TraceLink;
+use super::trace_link;
+use airbound_air::propagation::TraceLink;
 
 /// Clients around a forwarding server: each sends its video there, and receives that of all others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -244,7 +245,7 @@ fn read_clients(
         ["station"] => own_stations(section, stations)?,
         ["rate"] => vec![Access::Rate(speed(section, "rate")?)],
         ["wire"] => vec![Access::Wire(speed(section, "wire")?)],
-        ["trace"] => vec![Access::Trace(TraceLink::read_pipe(&section.table("trace")?)?)],
+        ["trace"] => vec![Access::Trace(trace_link::read_pipe(&section.table("trace")?)?)],
         [] => return Err(section.missing("station", "a client needs one of station, rate, wire, trace")),
         [.., other] => {
             let problem = format!(

@@ -6,9 +6,9 @@ use serde::Serialize;
 use super::access_point::AccessPoint;
 use super::air::{self, Air};
 use super::error::ScenarioError;
-use super::link::ChannelSpec;
-use super::section::Section;
+use super::section::{FromSection as _, Section};
 use super::text;
+use airbound_air::propagation::ChannelSpec;
 
 /// One station.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -3,50 +3,40 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::Serialize;
+use airbound_air::propagation::{TraceLink, TraceUse};
+use airbound_air::trace::{Format, LARGEST_FILE, Trace, TraceError};
 
 use super::error::ScenarioError;
-use super::section::Section;
+use super::section::{FromSection, Section};
 use super::shipped;
-use crate::trace::{Format, Trace};
 
-/// A link that a trace drives.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct TraceLink {
-    /// The file, relative to the working directory, or "shipped:" and the name of a shipped trace.
-    pub file: String,
-    /// How it is written.
-    pub format: Format,
-    /// What it drives.
-    #[serde(rename = "as")]
-    pub used_as: TraceUse,
-    /// Factor on every bandwidth.
-    pub scale: f64,
-    /// Whether the trace begins again when it ends, instead of keeping its last value.
-    #[serde(rename = "loop")]
-    pub repeat: bool,
-    /// Its content.
-    #[serde(skip)]
-    pub trace: Arc<Trace>,
-}
-
-/// What a trace drives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TraceUse {
-    /// The PHY rate: at each time the one whose saturated goodput is the trace's bandwidth.
-    Phy,
-    /// A half-duplex pipe of the trace's speed in the place of the air: no contention, no aggregation.
-    Pipe,
-    /// The signal-to-noise ratio.
-    Snr,
+/// Reads a trace from a file; `repeat` begins it again when it ends, `scale` is a factor on every bandwidth.
+///
+/// # Errors
+/// The file cannot be read, is larger than 100 MB, or is not a trace of the format.
+pub fn load_trace(file: &Path, format: Format, scale: f64, repeat: bool) -> Result<Trace, TraceError> {
+    let name = file.display().to_string();
+    let error = |reason: String| TraceError::Read { file: name.clone(), reason };
+    let metadata = std::fs::metadata(file).map_err(|e| error(e.to_string()))?;
+    if !metadata.is_file() {
+        return Err(error("it is not a file".to_owned()));
+    }
+    if metadata.len() > LARGEST_FILE {
+        return Err(error(format!("it has {} bytes; allowed are {LARGEST_FILE}", metadata.len())));
+    }
+    let bytes = std::fs::read(file).map_err(|e| error(e.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let before = e.as_bytes().iter().take(e.utf8_error().valid_up_to());
+        let line = 1 + before.filter(|byte| **byte == b'\n').count();
+        TraceError::Line { file: name.clone(), line, problem: "is not text in UTF-8".to_owned() }
+    })?;
+    Trace::parse(&text, &name, format, scale, repeat)
 }
 
 pub(super) const KEYS: &[&str] = &["file", "format", "as", "scale", "loop"];
 
-impl TraceLink {
-    pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
+impl FromSection for TraceLink {
+    fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         let name = section.required_text("file", "name the trace file")?;
         let format = section.choice(
             "format",
@@ -93,21 +83,17 @@ impl TraceLink {
     }
 }
 
-impl TraceLink {
-    /// Reads a trace that can drive a pipe only.
-    pub(super) fn read_pipe(section: &Section<'_>) -> Result<Self, ScenarioError> {
-        section.allow("a trace", &[KEYS])?;
-        let link = Self::read(section)?;
-        if link.used_as == TraceUse::Snr {
-            return Err(
-                section.wrong("file", "holds signal-to-noise ratios; allowed is a trace of bandwidth")
-            );
-        }
-        if link.used_as == TraceUse::Phy && section.has("as") {
-            return Err(section.wrong("as", "is \"phy\"; there is no air here, allowed is \"pipe\""));
-        }
-        Ok(Self { used_as: TraceUse::Pipe, ..link })
+/// Reads a trace that can drive a pipe only.
+pub(super) fn read_pipe(section: &Section<'_>) -> Result<TraceLink, ScenarioError> {
+    section.allow("a trace", &[KEYS])?;
+    let link = TraceLink::read(section)?;
+    if link.used_as == TraceUse::Snr {
+        return Err(section.wrong("file", "holds signal-to-noise ratios; allowed is a trace of bandwidth"));
     }
+    if link.used_as == TraceUse::Phy && section.has("as") {
+        return Err(section.wrong("as", "is \"phy\"; there is no air here, allowed is \"pipe\""));
+    }
+    Ok(TraceLink { used_as: TraceUse::Pipe, ..link })
 }
 
 /// Finds and reads the file; says how it can be named anywhere.
@@ -145,6 +131,6 @@ fn load(
     // What is typed on the command line is meant from where it is typed; what a file says, from where the file is.
     let base = typed.or(section.document().folder).unwrap_or(Path::new(""));
     let path = base.join(name);
-    let trace = Trace::load(&path, format, scale, repeat).map_err(|e| failed(e.to_string()))?;
+    let trace = load_trace(&path, format, scale, repeat).map_err(|e| failed(e.to_string()))?;
     Ok((path.display().to_string(), trace))
 }

@@ -8,7 +8,7 @@ use airbound_senders::congestion::Congestion;
 use airbound_units::{BitRate, ByteCount, Span};
 
 use crate::scenario::{Encoder, Scenario};
-use crate::trace::Trace;
+use airbound_air::trace::Trace;
 
 /// How the two directions of an access link share it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,7 +10,7 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::config::{PipeSpec, Sharing};
 use super::parcel::{ParcelId, Way};
-use crate::trace::{Capacity, Trace};
+use airbound_air::trace::{Capacity, Trace};
 
 /// Bytes per turn when a trace has no bandwidth to ask for.
 const PLAIN_TURN: u64 = 16 * 1500;
@@ -181,7 +181,7 @@ impl Pipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Format;
+    use airbound_air::trace::Format;
 
     /// Serves two backlogged directions for a second; returns the bytes of up and down.
     fn serve(sharing: Sharing, clients: usize) -> Vec<u64> {

@@ -5,7 +5,7 @@ use airbound_senders::conference::{ClientId, ConferenceConfig, LastN, PlumClient
 use airbound_units::{BitRate, ConfigError, Instant};
 
 use super::config::SessionSpec;
-use crate::random::{Purpose, Stream};
+use airbound_random::{Purpose, Stream};
 
 /// The policy of a running session.
 #[derive(Debug)]

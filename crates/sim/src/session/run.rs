@@ -22,7 +22,7 @@ use super::stream::{Side, Stream};
 use crate::agenda::Agenda;
 use crate::build::BuildError;
 use crate::plugins::Plugins;
-use crate::random::{Purpose, Stream as Draws, seed_for};
+use airbound_random::{Purpose, Stream as Draws, seed_for};
 
 /// What may wait before the server's outbound link.
 const SERVER_QUEUE: ByteCount = ByteCount::new(1000 * 1500);

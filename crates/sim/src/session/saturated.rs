@@ -11,7 +11,7 @@ use super::parcel::{ParcelId, Way};
 use super::pipe::Pipe;
 use crate::build::BuildError;
 use crate::plugins::Plugins;
-use crate::random::{Purpose, seed_for};
+use airbound_random::{Purpose, seed_for};
 
 /// IP packets of the path's MTU, in bytes.
 const PACKET: u32 = 1500;

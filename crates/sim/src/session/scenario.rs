@@ -22,7 +22,7 @@ use crate::measure::Figures;
 use crate::plugins::Plugins;
 use crate::run::{Outcome, info};
 use crate::scenario::{self, Access, Client, Scenario, Scheme, Traffic, VideoSession, WireWay};
-use crate::trace::{Format, Trace};
+use airbound_air::trace::{Format, Trace};
 
 /// A run of a scenario with a session.
 #[derive(Debug)]

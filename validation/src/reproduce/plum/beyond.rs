@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use airbound_air::trace::{Format, Trace};
 use airbound_report::{Chapter, Grid};
 use airbound_senders::conference::{ConferenceConfig, PlumConfig, Qoe};
 use airbound_senders::congestion::Congestion;
@@ -11,7 +12,6 @@ use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_sim::session::{
     AccessSpec, AirSpec, ClientOutcome, PipeSpec, Session, SessionOutcome, SessionSpec,
 };
-use airbound_sim::trace::{Format, Trace};
 use airbound_units::{BitRate, Span};
 
 use super::scene::wired;

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use airbound_sim::channel::Key;
+use airbound_air::trace::{Format, Trace};
+use airbound_random::Key;
 use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_sim::session::{AccessSpec, AirSpec, PipeSpec, Sharing};
-use airbound_sim::trace::{Format, Trace};
 
 use crate::TrialError;
 

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use airbound_sim::channel::Key;
-use airbound_sim::trace::{BandwidthTrace, Format, Trace};
+use airbound_air::trace::{BandwidthTrace, Format, Trace};
+use airbound_random::Key;
+use airbound_sim::scenario::load_trace;
 use airbound_units::{Instant, Span};
 
 /// Where the measured traces lie beside the repository.
@@ -101,7 +102,7 @@ impl TraceSets {
             files
                 .iter()
                 .map(|file| {
-                    let trace = Trace::load(file, Format::Bandwidth, scale, true);
+                    let trace = load_trace(file, Format::Bandwidth, scale, true);
                     trace.map(Arc::new).map_err(|error| wrong(error.to_string()))
                 })
                 .collect::<Result<Vec<_>, _>>()

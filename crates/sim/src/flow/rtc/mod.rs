@@ -3,7 +3,6 @@
 //! The control cores are those of `airbound_control`; here stand the encoder, the frames, and what ties the parts together.
 //! `docs/real-time-video.md` has a picture.
 
-pub(crate) mod encoder;
 pub(crate) mod frames;
 pub(crate) mod open;
 pub(crate) mod receiver;

@@ -8,16 +8,16 @@ use airbound_senders::rtp::gcc::{FeedbackCollector, FeedbackConfig, Gcc, GccConf
 use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
 use airbound_units::{ByteCount, Instant, Span};
 
-use super::encoder::{Encoder, EncoderConfig};
 use super::frames::Frames;
 use super::receiver::RtcReceiver;
 use super::sender::{Control, RtcSender, SenderParts};
 use super::{HEADERS, RTP, Session};
 use crate::build::{BuildError, Plan};
 use crate::flow::in_flight::InFlight;
-use crate::flow::source::FrameSizes;
-use crate::random::{Purpose, Stream};
 use crate::scenario::{ErrorCorrection, RtcStream, SizeLaw};
+use airbound_random::{Purpose, Stream};
+use airbound_traffic::FrameSizes;
+use airbound_traffic::{Encoder, EncoderConfig};
 
 /// The two flows of a session, and when frames are captured.
 pub(crate) struct Opening {

@@ -7,9 +7,9 @@ use airbound_senders::rtp::fec::{self, FecEncoder};
 use airbound_senders::rtp::gcc::{Gcc, LONGEST_QUEUE, Pacer, PacketSent, Priority, TransportFeedback};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use super::encoder::{EncodedFrame, Encoder};
 use super::frames::MediaPacket;
 use super::{Content, HEADERS, ORIGINAL_SEQUENCE};
+use airbound_traffic::{EncodedFrame, Encoder};
 
 /// Media packets that parity packets may still cover: two of the longest blocks.
 const COVERED: usize = 400;

@@ -1,0 +1,299 @@
+//! Durations of a frame exchange, and the MPDUs that get through.
+
+use std::sync::Arc;
+
+use airbound_random::Stream;
+use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
+use airbound_wifi::control_frames::{self, Band, ControlTiming};
+use airbound_wifi::error::ErrorTable;
+use airbound_wifi::mpdu::{DELIMITER, psdu_size, subframe_size};
+use airbound_wifi::rate::Rate;
+use airbound_wifi::timing::PpduTiming;
+use airbound_wifi::{AckBitmap, Legacy};
+
+use crate::propagation::LinkQuality;
+
+/// Parameters that all transmitters of a collision domain share.
+#[derive(Debug, Clone)]
+pub struct PhyConfig {
+    /// Band, basic rates and rate of control frames.
+    pub control: ControlTiming,
+    /// A PSDU longer than this is protected by RTS and CTS.
+    pub rts_threshold: ByteCount,
+    /// Signal-to-noise ratio below which a receiver does not notice a frame.
+    pub detection: Decibel,
+}
+
+/// The response to a PPDU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// None: group frames, and frames with the policy No Ack.
+    None,
+    /// Ack.
+    Ack,
+    /// Compressed BlockAck.
+    BlockAck,
+}
+
+/// A PPDU as the medium sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ppdu {
+    /// Its rate.
+    pub rate: Rate,
+    /// Length of the PSDU.
+    pub psdu: ByteCount,
+    /// Number of MPDUs.
+    pub mpdus: usize,
+    /// The response that it asks for.
+    pub answer: Answer,
+    /// Protects it by RTS and CTS, whatever its length.
+    pub protected: bool,
+}
+
+/// Durations and errors of one rate.
+#[derive(Debug)]
+struct RateFacts {
+    rate: Rate,
+    timing: PpduTiming,
+    /// Shared by the rates of one modulation and code rate.
+    errors: Arc<ErrorTable>,
+    block_ack: Span,
+    ack: Span,
+    protection: Span,
+    response: Rate,
+}
+
+/// Durations and errors, with a table for each rate in use.
+#[derive(Debug)]
+pub struct Phy {
+    config: PhyConfig,
+    rates: Vec<RateFacts>,
+    last: usize,
+}
+
+/// The times of one frame exchange.
+#[derive(Debug, Clone, Copy)]
+pub struct ExchangeTiming {
+    /// Start of the PPDU, behind RTS and CTS.
+    pub ppdu_start: Instant,
+    /// End of the PPDU.
+    pub ppdu_end: Instant,
+    /// End of the response.
+    pub end: Instant,
+    /// Duration of the first frame: the RTS where there is one, else the PPDU. A collision lasts no longer.
+    pub first_frame: Span,
+    /// Index of the rate in the tables; `None` where the PPDU arrives in one piece.
+    facts: Option<usize>,
+    /// Data rate that replaces that of the table.
+    stretched: Option<BitRate>,
+}
+
+impl ExchangeTiming {
+    /// A transfer whose parts all arrive at its end.
+    #[must_use]
+    pub fn in_one_piece(start: Instant, end: Instant) -> Self {
+        let first_frame = end - start;
+        Self { ppdu_start: start, ppdu_end: end, end, first_frame, facts: None, stretched: None }
+    }
+}
+
+/// The times at which a receiver has the parts of a PPDU.
+#[derive(Debug, Clone, Copy)]
+pub struct Reception {
+    start: Instant,
+    end: Instant,
+    /// `None` where all of it arrives at its end.
+    timing: Option<PpduTiming>,
+    stretched: Option<BitRate>,
+}
+
+impl Reception {
+    /// The time at which the receiver has all of an MPDU that ends `bytes` into the PSDU.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, bytes: ByteCount) -> Instant {
+        let Some(timing) = &self.timing else { return self.end };
+        let offset = match self.stretched {
+            Some(bit_rate) => timing.preamble() + bit_rate.time_for(bytes),
+            None => timing.offset_of(bytes),
+        };
+        (self.start + offset).min(self.end)
+    }
+}
+
+impl Phy {
+    /// Empty tables.
+    #[must_use]
+    pub const fn new(config: PhyConfig) -> Self {
+        Self { config, rates: Vec::new(), last: 0 }
+    }
+
+    /// The band: slot and SIFS.
+    #[must_use]
+    pub const fn band(&self) -> Band {
+        self.config.control.band
+    }
+
+    fn facts(&mut self, rate: Rate) -> usize {
+        if self.rates.get(self.last).is_none_or(|facts| facts.rate != rate) {
+            self.last = self.rates.iter().position(|facts| facts.rate == rate).unwrap_or_else(|| {
+                let control = &self.config.control;
+                let (modulation, coding) = (rate.modulation(), rate.coding());
+                let known = self.rates.iter().map(|facts| &facts.errors);
+                let errors = known
+                    .filter(|errors| errors.modulation() == modulation && errors.coding() == coding)
+                    .map(Arc::clone)
+                    .next()
+                    .unwrap_or_else(|| Arc::new(ErrorTable::of(modulation, coding)));
+                self.rates.push(RateFacts {
+                    rate,
+                    timing: PpduTiming::in_band(rate, control.band),
+                    errors,
+                    block_ack: control.block_ack_for(rate),
+                    ack: control.ack_for(rate),
+                    protection: control.protection_for(rate),
+                    response: Rate::legacy(control.rate_for(rate)),
+                });
+                self.rates.len() - 1
+            });
+        }
+        self.last
+    }
+
+    /// The longest PPDU whose exchange fits in `opportunity`; the standard's limit if that is zero (no TXOP limit).
+    #[must_use]
+    pub fn longest_ppdu(&self, opportunity: Span) -> Span {
+        let longest = airbound_wifi::timing::PPDU_MAX_TIME;
+        if opportunity.is_zero() {
+            return longest;
+        }
+        let control = &self.config.control;
+        let answer = control_frames::block_ack(control.fixed.unwrap_or(Legacy::Mbps24), control.band);
+        let protection = if self.config.rts_threshold == ByteCount::MAX {
+            Span::ZERO
+        } else {
+            control.protection_for(Rate::legacy(Legacy::Mbps24))
+        };
+        longest.min(opportunity - (protection + control.band.sifs() + answer))
+    }
+
+    /// The times of an exchange that begins at `start`.
+    pub fn timing(&mut self, start: Instant, ppdu: &Ppdu, quality: LinkQuality) -> ExchangeTiming {
+        let index = self.facts(ppdu.rate);
+        let facts = &self.rates[index];
+        let control = &self.config.control;
+        let protected = ppdu.protected || ppdu.psdu > self.config.rts_threshold;
+        let ppdu_start = if protected { start + facts.protection } else { start };
+        let (duration, stretched) = match quality {
+            LinkQuality::Phy(worth) => {
+                (facts.timing.preamble() + worth.rate.time_for(ppdu.psdu), Some(worth.rate))
+            }
+            _ => (facts.timing.duration(ppdu.psdu), None),
+        };
+        let ppdu_end = ppdu_start + duration;
+        let answer = match ppdu.answer {
+            Answer::None => Span::ZERO,
+            Answer::Ack => control.band.sifs() + facts.ack,
+            Answer::BlockAck => control.band.sifs() + facts.block_ack,
+        };
+        let first_frame =
+            if protected { control_frames::rts(control.rate_for(ppdu.rate), control.band) } else { duration };
+        ExchangeTiming {
+            ppdu_start,
+            ppdu_end,
+            end: ppdu_end + answer,
+            first_frame,
+            facts: Some(index),
+            stretched,
+        }
+    }
+
+    /// The times at which a receiver has the parts of the PPDU of an exchange.
+    #[must_use]
+    pub fn reception(&self, timing: &ExchangeTiming) -> Reception {
+        let facts = timing.facts.and_then(|index| self.rates.get(index));
+        Reception {
+            start: timing.ppdu_start,
+            end: timing.ppdu_end,
+            timing: facts.map(|facts| facts.timing),
+            stretched: timing.stretched,
+        }
+    }
+
+    /// The MPDUs that get through and whose acknowledgement comes back; `sizes` are those of the MPDUs.
+    #[inline]
+    pub fn outcome(
+        &mut self,
+        ppdu: &Ppdu,
+        sizes: impl Iterator<Item = ByteCount>,
+        quality: LinkQuality,
+        draws: &mut Stream,
+    ) -> AckBitmap {
+        let snr = match quality {
+            LinkQuality::Perfect => return AckBitmap::first(ppdu.mpdus),
+            LinkQuality::Phy(worth) if worth.loss == 0.0 => return AckBitmap::first(ppdu.mpdus),
+            LinkQuality::Phy(worth) => {
+                let mut acknowledged = AckBitmap::NONE;
+                for place in 0..ppdu.mpdus {
+                    if draws.unit() >= worth.loss {
+                        acknowledged.set(place);
+                    }
+                }
+                return acknowledged;
+            }
+            LinkQuality::Snr(snr) => snr,
+        };
+        if snr < self.config.detection {
+            return AckBitmap::NONE;
+        }
+        let index = self.facts(ppdu.rate);
+        let answer = match ppdu.answer {
+            Answer::None => None,
+            Answer::Ack => Some(control_frames::ACK),
+            Answer::BlockAck => Some(control_frames::BLOCK_ACK),
+        };
+        if let Some(answer) = answer {
+            let response = self.rates[index].response;
+            let answered = self.facts(response);
+            if draws.unit() >= self.rates[answered].errors.mpdu_success(snr, answer) {
+                // The answer is lost: to the transmitter nothing got through. The data counts as lost too (see the model's
+                // limits in docs/simulator.md).
+                return AckBitmap::NONE;
+            }
+        }
+        let index = self.facts(ppdu.rate);
+        let errors = &self.rates[index].errors;
+        let mut acknowledged = AckBitmap::NONE;
+        // MPDUs of one aggregate are mostly of one size: the curve is looked up once for each size.
+        let (mut size, mut success) = (ByteCount::ZERO, 1.0);
+        for (place, mpdu) in sizes.enumerate() {
+            if mpdu != size {
+                size = mpdu;
+                success = errors.mpdu_success(snr, size);
+            }
+            if success >= 1.0 || draws.unit() < success {
+                acknowledged.set(place);
+            }
+        }
+        acknowledged
+    }
+}
+
+/// The end of each MPDU within a PSDU of `psdu` bytes; `sizes` are those of the MPDUs.
+#[inline]
+pub fn mpdu_ends(
+    sizes: impl Iterator<Item = ByteCount> + Clone,
+    aggregated: bool,
+    psdu: ByteCount,
+) -> impl Iterator<Item = ByteCount> {
+    let delimiter = if aggregated { DELIMITER } else { ByteCount::ZERO };
+    // What a PSDU has beyond its subframes stands behind the first one.
+    let mut extra = if aggregated { psdu - psdu_size(sizes.clone()) } else { ByteCount::ZERO };
+    let mut end = ByteCount::ZERO;
+    sizes.map(move |size| {
+        // The delimiter stands in front of the MPDU, the padding behind it.
+        let ends = end + delimiter + size;
+        end += subframe_size(size) + std::mem::take(&mut extra);
+        ends
+    })
+}

@@ -1,0 +1,17 @@
+//! One collision domain of 802.11.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`edca`] | the backoff of one access category, computed instead of stepped |
+//! | [`exchange`] | durations of a frame exchange, and the MPDUs that get through |
+//! | [`reorder`] | the receiver's reordering buffer |
+//! | [`propagation`] | links: path loss, shadowing, fading, people, interference |
+//! | [`trace`] | measured traces of bandwidth, delivery opportunities and signal-to-noise ratio |
+//!
+//! The crate has no clock, no loop and no seed of its own: the caller hands in time and streams of random numbers.
+
+pub mod edca;
+pub mod exchange;
+pub mod propagation;
+pub mod reorder;
+pub mod trace;

@@ -1,0 +1,66 @@
+//! Measured traces: bandwidth over time, opportunities to deliver a packet, signal-to-noise ratio over time.
+//!
+//! | format | a line | from |
+//! |---|---|---|
+//! | bandwidth | `time/s bandwidth/(Mbit/s) [RTT] [loss]`, blank-separated | Zhuge's, Hairpin's and Plum's Wi-Fi traces |
+//! | mahimahi | `time/ms`: 1500 B may be delivered then | mahimahi's `mm-link` |
+//! | snr | `time/s,ratio/dB`, with or without a header | any radio |
+//!
+//! Time begins at the first line's, whatever that is. A value holds until the next line's time, however long that is: the
+//! gaps of up to 10.5 s in the restaurant traces repeat the value before them. RTT and loss are checked and not used: they
+//! are what the measured connection met, queueing included, and not properties of the link.
+
+mod bandwidth;
+mod capacity;
+mod error;
+mod opportunity;
+mod phy_rate;
+mod read;
+mod snr;
+mod steps;
+
+pub use bandwidth::{BandwidthCursor, BandwidthTrace};
+pub use capacity::Capacity;
+pub use error::TraceError;
+pub use opportunity::OpportunityTrace;
+pub use phy_rate::{PhyQuality, Saturation};
+pub use read::{Format, LARGEST_FILE};
+pub use snr::{SnrCursor, SnrTrace};
+
+/// A trace of any format.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trace {
+    /// Bandwidth over time.
+    Bandwidth(BandwidthTrace),
+    /// Opportunities to deliver a packet.
+    Opportunities(OpportunityTrace),
+    /// Signal-to-noise ratio over time.
+    Snr(SnrTrace),
+}
+
+impl Trace {
+    /// Reads the text of a trace; `origin` is its name in messages, `repeat` begins it again when it ends, `scale` is a factor on
+    /// every bandwidth.
+    ///
+    /// # Errors
+    /// The text is not a trace of the format.
+    pub fn parse(
+        text: &str,
+        origin: &str,
+        format: Format,
+        scale: f64,
+        repeat: bool,
+    ) -> Result<Self, TraceError> {
+        read::parse(text, origin, format, scale, repeat)
+    }
+
+    /// Its format; never [`Format::Auto`].
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        match self {
+            Self::Bandwidth(_) => Format::Bandwidth,
+            Self::Opportunities(_) => Format::Mahimahi,
+            Self::Snr(_) => Format::Snr,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Propagation over the links of a scenario, and what a saturated access point spends on each aggregate to a station.
+
+use airbound_air::propagation::{LinkBudget, Propagation};
+use airbound_air::trace::Saturation;
+use airbound_units::{ByteCount, Span};
+use airbound_wifi::control_frames::{Basic, ControlTiming};
+use airbound_wifi::edca::{Category, EdcaParameters};
+use airbound_wifi::error::noise_floor;
+use airbound_wifi::mpdu::{self, Protection};
+use airbound_wifi::{Format, GuardInterval, Legacy, Rate, timing};
+
+use super::{Air, ChannelSpec, Edca, Path, Scenario, Station, TraceLink, TraceUse};
+
+/// The IP packet of bulk traffic.
+const PACKET: ByteCount = ByteCount::new(1500);
+
+impl Scenario {
+    /// The trace that replaces the air, if one does.
+    #[must_use]
+    pub fn pipe(&self) -> Option<&TraceLink> {
+        self.stations.iter().find_map(|station| match &station.channel {
+            ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe => Some(link),
+            _ => None,
+        })
+    }
+}
+
+impl Station {
+    /// Propagation between this station, number `link`, and the next node on its way to the access point; `path` is the access
+    /// point's, whose goodput a bandwidth trace is taken to be.
+    #[must_use]
+    pub fn propagation(&self, air: &Air, path: &Path, seed: u64, link: u64) -> Propagation {
+        let budget = LinkBudget {
+            tx_power: air.tx_power,
+            noise_floor: noise_floor(self.width, air.noise_figure),
+            carrier_hertz: air.carrier_hertz(),
+            saturation: self.saturation(air, path),
+        };
+        Propagation::new(&self.channel, &budget, seed, link)
+    }
+
+    /// Full-sized packets in best effort from the access point to this station, alone on the channel.
+    #[must_use]
+    pub fn saturation(&self, air: &Air, path: &Path) -> Saturation {
+        let station = self;
+        let protection = if air.encryption { Protection::Ccmp } else { Protection::Open };
+        let rate = representative(station);
+        let control = ControlTiming { band: air.band, basic: Basic::MANDATORY, fixed: air.control_rate };
+        let contention = match air.edca {
+            Edca::Linux => EdcaParameters::linux_access_point(Category::Be),
+            Edca::Equal => EdcaParameters::linux_station(Category::Be),
+            Edca::Dcf => EdcaParameters::dcf(),
+        };
+        let backoff = air.band.slot().mul_f64(f64::from(contention.cw_min) / 2.0);
+        let answer = match station.standard {
+            Format::Legacy => control.ack_for(rate),
+            _ => control.block_ack_for(rate),
+        };
+        let exchange: Span = air.band.aifs(contention.aifsn) + backoff + air.band.sifs() + answer;
+        Saturation {
+            packet: PACKET,
+            subframe: mpdu::subframe_size(mpdu::mpdu_of_packet(PACKET, protection)),
+            limits: path.ampdu_limits(),
+            preamble: timing::preamble(rate),
+            exchange,
+        }
+    }
+}
+
+/// A rate of the station with all its streams, in the middle of its table: preamble and answer are those of it.
+fn representative(station: &Station) -> Rate {
+    let streams = station.streams;
+    let (width, guard) = (station.width, GuardInterval::Ns800);
+    let rate = match station.standard {
+        Format::Legacy => None,
+        Format::Ht => Rate::ht((streams.max(1) - 1) * 8 + 4, width, guard).ok(),
+        Format::Vht => Rate::vht(4, streams, width, guard).ok(),
+        Format::He => Rate::he(4, streams, width, guard).ok(),
+    };
+    rate.unwrap_or(Rate::legacy(Legacy::Mbps24))
+}

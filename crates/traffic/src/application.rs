@@ -1,0 +1,242 @@
+//! Writers of TCP connections.
+
+use std::collections::VecDeque;
+
+use airbound_random::Stream;
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+use crate::FrameSizes;
+
+/// The next write of an application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Write {
+    /// Without end.
+    Unlimited,
+    /// So much.
+    Bytes(ByteCount),
+    /// So much, in a new connection.
+    Anew(ByteCount),
+    /// Nothing more, if it wrote without end.
+    End,
+    /// Nothing.
+    Nothing,
+}
+
+/// A video frame that was written and has not arrived whole.
+#[derive(Debug, Clone, Copy)]
+pub struct PendingFrame {
+    /// Its number, from 0.
+    pub frame: u64,
+    /// The time at which it was created.
+    pub created: Instant,
+    /// Its size.
+    pub size: ByteCount,
+    /// The byte of the connection that ends it.
+    pub end: u64,
+}
+
+/// The application that writes to a connection.
+#[derive(Debug)]
+pub enum Application {
+    /// A transfer without end.
+    Bulk {
+        /// Its start, then its end; `None` behind that.
+        next: Option<Instant>,
+        /// Its end.
+        stop: Instant,
+    },
+    /// Writes at a rate, as `iperf3 -b` does: a chunk at a time.
+    Paced {
+        /// The next write.
+        next: Instant,
+        /// Its end.
+        stop: Instant,
+        /// Distance of writes.
+        interval: Span,
+        /// Bytes of a write.
+        chunk: ByteCount,
+    },
+    /// Transfers of a size, each in a connection of its own. They begin at exponential intervals; one whose time comes while
+    /// the last is under way begins when that has arrived.
+    Transfers {
+        /// The time from which on the next transfer may begin.
+        next: Instant,
+        /// No transfer begins from then on.
+        stop: Instant,
+        /// Bytes of a transfer.
+        size: ByteCount,
+        /// Mean distance of beginnings.
+        interval: Span,
+        /// Draws of distances.
+        draws: Stream,
+        /// The transfer under way.
+        open: Option<Transfer>,
+    },
+    /// Video frames.
+    Video(Video),
+}
+
+/// A transfer under way.
+#[derive(Debug, Clone, Copy)]
+pub struct Transfer {
+    /// The time at which it was due.
+    pub began: Instant,
+    /// The byte of the connection that ends it.
+    pub end: u64,
+}
+
+/// A stream of video frames over one connection: the server renders a frame, and writes it at its burst rate. A frame whose
+/// time comes while the last is not wholly sent is left out.
+#[derive(Debug)]
+pub struct Video {
+    /// Distance of frames.
+    pub interval: Span,
+    /// Sizes of frames.
+    pub sizes: FrameSizes,
+    /// Rate at which a frame is written.
+    pub burst_rate: BitRate,
+    /// No frame is created from then on.
+    pub stop: Instant,
+    /// Frames so far.
+    pub frame: u64,
+    /// The time of the next frame.
+    pub next_frame: Instant,
+    /// The time of the next write.
+    pub next_chunk: Instant,
+    /// Of the frame being written.
+    pub left: ByteCount,
+    /// Written to the connection in all.
+    pub written: u64,
+    /// Frames that have not arrived whole.
+    pub pending: VecDeque<PendingFrame>,
+}
+
+/// A frame that was left out.
+#[derive(Debug, Clone, Copy)]
+pub struct SkippedFrame {
+    /// Its number, from 0.
+    pub frame: u64,
+    /// The time at which it was due.
+    pub created: Instant,
+}
+
+/// Video is written in chunks of four segments: fine enough for any burst rate, and few events.
+const CHUNK: ByteCount = ByteCount::new(4 * 1448);
+
+impl Application {
+    /// The time at which it is to be asked next; `None` if only an arrival can wake it, or nothing.
+    #[must_use]
+    pub fn next(&self) -> Option<Instant> {
+        match self {
+            Self::Bulk { next, .. } => *next,
+            Self::Paced { next, stop, .. } => (next < stop).then_some(*next),
+            Self::Transfers { next, stop, open, .. } => (open.is_none() && next < stop).then_some(*next),
+            Self::Video(video) => {
+                let frame = (video.next_frame < video.stop).then_some(video.next_frame);
+                let chunk = (video.left > ByteCount::ZERO).then_some(video.next_chunk);
+                frame.into_iter().chain(chunk).min()
+            }
+        }
+    }
+
+    /// Its time has come: `unsent` bytes wait in the connection, whose data ends at byte `end`.
+    pub fn on_time(&mut self, now: Instant, unsent: ByteCount, end: u64) -> (Write, Option<SkippedFrame>) {
+        match self {
+            Self::Bulk { next, stop } => {
+                if next.is_none_or(|at| now < at) {
+                    return (Write::Nothing, None);
+                }
+                *next = (now < *stop).then_some(*stop);
+                (if now < *stop { Write::Unlimited } else { Write::End }, None)
+            }
+            Self::Paced { next, interval, chunk, .. } => {
+                if now < *next {
+                    return (Write::Nothing, None);
+                }
+                *next += *interval;
+                // iperf3 blocks while its socket buffer is full and does not catch up beyond it: what the connection
+                // cannot take within a tenth of a second is not written.
+                let bound = *chunk * (Span::from_millis(100).div_floor(*interval)).max(2);
+                (if unsent < bound { Write::Bytes(*chunk) } else { Write::Nothing }, None)
+            }
+            Self::Transfers { next, size, interval, draws, open, .. } => {
+                if open.is_some() || now < *next {
+                    return (Write::Nothing, None);
+                }
+                *open = Some(Transfer { began: *next, end: end + size.as_u64() });
+                *next += interval.mul_f64(draws.exponential()).max(Span::from_nanos(1));
+                (Write::Anew(*size), None)
+            }
+            Self::Video(video) => video.on_time(now, unsent),
+        }
+    }
+}
+
+impl Video {
+    /// Frames of these sizes at distances of `interval`, the first at `first`, the last before `stop`, each written at `burst_rate`.
+    #[must_use]
+    pub const fn new(
+        first: Instant,
+        stop: Instant,
+        interval: Span,
+        sizes: FrameSizes,
+        burst_rate: BitRate,
+    ) -> Self {
+        Self {
+            interval,
+            sizes,
+            burst_rate,
+            stop,
+            frame: 0,
+            next_frame: first,
+            next_chunk: first,
+            left: ByteCount::ZERO,
+            written: 0,
+            pending: VecDeque::new(),
+        }
+    }
+
+    /// The next frame for a writer that leaves none out: the time at which it is created, and its size.
+    pub fn take_frame(&mut self) -> Option<(Instant, ByteCount)> {
+        if self.next_frame >= self.stop {
+            return None;
+        }
+        let frame = (self.next_frame, self.sizes.next());
+        self.next_frame += self.interval;
+        Some(frame)
+    }
+
+    fn on_time(&mut self, now: Instant, unsent: ByteCount) -> (Write, Option<SkippedFrame>) {
+        let mut skipped = None;
+        if now >= self.next_frame && self.next_frame < self.stop {
+            let (frame, created) = (self.frame, self.next_frame);
+            self.frame += 1;
+            self.next_frame += self.interval;
+            let size = self.sizes.next();
+            if self.left > ByteCount::ZERO || unsent > ByteCount::ZERO {
+                skipped = Some(SkippedFrame { frame, created });
+            } else {
+                let end = self.written + size.as_u64();
+                self.pending.push_back(PendingFrame { frame, created, size, end });
+                self.left = size;
+                self.next_chunk = now;
+            }
+        }
+        if self.left > ByteCount::ZERO && now >= self.next_chunk {
+            let chunk = self.left.min(CHUNK);
+            self.left -= chunk;
+            self.written += chunk.as_u64();
+            self.next_chunk = now + self.burst_rate.time_for(chunk);
+            return (Write::Bytes(chunk), skipped);
+        }
+        (Write::Nothing, skipped)
+    }
+
+    /// Frames that are whole now that the receiver has `delivered` bytes in order.
+    pub fn completed(&mut self, delivered: u64) -> impl Iterator<Item = PendingFrame> + '_ {
+        std::iter::from_fn(move || {
+            let whole = self.pending.front().is_some_and(|frame| frame.end <= delivered);
+            if whole { self.pending.pop_front() } else { None }
+        })
+    }
+}
