@@ -28,10 +28,11 @@ use crate::flow::{Flow, population::Population};
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{Meters, Observer};
 use crate::networks::SharedChannel;
+use crate::path::{Bottleneck, Wire, WireWay};
 use crate::plugins::{Plugins, Site};
 use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
 use crate::topology::Tree;
-use crate::wire::{Bottleneck, Way, Wire};
+
 use airbound_air::edca::Edcaf;
 use airbound_air::exchange::{Phy, PhyConfig};
 use airbound_air::propagation::Links;
@@ -259,7 +260,7 @@ impl Plan<'_> {
             .map(|flow| {
                 let way = flow.way;
                 let draws = Stream::new(self.seed, Purpose::Wire, flow.entity() * 2 + direction);
-                Way::new(way.delay, way.jitter, way.loss, draws)
+                WireWay::new(way.delay, way.jitter, way.loss, draws)
             })
             .collect();
         Wire::new(Bottleneck::new(wire.rate, wire.queue as usize), ways)

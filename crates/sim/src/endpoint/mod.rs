@@ -11,6 +11,7 @@
 //!
 //! A new transport is one file here, one variant of [`AnyEndpoint`], and one arm where flows are populated.
 
+pub mod conference;
 pub(crate) mod external;
 pub(crate) mod rtp;
 pub(crate) mod tcp;
