@@ -70,6 +70,11 @@ impl Simulation {
         let mut answers = std::mem::take(&mut self.answers);
         let parts = &mut self.parts;
         act(&mut parts.endpoints[id.index()], &mut Outbox::new(&mut answers, &mut parts.meters));
+        self.carry_out(id, &mut answers);
+        self.answers = answers;
+    }
+
+    fn carry_out(&mut self, id: EndpointId, answers: &mut Vec<Answer>) {
         for answer in answers.drain(..) {
             match answer {
                 Answer::Send(outgoing) => self.send(outgoing),
@@ -86,7 +91,6 @@ impl Simulation {
                 }
             }
         }
-        self.answers = answers;
     }
 
     /// Changes the rate of the constant source of a flow.
