@@ -44,7 +44,7 @@ bench: ## measures: criterion, and ns-3 side by side where it is installed
 	$(CARGO) bench $(LOCKED) --workspace --bench '*' -- $(ARGS)
 	@NS3=$(NS3) scripts/bench-ns3.sh
 
-instructions: ## counts the instructions of three short runs (callgrind); SKIPPED without valgrind
+instructions: ## counts the instructions of six short runs (callgrind); SKIPPED without valgrind
 	@if ! command -v valgrind >/dev/null; then \
 	  echo "instructions: SKIPPED, there is no valgrind; to get it: sudo apt-get install valgrind"; \
 	else scripts/require.sh cargo linker crates && \
@@ -60,7 +60,7 @@ fuzz: ## lets a coverage-guided fuzzer work on TARGET of PACKAGE for SECONDS (do
 	  echo "fuzz: cargo-bolero is missing; install it with: cargo install cargo-bolero --locked" >&2; exit 1; }
 	$(CARGO) bolero test $(TARGET) --package $(PACKAGE) --rustc-bootstrap -T $(SECONDS)s
 
-lint: ## formatting, clippy, documentation, purity, file sizes, licences
+lint: ## formatting, clippy, documentation, purity, imports, circles, words, file sizes, public surface, licences
 	@INSTALL=$(INSTALL) LOCKED=$(LOCKED) CARGO=$(CARGO) scripts/lint.sh
 
 fmt: ## formats all sources

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Counts the instructions of three short runs with callgrind, and compares them with those that were counted last.
+"""Counts the instructions of six short runs with callgrind, and compares them with those that were counted last.
 
 usage: instructions.py [--renew] [--airbound PATH]
 
 Instructions, not seconds: a busy machine changes nothing about them. Counts of another compiler are printed and not judged.
---renew writes scripts/instructions.json anew; do that with every change that is meant to cost, or that saves. Exit code 1 if a
-run takes more than 1.03 times the instructions that were counted last.
+scripts/instructions.json names the commit whose counts it holds. --renew writes it anew, for the commit that is checked out: only
+with a reason, which the commit's message gives. Exit code 1 if a run takes more than 1.03 times the instructions that were counted
+last.
 """
 import argparse
 import json
@@ -25,6 +26,9 @@ RUNS = {
     "vht-saturated-n20": ["--set", "warm-up=1 s", "--set", "duration=300 ms"],
     "vr-congested": ["--set", "warm-up=200 ms", "--set", "duration=800 ms"],
     "office": ["--scheme", "law", "--set", "warm-up=200 ms", "--set", "duration=1800 ms"],
+    "vht-saturated-n1": ["--set", "warm-up=1 s", "--set", "duration=1 s"],
+    "dense-floor": ["--set", "warm-up=100 ms", "--set", "duration=300 ms"],
+    "vr-room": ["--set", "warm-up=500 ms", "--set", "duration=1 s"],
 }
 
 
@@ -32,6 +36,12 @@ def compiler():
     """Release, commit and host of the compiler, on which the counts depend."""
     lines = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout.splitlines()
     return ", ".join(line for line in lines if line.split(":")[0] in ("release", "host", "LLVM version"))
+
+
+def commit():
+    """Commit that is checked out."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def count(program, name, options, folder):
@@ -48,6 +58,7 @@ def count(program, name, options, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--renew", action="store_true", help="write what was counted to scripts/instructions.json")
+    parser.add_argument("--commit", help="with --renew: the commit that --airbound was built from")
     parser.add_argument("--airbound", default=os.environ.get("AIRBOUND", str(ROOT / "target/release/airbound")))
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
@@ -55,12 +66,13 @@ def main():
     if not os.access(options.airbound, os.X_OK):
         sys.exit(f"instructions: there is no {options.airbound}; cargo build --release -p airbound-cli")
 
-    last = json.loads(COUNTED.read_text()) if COUNTED.exists() else {"compiler": "", "millions": {}}
+    last = json.loads(COUNTED.read_text()) if COUNTED.exists() else {"commit": "", "compiler": "", "millions": {}}
     here = compiler()
     same = last["compiler"] == here
     if not same:
         print(f"counted last with {last['compiler'] or 'nothing'}; here is {here}: the counts are not judged")
     counts, failed = {}, False
+    print(f"counted last at commit {last.get('commit', 'unknown')}")
     print(f"{'run':20} {'last':>10} {'now':>10} {'ratio':>7}   (millions of instructions)")
     with tempfile.TemporaryDirectory() as name:
         for run, changes in RUNS.items():
@@ -72,7 +84,8 @@ def main():
             verdict = "  MORE" if worse else "  less: renew" if same and ratio < 1 - MARGIN else ""
             print(f"{run:20} {before or 0:10.2f} {now:10.2f} {ratio:7.3f}{verdict}")
     if options.renew:
-        COUNTED.write_text(json.dumps({"compiler": here, "millions": counts}, indent=2) + "\n")
+        written = {"commit": options.commit or commit(), "compiler": here, "millions": counts}
+        COUNTED.write_text(json.dumps(written, indent=2) + "\n")
         print(f"written to {COUNTED.relative_to(ROOT)}")
     elif failed:
         sys.exit("instructions: a run takes more than it did; if that is meant, renew: make instructions ARGS=--renew")

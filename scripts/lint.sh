@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/lint.sh [CHECK...]
 # Runs the checks named, or all of them, and reports every one that fails.
-# Checks: fmt purity size clippy doc licences
+# Checks: fmt purity layers size circles words shapes clippy doc licences
 # INSTALL=1 installs cargo-deny where it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.."
 CARGO=${CARGO:-cargo}
 LOCKED=${LOCKED:-}
 export CARGO
-# These decide, and neither knows a clock, I/O, threads or randomness of its own; imports run from right to left.
-PURE="units random wifi air traffic senders control plan"
+# These decide, and neither knows a clock, I/O, threads or randomness of its own.
+PURE="units random wifi air traffic senders control plan feasibility"
 LONGEST=600
 
 failed=()
@@ -23,6 +23,7 @@ purity() {
     local crate bad=0 found
     local words='std::(fs|net|thread|process|env|io)\b|(Instant|SystemTime|Utc|Local)::now|\bHash(Map|Set)\b|thread_rng|from_os_rng|getrandom|\btokio\b'
     for crate in $PURE; do
+        [ -d "crates/$crate" ] || continue
         if [ ! -f "crates/$crate/clippy.toml" ]; then
             echo "crates/$crate has no clippy.toml: clippy does not know that it is pure"
             bad=1
@@ -38,34 +39,64 @@ purity() {
             bad=1
         fi
     done
+    return $bad
+}
+
+# What each crate may import of ours; a crate that is not there yet, or no more, has its row all the same. Rows marked with "until"
+# name what goes when the crate that they wait for is there.
+layers() {
+    local bad=0 crate
     imports units "" || bad=1
     imports random "units" || bad=1
     imports wifi "units" || bad=1
+    imports record "units" || bad=1
+    imports report "units record" || bad=1
+    imports linux "units wifi" || bad=1
     imports air "units random wifi" || bad=1
     imports traffic "units random" || bad=1
     imports senders "units" || bad=1
     imports control "units wifi" || bad=1
-    imports record "units" || bad=1
-    imports report "record units" || bad=1
-    imports sim "units random wifi air traffic senders control record" || bad=1
-    imports plan "units random wifi air control sim" || bad=1
-    imports lab "units random wifi air traffic sim record" || bad=1
+    imports scenario "units wifi air traffic senders control" || bad=1
+    imports sim "units random wifi record air traffic senders control scenario" || bad=1
     imports agent "units wifi control linux record report" || bad=1
-    imports sweep "units random sim record report" || bad=1
-    imports linux "units wifi" || bad=1
-    imports py "units random wifi senders control sim record report sweep cli" || bad=1
+    # until air, traffic and scenario: sim
+    imports lab "units random wifi air traffic scenario record control sim" || bad=1
+    imports feasibility "units random wifi air control scenario" || bad=1
+    # until it is feasibility
+    imports plan "units random wifi air control scenario traffic sim" || bad=1
+    imports runs "units random scenario sim feasibility record report" || bad=1
+    # until it is part of runs
+    imports sweep "units random scenario sim record report" || bad=1
+    # until runs, and until the studies are a program of their own: sim and below, plan, sweep, validation
+    imports cli "units random wifi record report air traffic senders control scenario sim linux agent lab feasibility plan runs sweep validation" || bad=1
+    # until runs: sweep
+    imports py "units random wifi record report air traffic senders control scenario sim feasibility runs sweep cli" || bad=1
+    for crate in validation studies; do
+        imports "$crate" "units random wifi record report air traffic senders control scenario sim linux agent lab feasibility plan runs sweep" || bad=1
+    done
+    for crate in crates/* validation studies; do
+        [ "$crate" != crates/random ] || continue
+        if [ -f "$crate/Cargo.toml" ] && awk '/^\[/ { section = $0 } section ~ /dependencies/ && section !~ /dev-/' "$crate/Cargo.toml" |
+            grep -E '^rand'; then
+            echo "$crate names a generator of random numbers; only crates/random may"
+            bad=1
+        fi
+    done
     return $bad
 }
 
 # Whether a crate imports only those that it may.
 imports() {
-    local crate=$1 allowed=$2 name bad=0
-    for name in $(awk '/^\[/ { section = $0 } section == "[dependencies]"' "crates/$crate/Cargo.toml" |
+    local crate=$1 allowed=$2 name manifest bad=0
+    manifest=crates/$crate/Cargo.toml
+    [ -f "$manifest" ] || manifest=$crate/Cargo.toml
+    [ -f "$manifest" ] || return 0
+    for name in $(awk '/^\[/ { section = $0 } section ~ /dependencies\]$/ && section !~ /dev-/' "$manifest" |
         sed -n 's/^airbound-\([a-z]*\).*/\1/p'); do
         case " $allowed " in
             *" $name "*) ;;
             *)
-                echo "crates/$crate imports $name; it may import: ${allowed:-nothing of ours}"
+                echo "${manifest%/*} imports $name; it may import: ${allowed:-nothing of ours}"
                 bad=1
                 ;;
         esac
@@ -84,6 +115,14 @@ size() {
         xargs -0 -r wc -l)
     return $bad
 }
+
+circles() { scripts/lint/circles.py; }
+
+words() { scripts/lint/words.py; }
+
+shapes() { scripts/lint/shapes.py; }
+
+
 
 clippy() { "$CARGO" clippy $LOCKED --workspace --all-targets --keep-going -- -D warnings; }
 
@@ -111,15 +150,21 @@ run() {
 }
 
 checks=("$@")
-[ $# -gt 0 ] || checks=(fmt purity size clippy doc licences)
+[ $# -gt 0 ] || checks=(fmt purity layers size circles words shapes clippy doc licences)
 for check in "${checks[@]}"; do
     case $check in
         fmt) scripts/require.sh cargo rustfmt ;;
         clippy) scripts/require.sh cargo linker clippy crates ;;
         doc) scripts/require.sh cargo linker crates ;;
-        purity | size | licences) ;;
+        circles | words | shapes)
+            command -v python3 >/dev/null || {
+                echo "lint: $check needs python3" >&2
+                exit 2
+            }
+            ;;
+        purity | layers | size | licences) ;;
         *)
-            echo "lint: no check is named $check; there are fmt purity size clippy doc licences" >&2
+            echo "lint: no check is named $check; there are fmt purity layers size circles words shapes clippy doc licences" >&2
             exit 2
             ;;
     esac

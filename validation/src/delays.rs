@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airbound_record::{Fate, FrameRow, PacketRow, SeriesRow, TxopRow};
-use airbound_sim::Observer;
+use airbound_record::{Fate, PacketRow};
+use airbound_sim::{Event, Events, Observer};
 use airbound_units::Instant;
 
 /// From entering the queue of the access point to the receiver's network layer, of packets that arrive in the measured time.
@@ -28,18 +28,23 @@ impl DelayWatch {
     }
 }
 
-impl Observer for DelayWatch {
+impl DelayWatch {
     fn on_packet(&mut self, row: &PacketRow) {
         if row.flow < self.flows && row.fate == Fate::Delivered && row.delivered >= self.from {
             let delay = row.delivered - row.enqueued;
             self.nanos.lock().unwrap_or_else(PoisonError::into_inner).push(delay.as_nanos());
         }
     }
-    fn on_txop(&mut self, _row: &TxopRow) {}
-    fn on_frame(&mut self, _row: &FrameRow) {}
-    fn on_series(&mut self, _row: &SeriesRow) {}
-    fn wants_txops(&self) -> bool {
-        false
+}
+
+impl Observer for DelayWatch {
+    fn wants(&self) -> Events {
+        Events { packets: true, ..Events::NONE }
+    }
+    fn on_event(&mut self, event: Event<'_>) {
+        if let Event::Packet(row) = event {
+            self.on_packet(row);
+        }
     }
 }
 

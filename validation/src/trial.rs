@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airbound_sim::scenario::{Overrides, Scenario};
-use airbound_sim::{Nobody, Observer, Outcome, Plugins, Run};
+use airbound_sim::{NoObserver, Observer, Outcome, Plugins, Run};
 use airbound_units::Span;
 
 /// A run to be made: a scenario as text, and a seed.
@@ -35,7 +35,7 @@ impl Trial {
     /// # Errors
     /// The scenario is wrong, or the books of the run do not balance.
     pub fn run(&self) -> Result<Outcome, TrialError> {
-        self.observed(Box::new(Nobody)).map(|(outcome, _)| outcome)
+        self.observed(Box::new(NoObserver)).map(|(outcome, _)| outcome)
     }
 
     /// Runs it under the eyes of an observer, and gives that back.

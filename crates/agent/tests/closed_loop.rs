@@ -266,3 +266,52 @@ fn a_demand_that_the_queue_cannot_work_with_is_refused() {
     settings.rules[0].demand = Demand::new(millis(1), 95.0).expect("a demand");
     assert!(Engine::new(settings, 1).expect_err("too short").to_string().contains("demand"));
 }
+
+/// Verdicts of the engine in half a second of a VR stream beside bulk, one line for each queue and fault: a change that is meant is
+/// accepted with `INSTA_UPDATE=always cargo test -p airbound-agent --test closed_loop`, and reviewed like code.
+#[test]
+fn verdicts_are_golden() {
+    let queues = [
+        ("last-pq", last_pq()),
+        ("linux", QueueConfig::FqCodelAirtime(linux())),
+        ("fifo", QueueConfig::Fifo(Default::default())),
+        ("codel", QueueConfig::Codel(Default::default())),
+        ("fq-codel", QueueConfig::FqCodel(Default::default())),
+        ("pie", QueueConfig::Pie(Default::default())),
+    ];
+    let faults = [
+        ("none", Faults::default()),
+        ("lost", Faults { lost: 20, ..Faults::default() }),
+        ("late", Faults { late: 50, ..Faults::default() }),
+        ("twice", Faults { twice: 200, ..Faults::default() }),
+        ("unknown", Faults { unknown: 1000, ..Faults::default() }),
+    ];
+    let mut text = String::new();
+    for (queue, config_of_queue) in queues {
+        for (fault, faults) in faults {
+            for limit in [None, Some(millis(40))] {
+                let settings = EngineConfig { time_limit: limit, ..config(config_of_queue.clone()) };
+                let mut world = World::new(settings, &[65, 65, 26]);
+                world.faults = faults;
+                for _ in 0..30 {
+                    for _ in 0..20 {
+                        world.send(1, 1, 833, Some(0));
+                    }
+                    for _ in 0..17 {
+                        for station in 1..=3 {
+                            for flow in 0..if world.waiting(station) < 60 { 6 } else { 0 } {
+                                world.send(station, 10 * u64::from(station) + flow % 3, 1500, None);
+                            }
+                        }
+                        world.pass(millis(1));
+                    }
+                }
+                let limit = limit.map_or("none".to_owned(), |limit| limit.to_string());
+                text += &format!("{queue:8} fault={fault:7} limit={limit:5} {}\n", world.digest());
+            }
+        }
+    }
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("verdicts", text);
+    });
+}

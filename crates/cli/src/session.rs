@@ -7,7 +7,7 @@ use airbound_record::{Encoding, Existing, Recorder, RunFolder, Summary, Tables};
 use airbound_sim::pcap::Capture;
 use airbound_sim::scenario::{Overrides, Scenario, Scheme};
 use airbound_sim::session::SessionRun;
-use airbound_sim::{Nobody, Outcome, Plugins, Recording, Run};
+use airbound_sim::{NoObserver, Outcome, Plugins, Recording, Run};
 use airbound_units::Span;
 
 use crate::args::{Changes, Source};
@@ -199,7 +199,9 @@ pub fn check(opened: &Opened, named: &Named, captured: bool) -> Result<(), CliEr
         return Err(CliError::Input(problem.to_owned()));
     }
     match (&scenario.session, captured) {
-        (None, _) => Run::observed(name, scenario, scheme, seed, plugins, Box::new(Nobody)).map(|_| ())?,
+        (None, _) => {
+            Run::observed(name, scenario, scheme, seed, plugins, Box::new(NoObserver)).map(|_| ())?
+        }
         (Some(_), false) => SessionRun::new(name, scenario, scheme, seed, plugins).map(|_| ())?,
         (Some(_), true) => {
             return Err(CliError::Input(
@@ -263,7 +265,7 @@ impl Session {
         let Opened { name, scenario } = opened;
         let Named { scheme, plugins, .. } = &self.named;
         // The names that the tables carry come from the run, which is told of its tables when it is made.
-        let dry = Run::observed(name, scenario, scheme, self.seed, plugins, Box::new(Nobody))?;
+        let dry = Run::observed(name, scenario, scheme, self.seed, plugins, Box::new(NoObserver))?;
         let info = dry.info().clone();
         // Without relays there are no hops to list.
         let tables = Tables { hops: self.tables.hops && scenario.has_relays(), ..self.tables };

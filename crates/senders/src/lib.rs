@@ -15,6 +15,32 @@
 //! draws no random number of its own, does no I/O and never panics, whatever the order of calls: an earlier `now` is
 //! treated as the latest one seen. The same calls give the same answers on every machine.
 //!
+//! ```
+//! use airbound_senders::tcp::{Backlog, TcpConfig, TcpReceiver, TcpSender};
+//! use airbound_units::{ByteCount, Instant, Span};
+//!
+//! let config = TcpConfig::default();
+//! let mut sender = TcpSender::new(config.clone())?;
+//! let mut receiver = TcpReceiver::new(&config)?;
+//! let mut now = Instant::ZERO;
+//! sender.write(now, Backlog::Bytes(ByteCount::new(100_000)));
+//! while !sender.is_idle() {
+//!     let segments: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(now)).collect();
+//!     now += Span::from_millis(50);
+//!     for segment in segments {
+//!         if let Some(ack) = receiver.on_segment(now, segment.seq, segment.len, segment.sent) {
+//!             sender.on_ack(now, &ack);
+//!         }
+//!     }
+//!     if let Some(ack) = receiver.on_deadline(now) {
+//!         sender.on_ack(now, &ack);
+//!     }
+//!     sender.on_deadline(now);
+//! }
+//! assert_eq!(receiver.delivered(), ByteCount::new(100_000));
+//! # Ok::<(), airbound_senders::tcp::TcpConfigError>(())
+//! ```
+//!
 //! The caller owns the network: `examples/tcp_over_a_pipe.rs` joins two ends of TCP by a bottleneck, and
 //! `examples/allocated_rates.rs` lets reports of two stations steer their rates.
 

@@ -8,7 +8,7 @@ use airbound_record::{Direction, FrameRow, HopRow, NetworkSummary, PacketRow, Ru
 
 use crate::build::{BuildError, Plan};
 use crate::engine::{Domains, Simulation};
-use crate::measure::{ExchangeView, Figures, Observer};
+use crate::measure::{Event, Events, Figures, Observer};
 use crate::plugins::Plugins;
 use crate::scenario::{Network, Scenario, Scheme};
 use airbound_random::{Purpose, seed_for};
@@ -50,18 +50,18 @@ pub(crate) struct Member {
 pub(crate) struct Built {
     pub(crate) domains: Domains,
     pub(crate) members: Vec<Member>,
-    /// Who is told of everything; `None` if the only network tells its observer itself.
+    /// The observer of all; `None` if the only network has its observer to itself.
     pub(crate) audience: Option<Audience>,
     /// The names of all flows, acknowledgements included.
     pub(crate) flows: Vec<String>,
 }
 
-/// Who is told of everything that happens in all networks.
+/// The observer of all networks.
 #[derive(Clone)]
 pub(crate) struct Audience(Rc<RefCell<Box<dyn Observer>>>);
 
 impl Audience {
-    /// Gives the observer back, if nobody else has it any more.
+    /// Gives the observer back, if no network has it any more.
     pub(crate) fn into_observer(self) -> Option<Box<dyn Observer>> {
         Rc::try_unwrap(self.0).ok().map(RefCell::into_inner)
     }
@@ -235,68 +235,51 @@ impl Numbers {
 struct Renumbered {
     audience: Audience,
     numbers: Numbers,
-    wants: [bool; 4],
+    wants: Events,
 }
 
 impl Renumbered {
     fn new(audience: Audience, numbers: Numbers) -> Self {
-        let wants = {
-            let observer = audience.0.borrow();
-            [observer.wants_packets(), observer.wants_txops(), observer.wants_series(), observer.wants_air()]
-        };
+        let wants = audience.0.borrow().wants();
         Self { audience, numbers, wants }
     }
 }
 
 impl Observer for Renumbered {
-    fn on_packet(&mut self, row: &PacketRow) {
+    fn wants(&self) -> Events {
+        self.wants
+    }
+    fn on_event(&mut self, event: Event<'_>) {
         let n = self.numbers;
-        self.audience.0.borrow_mut().on_packet(&PacketRow {
-            packet: n.packet(row.packet),
-            flow: n.flow(row.flow),
-            station: n.stations + row.station,
-            txop: n.txop(row.txop),
-            ..*row
-        });
-    }
-    fn on_hop(&mut self, row: &HopRow) {
-        let n = self.numbers;
-        self.audience.0.borrow_mut().on_hop(&HopRow {
-            packet: n.packet(row.packet),
-            transmitter: n.transmitter(row.transmitter),
-            receiver: n.transmitter(row.receiver),
-            txop: n.txop(row.txop),
-            ..*row
-        });
-    }
-    fn on_txop(&mut self, row: &TxopRow) {
-        let n = self.numbers;
-        self.audience.0.borrow_mut().on_txop(&TxopRow {
-            txop: n.txop(row.txop),
-            transmitter: n.transmitter(row.transmitter),
-            receiver: n.transmitter(row.receiver),
-            ..*row
-        });
-    }
-    fn on_frame(&mut self, row: &FrameRow) {
-        self.audience.0.borrow_mut().on_frame(&FrameRow { flow: self.numbers.flow(row.flow), ..*row });
-    }
-    fn on_series(&mut self, row: &SeriesRow) {
-        self.audience.0.borrow_mut().on_series(&SeriesRow { flow: self.numbers.flow(row.flow), ..*row });
-    }
-    fn on_air(&mut self, exchange: &ExchangeView<'_>) {
-        self.audience.0.borrow_mut().on_air(exchange);
-    }
-    fn wants_packets(&self) -> bool {
-        self.wants[0]
-    }
-    fn wants_txops(&self) -> bool {
-        self.wants[1]
-    }
-    fn wants_series(&self) -> bool {
-        self.wants[2]
-    }
-    fn wants_air(&self) -> bool {
-        self.wants[3]
+        let observer = &mut *self.audience.0.borrow_mut();
+        match event {
+            Event::Packet(row) => observer.on_event(Event::Packet(&PacketRow {
+                packet: n.packet(row.packet),
+                flow: n.flow(row.flow),
+                station: n.stations + row.station,
+                txop: n.txop(row.txop),
+                ..*row
+            })),
+            Event::Hop(row) => observer.on_event(Event::Hop(&HopRow {
+                packet: n.packet(row.packet),
+                transmitter: n.transmitter(row.transmitter),
+                receiver: n.transmitter(row.receiver),
+                txop: n.txop(row.txop),
+                ..*row
+            })),
+            Event::Txop(row) => observer.on_event(Event::Txop(&TxopRow {
+                txop: n.txop(row.txop),
+                transmitter: n.transmitter(row.transmitter),
+                receiver: n.transmitter(row.receiver),
+                ..*row
+            })),
+            Event::Frame(row) => {
+                observer.on_event(Event::Frame(&FrameRow { flow: n.flow(row.flow), ..*row }));
+            }
+            Event::Series(row) => {
+                observer.on_event(Event::Series(&SeriesRow { flow: n.flow(row.flow), ..*row }));
+            }
+            Event::Exchange(exchange) => observer.on_event(Event::Exchange(exchange)),
+        }
     }
 }

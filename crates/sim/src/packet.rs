@@ -32,7 +32,7 @@ pub struct Header {
 
 /// A packet from the IP header on.
 ///
-/// It is copied from queue to queue, so it is kept within one cache line and a half.
+/// It is copied from queue to queue, so it is kept within one cache line.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet {
     /// Its number within its flow, from 0.
@@ -58,6 +58,9 @@ pub struct Packet {
     /// What it is to its flow.
     pub kind: Kind,
 }
+
+// One cache line: a copy costs what a copy of less would.
+const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
     /// A packet that its source sends at `sent`.

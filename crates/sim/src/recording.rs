@@ -1,10 +1,10 @@
-//! What a run leaves on disk: its tables, and the capture of its air.
+//! The files of a run: its tables, and the capture of its air.
 
 use std::any::Any;
 
-use airbound_record::{FrameRow, HopRow, PacketRow, Recorder, SeriesRow, TxopRow};
+use airbound_record::Recorder;
 
-use crate::measure::{ExchangeView, Observer};
+use crate::measure::{Event, Events, Observer};
 use crate::pcap::Capture;
 
 /// An observer that passes everything on to a recorder and, where one is wanted, to a capture.
@@ -20,7 +20,7 @@ impl Recording {
         Self { recorder, capture }
     }
 
-    /// What [`crate::Run::finish`] gives back of a run that a recording observed; `None` if it was another observer.
+    /// The recording that [`crate::Run::finish`] gives back; `None` if it was another observer.
     #[must_use]
     pub fn of(observer: Box<dyn Observer>) -> Option<Self> {
         let observer: Box<dyn Any> = observer;
@@ -35,33 +35,23 @@ impl Recording {
 }
 
 impl Observer for Recording {
-    fn on_packet(&mut self, row: &PacketRow) {
-        self.recorder.packet(*row);
+    fn wants(&self) -> Events {
+        let tables = self.recorder.tables();
+        let exchanges = self.capture.is_some();
+        Events { packets: tables.packets, txops: tables.txops, frames: true, series: true, exchanges }
     }
-    fn on_hop(&mut self, row: &HopRow) {
-        self.recorder.hop(*row);
-    }
-    fn on_txop(&mut self, row: &TxopRow) {
-        self.recorder.txop(*row);
-    }
-    fn on_frame(&mut self, row: &FrameRow) {
-        self.recorder.frame(*row);
-    }
-    fn on_series(&mut self, row: &SeriesRow) {
-        self.recorder.series(*row);
-    }
-    fn on_air(&mut self, exchange: &ExchangeView<'_>) {
-        if let Some(capture) = &mut self.capture {
-            capture.exchange(exchange);
+    fn on_event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Packet(row) => self.recorder.packet(*row),
+            Event::Hop(row) => self.recorder.hop(*row),
+            Event::Txop(row) => self.recorder.txop(*row),
+            Event::Frame(row) => self.recorder.frame(*row),
+            Event::Series(row) => self.recorder.series(*row),
+            Event::Exchange(exchange) => {
+                if let Some(capture) = &mut self.capture {
+                    capture.exchange(exchange);
+                }
+            }
         }
-    }
-    fn wants_packets(&self) -> bool {
-        self.recorder.tables().packets
-    }
-    fn wants_txops(&self) -> bool {
-        self.recorder.tables().txops
-    }
-    fn wants_air(&self) -> bool {
-        self.capture.is_some()
     }
 }

@@ -5,11 +5,11 @@ use airbound_units::{Instant, Span};
 
 use crate::build::{BuildError, flow_id};
 use crate::engine::{Domains, Imbalance};
-use crate::measure::{Figures, Nobody, Observer};
+use crate::measure::{Figures, NoObserver, Observer};
 use crate::networks::{self, Audience, Built, Member};
 use crate::plugins::Plugins;
-use crate::scenario::{Scenario, Scheme};
-use crate::view::View;
+use crate::scenario::{Scenario, Scheme, Traffic};
+use crate::snapshot::Snapshot;
 use airbound_control::frame::DropReason;
 use airbound_control::queue::Protection;
 
@@ -21,12 +21,14 @@ pub struct Run {
     audience: Option<Audience>,
     info: RunInfo,
     scheme: Scheme,
-    /// Who decides over the rate of the first real-time video.
+    /// Whether the scheme's sender serves a flow.
+    has_sender: bool,
+    /// The congestion control of the first real-time video.
     media_sender: Option<&'static str>,
     duration: Span,
 }
 
-/// What a run brought.
+/// The results of a run.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// The summary, whose form is stable.
@@ -46,7 +48,7 @@ impl Run {
     /// # Errors
     /// The parameters of the scheme are wrong.
     pub fn new(name: &str, scenario: &Scenario, scheme: &Scheme, seed: u64) -> Result<Self, BuildError> {
-        Self::observed(name, scenario, scheme, seed, &Plugins::default(), Box::new(Nobody))
+        Self::observed(name, scenario, scheme, seed, &Plugins::default(), Box::new(NoObserver))
     }
 
     /// Prepares a run with `plugins` in the slots that the scheme leaves to them; `observer` receives its events.
@@ -74,24 +76,30 @@ impl Run {
             audience,
             info,
             scheme: scheme.clone(),
+            has_sender: scenario.flows.iter().any(|flow| {
+                matches!(
+                    flow.traffic,
+                    Traffic::Tcp(_) | Traffic::TcpShort(_) | Traffic::Vr(_) | Traffic::Paced(_)
+                )
+            }),
             media_sender: scenario.flows.iter().find_map(|flow| flow.traffic.media_sender(scheme)),
             duration: scenario.duration,
         })
     }
 
-    /// What the record of this run says of it.
+    /// The header of this run's record.
     #[must_use]
     pub const fn info(&self) -> &RunInfo {
         &self.info
     }
 
-    /// How far it has come.
+    /// The instant that it has reached.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.domains.now()
     }
 
-    /// When it ends.
+    /// The end of the run.
     #[must_use]
     pub fn end(&self) -> Instant {
         self.domains.end()
@@ -103,13 +111,13 @@ impl Run {
         self.now() < self.end()
     }
 
-    /// What controllers and queues say at this moment; of several networks, those of the first one on the first channel.
+    /// The state of controllers and queues now; of several networks, those of the first one on the first channel.
     #[must_use]
-    pub fn view(&self) -> View {
-        self.domains.networks().next().map(View::of).unwrap_or_default()
+    pub fn snapshot(&self) -> Snapshot {
+        self.domains.networks().next().map(Snapshot::of).unwrap_or_default()
     }
 
-    /// How the protection of a flow fares, by its number in the scenario; `None` without a demand, or where the queue that decides
+    /// The protection of a flow, by its number in the scenario; `None` without a demand, or where the queue that decides
     /// over the flow's data protects nobody. Between two calls of [`Run::advance`] it shows the controller at work.
     #[must_use]
     pub fn protection(&self, flow: usize) -> Option<Protection> {
@@ -120,7 +128,7 @@ impl Run {
         nodes.map(|node| node.link.queue()).find_map(|queue| queue.protection(flow))
     }
 
-    /// Runs to the end, closes the books, and gives the observer back.
+    /// Runs to the end, checks conservation, and gives the observer back.
     ///
     /// # Errors
     /// [`Imbalance`] if a packet was lost or counted twice, which is a defect of the simulator.
@@ -144,11 +152,7 @@ impl Run {
         let figures = Figures::of_all(
             parts.into_iter().map(|(member, figures)| (member.channel, member.flows().start as u32, figures)),
         );
-        let has_sender = figures
-            .flows
-            .iter()
-            .any(|flow| flow.kind.starts_with("tcp") || flow.kind == "vr" || flow.kind == "paced");
-        let sender = if has_sender { Some(self.scheme.sender.name()) } else { self.media_sender };
+        let sender = if self.has_sender { Some(self.scheme.sender.name()) } else { self.media_sender };
         let summary = Summary {
             airbound: env!("CARGO_PKG_VERSION").to_owned(),
             scenario: self.info.scenario.clone(),
@@ -178,11 +182,11 @@ impl Run {
             drop(observer.take());
             observer = audience.into_observer();
         }
-        Ok((outcome, observer.unwrap_or_else(|| Box::new(Nobody))))
+        Ok((outcome, observer.unwrap_or_else(|| Box::new(NoObserver))))
     }
 }
 
-/// What the record of a run says of it.
+/// The header of a run's record.
 pub(crate) fn info(
     name: &str,
     scenario: &Scenario,

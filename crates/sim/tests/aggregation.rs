@@ -32,7 +32,7 @@ fn run(text: &str, seed: u64) -> (airbound_sim::Outcome, Vec<airbound_senders::a
     let scenario = Scenario::parse(text, "test", &Overrides::default()).expect("valid");
     let mut run = Run::new("test", &scenario, &scenario.scheme, seed).expect("builds");
     while run.advance(Span::from_millis(500)) {}
-    let view = run.view();
+    let view = run.snapshot();
     (run.finish().expect("the books balance").0, view.allocations)
 }
 
@@ -77,7 +77,7 @@ fn stations_that_come_and_go_get_and_leave_their_share() {
     let mut stations = Vec::new();
     let mut rates = Vec::new();
     while run.advance(Span::from_secs(1)) {
-        let view = run.view();
+        let view = run.snapshot();
         stations.push(view.allocations.len());
         rates.push(view.allocations.last().map_or(0.0, |last| last.rate.as_mbps_f64()));
     }
@@ -100,8 +100,9 @@ fn uplinks_share_the_air_with_downlinks() {
         let mut run = Run::new("test", &scenario, &scenario.scheme, 1).expect("builds");
         let mut levels = Vec::new();
         while run.advance(Span::from_millis(500)) {
-            levels
-                .push(run.view().allocations.iter().map(|one| one.level.unwrap_or(0.0)).collect::<Vec<_>>());
+            levels.push(
+                run.snapshot().allocations.iter().map(|one| one.level.unwrap_or(0.0)).collect::<Vec<_>>(),
+            );
         }
         // Both directions are held at or below the target, and one of them at it.
         let settled = &levels[levels.len() - 8..];

@@ -59,7 +59,7 @@ fn looks(seeds: std::ops::Range<u64>, seconds: u64) -> BTreeMap<&'static str, [u
             let (mut run, _) = simulate::prepare(&scenario);
             run.advance(Span::from_secs(5));
             while run.advance(Span::from_millis(100)) {
-                let verdicts = run.view().verdicts;
+                let verdicts = run.snapshot().verdicts;
                 for (name, number) in mix.iter().zip(0..) {
                     let (kind, ..) = KINDS.iter().find(|(kind, ..)| kind == name).unwrap();
                     let count = looks.entry(*kind).or_default();

@@ -121,7 +121,7 @@ fn a_psdu_can_be_given_up_before_it_reaches_the_air() {
     let (mut run, _) = simulate::prepare(&scenario);
     let mut states = Vec::new();
     while run.advance(Span::from_millis(1)) {
-        let view = run.view();
+        let view = run.snapshot();
         let law = view.law.iter().find(|law| law.station.0 == 1).copied().unwrap();
         assert!(law.in_hardware <= 2);
         states.push(law.state);
@@ -129,7 +129,7 @@ fn a_psdu_can_be_given_up_before_it_reaches_the_air() {
     for state in [LawState::Stable, LawState::Probing, LawState::CleanUp] {
         assert!(states.contains(&state), "never {}", state.name());
     }
-    let counts = run.view().law.iter().find(|law| law.station.0 == 1).unwrap().counts;
+    let counts = run.snapshot().law.iter().find(|law| law.station.0 == 1).unwrap().counts;
     assert!(counts.never_sent > 0 && counts.never_sent <= counts.failed, "{counts:?}");
     assert!(counts.retransmissions > 0 && counts.expired > 0 && counts.given_up > 0, "{counts:?}");
     run.finish().unwrap();
@@ -251,7 +251,7 @@ fn the_bound_holds_beside_a_classic_download_in_the_same_category() {
         let (mut run, rows) = simulate::prepare(&simulate::scenario(&shared(seed, mpdus)));
         let (mut found, mut others) = (0, 0);
         while run.advance(Span::from_millis(100)) {
-            for (flow, verdict) in run.view().verdicts {
+            for (flow, verdict) in run.snapshot().verdicts {
                 match flow.0 {
                     0 => found += usize::from(verdict == Verdict::Bulk),
                     _ => others += usize::from(verdict != Verdict::Watched),

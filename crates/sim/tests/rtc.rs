@@ -34,7 +34,7 @@ fn rates(text: &str) -> Vec<(f64, f64)> {
     let mut run = Run::new("test", &scenario, &scenario.scheme, scenario.seed).unwrap();
     let mut rates = Vec::new();
     while run.advance(Span::from_millis(500)) {
-        rates.push((run.now().as_secs_f64(), run.view().videos[0].1.coded.as_mbps_f64()));
+        rates.push((run.now().as_secs_f64(), run.snapshot().videos[0].1.coded.as_mbps_f64()));
     }
     rates
 }

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airbound_record::{FrameRow, PacketRow, SeriesRow, TxopRow};
+use airbound_record::TxopRow;
 use airbound_report::{Tolerance, ValidationRow};
-use airbound_sim::Observer;
+use airbound_sim::{Event, Events, Observer};
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::mpdu::{DATA_HEADER, DELIMITER, FCS, LLC_SNAP, Protection, mpdu_of_packet, psdu_size};
@@ -125,8 +125,7 @@ struct Exchanges {
 #[derive(Debug, Clone, Default)]
 struct Watch(Arc<Mutex<Exchanges>>);
 
-impl Observer for Watch {
-    fn on_packet(&mut self, _row: &PacketRow) {}
+impl Watch {
     fn on_txop(&mut self, row: &TxopRow) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // The first exchanges are shorter: the queue has to fill.
@@ -142,10 +141,16 @@ impl Observer for Watch {
         seen.longest = seen.longest.max(length);
         seen.last = row.start.as_nanos();
     }
-    fn on_frame(&mut self, _row: &FrameRow) {}
-    fn on_series(&mut self, _row: &SeriesRow) {}
-    fn wants_packets(&self) -> bool {
-        false
+}
+
+impl Observer for Watch {
+    fn wants(&self) -> Events {
+        Events { txops: true, ..Events::NONE }
+    }
+    fn on_event(&mut self, event: Event<'_>) {
+        if let Event::Txop(row) = event {
+            self.on_txop(row);
+        }
     }
 }
 

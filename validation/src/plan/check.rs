@@ -4,9 +4,9 @@ use std::any::Any;
 use std::num::NonZeroUsize;
 
 use airbound_plan::{Answer, Demand, plan};
-use airbound_record::{Fate, FrameRow, PacketRow, SeriesRow, TxopRow};
-use airbound_sim::Observer;
+use airbound_record::{Fate, PacketRow};
 use airbound_sim::scenario::{Overrides, Scenario, Traffic};
+use airbound_sim::{Event, Events, Observer};
 use airbound_units::{BitRate, Instant, Span};
 use serde::Serialize;
 
@@ -281,7 +281,7 @@ struct Ears {
     latencies: Vec<Vec<Span>>,
 }
 
-impl Observer for Ears {
+impl Ears {
     fn on_packet(&mut self, row: &PacketRow) {
         if row.fate == Fate::Delivered
             && row.sent >= self.from
@@ -290,13 +290,15 @@ impl Observer for Ears {
             latencies.push(row.completed - row.enqueued);
         }
     }
-    fn on_txop(&mut self, _row: &TxopRow) {}
-    fn on_frame(&mut self, _row: &FrameRow) {}
-    fn on_series(&mut self, _row: &SeriesRow) {}
-    fn wants_txops(&self) -> bool {
-        false
+}
+
+impl Observer for Ears {
+    fn wants(&self) -> Events {
+        Events { packets: true, ..Events::NONE }
     }
-    fn wants_series(&self) -> bool {
-        false
+    fn on_event(&mut self, event: Event<'_>) {
+        if let Event::Packet(row) = event {
+            self.on_packet(row);
+        }
     }
 }

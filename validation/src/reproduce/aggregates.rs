@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use airbound_record::{Fate, FrameRow, PacketRow, SeriesRow, TxopKind, TxopRow};
-use airbound_sim::Observer;
+use airbound_record::{Fate, PacketRow, TxopKind, TxopRow};
+use airbound_sim::{Event, Events, Observer};
 use airbound_units::{BitRate, Instant};
 
 /// One of them.
@@ -57,7 +57,7 @@ impl AggregateWatch {
     }
 }
 
-impl Observer for AggregateWatch {
+impl AggregateWatch {
     fn on_packet(&mut self, row: &PacketRow) {
         let wanted = self.flow == Some(row.flow) && row.fate == Fate::Delivered && row.completed >= self.from;
         if wanted {
@@ -65,6 +65,7 @@ impl Observer for AggregateWatch {
             self.seen().arrived.push(arrived);
         }
     }
+
     fn on_txop(&mut self, row: &TxopRow) {
         if row.kind != TxopKind::Data || row.start < self.from {
             return;
@@ -76,12 +77,17 @@ impl Observer for AggregateWatch {
             self.seen().uplink.push(aggregate(row.transmitter));
         }
     }
-    fn on_frame(&mut self, _row: &FrameRow) {}
-    fn on_series(&mut self, _row: &SeriesRow) {}
-    fn wants_packets(&self) -> bool {
-        self.flow.is_some()
+}
+
+impl Observer for AggregateWatch {
+    fn wants(&self) -> Events {
+        Events { packets: self.flow.is_some(), txops: true, ..Events::NONE }
     }
-    fn wants_series(&self) -> bool {
-        false
+    fn on_event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Packet(row) => self.on_packet(row),
+            Event::Txop(row) => self.on_txop(row),
+            _ => {}
+        }
     }
 }

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use airbound_record::{
-    Fate, FrameRow, LatencyHistogram, PacketRow, Resolution, SeriesRow, Split, Stage, TxopRow,
-};
-use airbound_sim::Observer;
+use airbound_record::{Fate, LatencyHistogram, PacketRow, Resolution, Split, Stage};
+use airbound_sim::{Event, Events, Observer};
 use airbound_units::{Instant, Span};
 
 /// Width of the steps of latency by which a digest breaks latency down, and their number; the last has no end.
@@ -179,7 +177,7 @@ impl DigestWatch {
     }
 }
 
-impl Observer for DigestWatch {
+impl DigestWatch {
     fn on_packet(&mut self, row: &PacketRow) {
         if row.flow != self.flow || row.sent < self.from || row.fate == Fate::Queued {
             return;
@@ -207,14 +205,16 @@ impl Observer for DigestWatch {
             }
         }
     }
-    fn on_txop(&mut self, _row: &TxopRow) {}
-    fn on_frame(&mut self, _row: &FrameRow) {}
-    fn on_series(&mut self, _row: &SeriesRow) {}
-    fn wants_txops(&self) -> bool {
-        false
+}
+
+impl Observer for DigestWatch {
+    fn wants(&self) -> Events {
+        Events { packets: true, ..Events::NONE }
     }
-    fn wants_series(&self) -> bool {
-        false
+    fn on_event(&mut self, event: Event<'_>) {
+        if let Event::Packet(row) = event {
+            self.on_packet(row);
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airbound_record::{Fate, FrameFate, FrameRow, PacketRow, SeriesRow, TxopRow};
-use airbound_sim::{Nobody, Observer, Run, View};
+use airbound_record::{Fate, FrameFate, FrameRow, PacketRow};
+use airbound_sim::{Event, Events, NoObserver, Observer, Run, Snapshot};
 use airbound_units::{Instant, Span};
 
 use super::aggregates::{AggregateWatch, Aggregates};
@@ -80,7 +80,7 @@ pub(crate) struct Measured {
     /// The aggregates of the access point, where they were wanted.
     pub(crate) aggregates: Aggregates,
     /// What queues and controllers said, with the time in s.
-    pub(crate) views: Vec<(f64, View)>,
+    pub(crate) views: Vec<(f64, Snapshot)>,
 }
 
 /// Keeps what happens to one flow.
@@ -96,25 +96,31 @@ impl FlowWatch {
     }
 }
 
-impl Observer for FlowWatch {
+impl FlowWatch {
     fn on_packet(&mut self, row: &PacketRow) {
         if row.flow == self.flow && row.fate == Fate::Delivered {
             let latency = row.completed - row.enqueued;
             self.seen().packets.push(Sample { completed: row.completed, latency });
         }
     }
-    fn on_txop(&mut self, _row: &TxopRow) {}
+
     fn on_frame(&mut self, row: &FrameRow) {
         if row.flow == self.flow && matches!(row.fate, FrameFate::Delivered | FrameFate::Late) {
             self.seen().frames.push(row.delivered);
         }
     }
-    fn on_series(&mut self, _row: &SeriesRow) {}
-    fn wants_txops(&self) -> bool {
-        false
+}
+
+impl Observer for FlowWatch {
+    fn wants(&self) -> Events {
+        Events { packets: true, frames: true, ..Events::NONE }
     }
-    fn wants_series(&self) -> bool {
-        false
+    fn on_event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Packet(row) => self.on_packet(row),
+            Event::Frame(row) => self.on_frame(row),
+            _ => {}
+        }
     }
 }
 
@@ -166,7 +172,7 @@ impl Experiment {
             (_, Some(digest), _) => Box::new(digest.clone()),
             (_, _, Some(trace)) => Box::new(trace.clone()),
             (Watch::Flow(_), ..) => Box::new(watch.clone()),
-            _ => Box::new(Nobody),
+            _ => Box::new(NoObserver),
         };
         let aggregates = match self.watch {
             Watch::Aggregates(from, flow) => Some(AggregateWatch::new(from, flow)),
@@ -177,7 +183,7 @@ impl Experiment {
             None => observer,
         };
         let mut views = Vec::new();
-        let look = |run: &Run| views.push((run.now().as_secs_f64(), run.view()));
+        let look = |run: &Run| views.push((run.now().as_secs_f64(), run.snapshot()));
         let (outcome, _) = self.trial.looking(observer, self.every, look)?;
         let mut watched = std::mem::take(&mut *watch.seen());
         watched.packets.sort_by_key(|sample| sample.completed);

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airbound_record::{Fate, FrameRow, PacketRow, SeriesRow, TxopRow};
-use airbound_sim::Observer;
+use airbound_record::{Fate, FrameRow, PacketRow, TxopRow};
+use airbound_sim::{Event, Events, Observer};
 
 /// What was seen of one flow and its transmitter.
 #[derive(Debug, Clone, Default)]
@@ -41,24 +41,36 @@ impl TraceWatch {
     }
 }
 
-impl Observer for TraceWatch {
+impl TraceWatch {
     fn on_packet(&mut self, row: &PacketRow) {
         if row.flow == self.flow && row.fate != Fate::Queued {
             self.note(|seen| seen.packets.push(*row));
         }
     }
+
     fn on_txop(&mut self, row: &TxopRow) {
         if row.transmitter == 0 {
             self.note(|seen| seen.txops.push(*row));
         }
     }
+
     fn on_frame(&mut self, row: &FrameRow) {
         if row.flow == self.flow {
             self.note(|seen| seen.frames.push(*row));
         }
     }
-    fn on_series(&mut self, _row: &SeriesRow) {}
-    fn wants_series(&self) -> bool {
-        false
+}
+
+impl Observer for TraceWatch {
+    fn wants(&self) -> Events {
+        Events { packets: true, txops: true, frames: true, ..Events::NONE }
+    }
+    fn on_event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Packet(row) => self.on_packet(row),
+            Event::Txop(row) => self.on_txop(row),
+            Event::Frame(row) => self.on_frame(row),
+            _ => {}
+        }
     }
 }

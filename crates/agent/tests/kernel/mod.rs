@@ -63,6 +63,8 @@ pub(crate) struct World {
     pub(crate) bytes: BTreeMap<MacAddress, u64>,
     pub(crate) dropped: u64,
     pub(crate) most_below: Span,
+    /// FNV-1a over every verdict: when, on which packet, what.
+    verdicts: u64,
 }
 
 pub(crate) fn mac(number: u8) -> MacAddress {
@@ -87,6 +89,7 @@ impl World {
             bytes: BTreeMap::new(),
             dropped: 0,
             most_below: Span::ZERO,
+            verdicts: 0xcbf2_9ce4_8422_2325,
         };
         world.tell_stations();
         world
@@ -122,6 +125,16 @@ impl World {
         self.settle();
     }
 
+    /// A line over all verdicts so far.
+    pub(crate) fn digest(&mut self) -> String {
+        let (sent, dropped, arrived) = (self.next - 1, self.dropped, self.total());
+        let (middle, most) = (self.quantile(Some(0), 0.5), self.quantile(Some(0), 0.95));
+        format!(
+            "packets={sent} dropped={dropped} bytes={arrived} p50={middle} p95={most} below={} verdicts={:016x}",
+            self.most_below, self.verdicts
+        )
+    }
+
     /// Packets that are held for a station.
     pub(crate) fn waiting(&self, station: u8) -> usize {
         self.held.values().filter(|packet| packet.station == mac(station)).count()
@@ -137,6 +150,10 @@ impl World {
         for verdict in output.verdicts {
             let packet = self.held.remove(&verdict.ticket);
             let packet = packet.unwrap_or_else(|| panic!("a second verdict on {:?}", verdict.ticket));
+            let fate = u64::from(!matches!(verdict.fate, Fate::Release));
+            for word in [self.now.as_nanos(), u64::from(verdict.ticket.0), fate] {
+                self.verdicts = (self.verdicts ^ word).wrapping_mul(0x100_0000_01b3);
+            }
             match verdict.fate {
                 Fate::Release => self.radio.push_back(packet),
                 Fate::Drop(_) => self.dropped += 1,

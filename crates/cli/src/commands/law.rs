@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use airbound_plan::{BoundChoice, Stays};
-use airbound_record::{Fate, FrameRow, LatencyHistogram, PacketRow, Resolution, SeriesRow, TxopRow};
+use airbound_record::{Fate, LatencyHistogram, PacketRow, Resolution};
 use airbound_report::{Cell, Column, Grid};
-use airbound_sim::{Observer, Run};
+use airbound_sim::{Event, Events, Observer, Run};
 use airbound_units::{Instant, Span};
 use serde::Serialize;
 
@@ -298,7 +298,7 @@ struct Watch {
     seen: Arc<Mutex<(Vec<Span>, u64)>>,
 }
 
-impl Observer for Watch {
+impl Watch {
     fn on_packet(&mut self, row: &PacketRow) {
         if row.flow != self.flow || row.sent < self.from {
             return;
@@ -310,13 +310,15 @@ impl Observer for Watch {
             Fate::Queued => {}
         }
     }
-    fn on_txop(&mut self, _row: &TxopRow) {}
-    fn on_frame(&mut self, _row: &FrameRow) {}
-    fn on_series(&mut self, _row: &SeriesRow) {}
-    fn wants_txops(&self) -> bool {
-        false
+}
+
+impl Observer for Watch {
+    fn wants(&self) -> Events {
+        Events { packets: true, ..Events::NONE }
     }
-    fn wants_series(&self) -> bool {
-        false
+    fn on_event(&mut self, event: Event<'_>) {
+        if let Event::Packet(row) = event {
+            self.on_packet(row);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod capture;
 mod commands;
+mod golden;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod lab;

@@ -95,6 +95,19 @@ fn listed(paper: &str) -> Option<Vec<String>> {
     Some(ids.map(|id| id.trim_matches('"').to_owned()).collect())
 }
 
+/// The rows, one a line. A change that is meant is accepted with `INSTA_UPDATE=always`, and reviewed like code.
+fn text(rows: &[Value]) -> String {
+    let row = |row: &Value| {
+        // The machine has a say in how long a solver takes.
+        let timed = row["id"] == "solver-time";
+        let of = |key: &str| row[key].to_string().trim_matches('"').to_owned();
+        let (measured, verdict) = if timed { Default::default() } else { (of("measured"), of("verdict")) };
+        let [id, metric, unit] = ["id", "metric", "unit"].map(of);
+        format!("{id} | {metric} | {measured} {unit} | {} | {} | {verdict}", of("reference"), of("tolerance"))
+    };
+    rows.iter().map(row).collect::<Vec<_>>().join("\n")
+}
+
 fn reproduces(paper: &str) {
     let place = Place::new();
     let output = place.run(&["reproduce", paper, "--quick", "--json"]);
@@ -102,6 +115,9 @@ fn reproduces(paper: &str) {
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
     let rows: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
     let judged = |id: &str| rows.iter().any(|row| row["id"] == id && !row["tolerance"].is_null());
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!(format!("reproduce-{paper}"), text(&rows));
+    });
     for id in known(paper) {
         assert!(judged(id), "{id} is not judged");
     }

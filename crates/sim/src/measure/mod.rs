@@ -1,20 +1,19 @@
-//! What is counted while a run goes on.
+//! Meters: what a run counts, and the events that observers receive.
 
 mod air;
 mod demand;
 mod exchange;
 mod flow;
 mod journey;
+mod observer;
 mod rtc;
 mod samples;
 mod summary;
 mod video;
 
-use std::any::Any;
-
 use airbound_control::classify::Pattern;
 use airbound_control::frame::{DropReason, FlowId, Payload, StationId};
-use airbound_record::{FrameFate, FrameRow, HopRow, PacketRow, SeriesRow, Split, TxopKind, TxopRow};
+use airbound_record::{FrameFate, FrameRow, HopRow, PacketRow, Split, TxopKind, TxopRow};
 use airbound_units::{ByteCount, Instant, Span};
 
 pub(crate) use air::AirMeter;
@@ -22,6 +21,8 @@ pub(crate) use demand::DemandMeter;
 pub use exchange::{ExchangeView, MpduView};
 pub(crate) use flow::FlowMeter;
 use journey::Journeys;
+use observer::Subscriber;
+pub use observer::{Event, Events, NoObserver, Observer};
 pub(crate) use summary::Figures;
 
 use crate::engine::Arrival;
@@ -29,60 +30,6 @@ use crate::flow::feed::FeedObserver;
 use crate::flow::{Direction, Flow};
 use crate::packet::{Kind, Packet};
 use airbound_traffic::FrameStart;
-
-/// Who is told of everything that happens, to write it down.
-///
-/// `Any`, so that who gave an observer to a run gets its own type back from [`crate::Run::finish`].
-pub trait Observer: Any {
-    /// A packet's fate is known.
-    fn on_packet(&mut self, row: &PacketRow);
-    /// A relay has a packet; asked for with [`Observer::wants_packets`].
-    fn on_hop(&mut self, _row: &HopRow) {}
-    /// A frame exchange or a collision has ended.
-    fn on_txop(&mut self, row: &TxopRow);
-    /// A video frame's fate is known.
-    fn on_frame(&mut self, row: &FrameRow);
-    /// A window of the time series has ended.
-    fn on_series(&mut self, row: &SeriesRow);
-    /// What was on the air, for a capture.
-    fn on_air(&mut self, _exchange: &ExchangeView<'_>) {}
-    /// Whether [`Observer::on_packet`] wants to be called.
-    fn wants_packets(&self) -> bool {
-        true
-    }
-    /// Whether [`Observer::on_txop`] wants to be called.
-    fn wants_txops(&self) -> bool {
-        true
-    }
-    /// Whether [`Observer::on_series`] wants to be called.
-    fn wants_series(&self) -> bool {
-        true
-    }
-    /// Whether [`Observer::on_air`] wants to be called.
-    fn wants_air(&self) -> bool {
-        false
-    }
-}
-
-/// Nobody listens.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Nobody;
-
-impl Observer for Nobody {
-    fn on_packet(&mut self, _row: &PacketRow) {}
-    fn on_txop(&mut self, _row: &TxopRow) {}
-    fn on_frame(&mut self, _row: &FrameRow) {}
-    fn on_series(&mut self, _row: &SeriesRow) {}
-    fn wants_packets(&self) -> bool {
-        false
-    }
-    fn wants_txops(&self) -> bool {
-        false
-    }
-    fn wants_series(&self) -> bool {
-        false
-    }
-}
 
 /// All meters of a run.
 pub(crate) struct Meters {
@@ -94,11 +41,7 @@ pub(crate) struct Meters {
     journeys: Journeys,
     /// Packets that are still on the wire to the server when the run ends.
     beyond_end: u64,
-    observer: Box<dyn Observer>,
-    wants_packets: bool,
-    wants_txops: bool,
-    wants_series: bool,
-    wants_air: bool,
+    observer: Subscriber,
     window_start: Instant,
 }
 
@@ -117,11 +60,7 @@ impl Meters {
             air: AirMeter::new(nodes),
             journeys: Journeys::default(),
             beyond_end: 0,
-            wants_packets: observer.wants_packets(),
-            wants_txops: observer.wants_txops(),
-            wants_series: observer.wants_series(),
-            wants_air: observer.wants_air(),
-            observer,
+            observer: Subscriber::new(observer),
             window_start: Instant::ZERO,
         }
     }
@@ -149,10 +88,10 @@ impl Meters {
         self.journeys.take(packet.flow, packet.number);
         let meter = self.flow(packet.flow);
         meter.on_dropped(packet, reason, measured);
-        if self.wants_packets {
+        if self.observer.wants.packets {
             let fate = airbound_record::Fate::Dropped(reason.code());
             let row = PacketRow { completed: now, ..self.row(packet, fate) };
-            self.observer.on_packet(&row);
+            self.observer.tell(Event::Packet(&row));
         }
     }
 
@@ -176,20 +115,20 @@ impl Meters {
             let split = journey.map_or_else(|| Split::between(&moments), |journey| journey.until(&moments));
             meter.on_measured(latency, split, arrival.completed, arrival.completed - entered);
         }
-        if self.wants_series {
+        if self.observer.wants.series {
             meter.on_window_latency(latency);
         }
         if meter.has_open_frames() {
             while let Some(frame) = meter.lost_frame(packet) {
-                self.observer.on_frame(&frame);
+                self.observer.frame(&frame);
             }
             if let Some(frame) = meter.frames_of_datagrams(packet, arrived) {
-                self.observer.on_frame(&frame);
+                self.observer.frame(&frame);
             }
         }
-        if self.wants_packets {
+        if self.observer.wants.packets {
             let row = self.row_of_arrival(arrival, released, arrived);
-            self.observer.on_packet(&row);
+            self.observer.tell(Event::Packet(&row));
         }
     }
 
@@ -197,9 +136,9 @@ impl Meters {
     pub(crate) fn on_relayed(&mut self, transmitter: StationId, arrival: &Arrival, released: Instant) {
         let packet = &arrival.packet;
         self.journeys.on_relayed(packet.flow, packet.number, &arrival.moments(released, released));
-        if self.wants_packets {
+        if self.observer.wants.packets {
             let row = self.row_of_arrival(arrival, released, released);
-            self.observer.on_hop(&HopRow {
+            self.observer.tell(Event::Hop(&HopRow {
                 packet: row.packet,
                 transmitter: transmitter.0,
                 receiver: arrival.packet.to.0,
@@ -212,7 +151,7 @@ impl Meters {
                 completed: row.completed,
                 tries: row.tries,
                 txop: row.txop,
-            });
+            }));
         }
     }
 
@@ -274,13 +213,13 @@ impl Meters {
     ) {
         let measured = created >= self.measured_from;
         let row = self.flow(flow).on_frame(frame, created, size, now, measured);
-        self.observer.on_frame(&row);
+        self.observer.frame(&row);
     }
 
     pub(crate) fn on_frame_skipped(&mut self, flow: FlowId, frame: u64, created: Instant) {
         let measured = created >= self.measured_from;
         self.flow(flow).on_frame_skipped(1, measured);
-        self.observer.on_frame(&FrameRow::skipped(flow.0, frame, created));
+        self.observer.frame(&FrameRow::skipped(flow.0, frame, created));
     }
 
     /// A frame of a connection is still under way when the run ends.
@@ -291,7 +230,7 @@ impl Meters {
         created: Instant,
         size: ByteCount,
     ) {
-        self.observer.on_frame(&FrameRow {
+        self.observer.frame(&FrameRow {
             first_packet: created,
             size,
             fate: FrameFate::Unfinished,
@@ -303,7 +242,7 @@ impl Meters {
     pub(crate) fn end_frames_of_datagrams(&mut self) {
         for meter in &mut self.flows {
             for row in meter.unfinished_frames() {
-                self.observer.on_frame(&row);
+                self.observer.frame(&row);
             }
         }
     }
@@ -331,8 +270,8 @@ impl Meters {
         if one.start >= self.measured_from {
             self.air.on_exchange(view.link, downwards, airtime, mpdus, acknowledged, one.rate);
         }
-        if self.wants_txops {
-            self.observer.on_txop(&TxopRow {
+        if self.observer.wants.txops {
+            self.observer.tell(Event::Txop(&TxopRow {
                 txop: one.txop,
                 transmitter: one.node.0,
                 receiver: view.descriptor.station.0,
@@ -346,10 +285,10 @@ impl Meters {
                 acked: acknowledged,
                 size: view.descriptor.psdu,
                 collided: one.collided(),
-            });
+            }));
         }
-        if self.wants_air {
-            self.observer.on_air(view);
+        if self.observer.wants.exchanges {
+            self.observer.tell(Event::Exchange(view));
         }
     }
 
@@ -364,7 +303,7 @@ impl Meters {
 
     /// A window of the time series ends.
     pub(crate) fn end_window(&mut self, now: Instant) {
-        if !self.wants_series {
+        if !self.observer.wants.series {
             return;
         }
         let length = now - self.window_start;
@@ -373,7 +312,7 @@ impl Meters {
                 if meter.is_reported() {
                     let (rate, share) = self.air.window_of(meter.station(), length);
                     let row = meter.end_window(self.window_start, number as u32, length, rate, share);
-                    self.observer.on_series(&row);
+                    self.observer.tell(Event::Series(&row));
                 }
             }
         }
@@ -395,7 +334,7 @@ impl Meters {
 
     /// Gives the observer back at the end of the run.
     pub(crate) fn into_observer(self) -> Box<dyn Observer> {
-        self.observer
+        self.observer.observer
     }
 
     /// The length of what was measured.
@@ -420,7 +359,7 @@ impl FeedObserver for Meters {
     fn on_frame(&mut self, flow: FlowId, frame: &FrameStart) {
         let measured = frame.created >= self.measured_from;
         if let Some(lost) = self.flow(flow).on_frame_start(frame, measured) {
-            self.observer.on_frame(&lost);
+            self.observer.frame(&lost);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use airbound_record::{FlowSummary, FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
 use airbound_sim::scenario::{Overrides, Scenario};
-use airbound_sim::{Observer, Outcome, Plugins, Run};
+use airbound_sim::{Event, Events, Observer, Outcome, Plugins, Run};
 
 /// Everything that a run tells.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,20 +36,18 @@ impl Rows {
 }
 
 impl Observer for Keeper {
-    fn on_packet(&mut self, row: &PacketRow) {
-        self.0.borrow_mut().packets.push(*row);
+    fn wants(&self) -> Events {
+        Events::ROWS
     }
-    fn on_hop(&mut self, row: &HopRow) {
-        self.0.borrow_mut().hops.push(*row);
-    }
-    fn on_txop(&mut self, row: &TxopRow) {
-        self.0.borrow_mut().txops.push(*row);
-    }
-    fn on_frame(&mut self, row: &FrameRow) {
-        self.0.borrow_mut().frames.push(*row);
-    }
-    fn on_series(&mut self, row: &SeriesRow) {
-        self.0.borrow_mut().series.push(*row);
+    fn on_event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Packet(row) => self.0.borrow_mut().packets.push(*row),
+            Event::Hop(row) => self.0.borrow_mut().hops.push(*row),
+            Event::Txop(row) => self.0.borrow_mut().txops.push(*row),
+            Event::Frame(row) => self.0.borrow_mut().frames.push(*row),
+            Event::Series(row) => self.0.borrow_mut().series.push(*row),
+            _ => {}
+        }
     }
 }
 

@@ -25,7 +25,7 @@ fn experiment(count: usize, sender: Sender) -> Experiment {
 
 /// The send rate of all stations over time, Mb/s.
 fn total(run: &Measured) -> Vec<(f64, f64)> {
-    let sum = |view: &airbound_sim::View| view.allocations.iter().map(|one| one.rate.as_mbps_f64()).sum();
+    let sum = |view: &airbound_sim::Snapshot| view.allocations.iter().map(|one| one.rate.as_mbps_f64()).sum();
     run.views.iter().map(|(at, view)| (*at, sum(view))).collect()
 }
 

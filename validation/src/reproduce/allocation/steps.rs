@@ -1,7 +1,7 @@
 //! Sec. 6.2.2, Fig. 13, and Sec. 6.3.1, Fig. 14: what happens when the channel gets worse at once.
 
 use airbound_report::{Chapter, Chart, ChartKind, Line, Lines, Tolerance};
-use airbound_sim::View;
+use airbound_sim::Snapshot;
 use airbound_units::Span;
 
 use super::measure::{judged, mean, slot_means, told};
@@ -20,12 +20,12 @@ fn moved(near: &str, far: &str, at: u32, more: &str) -> String {
 
 /// The payload rate of a station over time, Mb/s.
 fn rates(run: &Measured, station: usize) -> Vec<(f64, f64)> {
-    let of = |view: &View| view.allocations.get(station).map(|one| one.rate.as_mbps_f64());
+    let of = |view: &Snapshot| view.allocations.get(station).map(|one| one.rate.as_mbps_f64());
     run.views.iter().filter_map(|(at, view)| Some((*at, of(view)?))).collect()
 }
 
 fn phy_rates(run: &Measured, station: usize) -> Vec<(f64, f64)> {
-    let of = |view: &View| Some(view.allocations.get(station)?.phy_rate?.as_mbps_f64());
+    let of = |view: &Snapshot| Some(view.allocations.get(station)?.phy_rate?.as_mbps_f64());
     run.views.iter().filter_map(|(at, view)| Some((*at, of(view)?))).collect()
 }
 
@@ -256,7 +256,7 @@ impl Study for Tracking {
             .zip(ratio(&phy_first, &phy_second))
             .map(|((_, rates), (_, phys))| (rates / phys - 1.0).abs())
             .collect();
-        let of_first = |view: &View| view.allocations.first().and_then(|one| one.level);
+        let of_first = |view: &Snapshot| view.allocations.first().and_then(|one| one.level);
         let level: Vec<(f64, f64)> =
             run.views.iter().filter_map(|(at, view)| Some((*at, of_first(view)?))).collect();
         let settled: Vec<f64> = [between(&level, 25.0, at), between(&level, at + 15.0, at + 60.0)].concat();

@@ -27,7 +27,7 @@ impl Study for Bloat {
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let Some(run) = results.get(&Self::experiment(effort)) else { return Part::default() };
-        let over_time = |value: &dyn Fn(&airbound_sim::View) -> Option<f64>| {
+        let over_time = |value: &dyn Fn(&airbound_sim::Snapshot) -> Option<f64>| {
             run.views.iter().filter_map(|(at, view)| Some((*at, value(view)?))).collect::<Vec<_>>()
         };
         let backlog = over_time(&|view| Some(view.backlog.packets as f64));

@@ -1,6 +1,6 @@
 //! Real-time video as WebRTC sends it: the two ends of a session, between which packets cross the wire and the air.
 //!
-//! The control cores are those of `airbound_control`; here stand the encoder, the frames, and what ties the parts together.
+//! The control cores are those of `airbound_senders`; here stand the encoder, the frames, and what ties the parts together.
 //! `docs/real-time-video.md` has a picture.
 
 pub(crate) mod frames;

@@ -1,4 +1,4 @@
-//! What can be seen of a run under way, for time series that no record keeps.
+//! The state of a run under way, for time series that no record keeps.
 
 use airbound_control::classify::Verdict;
 use airbound_control::frame::FlowId;
@@ -12,39 +12,39 @@ use airbound_wifi::edca::Category;
 use crate::endpoint::AnyEndpoint;
 use crate::engine::{ACCESS_POINT, Simulation};
 
-/// A look at a run.
+/// The state of a run.
 #[derive(Debug, Clone, Default)]
-pub struct View {
-    /// What waits in the access point's link, packets kept for retransmission included.
+pub struct Snapshot {
+    /// Packets in the access point's link, packets kept for retransmission included.
     pub backlog: Backlog,
-    /// How many best-effort packets the access point's queue may hold, where a controller sizes it.
+    /// Best-effort packets that the access point's queue may hold, where a controller sizes it.
     pub buffer_size: Option<usize>,
-    /// How the access point's link treats each station, where it is Law's.
+    /// Treatment of each station by the access point's link, where it is Law's.
     pub law: Vec<LawView>,
-    /// What is held of the flows through the access point, where it sends bulk transfers the classic way beside Law.
+    /// Verdicts on the flows through the access point, where it sends bulk transfers the classic way beside Law.
     pub verdicts: Vec<(FlowId, Verdict)>,
     /// TCP senders, by the flow whose data they send.
     pub senders: Vec<(FlowId, SenderMetrics)>,
-    /// What the rate allocator has decided, by station; empty without one.
+    /// Rates that the allocator has decided, by station; empty without one.
     pub allocations: Vec<Allocation>,
     /// Senders of real-time video, by the flow of their media.
-    pub videos: Vec<(FlowId, VideoView)>,
+    pub videos: Vec<(FlowId, VideoSnapshot)>,
 }
 
-/// A look at a sender of real-time video.
+/// The state of a sender of real-time video.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VideoView {
-    /// What congestion control allows for all that is sent.
+pub struct VideoSnapshot {
+    /// The rate that congestion control allows for all that is sent.
     pub allowed: BitRate,
     /// The rate of coded video that the encoder aims at.
     pub coded: BitRate,
     /// The round trip that congestion control measured, if any.
     pub round_trip: Option<Span>,
-    /// What waits in the pacer.
+    /// Bytes in the pacer.
     pub pacer: ByteCount,
 }
 
-impl View {
+impl Snapshot {
     pub(crate) fn of(simulation: &Simulation) -> Self {
         let parts = &simulation.parts;
         let senders = parts.endpoints.iter().filter_map(|endpoint| match endpoint {
@@ -60,7 +60,7 @@ impl View {
         let videos = parts.endpoints.iter().filter_map(|endpoint| {
             let AnyEndpoint::Rtp(session) = endpoint else { return None };
             let sender = &session.sender;
-            let view = VideoView {
+            let view = VideoSnapshot {
                 allowed: sender.allowed(),
                 coded: sender.coded_rate(),
                 round_trip: sender.round_trip(),
@@ -68,14 +68,17 @@ impl View {
             };
             Some((session.media, view))
         });
-        let proxy = parts.proxy.iter().flat_map(|proxy| proxy.allocator.allocations());
+        let allocations = parts.endpoints.iter().filter_map(|endpoint| match endpoint {
+            AnyEndpoint::Allocation(allocation) => Some(allocation.allocations()),
+            _ => None,
+        });
         Self {
             backlog: link.backlog(),
             buffer_size,
             law,
             verdicts: link.verdicts(),
             senders: senders.collect(),
-            allocations: proxy.collect(),
+            allocations: allocations.flatten().collect(),
             videos: videos.collect(),
         }
     }

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Lists the public items of the crates that others build on, and compares them with `surface/CRATE.txt`.
+
+usage: surface.py [--renew] [CRATE...]
+
+rustdoc writes what it knows as JSON, which is not stable: where this toolchain cannot, the check says SKIPPED. A line is an item
+that another crate can name: its kind and the shortest path to it. Methods count, fields, variants and implementations of foreign
+traits do not.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import workspace
+
+CRATES = ("units", "wifi", "senders", "control", "record", "runs")
+MOST = {"control": 360}
+STORED = workspace.HERE / "surface"
+KINDS = {"struct", "enum", "union", "trait", "function", "constant", "static", "type_alias", "macro", "proc_macro"}
+
+
+def documented(names):
+    """Writes the JSON of the crates; returns the folder with it, or `None` if rustdoc refuses."""
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", workspace.ROOT / "target"))
+    with tempfile.TemporaryDirectory() as folder:
+        # Only rustdoc itself is to take unstable options: the environment of cargo decides what it builds anew.
+        wrapper = pathlib.Path(folder) / "rustdoc"
+        wrapper.write_text('#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n')
+        wrapper.chmod(0o755)
+        environment = {**os.environ, "RUSTDOC": str(wrapper), "RUSTDOCFLAGS": "-Z unstable-options --output-format json"}
+        command = [os.environ.get("CARGO", "cargo"), "doc", "--quiet", "--no-deps", "--lib",
+                   *(part for name in names for part in ("--package", f"airbound-{name}"))]
+        run = subprocess.run(command, cwd=workspace.ROOT, env=environment, capture_output=True, text=True)
+    if run.returncode != 0:
+        print(f"surface: SKIPPED, this toolchain writes no JSON of a crate:\n{run.stderr.strip()[-600:]}")
+        return None
+    return target / "doc"
+
+
+def public_items(text):
+    """Kinds and paths of everything that can be named from outside, sorted."""
+    crate = json.loads(text)
+    index, found, visited = crate["index"], {}, set()
+
+    def item(number):
+        return index.get(str(number))
+
+    def note(kind, number, path):
+        known = found.get(number)
+        if known is None or (len(path), path) < (len(known[1]), known[1]):
+            found[number] = (kind, path)
+
+    def visit(number, path):
+        one = item(number)
+        if one is None or (number, path) in visited or len(path) > 9:
+            return
+        visited.add((number, path))
+        kind, inner = next(iter(one["inner"].items()))
+        if kind == "use":
+            if inner.get("id") is None:
+                return
+            if inner.get("is_glob"):
+                target = item(inner["id"])
+                for child in (target["inner"].get("module", {}).get("items", []) if target else []):
+                    visit(child, path)
+            else:
+                renamed(inner["id"], path, inner["name"])
+            return
+        if one["name"] is None or one["visibility"] != "public":
+            return
+        renamed(number, path, one["name"])
+
+    def renamed(number, path, name):
+        one = item(number)
+        if one is None:
+            return
+        kind, inner = next(iter(one["inner"].items()))
+        here = (*path, name)
+        if kind == "module":
+            for child in inner["items"]:
+                visit(child, here)
+        elif kind == "use":
+            visit(number, path)
+        elif kind in KINDS:
+            note(kind, number, here)
+            for implementation in inner.get("impls", []) if isinstance(inner, dict) else []:
+                block = item(implementation)
+                if block is None or block["inner"]["impl"]["trait"] is not None:
+                    continue
+                for member in block["inner"]["impl"]["items"]:
+                    method = item(member)
+                    if method is not None and method["visibility"] == "public":
+                        note("method" if "function" in method["inner"] else "constant", member, (*here, method["name"]))
+            for member in inner.get("items", []) if kind == "trait" else []:
+                method = item(member)
+                if method is not None:
+                    note("method", member, (*here, method["name"]))
+
+    for child in item(crate["root"])["inner"]["module"]["items"]:
+        visit(child, ())
+    return sorted(f"{'::'.join(path)} {kind}" for kind, path in found.values())
+
+
+def main():
+    arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    there = [name for name in arguments or CRATES if name in workspace.crates()]
+    folder = documented(there)
+    if folder is None:
+        return
+    failed = False
+    for name in there:
+        items = public_items((folder / f"airbound_{name}.json").read_text())
+        stored = STORED / f"{name}.txt"
+        before = stored.read_text().splitlines() if stored.exists() else []
+        print(f"surface: {name} has {len(items)} public items")
+        if "--renew" in sys.argv[1:]:
+            STORED.mkdir(exist_ok=True)
+            stored.write_text("".join(f"{item}\n" for item in items))
+        elif items != before:
+            failed = True
+            print(*(f"  + {item}" for item in items if item not in before), *(f"  - {item}" for item in before if item not in items), sep="\n")
+        most = max(MOST.get(name, len(items)), len(before))
+        if len(items) > most:
+            failed = True
+            print(f"surface: {name} may have at most {most}")
+    if failed:
+        sys.exit("surface: others can name other items than before; if that is meant: scripts/lint/surface.py --renew")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Counts doc comments that begin with a question word or with a pronoun for a person, and identifiers that have a better name.
+
+usage: words.py [--list] [--renew]
+
+doc-beginnings.json and old-names.json say how often each may be met, by crate and by name; they may only become fewer.
+"""
+import re
+import sys
+from collections import defaultdict
+
+import workspace
+
+BEGINNING = re.compile(r"^\s*//[/!] (?:What|How|Who|Whose|Somebody|Nobody|Everyone)\b")
+EVERYWHERE = ()
+# Old name: the new one, and the crates in which the old name means it (all, if none is named).
+RENAMED = {
+    "Agreement": ("BlockAckRecipient", EVERYWHERE),
+    "Cargo": ("content", EVERYWHERE),
+    "Course": ("ExchangeTiming", EVERYWHERE),
+    "Domain": ("air::Channel", EVERYWHERE),
+    "Ends": ("Endpoint", ("sim",)),
+    "Feed": ("Ingress", EVERYWHERE),
+    "Grant": ("TxDescriptor", EVERYWHERE),
+    "Maker": ("Plugin", EVERYWHERE),
+    "Node": ("Transmitter", ("sim",)),
+    "Nobody": ("NoObserver", EVERYWHERE),
+    "Parcel": ("Packet", EVERYWHERE),
+    "Quality": ("LinkQuality", EVERYWHERE),
+    "Readiness": ("Eligibility", EVERYWHERE),
+    "Series": ("RateChain", ("agent", "control")),
+    "Session": ("RunRequest", ("cli",)),
+    "Standby": ("BesideClassic", EVERYWHERE),
+    "Told": ("LastReported", EVERYWHERE),
+    "View": ("Snapshot", ("sim", "runs", "validation", "studies")),
+    "Voice": ("Verbosity", EVERYWHERE),
+    "Within": ("Host", EVERYWHERE),
+    "books": ("conservation", ("sim",)),
+    "hearing": ("channel_load", EVERYWHERE),
+    "inside": ("inner_queue", ("control",)),
+    "ladder": ("rate_set", EVERYWHERE),
+    "or_none": ("optional", EVERYWHERE),
+    "returns": ("tx_status", ("control",)),
+}
+IDENTIFIER = re.compile(r"(?<![\w'])(" + "|".join(RENAMED) + r")\b(?!!)")
+
+
+def main():
+    begun, begun_at = defaultdict(int), defaultdict(list)
+    named, named_at = defaultdict(int), defaultdict(list)
+    for crate, folder in workspace.crates().items():
+        for file in sorted(folder.rglob("*.rs")):
+            for number, line in enumerate(file.read_text().splitlines(), 1):
+                if BEGINNING.match(line):
+                    begun[crate] += 1
+                    begun_at[crate].append(f"{workspace.place(file)}:{number}: {line.strip()[:100]}")
+        for file in workspace.sources(folder):
+            for found in IDENTIFIER.finditer(workspace.code(file, strings=False)):
+                name = found.group(1)
+                if not RENAMED[name][1] or crate in RENAMED[name][1]:
+                    named[name] += 1
+                    named_at[name].append(f"{workspace.place(file)}: {name}, now {RENAMED[name][0]}")
+    arguments = sys.argv[1:]
+    well = workspace.ratchet("doc-beginnings", begun, begun_at, arguments, "begin with the field's noun, or with a verb in the third person")
+    well &= workspace.ratchet("old-names", named, named_at, arguments, "the glossary has another name")
+    sys.exit(not well)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""The workspace as the lints read it: its crates, their Rust sources without comments and tests, and ratchets."""
+import json
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HERE = pathlib.Path(__file__).resolve().parent
+TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\(crate\))? )?mod \w+ \{.*\n\}\n?", re.S)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+STRING = re.compile(r'b?r(#+)".*?"\1|b?r"[^"]*"|b?"(?:[^"\\]|\\.)*"', re.S)
+
+
+def crates():
+    """Names and folders of all crates; those outside of `crates` are called by their folder."""
+    folders = [file.parent for file in ROOT.glob("crates/*/Cargo.toml")]
+    folders += [ROOT / name for name in ("validation", "studies") if (ROOT / name / "Cargo.toml").exists()]
+    return {folder.name: folder for folder in sorted(folders)}
+
+
+def sources(folder):
+    """Rust sources of a crate that are part of it, in order: no tests, examples and benchmarks."""
+    return sorted(file for file in (folder / "src").rglob("*.rs") if file.name != "tests.rs")
+
+
+def code(file, strings=True):
+    """Text of a source without comments and test modules, and without strings if they are not asked for."""
+    text = file.read_text()
+    kept = []
+    at = 0
+    # A string may hold what looks like a comment, and the other way round: whichever begins first is meant.
+    for found in re.finditer(f"(?P<string>{STRING.pattern.replace('(#+)', '(?P<hashes>#+)').replace(chr(92) + '1', '(?P=hashes)')})|{COMMENT.pattern}", text, re.S):
+        kept.append(text[at:found.start()])
+        if found.group("string") is not None:
+            kept.append(found.group() if strings else '""')
+        at = found.end()
+    return TESTS.sub("\n", "".join(kept) + text[at:])
+
+
+def place(file):
+    """Path of a file as people name it."""
+    return str(file.relative_to(ROOT))
+
+
+def ratchet(name, counts, found, arguments, hint):
+    """Compares counts with those that `NAME.json` allows, and writes fewer of them if `--renew` is among the arguments.
+
+    Nothing may be counted more often than it was. Code that moved between crates is renewed, as long as the sum does not grow.
+    `found` names the places of each key. Returns whether all is well.
+    """
+    file = HERE / f"{name}.json"
+    allowed = json.loads(file.read_text()) if file.exists() else None
+    counts = {key: count for key, count in sorted(counts.items()) if count}
+    now = sum(counts.values())
+    before = now if allowed is None else sum(allowed.values())
+    print(f"{name}: {now} ({before} allowed)")
+    if "--list" in arguments:
+        for key in counts:
+            print(*(f"  {key}: {place}" for place in found.get(key, [])), sep="\n")
+    if "--renew" in arguments or allowed is None:
+        if now > before:
+            print(f"{name}: there were {before}, and are {now}: they may only become fewer")
+            return False
+        file.write_text(json.dumps(counts, indent=2) + "\n")
+        return True
+    script = f"scripts/lint/{pathlib.Path(sys.argv[0]).name}"
+    more = {key: count for key, count in counts.items() if count > allowed.get(key, 0)}
+    for key, count in more.items():
+        print(*(f"  {place}" for place in found.get(key, [])[:40]), sep="\n")
+        print(f"{name}: {key} has {count}, allowed are {allowed.get(key, 0)}: {hint}")
+    if more:
+        print(f"{name}: if code moved, and the sum did not grow: {script} --renew")
+    elif now < before:
+        print(f"{name}: fewer than allowed: {script} --renew keeps them so")
+    return not more
