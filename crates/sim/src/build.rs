@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use airbound_control::frame::{FlowId, StationId};
-use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, Link, LinkConfig, LowerQueue};
+use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, LinkConfig, LowerQueue};
 use airbound_control::queue::{
-    AnyQueue, CustomQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
+    AnyQueue, CustomQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, QueueConfig, RoundRobin,
     RoundRobinConfig, WqmConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
@@ -531,7 +531,7 @@ fn over_path(
 ) -> Result<ComposedLink, BuildError> {
     // A lower queue without a limit of its own makes sense only below a scheme that bounds it by airtime.
     let depth = match path.driver_queue {
-        None if queue.counts_below() => usize::MAX,
+        None if queue.counts_airtime() => usize::MAX,
         None => 0,
         Some(packets) => packets as usize,
     };

@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use airbound_control::frame::TxDescriptor;
 use airbound_control::frame::{Dropped, FlowId, StationId};
 use airbound_control::link::{Link, Returned};
-use airbound_control::queue::{Demand, Queue};
+use airbound_control::queue::Demand;
 use airbound_control::rate::LinkStats;
 use airbound_record::Moments;
 use airbound_units::{Decibel, Instant, Span};
