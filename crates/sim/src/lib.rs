@@ -18,6 +18,7 @@ mod packet;
 pub mod path;
 pub mod pcap;
 mod plugins;
+mod population;
 mod recording;
 pub mod run;
 mod snapshot;

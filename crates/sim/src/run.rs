@@ -12,7 +12,7 @@ use crate::plugins::Plugins;
 use crate::scenario::{Scenario, Scheme, Traffic};
 use crate::snapshot::Snapshot;
 use airbound_control::frame::DropReason;
-use airbound_control::queue::{Protection, Queue};
+use airbound_control::queue::Protection;
 
 /// The simulated part of a run.
 enum Engine {
