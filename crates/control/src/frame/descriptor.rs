@@ -87,3 +87,13 @@ pub struct TxReport<P> {
     /// Whether the descriptor is known to have been one PPDU; a firmware that aggregates by itself hides it.
     pub boundaries_known: bool,
 }
+
+impl<P> TxReport<P> {
+    /// The MPDUs that were acknowledged.
+    #[inline]
+    pub fn arrived(&self) -> impl Iterator<Item = &Mpdu<P>> {
+        let acknowledged = &self.acknowledged;
+        let places = self.descriptor.mpdus.iter().enumerate();
+        places.filter(|(place, _)| acknowledged.get(*place)).map(|(_, mpdu)| mpdu)
+    }
+}

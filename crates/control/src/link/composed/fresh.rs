@@ -92,3 +92,30 @@ impl<P: Payload> Sink<P> for Fresh<'_, P> {
         Ok(estimate)
     }
 }
+
+/// A packet that moves from the scheme's queue to the driver's.
+pub(super) struct Lowered<P> {
+    pub(super) now: Instant,
+    pub(super) limits: TimeLimits,
+    /// Where the queue counts what lies below it.
+    pub(super) estimate: Option<AirtimeEstimate>,
+    pub(super) packet: Option<P>,
+}
+
+impl<P: Payload> Sink<P> for Lowered<P> {
+    fn has_room(&mut self, _size: impl FnOnce() -> Option<ByteCount>) -> bool {
+        self.packet.is_none()
+    }
+
+    fn put(&mut self, mut packet: P) -> Result<Option<Span>, P> {
+        if self.limits.outlived_in_queue(self.now, packet.enqueued()) {
+            return Err(packet);
+        }
+        let estimate = self.estimate.map(|estimate| estimate.of(packet.size(), packet.category()));
+        if let Some(estimate) = estimate {
+            packet.set_airtime_estimate(estimate);
+        }
+        self.packet = Some(packet);
+        Ok(estimate)
+    }
+}

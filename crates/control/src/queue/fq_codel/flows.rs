@@ -131,10 +131,6 @@ impl<P: Payload> FlowTable<P> {
         }
     }
 
-    pub(super) const fn backlog(&self) -> Backlog {
-        self.backlog
-    }
-
     pub(super) fn backlog_of(&self, owner: usize) -> Backlog {
         self.owners.get(owner).map(|owner| owner.backlog).unwrap_or_default()
     }
@@ -297,6 +293,26 @@ impl<P: Payload> FlowTable<P> {
         )?;
         flow.deficit -= packet.size().as_u64().min(LONGEST_PACKET) as i64;
         Some(packet)
+    }
+
+    /// Takes out all packets of the flows of an owner whose identity is `wanted`. The flows stay where they are in the order.
+    pub(super) fn flush(&mut self, owner: usize, wanted: impl Fn(u64) -> bool, out: &mut Vec<P>) {
+        let Some(owner) = self.owners.get_mut(owner) else { return };
+        for chain in [&owner.new, &owner.old, &owner.parked] {
+            let mut at = chain.head;
+            while let Some(flow) = self.flows.get_mut(at as usize) {
+                at = flow.next;
+                while wanted(flow.key)
+                    && let Some(packet) = self.packets.pop(&mut flow.list, P::size)
+                {
+                    let size = packet.size();
+                    take_off(&mut owner.backlog, size);
+                    take_off(&mut self.backlog, size);
+                    self.memory = self.memory.saturating_sub(memory_of(size));
+                    out.push(packet);
+                }
+            }
+        }
     }
 
     /// Lets flows that were set aside be served again.
@@ -550,7 +566,7 @@ mod tests {
         push(&mut table, u32::MAX, 1500);
         for flow in 0..100_000 {
             push(&mut table, flow, 100);
-            while table.backlog().packets > 1 {
+            while table.backlog.packets > 1 {
                 assert!(pop(&mut table).is_some());
             }
         }

@@ -13,7 +13,7 @@ use super::{Law, Link, Returned, Room, TxDescriptor, TxReport};
 use crate::classify::Verdict;
 use crate::error::ConfigError;
 use crate::frame::{Dropped, FlowId, Payload, StationId};
-use crate::queue::{Backlog, Demand, Queue};
+use crate::queue::{Backlog, Deadline, Queue};
 use crate::rate::LinkStats;
 
 /// Law as a standby module (Law paper, appendix A): latency-sensitive traffic goes through it, the rest through the stock queues, and both
@@ -63,6 +63,11 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> BesideClassic<P, Q, C> {
     /// The link of latency-sensitive traffic.
     pub const fn law(&self) -> &Law<P, Q> {
         &self.law
+    }
+
+    /// The link of latency-sensitive traffic, to set demands.
+    pub const fn law_mut(&mut self) -> &mut Law<P, Q> {
+        &mut self.law
     }
 
     /// The link of the rest.
@@ -145,10 +150,6 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> Link<P> for BesideClassic<P, Q, C> {
         self.classic.on_link_stats(now, station, stats);
     }
 
-    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
-        self.law.set_demand(now, flow, demand)
-    }
-
     fn window_start(&self, station: StationId, category: Category) -> u64 {
         self.law.window_start(station, category).min(self.classic.window_start(station, category))
     }
@@ -174,11 +175,7 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> Link<P> for BesideClassic<P, Q, C> {
             Share::Flows(flows) => flows.held(),
             Share::Categories(_) => Backlog::default(),
         };
-        let (one, other) = (self.law.backlog(), self.classic.backlog());
-        Backlog {
-            packets: one.packets + other.packets + held.packets,
-            bytes: one.bytes + other.bytes + held.bytes,
-        }
+        Backlog::sum([self.law.backlog(), self.classic.backlog(), held])
     }
 
     fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
@@ -186,11 +183,7 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> Link<P> for BesideClassic<P, Q, C> {
         self.classic.on_channel(now, busy, own);
     }
 
-    fn channel_deadline(&self) -> Option<Instant> {
-        self.law.channel_deadline().into_iter().chain(self.classic.channel_deadline()).min()
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        self.law.next_deadline().into_iter().chain(self.classic.next_deadline()).min()
+    fn deadline(&self) -> Deadline {
+        self.law.deadline().min(self.classic.deadline())
     }
 }

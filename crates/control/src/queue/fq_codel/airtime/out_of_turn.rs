@@ -86,9 +86,7 @@ impl<P: Payload> FqCodelAirtime<P> {
         let flow = self.flows.find(key)?;
         let before = dropped.len();
         let packet = self.flows.pop(self.now, flow, &codel, dropped);
-        let left = dropped.len() - before + usize::from(packet.is_some());
-        let waiting = &mut self.waiting[category.index()];
-        *waiting = waiting.saturating_sub(left);
+        self.note_left(category, packet.as_ref(), &dropped[before..]);
         packet
     }
 
