@@ -8,7 +8,7 @@ mod agreement;
 mod books;
 mod contention;
 mod domain;
-mod ends;
+mod endpoints;
 mod exchange;
 mod hearing;
 mod intake;
@@ -35,9 +35,10 @@ pub(crate) use hearing::Hearing;
 
 use crate::agenda::Agenda;
 use crate::endpoint::external::Carried;
-use crate::endpoint::{Answer, AnyEndpoint, EndpointId, Timer};
+use crate::endpoint::{Answer, AnyEndpoint, Timer};
+use crate::flow::EndpointId;
 use crate::flow::feed::Feed;
-use crate::flow::{Direction, Flow};
+use crate::flow::{ACCESS_POINT, Direction, Flow};
 use crate::link::AnyLink;
 use crate::measure::Meters;
 use crate::packet::Packet;
@@ -48,9 +49,6 @@ use airbound_air::exchange::{ExchangeTiming, Phy};
 use airbound_air::propagation::{LinkId, LinkQuality, Links};
 use airbound_air::trace::Capacity;
 use airbound_random::Stream;
-
-/// The access point is node 0, stations follow, neighbours come last.
-pub(crate) const ACCESS_POINT: StationId = StationId(0);
 
 /// The number of the link whose lower end is a node; `None` for the access point.
 pub(crate) fn link_id(lower: StationId) -> Option<LinkId> {
