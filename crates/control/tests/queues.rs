@@ -14,6 +14,7 @@ use queue_calls::Calls as _;
 enum Op {
     Enqueue { station: u8, category: u8, flow: u8, size: u16, copies: u8 },
     Serve { category: u8, most: u8 },
+    Flush { station: u8 },
     DequeueUnasked { station: u8, category: u8 },
     Eligibility { station: u8, category: u8, eligibility: u8 },
     Returned { station: u8, category: u8, micros: u16 },
@@ -140,6 +141,14 @@ impl Checked {
             }
             Op::Serve { category: of, most } => {
                 self.serve(category(of), usize::from(most % 64));
+            }
+            Op::Flush { station: to } => {
+                let mut flushed = Vec::new();
+                self.queue.flush(station(to), &mut flushed);
+                for packet in &flushed {
+                    assert_eq!(packet.station, station(to));
+                    self.left(packet);
+                }
             }
             Op::DequeueUnasked { station: to, category: of } => {
                 self.dequeue(station(to), category(of));

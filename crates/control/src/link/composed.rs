@@ -29,7 +29,7 @@ pub struct LowerQueue<L> {
     pub depth: usize,
 }
 
-/// What is known of one peer.
+/// State of one peer.
 #[derive(Debug, Clone)]
 struct Station<P> {
     originators: [BlockAckOriginator<P>; 4],

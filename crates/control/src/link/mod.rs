@@ -1,4 +1,4 @@
-//! What a transmitter sends next, and how.
+//! The transmit path of one transmitter: queueing, aggregation, rates, retries.
 
 mod airtime;
 mod block_ack;
@@ -26,7 +26,7 @@ use crate::frame::{Mpdu, TxDescriptor, TxReport};
 use crate::queue::{Arrivals, Backlog, Deadline};
 use crate::rate::LinkStats;
 
-/// How much the hardware can take in one descriptor.
+/// Room of the hardware for one descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// The category asked for.
@@ -35,7 +35,7 @@ pub struct Room {
     pub max_duration: Span,
 }
 
-/// What a link did with the MPDUs of a report that were not acknowledged and that it did not keep.
+/// The MPDUs of a report that were not acknowledged and that the link did not keep.
 #[derive(Debug, Clone)]
 pub struct Returned<P> {
     /// To be sent at once, ahead of everything else of the category.
@@ -53,7 +53,7 @@ impl<P> Default for Returned<P> {
     }
 }
 
-/// What a transmitter sends next, and how: queueing, aggregation, rate and retries together.
+/// Decides what a transmitter sends next, and how: queueing, aggregation, rate and retries together.
 pub trait Link<P: Payload> {
     /// Takes a packet at `now`; whoever is dropped for it is appended to `dropped`.
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>);
@@ -110,7 +110,7 @@ pub trait Link<P: Payload> {
     /// All that waits in the link, packets kept for retransmission included.
     fn backlog(&self) -> Backlog;
 
-    /// How the channel was used of late: the share of the time in which it was `busy` for any reason, and that of our `own`
+    /// Load of the channel since the last call: the share of the time in which it was `busy` for any reason, and that of our `own`
     /// transmissions with their acknowledgements, which is part of it; 0 to 1, `None` where the environment cannot tell.
     fn on_channel(&mut self, _now: Instant, _busy: Option<f64>, _own: Option<f64>) {}
 

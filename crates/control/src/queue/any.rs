@@ -26,10 +26,10 @@ pub enum QueueConfig {
     Pie(PieConfig),
     /// Flow queues with CoDel over everything in a category.
     FqCodel(FqCodelConfig),
-    /// What Linux does for Wi-Fi; also called `linux`.
+    /// Linux's queueing for Wi-Fi; also called `linux`.
     #[serde(alias = "linux")]
     FqCodelAirtime(FqCodelAirtimeConfig),
-    /// What Linux does, with flows that have a latency demand before all others while they are urgent.
+    /// Linux's queueing, with flows that have a latency demand before all others while they are urgent.
     LastPq(Box<LastPqConfig>),
     /// Stations in turn.
     RoundRobin(RoundRobinConfig),

@@ -151,10 +151,10 @@ impl CodelState {
     }
 }
 
-/// How a queue stands when a packet is taken from it.
+/// State of a queue when a packet is taken from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// What is left behind the packet.
+    /// Bytes behind the packet.
     pub left: ByteCount,
     /// When the oldest packet came, the one that is taken included: now less this is the sojourn time that the controller
     /// judges by. Where packets leave in the order in which they came, it is the packet's own.
@@ -165,7 +165,7 @@ pub struct Standing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct CodelConfig {
-    /// How much each category may hold (kernel `sch_codel`: 1000 packets).
+    /// Limits of each category (kernel `sch_codel`: 1000 packets).
     pub limit: Limits,
     /// See [`CodelParameters::target`].
     pub target: Span,

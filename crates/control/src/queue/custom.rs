@@ -54,7 +54,7 @@ pub enum Mistake {
     Astray {
         /// Its number.
         number: u64,
-        /// Who is served.
+        /// The station that is served.
         station: StationId,
         /// In which category.
         category: Category,
@@ -67,7 +67,7 @@ pub enum Mistake {
     },
 }
 
-/// What decides over the packets of a [`CustomQueue`].
+/// Decides over the packets of a [`CustomQueue`].
 pub trait QueueDecider: fmt::Debug + Send + Sync {
     /// A packet came. Whoever is dropped for it, perhaps itself, goes to `given_up`.
     fn enqueue(&mut self, now: Instant, packet: &Waiting, given_up: &mut GivenUp);
@@ -130,7 +130,7 @@ pub trait QueueDecider: fmt::Debug + Send + Sync {
     fn on_mistake(&mut self, _mistake: Mistake) {}
 }
 
-/// What is known of a station in a category.
+/// State of a station in a category.
 #[derive(Debug, Default)]
 struct Entry {
     /// Numbers of its packets here.

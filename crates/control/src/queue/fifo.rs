@@ -14,7 +14,7 @@ use crate::frame::{Dropped, Payload, StationId};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FifoConfig {
-    /// How much each category may hold.
+    /// Limits of each category.
     pub limit: Limits,
     /// Whether a packet counts against the limit until it is acknowledged or given up, as in ns-3's `WifiMacQueue`, instead
     /// of until it leaves the queue. Default no.

@@ -11,7 +11,7 @@ use super::{Backlogs, Fact, Queue, Sink, Turn};
 use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 
-/// How the delay of the queue is found (RFC 8033, section 4.3 and 5.2).
+/// Measurement of the queueing delay (RFC 8033, section 4.3 and 5.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DelayEstimate {
@@ -26,13 +26,13 @@ pub enum DelayEstimate {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PieConfig {
-    /// How much each category may hold (kernel `sch_pie`: 1000 packets).
+    /// Limits of each category (kernel `sch_pie`: 1000 packets).
     pub limit: Limits,
     /// Acceptable delay (`QDELAY_REF`): 15 ms. Above 0.
     pub target: Span,
     /// Time between two updates of the probability (`T_UPDATE`): 15 ms. 100 µs to 10 s.
     pub update: Span,
-    /// How long a burst may be that is let through (`MAX_BURST`): 150 ms.
+    /// Longest burst that is let through (`MAX_BURST`): 150 ms.
     pub max_burst: Span,
     /// Weight of the distance from the target (`alpha`): 0.125 per second, 0 to 1000.
     pub alpha: f64,
@@ -40,7 +40,7 @@ pub struct PieConfig {
     pub beta: f64,
     /// Nothing is dropped from a backlog of at most two packets of this size (`MEAN_PKTSIZE`): 1500 B.
     pub mean_packet: ByteCount,
-    /// How the delay is found.
+    /// Measurement of the delay.
     pub delay: DelayEstimate,
 }
 

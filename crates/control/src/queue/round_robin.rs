@@ -14,7 +14,7 @@ use crate::frame::{Dropped, Payload, StationId};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct RoundRobinConfig {
-    /// How much each category may hold.
+    /// Limits of each category.
     pub limit: Limits,
 }
 

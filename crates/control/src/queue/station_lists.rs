@@ -14,7 +14,7 @@ use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
 use crate::queue::Eligibility;
 
-/// How much a category may hold. The packets of all stations count together.
+/// Limits of a category. The packets of all stations count together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Limits {
@@ -195,7 +195,7 @@ impl<P: Payload> StationLists<P> {
         self.waiting.of_mut(category).remove(size);
     }
 
-    /// What waits in a category for each station for which something waits.
+    /// Backlog in a category of each station that has one.
     pub(super) fn stations_waiting(
         &self,
         category: Category,

@@ -1,4 +1,4 @@
-//! How a composed link forms an aggregate: first what has to be sent again, then what has no sequence number yet.
+//! Aggregation of a composed link: first what has to be sent again, then what has no sequence number yet.
 
 use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;

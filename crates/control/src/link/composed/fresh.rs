@@ -39,7 +39,7 @@ pub(super) struct Fresh<'a, P> {
     pub(super) sequence: u64,
     /// From this one on the window admits nothing.
     pub(super) end: u64,
-    /// What an MPDU has beyond its packet.
+    /// Bytes of an MPDU beyond its packet.
     pub(super) overhead: ByteCount,
     /// Of the layers that a packet has behind it when it leaves the queue.
     pub(super) limits: TimeLimits,
@@ -47,7 +47,7 @@ pub(super) struct Fresh<'a, P> {
     pub(super) estimates: Option<Estimates>,
     /// The size of the next packet, as the queue foresaw it, and the PSDU with it.
     pub(super) foreseen: Option<(ByteCount, ByteCount)>,
-    /// How many packets were taken.
+    /// Number of packets that were taken.
     pub(super) taken: usize,
     /// A packet that left the queue and did not fit: the queue had dropped the one that it foresaw.
     pub(super) left_over: Option<Mpdu<P>>,

@@ -14,7 +14,7 @@ use crate::frame::{Mpdu, TxDescriptor};
 use crate::link::Room;
 use crate::queue::{Fact, Queue, Turn};
 
-/// What follows a PPDU in a frame exchange, and what may go before it: SIFS and a block ack at 6 Mbit/s take 84 us, RTS and CTS with
+/// Time around a PPDU in a frame exchange: SIFS and a block ack at 6 Mbit/s take 84 us, RTS and CTS with
 /// their SIFS 128 us.
 const AROUND_PPDU: Span = Span::from_micros(212);
 
@@ -69,7 +69,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         if mpdus == 1 { self.path.first_subframe_padding } else { ByteCount::ZERO }
     }
 
-    /// How many packets of 1500 B an aggregate at `rate` holds in the stable state.
+    /// Number of packets of 1500 B in an aggregate at `rate` in the stable state.
     pub(super) fn full_mpdus(&mut self, rate: Rate, dictated: Option<BitRate>) -> u16 {
         if rate.format() == Format::Legacy {
             return 1;

@@ -73,7 +73,7 @@ pub struct Law<P, Q> {
     hardware: Hardware,
     /// T_n and S_n.
     all: Averages,
-    /// What left the queue and did not fit in an aggregate, by category.
+    /// Packets that left the queue and did not fit in an aggregate, by category.
     kept: Backlogs,
     rates: RateTable,
     /// Emptied lists of earlier descriptors, to be filled again.
@@ -143,7 +143,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         &mut self.queue
     }
 
-    /// How a station is treated; `None` before anything is known of it.
+    /// View of a station; `None` before anything is known of it.
     #[must_use]
     pub fn view(&self, station: StationId) -> Option<LawView> {
         let Station { controller, counts, .. } = self.stations.get(station)?;

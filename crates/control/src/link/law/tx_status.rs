@@ -1,4 +1,4 @@
-//! What comes back from the hardware: what it teaches, and what becomes of it.
+//! Reports of the hardware: what they teach, and what becomes of their MPDUs.
 
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;

@@ -1,4 +1,4 @@
-//! What mac80211 does: flow queues with CoDel for each station and category, airtime fairness, airtime queue limit.
+//! The queueing of mac80211: flow queues with CoDel for each station and category, airtime fairness, airtime queue limit.
 
 mod out_of_turn;
 
@@ -17,7 +17,7 @@ use crate::frame::{Dropped, Payload, StationId};
 
 pub(in crate::queue) use out_of_turn::FlowQueue;
 
-/// How much airtime may wait below the queue (AQL; kernel: `ieee80211_txq_airtime_check`).
+/// Limits of the airtime below the queue (AQL; kernel: `ieee80211_txq_airtime_check`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AirtimeQueueLimit {
@@ -145,7 +145,7 @@ impl FqCodelAirtimeConfig {
     }
 }
 
-/// What is known of a station's speed.
+/// Speed of a station.
 #[derive(Debug, Clone, Copy)]
 struct Speed {
     codel: CodelParameters,
@@ -210,7 +210,7 @@ impl<P: Payload> FqCodelAirtime<P> {
         self.stations.set_weight(station, weight);
     }
 
-    /// How much waits for one station.
+    /// Backlog of one station.
     pub fn backlog_of(&self, station: StationId, category: Category) -> Backlog {
         self.flows.backlog_of(owner(station, category))
     }

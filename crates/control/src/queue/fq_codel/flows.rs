@@ -59,7 +59,7 @@ impl Chain {
     const EMPTY: Self = Self { head: NONE, tail: NONE };
 }
 
-/// What schedules a set of flows: a station's category in mac80211 (`fq_tin`), a whole queueing discipline in RFC 8290.
+/// Scheduler of a set of flows: a station's category in mac80211 (`fq_tin`), a whole queueing discipline in RFC 8290.
 #[derive(Debug, Clone)]
 struct Owner {
     new: Chain,
@@ -74,7 +74,7 @@ impl Default for Owner {
     }
 }
 
-/// How much is dropped from the longest flow at once.
+/// Amount dropped from the longest flow at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DropBatch {
     /// Half of its packets, at most 32 (`fq_flow_drop`; one packet at a time before it).
@@ -83,7 +83,7 @@ pub(super) enum DropBatch {
     HalfOfBytes,
 }
 
-/// What a table may hold and how it serves.
+/// Limits and service of a table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FlowLimits {
     pub(super) packets: usize,

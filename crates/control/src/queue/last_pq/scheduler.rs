@@ -21,12 +21,12 @@ use crate::frame::{Dropped, FlowId, Payload, StationId};
 use crate::frame::{TxDescriptor, TxReport};
 use crate::queue::Eligibility;
 
-/// How a flow with a demand fares.
+/// State of a flow with a demand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Protection {
-    /// What is demanded.
+    /// The demand.
     pub demand: Demand,
-    /// How long its packets may queue at the moment (l_pq).
+    /// Permitted queueing time at the moment (l_pq).
     pub permitted: Span,
     /// Its latency in the last window in which there was one.
     pub latency: Option<Span>,
@@ -38,7 +38,7 @@ pub struct Protection {
     pub found: Option<(Instant, Pattern)>,
 }
 
-/// What a flow with a demand brought.
+/// Counts of a flow with a demand.
 #[derive(Debug, Clone, Default)]
 struct Served {
     /// Packets that left the queue, and those of them that left it as urgent ones.
@@ -57,7 +57,7 @@ struct Served {
 /// urgent flows, [`super::Choice`] picks one; the tag holds for the whole aggregate, which carries urgent packets alone unless
 /// [`LastPqConfig::fill`] says otherwise.
 ///
-/// What is served as urgent is charged like everything else, to the flow's deficit and to the station's: who is protected beyond a
+/// Urgent packets are charged like all others, to the flow's deficit and to the station's: a flow that is protected beyond a
 /// fair share runs into debt, and gets nothing in the default order until the others have caught up ([`LastPqConfig::most_debt`]
 /// bounds the debt of a station). Whose demand is removed begins anew, or it would starve for as long as it was protected. CoDel watches over
 /// prioritised flows as over all others. A blocked station, or one over its airtime queue limit, is never urgent.
@@ -80,7 +80,7 @@ pub struct LastPq<P> {
     below: [Span; 4],
     /// The station that was selected because it has urgent flows, if that was why.
     turns: [Option<StationId>; 4],
-    /// How many other packets may still ride along with its aggregate.
+    /// Other packets that may still ride along with its aggregate.
     rides: [u16; 4],
     served: BTreeMap<FlowId, Served>,
     /// The latest time that was seen.

@@ -38,7 +38,7 @@ type StationRate = (BitRate, u16);
 /// drops nothing that waits: nobody is let in until there is room, as when Linux changes `txqueuelen`. In an empty
 /// queue nothing needs to be looked at: intervals that pass then are made up for when a packet comes.
 ///
-/// What an environment cannot tell: without rates the size stays as it is (B_max at the start); without busy time F is
+/// Where an environment cannot tell: without rates the size stays as it is (B_max at the start); without busy time F is
 /// what it was last, 1 at the start; without own airtime F is the literal 1 - busy. Where no [`Fact::ChannelLoad`] comes, updates are made in the other calls.
 #[derive(Debug, Clone)]
 pub struct Wqm<P> {

@@ -19,7 +19,7 @@ use crate::rate::LinkStats;
 /// Law as a standby module (Law paper, appendix A): latency-sensitive traffic goes through it, the rest through the stock queues, and both
 /// meet at the hardware, which holds so many PSDUs of both together.
 ///
-/// Whose a packet is follows from its access category ([`Classic::Categories`]), or from how its flow behaves ([`Classic::Bulk`]). Either
+/// The side of a packet follows from its access category ([`Classic::Categories`]), or from how its flow behaves ([`Classic::Bulk`]). Either
 /// way the block-ack agreements and the receiver's reordering buffers of the two are apart, so that a packet that the classic link
 /// sends again and again holds up no sensitive one: categories have their own, and within one the classic link uses the second
 /// traffic identifier ([`TxDescriptor::alternate`]). Within a category
@@ -36,7 +36,7 @@ pub struct BesideClassic<P, Q, C> {
     out: usize,
 }
 
-/// How the two are told apart.
+/// Assignment of packets to the two links.
 #[derive(Debug, Clone)]
 enum Share<P> {
     /// By category: whether the classic link has it.
@@ -75,7 +75,7 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> BesideClassic<P, Q, C> {
         &self.classic
     }
 
-    /// What is held of the flows that were seen, where they are told apart.
+    /// Verdicts on the flows that were seen, where they are told apart.
     pub fn verdicts(&self) -> impl Iterator<Item = (FlowId, Verdict)> + '_ {
         let flows = match &self.share {
             Share::Categories(_) => None,
