@@ -1,16 +1,15 @@
 //! From a scenario to a simulation.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use airbound_control::frame::{FlowId, StationId};
-use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, Link, LinkConfig, LowerQueue};
+use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, LinkConfig, LowerQueue};
 use airbound_control::queue::{
-    AnyQueue, CustomQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
+    AnyQueue, CustomQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, QueueConfig, RoundRobin,
     RoundRobinConfig, WqmConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
-use airbound_senders::allocation::{AllocationConfig, RateAllocator};
+use airbound_senders::allocation::AllocationConfig;
 use airbound_units::{ByteCount, ConfigError, Decibel, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::control_frames::{Basic, ControlTiming};
@@ -20,18 +19,21 @@ use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate};
 use airbound_wifi::timing::ppdu_duration;
 
-use crate::engine::{ACCESS_POINT, Beacons, DemandChange, Forming, Node, Parts};
-use crate::flow::Direction;
-use crate::flow::allocation::{Allocated, Proxy, ShapedUplink};
+use crate::endpoint::{Allocation, AnyEndpoint};
+use crate::engine::{Beacons, DemandChange, Forming, Node, Parts};
+use crate::flow::ACCESS_POINT;
+use crate::flow::EndpointId;
+use crate::flow::Flow;
 use crate::flow::feed::Feed;
-use crate::flow::{Flow, population::Population};
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{Meters, Observer};
 use crate::networks::SharedChannel;
+use crate::path::{Bottleneck, Wire, WireWay};
 use crate::plugins::{Plugins, Site};
+use crate::population::Population;
 use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
 use crate::topology::Tree;
-use crate::wire::{Bottleneck, Way, Wire};
+
 use airbound_air::edca::Edcaf;
 use airbound_air::exchange::{Phy, PhyConfig};
 use airbound_air::propagation::Links;
@@ -92,7 +94,7 @@ impl Plan<'_> {
         let nodes = 1 + stations + neighbours;
 
         let tree = Tree::of(scenario, nodes);
-        let Population { tree, flows, endpoints, allocated, uplinks, sources, meters } =
+        let Population { tree, mut flows, mut endpoints, downlinks, uplinks, sources, meters } =
             Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
@@ -110,7 +112,21 @@ impl Plan<'_> {
         }
 
         let demands = self.demands(&mut built)?;
-        let proxy = self.proxy(&flows, &allocated, &uplinks)?;
+        let mut shaping = None;
+        if let Some(allocator) = self.allocator(&flows, &downlinks, &uplinks)? {
+            let id = EndpointId::new(endpoints.len());
+            for downlink in &downlinks {
+                flows[downlink.flow.0 as usize].endpoint = Some(id);
+                flows[downlink.reports.0 as usize].endpoint = Some(id);
+            }
+            for uplink in &uplinks {
+                shaping = Some(id);
+                built[uplink.station.index()].shapes = true;
+                flows[uplink.grants.0 as usize].endpoint = Some(id);
+            }
+            let allocation = Allocation::new(allocator, downlinks, uplinks, flows.len(), end);
+            endpoints.push(AnyEndpoint::Allocation(Box::new(allocation)));
+        }
 
         let control = self.control();
         let pipe = scenario.pipe().map(|link| Capacity::new(Arc::clone(&link.trace)));
@@ -147,9 +163,7 @@ impl Plan<'_> {
             meters: Meters::new(measured_from, end, meters, nodes, observer),
             flows,
             endpoints,
-            proxy,
-            allocated,
-            uplinks,
+            shaping,
             demands,
             window: scenario.window,
         })
@@ -158,53 +172,6 @@ impl Plan<'_> {
     /// The rate allocation of the scheme, if its sender is one.
     pub(crate) fn allocation(&self) -> Result<Option<AllocationConfig>, BuildError> {
         self.scheme.sender.allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
-    }
-
-    /// The proxy in front of the access point, if anything is allocated.
-    fn proxy(
-        &self,
-        flows: &[Flow],
-        allocated: &[Allocated],
-        uplinks: &[ShapedUplink],
-    ) -> Result<Option<Proxy>, BuildError> {
-        let some = !(allocated.is_empty() && uplinks.is_empty());
-        let Some(mut config) = self.allocation()?.filter(|_| some) else {
-            return Ok(None);
-        };
-        let paced = self.scenario.flows.iter().filter_map(|flow| match &flow.traffic {
-            scenario::Traffic::Paced(datagrams) => Some(datagrams.size),
-            _ => None,
-        });
-        if let (Some(size), false) = (paced.max(), self.scheme.sender.parameters().contains_key("packet")) {
-            config.packet = size;
-        }
-        let refused = |reason: String| Err(BuildError::Slot { slot: "sender", reason });
-        let mut known = BTreeSet::new();
-        let ids = allocated.iter().map(|one| one.flow).chain(uplinks.iter().map(|one| one.flow));
-        for flow in ids.map(|id| &flows[id.0 as usize]) {
-            if !known.insert((flow.station, flow.direction == Direction::Up)) {
-                let way = if flow.direction == Direction::Up { "from" } else { "to" };
-                return refused(format!(
-                    "flow {} is the second flow of kind paced {way} its station; an allocator has one rate for each station and direction",
-                    flow.name
-                ));
-            }
-        }
-        for uplink in uplinks {
-            let flow = &flows[uplink.flow.0 as usize];
-            let reports = |one: &Allocated| {
-                let covers = one.start <= uplink.start && uplink.stop <= one.stop;
-                flows[one.flow.0 as usize].station == flow.station && covers
-            };
-            if !allocated.iter().any(reports) {
-                return refused(format!(
-                    "flow {} is of kind paced and goes up, so its station reports its queue beside what it receives: it needs a flow of \
-                     kind paced down to the same station that lasts at least as long",
-                    flow.name
-                ));
-            }
-        }
-        Ok(Some(Proxy { allocator: RateAllocator::new(config)?, due: Instant::MAX }))
     }
 
     /// Sets the demands that hold from the beginning; returns the later ones, which are known to be possible too.
@@ -259,7 +226,7 @@ impl Plan<'_> {
             .map(|flow| {
                 let way = flow.way;
                 let draws = Stream::new(self.seed, Purpose::Wire, flow.entity() * 2 + direction);
-                Way::new(way.delay, way.jitter, way.loss, draws)
+                WireWay::new(way.delay, way.jitter, way.loss, draws)
             })
             .collect();
         Wire::new(Bottleneck::new(wire.rate, wire.queue as usize), ways)
@@ -545,6 +512,7 @@ impl Plan<'_> {
             hardware_total: path.hardware_total.map_or(usize::MAX, usize::from),
             handover: path.handover,
             handing: [0; 4],
+            shapes: false,
             block_ack: path.block_ack,
             charges_received: path.charge_received_airtime,
             own: Span::ZERO,
@@ -564,7 +532,7 @@ fn over_path(
 ) -> Result<ComposedLink, BuildError> {
     // A lower queue without a limit of its own makes sense only below a scheme that bounds it by airtime.
     let depth = match path.driver_queue {
-        None if queue.counts_below() => usize::MAX,
+        None if queue.counts_airtime() => usize::MAX,
         None => 0,
         Some(packets) => packets as usize,
     };

@@ -10,7 +10,8 @@ use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::Category;
 
 use crate::endpoint::AnyEndpoint;
-use crate::engine::{ACCESS_POINT, Simulation};
+use crate::engine::Simulation;
+use crate::flow::ACCESS_POINT;
 
 /// The state of a run.
 #[derive(Debug, Clone, Default)]
@@ -68,14 +69,17 @@ impl Snapshot {
             };
             Some((session.media, view))
         });
-        let proxy = parts.proxy.iter().flat_map(|proxy| proxy.allocator.allocations());
+        let allocations = parts.endpoints.iter().filter_map(|endpoint| match endpoint {
+            AnyEndpoint::Allocation(allocation) => Some(allocation.allocations()),
+            _ => None,
+        });
         Self {
             backlog: link.backlog(),
             buffer_size,
             law,
             verdicts: link.verdicts(),
             senders: senders.collect(),
-            allocations: proxy.collect(),
+            allocations: allocations.flatten().collect(),
             videos: videos.collect(),
         }
     }

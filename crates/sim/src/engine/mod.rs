@@ -8,13 +8,11 @@ mod agreement;
 mod books;
 mod contention;
 mod domain;
-mod ends;
+mod endpoints;
 mod exchange;
 mod hearing;
 mod intake;
-mod proxy;
 mod time_limit;
-mod uplink;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -22,7 +20,7 @@ use std::collections::VecDeque;
 use airbound_control::frame::TxDescriptor;
 use airbound_control::frame::{Dropped, FlowId, StationId};
 use airbound_control::link::{Link, Returned};
-use airbound_control::queue::{Demand, Queue};
+use airbound_control::queue::Demand;
 use airbound_control::rate::LinkStats;
 use airbound_record::Moments;
 use airbound_units::{Decibel, Instant, Span};
@@ -37,23 +35,20 @@ pub(crate) use hearing::Hearing;
 
 use crate::agenda::Agenda;
 use crate::endpoint::external::Carried;
-use crate::endpoint::{Answer, AnyEndpoint, EndpointId, Timer};
-use crate::flow::allocation::{Allocated, Proxy, ProxyEvent, ShapedUplink};
+use crate::endpoint::{Answer, AnyEndpoint, Timer};
+use crate::flow::EndpointId;
 use crate::flow::feed::Feed;
-use crate::flow::{Direction, Flow};
+use crate::flow::{ACCESS_POINT, Direction, Flow};
 use crate::link::AnyLink;
 use crate::measure::Meters;
 use crate::packet::Packet;
+use crate::path::Wire;
 use crate::topology::Tree;
-use crate::wire::Wire;
 use airbound_air::edca::Edcaf;
 use airbound_air::exchange::{ExchangeTiming, Phy};
 use airbound_air::propagation::{LinkId, LinkQuality, Links};
 use airbound_air::trace::Capacity;
 use airbound_random::Stream;
-
-/// The access point is node 0, stations follow, neighbours come last.
-pub(crate) const ACCESS_POINT: StationId = StationId(0);
 
 /// The number of the link whose lower end is a node; `None` for the access point.
 pub(crate) fn link_id(lower: StationId) -> Option<LinkId> {
@@ -97,6 +92,8 @@ pub(crate) struct Node {
     pub(crate) handover: Span,
     /// Places whose next PPDU is on its way into the hardware, by category.
     pub(crate) handing: [usize; 4],
+    /// Whether packets of shaped uplinks arrive here.
+    pub(crate) shapes: bool,
     /// Whether receivers put its MPDUs in order, as a block-ack agreement makes them.
     pub(crate) block_ack: bool,
     /// Whether airtime of received frames is charged to the sender.
@@ -156,8 +153,6 @@ pub(crate) enum Event {
     AtServer(Packet),
     /// A timer of an endpoint.
     Timer(EndpointId, Timer),
-    /// Something at the proxy, or at a sensor that reports to it.
-    Proxy(ProxyEvent),
     /// The access point's beacon is due.
     Beacon,
     /// A burst of interference begins or ends.
@@ -238,10 +233,8 @@ pub(crate) struct Parts {
     pub(crate) beacons: Option<Beacons>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) endpoints: Vec<AnyEndpoint>,
-    pub(crate) allocated: Vec<Allocated>,
-    pub(crate) uplinks: Vec<ShapedUplink>,
-    /// `None` if nothing is allocated.
-    pub(crate) proxy: Option<Proxy>,
+    /// The endpoint that shapes uplinks; `None` without shaped uplinks.
+    pub(crate) shaping: Option<EndpointId>,
     pub(crate) demands: Vec<DemandChange>,
     /// From the access point to the server.
     pub(crate) wire_up: Wire,
@@ -286,6 +279,7 @@ pub(crate) struct Simulation {
     /// Who lost an internal collision.
     losers: Vec<u32>,
     answers: Vec<Answer>,
+    sensed: Vec<Packet>,
 }
 
 impl Simulation {
@@ -312,6 +306,7 @@ impl Simulation {
             winners: Vec::new(),
             losers: Vec::new(),
             answers: Vec::new(),
+            sensed: Vec::new(),
             parts,
         };
         simulation.begin();
@@ -325,7 +320,6 @@ impl Simulation {
             self.sleep(StationId(node as u16));
         }
         self.begin_endpoints();
-        self.begin_allocation();
         if let Some(beacons) = self.parts.beacons {
             self.schedule(Instant::ZERO + beacons.interval + beacons.offset, Event::Beacon);
         }
@@ -403,7 +397,6 @@ impl Simulation {
             Event::Wake(node) => self.on_wake(node),
             Event::AtServer(packet) => self.on_packet_at_server(packet),
             Event::Timer(endpoint, timer) => self.on_timer(endpoint, timer),
-            Event::Proxy(event) => self.on_proxy_event(event),
             Event::Beacon => self.on_beacon_due(),
             Event::Interference => self.on_interference(),
             Event::TimeLimit(node, category) => self.on_time_limit(node, category),

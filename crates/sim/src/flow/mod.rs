@@ -1,18 +1,14 @@
 //! Flows: their sources, their transport, and the ends that they run between.
 
-pub(crate) mod allocation;
 pub(crate) mod feed;
-pub(crate) mod in_flight;
-pub(crate) mod population;
-pub(crate) mod rtc;
-pub(crate) mod tcp;
 
 use airbound_control::frame::{FlowId, StationId};
 use airbound_wifi::edca::Category;
 
-use crate::endpoint::EndpointId;
-use crate::engine::ACCESS_POINT;
 use crate::scenario::WireWay;
+
+/// The access point is node 0, stations follow, neighbours come last.
+pub(crate) const ACCESS_POINT: StationId = StationId(0);
 
 /// Which way the data of a flow goes, and a transmission on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,21 +29,18 @@ impl Direction {
     }
 }
 
-/// What happens to the packets of a flow at their destination.
+/// The number of an endpoint in its network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ends {
-    /// They are counted.
-    Datagrams,
-    /// An endpoint takes them.
-    Endpoint(EndpointId),
-    /// Their rate is the proxy's to decide; they are sensed where they arrive. By the number of the allocated flow.
-    Allocated(usize),
-    /// They are the reports of that sensing.
-    Reports(usize),
-    /// The station shapes them at a rate that the proxy decides. By the number of the shaped uplink.
-    Shaped(usize),
-    /// They tell the station that rate.
-    Grants(usize),
+pub(crate) struct EndpointId(u32);
+
+impl EndpointId {
+    pub(crate) const fn new(number: usize) -> Self {
+        Self(number as u32)
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// A flow of packets in one direction; a TCP connection is two of them.
@@ -60,7 +53,12 @@ pub(crate) struct Flow {
     pub(crate) station: StationId,
     pub(crate) direction: Direction,
     pub(crate) category: Category,
-    pub(crate) ends: Ends,
+    /// The endpoint that takes its packets; `None` for datagrams that are only counted.
+    pub(crate) endpoint: Option<EndpointId>,
+    /// Whether the endpoint learns of its packets PPDU by PPDU, before any reordering.
+    pub(crate) is_sensed: bool,
+    /// Whether its station holds its packets back.
+    pub(crate) is_shaped: bool,
     /// Whether it carries what the receiver of another flow answers.
     pub(crate) goes_back: bool,
     /// Bytes of each packet that are not payload.

@@ -1,0 +1,84 @@
+//! The forwarding unit of the server: how much of each source goes to one viewer.
+
+use airbound_units::{BitRate, Span};
+
+/// Cuts the rates of the sources, in b/s, so that their sum keeps to a budget: the largest to a common level, as a water
+/// level (the public code gives each source the whole budget). Returns the level; infinity where nothing is cut.
+pub(super) fn level(rates: &mut [f64], budget: BitRate) -> f64 {
+    let mut left = budget.as_bps() as f64;
+    rates.sort_unstable_by(f64::total_cmp);
+    let count = rates.len();
+    for (index, rate) in rates.iter().enumerate() {
+        let share = left / (count - index) as f64;
+        if *rate > share {
+            return share;
+        }
+        left -= rate;
+    }
+    f64::INFINITY
+}
+
+/// The rates of sources, from their latest frames.
+#[derive(Debug, Clone)]
+pub(super) struct Sources {
+    interval: Span,
+    rates: Vec<f64>,
+    /// For each viewer, the level that its sources are cut to.
+    levels: Vec<f64>,
+    scratch: Vec<f64>,
+}
+
+/// Weight of the latest frame in the mean over frames.
+const LATEST: f64 = 0.25;
+
+impl Sources {
+    pub(super) fn new(clients: usize, interval: Span) -> Self {
+        Self {
+            interval,
+            rates: vec![0.0; clients],
+            levels: vec![f64::INFINITY; clients],
+            scratch: Vec::with_capacity(clients),
+        }
+    }
+
+    /// A frame of a source arrived.
+    pub(super) fn on_frame(&mut self, source: usize, bytes: u64) {
+        let rate = bytes as f64 * 8.0 / self.interval.as_secs_f64();
+        self.rates[source] += LATEST * (rate - self.rates[source]);
+    }
+
+    /// The source pauses.
+    pub(super) fn on_silence(&mut self, source: usize) {
+        self.rates[source] = 0.0;
+    }
+
+    /// A new budget of a viewer.
+    pub(super) fn set_budget(&mut self, viewer: usize, budget: BitRate) {
+        self.scratch.clear();
+        let others = self.rates.iter().enumerate().filter(|(source, _)| *source != viewer);
+        self.scratch.extend(others.map(|(_, rate)| *rate));
+        self.levels[viewer] = level(&mut self.scratch, budget);
+    }
+
+    /// The part of a frame that is forwarded to a viewer, transcoded down to its share.
+    pub(super) fn cut(&self, viewer: usize, bytes: u64) -> u64 {
+        let most = self.levels[viewer] * self.interval.as_secs_f64() / 8.0;
+        (bytes as f64).min(most) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_keeps_to_the_budget_and_small_sources_are_spared() {
+        let mut rates = [10e6, 1e6, 4e6, 10e6];
+        let level = level(&mut rates, BitRate::from_mbps(15));
+        assert!((level - 5e6).abs() < 1.0, "{level}");
+        let sum: f64 = rates.iter().map(|rate| rate.min(level)).sum();
+        assert!((sum - 15e6).abs() < 1.0);
+        assert_eq!(super::level(&mut rates, BitRate::from_mbps(25)), f64::INFINITY);
+        assert_eq!(super::level(&mut [], BitRate::from_mbps(25)), f64::INFINITY);
+    }
+}

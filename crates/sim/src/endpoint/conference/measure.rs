@@ -1,0 +1,170 @@
+//! The results of a conference.
+
+use airbound_control::frame::DropReason;
+use airbound_record::{LatencyHistogram, LatencyStats, Resolution};
+use airbound_units::{Instant, Span};
+
+use crate::path::Way;
+
+/// The results of one client.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClientOutcome {
+    /// Mean bitrate of the media that it received, all sources together, in Mb/s.
+    pub down_mbps: f64,
+    /// Mean bitrate of the media that it sent and the server received, in Mb/s.
+    pub up_mbps: f64,
+    /// Received bitrate in each second, in Mb/s.
+    pub seconds: Vec<f64>,
+    /// The highest received bitrate among all sources in each second, in Mb/s (Fig. 12).
+    pub best_source: Vec<f64>,
+    /// From the camera to the viewer, over the frames that it received.
+    pub latency: LatencyStats,
+    /// From the camera to the server, over its own frames.
+    pub uplink_latency: LatencyStats,
+    /// Seconds spent in Plum's states I, II and III; all in I under other policies.
+    pub states_s: [f64; 3],
+}
+
+/// The results of a conference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConferenceOutcome {
+    /// In the order of the access links.
+    pub clients: Vec<ClientOutcome>,
+    /// The number of times that Plum computed targets.
+    pub computed: u64,
+    /// Notices sent, repetitions included.
+    pub notices: u64,
+    /// Events processed.
+    pub events: u64,
+    /// Packets sent.
+    pub packets: u64,
+}
+
+impl ConferenceOutcome {
+    /// Mean received bitrate over the clients, in Mb/s.
+    #[must_use]
+    pub fn mean_down(&self) -> f64 {
+        self.clients.iter().map(|client| client.down_mbps).sum::<f64>() / self.clients.len().max(1) as f64
+    }
+
+    /// Received bitrate of the client who gets least, in Mb/s.
+    #[must_use]
+    pub fn worst_down(&self) -> f64 {
+        self.clients.iter().map(|client| client.down_mbps).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Jain's index of the received bitrates, 1/n to 1.
+    #[must_use]
+    pub fn jain(&self) -> f64 {
+        let sum: f64 = self.clients.iter().map(|client| client.down_mbps).sum();
+        let squares: f64 = self.clients.iter().map(|client| client.down_mbps * client.down_mbps).sum();
+        if squares > 0.0 { sum * sum / (squares * self.clients.len() as f64) } else { 1.0 }
+    }
+}
+
+/// Counters of one direction between a client and the server.
+#[derive(Debug, Clone)]
+pub(super) struct WayMeter {
+    /// Bytes of media that there were to be sent.
+    pub(super) offered: u64,
+    /// Bytes of media that arrived.
+    pub(super) arrived: u64,
+    /// Frames, from the camera to the end of this way.
+    pub(super) frames: LatencyHistogram,
+    /// Data packets that left, and of these
+    pub(super) sent: u64,
+    /// those that were dropped, by reason, and
+    pub(super) dropped: [u64; DropReason::ALL.len()],
+    /// those that arrived.
+    pub(super) packets: LatencyHistogram,
+}
+
+impl WayMeter {
+    fn new() -> Self {
+        let histogram = || LatencyHistogram::new(Resolution::Coarse);
+        let dropped = [0; DropReason::ALL.len()];
+        Self { offered: 0, arrived: 0, frames: histogram(), sent: 0, dropped, packets: histogram() }
+    }
+}
+
+/// Counters of one client.
+#[derive(Debug, Clone)]
+pub(super) struct Meter {
+    up: WayMeter,
+    down: WayMeter,
+    /// Bytes by second and source.
+    seconds: Vec<Vec<u64>>,
+    states: [Span; 3],
+}
+
+impl Meter {
+    pub(super) fn new(clients: usize, seconds: usize) -> Self {
+        Self {
+            up: WayMeter::new(),
+            down: WayMeter::new(),
+            seconds: vec![vec![0; clients]; seconds],
+            states: [Span::ZERO; 3],
+        }
+    }
+
+    /// The counters of one direction.
+    pub(super) fn way(&mut self, way: Way) -> &mut WayMeter {
+        match way {
+            Way::Up => &mut self.up,
+            Way::Down => &mut self.down,
+        }
+    }
+
+    /// A frame of `source` arrived `since` after measuring began.
+    pub(super) fn on_frame(&mut self, since: Span, source: usize, bytes: u64, latency: Span) {
+        self.down.arrived += bytes;
+        self.down.frames.record(latency);
+        if let Some(second) = self.seconds.get_mut(since.div_floor(Span::from_secs(1)) as usize) {
+            second[source] += bytes;
+        }
+    }
+
+    /// A frame of the client reached the server.
+    pub(super) fn on_sent(&mut self, bytes: u64, latency: Span) {
+        self.up.arrived += bytes;
+        self.up.frames.record(latency);
+    }
+
+    /// So long in a state, numbered from 1.
+    pub(super) fn on_state(&mut self, number: u8, time: Span) {
+        if let Some(state) = self.states.get_mut(usize::from(number.saturating_sub(1))) {
+            *state += time;
+        }
+    }
+
+    pub(super) fn outcome(&self, measured: Span) -> ClientOutcome {
+        let mbps = |bytes: u64, time: f64| bytes as f64 * 8e-6 / time;
+        let all = measured.as_secs_f64().max(1e-9);
+        ClientOutcome {
+            down_mbps: mbps(self.down.arrived, all),
+            up_mbps: mbps(self.up.arrived, all),
+            seconds: self.seconds.iter().map(|sources| mbps(sources.iter().sum(), 1.0)).collect(),
+            best_source: self
+                .seconds
+                .iter()
+                .map(|sources| mbps(sources.iter().copied().max().unwrap_or(0), 1.0))
+                .collect(),
+            latency: self.down.frames.stats(),
+            uplink_latency: self.up.frames.stats(),
+            states_s: self.states.map(Span::as_secs_f64),
+        }
+    }
+}
+
+/// When measuring begins and ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measured {
+    pub(super) from: Instant,
+    pub(super) to: Instant,
+}
+
+impl Measured {
+    pub(super) fn contains(&self, now: Instant) -> bool {
+        (self.from..self.to).contains(&now)
+    }
+}

@@ -1,0 +1,543 @@
+//! Multi-user video conferences: clients around a forwarding server, each behind an access link of its own or sharing one.
+//!
+//! `docs/plum.md` holds the model and its limits.
+//!
+//! ```text
+//!  camera ─► encoder ─► stream up ─► queue ─► access link ─► delay ─► server: forwarding unit ─► streams down of all others
+//!              ▲                        (half-duplex)                    │ outbound link, delay
+//!              └── policy's limit, congestion control     viewer ◄── access link ◄── queue ◄──┘
+//! ```
+//! Access links are pipes, whose turns are events of the conference, and networks ([`Live`]), which the conference advances in one order of
+//! time with its own events; at the same instant networks go first. Packets that leave or arrive together are one event.
+
+mod access;
+mod config;
+mod forward;
+mod measure;
+mod packet;
+mod policy;
+mod run;
+mod stream;
+mod tables;
+
+use airbound_control::frame::DropReason;
+use airbound_senders::tcp::{DelayedAck, TcpConfig};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+pub use config::{AccessSpec, AirSpec, ConferenceSpec, flow_of};
+use forward::Sources;
+pub use measure::{ClientOutcome, ConferenceOutcome};
+use measure::{Measured, Meter};
+use packet::{Content, Packet, PacketId, Store};
+use policy::Policy;
+pub(crate) use run::ConferenceRun;
+use stream::{Side, Stream};
+use tables::Tables;
+
+use crate::agenda::Agenda;
+use crate::build::BuildError;
+use crate::live::{Fate, Live};
+use crate::path::{Pipe, Way};
+use crate::plugins::Plugins;
+use airbound_random::{Purpose, Stream as Draws, seed_for};
+
+/// What may wait before the server's outbound link.
+const SERVER_QUEUE: ByteCount = ByteCount::new(1000 * 1500);
+/// A frame is left out where so many frames' worth of the lowest bitrate, or of the backlog that halves it, waits unsent: live video
+/// does not catch up.
+const MOST_WAITING: u64 = 8;
+/// How often TACK adapts to the path.
+const TACK_INTERVAL: Span = Span::from_millis(100);
+
+/// An event.
+#[derive(Debug)]
+enum Event {
+    /// A client's camera takes a frame.
+    Camera(usize),
+    /// A transmission ends on a pipe, by access link and channel.
+    Turn(usize, usize),
+    /// Packets reach the server.
+    AtServer(Vec<PacketId>),
+    /// Packets reach the access point that serves their client.
+    AtAccessPoint(Vec<PacketId>),
+    /// A timer of a stream.
+    Timer(usize, Way, Side),
+    /// The policy's deadline.
+    Policy,
+    /// TACK looks at the path.
+    Tack,
+}
+
+/// An access link.
+#[derive(Debug)]
+enum Link {
+    Pipe(Pipe<PacketId>),
+    Air(Box<Live<PacketId>>),
+}
+
+/// A client with its two streams.
+#[derive(Debug)]
+struct Client {
+    access: usize,
+    /// Its number on its access link.
+    place: usize,
+    /// The number of packets offered to the access link so far, up and down.
+    offered: [u64; 2],
+    up: Stream,
+    down: Stream,
+    /// The bitrate of its encoder now.
+    encoding: BitRate,
+    /// The rate that the server forwards to it now.
+    forwarding: BitRate,
+}
+
+impl Client {
+    fn stream(&mut self, way: Way) -> &mut Stream {
+        match way {
+            Way::Up => &mut self.up,
+            Way::Down => &mut self.down,
+        }
+    }
+}
+
+/// A conference under way.
+#[derive(Debug)]
+pub struct Conference {
+    spec: ConferenceSpec,
+    interval: Span,
+    now: Instant,
+    measured: Measured,
+    links: Vec<Link>,
+    clients: Vec<Client>,
+    policy: Policy,
+    policy_at: Instant,
+    sources: Sources,
+    store: Store,
+    /// When the server's outbound link is free again.
+    outbound_free: Instant,
+    events: Agenda<Event>,
+    processed: u64,
+    packets: u64,
+    notices: u64,
+    meters: Vec<Meter>,
+    tables: Option<Tables>,
+    /// Filled and emptied again and again.
+    fates: Vec<Fate<PacketId>>,
+}
+
+impl Conference {
+    /// Prepares a conference.
+    ///
+    /// # Errors
+    /// The parameters of the policy or of the congestion control are wrong.
+    pub fn new(spec: ConferenceSpec) -> Result<Self, BuildError> {
+        Self::with_plugins(spec, &Plugins::default())
+    }
+
+    /// Prepares a conference; `plugins` fill slots of the networks that its access links are.
+    fn with_plugins(spec: ConferenceSpec, plugins: &Plugins) -> Result<Self, BuildError> {
+        let slot = |slot, reason: String| BuildError::Slot { slot, reason };
+        let policy = Policy::new(&spec).map_err(|error| slot("session", error.to_string()))?;
+        let count = spec.clients();
+        let places = spec
+            .access
+            .iter()
+            .enumerate()
+            .flat_map(|(access, link)| (0..link.clients()).map(move |place| (access, place)));
+        let stream = |number: usize| {
+            let seed = seed_for(spec.seed, Purpose::Session, 1 + number as u64);
+            let config = TcpConfig { congestion: spec.congestion, seed, ..TcpConfig::default() };
+            Stream::new(config).map_err(|error| slot("sender", error.to_string()))
+        };
+        let clients = places
+            .enumerate()
+            .map(|(number, (access, place))| {
+                Ok(Client {
+                    access,
+                    place,
+                    offered: [0; 2],
+                    up: stream(2 * number)?,
+                    down: stream(2 * number + 1)?,
+                    // Twice the lowest to begin with, as the public code.
+                    encoding: spec.encoder.least + spec.encoder.least,
+                    forwarding: BitRate::ZERO,
+                })
+            })
+            .collect::<Result<Vec<Client>, BuildError>>()?;
+        let links = spec
+            .access
+            .iter()
+            .enumerate()
+            .map(|(number, link)| match link {
+                AccessSpec::Pipe(pipe) => Ok(Link::Pipe(Pipe::new(pipe))),
+                AccessSpec::Air(air) => {
+                    let seed = seed_for(spec.seed, Purpose::Session, (2 << 32) | number as u64);
+                    let network = air.network(seed, plugins, [spec.warm_up, spec.duration])?;
+                    Ok(Link::Air(Box::new(network)))
+                }
+            })
+            .collect::<Result<Vec<Link>, BuildError>>()?;
+        let from = Instant::ZERO + spec.warm_up;
+        let seconds = spec.duration.div_floor(Span::from_secs(1)) as usize;
+        let interval = spec.encoder.interval();
+        let mut conference = Self {
+            interval,
+            now: Instant::ZERO,
+            measured: Measured { from, to: from + spec.duration },
+            links,
+            clients,
+            policy,
+            policy_at: Instant::MAX,
+            sources: Sources::new(count, interval),
+            store: Store::default(),
+            outbound_free: Instant::ZERO,
+            events: Agenda::new(),
+            processed: 0,
+            packets: 0,
+            notices: 0,
+            meters: vec![Meter::new(count, seconds); count],
+            tables: None,
+            fates: Vec::new(),
+            spec,
+        };
+        conference.begin();
+        Ok(conference)
+    }
+
+    fn begin(&mut self) {
+        for client in 0..self.clients.len() {
+            // Cameras do not march in step.
+            let phase = Draws::new(self.spec.seed, Purpose::Session, (1 << 32) | client as u64).unit();
+            self.schedule(Instant::ZERO + self.interval.mul_f64(phase), Event::Camera(client));
+        }
+        if self.policy.tack().is_some() {
+            self.schedule(Instant::ZERO + TACK_INTERVAL, Event::Tack);
+        }
+        self.schedule_policy();
+    }
+
+    fn schedule(&mut self, at: Instant, event: Event) {
+        if at <= self.measured.to {
+            self.events.push(at.max(self.now), event);
+        }
+    }
+
+    fn schedule_policy(&mut self) {
+        if let Some(at) = self.policy.next_deadline().filter(|at| *at < self.policy_at) {
+            self.policy_at = at;
+            self.schedule(at, Event::Policy);
+        }
+    }
+
+    /// Advances until `until` or the end of the run, whichever comes first.
+    fn advance(&mut self, until: Instant) {
+        let until = until.min(self.measured.to);
+        loop {
+            let (network_at, network) = self.next_network();
+            let event_at = self.events.next();
+            if network_at.min(event_at) > until {
+                break;
+            }
+            if network_at <= event_at {
+                self.now = network_at;
+                self.catch_up(network);
+            } else if let Some((at, event)) = self.events.pop() {
+                self.now = at;
+                self.processed += 1;
+                self.handle(event);
+            }
+        }
+    }
+
+    /// Runs to the end.
+    #[must_use]
+    pub fn finish(mut self) -> ConferenceOutcome {
+        self.advance(Instant::MAX);
+        debug_assert!(self.store.len() < 1 << 24, "packets pile up");
+        ConferenceOutcome {
+            clients: self.meters.iter().map(|meter| meter.outcome(self.spec.duration)).collect(),
+            computed: self.policy.plum().map_or(0, airbound_senders::conference::PlumServer::computed),
+            notices: self.notices,
+            events: self.processed,
+            packets: self.packets,
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Camera(client) => self.on_camera(client),
+            Event::Turn(access, channel) => self.on_turn_end(access, channel),
+            Event::AtServer(packets) => packets.into_iter().for_each(|id| self.on_arrival(id)),
+            Event::AtAccessPoint(packets) => self.on_access_point(&packets),
+            Event::Timer(client, way, side) => self.on_timer(client, way, side),
+            Event::Policy => self.on_policy(),
+            Event::Tack => self.on_tack(),
+        }
+    }
+
+    // Media.
+
+    /// A camera takes a frame; with the same rhythm the server looks at what it may forward to this client.
+    fn on_camera(&mut self, number: usize) {
+        let now = self.now;
+        self.schedule(now + self.interval, Event::Camera(number));
+        let [own, towards] = self.policy.take_restored(number);
+        let encoder = self.spec.encoder;
+        let client = &mut self.clients[number];
+        let limit = self.policy.client_limit(number);
+        let waiting = client.up.sender.unsent();
+        let natural = own.or(client.up.estimate()).unwrap_or(client.encoding);
+        client.encoding = pace(natural, limit, waiting > encoder.backlog).clamp(encoder.least, encoder.most);
+
+        let budget = towards.or(client.down.estimate()).unwrap_or(encoder.least);
+        // Of the server's many frames as much may wait as of a client's one.
+        let frame = budget.bytes_in(self.interval).max(encoder.backlog);
+        let late = client.down.sender.unsent() > frame;
+        client.forwarding = pace(budget, self.policy.server_limit(number), late);
+        self.sources.set_budget(number, client.forwarding);
+
+        if self.measured.contains(now) {
+            let state = self
+                .policy
+                .plum()
+                .and_then(|server| server.state(airbound_senders::conference::ClientId(number as u16)));
+            self.meters[number].on_state(state.map_or(1, |state| state.number()), self.interval);
+        }
+        if self.policy.is_paused(number) {
+            self.sources.on_silence(number);
+            return;
+        }
+        let bytes = self.clients[number].encoding.bytes_in(self.interval).as_u64();
+        self.note_offered(number, Way::Up, bytes);
+        let too_late = waiting > encoder.backlog * MOST_WAITING;
+        if !too_late {
+            self.clients[number].up.write(now, number, now, bytes);
+            self.drive(number, Way::Up);
+        }
+    }
+
+    /// There is so much media to be sent.
+    fn note_offered(&mut self, number: usize, way: Way, bytes: u64) {
+        if self.measured.contains(self.now) {
+            self.meters[number].way(way).offered += bytes;
+        }
+    }
+
+    /// The server has more of a client's stream: frames that are whole are forwarded to all others.
+    fn forward(&mut self, source: usize) {
+        while let Some(frame) = self.clients[source].up.take_arrived() {
+            if self.measured.contains(self.now) {
+                self.meters[source].on_sent(frame.bytes, self.now.since(frame.created));
+            }
+            self.sources.on_frame(source, frame.bytes);
+            let down = self.clients[source].down.estimate().map_or(0.0, |rate| rate.as_bps() as f64);
+            if frame.estimate > 0.0 && down > 0.0 {
+                self.policy.on_estimates(source, frame.estimate, down);
+            }
+            for viewer in 0..self.clients.len() {
+                let bytes = self.sources.cut(viewer, frame.bytes);
+                if viewer != source {
+                    self.note_offered(viewer, Way::Down, bytes);
+                }
+                let client = &mut self.clients[viewer];
+                let most = client.forwarding.bytes_in(self.interval).max(self.spec.encoder.backlog);
+                if viewer == source || bytes == 0 || client.down.sender.unsent() > most * 4 {
+                    continue;
+                }
+                client.down.write(self.now, source, frame.created, bytes);
+                self.drive(viewer, Way::Down);
+            }
+        }
+    }
+
+    /// A client has more of the stream that is forwarded to it.
+    fn show(&mut self, viewer: usize) {
+        while let Some(frame) = self.clients[viewer].down.take_arrived() {
+            if self.measured.contains(self.now) {
+                let since = self.now.since(self.measured.from);
+                let latency = self.now.since(frame.created);
+                self.meters[viewer].on_frame(since, frame.source, frame.bytes, latency);
+            }
+        }
+    }
+
+    // Packets.
+
+    /// Sends what the sender of a stream wants to send, and sets its timers.
+    fn drive(&mut self, number: usize, way: Way) {
+        let mut leaving = Vec::new();
+        while let Some(segment) = self.clients[number].stream(way).sender.poll_transmit(self.now) {
+            leaving.push(Packet::new(number, way, Content::Segment(segment)));
+        }
+        self.send(number, way, leaving);
+        self.set_timers(number, way);
+    }
+
+    /// Sends packets from the end where their way begins.
+    fn send(&mut self, number: usize, way: Way, packets: Vec<Packet>) {
+        if packets.is_empty() {
+            return;
+        }
+        self.packets += packets.len() as u64;
+        if self.measured.contains(self.now) {
+            let data = packets.iter().filter(|packet| matches!(packet.content, Content::Segment(_))).count();
+            self.meters[number].way(way).sent += data as u64;
+        }
+        match way {
+            Way::Up => {
+                for packet in packets {
+                    self.offer(packet);
+                }
+                self.begin_turn(self.clients[number].access, way);
+            }
+            Way::Down => {
+                let mut ids = Vec::with_capacity(packets.len());
+                for packet in packets {
+                    if self.passes_outbound(packet.size()) {
+                        ids.push(self.store.put(packet));
+                    } else {
+                        self.book_loss(&packet, DropReason::Wire);
+                    }
+                }
+                if !ids.is_empty() {
+                    let leaves = self.outbound_free.max(self.now);
+                    self.schedule(leaves + self.spec.delay, Event::AtAccessPoint(ids));
+                }
+            }
+        }
+    }
+
+    /// Whether the server's outbound link takes a packet.
+    fn passes_outbound(&mut self, size: u32) -> bool {
+        let Some(rate) = self.spec.server else { return true };
+        let begins = self.outbound_free.max(self.now);
+        if rate.bytes_in(begins.since(self.now)) > SERVER_QUEUE {
+            return false;
+        }
+        self.outbound_free = begins + rate.time_for(ByteCount::new(u64::from(size)));
+        true
+    }
+
+    fn on_access_point(&mut self, packets: &[PacketId]) {
+        let mut access = 0;
+        for id in packets {
+            let Some(packet) = self.store.take(*id) else { continue };
+            access = self.clients[packet.client].access;
+            self.offer(packet);
+        }
+        self.begin_turn(access, Way::Down);
+    }
+
+    /// A packet reaches the end of its way.
+    fn on_arrival(&mut self, id: PacketId) {
+        let Some(Packet { client: number, way, content, .. }) = self.store.take(id) else { return };
+        let now = self.now;
+        match content {
+            Content::Segment(segment) => {
+                if self.measured.contains(segment.sent) {
+                    self.meters[number].way(way).packets.record(now.since(segment.sent));
+                }
+                let stream = self.clients[number].stream(way);
+                let ack = stream.receiver.on_segment(now, segment.seq, segment.len, segment.sent);
+                match way {
+                    Way::Up => self.forward(number),
+                    Way::Down => self.show(number),
+                }
+                if let Some(ack) = ack {
+                    let way_back = way.other();
+                    self.send(number, way_back, vec![Packet::new(number, way_back, Content::Ack(ack))]);
+                }
+                self.set_timers(number, way);
+            }
+            Content::Ack(ack) => {
+                let acknowledged = way.other();
+                self.clients[number].stream(acknowledged).sender.on_ack(now, &ack);
+                self.drive(number, acknowledged);
+            }
+            Content::Notice(notice) => {
+                let present = self.clients[number].encoding;
+                if let Some(sequence) = self.policy.on_notice(number, notice, present) {
+                    let answer = Packet::new(number, Way::Up, Content::Answer(sequence));
+                    self.send(number, Way::Up, vec![answer]);
+                }
+            }
+            Content::Answer(sequence) => {
+                self.policy.on_answer(number, sequence);
+                self.schedule_policy();
+            }
+        }
+    }
+
+    // Timers.
+
+    fn set_timers(&mut self, number: usize, way: Way) {
+        let stream = self.clients[number].stream(way);
+        let deadlines = [stream.sender.next_deadline(), stream.receiver.next_deadline()];
+        for (side, deadline) in [Side::Sender, Side::Receiver].into_iter().zip(deadlines) {
+            let pending = &mut self.clients[number].stream(way).timers[side as usize];
+            if let Some(at) = deadline.filter(|at| *at < *pending) {
+                *pending = at;
+                self.schedule(at, Event::Timer(number, way, side));
+            }
+        }
+    }
+
+    fn on_timer(&mut self, number: usize, way: Way, side: Side) {
+        let now = self.now;
+        let stream = self.clients[number].stream(way);
+        if stream.timers[side as usize] > now {
+            return;
+        }
+        stream.timers[side as usize] = Instant::MAX;
+        match side {
+            Side::Sender => {
+                if stream.sender.next_deadline().is_some_and(|at| at <= now) {
+                    stream.sender.on_deadline(now);
+                }
+                self.drive(number, way);
+            }
+            Side::Receiver => {
+                if let Some(ack) = stream.receiver.on_deadline(now) {
+                    let back = way.other();
+                    self.send(number, back, vec![Packet::new(number, back, Content::Ack(ack))]);
+                }
+                self.set_timers(number, way);
+            }
+        }
+    }
+
+    fn on_policy(&mut self) {
+        if self.policy_at > self.now {
+            return;
+        }
+        self.policy_at = Instant::MAX;
+        self.policy.on_deadline(self.now);
+        while let Some((client, notice)) = self.policy.poll_notice(self.now) {
+            self.notices += 1;
+            let packet = Packet::new(client, Way::Down, Content::Notice(notice));
+            self.send(client, Way::Down, vec![packet]);
+        }
+        self.schedule_policy();
+    }
+
+    /// TACK's receivers adapt to the rate and the smallest round trip of the path.
+    fn on_tack(&mut self) {
+        self.schedule(self.now + TACK_INTERVAL, Event::Tack);
+        let Some(config) = self.policy.tack().copied() else { return };
+        for stream in self.clients.iter_mut().flat_map(|client| [&mut client.up, &mut client.down]) {
+            let metrics = stream.sender.metrics();
+            if let (Some(rate), Some(min_rtt)) = (metrics.bandwidth, metrics.min_rtt) {
+                let (segments, timeout) = config.policy(rate, TcpConfig::default().mss, min_rtt);
+                let policy = DelayedAck { segments, timeout, ..DelayedAck::default() };
+                stream.receiver.set_policy(policy);
+            }
+        }
+    }
+}
+
+/// The rate of an encoder or of forwarding: what the congestion control allows, half of it where too much waits, and no more than the policy's
+/// limit.
+fn pace(natural: BitRate, limit: Option<BitRate>, behind: bool) -> BitRate {
+    let natural = if behind { natural.mul_f64(0.5) } else { natural };
+    limit.map_or(natural, |limit| natural.min(limit))
+}

@@ -1,0 +1,140 @@
+//! The policy that decides the bitrates of a conference.
+
+use airbound_senders::conference::plum::Notice;
+use airbound_senders::conference::{ClientId, ConferenceConfig, LastN, PlumClient, PlumServer, TackConfig};
+use airbound_units::{BitRate, ConfigError, Instant};
+
+use super::config::ConferenceSpec;
+use airbound_random::{Purpose, Stream};
+
+/// The policy of a running conference.
+#[derive(Debug)]
+pub(super) enum Policy {
+    Plain,
+    LastN(LastN, Stream),
+    Tack(TackConfig),
+    Plum(Box<PlumServer>, Vec<PlumClient>),
+}
+
+impl Policy {
+    pub(super) fn new(spec: &ConferenceSpec) -> Result<Self, ConfigError> {
+        let clients = spec.clients();
+        Ok(match spec.policy {
+            ConferenceConfig::Plain => Self::Plain,
+            ConferenceConfig::LastN(config) => {
+                Self::LastN(LastN::new(config, clients)?, Stream::new(spec.seed, Purpose::Session, 0))
+            }
+            ConferenceConfig::Tack(config) => {
+                config.check()?;
+                Self::Tack(config)
+            }
+            ConferenceConfig::Plum(config) => {
+                let mut server = PlumServer::new(config, spec.encoder.least)?;
+                for client in 0..clients {
+                    let weight = spec.weights.get(client).copied().unwrap_or(1.0);
+                    server.join(id(client), weight);
+                }
+                Self::Plum(Box::new(server), vec![PlumClient::new(); clients])
+            }
+        })
+    }
+
+    /// When it wants to be asked next.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Plain | Self::Tack(_) => None,
+            Self::LastN(session, _) => Some(session.next_deadline()),
+            Self::Plum(server, _) => Some(server.next_deadline()),
+        }
+    }
+
+    pub(super) fn on_deadline(&mut self, now: Instant) {
+        match self {
+            Self::Plain | Self::Tack(_) => {}
+            Self::LastN(session, draws) => session.on_deadline(now, || draws.unit()),
+            Self::Plum(server, _) => server.on_deadline(now),
+        }
+    }
+
+    /// A decision that has to be told to a client.
+    pub(super) fn poll_notice(&mut self, now: Instant) -> Option<(usize, Notice)> {
+        match self {
+            Self::Plum(server, _) => {
+                server.poll_notice(now).map(|(client, notice)| (usize::from(client.0), notice))
+            }
+            _ => None,
+        }
+    }
+
+    /// A notice reached its client, whose encoder runs at `present`; returns what it answers.
+    pub(super) fn on_notice(&mut self, client: usize, notice: Notice, present: BitRate) -> Option<u32> {
+        match self {
+            Self::Plum(_, clients) => clients.get_mut(client).map(|end| end.on_notice(notice, present)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn on_answer(&mut self, client: usize, sequence: u32) {
+        if let Self::Plum(server, _) = self {
+            server.on_acknowledged(id(client), sequence);
+        }
+    }
+
+    /// The estimates of both congestion controls of a client, in bit/s. Numbers that mean nothing are left out by the server.
+    pub(super) fn on_estimates(&mut self, client: usize, up: f64, down: f64) {
+        if let Self::Plum(server, _) = self {
+            // A refused estimate leaves what was known, which is all there is to do here.
+            let _ = server.on_estimates(id(client), up, down);
+        }
+    }
+
+    /// Whether a client uploads nothing now.
+    pub(super) fn is_paused(&self, client: usize) -> bool {
+        matches!(self, Self::LastN(session, _) if session.is_paused(client))
+    }
+
+    /// The rate that a client's encoder is held at.
+    pub(super) fn client_limit(&self, client: usize) -> Option<BitRate> {
+        match self {
+            Self::Plum(_, clients) => clients.get(client)?.limit(),
+            _ => None,
+        }
+    }
+
+    /// The rate that forwarding to a client is held at.
+    pub(super) fn server_limit(&self, client: usize) -> Option<BitRate> {
+        match self {
+            Self::Plum(server, _) => server.limit(id(client)),
+            _ => None,
+        }
+    }
+
+    /// The rate to begin with again: of the client's encoder, and of the server towards it.
+    pub(super) fn take_restored(&mut self, client: usize) -> [Option<BitRate>; 2] {
+        match self {
+            Self::Plum(server, clients) => {
+                let own = clients.get_mut(client).and_then(PlumClient::take_restored);
+                [own, server.take_restored(id(client))]
+            }
+            _ => [None; 2],
+        }
+    }
+
+    pub(super) const fn tack(&self) -> Option<&TackConfig> {
+        match self {
+            Self::Tack(config) => Some(config),
+            _ => None,
+        }
+    }
+
+    pub(super) fn plum(&self) -> Option<&PlumServer> {
+        match self {
+            Self::Plum(server, _) => Some(server),
+            _ => None,
+        }
+    }
+}
+
+const fn id(client: usize) -> ClientId {
+    ClientId(client as u16)
+}

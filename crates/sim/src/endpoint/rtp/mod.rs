@@ -1,0 +1,229 @@
+//! Real-time video as WebRTC sends it: the two ends of an RTP session, between which packets cross the wire and the air.
+//!
+//! The controllers are those of `airbound_senders`; here stand the frames, and what ties the parts together.
+//! `docs/real-time-video.md` has a picture.
+
+pub(crate) mod frames;
+pub(crate) mod receiver;
+pub(crate) mod sender;
+
+use airbound_control::frame::{DropReason, FlowId, Payload};
+use airbound_senders::rtp::fec::ParityPacket;
+use airbound_senders::rtp::gcc::TransportFeedback;
+use airbound_units::{ByteCount, Instant};
+
+use super::in_flight::InFlight;
+use super::{Counts, Endpoint, Outbox, Outgoing, Timer};
+use crate::packet::{Kind, Packet};
+use frames::MediaPacket;
+use receiver::RtpReceiver;
+use sender::{Captured, RtpSender};
+
+/// IPv4 20 B and UDP 8 B; SRTP's tag 10 B (RFC 3711), RTP's header 12 B (RFC 3550), and its extension with the transport-wide
+/// sequence number 8 B (RFC 8285).
+pub(crate) const HEADERS: ByteCount = ByteCount::new(IP_UDP + RTP);
+pub(crate) const IP_UDP: u64 = 20 + 8;
+pub(crate) const RTP: u64 = 10 + 12 + 8;
+/// IPv4, UDP, and SRTCP's index and tag (RFC 3711).
+const RTCP: ByteCount = ByteCount::new(IP_UDP + 4 + 10);
+/// The original sequence number in a retransmission (RFC 4588).
+pub(crate) const ORIGINAL_SEQUENCE: ByteCount = ByteCount::new(2);
+
+/// What a packet of a session carries.
+#[derive(Debug, Clone)]
+pub(crate) enum Content {
+    /// A part of a frame, for the first time.
+    Media(MediaPacket),
+    /// The same again.
+    Retransmission(MediaPacket),
+    /// Parity of media packets, and what it tells of those; `frame` is the last that it covers.
+    Parity { frame: u64, parity: ParityPacket, covered: Vec<MediaPacket> },
+    /// Nothing: a probe for bandwidth needs it.
+    Padding,
+}
+
+impl Content {
+    /// The frame that it belongs to.
+    pub(crate) const fn frame(&self) -> u64 {
+        match self {
+            Self::Media(packet) | Self::Retransmission(packet) => packet.frame,
+            Self::Parity { frame, .. } => *frame,
+            Self::Padding => 0,
+        }
+    }
+}
+
+/// What a receiver sends back: each in a packet of its own (reduced-size RTCP, RFC 5506).
+#[derive(Debug, Clone)]
+pub(crate) enum Feedback {
+    /// When packets arrived.
+    Report(TransportFeedback),
+    /// Packets that are to be sent again.
+    Nack(Vec<u64>),
+    /// A key frame is needed (picture loss indication).
+    KeyFrameRequest,
+}
+
+impl Feedback {
+    /// Its size from the IP header on.
+    pub(crate) fn size(&self) -> ByteCount {
+        let own = match self {
+            Self::Report(report) => report.wire_size(),
+            Self::Nack(sequences) => ByteCount::new(12 + 4 * nack_entries(sequences)),
+            // RFC 4585, Sec. 6.3.1.
+            Self::KeyFrameRequest => ByteCount::new(12),
+        };
+        own + RTCP
+    }
+}
+
+/// A NACK has an entry for a packet and up to 16 after it (RFC 4585, Sec. 6.2.1).
+fn nack_entries(sequences: &[u64]) -> u64 {
+    let mut covered_to = None;
+    let begins = sequences.iter().filter(|sequence| {
+        let begins = covered_to.is_none_or(|last| **sequence > last);
+        if begins {
+            covered_to = Some(**sequence + 16);
+        }
+        begins
+    });
+    begins.count() as u64
+}
+
+/// An RTP session: a sender, a receiver, and the content under way between them.
+pub(crate) struct RtpSession {
+    pub(crate) media: FlowId,
+    pub(crate) feedback: FlowId,
+    pub(crate) sender: RtpSender,
+    pub(crate) receiver: RtpReceiver,
+    pub(crate) media_in_flight: InFlight<Content>,
+    pub(crate) feedback_in_flight: InFlight<Feedback>,
+    /// Packets sent so far, and packets sent back.
+    pub(crate) sent: u64,
+    pub(crate) sent_back: u64,
+    /// When the pending timer of each side fires; `Instant::MAX` for none.
+    pub(crate) timers: [Instant; 2],
+}
+
+const SENDER: Timer = Timer(0);
+const RECEIVER: Timer = Timer(1);
+
+impl Endpoint for RtpSession {
+    fn begin(&mut self, out: &mut Outbox<'_>) {
+        self.set_timers(out);
+    }
+
+    fn on_packet(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
+        if packet.kind == Kind::Feedback {
+            self.on_feedback(now, packet, out);
+        } else {
+            self.on_media(now, packet, out);
+        }
+    }
+
+    fn on_lost(&mut self, _now: Instant, packet: &Packet, _reason: DropReason, counts: &mut Counts<'_>) {
+        if packet.kind == Kind::Feedback {
+            self.feedback_in_flight.take(packet.number);
+        } else if let Some(Content::Media(lost)) = self.media_in_flight.take(packet.number) {
+            debug_assert_eq!(packet.flow(), self.media);
+            counts.meters().on_media_settled(self.media, lost.frame, true);
+        }
+    }
+
+    fn on_timer(&mut self, now: Instant, timer: Timer, out: &mut Outbox<'_>) {
+        let pending = &mut self.timers[timer.0 as usize];
+        if *pending > now {
+            return;
+        }
+        *pending = Instant::MAX;
+        if timer == RECEIVER {
+            return self.answer(now, out);
+        }
+        if let Some(captured) = self.sender.on_time(now) {
+            let (flow, allowed) = (self.media, self.sender.allowed());
+            match captured {
+                Captured::Coded(frame, packets) => {
+                    out.meters().on_frame_coded(flow, now, &frame, packets, allowed);
+                }
+                Captured::Skipped(frame) => out.meters().on_frame_left_out(flow, now, frame),
+            }
+        }
+        self.drive(now, out);
+    }
+}
+
+impl RtpSession {
+    /// A packet of media is at the receiver.
+    fn on_media(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
+        let Some(content) = self.media_in_flight.take(packet.number) else { return };
+        if let Content::Media(packet) = &content {
+            out.meters().on_media_settled(self.media, packet.frame, false);
+        }
+        if let Some(round_trip) = self.sender.round_trip() {
+            self.receiver.on_round_trip(round_trip);
+        }
+        let mut events = Vec::new();
+        self.receiver.on_packet(now, packet.number, content, &mut events);
+        for event in &events {
+            out.meters().on_frame_event(self.media, now, event);
+        }
+        self.answer(now, out);
+    }
+
+    /// The receiver's feedback is at the sender.
+    fn on_feedback(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
+        match self.feedback_in_flight.take(packet.number) {
+            Some(Feedback::Report(report)) => self.sender.on_report(now, &report),
+            Some(Feedback::Nack(sequences)) => self.sender.on_nack(now, &sequences),
+            Some(Feedback::KeyFrameRequest) => self.sender.on_key_frame_request(),
+            None => return,
+        }
+        self.drive(now, out);
+    }
+
+    /// Sends the receiver's feedback that is due.
+    fn answer(&mut self, now: Instant, out: &mut Outbox<'_>) {
+        while let Some(feedback) = self.receiver.poll(now) {
+            let (number, size) = (self.sent_back, feedback.size());
+            out.meters().on_feedback_sent(self.media, now, &feedback, size);
+            self.sent_back += 1;
+            self.feedback_in_flight.put(number, feedback);
+            out.send(Outgoing { flow: self.feedback, number, kind: Kind::Feedback, tag: 0, size });
+        }
+        self.set_timers(out);
+    }
+
+    /// Sends the media that may leave now.
+    fn drive(&mut self, now: Instant, out: &mut Outbox<'_>) {
+        while let Some((content, size)) = self.sender.poll(now) {
+            let (flow, number, tag) = (self.media, self.sent, content.frame());
+            out.meters().on_media_sent(flow, now, &content, size);
+            self.sent += 1;
+            self.media_in_flight.put(number, content);
+            out.send(Outgoing { flow, number, kind: Kind::Media, tag, size });
+        }
+        self.set_timers(out);
+    }
+
+    fn set_timers(&mut self, out: &mut Outbox<'_>) {
+        let deadlines = [(SENDER, self.sender.next_deadline()), (RECEIVER, self.receiver.next_deadline())];
+        for (timer, deadline) in deadlines {
+            let pending = &mut self.timers[timer.0 as usize];
+            if let Some(at) = deadline.filter(|at| *at < *pending) {
+                *pending = at;
+                out.wake_at(at, timer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn feedback_is_as_long_as_on_the_wire() {
+        assert_eq!(Feedback::KeyFrameRequest.size(), ByteCount::new(12 + 42));
+        assert_eq!(Feedback::Nack(vec![7, 8, 23, 24, 400]).size(), ByteCount::new(12 + 3 * 4 + 42));
+    }
+}

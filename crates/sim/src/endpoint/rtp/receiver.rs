@@ -1,0 +1,115 @@
+//! The receiver of real-time video: frames, repair, and what it sends back.
+
+use std::collections::BTreeMap;
+
+use airbound_record::PacketWay;
+use airbound_senders::rtp::NackRequester;
+use airbound_senders::rtp::fec::FecDecoder;
+use airbound_senders::rtp::gcc::FeedbackCollector;
+use airbound_units::{Instant, Span};
+
+use super::frames::{FrameEvent, Frames, MediaPacket};
+use super::{Content, Feedback};
+
+/// Descriptions of packets that may be rebuilt are kept so far back from the newest.
+const COVERED: u64 = 4096;
+
+/// The parts of a receiver.
+pub(crate) struct RtpReceiver {
+    /// Reports on arrivals, where somebody listens to them.
+    pub(crate) collector: Option<FeedbackCollector>,
+    pub(crate) nack: Option<NackRequester>,
+    pub(crate) fec: Option<FecDecoder>,
+    pub(crate) frames: Frames,
+    /// What parity packets tell of those that they cover, by sequence number.
+    pub(crate) covered: BTreeMap<u64, MediaPacket>,
+}
+
+impl RtpReceiver {
+    /// Packet `number` of the flow arrived with `content`. `events` tells what that does to frames.
+    pub(crate) fn on_packet(
+        &mut self,
+        now: Instant,
+        number: u64,
+        content: Content,
+        events: &mut Vec<FrameEvent>,
+    ) {
+        if let Some(collector) = &mut self.collector {
+            collector.on_packet(now, number);
+        }
+        let rebuilt = match content {
+            Content::Media(packet) => self.on_media(now, &packet, PacketWay::FirstTime, events),
+            Content::Retransmission(packet) => self.on_media(now, &packet, PacketWay::Retransmitted, events),
+            Content::Parity { parity, covered, .. } => match &mut self.fec {
+                Some(fec) => {
+                    self.covered.extend(covered.into_iter().map(|packet| (packet.sequence, packet)));
+                    while self.covered.last_key_value().is_some_and(|(newest, _)| {
+                        self.covered.first_key_value().is_some_and(|(oldest, _)| newest - oldest > COVERED)
+                    }) {
+                        self.covered.pop_first();
+                    }
+                    fec.on_parity(parity)
+                }
+                None => Vec::new(),
+            },
+            Content::Padding => Vec::new(),
+        };
+        for sequence in rebuilt {
+            if let Some(packet) = self.covered.get(&sequence).copied() {
+                if let Some(nack) = &mut self.nack {
+                    nack.on_recovered(sequence);
+                }
+                self.frames.on_packet(now, &packet, PacketWay::Recovered, events);
+            }
+        }
+        if let Some(nack) = &mut self.nack {
+            nack.forget_before(self.frames.passed());
+        }
+    }
+
+    /// Returns the packets that can be rebuilt with this one.
+    fn on_media(
+        &mut self,
+        now: Instant,
+        packet: &MediaPacket,
+        way: PacketWay,
+        events: &mut Vec<FrameEvent>,
+    ) -> Vec<u64> {
+        if let Some(nack) = &mut self.nack {
+            nack.on_packet(now, packet.sequence, way == PacketWay::Retransmitted);
+        }
+        self.frames.on_packet(now, packet, way, events);
+        self.fec.as_mut().map_or_else(Vec::new, |fec| fec.on_media(packet.sequence))
+    }
+
+    /// The sender's reports tell the round trip.
+    pub(crate) fn on_round_trip(&mut self, round_trip: Span) {
+        if let Some(nack) = &mut self.nack {
+            nack.on_round_trip(round_trip);
+        }
+    }
+
+    /// What it sends back now, if anything. To be asked until there is nothing.
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<Feedback> {
+        if let Some(nack) = &mut self.nack {
+            let missing = nack.poll(now);
+            if !missing.is_empty() {
+                return Some(Feedback::Nack(missing));
+            }
+            if nack.take_key_frame_request() {
+                return Some(Feedback::KeyFrameRequest);
+            }
+        }
+        if self.frames.asks_for_key_frame(now) {
+            return Some(Feedback::KeyFrameRequest);
+        }
+        self.collector.as_mut()?.poll(now).map(Feedback::Report)
+    }
+
+    /// When it wants to be asked next.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        let nack = self.nack.as_ref().and_then(NackRequester::next_deadline);
+        let collector = self.collector.as_ref().and_then(FeedbackCollector::next_deadline);
+        [nack, collector, self.frames.next_deadline()].into_iter().flatten().min()
+    }
+}

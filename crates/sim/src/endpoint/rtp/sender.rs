@@ -1,0 +1,290 @@
+//! The sender of real-time video: encoder, forward error correction, pacer, congestion control, retransmissions.
+
+use std::collections::VecDeque;
+
+use airbound_senders::rtp::RetransmissionHistory;
+use airbound_senders::rtp::fec::{self, FecEncoder};
+use airbound_senders::rtp::gcc::{Gcc, LONGEST_QUEUE, Pacer, PacketSent, Priority, TransportFeedback};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+use super::frames::MediaPacket;
+use super::{Content, HEADERS, ORIGINAL_SEQUENCE};
+use airbound_traffic::{EncodedFrame, Encoder};
+
+/// Media packets that parity packets may still cover: two of the longest blocks.
+const COVERED: usize = 400;
+/// The time over which the share of what is no coded video is measured.
+const OVERHEAD_WINDOW: Span = Span::from_secs(1);
+/// Video keeps at least half of the rate, whatever repairs take (libwebrtc limits protection so).
+const MOST_OVERHEAD: f64 = 0.5;
+
+/// What decides how fast it sends.
+#[derive(Debug)]
+pub(crate) enum Control {
+    /// Google congestion control.
+    Gcc(Box<Gcc>),
+    /// Always the same rate of coded video.
+    Fixed(BitRate),
+}
+
+impl Control {
+    fn target(&self) -> BitRate {
+        match self {
+            Self::Gcc(gcc) => gcc.target_rate(),
+            Self::Fixed(rate) => *rate,
+        }
+    }
+
+    fn pacing(&self) -> BitRate {
+        match self {
+            Self::Gcc(gcc) => gcc.pacing_rate(),
+            // As far above the target as congestion control's.
+            Self::Fixed(rate) => rate.mul_f64(2.5),
+        }
+    }
+}
+
+/// What was made with one frame, in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Spent {
+    at: Instant,
+    coded: ByteCount,
+    other: ByteCount,
+}
+
+/// What a capture brought.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Captured {
+    /// A frame, and the number of its packets.
+    Coded(EncodedFrame, u32),
+    /// A frame that was left out, by its number.
+    Skipped(u64),
+}
+
+/// The parts of a sender.
+pub(crate) struct SenderParts {
+    pub(crate) control: Control,
+    pub(crate) encoder: Encoder,
+    pub(crate) fec: Option<FecEncoder>,
+    pub(crate) history: Option<RetransmissionHistory<(MediaPacket, ByteCount)>>,
+    /// Largest rate of coded video.
+    pub(crate) rate: BitRate,
+    /// Most bytes of coded video in a packet.
+    pub(crate) payload: ByteCount,
+    /// Share of what is sent that is expected to be no coded video, before it was measured.
+    pub(crate) overhead: f64,
+    /// When frames are captured.
+    pub(crate) first: Instant,
+    pub(crate) interval: Span,
+    pub(crate) stop: Instant,
+}
+
+/// The sender.
+pub(crate) struct RtpSender {
+    parts: SenderParts,
+    pacer: Pacer<(Content, ByteCount)>,
+    captured: u64,
+    /// The number of the next media packet, and of the next packet of any kind.
+    sequence: u64,
+    transport_sequence: u64,
+    /// The last media packets, for what covers them.
+    recent: VecDeque<MediaPacket>,
+    spent: VecDeque<Spent>,
+}
+
+impl RtpSender {
+    pub(crate) fn new(parts: SenderParts) -> Self {
+        let mut sender = Self {
+            pacer: Pacer::new(parts.control.pacing()),
+            parts,
+            captured: 0,
+            sequence: 0,
+            transport_sequence: 0,
+            recent: VecDeque::new(),
+            spent: VecDeque::new(),
+        };
+        sender.set_rates(Instant::ZERO);
+        sender
+    }
+
+    /// The rate that congestion control allows for all that is sent.
+    pub(crate) fn allowed(&self) -> BitRate {
+        self.parts.control.target()
+    }
+
+    /// The rate of coded video in force.
+    pub(crate) const fn coded_rate(&self) -> BitRate {
+        self.parts.encoder.rate()
+    }
+
+    /// What waits in the pacer.
+    pub(crate) fn waiting(&self) -> ByteCount {
+        self.pacer.queue_size()
+    }
+
+    /// The round trip, if it is measured.
+    pub(crate) fn round_trip(&self) -> Option<Span> {
+        match &self.parts.control {
+            Control::Gcc(gcc) => gcc.round_trip(),
+            Control::Fixed(_) => None,
+        }
+    }
+
+    /// When it wants to be called next.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        let control = match &self.parts.control {
+            Control::Gcc(gcc) => gcc.next_deadline(),
+            Control::Fixed(_) => None,
+        };
+        [self.next_capture(), self.pacer.next_deadline(), control].into_iter().flatten().min()
+    }
+
+    fn next_capture(&self) -> Option<Instant> {
+        let at = self.parts.first + self.parts.interval * self.captured;
+        (at < self.parts.stop).then_some(at)
+    }
+
+    /// Time has come for something; a frame may have been captured.
+    pub(crate) fn on_time(&mut self, now: Instant) -> Option<Captured> {
+        if let Control::Gcc(gcc) = &mut self.parts.control
+            && gcc.next_deadline().is_some_and(|due| due <= now)
+        {
+            gcc.on_deadline(now);
+            self.set_rates(now);
+        }
+        if self.next_capture().is_none_or(|at| at > now) {
+            return None;
+        }
+        self.captured += 1;
+        // As libwebrtc's sender: what could not leave within two seconds is not coded.
+        if self.pacer.queue_time() > LONGEST_QUEUE {
+            return Some(Captured::Skipped(self.parts.encoder.skip()));
+        }
+        Some(self.code(now))
+    }
+
+    /// Codes a frame, cuts it into packets as equal as can be, and hands them to the pacer, parity packets behind them.
+    fn code(&mut self, now: Instant) -> Captured {
+        self.set_rates(now);
+        let frame = self.parts.encoder.encode(now);
+        let packets = frame.size.as_u64().div_ceil(self.parts.payload.as_u64()).max(1);
+        let (first, mut sent) = (self.sequence, ByteCount::ZERO);
+        for index in 0..packets {
+            let edge = |index: u64| frame.size.as_u64() * index / packets;
+            let size = ByteCount::new(edge(index + 1) - edge(index)) + HEADERS;
+            let packet = MediaPacket {
+                sequence: self.sequence,
+                frame: frame.number,
+                first,
+                of: packets as u32,
+                is_key: frame.is_key,
+            };
+            self.sequence += 1;
+            self.recent.push_back(packet);
+            self.pacer.enqueue(now, Priority::Video, size, (Content::Media(packet), size));
+            sent += size + self.protect(now, &packet, size, index + 1 == packets);
+        }
+        while self.recent.len() > COVERED.max(packets as usize) {
+            self.recent.pop_front();
+        }
+        self.spent.push_back(Spent { at: now, coded: frame.size, other: sent - frame.size });
+        Captured::Coded(frame, packets as u32)
+    }
+
+    /// Makes the parity packets that follow a packet. Returns their bytes.
+    fn protect(&mut self, now: Instant, packet: &MediaPacket, size: ByteCount, ends: bool) -> ByteCount {
+        let Some(fec) = &mut self.parts.fec else { return ByteCount::ZERO };
+        let parities = fec.on_media(fec::MediaPacket { sequence: packet.sequence, size }, ends);
+        let base = self.recent.front().map_or(0, |oldest| oldest.sequence);
+        let mut bytes = ByteCount::ZERO;
+        for parity in parities {
+            let recent = |sequence: &u64| self.recent.get(sequence.checked_sub(base)? as usize).copied();
+            let covered = parity.covers.iter().filter_map(recent).collect();
+            let size = parity.size;
+            bytes += size;
+            let content = Content::Parity { frame: packet.frame, parity, covered };
+            self.pacer.enqueue(now, Priority::Video, size, (content, size));
+        }
+        bytes
+    }
+
+    /// The next packet that leaves now, with its size from the IP header on. To be asked until there is none.
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<(Content, ByteCount)> {
+        self.start_probes(now);
+        let mut next = self.pacer.poll(now);
+        if next.is_none()
+            && let Some(wanted) = self.pacer.padding_wanted(now)
+        {
+            // Nothing is there for a probe to carry.
+            let size = wanted.clamp(HEADERS, self.parts.payload + HEADERS);
+            self.pacer.enqueue(now, Priority::Padding, size, (Content::Padding, size));
+            next = self.pacer.poll(now);
+        }
+        let ((content, size), probe) = next?;
+        match (&content, &mut self.parts.history) {
+            (Content::Media(packet), Some(history)) => history.on_sent(now, packet.sequence, (*packet, size)),
+            (Content::Retransmission(packet), Some(history)) => history.on_resent(now, packet.sequence),
+            _ => {}
+        }
+        if let Control::Gcc(gcc) = &mut self.parts.control {
+            gcc.on_sent(now, PacketSent { sequence: self.transport_sequence, size, probe });
+        }
+        self.transport_sequence += 1;
+        Some((content, size))
+    }
+
+    /// A report of the receiver arrived.
+    pub(crate) fn on_report(&mut self, now: Instant, report: &TransportFeedback) {
+        if let Control::Gcc(gcc) = &mut self.parts.control {
+            gcc.on_feedback(now, report);
+            if let (Some(round_trip), Some(history)) = (gcc.round_trip(), &mut self.parts.history) {
+                history.on_round_trip(round_trip);
+            }
+        }
+        self.set_rates(now);
+    }
+
+    /// The receiver misses packets.
+    pub(crate) fn on_nack(&mut self, now: Instant, sequences: &[u64]) {
+        let Some(history) = &mut self.parts.history else { return };
+        for sequence in sequences {
+            if let Some((packet, size)) = history.request(now, *sequence).copied() {
+                let size = size + ORIGINAL_SEQUENCE;
+                let content = Content::Retransmission(packet);
+                self.pacer.enqueue(now, Priority::Retransmission, size, (content, size));
+                if let Some(last) = self.spent.back_mut() {
+                    last.other += size;
+                }
+            }
+        }
+    }
+
+    /// The receiver has lost what it builds on.
+    pub(crate) fn on_key_frame_request(&mut self) {
+        self.parts.encoder.request_key_frame();
+    }
+
+    fn start_probes(&mut self, now: Instant) {
+        if let Control::Gcc(gcc) = &mut self.parts.control {
+            while let Some(cluster) = gcc.next_probe(now) {
+                self.pacer.start_probe(now, cluster);
+            }
+        }
+    }
+
+    /// Tells pacer and encoder what congestion control allows: the encoder what headers, parity packets and retransmissions leave.
+    fn set_rates(&mut self, now: Instant) {
+        self.pacer.set_rate(now, self.parts.control.pacing());
+        while self.spent.front().is_some_and(|spent| now - spent.at > OVERHEAD_WINDOW) {
+            self.spent.pop_front();
+        }
+        let sum = |of: fn(&Spent) -> ByteCount| self.spent.iter().map(of).sum::<ByteCount>().as_u64() as f64;
+        let (coded, other) = (sum(|spent| spent.coded), sum(|spent| spent.other));
+        let overhead = if coded > 0.0 { other / (coded + other) } else { self.parts.overhead };
+        let left = match self.parts.control {
+            Control::Gcc(_) => 1.0 - overhead.min(MOST_OVERHEAD),
+            Control::Fixed(_) => 1.0,
+        };
+        self.parts.encoder.set_rate(self.allowed().mul_f64(left).min(self.parts.rate));
+    }
+}

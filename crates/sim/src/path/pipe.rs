@@ -1,0 +1,292 @@
+//! An access link whose speed is a trace: the transmitters on it take turns, as the equal chances of DCF make them.
+//!
+//! A turn carries what one transmitter has, up to the length of an aggregate; its packets arrive together when it ends. So the cost
+//! follows turns, not packets. The access point is one transmitter however many clients it serves, and serves them in turn.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+use super::Way;
+use airbound_air::trace::{Capacity, Trace};
+
+/// The way in which the two directions of an access link share it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sharing {
+    /// A half-duplex channel: transmitters that have something to send take turns.
+    HalfDuplex,
+    /// Two channels of their own, at these shares of the bandwidth: both 1 for a wire, with a sum of 1 for the oracle of Plum's public code,
+    /// which sets the rates of two links.
+    Split {
+        /// Of the uplink.
+        up: f64,
+        /// Of the downlink.
+        down: f64,
+    },
+}
+
+/// An access link whose speed is a trace, with one or more clients behind it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PipeSpec {
+    /// Its bandwidth over time, overheads taken off.
+    pub trace: Arc<Trace>,
+    /// How the directions share it.
+    pub sharing: Sharing,
+    /// The number of clients that it serves.
+    pub clients: usize,
+    /// Most bytes that a transmitter holds for each client.
+    pub queue: ByteCount,
+    /// Longest transmission, which has at least one packet: with A-MPDUs some milliseconds.
+    pub turn: Span,
+}
+
+impl PipeSpec {
+    /// A half-duplex pipe with one client, a queue of 256 KiB and turns of 2 ms.
+    #[must_use]
+    pub const fn new(trace: Arc<Trace>) -> Self {
+        Self {
+            trace,
+            sharing: Sharing::HalfDuplex,
+            clients: 1,
+            queue: ByteCount::new(256 << 10),
+            turn: Span::from_millis(2),
+        }
+    }
+}
+
+/// Bytes per turn when a trace has no bandwidth to ask for.
+const PLAIN_TURN: u64 = 16 * 1500;
+
+/// The queue of a transmitter for, or from, one client.
+#[derive(Debug)]
+struct Waiting<T> {
+    packets: VecDeque<(T, u32)>,
+    bytes: u64,
+}
+
+/// A channel: the whole link, or one direction of a split one.
+#[derive(Debug)]
+struct Channel<T> {
+    capacity: Capacity,
+    /// Share of the trace's bandwidth.
+    share: f64,
+    /// Beginning and end of the present transmission.
+    turn: Option<Turn>,
+    /// The packets of the present transmission, to be delivered at its end.
+    sending: Vec<T>,
+    /// The transmitter that had the last turn: 0 is the access point, clients follow.
+    last: usize,
+}
+
+/// A transmission on a channel of a pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// The channel: 0, or 1 for the downlink of a split pipe.
+    pub channel: usize,
+    /// When it began.
+    pub start: Instant,
+    /// When it ends.
+    pub end: Instant,
+}
+
+/// The link, which carries packets by tokens of the caller's.
+#[derive(Debug)]
+pub struct Pipe<T> {
+    trace: Arc<Trace>,
+    near: usize,
+    limit: u64,
+    turn: Span,
+    /// One channel for both directions, or one each: up, down.
+    channels: Vec<Channel<T>>,
+    up: Vec<Waiting<T>>,
+    down: Vec<Waiting<T>>,
+    /// The client that the access point served last.
+    served: usize,
+}
+
+impl<T: Copy> Pipe<T> {
+    /// An idle link without packets.
+    #[must_use]
+    pub fn new(spec: &PipeSpec) -> Self {
+        let channel = |share: f64| Channel {
+            capacity: Capacity::new(Arc::clone(&spec.trace)),
+            share: share.clamp(1e-6, 1.0),
+            turn: None,
+            sending: Vec::new(),
+            last: 0,
+        };
+        let channels = match spec.sharing {
+            Sharing::HalfDuplex => vec![channel(1.0)],
+            Sharing::Split { up, down } => vec![channel(up), channel(down)],
+        };
+        let waiting = || {
+            let empty = || Waiting { packets: VecDeque::new(), bytes: 0 };
+            std::iter::repeat_with(empty).take(spec.clients).collect()
+        };
+        Self {
+            trace: Arc::clone(&spec.trace),
+            near: 0,
+            limit: spec.queue.as_u64(),
+            turn: spec.turn,
+            channels,
+            up: waiting(),
+            down: waiting(),
+            served: 0,
+        }
+    }
+
+    const fn channel_of(&self, way: Way) -> usize {
+        match way {
+            Way::Down if self.channels.len() > 1 => 1,
+            _ => 0,
+        }
+    }
+
+    /// Takes a packet into a queue; `false` if that is full.
+    pub fn offer(&mut self, client: usize, way: Way, packet: T, size: u32) -> bool {
+        let queues = match way {
+            Way::Up => &mut self.up,
+            Way::Down => &mut self.down,
+        };
+        let Some(queue) = queues.get_mut(client) else { return false };
+        if queue.bytes + u64::from(size) > self.limit {
+            return false;
+        }
+        queue.bytes += u64::from(size);
+        queue.packets.push_back((packet, size));
+        true
+    }
+
+    /// Ends the transmission of a channel that is over by `now`; its packets are appended to `arrived`.
+    pub fn end(&mut self, channel: usize, now: Instant, arrived: &mut Vec<T>) -> Option<Turn> {
+        let channel = &mut self.channels[channel];
+        let turn = channel.turn.take_if(|turn| turn.end <= now)?;
+        arrived.append(&mut channel.sending);
+        Some(turn)
+    }
+
+    /// Begins a transmission on the channel of a way if it is idle and a transmitter has packets.
+    pub fn begin(&mut self, way: Way, now: Instant) -> Option<Turn> {
+        let number = self.channel_of(way);
+        if self.channels[number].turn.is_some() {
+            return None;
+        }
+        let (client, way) = self.next_turn(number)?;
+        let room = self.room(number, now);
+        let queue = match way {
+            Way::Up => &mut self.up[client],
+            Way::Down => &mut self.down[client],
+        };
+        let mut carried = 0;
+        let channel = &mut self.channels[number];
+        while let Some((packet, size)) = queue.packets.front().copied() {
+            if carried > 0 && carried + u64::from(size) > room {
+                break;
+            }
+            queue.packets.pop_front();
+            queue.bytes -= u64::from(size);
+            carried += u64::from(size);
+            channel.sending.push(packet);
+        }
+        let size = (carried as f64 / channel.share) as u64;
+        let end = channel.capacity.finish(now, ByteCount::new(size.max(1)));
+        channel.turn = Some(Turn { channel: number, start: now, end });
+        channel.turn
+    }
+
+    /// Most bytes of one turn.
+    fn room(&mut self, channel: usize, now: Instant) -> u64 {
+        match &*self.trace {
+            Trace::Bandwidth(trace) => {
+                let rate: BitRate = trace.at_near(now, &mut self.near);
+                rate.mul_f64(self.channels[channel].share).bytes_in(self.turn).as_u64()
+            }
+            Trace::Opportunities(_) | Trace::Snr(_) => PLAIN_TURN,
+        }
+    }
+
+    /// The next transmission: the transmitters of the channel in turn, and of the access point's clients each in turn.
+    fn next_turn(&mut self, channel: usize) -> Option<(usize, Way)> {
+        let clients = self.up.len();
+        let split = self.channels.len() > 1;
+        let transmitters = clients + 1;
+        let last = self.channels[channel].last;
+        for step in 1..=transmitters {
+            let who = (last + step) % transmitters;
+            // A split link has the access point alone on its downlink, and the clients on its uplink.
+            if split && (who == 0) != (channel == 1) {
+                continue;
+            }
+            let turn = if who == 0 {
+                let next = (1..=clients)
+                    .map(|step| (self.served + step) % clients)
+                    .find(|client| !self.down[*client].packets.is_empty());
+                next.inspect(|client| self.served = *client).map(|client| (client, Way::Down))
+            } else {
+                Some((who - 1, Way::Up)).filter(|_| !self.up[who - 1].packets.is_empty())
+            };
+            if turn.is_some() {
+                self.channels[channel].last = who;
+                return turn;
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airbound_air::trace::Format;
+
+    /// Serves two backlogged directions for a second; returns the bytes of up and down.
+    fn serve(sharing: Sharing, clients: usize) -> Vec<u64> {
+        let trace = Trace::parse("0 24\n", "test", Format::Bandwidth, 1.0, true).expect("a trace");
+        let spec = PipeSpec { sharing, clients, ..PipeSpec::new(Arc::new(trace)) };
+        let mut pipe = Pipe::new(&spec);
+        let mut bytes = vec![0; 2 * clients];
+        let mut now = Instant::ZERO;
+        let mut ends: Vec<(Instant, usize)> = Vec::new();
+        let fill = |pipe: &mut Pipe<usize>| {
+            for client in 0..clients {
+                // The place of a packet tells whose it is.
+                while pipe.offer(client, Way::Up, client, 1500) {}
+                while pipe.offer(client, Way::Down, clients + client, 1500) {}
+            }
+        };
+        let mut arrived = Vec::new();
+        while now < Instant::ZERO + Span::from_secs(1) {
+            fill(&mut pipe);
+            for way in Way::BOTH {
+                if let Some(Turn { channel, end, .. }) = pipe.begin(way, now) {
+                    ends.push((end, channel));
+                }
+            }
+            ends.sort();
+            let (end, channel) = ends.remove(0);
+            now = end;
+            assert!(pipe.end(channel, now, &mut arrived).is_some());
+            arrived.drain(..).for_each(|place: usize| bytes[place] += 1500);
+        }
+        bytes
+    }
+
+    #[test]
+    fn half_duplex_directions_share_evenly_and_a_wire_does_not_share() {
+        let near = |bytes: u64, mbps: f64| (bytes as f64 * 8e-6 / mbps - 1.0).abs() < 0.03;
+        let shared = serve(Sharing::HalfDuplex, 1);
+        assert!(near(shared[0], 12.0) && near(shared[1], 12.0), "{shared:?}");
+        let wire = serve(Sharing::Split { up: 1.0, down: 1.0 }, 1);
+        assert!(near(wire[0], 24.0) && near(wire[1], 24.0), "{wire:?}");
+        let oracle = serve(Sharing::Split { up: 0.25, down: 0.75 }, 1);
+        assert!(near(oracle[0], 6.0) && near(oracle[1], 18.0), "{oracle:?}");
+    }
+
+    #[test]
+    fn an_access_point_has_one_turn_for_all_its_clients() {
+        let bytes = serve(Sharing::HalfDuplex, 2);
+        let mbps: Vec<f64> = bytes.iter().map(|bytes| *bytes as f64 * 8e-6).collect();
+        assert!((mbps[0] - 8.0).abs() < 0.4 && (mbps[2] - 4.0).abs() < 0.4, "{mbps:?}");
+    }
+}

@@ -1,0 +1,392 @@
+//! From the flows of a scenario to sources, connections and meters.
+
+mod allocation;
+mod rtp;
+
+use airbound_control::frame::StationId;
+use airbound_senders::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
+use airbound_senders::tcp::{TcpConfig, TcpReceiver};
+use airbound_units::{ByteCount, Instant, Span};
+
+use crate::build::{BuildError, Plan, flow_id};
+use crate::endpoint::AnyEndpoint;
+use crate::endpoint::allocation::{Downlink, Uplink};
+use crate::endpoint::in_flight::InFlight;
+use crate::endpoint::rtp::{IP_UDP, RTP};
+use crate::endpoint::tcp::{Connection, Control, new_sender};
+use crate::flow::EndpointId;
+use crate::flow::{Direction, Flow};
+use crate::measure::{DemandMeter, FlowMeter};
+use crate::packet::Header;
+use crate::plugins::Site;
+use crate::scenario::{self, Load, RtcStream, Traffic, Transport, WireWay};
+use crate::topology::Tree;
+use airbound_random::{Purpose, Stream, seed_for};
+use airbound_traffic::{Application, Rhythm, Schedule, Source, UDP_HEADERS};
+use rtp::{Opening, open};
+
+/// No contending network offers more than this share of its PHY rate: it is saturated below.
+const SATURATING: f64 = 1.0;
+
+/// Everything that sends.
+pub(crate) struct Population {
+    pub(crate) tree: Tree,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) endpoints: Vec<AnyEndpoint>,
+    /// Flows whose rate a proxy decides.
+    pub(crate) downlinks: Vec<Downlink>,
+    /// Uplinks that their stations shape at such a rate.
+    pub(crate) uplinks: Vec<Uplink>,
+    /// Sources of datagrams, with the node in whose queue their packets arrive.
+    pub(crate) sources: Vec<(StationId, Header, Source)>,
+    pub(crate) meters: Vec<FlowMeter>,
+}
+
+impl Population {
+    pub(crate) fn of(plan: &Plan<'_>, tree: Tree, end: Instant) -> Result<Self, BuildError> {
+        let mut population = Self {
+            tree,
+            flows: Vec::new(),
+            endpoints: Vec::new(),
+            downlinks: Vec::new(),
+            uplinks: Vec::new(),
+            sources: Vec::new(),
+            meters: Vec::new(),
+        };
+        let scenario = plan.scenario;
+        // The flows of the scenario come first, so that their numbers are those of the scenario.
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            let station =
+                scenario.stations.iter().position(|station| station.name == flow.station).unwrap_or(0);
+            population.flows.push(Flow {
+                name: flow.name.clone(),
+                kind: kind_name(&flow.traffic),
+                id: flow_id(index),
+                station: StationId(station as u16 + 1),
+                direction: match flow.direction {
+                    scenario::Direction::Down => Direction::Down,
+                    scenario::Direction::Up => Direction::Up,
+                },
+                category: flow.category,
+                endpoint: None,
+                is_sensed: false,
+                is_shaped: false,
+                goes_back: false,
+                headers: UDP_HEADERS.as_u64(),
+                way: flow.wire,
+                origin: index as u32,
+                is_neighbour: false,
+            });
+        }
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            let start = Instant::ZERO + flow.start;
+            let stop = flow.stop.map_or(end, |stop| (Instant::ZERO + stop).min(end));
+            population.add(
+                plan,
+                index,
+                flow,
+                &Schedule { seed: plan.seed, flow: index as u64, start, stop },
+            )?;
+        }
+        population.add_neighbours(plan, end);
+        population.meters = population
+            .flows
+            .iter()
+            .map(|flow| {
+                let written = scenario.flows.get(flow.id.0 as usize);
+                let demand = written.and_then(|flow| flow.demand.clone()).map(DemandMeter::new);
+                let meter = match written.map(|flow| &flow.traffic) {
+                    Some(Traffic::Vr(stream)) => FlowMeter::new(flow.clone(), true, Some(stream.deadline)),
+                    Some(Traffic::Rtc(stream)) => {
+                        FlowMeter::new(flow.clone(), false, None).of_video(stream.deadline)
+                    }
+                    _ => FlowMeter::new(flow.clone(), false, None),
+                };
+                meter.under_demand(demand)
+            })
+            .collect();
+        Ok(population)
+    }
+
+    fn add(
+        &mut self,
+        plan: &Plan<'_>,
+        index: usize,
+        flow: &scenario::Flow,
+        when: &Schedule,
+    ) -> Result<(), BuildError> {
+        match &flow.traffic {
+            Traffic::Cbr(datagrams) => self.source(index, when.constant(datagrams.rate, datagrams.size)),
+            Traffic::Paced(datagrams) => match plan.allocation()? {
+                Some(config) if self.flows[index].direction == Direction::Up => {
+                    self.shape(index, datagrams.size, config, when);
+                }
+                Some(config) => self.allocate(index, datagrams.size, config, when)?,
+                None => self.source(index, when.constant(datagrams.rate, datagrams.size)),
+            },
+            Traffic::Voip => self.source(index, when.voip()),
+            Traffic::Poisson(datagrams) => {
+                self.source(index, Some(when.poisson(datagrams.rate, datagrams.size)));
+            }
+            Traffic::Vr(stream) if stream.transport == Transport::Udp => {
+                self.source(index, Some(when.bursts(&stream.frames())));
+            }
+            Traffic::Vr(stream) => {
+                let video = when.video(&stream.frames());
+                self.connect(plan, index, &stream.tcp, Application::Video(video))?;
+            }
+            Traffic::Rtc(stream) => self.open_session(plan, index, stream, when)?,
+            Traffic::Tcp(bulk) => {
+                let application = match bulk.limit {
+                    None => Application::Bulk { next: Some(when.start), stop: when.stop },
+                    Some(rate) => {
+                        // Chunks of a millisecond, and at least one segment: what iperf3's pacing timer does.
+                        let chunk = rate.bytes_in(Span::from_millis(1)).max(ByteCount::new(1448));
+                        Application::Paced {
+                            next: when.start,
+                            stop: when.stop,
+                            interval: rate.time_for(chunk),
+                            chunk,
+                        }
+                    }
+                };
+                self.connect(plan, index, &bulk.tcp, application)?;
+            }
+            Traffic::TcpShort(transfers) => {
+                let mut draws = when.arrivals();
+                let application = Application::Transfers {
+                    next: when.start + transfers.interval.mul_f64(draws.exponential()),
+                    stop: when.stop,
+                    size: transfers.size,
+                    interval: transfers.interval,
+                    draws,
+                    open: None,
+                };
+                self.connect(plan, index, &transfers.tcp, application)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A stream whose rate the proxy decides, with the reports on which it does so.
+    fn allocate(
+        &mut self,
+        index: usize,
+        payload: ByteCount,
+        config: AllocationConfig,
+        when: &Schedule,
+    ) -> Result<(), BuildError> {
+        let reports = flow_id(self.flows.len());
+        let data = &mut self.flows[index];
+        let back = Flow {
+            name: format!("{} (reports)", data.name),
+            id: reports,
+            direction: Direction::Up,
+            goes_back: true,
+            ..data.clone()
+        };
+        let sensor = FrameSensor::new(config.sensor(Stamps::Exact))?;
+        data.is_sensed = true;
+        self.downlinks.push(Downlink::new((data, reports), (when.start, when.stop), sensor));
+        self.flows.push(back);
+        let rhythm = Source::constant(config.start_rate, payload);
+        let size = payload + UDP_HEADERS;
+        self.source(index, Some(Source::new(size, when.start, when.stop, rhythm)));
+        Ok(())
+    }
+
+    /// An uplink that its station shapes, with the grants by which the proxy tells the rate.
+    fn shape(&mut self, index: usize, payload: ByteCount, config: AllocationConfig, when: &Schedule) {
+        let grants = flow_id(self.flows.len());
+        let data = &mut self.flows[index];
+        let back = Flow {
+            name: format!("{} (grants)", data.name),
+            id: grants,
+            direction: Direction::Down,
+            goes_back: true,
+            ..data.clone()
+        };
+        data.is_shaped = true;
+        let shaper = UplinkShaper::new(&AllocationConfig { packet: payload, ..config });
+        self.uplinks.push(Uplink::new((data, grants), (when.start, when.stop), shaper));
+        self.flows.push(back);
+        let rhythm = Source::constant(config.start_rate, payload);
+        let size = payload + UDP_HEADERS;
+        self.source(index, Some(Source::new(size, when.start, when.stop, rhythm)));
+    }
+
+    fn source(&mut self, index: usize, source: Option<Source>) {
+        let Some(source) = source else { return };
+        let flow = &self.flows[index];
+        let node = flow.begins_at();
+        let to = self.tree.next_hop(node, flow);
+        let header = Header { flow: flow.id, to, category: flow.category };
+        self.sources.push((node, header, source));
+    }
+
+    fn connect(
+        &mut self,
+        plan: &Plan<'_>,
+        index: usize,
+        options: &scenario::TcpOptions,
+        application: Application,
+    ) -> Result<(), BuildError> {
+        let config = tcp_config(plan, index, options)?;
+        let control = control_of(plan, index, options, config.seed)?;
+        let endpoint = EndpointId::new(self.endpoints.len());
+        let acknowledgements = flow_id(self.flows.len());
+        let data = &mut self.flows[index];
+        data.endpoint = Some(endpoint);
+        data.headers = crate::endpoint::tcp::SEGMENT_HEADERS;
+        let back = Flow {
+            name: format!("{} (acks)", data.name),
+            id: acknowledgements,
+            direction: data.direction.opposite(),
+            goes_back: true,
+            category: options.ack_category,
+            ..data.clone()
+        };
+        let wrong = |error: airbound_senders::tcp::TcpConfigError| BuildError::Slot {
+            slot: "sender",
+            reason: error.to_string(),
+        };
+        self.endpoints.push(AnyEndpoint::Tcp(Box::new(Connection {
+            data: data.id,
+            acknowledgements,
+            sender: new_sender(&config, control.as_ref()).map_err(wrong)?,
+            receiver: TcpReceiver::new(&config).map_err(wrong)?,
+            base: 0,
+            config,
+            control,
+            application,
+            in_flight: InFlight::default(),
+            written: 0,
+            unwritten: ByteCount::ZERO,
+            segments: 0,
+            acks: 0,
+            timers: [Instant::MAX; 2],
+        })));
+        self.flows.push(back);
+        Ok(())
+    }
+
+    /// Makes a session of real-time video, and the flow on which its receiver sends back.
+    fn open_session(
+        &mut self,
+        plan: &Plan<'_>,
+        index: usize,
+        stream: &RtcStream,
+        when: &Schedule,
+    ) -> Result<(), BuildError> {
+        let endpoint = EndpointId::new(self.endpoints.len());
+        let feedback = flow_id(self.flows.len());
+        let media = &mut self.flows[index];
+        media.endpoint = Some(endpoint);
+        media.headers = IP_UDP + RTP;
+        let back = Flow {
+            name: format!("{} (feedback)", media.name),
+            id: feedback,
+            direction: media.direction.opposite(),
+            goes_back: true,
+            category: stream.feedback_category,
+            ..media.clone()
+        };
+        let opening = Opening {
+            media: media.id,
+            feedback,
+            first: when.start + Span::from_secs_f64(1.0 / stream.fps).mul_f64(when.phase()),
+            stop: when.stop,
+            index,
+        };
+        self.endpoints.push(AnyEndpoint::Rtp(Box::new(open(plan, stream, opening)?)));
+        self.flows.push(back);
+        Ok(())
+    }
+
+    /// Contending networks: each transmitter sends to a receiver that is modelled no further.
+    fn add_neighbours(&mut self, plan: &Plan<'_>, end: Instant) {
+        let mut node = 1 + plan.scenario.stations.len();
+        for network in &plan.scenario.neighbours {
+            for _ in 0..network.transmitters {
+                let index = self.flows.len();
+                let own = StationId(node as u16);
+                self.flows.push(Flow {
+                    name: network.name.clone(),
+                    kind: "neighbour",
+                    id: flow_id(index),
+                    station: own,
+                    direction: Direction::Down,
+                    category: network.category,
+                    endpoint: None,
+                    is_sensed: false,
+                    is_shaped: false,
+                    goes_back: false,
+                    headers: UDP_HEADERS.as_u64(),
+                    way: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
+                    origin: index as u32,
+                    is_neighbour: true,
+                });
+                let rate = match network.load {
+                    Load::Offered(rate) => rate,
+                    Load::Saturated => network.rate.bit_rate().mul_f64(SATURATING),
+                };
+                let header = Header { flow: flow_id(index), to: own, category: network.category };
+                let mut draws = Stream::new(plan.seed, Purpose::Arrivals, index as u64);
+                let size = network.size + UDP_HEADERS;
+                let mean = rate.time_for(network.size);
+                let first = Instant::ZERO + mean.mul_f64(draws.exponential());
+                let rhythm = match network.load {
+                    Load::Offered(_) => Rhythm::Poisson { mean, draws },
+                    Load::Saturated => Source::constant(rate, network.size),
+                };
+                let mut source = Source::new(size, first, end, rhythm);
+                if let Some(spells) = network.spells {
+                    let number = (node - 1 - plan.scenario.stations.len()) as u64;
+                    let (on, off) = (spells.mean_on, spells.mean_off);
+                    source = source.in_spells(airbound_traffic::spells(on, off, plan.seed, number));
+                }
+                self.sources.push((own, header, source));
+                node += 1;
+            }
+        }
+    }
+}
+
+/// The name of a kind of traffic in summaries, as in scenario files.
+fn kind_name(traffic: &Traffic) -> &'static str {
+    match traffic {
+        Traffic::Cbr(_) => "cbr",
+        Traffic::Poisson(_) => "poisson",
+        Traffic::Paced(_) => "paced",
+        Traffic::Voip => "voip",
+        Traffic::Tcp(_) => "tcp",
+        Traffic::TcpShort(_) => "tcp-short",
+        Traffic::Vr(_) => "vr",
+        Traffic::Rtc(_) => "rtc",
+    }
+}
+
+fn tcp_config(
+    plan: &Plan<'_>,
+    index: usize,
+    options: &scenario::TcpOptions,
+) -> Result<TcpConfig, BuildError> {
+    let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
+    let mut config = slot.tcp_config().map_err(|reason| BuildError::Slot { slot: "sender", reason })?;
+    config.receive_window = options.receive_window;
+    config.seed = seed_for(plan.seed, Purpose::Queue, (2 << 32) | index as u64);
+    Ok(config)
+}
+
+/// What decides the window of a flow's connections, if that comes from outside.
+fn control_of(
+    plan: &Plan<'_>,
+    index: usize,
+    options: &scenario::TcpOptions,
+    seed: u64,
+) -> Result<Option<Control>, BuildError> {
+    let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
+    let Some(make) = plan.plugins.sender(slot)? else { return Ok(None) };
+    let name = plan.scenario.flows.get(index).map_or_else(String::new, |flow| flow.name.clone());
+    Ok(Some(Control { make: make.clone(), site: Site { name, number: index as u32, seed } }))
+}

@@ -1,0 +1,130 @@
+//! From a flow of the scenario to a session.
+
+use std::collections::BTreeMap;
+
+use airbound_control::frame::FlowId;
+use airbound_senders::rtp::fec::{FecConfig, FecDecoder, FecEncoder, FecKind};
+use airbound_senders::rtp::gcc::{FeedbackCollector, FeedbackConfig, Gcc, GccConfig};
+use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
+use airbound_units::{ByteCount, Instant, Span};
+
+use crate::build::{BuildError, Plan};
+use crate::endpoint::in_flight::InFlight;
+use crate::endpoint::rtp::frames::Frames;
+use crate::endpoint::rtp::receiver::RtpReceiver;
+use crate::endpoint::rtp::sender::{Control, RtpSender, SenderParts};
+use crate::endpoint::rtp::{HEADERS, RTP, RtpSession};
+use crate::scenario::{ErrorCorrection, RtcStream, SizeLaw};
+use airbound_random::{Purpose, Stream};
+use airbound_traffic::FrameSizes;
+use airbound_traffic::{Encoder, EncoderConfig};
+
+/// The two flows of a session, and when frames are captured.
+pub(crate) struct Opening {
+    pub(crate) media: FlowId,
+    pub(crate) feedback: FlowId,
+    pub(crate) first: Instant,
+    pub(crate) stop: Instant,
+    /// The number of the flow in the scenario, for what is drawn.
+    pub(crate) index: usize,
+}
+
+/// Makes a session of which nothing has been sent.
+pub(crate) fn open(plan: &Plan<'_>, stream: &RtcStream, opening: Opening) -> Result<RtpSession, BuildError> {
+    let fec = fec_kind(stream.fec).map(|kind| FecConfig {
+        kind,
+        overhead: stream.fec_overhead,
+        ..FecConfig::default()
+    });
+    let control = control(plan, stream)?;
+    let reports = match control {
+        Control::Gcc(_) => {
+            let mut collector = FeedbackCollector::new(FeedbackConfig::default())?;
+            // A receiver that sends no media itself knows no more of its way back (libwebrtc).
+            collector.set_bandwidth(stream.start_rate);
+            Some(collector)
+        }
+        Control::Fixed(_) => None,
+    };
+    let nack = if stream.nack { Some(NackRequester::new(NackConfig::default())?) } else { None };
+    let history =
+        if stream.nack { Some(RetransmissionHistory::new(HistoryConfig::default())?) } else { None };
+    let payload = stream.size - ByteCount::new(RTP);
+    let full = (payload + HEADERS).as_u64() as f64;
+    let parity = if fec.is_some() { stream.fec_overhead } else { 0.0 };
+    let interval = Span::from_secs_f64(1.0 / stream.fps);
+    let sender = RtpSender::new(SenderParts {
+        encoder: encoder(plan, stream, interval, opening.index, &control),
+        control,
+        fec: fec.map(FecEncoder::new).transpose()?,
+        history,
+        rate: stream.rate,
+        payload,
+        overhead: 1.0 - payload.as_u64() as f64 / (full * (1.0 + parity)),
+        first: opening.first,
+        interval,
+        stop: opening.stop,
+    });
+    let receiver = RtpReceiver {
+        collector: reports,
+        nack,
+        fec: fec.map(|_| FecDecoder::new()),
+        frames: Frames::new(stream.give_up),
+        covered: BTreeMap::new(),
+    };
+    Ok(RtpSession {
+        media: opening.media,
+        feedback: opening.feedback,
+        sender,
+        receiver,
+        media_in_flight: InFlight::default(),
+        feedback_in_flight: InFlight::default(),
+        sent: 0,
+        sent_back: 0,
+        timers: [Instant::MAX; 2],
+    })
+}
+
+fn control(plan: &Plan<'_>, stream: &RtcStream) -> Result<Control, BuildError> {
+    let slot = stream.sender(plan.scheme);
+    if slot.kind() == "fixed" {
+        return Ok(Control::Fixed(stream.rate));
+    }
+    let wrong = |reason| BuildError::Slot { slot: "sender", reason };
+    let config = GccConfig {
+        start_rate: stream.start_rate,
+        min_rate: stream.min_rate,
+        max_rate: stream.max_rate,
+        ..slot.gcc_config().map_err(wrong)?
+    };
+    Ok(Control::Gcc(Box::new(Gcc::new(config)?)))
+}
+
+fn encoder(plan: &Plan<'_>, stream: &RtcStream, interval: Span, index: usize, control: &Control) -> Encoder {
+    let sigma = match stream.size_law {
+        SizeLaw::Constant => 0.0,
+        SizeLaw::Lognormal { sigma } => sigma,
+    };
+    let draws = Stream::new(plan.seed, Purpose::FrameSizes, index as u64);
+    let config = EncoderConfig {
+        interval,
+        key_frame_interval: stream.key_frame_interval,
+        key_frame_factor: stream.key_frame_factor,
+        reaction: stream.reaction,
+    };
+    let rate = match control {
+        Control::Gcc(_) => stream.start_rate,
+        Control::Fixed(rate) => *rate,
+    };
+    Encoder::new(config, FrameSizes::new(ByteCount::ZERO, sigma, draws), rate)
+}
+
+fn fec_kind(correction: ErrorCorrection) -> Option<FecKind> {
+    match correction {
+        ErrorCorrection::None => None,
+        ErrorCorrection::Rows => Some(FecKind::Row),
+        ErrorCorrection::Columns => Some(FecKind::Column),
+        ErrorCorrection::TwoDimensional => Some(FecKind::TwoDimensional),
+        ErrorCorrection::ReedSolomon => Some(FecKind::ReedSolomon),
+    }
+}
