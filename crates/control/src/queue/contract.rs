@@ -3,9 +3,7 @@
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-use super::{Demand, Protection};
-use crate::error::ConfigError;
-use crate::frame::{FlowId, StationId, TxDescriptor, TxReport};
+use crate::frame::{StationId, TxDescriptor, TxReport};
 
 /// Packets and bytes that wait.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -246,25 +244,4 @@ impl Deadline {
             channel_load: first(self.channel_load, other.channel_load),
         }
     }
-}
-
-/// Latency demands of flows, where a queue works with them.
-pub trait Demands {
-    /// Checks whether the queue can work with a demand.
-    ///
-    /// # Errors
-    /// [`ConfigError::OutOfRange`] if it cannot.
-    fn check(&self, demand: &Demand) -> Result<(), ConfigError>;
-
-    /// Sets the demand of a flow, changes it, or removes it with `None`.
-    ///
-    /// # Errors
-    /// [`ConfigError::OutOfRange`] if the queue cannot work with the demand; the demand before stays.
-    fn set(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError>;
-
-    /// The state of a flow with a demand; `None` if it has none.
-    fn protection(&self, flow: FlowId) -> Option<Protection>;
-
-    /// The bound on aggregates of stations without a demand of their own.
-    fn tightest(&self, now: Instant) -> AggregateBound;
 }

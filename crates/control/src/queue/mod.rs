@@ -8,6 +8,7 @@ mod any;
 mod codel;
 mod contract;
 pub mod custom;
+mod demands;
 mod fifo;
 mod fq_codel;
 mod last_pq;
@@ -23,17 +24,16 @@ pub mod wqm;
 
 pub use any::{AnyQueue, QueueConfig};
 pub use codel::{Codel, CodelConfig, CodelParameters, CodelState, Standing};
-pub use contract::{
-    AggregateBound, Backlog, Backlogs, Deadline, Demands, Direction, Eligibility, Fact, Turn, Turns,
-};
+pub use contract::{AggregateBound, Backlog, Backlogs, Deadline, Direction, Eligibility, Fact, Turn, Turns};
 pub use custom::{CustomQueue, QueueDecider};
+pub use demands::{Demands, Protection};
 pub use fifo::{Fifo, FifoConfig};
 pub use fq_codel::{
     AirtimeQueueLimit, FqCodel, FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, SlowStations,
 };
 pub use last_pq::{
     AutoConfig, Choice, DelayConfig, DelayController, Demand, DrainConfig, HoldConfig, LastPq, LastPqConfig,
-    Mark, Protect, Protection,
+    Mark, Protect,
 };
 pub use pie::{DelayEstimate, Pie, PieConfig};
 pub use round_robin::{RoundRobin, RoundRobinConfig};

@@ -30,4 +30,4 @@ pub use demand::Demand;
 pub use drain::DrainConfig;
 pub use gradient::DelayConfig;
 pub use mark::Mark;
-pub use scheduler::{LastPq, Protection};
+pub use scheduler::LastPq;

@@ -8,35 +8,17 @@ use airbound_wifi::edca::Category;
 
 use super::super::fq_codel::FlowQueue;
 use super::super::run::Dequeue;
-use super::super::{AggregateBound, Backlogs, Demands, Fact, FqCodelAirtime, Queue, Sink, Turn};
+use super::super::{AggregateBound, Backlogs, Demands, Fact, FqCodelAirtime, Protection, Queue, Sink, Turn};
 use super::auto::{AutoProtection, Protect};
 use super::config::LastPqConfig;
 use super::controller::DelayController;
 use super::demand::Demand;
 use super::drain::{Drain, RecentRates};
 use super::prioritised::Prioritised;
-use crate::classify::Pattern;
 use crate::error::ConfigError;
 use crate::frame::{Dropped, FlowId, Payload, StationId};
 use crate::frame::{TxDescriptor, TxReport};
 use crate::queue::Eligibility;
-
-/// State of a flow with a demand.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Protection {
-    /// The demand.
-    pub demand: Demand,
-    /// Permitted queueing time at the moment (l_pq).
-    pub permitted: Span,
-    /// Its latency in the last window in which there was one.
-    pub latency: Option<Span>,
-    /// Packets that left the queue since the demand was first set.
-    pub packets: u64,
-    /// Of these, those that left it as urgent ones, before everyone else.
-    pub urgent: u64,
-    /// Since when it is protected for its pattern, and that pattern; `None` if somebody named it.
-    pub found: Option<(Instant, Pattern)>,
-}
 
 /// Counts of a flow with a demand.
 #[derive(Debug, Clone, Default)]
