@@ -10,7 +10,7 @@ use airbound_control::queue::{
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
 use airbound_senders::allocation::AllocationConfig;
-use airbound_units::{ByteCount, ConfigError, Decibel, Instant, Span};
+use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::control_frames::{Basic, ControlTiming};
 use airbound_wifi::edca::{Category, EdcaParameters};
@@ -21,6 +21,7 @@ use airbound_wifi::timing::ppdu_duration;
 
 use crate::endpoint::{Allocation, AnyEndpoint};
 use crate::engine::{Beacons, DemandChange, Forming, Node, Parts};
+use crate::error::BuildError;
 use crate::flow::ACCESS_POINT;
 use crate::flow::EndpointId;
 use crate::flow::Flow;
@@ -39,31 +40,6 @@ use airbound_air::exchange::{Phy, PhyConfig};
 use airbound_air::propagation::Links;
 use airbound_air::trace::Capacity;
 use airbound_random::{Purpose, Stream, seed_for};
-
-/// Why a scenario cannot be simulated.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// The parameters of a slot are wrong.
-    #[error("[scheme] {slot}: {reason}")]
-    Slot {
-        /// `queue`, `rate` or `sender`.
-        slot: &'static str,
-        /// What is wrong.
-        reason: String,
-    },
-    /// The scheme cannot work with what is demanded of a flow.
-    #[error("[[flow]] {flow}: {reason}")]
-    Demand {
-        /// The flow.
-        flow: String,
-        /// What is wrong.
-        reason: ConfigError,
-    },
-    /// A value that several parts share is wrong.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-}
 
 /// Reads the configuration that fills a slot.
 pub(crate) fn slot_config<T: serde::de::DeserializeOwned>(

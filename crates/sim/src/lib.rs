@@ -7,8 +7,10 @@ pub mod scenario;
 
 mod agenda;
 mod build;
+pub mod conference;
 mod endpoint;
 mod engine;
+mod error;
 mod flow;
 mod link;
 mod live;
@@ -24,8 +26,8 @@ pub mod run;
 mod snapshot;
 mod topology;
 
-pub use build::BuildError;
-pub use endpoint::conference;
+pub use error::BuildError;
+
 pub use endpoint::{Counts, Endpoint, Outbox, Outgoing, Reception, Timer};
 pub use engine::Imbalance;
 pub use live::{Fate, Live};

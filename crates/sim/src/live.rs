@@ -7,10 +7,11 @@
 use airbound_control::frame::DropReason;
 use airbound_units::{BitRate, ByteCount, Instant};
 
-use crate::build::{BuildError, Plan, flow_id};
+use crate::build::{Plan, flow_id};
 use crate::endpoint::external::{Carried, External};
 use crate::endpoint::{AnyEndpoint, Outgoing};
 use crate::engine::Simulation;
+use crate::error::BuildError;
 use crate::flow::EndpointId;
 use crate::measure::NoObserver;
 use crate::networks::SharedChannel;

@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use airbound_record::{Direction, FrameRow, HopRow, NetworkSummary, PacketRow, RunInfo, SeriesRow, TxopRow};
 
-use crate::build::{BuildError, Plan};
+use crate::build::Plan;
 use crate::engine::{Domains, Simulation};
+use crate::error::BuildError;
 use crate::measure::{Event, Events, Figures, Observer};
 use crate::plugins::Plugins;
 use crate::scenario::{Network, Scenario, Scheme};

@@ -7,7 +7,7 @@ use airbound_control::queue::QueueDecider;
 use airbound_control::rate::RateDecider;
 use airbound_senders::congestion::CustomControl;
 
-use crate::build::BuildError;
+use crate::error::BuildError;
 use crate::scenario::{Part, Slot};
 
 /// The transmitter or flow that a part is made for.

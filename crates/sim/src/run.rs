@@ -3,9 +3,10 @@
 use airbound_record::{DistributionRow, LatencyStats, RunInfo, Summary};
 use airbound_units::{Instant, Span};
 
-use crate::build::{BuildError, flow_id};
-use crate::endpoint::conference::ConferenceRun;
+use crate::build::flow_id;
+use crate::conference::ConferenceRun;
 use crate::engine::{Domains, Imbalance};
+use crate::error::BuildError;
 use crate::measure::{Figures, NoObserver, Observer};
 use crate::networks::{self, Audience, Built, Member};
 use crate::plugins::Plugins;

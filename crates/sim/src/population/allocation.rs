@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use airbound_senders::allocation::RateAllocator;
 
-use crate::build::{BuildError, Plan};
+use crate::build::Plan;
 use crate::endpoint::allocation::{Downlink, Uplink};
+use crate::error::BuildError;
 use crate::flow::{Direction, Flow};
 use crate::scenario;
 

@@ -8,12 +8,13 @@ use airbound_senders::allocation::{AllocationConfig, FrameSensor, Stamps, Uplink
 use airbound_senders::tcp::{TcpConfig, TcpReceiver};
 use airbound_units::{ByteCount, Instant, Span};
 
-use crate::build::{BuildError, Plan, flow_id};
+use crate::build::{Plan, flow_id};
 use crate::endpoint::AnyEndpoint;
 use crate::endpoint::allocation::{Downlink, Uplink};
 use crate::endpoint::in_flight::InFlight;
 use crate::endpoint::rtp::{IP_UDP, RTP};
 use crate::endpoint::tcp::{Connection, Control, new_sender};
+use crate::error::BuildError;
 use crate::flow::EndpointId;
 use crate::flow::{Direction, Flow};
 use crate::measure::{DemandMeter, FlowMeter};

@@ -8,12 +8,13 @@ use airbound_senders::rtp::gcc::{FeedbackCollector, FeedbackConfig, Gcc, GccConf
 use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
 use airbound_units::{ByteCount, Instant, Span};
 
-use crate::build::{BuildError, Plan};
+use crate::build::Plan;
 use crate::endpoint::in_flight::InFlight;
 use crate::endpoint::rtp::frames::Frames;
 use crate::endpoint::rtp::receiver::RtpReceiver;
 use crate::endpoint::rtp::sender::{Control, RtpSender, SenderParts};
 use crate::endpoint::rtp::{HEADERS, RTP, RtpSession};
+use crate::error::BuildError;
 use crate::scenario::{ErrorCorrection, RtcStream, SizeLaw};
 use airbound_random::{Purpose, Stream};
 use airbound_traffic::FrameSizes;

@@ -6,7 +6,7 @@ use airbound_senders::conference::{ConferenceConfig, PlumConfig};
 use airbound_senders::congestion::Congestion;
 use airbound_units::{BitRate, Span};
 
-use crate::build::BuildError;
+use crate::error::BuildError;
 use crate::live::Live;
 use crate::path::{PipeSpec, Sharing, Way};
 use crate::plugins::Plugins;

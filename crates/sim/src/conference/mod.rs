@@ -35,7 +35,7 @@ use stream::{Side, Stream};
 use tables::Tables;
 
 use crate::agenda::Agenda;
-use crate::build::BuildError;
+use crate::error::BuildError;
 use crate::live::{Fate, Live};
 use crate::path::{Pipe, Way};
 use crate::plugins::Plugins;
