@@ -3,7 +3,6 @@
 use airbound_control::frame::{DropReason, Payload};
 use airbound_units::Instant;
 
-use super::contention::edcaf_of;
 use super::{ACCESS_POINT, Arrival, Event, Simulation};
 use crate::endpoint::{Answer, AnyEndpoint, Counts, Endpoint, EndpointId, Outbox, Outgoing, Timer};
 use crate::flow::{Direction, Ends};
@@ -111,7 +110,7 @@ impl Simulation {
                 let arrival = feed.push(packet, &mut self.parts.meters);
                 match arrival {
                     None => self.forget(&packet, DropReason::Wire),
-                    Some(at) if !self.parts.edcafs[edcaf_of(ACCESS_POINT, category)].is_ready() => {
+                    Some(at) if !self.is_ready(ACCESS_POINT, category) => {
                         self.wake_at(ACCESS_POINT, at);
                     }
                     Some(_) => {}

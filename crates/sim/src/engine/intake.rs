@@ -7,7 +7,6 @@ use airbound_control::link::Link;
 use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
-use super::contention::edcaf_of;
 use super::{Event, Forming, Node, Simulation};
 use crate::flow::Ends;
 use crate::flow::feed::Categories;
@@ -45,7 +44,7 @@ impl Simulation {
     fn only_queued(&self, node: StationId) -> Option<Categories> {
         let parts = &self.parts;
         let shapes = || (0..parts.uplinks.len()).any(|number| self.shaped_by(number) == node);
-        let ready = Categories::those(|category| parts.edcafs[edcaf_of(node, category)].is_ready());
+        let ready = Categories::those(|category| self.is_ready(node, category));
         let at_access = parts.nodes[node.index()].forming == Forming::AtAccess;
         (at_access && ready.are_any() && !shapes()).then_some(ready)
     }
@@ -71,7 +70,6 @@ impl Simulation {
     /// Fills the hardware of a category, and lets it contend if it has something to send since `at`.
     pub(super) fn fill(&mut self, node: StationId, category: Category, at: Instant) {
         let owner = &self.parts.nodes[node.index()];
-        let edcaf = edcaf_of(node, category);
         let has_something = match owner.forming {
             Forming::Ahead(depth) => {
                 let room = owner.room(category, depth);
@@ -79,15 +77,13 @@ impl Simulation {
                 formed > 0 || !self.parts.nodes[node.index()].hardware[category.index()].is_empty()
             }
             Forming::AtAccess => {
-                self.parts.edcafs[edcaf].is_ready()
+                self.is_ready(node, category)
                     || !owner.hardware[category.index()].is_empty()
                     || owner.link.has_backlog(category)
             }
         };
-        if has_something && !self.parts.edcafs[edcaf].is_ready() {
-            let idle_since = self.idle_since.filter(|since| *since <= at);
-            self.edcaf(edcaf).set_ready(at, idle_since);
-            self.activate(edcaf);
+        if has_something && !self.is_ready(node, category) {
+            self.parts.medium.set_ready(at, self.access(node, category));
         }
     }
 
@@ -141,9 +137,7 @@ impl Simulation {
     /// researcher writes may name any time.
     fn sleep_after(&mut self, node: StationId, asked: Option<Instant>) {
         let owner = &self.parts.nodes[node.index()];
-        let idle = Category::ALL
-            .into_iter()
-            .filter(|category| !self.parts.edcafs[edcaf_of(node, *category)].is_ready());
+        let idle = Category::ALL.into_iter().filter(|category| !self.is_ready(node, *category));
         let arrival = idle.filter_map(|category| owner.feed.next_arrival(category)).min();
         // A link may also want to be asked again, or to be told of the channel, at a time of its own.
         let deadlines = [owner.link.next_deadline(), owner.link.channel_deadline()];
