@@ -20,9 +20,10 @@ use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate};
 use airbound_wifi::timing::ppdu_duration;
 
+use crate::endpoint::allocation::{Downlink, Uplink};
+use crate::endpoint::{Allocation, AnyEndpoint, EndpointId};
 use crate::engine::{ACCESS_POINT, Beacons, DemandChange, Forming, Medium, Node, Parts, Pipe};
 use crate::flow::Direction;
-use crate::flow::allocation::{Allocated, Proxy, ShapedUplink};
 use crate::flow::feed::Feed;
 use crate::flow::{Flow, population::Population};
 use crate::link::{AnyLink, ComposedLink};
@@ -93,7 +94,7 @@ impl Plan<'_> {
         let nodes = 1 + stations + neighbours;
 
         let tree = Tree::of(scenario, nodes);
-        let Population { tree, flows, endpoints, allocated, uplinks, sources, meters } =
+        let Population { tree, mut flows, mut endpoints, downlinks, uplinks, sources, meters } =
             Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
@@ -109,7 +110,21 @@ impl Plan<'_> {
         }
 
         let demands = self.demands(&mut built)?;
-        let proxy = self.proxy(&flows, &allocated, &uplinks)?;
+        let mut shaping = None;
+        if let Some(allocator) = self.allocator(&flows, &downlinks, &uplinks)? {
+            let id = EndpointId::new(endpoints.len());
+            for downlink in &downlinks {
+                flows[downlink.flow.0 as usize].endpoint = Some(id);
+                flows[downlink.reports.0 as usize].endpoint = Some(id);
+            }
+            for uplink in &uplinks {
+                shaping = Some(id);
+                built[uplink.station.index()].shapes = true;
+                flows[uplink.grants.0 as usize].endpoint = Some(id);
+            }
+            let allocation = Allocation::new(allocator, downlinks, uplinks, flows.len(), end);
+            endpoints.push(AnyEndpoint::Allocation(Box::new(allocation)));
+        }
 
         let control = self.control();
         let path = &scenario.access_point.path;
@@ -147,9 +162,7 @@ impl Plan<'_> {
             meters: Meters::new(measured_from, end, meters, nodes, observer),
             flows,
             endpoints,
-            proxy,
-            allocated,
-            uplinks,
+            shaping,
             demands,
             window: scenario.window,
         })
@@ -160,14 +173,14 @@ impl Plan<'_> {
         self.scheme.sender.allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
     }
 
-    /// The proxy in front of the access point, if anything is allocated.
-    fn proxy(
+    /// The allocator at the proxy in front of the access point, if anything is allocated.
+    fn allocator(
         &self,
         flows: &[Flow],
-        allocated: &[Allocated],
-        uplinks: &[ShapedUplink],
-    ) -> Result<Option<Proxy>, BuildError> {
-        let some = !(allocated.is_empty() && uplinks.is_empty());
+        downlinks: &[Downlink],
+        uplinks: &[Uplink],
+    ) -> Result<Option<RateAllocator>, BuildError> {
+        let some = !(downlinks.is_empty() && uplinks.is_empty());
         let Some(mut config) = self.allocation()?.filter(|_| some) else {
             return Ok(None);
         };
@@ -180,7 +193,7 @@ impl Plan<'_> {
         }
         let refused = |reason: String| Err(BuildError::Slot { slot: "sender", reason });
         let mut known = BTreeSet::new();
-        let ids = allocated.iter().map(|one| one.flow).chain(uplinks.iter().map(|one| one.flow));
+        let ids = downlinks.iter().map(|one| one.flow).chain(uplinks.iter().map(|one| one.flow));
         for flow in ids.map(|id| &flows[id.0 as usize]) {
             if !known.insert((flow.station, flow.direction == Direction::Up)) {
                 let way = if flow.direction == Direction::Up { "from" } else { "to" };
@@ -192,11 +205,11 @@ impl Plan<'_> {
         }
         for uplink in uplinks {
             let flow = &flows[uplink.flow.0 as usize];
-            let reports = |one: &Allocated| {
+            let reports = |one: &Downlink| {
                 let covers = one.start <= uplink.start && uplink.stop <= one.stop;
                 flows[one.flow.0 as usize].station == flow.station && covers
             };
-            if !allocated.iter().any(reports) {
+            if !downlinks.iter().any(reports) {
                 return refused(format!(
                     "flow {} is of kind paced and goes up, so its station reports its queue beside what it receives: it needs a flow of \
                      kind paced down to the same station that lasts at least as long",
@@ -204,7 +217,7 @@ impl Plan<'_> {
                 ));
             }
         }
-        Ok(Some(Proxy { allocator: RateAllocator::new(config)?, due: Instant::MAX }))
+        Ok(Some(RateAllocator::new(config)?))
     }
 
     /// Sets the demands that hold from the beginning; returns the later ones, which are known to be possible too.
@@ -541,6 +554,7 @@ impl Plan<'_> {
             hardware_total: path.hardware_total.map_or(usize::MAX, usize::from),
             handover: path.handover,
             handing: [0; 4],
+            shapes: false,
             block_ack: path.block_ack,
             charges_received: path.charge_received_airtime,
             own: Span::ZERO,

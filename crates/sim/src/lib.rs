@@ -25,7 +25,7 @@ mod topology;
 mod wire;
 
 pub use build::BuildError;
-pub use endpoint::{Counts, Endpoint, Outbox, Outgoing, Timer};
+pub use endpoint::{Counts, Endpoint, Outbox, Outgoing, Reception, Timer};
 pub use engine::Imbalance;
 pub use live::{Fate, Live};
 pub use measure::{Event, Events, ExchangeView, MpduView, NoObserver, Observer};

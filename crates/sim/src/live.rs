@@ -11,7 +11,6 @@ use crate::build::{BuildError, Plan, flow_id};
 use crate::endpoint::external::{Carried, External};
 use crate::endpoint::{AnyEndpoint, EndpointId, Outgoing};
 use crate::engine::Simulation;
-use crate::flow::Ends;
 use crate::measure::NoObserver;
 use crate::networks::SharedChannel;
 use crate::packet::Kind;
@@ -87,7 +86,7 @@ impl<C> Live<C> {
         let endpoint = EndpointId::new(parts.endpoints.len());
         parts.endpoints.push(AnyEndpoint::External(External::default()));
         for lane in &lanes {
-            parts.flows[lane.flow].ends = Ends::Endpoint(endpoint);
+            parts.flows[lane.flow].endpoint = Some(endpoint);
         }
         let simulation = Simulation::new(parts);
         Ok(Self { simulation, lanes, contents: Vec::new(), free: Vec::new(), carried: Vec::new() })

@@ -68,14 +68,17 @@ impl Snapshot {
             };
             Some((session.media, view))
         });
-        let proxy = parts.proxy.iter().flat_map(|proxy| proxy.allocator.allocations());
+        let allocations = parts.endpoints.iter().filter_map(|endpoint| match endpoint {
+            AnyEndpoint::Allocation(allocation) => Some(allocation.allocations()),
+            _ => None,
+        });
         Self {
             backlog: link.backlog(),
             buffer_size,
             law,
             verdicts: link.verdicts(),
             senders: senders.collect(),
-            allocations: proxy.collect(),
+            allocations: allocations.flatten().collect(),
             videos: videos.collect(),
         }
     }

@@ -11,17 +11,20 @@
 //!
 //! A new transport is one file here, one variant of [`AnyEndpoint`], and one arm where flows are populated.
 
+pub(crate) mod allocation;
 pub(crate) mod external;
 pub(crate) mod rtp;
 pub(crate) mod tcp;
 
-use airbound_control::frame::{DropReason, FlowId};
-use airbound_units::{ByteCount, Instant};
+use airbound_control::frame::{DropReason, FlowId, StationId};
+use airbound_control::queue::Backlog;
+use airbound_units::{BitRate, ByteCount, Instant};
 
 use crate::flow::rtc::Session;
 use crate::flow::tcp::Connection;
 use crate::measure::Meters;
 use crate::packet::{Kind, Packet};
+pub(crate) use allocation::Allocation;
 pub(crate) use external::External;
 
 /// The number of an endpoint in its network.
@@ -62,6 +65,29 @@ pub struct Outgoing {
 pub(crate) enum Answer {
     Send(Outgoing),
     Wake(Instant, Timer),
+    /// Changes the rate of a flow's constant source.
+    Rate(FlowId, BitRate),
+    /// Puts a packet that was held back in the queue where its flow begins, as of an instant.
+    Admit(Instant, Packet),
+    /// Lets a transmitter look for its next arrival again.
+    Settle(StationId),
+    /// Takes in the arrivals of a transmitter and answers with its backlog.
+    Ask(StationId, Timer),
+}
+
+/// The packets of sensed flows that one PPDU brought to their station.
+#[derive(Debug)]
+pub struct Reception<'a> {
+    /// The station.
+    pub station: StationId,
+    /// The end of the PPDU, which is the timestamp of all its packets, as from a card.
+    pub ppdu_end: Instant,
+    /// Its PHY rate.
+    pub rate: BitRate,
+    /// The packets, before any reordering buffer.
+    pub packets: &'a [Packet],
+    /// Packets of other flows to the same station that came with them.
+    pub companions: u32,
 }
 
 /// Collects the answers of an endpoint during one call.
@@ -86,6 +112,24 @@ impl<'a> Outbox<'a> {
     /// Sets a timer. One that was set before fires as well: an endpoint ignores a timer that it no longer waits for.
     pub fn wake_at(&mut self, at: Instant, timer: Timer) {
         self.answers.push(Answer::Wake(at, timer));
+    }
+
+    /// Changes the rate of the constant source of a flow from now on.
+    pub fn set_rate(&mut self, flow: FlowId, rate: BitRate) {
+        self.answers.push(Answer::Rate(flow, rate));
+    }
+
+    pub(crate) fn admit(&mut self, at: Instant, packet: Packet) {
+        self.answers.push(Answer::Admit(at, packet));
+    }
+
+    pub(crate) fn settle(&mut self, station: StationId) {
+        self.answers.push(Answer::Settle(station));
+    }
+
+    /// Asks for the backlog of a transmitter; [`Endpoint::on_backlog`] follows, with the same `token`.
+    pub fn ask(&mut self, station: StationId, token: Timer) {
+        self.answers.push(Answer::Ask(station, token));
     }
 
     /// What the endpoint counts.
@@ -128,6 +172,10 @@ pub trait Endpoint {
     fn on_lost(&mut self, now: Instant, packet: &Packet, reason: DropReason, counts: &mut Counts<'_>);
     /// Acts on a timer that has fired.
     fn on_timer(&mut self, now: Instant, timer: Timer, out: &mut Outbox<'_>);
+    /// Takes note of packets that came in one PPDU; called for flows that are sensed.
+    fn on_reception(&mut self, _now: Instant, _reception: &Reception<'_>, _out: &mut Outbox<'_>) {}
+    /// Takes the backlog that it asked for.
+    fn on_backlog(&mut self, _now: Instant, _token: Timer, _backlog: &Backlog, _out: &mut Outbox<'_>) {}
     /// Ends the run: counts what is still under way.
     fn end(&self, _counts: &mut Counts<'_>) {}
 }
@@ -136,6 +184,7 @@ pub trait Endpoint {
 pub(crate) enum AnyEndpoint {
     Tcp(Box<Connection>),
     Rtp(Box<Session>),
+    Allocation(Box<Allocation>),
     External(External),
     #[allow(dead_code)]
     Custom(Box<dyn Endpoint>),
@@ -146,6 +195,7 @@ macro_rules! dispatch {
         match $self {
             AnyEndpoint::Tcp($inner) => $call,
             AnyEndpoint::Rtp($inner) => $call,
+            AnyEndpoint::Allocation($inner) => $call,
             AnyEndpoint::External($inner) => $call,
             AnyEndpoint::Custom($inner) => $call,
         }
@@ -165,18 +215,33 @@ impl Endpoint for AnyEndpoint {
     fn on_timer(&mut self, now: Instant, timer: Timer, out: &mut Outbox<'_>) {
         dispatch!(self, inner => inner.on_timer(now, timer, out));
     }
+    fn on_reception(&mut self, now: Instant, reception: &Reception<'_>, out: &mut Outbox<'_>) {
+        dispatch!(self, inner => inner.on_reception(now, reception, out));
+    }
+    fn on_backlog(&mut self, now: Instant, token: Timer, backlog: &Backlog, out: &mut Outbox<'_>) {
+        dispatch!(self, inner => inner.on_backlog(now, token, backlog, out));
+    }
     fn end(&self, counts: &mut Counts<'_>) {
         dispatch!(self, inner => inner.end(counts));
     }
 }
 
 impl AnyEndpoint {
+    /// Packets that it holds back from a queue.
+    pub(crate) fn held(&self) -> usize {
+        match self {
+            Self::Allocation(allocation) => allocation.held(),
+            Self::Tcp(_) | Self::Rtp(_) | Self::External(_) | Self::Custom(_) => 0,
+        }
+    }
+
     /// The place of its transport among endpoints that begin at the same time.
     pub(crate) const fn precedence(&self) -> u8 {
         match self {
             Self::Tcp(_) => 0,
             Self::Rtp(_) => 1,
-            Self::External(_) | Self::Custom(_) => 2,
+            Self::Allocation(_) => 2,
+            Self::External(_) | Self::Custom(_) => 3,
         }
     }
 }

@@ -3,6 +3,7 @@
 use airbound_control::link::Link;
 
 use super::Simulation;
+use crate::endpoint::AnyEndpoint;
 
 /// The books do not balance: a defect of the simulator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +36,7 @@ impl Simulation {
             })
             .sum();
         let reordering: usize = self.agreements.iter().map(|agreement| agreement.reorder.held()).sum();
-        let shaped: usize = self.parts.uplinks.iter().map(|uplink| uplink.shaper.held()).sum();
+        let shaped: usize = self.parts.endpoints.iter().map(AnyEndpoint::held).sum();
         (nodes + reordering + shaped) as u64 + self.parts.meters.on_wire_up()
     }
 

@@ -1,11 +1,12 @@
 //! The way of packets to and from the endpoints of flows, and the wire between access point and server.
 
-use airbound_control::frame::{DropReason, Payload};
-use airbound_units::Instant;
+use airbound_control::frame::{DropReason, FlowId, Payload};
+use airbound_control::link::Link;
+use airbound_units::{BitRate, Instant};
 
 use super::{ACCESS_POINT, Arrival, Event, Simulation};
 use crate::endpoint::{Answer, AnyEndpoint, Counts, Endpoint, EndpointId, Outbox, Outgoing, Timer};
-use crate::flow::{Direction, Ends};
+use crate::flow::Direction;
 use crate::packet::{Header, Packet};
 
 impl Simulation {
@@ -14,7 +15,7 @@ impl Simulation {
     pub(super) fn deliver(&mut self, arrival: &Arrival, released: Instant) {
         let packet = &arrival.packet;
         let flow = &self.parts.flows[packet.flow.0 as usize];
-        let (ends, reacts) = (flow.ends, flow.ends != Ends::Datagrams);
+        let endpoint = flow.endpoint;
         if packet.to != flow.ends_at() {
             self.relay(arrival, released);
             return;
@@ -32,10 +33,11 @@ impl Simulation {
             return;
         };
         self.parts.meters.on_delivered(arrival, released, arrived);
-        if reacts && goes_on {
+        let Some(id) = endpoint else { return };
+        if goes_on {
             self.schedule(arrived, Event::AtServer(*packet));
-        } else if reacts {
-            self.at_destination(ends, packet);
+        } else {
+            self.at_destination(id, packet);
         }
     }
 
@@ -51,21 +53,15 @@ impl Simulation {
     }
 
     pub(super) fn on_packet_at_server(&mut self, packet: Packet) {
-        let ends = self.parts.flows[packet.flow.0 as usize].ends;
-        self.at_destination(ends, &packet);
+        if let Some(id) = self.parts.flows[packet.flow.0 as usize].endpoint {
+            self.at_destination(id, &packet);
+        }
     }
 
-    /// Hands a packet to what it has arrived at.
-    fn at_destination(&mut self, ends: Ends, packet: &Packet) {
-        match ends {
-            Ends::Datagrams | Ends::Allocated(_) | Ends::Shaped(_) => {}
-            Ends::Grants(number) => self.on_grant(number, packet),
-            Ends::Reports(number) => self.on_report_packet(number, packet),
-            Ends::Endpoint(id) => {
-                let now = self.now;
-                self.call(id, |endpoint, out| endpoint.on_packet(now, packet, out));
-            }
-        }
+    /// Hands a packet to the endpoint of its flow.
+    fn at_destination(&mut self, id: EndpointId, packet: &Packet) {
+        let now = self.now;
+        self.call(id, |endpoint, out| endpoint.on_packet(now, packet, out));
     }
 
     /// Calls an endpoint and carries out its answers, in order.
@@ -73,13 +69,34 @@ impl Simulation {
         let mut answers = std::mem::take(&mut self.answers);
         let parts = &mut self.parts;
         act(&mut parts.endpoints[id.index()], &mut Outbox::new(&mut answers, &mut parts.meters));
+        self.carry_out(id, &mut answers);
+        self.answers = answers;
+    }
+
+    fn carry_out(&mut self, id: EndpointId, answers: &mut Vec<Answer>) {
         for answer in answers.drain(..) {
             match answer {
                 Answer::Send(outgoing) => self.send(outgoing),
                 Answer::Wake(at, timer) => self.schedule(at, Event::Timer(id, timer)),
+                Answer::Rate(flow, rate) => self.set_rate(flow, rate),
+                Answer::Admit(at, packet) => {
+                    self.admit(self.parts.flows[packet.flow.0 as usize].begins_at(), at, packet);
+                }
+                Answer::Settle(station) => self.sleep(station),
+                Answer::Ask(station, token) => {
+                    self.take_in(station);
+                    let (now, backlog) = (self.now, self.parts.nodes[station.index()].link.backlog());
+                    self.call(id, |endpoint, out| endpoint.on_backlog(now, token, &backlog, out));
+                }
             }
         }
-        self.answers = answers;
+    }
+
+    /// Changes the rate of the constant source of a flow.
+    fn set_rate(&mut self, flow: FlowId, rate: BitRate) {
+        let parts = &mut self.parts;
+        let node = parts.flows[flow.0 as usize].begins_at();
+        parts.nodes[node.index()].feed.set_rate(flow.0 as usize, self.now, rate, &mut parts.meters);
     }
 
     /// Lets all endpoints begin. What begins at the same time does so in the order of transports.
@@ -133,15 +150,9 @@ impl Simulation {
     /// Frees the content of a packet that is gone for good.
     pub(super) fn forget(&mut self, packet: &Packet, reason: DropReason) {
         let parts = &mut self.parts;
-        match parts.flows[packet.flow.0 as usize].ends {
-            Ends::Endpoint(id) => {
-                let counts = &mut Counts::new(&mut parts.meters);
-                parts.endpoints[id.index()].on_lost(self.now, packet, reason, counts);
-            }
-            Ends::Reports(number) => {
-                parts.allocated[number].take(packet.number);
-            }
-            Ends::Datagrams | Ends::Allocated(_) | Ends::Shaped(_) | Ends::Grants(_) => {}
+        if let Some(id) = parts.flows[packet.flow.0 as usize].endpoint {
+            let counts = &mut Counts::new(&mut parts.meters);
+            parts.endpoints[id.index()].on_lost(self.now, packet, reason, counts);
         }
     }
 }

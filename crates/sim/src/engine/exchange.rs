@@ -7,9 +7,8 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 
-use super::uplink::note_frame;
 use super::{AgreementId, Arrival, Event, InHardware, OnAir, Simulation};
-use crate::flow::Ends;
+use crate::endpoint::{AnyEndpoint, Endpoint, Reception};
 use crate::measure::ExchangeView;
 use airbound_air::channel::{Exchange, Settled};
 use airbound_air::exchange::mpdu_ends;
@@ -23,7 +22,7 @@ impl Simulation {
         let airtime = exchange.timing.end - exchange.start;
         self.parts.nodes[node.index()].own += airtime;
         let hardware_tries = self.parts.nodes[node.index()].hardware_tries;
-        let left = self.uplink_queue(node);
+        let left = self.parts.nodes[node.index()].link.backlog();
         let queue = &mut self.parts.nodes[node.index()].hardware[category.index()];
         let Some(first) = queue.front() else { return };
         let one = &OnAir {
@@ -46,7 +45,12 @@ impl Simulation {
             way,
             flows: &self.parts.flows,
         });
-        note_frame(&mut self.parts.uplinks, &self.parts.flows, (node, left), &first.descriptor);
+        if let Some(id) = self.parts.shaping
+            && let AnyEndpoint::Allocation(allocation) = &mut self.parts.endpoints[id.index()]
+        {
+            let packets = first.descriptor.mpdus.iter().map(|mpdu| &mpdu.packet);
+            allocation.on_transmitted(node, packets, &left);
+        }
         let success = one.acknowledged.count() > 0;
         let tries = first.descriptor.chain.total_tries().min(hardware_tries).max(1);
         let expired =
@@ -150,7 +154,7 @@ impl Simulation {
         let all = one.acknowledged == AckBitmap::first(done.descriptor.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
         let in_order = self.parts.nodes[one.node.index()].block_ack;
-        let mut sensed = None;
+        let mut sensed = std::mem::take(&mut self.sensed);
         let mut companions = 0;
         let sizes = done.descriptor.mpdus.iter().map(|mpdu| mpdu.size);
         for (place, (mpdu, end)) in done
@@ -174,11 +178,8 @@ impl Simulation {
                 txop: one.txop,
             };
             let flow = &self.parts.flows[mpdu.packet.flow.0 as usize];
-            if let Ends::Allocated(number) = flow.ends
-                && flow.ends_at() == mpdu.packet.to
-            {
-                self.on_sensed(number, &arrival, one.timing.ppdu_end, one.rate);
-                sensed = Some((mpdu.packet.to, number));
+            if flow.is_sensed && flow.ends_at() == mpdu.packet.to {
+                sensed.push(mpdu.packet);
             } else if mpdu.packet.to == done.descriptor.station {
                 companions += 1;
             }
@@ -196,10 +197,16 @@ impl Simulation {
         }
         self.arrivals = arrivals;
         self.schedule_release(agreement);
-        if let Some((station, number)) = sensed {
-            self.parts.allocated[number].sensor.on_companions(one.timing.ppdu_end, companions);
-            self.on_downlink_frame(station);
+        if let Some(first) = sensed.first()
+            && let Some(id) = self.parts.flows[first.flow.0 as usize].endpoint
+        {
+            let now = self.now;
+            let (station, ppdu_end, rate) = (first.to, one.timing.ppdu_end, one.rate.bit_rate());
+            let reception = Reception { station, ppdu_end, rate, packets: &sensed, companions };
+            self.call(id, |endpoint, out| endpoint.on_reception(now, &reception, out));
         }
+        sensed.clear();
+        self.sensed = sensed;
     }
 
     /// Sees to it that a receiver does not wait for what is missing for ever.

@@ -8,7 +8,7 @@ use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
 use super::{Event, Forming, Node, Simulation};
-use crate::flow::Ends;
+use crate::endpoint::AnyEndpoint;
 use crate::flow::feed::Categories;
 use crate::packet::Packet;
 
@@ -32,9 +32,10 @@ impl Simulation {
             }
             // With the next one, if there is one, more happens.
             let Some((at, packet)) = feed.arrive(self.now, &mut parts.meters) else { break };
-            match self.parts.flows[packet.flow.0 as usize].ends {
-                Ends::Shaped(number) => self.hold_back(number, at, packet),
-                _ => self.admit(node, at, packet),
+            if self.parts.flows[packet.flow.0 as usize].is_shaped {
+                self.hold_back(at, packet);
+            } else {
+                self.admit(node, at, packet);
             }
         }
     }
@@ -43,10 +44,20 @@ impl Simulation {
     /// waits when the channel is won has nothing to do before.
     fn only_queued(&self, node: StationId) -> Option<Categories> {
         let parts = &self.parts;
-        let shapes = || (0..parts.uplinks.len()).any(|number| self.shaped_by(number) == node);
         let ready = Categories::those(|category| self.is_ready(node, category));
-        let at_access = parts.nodes[node.index()].forming == Forming::AtAccess;
-        (at_access && ready.are_any() && !shapes()).then_some(ready)
+        let owner = &parts.nodes[node.index()];
+        (owner.forming == Forming::AtAccess && ready.are_any() && !owner.shapes).then_some(ready)
+    }
+
+    /// Gives a packet of a shaped uplink to the shaper of its station.
+    fn hold_back(&mut self, at: Instant, packet: Packet) {
+        if let Some(id) = self.parts.shaping {
+            self.call(id, |endpoint, out| {
+                if let AnyEndpoint::Allocation(allocation) = endpoint {
+                    allocation.hold_back(at, packet, out);
+                }
+            });
+        }
     }
 
     /// Puts a packet that a station itself made in its queue.

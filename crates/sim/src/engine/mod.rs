@@ -13,9 +13,7 @@ mod exchange;
 mod hearing;
 mod intake;
 pub(crate) mod medium;
-mod proxy;
 mod time_limit;
-mod uplink;
 
 use std::collections::VecDeque;
 
@@ -39,7 +37,6 @@ pub(crate) use medium::{Medium, Pipe};
 use crate::agenda::Agenda;
 use crate::endpoint::external::Carried;
 use crate::endpoint::{Answer, AnyEndpoint, EndpointId, Timer};
-use crate::flow::allocation::{Allocated, Proxy, ProxyEvent, ShapedUplink};
 use crate::flow::feed::Feed;
 use crate::flow::{Direction, Flow};
 use crate::link::AnyLink;
@@ -100,6 +97,8 @@ pub(crate) struct Node {
     pub(crate) handover: Span,
     /// Places whose next PPDU is on its way into the hardware, by category.
     pub(crate) handing: [usize; 4],
+    /// Whether packets of shaped uplinks arrive here.
+    pub(crate) shapes: bool,
     /// Whether receivers put its MPDUs in order, as a block-ack agreement makes them.
     pub(crate) block_ack: bool,
     /// Whether airtime of received frames is charged to the sender.
@@ -156,8 +155,6 @@ pub(crate) enum Event {
     AtServer(Packet),
     /// A timer of an endpoint.
     Timer(EndpointId, Timer),
-    /// Something at the proxy, or at a sensor that reports to it.
-    Proxy(ProxyEvent),
     /// The access point's beacon is due.
     Beacon,
     /// A burst of interference begins or ends.
@@ -234,10 +231,8 @@ pub(crate) struct Parts {
     pub(crate) beacons: Option<Beacons>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) endpoints: Vec<AnyEndpoint>,
-    pub(crate) allocated: Vec<Allocated>,
-    pub(crate) uplinks: Vec<ShapedUplink>,
-    /// `None` if nothing is allocated.
-    pub(crate) proxy: Option<Proxy>,
+    /// The endpoint that shapes uplinks; `None` without shaped uplinks.
+    pub(crate) shaping: Option<EndpointId>,
     pub(crate) demands: Vec<DemandChange>,
     /// From the access point to the server.
     pub(crate) wire_up: Wire,
@@ -269,6 +264,7 @@ pub(crate) struct Simulation {
     arrivals: Vec<Arrival>,
     winners: Vec<AccessId>,
     answers: Vec<Answer>,
+    sensed: Vec<Packet>,
 }
 
 impl Simulation {
@@ -294,6 +290,7 @@ impl Simulation {
             arrivals: Vec::new(),
             winners: Vec::new(),
             answers: Vec::new(),
+            sensed: Vec::new(),
             parts,
         };
         simulation.begin();
@@ -318,7 +315,6 @@ impl Simulation {
             self.sleep(StationId(node as u16));
         }
         self.begin_endpoints();
-        self.begin_allocation();
         if let Some(beacons) = self.parts.beacons {
             self.schedule(Instant::ZERO + beacons.interval + beacons.offset, Event::Beacon);
         }
@@ -396,7 +392,6 @@ impl Simulation {
             Event::Wake(node) => self.on_wake(node),
             Event::AtServer(packet) => self.on_packet_at_server(packet),
             Event::Timer(endpoint, timer) => self.on_timer(endpoint, timer),
-            Event::Proxy(event) => self.on_proxy_event(event),
             Event::Beacon => self.on_beacon_due(),
             Event::Interference => self.on_interference(),
             Event::TimeLimit(node, category) => self.on_time_limit(node, category),

@@ -1,6 +1,5 @@
 //! Flows: their sources, their transport, and the ends that they run between.
 
-pub(crate) mod allocation;
 pub(crate) mod feed;
 pub(crate) mod in_flight;
 pub(crate) mod population;
@@ -33,23 +32,6 @@ impl Direction {
     }
 }
 
-/// What happens to the packets of a flow at their destination.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ends {
-    /// They are counted.
-    Datagrams,
-    /// An endpoint takes them.
-    Endpoint(EndpointId),
-    /// Their rate is the proxy's to decide; they are sensed where they arrive. By the number of the allocated flow.
-    Allocated(usize),
-    /// They are the reports of that sensing.
-    Reports(usize),
-    /// The station shapes them at a rate that the proxy decides. By the number of the shaped uplink.
-    Shaped(usize),
-    /// They tell the station that rate.
-    Grants(usize),
-}
-
 /// A flow of packets in one direction; a TCP connection is two of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Flow {
@@ -60,7 +42,12 @@ pub(crate) struct Flow {
     pub(crate) station: StationId,
     pub(crate) direction: Direction,
     pub(crate) category: Category,
-    pub(crate) ends: Ends,
+    /// The endpoint that takes its packets; `None` for datagrams that are only counted.
+    pub(crate) endpoint: Option<EndpointId>,
+    /// Whether the endpoint learns of its packets PPDU by PPDU, before any reordering.
+    pub(crate) is_sensed: bool,
+    /// Whether its station holds its packets back.
+    pub(crate) is_shaped: bool,
     /// Whether it carries what the receiver of another flow answers.
     pub(crate) goes_back: bool,
     /// Bytes of each packet that are not payload.

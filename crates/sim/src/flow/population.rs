@@ -5,13 +5,13 @@ use airbound_senders::allocation::{AllocationConfig, FrameSensor, Stamps, Uplink
 use airbound_senders::tcp::{TcpConfig, TcpReceiver};
 use airbound_units::{ByteCount, Instant, Span};
 
-use super::allocation::{Allocated, ShapedUplink};
 use super::in_flight::InFlight;
 use super::rtc::open::{Opening, open};
 use super::rtc::{IP_UDP, RTP};
 use super::tcp::{Connection, Control, new_sender};
-use super::{Direction, Ends, Flow};
+use super::{Direction, Flow};
 use crate::build::{BuildError, Plan, flow_id};
+use crate::endpoint::allocation::{Downlink, Uplink};
 use crate::endpoint::{AnyEndpoint, EndpointId};
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
@@ -30,9 +30,9 @@ pub(crate) struct Population {
     pub(crate) flows: Vec<Flow>,
     pub(crate) endpoints: Vec<AnyEndpoint>,
     /// Flows whose rate a proxy decides.
-    pub(crate) allocated: Vec<Allocated>,
+    pub(crate) downlinks: Vec<Downlink>,
     /// Uplinks that their stations shape at such a rate.
-    pub(crate) uplinks: Vec<ShapedUplink>,
+    pub(crate) uplinks: Vec<Uplink>,
     /// Sources of datagrams, with the node in whose queue their packets arrive.
     pub(crate) sources: Vec<(StationId, Header, Source)>,
     pub(crate) meters: Vec<FlowMeter>,
@@ -44,7 +44,7 @@ impl Population {
             tree,
             flows: Vec::new(),
             endpoints: Vec::new(),
-            allocated: Vec::new(),
+            downlinks: Vec::new(),
             uplinks: Vec::new(),
             sources: Vec::new(),
             meters: Vec::new(),
@@ -64,7 +64,9 @@ impl Population {
                     scenario::Direction::Up => Direction::Up,
                 },
                 category: flow.category,
-                ends: Ends::Datagrams,
+                endpoint: None,
+                is_sensed: false,
+                is_shaped: false,
                 goes_back: false,
                 headers: UDP_HEADERS.as_u64(),
                 way: flow.wire,
@@ -170,20 +172,18 @@ impl Population {
         config: AllocationConfig,
         when: &Schedule,
     ) -> Result<(), BuildError> {
-        let number = self.allocated.len();
         let reports = flow_id(self.flows.len());
         let data = &mut self.flows[index];
-        data.ends = Ends::Allocated(number);
         let back = Flow {
             name: format!("{} (reports)", data.name),
             id: reports,
             direction: Direction::Up,
-            ends: Ends::Reports(number),
             goes_back: true,
             ..data.clone()
         };
         let sensor = FrameSensor::new(config.sensor(Stamps::Exact))?;
-        self.allocated.push(Allocated::new(data.id, reports, (when.start, when.stop), sensor));
+        data.is_sensed = true;
+        self.downlinks.push(Downlink::new((data, reports), (when.start, when.stop), sensor));
         self.flows.push(back);
         let rhythm = Source::constant(config.start_rate, payload);
         let size = payload + UDP_HEADERS;
@@ -193,27 +193,18 @@ impl Population {
 
     /// An uplink that its station shapes, with the grants by which the proxy tells the rate.
     fn shape(&mut self, index: usize, payload: ByteCount, config: AllocationConfig, when: &Schedule) {
-        let number = self.uplinks.len();
         let grants = flow_id(self.flows.len());
         let data = &mut self.flows[index];
-        data.ends = Ends::Shaped(number);
         let back = Flow {
             name: format!("{} (grants)", data.name),
             id: grants,
             direction: Direction::Down,
-            ends: Ends::Grants(number),
             goes_back: true,
             ..data.clone()
         };
-        self.uplinks.push(ShapedUplink {
-            flow: data.id,
-            grants,
-            start: when.start,
-            stop: when.stop,
-            shaper: UplinkShaper::new(&AllocationConfig { packet: payload, ..config }),
-            sent: 0,
-            next: 0,
-        });
+        data.is_shaped = true;
+        let shaper = UplinkShaper::new(&AllocationConfig { packet: payload, ..config });
+        self.uplinks.push(Uplink::new((data, grants), (when.start, when.stop), shaper));
         self.flows.push(back);
         let rhythm = Source::constant(config.start_rate, payload);
         let size = payload + UDP_HEADERS;
@@ -241,7 +232,7 @@ impl Population {
         let endpoint = EndpointId::new(self.endpoints.len());
         let acknowledgements = flow_id(self.flows.len());
         let data = &mut self.flows[index];
-        data.ends = Ends::Endpoint(endpoint);
+        data.endpoint = Some(endpoint);
         data.headers = super::tcp::SEGMENT_HEADERS;
         let back = Flow {
             name: format!("{} (acks)", data.name),
@@ -286,7 +277,7 @@ impl Population {
         let endpoint = EndpointId::new(self.endpoints.len());
         let feedback = flow_id(self.flows.len());
         let media = &mut self.flows[index];
-        media.ends = Ends::Endpoint(endpoint);
+        media.endpoint = Some(endpoint);
         media.headers = IP_UDP + RTP;
         let back = Flow {
             name: format!("{} (feedback)", media.name),
@@ -322,7 +313,9 @@ impl Population {
                     station: own,
                     direction: Direction::Down,
                     category: network.category,
-                    ends: Ends::Datagrams,
+                    endpoint: None,
+                    is_sensed: false,
+                    is_shaped: false,
                     goes_back: false,
                     headers: UDP_HEADERS.as_u64(),
                     way: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
