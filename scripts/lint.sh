@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/lint.sh [CHECK...]
 # Runs the checks named, or all of them, and reports every one that fails.
-# Checks: fmt purity layers size circles words shapes clippy doc licences
+# Checks: fmt purity layers size circles words shapes surface clippy doc licences
 # INSTALL=1 installs cargo-deny where it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -122,6 +122,8 @@ words() { scripts/lint/words.py; }
 
 shapes() { scripts/lint/shapes.py; }
 
+surface() { scripts/lint/surface.py; }
+
 
 
 clippy() { "$CARGO" clippy $LOCKED --workspace --all-targets --keep-going -- -D warnings; }
@@ -150,13 +152,13 @@ run() {
 }
 
 checks=("$@")
-[ $# -gt 0 ] || checks=(fmt purity layers size circles words shapes clippy doc licences)
+[ $# -gt 0 ] || checks=(fmt purity layers size circles words shapes surface clippy doc licences)
 for check in "${checks[@]}"; do
     case $check in
         fmt) scripts/require.sh cargo rustfmt ;;
         clippy) scripts/require.sh cargo linker clippy crates ;;
         doc) scripts/require.sh cargo linker crates ;;
-        circles | words | shapes)
+        circles | words | shapes | surface)
             command -v python3 >/dev/null || {
                 echo "lint: $check needs python3" >&2
                 exit 2
@@ -164,7 +166,7 @@ for check in "${checks[@]}"; do
             ;;
         purity | layers | size | licences) ;;
         *)
-            echo "lint: no check is named $check; there are fmt purity layers size circles words shapes clippy doc licences" >&2
+            echo "lint: no check is named $check; there are fmt purity layers size circles words shapes surface clippy doc licences" >&2
             exit 2
             ;;
     esac

@@ -6,11 +6,26 @@ mod packet;
 use std::hint::black_box;
 use std::time::Duration;
 
-use airbound_control::queue::{AnyQueue, Direction, Queue, QueueConfig};
-use airbound_units::{Instant, Span};
+use airbound_control::queue::{AnyQueue, Direction, Fact, Queue, QueueConfig, Sink};
+use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use packet::{Packet, packet};
+
+/// Packets of an aggregate so far.
+struct Aggregate(usize);
+
+impl Sink<Packet> for Aggregate {
+    fn has_room(&mut self, _size: impl FnOnce() -> Option<ByteCount>) -> bool {
+        self.0 < AGGREGATE
+    }
+
+    fn put(&mut self, packet: Packet) -> Result<Option<Span>, Packet> {
+        black_box(packet);
+        self.0 += 1;
+        Ok(None)
+    }
+}
 
 const AGGREGATE: usize = 32;
 
@@ -56,18 +71,15 @@ fn queues(criterion: &mut Criterion) {
                             next = if next + 1 < packets.len() { next + 1 } else { 0 };
                             queue.enqueue(now, packets[next].clone(), &mut dropped);
                         }
-                        let mut served = 0;
-                        while served < AGGREGATE {
-                            let Some(station) = queue.select(now, Category::Be) else { break };
-                            let before = served;
-                            while served < AGGREGATE
-                                && let Some(packet) = queue.dequeue(now, station, Category::Be, &mut dropped)
-                            {
-                                black_box(packet);
-                                served += 1;
-                            }
-                            let airtime = Span::from_micros(100) * (served - before) as u64;
-                            queue.on_airtime(now, station, Category::Be, airtime, Direction::Sent);
+                        let mut aggregate = Aggregate(0);
+                        while aggregate.0 < AGGREGATE {
+                            let Some(turn) = queue.select(now, Category::Be) else { break };
+                            let before = aggregate.0;
+                            queue.dequeue_into(now, &turn, &mut aggregate, &mut dropped);
+                            let airtime = Span::from_micros(100) * (aggregate.0 - before) as u64;
+                            let (station, category, direction) =
+                                (turn.station, turn.category, Direction::Sent);
+                            queue.on(now, Fact::Airtime { station, category, airtime, direction });
                         }
                         dropped.clear();
                     });

@@ -1,5 +1,7 @@
 //! Deciders from outside that answer anything at all: nothing is lost, nothing is sent twice, nobody panics.
 
+mod queue_calls;
+
 use airbound_control::frame::TxReport;
 use airbound_control::frame::{Attempt, RateChain};
 use airbound_control::frame::{DropReason, Dropped, FlowId, PlainPacket, StationId};
@@ -12,6 +14,8 @@ use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{Legacy, Rate};
 use bolero::TypeGenerator;
+
+use queue_calls::Calls as _;
 
 /// Answers that follow from a number alone (xorshift).
 #[derive(Debug, Clone)]
@@ -203,8 +207,8 @@ fn a_decider_decides() {
         let packet = PlainPacket { number, ..PlainPacket::new(StationId(2), FlowId(0)) };
         queue.enqueue(Instant::ZERO, packet, &mut Vec::new());
     }
-    assert_eq!(queue.select(Instant::ZERO, Category::Vo), None);
-    assert_eq!(queue.select(Instant::ZERO, Category::Be), Some(StationId(2)));
+    assert_eq!(queue.next_station(Instant::ZERO, Category::Vo), None);
+    assert_eq!(queue.next_station(Instant::ZERO, Category::Be), Some(StationId(2)));
     let mut take = || {
         let packet = queue.dequeue(Instant::ZERO, StationId(2), Category::Be, &mut Vec::new());
         packet.map(|packet| packet.number)

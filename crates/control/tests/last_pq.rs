@@ -1,15 +1,19 @@
 //! LAST-PQ's scheduler: who goes first, who pays, and what the others notice.
 
+mod queue_calls;
+
 use airbound_control::frame::RateChain;
 use airbound_control::frame::{DropReason, Dropped, FlowId, PlainPacket, StationId};
 use airbound_control::frame::{Mpdu, TxDescriptor, TxReport};
 use airbound_control::queue::{
-    AggregateBound, Choice, Demand, Direction, Eligibility, LastPq, LastPqConfig, Queue,
+    AggregateBound, Choice, Demand, Demands, Direction, Eligibility, Fact, LastPq, LastPqConfig, Queue,
 };
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{GuardInterval, Rate, Width};
+
+use queue_calls::Calls as _;
 
 const BE: Category = Category::Be;
 const PHONE: StationId = StationId(1);
@@ -47,7 +51,7 @@ impl Desk {
     }
 
     fn demand(&mut self, flow: FlowId, latency: u64) {
-        self.queue.set_demand(self.now, flow, demand(latency)).expect("long enough");
+        self.queue.set(self.now, flow, demand(latency)).expect("long enough");
     }
 
     fn send(&mut self, station: StationId, flow: FlowId, packets: usize) {
@@ -59,13 +63,13 @@ impl Desk {
 
     /// Serves up to `most` packets of whoever is next: the station and the flows of the packets.
     fn serve(&mut self, most: usize) -> Option<(StationId, Vec<FlowId>)> {
-        let station = self.queue.select(self.now, BE)?;
+        let station = self.queue.next_station(self.now, BE)?;
         let packets = (0..most).map_while(|_| self.queue.dequeue(self.now, station, BE, &mut self.dropped));
         Some((station, packets.map(|packet| packet.flow).collect()))
     }
 
     fn next(&mut self) -> Option<StationId> {
-        self.queue.select(self.now, BE)
+        self.queue.next_station(self.now, BE)
     }
 
     fn charge(&mut self, station: StationId, airtime: Span) {
@@ -194,7 +198,7 @@ fn the_debt_of_a_station_may_be_bounded() {
 #[test]
 fn whose_demand_is_removed_begins_anew() {
     let mut desk = indebted(Desk::ath9k());
-    desk.queue.set_demand(desk.now, VR, None).expect("a removal");
+    desk.queue.set(desk.now, VR, None).expect("a removal");
     assert!(turns_of_the_laptop(&mut desk) <= 1);
     let (_, flows) = desk.serve(4).expect("both wait");
     assert!(flows.contains(&VR), "{flows:?}");
@@ -202,7 +206,7 @@ fn whose_demand_is_removed_begins_anew() {
     let mut desk = indebted(Desk::ath9k());
     desk.demand(BULK, 1000);
     desk.send(PHONE, BULK, 1);
-    desk.queue.set_demand(desk.now, VR, None).expect("a removal");
+    desk.queue.set(desk.now, VR, None).expect("a removal");
     assert!(turns_of_the_laptop(&mut desk) > 15);
 }
 
@@ -278,7 +282,7 @@ fn a_removed_demand_protects_no_more() {
     desk.send(PHONE, VR, 4);
     desk.now += millis(15);
     assert_eq!(desk.next(), Some(PHONE));
-    desk.queue.set_demand(desk.now, VR, None).expect("a removal");
+    desk.queue.set(desk.now, VR, None).expect("a removal");
     assert_eq!(desk.next(), Some(LAPTOP));
     assert_eq!(desk.queue.protection(VR), None);
 }
@@ -396,9 +400,9 @@ fn a_flow_may_be_protected_in_any_category() {
             let packet = PlainPacket { category, ..PlainPacket::new(station, flow) };
             desk.queue.enqueue(desk.now, packet, &mut desk.dropped);
         }
-        assert_eq!(desk.queue.select(desk.now, category), Some(LAPTOP));
+        assert_eq!(desk.queue.next_station(desk.now, category), Some(LAPTOP));
         desk.now += millis(20);
-        assert_eq!(desk.queue.select(desk.now, category), Some(PHONE), "{category:?}");
+        assert_eq!(desk.queue.next_station(desk.now, category), Some(PHONE), "{category:?}");
     }
 }
 
@@ -407,7 +411,7 @@ fn percentiles_may_differ() {
     let mut desk = Desk::new(Desk::ath9k());
     let median = Demand::new(millis(20), 50.0).expect("valid");
     desk.demand(VR, 20);
-    desk.queue.set_demand(desk.now, BULK, Some(median)).expect("valid");
+    desk.queue.set(desk.now, BULK, Some(median)).expect("valid");
     // Of 20 packets each, two are late: the median does not notice, the 95th percentile does.
     let begin = desk.now;
     for number in 0..20u64 {
@@ -429,7 +433,7 @@ fn percentiles_may_differ() {
 fn a_demand_too_short_is_refused_and_changes_nothing() {
     let mut desk = Desk::new(Desk::ath9k());
     desk.demand(VR, 20);
-    let refused = desk.queue.set_demand(desk.now, VR, demand(1)).expect_err("below 2 ms").to_string();
+    let refused = desk.queue.set(desk.now, VR, demand(1)).expect_err("below 2 ms").to_string();
     assert!(refused.starts_with("demand.latency is 1 ms; allowed is at least"), "{refused}");
     assert_eq!(desk.queue.protection(VR).map(|vr| vr.demand), demand(20));
 }
@@ -437,16 +441,16 @@ fn a_demand_too_short_is_refused_and_changes_nothing() {
 #[test]
 fn below_another_queue_all_that_was_handed_down_counts() {
     let mut desk = Desk::new(Desk::ath9k());
-    desk.queue.expect_lower_queue();
-    assert!(desk.queue.counts_below());
+    desk.queue.on(desk.now, Fact::LowerQueue);
     desk.demand(VR, 20);
     desk.send(LAPTOP, OTHER, 4);
     desk.send(PHONE, VR, 4);
     desk.now += millis(5);
+    assert!(desk.queue.select(desk.now, BE).is_some_and(|turn| turn.counts_airtime));
     desk.queue.on_handed(desk.now, LAPTOP, BE, millis(15));
     assert_eq!(desk.next(), Some(PHONE), "5 ms waited, 15 below, 1 of guard");
     desk.queue.on_returned(desk.now, LAPTOP, BE, millis(3));
     assert_eq!(desk.next(), Some(LAPTOP));
     let size = ByteCount::new(1500);
-    assert_eq!(desk.queue.backlog().bytes, size * 8);
+    assert_eq!(desk.queue.backlog().total().bytes, size * 8);
 }

@@ -1,9 +1,13 @@
 //! LAST-PQ with `protect = "auto"`: demands come and go with the pattern of a flow, and never take the place of named ones.
 
+mod queue_calls;
+
 use airbound_control::frame::{FlowId, PlainPacket, StationId};
 use airbound_control::queue::{AnyQueue, Demand, Protection, Queue, QueueConfig};
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
+
+use queue_calls::Calls as _;
 
 const STREAM: FlowId = FlowId(3);
 const OTHER: FlowId = FlowId(4);
@@ -24,7 +28,7 @@ fn stream(queue: &mut AnyQueue<PlainPacket>, from: u64, seconds: u64) -> u64 {
         for number in 0..100 {
             let now = at(from) + Span::from_micros(frame * 33_333 + number * 60);
             queue.enqueue(now, PlainPacket::new(StationId(1), STREAM), &mut dropped);
-            while let Some(station) = queue.select(now, Category::Be) {
+            while let Some(station) = queue.next_station(now, Category::Be) {
                 while queue.dequeue(now, station, Category::Be, &mut dropped).is_some() {}
             }
         }
@@ -62,15 +66,15 @@ fn a_flow_with_the_pattern_is_protected_and_the_reason_can_be_read() {
 fn what_is_demanded_by_name_comes_first_and_leaves_its_place_when_it_ends() {
     let mut queue = queue("protect = \"auto\"");
     let own = Demand::new(Span::from_millis(50), 99.0).expect("valid");
-    queue.set_demand(at(0), STREAM, Some(own)).expect("possible");
+    queue.demands_mut().expect("last-pq").set(at(0), STREAM, Some(own)).expect("possible");
     let now = stream(&mut queue, 0, 3);
     let protection = of(&queue).expect("named");
     assert_eq!((protection.demand, protection.found), (own, None));
-    queue.set_demand(at(now), STREAM, None).expect("possible");
+    queue.demands_mut().expect("last-pq").set(at(now), STREAM, None).expect("possible");
     let protection = of(&queue).expect("its pattern is still there");
     assert_eq!(protection.demand, Demand::new(Span::from_millis(20), 95.0).expect("valid"));
     assert!(protection.found.is_some());
-    queue.set_demand(at(now), STREAM, Some(own)).expect("possible");
+    queue.demands_mut().expect("last-pq").set(at(now), STREAM, Some(own)).expect("possible");
     assert_eq!(of(&queue).map(|protection| (protection.demand, protection.found)), Some((own, None)));
 }
 

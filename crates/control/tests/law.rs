@@ -300,7 +300,12 @@ impl Checked {
             }
             Op::Demand { flow, millis, percentile } => {
                 let demand = Demand::new(Span::from_millis(millis.into()), f64::from(percentile)).ok();
-                let _ = self.link.set_demand(self.now, FlowId(u32::from(flow % 8)), demand);
+                let _ = self
+                    .link
+                    .queue_mut()
+                    .queue
+                    .demands_mut()
+                    .map(|demands| demands.set(self.now, FlowId(u32::from(flow % 8)), demand));
             }
             Op::Capabilities { station: of, format } => {
                 self.link.set_capabilities(station(of), &capabilities(format)).expect("valid");

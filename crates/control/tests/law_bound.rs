@@ -89,9 +89,13 @@ impl Model {
             max_streams: 1,
             ..Capabilities::default()
         };
-        let order: AnyQueue<Packet> = queue.build(3).expect("valid");
+        let mut order: AnyQueue<Packet> = queue.build(3).expect("valid");
+        if let Some(demands) = order.demands_mut() {
+            let demand = Demand::new(Span::from_millis(10), 95.0).ok();
+            demands.set(Instant::ZERO, FlowId(0), demand).expect("accepted");
+        }
         let law = Law::new(world.law.clone(), path.clone(), order, &capabilities).expect("valid");
-        let mut link: Box<dyn Link<Packet>> = if world.law.classic.is_nothing() {
+        let link: Box<dyn Link<Packet>> = if world.law.classic.is_nothing() {
             Box::new(law)
         } else {
             let stock: AnyQueue<Packet> = QueueConfig::default().build(5).expect("valid");
@@ -100,8 +104,6 @@ impl Model {
             let stock = Composed::<_, _, AnyQueue<Packet>, _>::new(stock, None, rate, path);
             Box::new(BesideClassic::new(law, stock).expect("valid"))
         };
-        link.set_demand(Instant::ZERO, FlowId(0), Demand::new(Span::from_millis(10), 95.0).ok())
-            .expect("accepted");
         Self {
             draws: world.seed | 1,
             link,

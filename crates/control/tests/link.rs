@@ -354,7 +354,9 @@ impl Checked {
             Op::Channel { busy, own } => {
                 self.link.on_channel(self.now, busy, own);
                 // Whoever asks to be told has been told.
-                assert!(self.link.channel_deadline().is_none_or(|due| due > self.now || due == Instant::MAX));
+                assert!(
+                    self.link.deadline().channel_load.is_none_or(|due| due > self.now || due == Instant::MAX)
+                );
             }
             Op::Dictated { station: of, kbps } => {
                 let rate = BitRate::from_kbps(u64::from(kbps));
@@ -366,7 +368,12 @@ impl Checked {
                 let latency = Span::from_millis(u64::from(millis));
                 let demand = Demand::new(latency, f64::from(percentile)).ok();
                 // Refused, it changes nothing.
-                let _ = self.link.set_demand(self.now, FlowId(u32::from(flow % 8)), demand);
+                let _ = self
+                    .link
+                    .queue_mut()
+                    .queue
+                    .demands_mut()
+                    .map(|demands| demands.set(self.now, FlowId(u32::from(flow % 8)), demand));
             }
             Op::Pass { micros } => self.now += Span::from_micros(u64::from(micros)),
             Op::GoBack { micros } => self.now = self.now - Span::from_micros(u64::from(micros)),

@@ -139,10 +139,10 @@ fn the_queue_is_told_rate_longest_aggregate_and_channel() {
     fill(&mut link, &[1], 1);
     // At 6.5 Mbit/s 5.484 ms hold two packets: R x ARTT are 2 x 219 + 2 x 1892.9 + 96 us, two packets.
     assert_eq!(size(&link), ((2, 95), 2));
-    let due = link.channel_deadline().expect("packets wait");
+    let due = link.deadline().channel_load.expect("packets wait");
     assert_eq!(due, NOW + Span::from_millis(100));
     link.on_channel(due, Some(0.5), Some(0.25));
-    assert_eq!(link.channel_deadline(), Some(due + Span::from_millis(100)));
+    assert_eq!(link.deadline().channel_load, Some(due + Span::from_millis(100)));
 }
 
 #[test]

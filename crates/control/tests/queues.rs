@@ -1,15 +1,20 @@
 //! Every queue, driven by any order of calls: packets are conserved, the backlog is exact, and nothing is lost.
 
+mod queue_calls;
+
 use airbound_control::frame::{Dropped, FlowId, PlainPacket, StationId};
 use airbound_control::queue::{AnyQueue, Demand, Direction, Eligibility, Queue, QueueConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use bolero::TypeGenerator;
 
+use queue_calls::Calls as _;
+
 #[derive(Debug, Clone, TypeGenerator)]
 enum Op {
     Enqueue { station: u8, category: u8, flow: u8, size: u16, copies: u8 },
     Serve { category: u8, most: u8 },
+    Flush { station: u8 },
     DequeueUnasked { station: u8, category: u8 },
     Eligibility { station: u8, category: u8, eligibility: u8 },
     Returned { station: u8, category: u8, micros: u16 },
@@ -75,10 +80,10 @@ impl Checked {
         for Dropped { packet, .. } in std::mem::take(&mut self.dropped) {
             self.left(&packet);
         }
-        let backlog = self.queue.backlog();
+        let backlog = self.queue.backlog().total();
         assert_eq!((backlog.packets, backlog.bytes), (self.packets, self.bytes));
         for category in Category::ALL {
-            assert_eq!(self.queue.has_backlog(category), self.by_category[category.index()] > 0);
+            assert_eq!(self.queue.backlog().has(category), self.by_category[category.index()] > 0);
         }
     }
 
@@ -96,7 +101,7 @@ impl Checked {
 
     /// Serves one aggregate; returns how many packets left.
     fn serve(&mut self, category: Category, most: usize) -> Option<usize> {
-        let station = self.queue.select(self.now, category);
+        let station = self.queue.next_station(self.now, category);
         self.log.push((station, None, 0));
         let station = station?;
         let before = self.packets;
@@ -115,7 +120,7 @@ impl Checked {
             assert_eq!((packet.station, packet.category), (station, category));
             self.sent += 1;
             self.left(packet);
-            if self.queue.counts_below() {
+            if self.queue.counts_airtime() {
                 let estimate = Span::from_micros(packet.size.as_u64() / 4);
                 self.below[station.index()][category.index()] += estimate;
                 self.queue.on_handed(self.now, station, category, estimate);
@@ -136,6 +141,14 @@ impl Checked {
             }
             Op::Serve { category: of, most } => {
                 self.serve(category(of), usize::from(most % 64));
+            }
+            Op::Flush { station: to } => {
+                let mut flushed = Vec::new();
+                self.queue.flush(station(to), &mut flushed);
+                for packet in &flushed {
+                    assert_eq!(packet.station, station(to));
+                    self.left(packet);
+                }
             }
             Op::DequeueUnasked { station: to, category: of } => {
                 self.dequeue(station(to), category(of));
@@ -169,7 +182,11 @@ impl Checked {
                 let latency = Span::from_millis(u64::from(millis));
                 let demand = Demand::new(latency, f64::from(percentile)).ok();
                 // Refused, it changes nothing.
-                let _ = self.queue.set_demand(now, FlowId(u32::from(flow % 16)), demand);
+                if let Some(demands) = self.queue.demands_mut() {
+                    let fits = demand.is_none_or(|demand| demands.check(&demand).is_ok());
+                    let accepted = demands.set(now, FlowId(u32::from(flow % 16)), demand);
+                    assert_eq!(accepted.is_ok(), fits);
+                }
             }
             Op::Pass { micros } => self.now += Span::from_micros(u64::from(micros)),
             Op::GoBack { micros } => self.now = self.now - Span::from_micros(u64::from(micros)),
@@ -198,7 +215,7 @@ impl Checked {
             }
         }
         assert_eq!(self.packets, 0, "lost in the queue");
-        assert_eq!(self.queue.backlog().packets, 0);
+        assert_eq!(self.queue.backlog().total().packets, 0);
     }
 }
 
@@ -257,9 +274,9 @@ fn wqm_keeps_its_bounds() {
             Checked::new("kind = \"wqm\"\ninterval = \"20 ms\"\nsubframes = 8\nmax-packets = 40");
         for op in ops {
             checked.apply(op);
-            if let Some(due) = checked.queue.channel_deadline().filter(|due| *due <= checked.now) {
+            if let Some(due) = checked.queue.deadline().channel_load.filter(|due| *due <= checked.now) {
                 checked.queue.on_channel(checked.now, None, None);
-                assert!(checked.queue.channel_deadline().is_none_or(|next| next > due));
+                assert!(checked.queue.deadline().channel_load.is_none_or(|next| next > due));
                 checked.settle();
             }
             let AnyQueue::Wqm(queue) = &checked.queue else { panic!("another queue") };

@@ -1,16 +1,15 @@
 //! From a scenario to a simulation.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use airbound_control::frame::{FlowId, StationId};
-use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, Link, LinkConfig, LowerQueue};
+use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, LinkConfig, LowerQueue};
 use airbound_control::queue::{
-    AnyQueue, CustomQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig, RoundRobin,
+    AnyQueue, CustomQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, QueueConfig, RoundRobin,
     RoundRobinConfig, WqmConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
-use airbound_senders::allocation::{AllocationConfig, RateAllocator};
+use airbound_senders::allocation::AllocationConfig;
 use airbound_units::{ByteCount, ConfigError, Decibel, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::control_frames::{Basic, ControlTiming};
@@ -20,16 +19,17 @@ use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate};
 use airbound_wifi::timing::ppdu_duration;
 
-use crate::endpoint::allocation::{Downlink, Uplink};
-use crate::endpoint::{Allocation, AnyEndpoint, EndpointId};
-use crate::engine::{ACCESS_POINT, Beacons, DemandChange, Forming, Medium, Node, Parts, Pipe};
-use crate::flow::Direction;
+use crate::endpoint::{Allocation, AnyEndpoint};
+use crate::engine::{Beacons, DemandChange, Forming, Medium, Node, Parts, Pipe};
+use crate::flow::ACCESS_POINT;
+use crate::flow::EndpointId;
+use crate::flow::Flow;
 use crate::flow::feed::Feed;
-use crate::flow::{Flow, population::Population};
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{Meters, Observer};
 use crate::networks::SharedChannel;
 use crate::plugins::{Plugins, Site};
+use crate::population::Population;
 use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
 use crate::topology::Tree;
 use crate::wire::{Bottleneck, Way, Wire};
@@ -171,53 +171,6 @@ impl Plan<'_> {
     /// The rate allocation of the scheme, if its sender is one.
     pub(crate) fn allocation(&self) -> Result<Option<AllocationConfig>, BuildError> {
         self.scheme.sender.allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
-    }
-
-    /// The allocator at the proxy in front of the access point, if anything is allocated.
-    fn allocator(
-        &self,
-        flows: &[Flow],
-        downlinks: &[Downlink],
-        uplinks: &[Uplink],
-    ) -> Result<Option<RateAllocator>, BuildError> {
-        let some = !(downlinks.is_empty() && uplinks.is_empty());
-        let Some(mut config) = self.allocation()?.filter(|_| some) else {
-            return Ok(None);
-        };
-        let paced = self.scenario.flows.iter().filter_map(|flow| match &flow.traffic {
-            scenario::Traffic::Paced(datagrams) => Some(datagrams.size),
-            _ => None,
-        });
-        if let (Some(size), false) = (paced.max(), self.scheme.sender.parameters().contains_key("packet")) {
-            config.packet = size;
-        }
-        let refused = |reason: String| Err(BuildError::Slot { slot: "sender", reason });
-        let mut known = BTreeSet::new();
-        let ids = downlinks.iter().map(|one| one.flow).chain(uplinks.iter().map(|one| one.flow));
-        for flow in ids.map(|id| &flows[id.0 as usize]) {
-            if !known.insert((flow.station, flow.direction == Direction::Up)) {
-                let way = if flow.direction == Direction::Up { "from" } else { "to" };
-                return refused(format!(
-                    "flow {} is the second flow of kind paced {way} its station; an allocator has one rate for each station and direction",
-                    flow.name
-                ));
-            }
-        }
-        for uplink in uplinks {
-            let flow = &flows[uplink.flow.0 as usize];
-            let reports = |one: &Downlink| {
-                let covers = one.start <= uplink.start && uplink.stop <= one.stop;
-                flows[one.flow.0 as usize].station == flow.station && covers
-            };
-            if !downlinks.iter().any(reports) {
-                return refused(format!(
-                    "flow {} is of kind paced and goes up, so its station reports its queue beside what it receives: it needs a flow of \
-                     kind paced down to the same station that lasts at least as long",
-                    flow.name
-                ));
-            }
-        }
-        Ok(Some(RateAllocator::new(config)?))
     }
 
     /// Sets the demands that hold from the beginning; returns the later ones, which are known to be possible too.
@@ -573,7 +526,7 @@ fn over_path(
 ) -> Result<ComposedLink, BuildError> {
     // A lower queue without a limit of its own makes sense only below a scheme that bounds it by airtime.
     let depth = match path.driver_queue {
-        None if queue.counts_below() => usize::MAX,
+        None if queue.counts_airtime() => usize::MAX,
         None => 0,
         Some(packets) => packets as usize,
     };

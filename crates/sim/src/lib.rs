@@ -18,6 +18,7 @@ mod networks;
 mod packet;
 pub mod pcap;
 mod plugins;
+mod population;
 mod recording;
 pub mod run;
 mod snapshot;

@@ -4,7 +4,7 @@ use airbound_control::classify::Verdict;
 use airbound_control::frame::{Dropped, FlowId, StationId};
 use airbound_control::frame::{TxDescriptor, TxReport};
 use airbound_control::link::{BesideClassic, Composed, Law, Link, Returned, Room};
-use airbound_control::queue::{AnyQueue, Arrivals, Backlog, Demand};
+use airbound_control::queue::{AnyQueue, Arrivals, Backlog, Deadline, Demand};
 use airbound_control::rate::{AnyRate, LinkStats};
 use airbound_units::{ConfigError, Instant, Span};
 use airbound_wifi::edca::Category;
@@ -47,6 +47,21 @@ impl AnyLink {
             Self::Law(law) => law.queue(),
             Self::BesideClassic(both) => both.law().queue(),
         }
+    }
+
+    /// Sets the demand of a flow, or removes it; a queue that does not work with demands ignores it.
+    pub(crate) fn set_demand(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        demand: Option<Demand>,
+    ) -> Result<(), ConfigError> {
+        let queue = match self {
+            Self::Composed(link) => link.queue_mut(),
+            Self::Law(law) => law.queue_mut(),
+            Self::BesideClassic(both) => both.law_mut().queue_mut(),
+        };
+        queue.demands_mut().map_or(Ok(()), |demands| demands.set(now, flow, demand))
     }
 
     /// What is held of flows, where Law and a classic link share them.
@@ -103,10 +118,6 @@ impl Link<Packet> for AnyLink {
         each!(self, link => link.on_link_stats(now, station, stats));
     }
 
-    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
-        each!(self, link => link.set_demand(now, flow, demand))
-    }
-
     fn limits_all_categories(&self) -> bool {
         each!(self, link => link.limits_all_categories())
     }
@@ -123,11 +134,7 @@ impl Link<Packet> for AnyLink {
         each!(self, link => link.on_channel(now, busy, own));
     }
 
-    fn channel_deadline(&self) -> Option<Instant> {
-        each!(self, link => link.channel_deadline())
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        each!(self, link => link.next_deadline())
+    fn deadline(&self) -> Deadline {
+        each!(self, link => link.deadline())
     }
 }

@@ -9,8 +9,9 @@ use airbound_units::{BitRate, ByteCount, Instant};
 
 use crate::build::{BuildError, Plan, flow_id};
 use crate::endpoint::external::{Carried, External};
-use crate::endpoint::{AnyEndpoint, EndpointId, Outgoing};
+use crate::endpoint::{AnyEndpoint, Outgoing};
 use crate::engine::Simulation;
+use crate::flow::EndpointId;
 use crate::measure::NoObserver;
 use crate::networks::SharedChannel;
 use crate::packet::Kind;

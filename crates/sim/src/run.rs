@@ -11,7 +11,7 @@ use crate::plugins::Plugins;
 use crate::scenario::{Scenario, Scheme, Traffic};
 use crate::snapshot::Snapshot;
 use airbound_control::frame::DropReason;
-use airbound_control::queue::{Protection, Queue};
+use airbound_control::queue::Protection;
 
 /// A run under way.
 pub struct Run {

@@ -10,7 +10,8 @@ use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::Category;
 
 use crate::endpoint::AnyEndpoint;
-use crate::engine::{ACCESS_POINT, Simulation};
+use crate::engine::Simulation;
+use crate::flow::ACCESS_POINT;
 
 /// The state of a run.
 #[derive(Debug, Clone, Default)]

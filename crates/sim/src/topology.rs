@@ -2,7 +2,7 @@
 
 use airbound_control::frame::StationId;
 
-use crate::engine::ACCESS_POINT;
+use crate::flow::ACCESS_POINT;
 use crate::flow::{Direction, Flow};
 use crate::scenario::Scenario;
 

@@ -3,7 +3,7 @@
 use airbound_control::frame::RateChain;
 use airbound_control::frame::{Mpdu, TxDescriptor, TxReport};
 use airbound_control::frame::{Payload, StationId};
-use airbound_control::queue::{Direction, Eligibility, Queue};
+use airbound_control::queue::{Direction, Eligibility, Fact, Queue};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
@@ -70,7 +70,8 @@ impl Engine {
         let airtime = completion.airtime.unwrap_or_else(estimated);
         peer.counts.airtime_us += airtime.as_micros();
         let (shape, rate) = (peer.shape(), peer.rate());
-        self.queue.on_airtime(now, id, category, airtime, Direction::Sent);
+        let direction = Direction::Sent;
+        self.queue.on(now, Fact::Airtime { station: id, category, airtime, direction });
         if renewed {
             self.tell_rate(id, rate);
         }
@@ -84,18 +85,21 @@ impl Engine {
         }
         let ended = completion.at.min(now);
         let chain = RateChain::single(shape, completion.tries);
-        self.returned(&done.held);
+        self.settle(&done.held);
         self.report(done.held, done.acknowledged, ended, chain);
     }
 
-    /// Tells the queue that a packet is below no more.
-    fn returned(&mut self, held: &Held) {
+    /// A packet is given up below: no completion came of it.
+    fn give_up(&mut self, held: &Held) {
+        self.settle(held);
+        self.queue.on(self.now, Fact::Dropped(held));
+    }
+
+    /// A packet is below no more.
+    fn settle(&mut self, held: &Held) {
         let counted = self.peers.get(held.station).is_none_or(|peer| !peer.stalled);
         self.below.remove(held.category, held.airtime_estimate(), counted);
         self.flows.on_gone(held.flow);
-        if self.queue.counts_below() {
-            self.queue.on_returned(self.now, held.station, held.category, held.airtime_estimate());
-        }
     }
 
     /// Lets the queue learn of a latency. Boundaries of aggregates are not known here.
@@ -122,7 +126,10 @@ impl Engine {
         };
         let size = held.size;
         report.descriptor.mpdus.push(Mpdu::new(held, size, 0, self.now));
-        self.queue.on_report(self.now, &report);
+        self.queue.on(self.now, Fact::Reported(&report));
+        if !acknowledged && let Some(mpdu) = report.descriptor.mpdus.first() {
+            self.queue.on(self.now, Fact::Dropped(&mpdu.packet));
+        }
         self.told.give_spare(report.descriptor.mpdus);
     }
 
@@ -156,8 +163,8 @@ impl Engine {
         let fitting =
             self.config.window.aggregate.div_floor(packet).clamp(1, u64::from(self.config.window.packets));
         let most = if peer.aggregates { u16::try_from(fitting).unwrap_or(u16::MAX) } else { 1 };
-        self.queue.on_expected_throughput(self.now, id, throughput);
-        self.queue.on_rate(self.now, id, rate, most);
+        self.queue.on(self.now, Fact::Throughput { station: id, throughput });
+        self.queue.on(self.now, Fact::Rate { station: id, rate, mpdus: most });
     }
 
     /// Forgets what is below of a station; returns how many packets that were.
@@ -170,7 +177,7 @@ impl Engine {
         let count = gone.len();
         self.counts.lost += count as u64;
         for held in gone.drain(..) {
-            self.returned(&held);
+            self.give_up(&held);
         }
         self.gone = gone;
         count
@@ -203,7 +210,7 @@ impl Engine {
             let stalls = !peer.stalled && peer.stalls_at(&self.config.window).is_some_and(|at| at <= now);
             for held in gone.drain(before..) {
                 self.counts.lost += 1;
-                self.returned(&held);
+                self.give_up(&held);
                 if let Some(rule) = self.measures.of(held.rule) {
                     rule.unknown += 1;
                 }
@@ -228,7 +235,7 @@ impl Engine {
             self.below.airtime[category.index()] -= airtime;
             let counted = &mut self.below.packets[category.index()];
             *counted = counted.saturating_sub(packets);
-            self.queue.set_eligibility(self.now, id, category, Eligibility::Blocked);
+            self.queue.on(self.now, eligibility(id, category, Eligibility::Blocked));
         }
     }
 
@@ -240,8 +247,16 @@ impl Engine {
         for category in Category::ALL {
             self.below.airtime[category.index()] += peer.below[category.index()];
             self.below.packets[category.index()] += peer.packets_below(category);
-            self.queue.set_eligibility(self.now, id, category, Eligibility::Fresh);
+            self.queue.on(self.now, eligibility(id, category, Eligibility::Fresh));
         }
         self.out.decisions.push(Decision::Resumed { station });
     }
+}
+
+const fn eligibility(
+    station: StationId,
+    category: Category,
+    eligibility: Eligibility,
+) -> Fact<'static, Held> {
+    Fact::Eligibility { station, category, eligibility }
 }

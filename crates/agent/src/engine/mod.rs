@@ -26,10 +26,9 @@ mod tuner;
 mod view;
 
 use airbound_control::frame::{DropReason, Dropped, FlowId, Payload, StationId};
-use airbound_control::queue::{AnyQueue, Queue};
+use airbound_control::queue::{AnyQueue, Demand, Fact, Queue};
 use airbound_linux::MacAddress;
-use airbound_units::{ConfigError, Instant, Span};
-use airbound_wifi::edca::Category;
+use airbound_units::{ConfigError, Instant};
 
 pub use config::{EngineConfig, Protected, WindowConfig};
 pub use measure::RuleRecord;
@@ -95,11 +94,10 @@ impl Engine {
         config.check()?;
         let mut queue: AnyQueue<Held> = config.queue.build(seed)?;
         // The kernel's own queues lie between this one and the radio.
-        queue.expect_lower_queue();
-        for rule in &config.rules {
-            queue.set_demand(Instant::ZERO, FlowId(0), Some(rule.demand))?;
+        queue.on(Instant::ZERO, Fact::LowerQueue);
+        if let Some(demands) = queue.demands() {
+            config.rules.iter().try_for_each(|rule| demands.check(&rule.demand))?;
         }
-        queue.set_demand(Instant::ZERO, FlowId(0), None)?;
         Ok(Self {
             measures: Measures::new(&config.rules),
             config,
@@ -143,7 +141,7 @@ impl Engine {
         if let Some(peer) = self.peers.get_mut(id) {
             peer.held += 1;
         }
-        if self.queue.backlog().packets >= self.config.hold_packets {
+        if self.queue.backlog().total().packets >= self.config.hold_packets {
             self.dropped.push(Dropped { packet: held, reason: DropReason::QueueFull });
         } else {
             self.queue.enqueue(self.now, held, &mut self.dropped);
@@ -195,10 +193,10 @@ impl Engine {
         self.release();
     }
 
-    /// How the channel was used of late: see [`Queue::on_channel`].
+    /// How the channel was used of late: see [`Fact::ChannelLoad`].
     pub fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
         self.advance(now);
-        self.queue.on_channel(self.now, busy, own);
+        self.queue.on(self.now, Fact::ChannelLoad { busy, own });
         self.release();
     }
 
@@ -211,13 +209,13 @@ impl Engine {
     /// When [`Engine::on_channel`] wants to be called, for the time up to then; `None`: not as long as nothing comes.
     #[must_use]
     pub fn channel_deadline(&self) -> Option<Instant> {
-        self.queue.channel_deadline()
+        self.queue.deadline().channel_load
     }
 
     /// When [`Engine::on_tick`] wants to be called if nothing else happens; `None`: not before something happens.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        let queue = self.queue.next_deadline();
+        let queue = self.queue.deadline().select;
         let own = [self.flows.next_deadline(), self.measures.next_deadline(), self.below.next_deadline()];
         own.into_iter().flatten().chain(queue).min()
     }
@@ -227,20 +225,8 @@ impl Engine {
         self.advance(now);
         for number in 0..self.peers.len() {
             let id = StationId(u16::try_from(number).unwrap_or(u16::MAX));
-            // Nobody is blocked, or over a limit of what lies below, any more.
             self.forget_below(id);
             self.hand_over(id);
-        }
-        // A queue may give packets only of the station whose turn it is.
-        for category in Category::ALL {
-            let mut fruitless = 0;
-            while fruitless <= self.peers.len()
-                && let Some(id) = self.queue.select(self.now, category)
-            {
-                let before = self.out.verdicts.len();
-                self.hand_over(id);
-                fruitless += usize::from(self.out.verdicts.len() == before);
-            }
         }
     }
 
@@ -256,7 +242,7 @@ impl Engine {
         self.measures.advance(self.now, &mut self.out.decisions);
         for (flow, rule) in self.flows.sweep(self.now) {
             // Removing a demand cannot fail.
-            let _ = self.queue.set_demand(self.now, flow, None);
+            let _ = set_demand(&mut self.queue, self.now, flow, None);
             let rule = self.rule_name(rule);
             self.out.decisions.push(Decision::Unprotected { rule, flow: flow.0 });
         }
@@ -284,7 +270,7 @@ impl Engine {
         let Change { flow, from, to } = change;
         let rule = to.and_then(|to| self.config.rules.get(usize::from(to)));
         let demand = rule.map(|rule| rule.demand);
-        let accepted = self.queue.set_demand(self.now, flow, demand);
+        let accepted = set_demand(&mut self.queue, self.now, flow, demand);
         debug_assert!(accepted.is_ok(), "checked with the configuration: {accepted:?}");
         self.told.forget_flow(flow);
         let station = self.peers.get(station).map(|peer| peer.mac).unwrap_or_default();
@@ -348,20 +334,24 @@ impl Engine {
 
     /// Gives everything that is held for a station to the kernel, outside of any window.
     fn hand_over(&mut self, id: StationId) -> usize {
-        let before = self.counts.released;
-        for category in Category::ALL {
-            while let Some(packet) = self.queue.dequeue(self.now, id, category, &mut self.dropped) {
-                self.let_go(&packet);
-                self.flows.on_gone(packet.flow());
-            }
+        let mut held = std::mem::take(&mut self.gone);
+        self.queue.flush(id, &mut held);
+        let count = held.len();
+        for packet in held.drain(..) {
+            self.let_go(&packet);
+            self.flows.on_gone(packet.flow());
         }
-        self.settle_dropped();
-        usize::try_from(self.counts.released - before).unwrap_or(usize::MAX)
+        self.gone = held;
+        count
     }
 }
 
-/// How long a packet may be held at most where a time limit is in force.
-#[must_use]
-pub(crate) fn outlived(now: Instant, held: &impl Payload, limit: Option<Span>) -> bool {
-    limit.is_some_and(|limit| now.since(held.enqueued()) > limit)
+/// Sets the demand of a flow, or removes it; a queue that does not work with demands ignores it.
+fn set_demand(
+    queue: &mut AnyQueue<Held>,
+    now: Instant,
+    flow: FlowId,
+    demand: Option<Demand>,
+) -> Result<(), ConfigError> {
+    queue.demands_mut().map_or(Ok(()), |demands| demands.set(now, flow, demand))
 }

@@ -3,19 +3,60 @@
 use std::collections::BTreeMap;
 
 use airbound_control::frame::Mpdu;
-use airbound_control::frame::{DropReason, Dropped, FlowId, Payload, StationId};
-use airbound_control::queue::{AnyQueue, Queue};
-use airbound_units::{Instant, Span};
+use airbound_control::frame::{FlowId, Payload};
+use airbound_control::link::AirtimeEstimate;
+use airbound_control::queue::{AnyQueue, Queue, Sink, Turn, Turns};
+use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use super::packet::Held;
-use super::{Decision, Engine, outlived};
+use super::{Below, Decision, Engine};
 
 /// Permitted latencies are told so often at most, windows so often, and only if they moved by a fifth.
 const PERMITTED_TOLD: Span = Span::from_secs(1);
 const WINDOW_TOLD: Span = Span::from_secs(10);
-/// A station that cannot be served: what holds for it holds for all that have no demand.
-const NOBODY: StationId = StationId(u16::MAX);
+
+/// Packets that are released together.
+struct Aggregate {
+    now: Instant,
+    time_limit: Option<Span>,
+    category: Category,
+    estimate: AirtimeEstimate,
+    /// Most airtime, and most frames.
+    longest: Span,
+    most: u16,
+    used: Span,
+    frames: u16,
+    packets: Vec<Held>,
+    /// Whether the queue counts the airtime below it.
+    counts: bool,
+}
+
+impl Sink<Held> for Aggregate {
+    fn has_room(&mut self, size: impl FnOnce() -> Option<ByteCount>) -> bool {
+        if self.frames == 0 {
+            return true;
+        }
+        let is_full = self.frames >= self.most || self.used >= self.longest;
+        !is_full
+            && size().is_none_or(|size| self.used + self.estimate.of(size, self.category) <= self.longest)
+    }
+
+    fn put(&mut self, mut held: Held) -> Result<Option<Span>, Held> {
+        if self.time_limit.is_some_and(|limit| self.now.since(held.enqueued()) > limit) {
+            return Err(held);
+        }
+        // A super-packet leaves as several frames.
+        let segments = u64::from(held.segments);
+        let each = ByteCount::new(held.size.as_u64().div_ceil(segments));
+        let estimate = self.estimate.of(each, held.category) * segments;
+        held.set_airtime_estimate(estimate);
+        self.used += estimate;
+        self.frames = self.frames.saturating_add(held.segments);
+        self.packets.push(held);
+        Ok(self.counts.then_some(estimate))
+    }
+}
 
 /// What the journal was told, so that it is not told all the time; and a spare list.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +94,7 @@ impl Engine {
     /// Releases what the windows have room for.
     pub(super) fn release(&mut self) {
         for category in Category::ALL.into_iter().rev() {
-            if self.queue.has_backlog(category) {
+            if self.queue.backlog().has(category) {
                 self.fill(category);
             }
         }
@@ -63,19 +104,18 @@ impl Engine {
 
     /// Fills the window of a category: whole aggregates to one station after the other, while less than one is below.
     fn fill(&mut self, category: Category) {
-        let (gate, for_demands) = self.gate(category);
+        let (gate, for_demands) = self.gate();
         let least = usize::from(self.config.window.least_packets);
-        // Each round releases or drops something, or finds a station that has nothing left; there are only so many.
-        let mut fruitless = 0;
-        while fruitless <= self.peers.len() {
-            let index = category.index();
-            if self.below.airtime[index] >= gate && self.below.packets[index] >= least {
-                break;
-            }
-            let Some(station) = self.queue.select(self.now, category) else { break };
+        let mut turns = Turns::among(self.peers.len());
+        let is_full = |below: &Below| {
+            below.airtime[category.index()] >= gate && below.packets[category.index()] >= least
+        };
+        while !is_full(&self.below)
+            && let Some(turn) = turns.next(|| self.queue.select(self.now, category))
+        {
             let before = self.out.verdicts.len();
-            self.send_aggregate(station, category);
-            fruitless += usize::from(self.out.verdicts.len() == before);
+            self.send_aggregate(&turn);
+            turns.on_turn(self.out.verdicts.len() > before);
         }
         let window = gate * 2;
         if self.below.airtime[category.index()] >= gate
@@ -87,59 +127,39 @@ impl Engine {
     }
 
     /// The airtime below at which nothing more goes down, and whether demands keep it short.
-    pub(super) fn gate(&self, category: Category) -> (Span, bool) {
-        let bound = self.queue.aggregate_bound(self.now, NOBODY, category).duration;
+    pub(super) fn gate(&self) -> (Span, bool) {
+        let bound = self.queue.demands().map_or(Span::MAX, |demands| demands.tightest(self.now).duration);
         let aggregate = self.config.window.aggregate;
         (aggregate.min(bound), bound < aggregate)
     }
 
     /// Releases one aggregate to a selected station: at least one packet, if it has any.
-    fn send_aggregate(&mut self, station: StationId, category: Category) {
-        let bound = self.queue.aggregate_bound(self.now, station, category);
-        let airtime = bound.duration.min(self.config.window.aggregate);
-        let packets = bound.mpdus.min(self.config.window.packets).max(1);
-        let (mut used, mut frames) = (Span::ZERO, 0);
-        while frames < packets {
-            let Some(estimate) = self.peers.get(station).map(|peer| peer.estimate) else { break };
-            if frames > 0
-                && let Some(next) = self.queue.next_size(station, category)
-                && used + estimate.of(next, category) > airtime
-            {
-                break;
-            }
-            let Some(mut held) = self.take(station, category) else { break };
-            // A super-packet leaves as several frames.
-            let segments = u64::from(held.segments);
-            let each = airbound_units::ByteCount::new(held.size.as_u64().div_ceil(segments));
-            let estimate = estimate.of(each, category) * segments;
-            held.set_airtime_estimate(estimate);
-            used += estimate;
-            frames = frames.saturating_add(held.segments);
+    fn send_aggregate(&mut self, turn: &Turn) {
+        let Some(estimate) = self.peers.get(turn.station).map(|peer| peer.estimate) else { return };
+        let mut aggregate = Aggregate {
+            now: self.now,
+            time_limit: self.config.time_limit,
+            category: turn.category,
+            estimate,
+            longest: turn.bound.duration.min(self.config.window.aggregate),
+            most: turn.bound.mpdus.min(self.config.window.packets).max(1),
+            used: Span::ZERO,
+            frames: 0,
+            packets: std::mem::take(&mut self.gone),
+            counts: turn.counts_airtime,
+        };
+        self.queue.dequeue_into(self.now, turn, &mut aggregate, &mut self.dropped);
+        let mut packets = aggregate.packets;
+        for held in packets.drain(..) {
             self.hand_down(held);
-            if used >= airtime {
-                break;
-            }
         }
+        self.gone = packets;
         self.settle_dropped();
-    }
-
-    /// The next packet of a station that has not waited too long.
-    fn take(&mut self, station: StationId, category: Category) -> Option<Held> {
-        loop {
-            let packet = self.queue.dequeue(self.now, station, category, &mut self.dropped)?;
-            if !outlived(self.now, &packet, self.config.time_limit) {
-                return Some(packet);
-            }
-            self.dropped.push(Dropped { packet, reason: DropReason::Expired });
-        }
     }
 
     fn hand_down(&mut self, held: Held) {
         let (station, category, estimate) = (held.station, held.category, held.airtime_estimate());
         self.let_go(&held);
-        if self.queue.counts_below() {
-            self.queue.on_handed(self.now, station, category, estimate);
-        }
         self.below.add(category, estimate);
         let now = self.now;
         match self.peers.get_mut(station) {

@@ -101,7 +101,7 @@ impl Engine {
         Category::ALL.map(|category| CategoryView {
             category,
             below_ms: self.below.airtime[category.index()].as_millis_f64(),
-            gate_ms: self.gate(category).0.as_millis_f64(),
+            gate_ms: self.gate().0.as_millis_f64(),
             buffer: match &self.queue {
                 AnyQueue::Wqm(queue) => Some(queue.buffer_size(category).packets()),
                 _ => None,
@@ -112,7 +112,7 @@ impl Engine {
     /// Packets that are held.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.queue.backlog().packets
+        self.queue.backlog().total().packets
     }
 
     /// Flows that are known.

@@ -40,22 +40,22 @@ const MOST_DOUBLINGS: u32 = 5;
 /// Most flows that are watched; with more the one that was silent longest is forgotten.
 const MOST_FLOWS: usize = 256;
 
-/// What counts as a bulk transfer.
+/// Criteria of a bulk transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct BulkConfig {
     /// The least rate of a flow that is tried: 1 Mbit/s. Calls, games and what a page loads are left alone. 100 kbit/s to 10 Gbit/s.
     pub least_rate: BitRate,
-    /// How long a flow is tried: 5 s, in which CUBIC and Reno gain the 100 packets that 50 Mbit/s over 25 ms hold. 500 ms to 60 s.
+    /// Time for which a flow is tried: 5 s, in which CUBIC and Reno gain the 100 packets that 50 Mbit/s over 25 ms hold. 500 ms to 60 s.
     pub trial: Span,
-    /// How long a flow that did not fill the buffer is left alone after its first trial: 30 s, twice as long after each further one, up to
+    /// Time for which a flow that did not fill the buffer is left alone after its first trial: 30 s, twice as long after each further one, up to
     /// 16 min. 1 s to 1 h.
     pub pause: Span,
     /// The share of the last 2 s for which a tried flow has to have a standing queue to be bulk: 0.5. `lost-at` to 1.
     pub found_at: f64,
     /// Up to this share a bulk transfer is none any more: 0.1. 0 to `found-at`.
     pub lost_at: f64,
-    /// Who loses a larger share of its packets and still has the least rate is not loss-sensitive: 0.1. Above 0 to 1.
+    /// A flow that loses a larger share of its packets and still has the least rate is not loss-sensitive: 0.1. Above 0 to 1.
     pub most_loss: f64,
 }
 
@@ -96,7 +96,7 @@ impl BulkConfig {
     }
 }
 
-/// What is held of a flow.
+/// Verdict on a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It is not known to fill the queue.
@@ -276,7 +276,7 @@ impl BulkDetector {
         watched.count.lost += f64::from(u8::from(lost));
     }
 
-    /// What is held of a flow.
+    /// Verdict on a flow.
     #[must_use]
     pub fn verdict(&self, flow: FlowId) -> Verdict {
         self.flows.get(&flow).map_or(Verdict::Watched, |watched| watched.verdict)

@@ -30,7 +30,7 @@ pub enum Change {
 #[derive(Debug, Clone)]
 struct Watched {
     history: History,
-    /// What it looked like when last judged with a rhythm.
+    /// Its pattern when last judged with a rhythm.
     pattern: Option<Pattern>,
     /// A rhythm that was too weak to be believed at once: when it was seen, and its rate.
     suspicion: Option<(Instant, f64)>,
@@ -48,7 +48,7 @@ pub struct FlowClassifier {
     /// An eighth of the window.
     part: Span,
     flows: BTreeMap<FlowId, Watched>,
-    /// How many of them are found.
+    /// Number of those that are found.
     found: usize,
     folder: Folder,
     /// The latest time that was seen.
@@ -124,13 +124,13 @@ impl FlowClassifier {
         found.map(|watched| watched.history.last() + self.config.hold + Span::from_nanos(1)).min()
     }
 
-    /// How many flows are found.
+    /// Number of flows that are found.
     #[must_use]
     pub const fn found(&self) -> usize {
         self.found
     }
 
-    /// How many flows are watched.
+    /// Number of flows that are watched.
     #[must_use]
     pub fn watched(&self) -> usize {
         self.flows.len()

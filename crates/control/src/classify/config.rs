@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
 
-/// What counts as a low-latency elephant. `docs/auto-protect.md` gives the reasons and what follows from other values.
+/// Criteria of a low-latency elephant. `docs/auto-protect.md` gives the reasons and what follows from other values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ClassifierConfig {
-    /// How much of the past is looked at: 2 s. A judgement is made every eighth of it, the first after half of it. 500 ms to 5 s.
+    /// Length of the past that is looked at: 2 s. A judgement is made every eighth of it, the first after half of it. 500 ms to 5 s.
     pub window: Span,
     /// A packet that comes so long after the last begins a burst: 2 ms. Longer than what a wire puts between the packets of a frame,
     /// shorter than what 150 frames in a second leave between them. 100 us to 20 ms.

@@ -1,4 +1,4 @@
-//! What is remembered of one flow: its bursts and its rate over a window.
+//! History of one flow: its bursts and its rate over a window.
 
 use std::collections::VecDeque;
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use airbound_units::BitRate;
 
-/// What a flow looks like: the reasons for a verdict.
+/// Pattern of a flow: the reasons for a verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pattern {
     /// Its rate over the window, IP headers included.
@@ -16,7 +16,7 @@ pub struct Pattern {
     pub bursts_on_beat: f64,
     /// Which share of its bytes comes in those bursts, 0 to 1.
     pub bytes_on_beat: f64,
-    /// How many of the beats have a burst, 0 to 1: less than all where frames were left out or held up.
+    /// Share of the beats that have a burst, 0 to 1: less than all where frames were left out or held up.
     pub beats_met: f64,
     /// Z² over two harmonics (Buccheri et al. 1983): four times the number of bursts for a perfect rhythm, about 4 for none.
     pub strength: f64,

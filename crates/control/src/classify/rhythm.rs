@@ -211,7 +211,7 @@ impl Folder {
     }
 }
 
-/// How far a wheel with `rate` turns a second has come after `nanos`, in 2^-32 of a turn, whole turns left out.
+/// Angle of a wheel with `rate` turns a second after `nanos`, in 2^-32 of a turn, whole turns left out.
 fn turns(nanos: u64, rate: f64) -> u32 {
     // Microhertz are exact enough: after 5 s the error is a hundred-thousandth of a turn.
     let micro = libm::round(rate * 1e6).clamp(0.0, 1e12) as u128;

@@ -9,7 +9,7 @@ use super::{RateChain, StationId};
 /// A packet on its way through the hardware.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mpdu<P> {
-    /// What it carries.
+    /// The payload.
     pub packet: P,
     /// Its length with MAC header and FCS, without A-MPDU delimiter and padding.
     pub size: ByteCount,
@@ -17,11 +17,11 @@ pub struct Mpdu<P> {
     pub sequence: u64,
     /// In how many descriptors it was before this one.
     pub retries: u8,
-    /// How often it was sent in those descriptors.
+    /// Transmissions in those descriptors.
     pub transmissions: u16,
     /// When it was first handed to the hardware.
     pub formed: Instant,
-    /// How long it was in the hardware in those descriptors.
+    /// Time in the hardware in those descriptors.
     pub in_hardware: Span,
 }
 
@@ -40,7 +40,7 @@ impl<P> Mpdu<P> {
     }
 }
 
-/// What is sent next, and how: one PPDU.
+/// A transmit descriptor: one PPDU and how to send it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TxDescriptor<P> {
     /// The receiver.
@@ -67,7 +67,7 @@ pub struct TxDescriptor<P> {
     pub give_up_at: Option<Instant>,
 }
 
-/// What the hardware says when it is done with a descriptor. What an environment cannot see is `None`.
+/// The hardware's report on a descriptor. What an environment cannot see is `None`.
 #[derive(Debug, Clone)]
 pub struct TxReport<P> {
     /// The descriptor, given back.
@@ -82,8 +82,18 @@ pub struct TxReport<P> {
     pub used: RateChain,
     /// Air that all tries occupied, control frames included.
     pub airtime: Option<Span>,
-    /// What was acknowledged.
+    /// The MPDUs that were acknowledged.
     pub acknowledged: AckBitmap,
     /// Whether the descriptor is known to have been one PPDU; a firmware that aggregates by itself hides it.
     pub boundaries_known: bool,
+}
+
+impl<P> TxReport<P> {
+    /// The MPDUs that were acknowledged.
+    #[inline]
+    pub fn arrived(&self) -> impl Iterator<Item = &Mpdu<P>> {
+        let acknowledged = &self.acknowledged;
+        let places = self.descriptor.mpdus.iter().enumerate();
+        places.filter(|(place, _)| acknowledged.get(*place)).map(|(_, mpdu)| mpdu)
+    }
 }

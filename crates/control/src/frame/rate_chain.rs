@@ -9,7 +9,7 @@ use airbound_wifi::rate::Rate;
 pub struct Attempt {
     /// The PHY rate.
     pub rate: Rate,
-    /// How often it is tried before the next step; in a report, how often it was tried.
+    /// Tries before the next step; in a report, the tries that were made.
     pub tries: u8,
 }
 
@@ -82,7 +82,7 @@ impl RateChain {
         None
     }
 
-    /// What of the chain was used by `transmissions` transmissions: without any an empty chain, and what exceeds the chain is
+    /// The part of the chain that `transmissions` transmissions use: without any an empty chain, and what exceeds the chain is
     /// ignored.
     #[must_use]
     pub fn used(&self, transmissions: u32) -> Self {

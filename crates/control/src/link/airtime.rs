@@ -7,7 +7,7 @@ use airbound_wifi::rate::{Format, Rate};
 /// The packet size whose duration tells how well a rate aggregates (`AVG_PKT_SIZE`).
 const AVERAGE_PACKET: ByteCount = ByteCount::new(1024);
 
-/// What the kernel adds to the length of a packet for everything around it.
+/// Bytes that the kernel adds to the length of a packet for everything around it.
 const HEADERS: ByteCount = ByteCount::new(38);
 
 /// Preamble and SIFS of a legacy OFDM frame.
@@ -30,7 +30,7 @@ const LONGEST: Span = Span::from_micros(4092);
 /// legacy frames go alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AirtimeEstimate {
-    /// What [`AVERAGE_PACKET`] takes without overhead.
+    /// Duration of [`AVERAGE_PACKET`] without overhead.
     average: Span,
     alone: Span,
     shared: Span,
@@ -80,7 +80,7 @@ impl AirtimeEstimate {
         Span::from_nanos(nanos / STEP.as_nanos() * STEP.as_nanos()).max(STEP)
     }
 
-    /// What a station could receive if its packets were of `size` and took what is estimated, without the steps of 4 µs.
+    /// Throughput of a station if its packets were of `size` and took what is estimated, without the steps of 4 µs.
     #[must_use]
     pub fn throughput(&self, size: ByteCount) -> BitRate {
         let data =

@@ -14,7 +14,7 @@ pub(super) struct BlockAckOriginator<P> {
     retries: VecDeque<Mpdu<P>>,
     /// The highest sequence number that was given up and that the receiver still waits for.
     hole: Option<u64>,
-    /// What the queue was last told.
+    /// Eligibility that the queue was last told.
     pub(super) eligibility: crate::queue::Eligibility,
 }
 
@@ -38,7 +38,7 @@ impl<P> BlockAckOriginator<P> {
         waiting.into_iter().chain(flying).min().unwrap_or(self.next_sequence)
     }
 
-    /// How many packets without a sequence number the window of `size` still admits.
+    /// Number of packets without a sequence number that the window of `size` still admits.
     pub(super) fn fresh_room(&self, size: u16) -> u64 {
         self.window_start().saturating_add(u64::from(size)).saturating_sub(self.next_sequence)
     }
@@ -113,7 +113,7 @@ impl<P> BlockAckOriginator<P> {
         })
     }
 
-    /// How many MPDUs wait to be sent again.
+    /// Number of MPDUs that wait to be sent again.
     pub(super) fn waiting(&self) -> usize {
         self.retries.len()
     }

@@ -7,16 +7,16 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Format;
 
+use self::fresh::Lowered;
 use super::airtime::AirtimeEstimate;
 use super::config::LinkConfig;
 use super::rate_facts::RateTable;
 use super::{Link, Returned, Room};
-use crate::error::ConfigError;
 use crate::frame::RateChain;
-use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor, TxReport};
 use crate::link::block_ack::BlockAckOriginator;
-use crate::queue::{Backlog, Demand, Direction, Eligibility, Queue};
+use crate::queue::{Backlog, Backlogs, Deadline, Direction, Eligibility, Fact, Queue, Turns};
 use crate::rate::{LinkStats, RateControl, RateReport};
 
 /// A queue below the scheme's own: a driver's or a firmware's, which the scheme cannot order.
@@ -29,7 +29,7 @@ pub struct LowerQueue<L> {
     pub depth: usize,
 }
 
-/// What is known of one peer.
+/// State of one peer.
 #[derive(Debug, Clone)]
 struct Station<P> {
     originators: [BlockAckOriginator<P>; 4],
@@ -47,25 +47,6 @@ impl<P> Default for Station<P> {
     }
 }
 
-/// Packets kept for retransmission in a category.
-#[derive(Debug, Clone, Copy, Default)]
-struct Kept {
-    packets: usize,
-    bytes: ByteCount,
-}
-
-impl Kept {
-    fn add(&mut self, bytes: ByteCount) {
-        self.packets += 1;
-        self.bytes += bytes;
-    }
-
-    fn remove(&mut self, bytes: ByteCount) {
-        self.packets = self.packets.saturating_sub(1);
-        self.bytes -= bytes;
-    }
-}
-
 /// A queue, perhaps with a driver's queue below it, and a rate control.
 #[derive(Debug, Clone)]
 pub struct Composed<P, Q, L, R> {
@@ -76,7 +57,7 @@ pub struct Composed<P, Q, L, R> {
     rate: R,
     config: LinkConfig,
     stations: Vec<Station<P>>,
-    kept: [Kept; 4],
+    kept: Backlogs,
     dropped_below: Vec<Dropped<P>>,
     /// Emptied lists of earlier descriptors, to be filled again.
     spare: Vec<Vec<Mpdu<P>>>,
@@ -97,7 +78,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     #[must_use]
     pub fn new(mut upper: Q, lower: Option<LowerQueue<L>>, rate: R, mut config: LinkConfig) -> Self {
         if lower.is_some() {
-            upper.expect_lower_queue();
+            upper.on(Instant::ZERO, Fact::LowerQueue);
         }
         config.window = config.window.clamp(1, MOST_MPDUS);
         Self {
@@ -107,7 +88,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             rate,
             config,
             stations: Vec::new(),
-            kept: [Kept::default(); 4],
+            kept: Backlogs::default(),
             dropped_below: Vec::new(),
             spare: Vec::new(),
             rates: RateTable::default(),
@@ -117,6 +98,11 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     /// The scheme's queue.
     pub const fn queue(&self) -> &Q {
         &self.upper
+    }
+
+    /// The scheme's queue, to set demands. Packets go through the link.
+    pub const fn queue_mut(&mut self) -> &mut Q {
+        &mut self.upper
     }
 
     /// The rate control.
@@ -141,41 +127,21 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         }
     }
 
-    /// The next packet of the scheme's queue that has not waited too long.
-    fn take_from_queue(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        dropped: &mut Vec<Dropped<P>>,
-    ) -> Option<P> {
-        loop {
-            let packet = self.upper.dequeue(now, station, category, dropped)?;
-            if !self.config.limits.outlived_in_queue(now, packet.enqueued()) {
-                return Some(packet);
-            }
-            dropped.push(Dropped { packet, reason: DropReason::Expired });
-        }
-    }
-
     /// Moves packets down while the driver takes them, as `wake_tx_queue` makes a driver do.
     fn refill(&mut self, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
         let depth = self.lower.as_ref().map_or(0, |lower| lower.depth);
-        let counts = self.upper.counts_below();
-        // A selected station may lose all its packets on the way out; one that loses none has none, and there are only so many.
-        let mut misses = 0;
-        while self.lowered[category.index()] < depth && misses <= self.stations.len() {
-            let Some(station) = self.upper.select(now, category) else { break };
+        let mut turns = Turns::among(self.stations.len());
+        while self.lowered[category.index()] < depth
+            && let Some(turn) = turns.next(|| self.upper.select(now, category))
+        {
             let before = dropped.len();
-            let Some(mut packet) = self.take_from_queue(now, station, category, dropped) else {
-                misses += usize::from(dropped.len() == before);
+            let estimate = turn.counts_airtime.then(|| self.estimate(turn.station));
+            let mut one = Lowered { now, limits: self.config.limits, estimate, packet: None };
+            self.upper.dequeue_into(now, &turn, &mut one, dropped);
+            let Some(packet) = one.packet else {
+                turns.on_turn(dropped.len() > before);
                 continue;
             };
-            if counts {
-                let estimate = self.estimate(station).of(packet.size(), category);
-                packet.set_airtime_estimate(estimate);
-                self.upper.on_handed(now, station, category, estimate);
-            }
             self.lowered[category.index()] += 1;
             if let Some(lower) = &mut self.lower {
                 lower.queue.enqueue(now, packet, &mut self.dropped_below);
@@ -191,7 +157,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         }
         let mut below = std::mem::take(&mut self.dropped_below);
         for Dropped { packet, .. } in &below {
-            self.settle(now, packet.station(), packet.category(), packet);
+            self.settle(now, packet);
         }
         dropped.append(&mut below);
         self.dropped_below = below;
@@ -210,20 +176,20 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         };
         if originator.eligibility != eligibility {
             originator.eligibility = eligibility;
+            let fact = Fact::Eligibility { station, category, eligibility };
             match &mut self.lower {
-                Some(lower) => lower.queue.set_eligibility(now, station, category, eligibility),
-                None => self.upper.set_eligibility(now, station, category, eligibility),
+                Some(lower) => lower.queue.on(now, fact),
+                None => self.upper.on(now, fact),
             }
         }
     }
 
     /// A packet left the layers below the scheme's queue for good.
     #[inline]
-    fn settle(&mut self, now: Instant, station: StationId, category: Category, packet: &P) {
-        self.lowered[category.index()] = self.lowered[category.index()].saturating_sub(1);
-        if self.upper.counts_below() {
-            self.upper.on_returned(now, station, category, packet.airtime_estimate());
-        }
+    fn settle(&mut self, now: Instant, packet: &P) {
+        let lowered = &mut self.lowered[packet.category().index()];
+        *lowered = lowered.saturating_sub(1);
+        self.upper.on(now, Fact::Dropped(packet));
     }
 
     /// Tells the queue what throughput is expected of a station: that of the rate control, or what follows from the
@@ -235,7 +201,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             None => self.estimate(station).throughput(AVERAGE_PACKET),
         };
         self.station(station).told = true;
-        self.upper.on_expected_throughput(now, station, throughput);
+        self.upper.on(now, Fact::Throughput { station, throughput });
         self.tell_rate(now, station);
     }
 
@@ -249,7 +215,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             let longest = self.rates.max_psdu(&chain, self.config.ampdu.max_duration, dictated);
             let mpdus = self.config.most_full_mpdus(longest);
             let mpdus = if expected.format() == Format::Legacy { 1 } else { mpdus };
-            self.upper.on_rate(now, station, rate, mpdus);
+            self.upper.on(now, Fact::Rate { station, rate, mpdus });
         }
     }
 
@@ -283,26 +249,24 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<TxDescriptor<P>> {
         self.refill(now, room.category, dropped);
-        // Each round serves somebody, drops something or finds a station that has nothing left; there are only so many.
-        let mut fruitless = 0;
-        while fruitless <= self.stations.len() {
-            let station = match &mut self.lower {
-                Some(lower) => lower.queue.select(now, room.category),
-                None => self.upper.select(now, room.category),
-            }?;
+        let mut turns = Turns::among(self.stations.len());
+        while let Some(turn) = turns.next(|| match &mut self.lower {
+            Some(lower) => lower.queue.select(now, room.category),
+            None => self.upper.select(now, room.category),
+        }) {
             let before = dropped.len();
-            if let Some(descriptor) = self.form(now, station, room, dropped) {
-                self.upper.on_granted(now, &descriptor);
+            if let Some(descriptor) = self.form(now, &turn, room, dropped) {
+                self.upper.on(now, Fact::Granted(&descriptor));
                 self.refill(now, room.category, dropped);
                 return Some(descriptor);
             }
-            fruitless += usize::from(dropped.len() == before);
+            turns.on_turn(dropped.len() > before);
         }
         None
     }
 
     fn on_report(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
-        self.upper.on_report(now, &report);
+        self.upper.on(now, Fact::Reported(&report));
         let TxReport { descriptor, used, acknowledged, airtime, handed, ended, .. } = report;
         let (station, category) = (descriptor.station, descriptor.category);
         let mut mpdus = descriptor.mpdus;
@@ -315,28 +279,21 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         if let Some(first) = mpdus.first() {
             self.station(station).originators[category.index()].returned(first.sequence);
         }
-        let arrived =
-            mpdus.iter().zip(0..).filter(|(_, place)| acknowledged.get(*place)).map(|(mpdu, _)| mpdu);
-        let settled = if self.upper.counts_below() {
-            let estimates = arrived.map(|mpdu| mpdu.packet.airtime_estimate());
-            self.upper.on_all_returned(now, station, category, estimates)
-        } else {
-            arrived.count()
-        };
-        let mut place = 0..;
+        let (mut place, handed_back) = (0.., mpdus.len());
         mpdus.retain(|_| place.next().is_some_and(|place| !acknowledged.get(place)));
+        let arrived = handed_back - mpdus.len();
         for mut mpdu in mpdus.drain(..) {
             mpdu.came_back(used.total_tries(), ended - handed);
             if let Some(reason) = self.gives_up(now, &mpdu) {
-                self.settle(now, station, category, &mpdu.packet);
+                self.settle(now, &mpdu.packet);
                 self.station(station).originators[category.index()].give_up(mpdu.sequence);
                 returned.dropped.push((mpdu, reason));
             } else {
-                self.kept[category.index()].add(mpdu.packet.size());
+                self.kept.of_mut(category).add(mpdu.packet.size());
                 self.station(station).originators[category.index()].keep(mpdu);
             }
         }
-        self.lowered[category.index()] = self.lowered[category.index()].saturating_sub(settled);
+        self.lowered[category.index()] = self.lowered[category.index()].saturating_sub(arrived);
         self.give_spare(mpdus);
         let originator = &mut self.station(station).originators[category.index()];
         let passed = originator.passed_hole();
@@ -344,14 +301,14 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             returned.window_start = Some(originator.window_start());
         }
         if let Some(airtime) = airtime {
-            self.upper.on_airtime(now, station, category, airtime, Direction::Sent);
+            self.upper.on(now, Fact::Airtime { station, category, airtime, direction: Direction::Sent });
         }
         self.tell_throughput(now, station);
         self.update_eligibility(now, station, category);
     }
 
     fn on_received(&mut self, now: Instant, station: StationId, category: Category, airtime: Span) {
-        self.upper.on_airtime(now, station, category, airtime, Direction::Received);
+        self.upper.on(now, Fact::Airtime { station, category, airtime, direction: Direction::Received });
     }
 
     fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
@@ -367,40 +324,29 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         }
     }
 
-    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
-        self.upper.set_demand(now, flow, demand)
-    }
-
     fn window_start(&self, station: StationId, category: Category) -> u64 {
         let originator = self.stations.get(station.index()).map(|peer| &peer.originators[category.index()]);
         originator.map_or(u64::MAX, BlockAckOriginator::window_start)
     }
 
     fn has_backlog(&self, category: Category) -> bool {
-        self.kept[category.index()].packets > 0
-            || self.lower.as_ref().is_some_and(|lower| lower.queue.has_backlog(category))
-            || self.upper.has_backlog(category)
+        self.kept.has(category)
+            || self.lower.as_ref().is_some_and(|lower| lower.queue.backlog().has(category))
+            || self.upper.backlog().has(category)
     }
 
     fn backlog(&self) -> Backlog {
-        let upper = self.upper.backlog();
-        let lower = self.lower.as_ref().map(|lower| lower.queue.backlog()).unwrap_or_default();
-        self.kept.iter().fold(
-            Backlog { packets: upper.packets + lower.packets, bytes: upper.bytes + lower.bytes },
-            |sum, kept| Backlog { packets: sum.packets + kept.packets, bytes: sum.bytes + kept.bytes },
-        )
+        let lower = self.lower.as_ref().map(|lower| lower.queue.backlog().total());
+        Backlog::sum(lower.into_iter().chain([self.upper.backlog().total(), self.kept.total()]))
     }
 
     fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
-        self.upper.on_channel(now, busy, own);
+        self.upper.on(now, Fact::ChannelLoad { busy, own });
     }
 
-    fn channel_deadline(&self) -> Option<Instant> {
-        self.upper.channel_deadline()
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        let lower = self.lower.as_ref().and_then(|lower| lower.queue.next_deadline());
-        self.upper.next_deadline().into_iter().chain(lower).chain(self.rate.next_deadline()).min()
+    fn deadline(&self) -> Deadline {
+        let lower = self.lower.as_ref().and_then(|lower| lower.queue.deadline().select);
+        let below = lower.into_iter().chain(self.rate.next_deadline()).min();
+        self.upper.deadline().min(Deadline { select: below, channel_load: None })
     }
 }

@@ -1,4 +1,4 @@
-//! How a composed link forms aggregates, repeats them and gives them up.
+//! Configuration of a composed link: aggregation, retries, time limits.
 
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::ampdu::AmpduLimits;
@@ -7,32 +7,32 @@ use airbound_wifi::mpdu::{DELIMITER, FCS, LLC_SNAP, QOS_DATA_HEADER, SUBFRAME_AL
 use super::limits::TimeLimits;
 use crate::frame::RateChain;
 
-/// What most packets of a bulk transfer are.
+/// Size of most packets of a bulk transfer.
 const FULL_PACKET: ByteCount = ByteCount::new(1500);
 
-/// How a composed link forms aggregates and repeats them.
+/// Configuration of aggregation and retries of a composed link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkConfig {
     /// Most MPDUs, bytes and airtime of an A-MPDU.
     pub ampdu: AmpduLimits,
     /// Bytes that LLC and MAC add to a packet: LLC/SNAP, MAC header, encryption, FCS.
     pub overhead: ByteCount,
-    /// What a driver adds behind the first subframe of an A-MPDU beyond what the standard asks for (ath9k:
+    /// Padding that a driver adds behind the first subframe of an A-MPDU beyond what the standard asks for (ath9k:
     /// `FIRST_DESC_NDELIMS`).
     pub first_subframe_padding: ByteCount,
     /// MPDUs that may lie between the oldest unsettled one and the newest: the block-ack window, 1 to 256.
     pub window: u16,
     /// Whether there is a block-ack agreement. Without one MPDUs go one by one and no window bounds them.
     pub block_ack: bool,
-    /// How many steps of a rate chain the hardware takes with one descriptor, 1 to 4; what it cannot take is cut off.
+    /// Steps of a rate chain that the hardware takes with one descriptor, 1 to 4; what it cannot take is cut off.
     pub chain_steps: u8,
     /// In how many descriptors an MPDU may be before it is given up, 1 to 255.
     pub max_grants: u8,
-    /// How many transmissions of all its descriptors make an MPDU be given up when it comes back; `None`: any number.
+    /// Number of transmissions of all its descriptors that makes an MPDU be given up when it comes back; `None`: any number.
     pub max_tries: Option<u16>,
     /// The hardware gives a descriptor back after so long, whatever tries are left.
     pub give_up_after: Option<Span>,
-    /// How long a packet may stay in each layer.
+    /// Time limits of a packet in each layer.
     pub limits: TimeLimits,
 }
 
@@ -65,7 +65,7 @@ impl LinkConfig {
         if self.block_ack { self.window } else { u16::MAX }
     }
 
-    /// How many MPDUs with packets of 1500 B an A-MPDU holds whose PSDU may be `longest`, at least one.
+    /// Number of MPDUs with packets of 1500 B that an A-MPDU holds whose PSDU may be `longest`, at least one.
     pub(super) fn most_full_mpdus(&self, longest: ByteCount) -> u16 {
         let size = FULL_PACKET + self.overhead;
         let first = DELIMITER + size;

@@ -1,4 +1,4 @@
-//! How long a packet may stay in each layer of a transmit path, and in all of them together.
+//! Time limits of a packet in each layer of a transmit path, and in all of them together.
 
 use airbound_units::{Instant, Span};
 

@@ -1,4 +1,4 @@
-//! What a transmitter sends next, and how.
+//! The transmit path of one transmitter: queueing, aggregation, rates, retries.
 
 mod airtime;
 mod block_ack;
@@ -21,13 +21,12 @@ use std::ops::ControlFlow;
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
-use crate::error::ConfigError;
-use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor, TxReport};
-use crate::queue::{Arrivals, Backlog, Demand};
+use crate::queue::{Arrivals, Backlog, Deadline};
 use crate::rate::LinkStats;
 
-/// How much the hardware can take in one descriptor.
+/// Room of the hardware for one descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// The category asked for.
@@ -36,7 +35,7 @@ pub struct Room {
     pub max_duration: Span,
 }
 
-/// What a link did with the MPDUs of a report that were not acknowledged and that it did not keep.
+/// The MPDUs of a report that were not acknowledged and that the link did not keep.
 #[derive(Debug, Clone)]
 pub struct Returned<P> {
     /// To be sent at once, ahead of everything else of the category.
@@ -54,7 +53,7 @@ impl<P> Default for Returned<P> {
     }
 }
 
-/// What a transmitter sends next, and how: queueing, aggregation, rate and retries together.
+/// Decides what a transmitter sends next, and how: queueing, aggregation, rate and retries together.
 pub trait Link<P: Payload> {
     /// Takes a packet at `now`; whoever is dropped for it is appended to `dropped`.
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>);
@@ -94,19 +93,6 @@ pub trait Link<P: Payload> {
     /// News about the link to `station`.
     fn on_link_stats(&mut self, _now: Instant, _station: StationId, _stats: &LinkStats) {}
 
-    /// Demands a latency of a flow; see [`crate::queue::Queue::set_demand`].
-    ///
-    /// # Errors
-    /// [`ConfigError::OutOfRange`] if the link cannot work with the demand; what was demanded before stays.
-    fn set_demand(
-        &mut self,
-        _now: Instant,
-        _flow: FlowId,
-        _demand: Option<Demand>,
-    ) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
     /// The lowest sequence number of a station and category that is not settled: what is below it was delivered, or given up and the
     /// receiver told. [`u64::MAX`] if nothing was ever handed down.
     fn window_start(&self, _station: StationId, _category: Category) -> u64 {
@@ -124,17 +110,12 @@ pub trait Link<P: Payload> {
     /// All that waits in the link, packets kept for retransmission included.
     fn backlog(&self) -> Backlog;
 
-    /// How the channel was used of late: the share of the time in which it was `busy` for any reason, and that of our `own`
+    /// Load of the channel since the last call: the share of the time in which it was `busy` for any reason, and that of our `own`
     /// transmissions with their acknowledgements, which is part of it; 0 to 1, `None` where the environment cannot tell.
     fn on_channel(&mut self, _now: Instant, _busy: Option<f64>, _own: Option<f64>) {}
 
-    /// When the link wants [`Link::on_channel`] to be called, for the time up to then; `None`: not as long as nothing comes.
-    fn channel_deadline(&self) -> Option<Instant> {
-        None
-    }
-
-    /// When the link wants [`Link::next`] to be called again although nothing was enqueued or reported.
-    fn next_deadline(&self) -> Option<Instant> {
-        None
+    /// The instants at which the link wants to be called although nothing happens: [`Link::next`], and [`Link::on_channel`].
+    fn deadline(&self) -> Deadline {
+        Deadline::default()
     }
 }

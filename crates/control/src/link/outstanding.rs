@@ -1,4 +1,4 @@
-//! What was handed to the hardware and not yet reported.
+//! Descriptors that were handed to the hardware and not yet reported.
 
 use std::collections::VecDeque;
 
@@ -53,7 +53,7 @@ impl<T> Outstanding<T> {
         self.descriptors.is_empty()
     }
 
-    /// What is remembered of each, first handed down first.
+    /// The facts of each, first handed down first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.descriptors.iter().map(|handed| &handed.facts)
     }

@@ -1,4 +1,4 @@
-//! What a link has to know of each rate in use, worked out once.
+//! Durations and estimates of each rate in use, worked out once.
 
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::rate::Rate;
@@ -15,7 +15,7 @@ pub(super) struct RateFacts {
     pub(super) estimate: AirtimeEstimate,
 }
 
-/// What was last asked about a chain, and the answer: consecutive aggregates mostly use the same.
+/// The last question about a chain, and its answer: consecutive aggregates mostly use the same.
 #[derive(Debug, Clone, Copy)]
 struct ChainBound {
     chain: RateChain,

@@ -1,18 +1,16 @@
 //! Any queue of this crate behind one type, chosen by a scenario.
 
-use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AggregateBound, Backlog, Codel, CodelConfig, CustomQueue, Demand, Direction, Fifo, FifoConfig, FqCodel,
+    Backlogs, Codel, CodelConfig, CustomQueue, Deadline, Demands, Fact, Fifo, FifoConfig, FqCodel,
     FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, LastPq, LastPqConfig, Pie, PieConfig, Protection,
-    Queue, RoundRobin, RoundRobinConfig, Sink, Wqm, WqmConfig,
+    Queue, RoundRobin, RoundRobinConfig, Sink, Turn, Wqm, WqmConfig,
 };
 use crate::error::ConfigError;
 use crate::frame::{Dropped, FlowId, Payload, PlainPacket, StationId};
-use crate::frame::{TxDescriptor, TxReport};
-use crate::queue::Eligibility;
 
 /// Which queue, and its configuration. In a scenario file `kind` names it and the other keys are those of its own
 /// configuration.
@@ -28,10 +26,10 @@ pub enum QueueConfig {
     Pie(PieConfig),
     /// Flow queues with CoDel over everything in a category.
     FqCodel(FqCodelConfig),
-    /// What Linux does for Wi-Fi; also called `linux`.
+    /// Linux's queueing for Wi-Fi; also called `linux`.
     #[serde(alias = "linux")]
     FqCodelAirtime(FqCodelAirtimeConfig),
-    /// What Linux does, with flows that have a latency demand before all others while they are urgent.
+    /// Linux's queueing, with flows that have a latency demand before all others while they are urgent.
     LastPq(Box<LastPqConfig>),
     /// Stations in turn.
     RoundRobin(RoundRobinConfig),
@@ -129,150 +127,90 @@ macro_rules! each {
     };
 }
 
+impl<P: Payload> AnyQueue<P> {
+    /// The demands of flows, where the queue works with them.
+    #[must_use]
+    pub fn demands(&self) -> Option<&dyn Demands> {
+        match self {
+            Self::LastPq(queue) => Some(&**queue),
+            Self::Custom(queue) => Some(&**queue),
+            _ => None,
+        }
+    }
+
+    /// The same, to set demands.
+    pub fn demands_mut(&mut self) -> Option<&mut dyn Demands> {
+        match self {
+            Self::LastPq(queue) => Some(&mut **queue),
+            Self::Custom(queue) => Some(&mut **queue),
+            _ => None,
+        }
+    }
+
+    /// The state of a flow with a demand; `None` if it has none, or if the queue does not work with demands.
+    #[must_use]
+    pub fn protection(&self, flow: FlowId) -> Option<Protection> {
+        self.demands()?.protection(flow)
+    }
+
+    /// Whether the queue bounds or charges the airtime below it; see [`Turn::counts_airtime`].
+    #[must_use]
+    pub const fn counts_airtime(&self) -> bool {
+        match self {
+            Self::Fifo(queue) => queue.counts_below(),
+            Self::FqCodelAirtime(queue) => queue.counts_below(),
+            Self::LastPq(queue) => queue.counts_below(),
+            _ => false,
+        }
+    }
+}
+
 impl<P: Payload> Queue<P> for AnyQueue<P> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         each!(self, queue => queue.enqueue(now, packet, dropped));
     }
 
-    fn select(&mut self, now: Instant, category: Category) -> Option<StationId> {
+    fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
         each!(self, queue => queue.select(now, category))
-    }
-
-    #[inline]
-    fn dequeue(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        dropped: &mut Vec<Dropped<P>>,
-    ) -> Option<P> {
-        each!(self, queue => queue.dequeue(now, station, category, dropped))
-    }
-
-    #[inline]
-    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
-        each!(self, queue => queue.next_size(station, category))
     }
 
     #[inline]
     fn dequeue_into(
         &mut self,
         now: Instant,
-        station: StationId,
-        category: Category,
+        turn: &Turn,
         sink: &mut impl Sink<P>,
         dropped: &mut Vec<Dropped<P>>,
     ) {
-        each!(self, queue => queue.dequeue_into(now, station, category, sink, dropped));
+        each!(self, queue => queue.dequeue_into(now, turn, sink, dropped));
+    }
+
+    fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
+        each!(self, queue => queue.flush(station, out));
+    }
+
+    fn backlog(&self) -> &Backlogs {
+        each!(self, queue => queue.backlog())
     }
 
     fn oldest(&mut self, category: Category) -> Option<Instant> {
         each!(self, queue => queue.oldest(category))
     }
 
-    fn has_backlog(&self, category: Category) -> bool {
-        each!(self, queue => queue.has_backlog(category))
+    fn on(&mut self, now: Instant, fact: Fact<'_, P>) {
+        each!(self, queue => queue.on(now, fact));
     }
 
-    fn backlog(&self) -> Backlog {
-        each!(self, queue => queue.backlog())
-    }
-
-    fn aggregate_bound(&self, now: Instant, station: StationId, category: Category) -> AggregateBound {
-        each!(self, queue => queue.aggregate_bound(now, station, category))
-    }
-
-    fn set_eligibility(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        eligibility: Eligibility,
-    ) {
-        each!(self, queue => queue.set_eligibility(now, station, category, eligibility));
-    }
-
-    #[inline]
-    fn counts_below(&self) -> bool {
-        each!(self, queue => queue.counts_below())
-    }
-
-    #[inline]
-    fn on_handed(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
-        each!(self, queue => queue.on_handed(now, station, category, estimated));
-    }
-
-    #[inline]
-    fn on_returned(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
-        each!(self, queue => queue.on_returned(now, station, category, estimated));
-    }
-
-    #[inline]
-    fn on_all_returned(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        estimates: impl Iterator<Item = Span>,
-    ) -> usize {
-        each!(self, queue => queue.on_all_returned(now, station, category, estimates))
-    }
-
-    fn expect_lower_queue(&mut self) {
-        each!(self, queue => queue.expect_lower_queue());
-    }
-
-    fn on_granted(&mut self, now: Instant, descriptor: &TxDescriptor<P>) {
-        each!(self, queue => queue.on_granted(now, descriptor));
-    }
-
-    fn on_report(&mut self, now: Instant, report: &TxReport<P>) {
-        each!(self, queue => queue.on_report(now, report));
-    }
-
-    fn on_airtime(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        airtime: Span,
-        direction: Direction,
-    ) {
-        each!(self, queue => queue.on_airtime(now, station, category, airtime, direction));
-    }
-
-    fn on_expected_throughput(&mut self, now: Instant, station: StationId, throughput: BitRate) {
-        each!(self, queue => queue.on_expected_throughput(now, station, throughput));
-    }
-
-    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
-        each!(self, queue => queue.set_demand(now, flow, demand))
-    }
-
-    fn protection(&self, flow: FlowId) -> Option<Protection> {
-        each!(self, queue => queue.protection(flow))
-    }
-
-    fn on_rate(&mut self, now: Instant, station: StationId, rate: BitRate, mpdus: u16) {
-        each!(self, queue => queue.on_rate(now, station, rate, mpdus));
-    }
-
-    fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
-        each!(self, queue => queue.on_channel(now, busy, own));
-    }
-
-    fn channel_deadline(&self) -> Option<Instant> {
-        each!(self, queue => queue.channel_deadline())
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        each!(self, queue => queue.next_deadline())
+    fn deadline(&self) -> Deadline {
+        each!(self, queue => queue.deadline())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use airbound_units::Span;
+
     use super::*;
 
     fn read(text: &str) -> Result<QueueConfig, toml::de::Error> {

@@ -4,8 +4,9 @@ use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
-use super::Queue;
+use super::run::Dequeue;
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
+use super::{Backlogs, Fact, Queue, Sink, Turn};
 use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 
@@ -150,10 +151,10 @@ impl CodelState {
     }
 }
 
-/// How a queue stands when a packet is taken from it.
+/// State of a queue when a packet is taken from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// What is left behind the packet.
+    /// Bytes behind the packet.
     pub left: ByteCount,
     /// When the oldest packet came, the one that is taken included: now less this is the sojourn time that the controller
     /// judges by. Where packets leave in the order in which they came, it is the packet's own.
@@ -164,7 +165,7 @@ pub struct Standing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct CodelConfig {
-    /// How much each category may hold (kernel `sch_codel`: 1000 packets).
+    /// Limits of each category (kernel `sch_codel`: 1000 packets).
     pub limit: Limits,
     /// See [`CodelParameters::target`].
     pub target: Span,
@@ -215,18 +216,14 @@ impl<P: Payload> Codel<P> {
     }
 }
 
-impl<P: Payload> Queue<P> for Codel<P> {
-    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
-        let (station, category) = (packet.station(), packet.category());
-        if self.lists.push(now, packet, self.limits, dropped) {
-            self.order.update(&mut self.lists, station, category);
-        }
-    }
-
-    fn select(&mut self, _now: Instant, category: Category) -> Option<StationId> {
+impl<P: Payload> Codel<P> {
+    /// The station to be served next.
+    fn next_station(&mut self, _now: Instant, category: Category) -> Option<StationId> {
         self.order.select(&mut self.lists, category)
     }
+}
 
+impl<P: Payload> Dequeue<P> for Codel<P> {
     fn dequeue(
         &mut self,
         now: Instant,
@@ -257,10 +254,52 @@ impl<P: Payload> Queue<P> for Codel<P> {
         packet
     }
 
-    super::station_lists::answers_of_lists!();
+    #[inline]
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.lists.first_size(station, category)
+    }
+}
+
+impl<P: Payload> Queue<P> for Codel<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        let (station, category) = (packet.station(), packet.category());
+        if self.lists.push(now, packet, self.limits, dropped) {
+            self.order.update(&mut self.lists, station, category);
+        }
+    }
+
+    fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
+        self.next_station(now, category).map(|station| Turn::new(station, category))
+    }
+
+    #[inline]
+    fn dequeue_into(
+        &mut self,
+        now: Instant,
+        turn: &Turn,
+        sink: &mut impl Sink<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        self.hand_out(now, turn, sink, dropped);
+    }
+
+    fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
+        self.lists.flush(station, out);
+    }
+
+    fn backlog(&self) -> &Backlogs {
+        self.lists.backlog()
+    }
 
     fn oldest(&mut self, category: Category) -> Option<Instant> {
         self.order.oldest(&mut self.lists, category)
+    }
+
+    fn on(&mut self, _now: Instant, fact: Fact<'_, P>) {
+        if let Fact::Eligibility { station, category, eligibility } = fact {
+            self.lists.set_eligibility(station, category, eligibility);
+            self.order.update(&mut self.lists, station, category);
+        }
     }
 }
 
@@ -360,7 +399,7 @@ mod tests {
         let mut drop_times = Vec::new();
         for turn in 1..=22 {
             let now = at_micros(turn * 10_000);
-            let station = queue.select(now, Category::Be).expect("a backlog");
+            let station = queue.next_station(now, Category::Be).expect("a backlog");
             queue.dequeue(now, station, Category::Be, &mut dropped).expect("a packet");
             drop_times.extend(dropped.drain(..).map(|drop| (turn * 10, drop.packet.station().0)));
         }
@@ -390,7 +429,7 @@ mod tests {
             }
             if step > 50 {
                 for _ in 0..2 {
-                    let Some(station) = queue.select(now, Category::Be) else { continue };
+                    let Some(station) = queue.next_station(now, Category::Be) else { continue };
                     queue.dequeue(now, station, Category::Be, &mut dropped);
                     // An aggregate is filled until its station has no more, as this one never had.
                     queue.dequeue(now, StationId(9), Category::Be, &mut dropped);

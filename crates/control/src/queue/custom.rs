@@ -10,7 +10,10 @@ use std::fmt;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-use super::{AggregateBound, Backlog, Demand, Direction, Queue};
+use super::run::Dequeue;
+use super::{
+    AggregateBound, Backlogs, Deadline, Demand, Demands, Direction, Fact, Protection, Queue, Sink, Turn,
+};
 use crate::error::ConfigError;
 use crate::frame::TxReport;
 use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
@@ -51,7 +54,7 @@ pub enum Mistake {
     Astray {
         /// Its number.
         number: u64,
-        /// Who is served.
+        /// The station that is served.
         station: StationId,
         /// In which category.
         category: Category,
@@ -64,7 +67,7 @@ pub enum Mistake {
     },
 }
 
-/// What decides over the packets of a [`CustomQueue`].
+/// Decides over the packets of a [`CustomQueue`].
 pub trait QueueDecider: fmt::Debug + Send + Sync {
     /// A packet came. Whoever is dropped for it, perhaps itself, goes to `given_up`.
     fn enqueue(&mut self, now: Instant, packet: &Waiting, given_up: &mut GivenUp);
@@ -85,12 +88,12 @@ pub trait QueueDecider: fmt::Debug + Send + Sync {
         given_up: &mut GivenUp,
     ) -> Option<u64>;
 
-    /// See [`Queue::aggregate_bound`].
+    /// The bound on the aggregate that a selected station may be given.
     fn aggregate_bound(&self, _now: Instant, _station: StationId, _category: Category) -> AggregateBound {
         AggregateBound::NONE
     }
 
-    /// See [`Queue::on_airtime`].
+    /// See [`Fact::Airtime`].
     fn on_airtime(
         &mut self,
         _now: Instant,
@@ -101,7 +104,7 @@ pub trait QueueDecider: fmt::Debug + Send + Sync {
     ) {
     }
 
-    /// See [`Queue::on_rate`].
+    /// See [`Fact::Rate`].
     fn on_rate(&mut self, _now: Instant, _station: StationId, _rate: BitRate, _mpdus: u16) {}
 
     /// Of an aggregate of `mpdus` MPDUs so many were acknowledged. Those that were not are sent again or given up below.
@@ -127,7 +130,7 @@ pub trait QueueDecider: fmt::Debug + Send + Sync {
     fn on_mistake(&mut self, _mistake: Mistake) {}
 }
 
-/// What is known of a station in a category.
+/// State of a station in a category.
 #[derive(Debug, Default)]
 struct Entry {
     /// Numbers of its packets here.
@@ -142,7 +145,7 @@ pub struct CustomQueue<P> {
     packets: BTreeMap<u64, P>,
     /// By category, then station.
     stations: BTreeMap<(usize, StationId), Entry>,
-    bytes: ByteCount,
+    waiting: Backlogs,
     next: u64,
     given_up: GivenUp,
 }
@@ -155,7 +158,7 @@ impl<P: Payload> CustomQueue<P> {
             decider,
             packets: BTreeMap::new(),
             stations: BTreeMap::new(),
-            bytes: ByteCount::ZERO,
+            waiting: Backlogs::default(),
             next: 0,
             given_up: GivenUp::new(),
         }
@@ -167,7 +170,7 @@ impl<P: Payload> CustomQueue<P> {
         if let Some(entry) = self.stations.get_mut(&(packet.category().index(), packet.station())) {
             entry.waiting.remove(&number);
         }
-        self.bytes -= packet.size();
+        self.waiting.of_mut(packet.category()).remove(packet.size());
         Some(packet)
     }
 
@@ -193,27 +196,9 @@ impl<P: Payload> CustomQueue<P> {
     }
 }
 
-impl<P: Payload> Queue<P> for CustomQueue<P> {
-    fn enqueue(&mut self, now: Instant, mut packet: P, dropped: &mut Vec<Dropped<P>>) {
-        packet.set_enqueued(now);
-        let waiting = Waiting {
-            number: self.next,
-            flow: packet.flow(),
-            station: packet.station(),
-            category: packet.category(),
-            size: packet.size(),
-            enqueued: now,
-        };
-        self.next += 1;
-        self.bytes += packet.size();
-        let place = (waiting.category.index(), waiting.station);
-        self.stations.entry(place).or_default().waiting.insert(waiting.number);
-        self.packets.insert(waiting.number, packet);
-        self.decider.enqueue(now, &waiting, &mut self.given_up);
-        self.drop_given_up(dropped);
-    }
-
-    fn select(&mut self, now: Instant, category: Category) -> Option<StationId> {
+impl<P: Payload> CustomQueue<P> {
+    /// The station to be served next.
+    fn next_station(&mut self, now: Instant, category: Category) -> Option<StationId> {
         let index = category.index();
         let range = (index, StationId(0))..=(index, StationId(u16::MAX));
         let mut ready: Vec<(Instant, StationId)> = self
@@ -234,6 +219,20 @@ impl<P: Payload> Queue<P> for CustomQueue<P> {
         None
     }
 
+    fn on_report(&mut self, now: Instant, report: &TxReport<P>) {
+        let mpdus = report.descriptor.mpdus.len();
+        let acknowledged = (0..mpdus).filter(|index| report.acknowledged.get(*index)).count();
+        self.decider.on_report(
+            now,
+            report.descriptor.station,
+            report.descriptor.category,
+            mpdus,
+            acknowledged,
+        );
+    }
+}
+
+impl<P: Payload> Dequeue<P> for CustomQueue<P> {
     fn dequeue(
         &mut self,
         now: Instant,
@@ -258,65 +257,92 @@ impl<P: Payload> Queue<P> for CustomQueue<P> {
         }
         self.take(number)
     }
+}
 
-    fn has_backlog(&self, category: Category) -> bool {
-        let index = category.index();
-        let range = (index, StationId(0))..=(index, StationId(u16::MAX));
-        self.stations.range(range).any(|(_, entry)| !entry.waiting.is_empty())
+impl<P: Payload> Demands for CustomQueue<P> {
+    fn check(&self, _demand: &Demand) -> Result<(), ConfigError> {
+        Ok(())
     }
 
-    fn backlog(&self) -> Backlog {
-        Backlog { packets: self.packets.len(), bytes: self.bytes }
-    }
-
-    fn aggregate_bound(&self, now: Instant, station: StationId, category: Category) -> AggregateBound {
-        let bound = self.decider.aggregate_bound(now, station, category);
-        AggregateBound { mpdus: bound.mpdus.max(1), ..bound }
-    }
-
-    fn set_eligibility(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        eligibility: Eligibility,
-    ) {
-        self.stations.entry((category.index(), station)).or_default().eligibility = eligibility;
-    }
-
-    fn on_report(&mut self, now: Instant, report: &TxReport<P>) {
-        let mpdus = report.descriptor.mpdus.len();
-        let acknowledged = (0..mpdus).filter(|index| report.acknowledged.get(*index)).count();
-        self.decider.on_report(
-            now,
-            report.descriptor.station,
-            report.descriptor.category,
-            mpdus,
-            acknowledged,
-        );
-    }
-
-    fn on_airtime(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        airtime: Span,
-        direction: Direction,
-    ) {
-        self.decider.on_airtime(now, station, category, airtime, direction);
-    }
-
-    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
+    fn set(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
         self.decider.on_demand(now, flow, demand);
         Ok(())
     }
 
-    fn on_rate(&mut self, now: Instant, station: StationId, rate: BitRate, mpdus: u16) {
-        self.decider.on_rate(now, station, rate, mpdus);
+    fn protection(&self, _flow: FlowId) -> Option<Protection> {
+        None
     }
 
-    fn next_deadline(&self) -> Option<Instant> {
-        self.decider.next_deadline()
+    fn tightest(&self, _now: Instant) -> AggregateBound {
+        AggregateBound::NONE
+    }
+}
+
+impl<P: Payload> Queue<P> for CustomQueue<P> {
+    fn enqueue(&mut self, now: Instant, mut packet: P, dropped: &mut Vec<Dropped<P>>) {
+        packet.set_enqueued(now);
+        let waiting = Waiting {
+            number: self.next,
+            flow: packet.flow(),
+            station: packet.station(),
+            category: packet.category(),
+            size: packet.size(),
+            enqueued: now,
+        };
+        self.next += 1;
+        self.waiting.of_mut(packet.category()).add(packet.size());
+        let place = (waiting.category.index(), waiting.station);
+        self.stations.entry(place).or_default().waiting.insert(waiting.number);
+        self.packets.insert(waiting.number, packet);
+        self.decider.enqueue(now, &waiting, &mut self.given_up);
+        self.drop_given_up(dropped);
+    }
+
+    fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
+        let station = self.next_station(now, category)?;
+        let bound = self.decider.aggregate_bound(now, station, category);
+        let bound = AggregateBound { mpdus: bound.mpdus.max(1), ..bound };
+        Some(Turn { bound, ..Turn::new(station, category) })
+    }
+
+    #[inline]
+    fn dequeue_into(
+        &mut self,
+        now: Instant,
+        turn: &Turn,
+        sink: &mut impl Sink<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        self.hand_out(now, turn, sink, dropped);
+    }
+
+    fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
+        for category in Category::ALL {
+            let entry = self.stations.get(&(category.index(), station));
+            let numbers: Vec<u64> = entry.into_iter().flat_map(|entry| &entry.waiting).copied().collect();
+            out.extend(numbers.into_iter().filter_map(|number| self.take(number)));
+        }
+    }
+
+    fn backlog(&self) -> &Backlogs {
+        &self.waiting
+    }
+
+    fn on(&mut self, now: Instant, fact: Fact<'_, P>) {
+        match fact {
+            Fact::Eligibility { station, category, eligibility } => {
+                self.stations.entry((category.index(), station)).or_default().eligibility = eligibility;
+            }
+            Fact::Reported(report) => self.on_report(now, report),
+            Fact::Airtime { station, category, airtime, direction } => {
+                self.decider.on_airtime(now, station, category, airtime, direction);
+            }
+            Fact::Rate { station, rate, mpdus } => self.decider.on_rate(now, station, rate, mpdus),
+            _ => {}
+        }
+    }
+
+    fn deadline(&self) -> Deadline {
+        Deadline { select: self.decider.next_deadline(), channel_load: None }
     }
 }

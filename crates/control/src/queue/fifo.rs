@@ -1,11 +1,12 @@
 //! First in, first out, with drop-tail (kernel: `net/sched/sch_fifo.c`, `pfifo` and `bfifo`).
 
-use airbound_units::{Instant, Span};
+use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
-use super::Queue;
+use super::run::Dequeue;
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
+use super::{Backlogs, Fact, Queue, Sink, Turn};
 use crate::error::ConfigError;
 use crate::frame::{Dropped, Payload, StationId};
 
@@ -13,7 +14,7 @@ use crate::frame::{Dropped, Payload, StationId};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FifoConfig {
-    /// How much each category may hold.
+    /// Limits of each category.
     pub limit: Limits,
     /// Whether a packet counts against the limit until it is acknowledged or given up, as in ns-3's `WifiMacQueue`, instead
     /// of until it leaves the queue. Default no.
@@ -56,21 +57,25 @@ impl<P: Payload> Fifo<P> {
     }
 }
 
-impl<P: Payload> Queue<P> for Fifo<P> {
-    #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
-        let (station, category) = (packet.station(), packet.category());
-        let left = self.limits.packets.saturating_sub(self.in_flight[category.index()]);
-        let limits = Limits { packets: left, ..self.limits };
-        if self.lists.push(now, packet, limits, dropped) {
-            self.order.update(&mut self.lists, station, category);
-        }
-    }
-
-    fn select(&mut self, _now: Instant, category: Category) -> Option<StationId> {
+impl<P: Payload> Fifo<P> {
+    /// The station to be served next.
+    fn next_station(&mut self, _now: Instant, category: Category) -> Option<StationId> {
         self.order.select(&mut self.lists, category)
     }
 
+    /// Whether packets below the queue count.
+    pub(super) const fn counts_below(&self) -> bool {
+        self.holds_in_flight
+    }
+
+    /// Packets have left the layers below.
+    fn on_returned(&mut self, category: Category, packets: usize) {
+        let in_flight = &mut self.in_flight[category.index()];
+        *in_flight = in_flight.saturating_sub(packets);
+    }
+}
+
+impl<P: Payload> Dequeue<P> for Fifo<P> {
     #[inline]
     fn dequeue(
         &mut self,
@@ -82,23 +87,70 @@ impl<P: Payload> Queue<P> for Fifo<P> {
         self.lists.pop(station, category)
     }
 
-    super::station_lists::answers_of_lists!();
+    fn on_handed(&mut self, _now: Instant, _station: StationId, category: Category, _estimated: Span) {
+        self.in_flight[category.index()] += 1;
+    }
+
+    #[inline]
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.lists.first_size(station, category)
+    }
+}
+
+impl<P: Payload> Queue<P> for Fifo<P> {
+    #[inline(always)]
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        let (station, category) = (packet.station(), packet.category());
+        let left = self.limits.packets.saturating_sub(self.in_flight[category.index()]);
+        let limits = Limits { packets: left, ..self.limits };
+        if self.lists.push(now, packet, limits, dropped) {
+            self.order.update(&mut self.lists, station, category);
+        }
+    }
+
+    fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
+        let station = self.next_station(now, category)?;
+        Some(Turn::new(station, category).counting(self.holds_in_flight))
+    }
+
+    #[inline]
+    fn dequeue_into(
+        &mut self,
+        now: Instant,
+        turn: &Turn,
+        sink: &mut impl Sink<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        self.hand_out(now, turn, sink, dropped);
+    }
+
+    fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
+        self.lists.flush(station, out);
+    }
+
+    fn backlog(&self) -> &Backlogs {
+        self.lists.backlog()
+    }
 
     fn oldest(&mut self, category: Category) -> Option<Instant> {
         self.order.oldest(&mut self.lists, category)
     }
 
-    fn counts_below(&self) -> bool {
-        self.holds_in_flight
-    }
-
-    fn on_handed(&mut self, _now: Instant, _station: StationId, category: Category, _estimated: Span) {
-        self.in_flight[category.index()] += 1;
-    }
-
-    fn on_returned(&mut self, _now: Instant, _station: StationId, category: Category, _estimated: Span) {
-        let in_flight = &mut self.in_flight[category.index()];
-        *in_flight = in_flight.saturating_sub(1);
+    fn on(&mut self, now: Instant, fact: Fact<'_, P>) {
+        match fact {
+            Fact::Eligibility { station, category, eligibility } => {
+                self.lists.set_eligibility(station, category, eligibility);
+                self.order.update(&mut self.lists, station, category);
+            }
+            Fact::Handed(packet) if self.holds_in_flight => {
+                self.on_handed(now, packet.station(), packet.category(), packet.airtime_estimate());
+            }
+            Fact::Dropped(packet) if self.holds_in_flight => self.on_returned(packet.category(), 1),
+            Fact::Reported(report) if self.holds_in_flight => {
+                self.on_returned(report.descriptor.category, report.arrived().count());
+            }
+            _ => {}
+        }
     }
 }
 
@@ -121,7 +173,7 @@ mod tests {
     }
 
     fn take(queue: &mut Fifo<PlainPacket>, most: usize) -> Option<(u16, Vec<u32>)> {
-        let station = queue.select(Instant::ZERO, Category::Be)?;
+        let station = queue.next_station(Instant::ZERO, Category::Be)?;
         let packets = std::iter::from_fn(|| {
             queue.dequeue(Instant::ZERO, station, Category::Be, &mut Vec::new()).map(|packet| packet.flow().0)
         });
@@ -143,16 +195,39 @@ mod tests {
     fn who_came_back_goes_by_its_age_and_who_is_blocked_waits() {
         let mut queue = filled(&[3, 1, 2]);
         let be = Category::Be;
-        queue.set_eligibility(Instant::ZERO, StationId(3), be, Eligibility::Blocked);
+        queue.on(
+            Instant::ZERO,
+            Fact::Eligibility { station: StationId(3), category: be, eligibility: Eligibility::Blocked },
+        );
         // Older than all: first. Younger than station 1's, older than station 2's packet: between them.
-        queue.set_eligibility(Instant::ZERO, StationId(9), be, Eligibility::Retries { since: Instant::ZERO });
+        queue.on(
+            Instant::ZERO,
+            Fact::Eligibility {
+                station: StationId(9),
+                category: be,
+                eligibility: Eligibility::Retries { since: Instant::ZERO },
+            },
+        );
         assert_eq!(take(&mut queue, 1), Some((9, vec![])));
         let since = at_micros(1) + Span::from_nanos(1);
-        queue.set_eligibility(Instant::ZERO, StationId(9), be, Eligibility::Retries { since });
+        queue.on(
+            Instant::ZERO,
+            Fact::Eligibility {
+                station: StationId(9),
+                category: be,
+                eligibility: Eligibility::Retries { since },
+            },
+        );
         assert_eq!(take(&mut queue, 1), Some((1, vec![1])));
         assert_eq!(take(&mut queue, 1), Some((9, vec![])));
-        queue.set_eligibility(Instant::ZERO, StationId(9), be, Eligibility::Fresh);
-        queue.set_eligibility(Instant::ZERO, StationId(3), be, Eligibility::Fresh);
+        queue.on(
+            Instant::ZERO,
+            Fact::Eligibility { station: StationId(9), category: be, eligibility: Eligibility::Fresh },
+        );
+        queue.on(
+            Instant::ZERO,
+            Fact::Eligibility { station: StationId(3), category: be, eligibility: Eligibility::Fresh },
+        );
         assert_eq!(take(&mut queue, 1), Some((3, vec![0])));
         assert_eq!(take(&mut queue, 1), Some((2, vec![2])));
         assert_eq!(take(&mut queue, 1), None);
@@ -173,7 +248,7 @@ mod tests {
         assert!(queue.dequeue(Instant::ZERO, station, be, &mut Vec::new()).is_some());
         queue.on_handed(Instant::ZERO, station, be, Span::ZERO);
         assert_eq!(offer(&mut queue), 1);
-        queue.on_returned(Instant::ZERO, station, be, Span::ZERO);
+        queue.on_returned(be, 1);
         assert_eq!(offer(&mut queue), 1);
     }
 

@@ -5,12 +5,13 @@ use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
-use super::Queue;
+use super::run::Dequeue;
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
+use super::{Backlogs, Fact, Queue, Sink, Turn};
 use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 
-/// How the delay of the queue is found (RFC 8033, section 4.3 and 5.2).
+/// Measurement of the queueing delay (RFC 8033, section 4.3 and 5.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DelayEstimate {
@@ -25,13 +26,13 @@ pub enum DelayEstimate {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PieConfig {
-    /// How much each category may hold (kernel `sch_pie`: 1000 packets).
+    /// Limits of each category (kernel `sch_pie`: 1000 packets).
     pub limit: Limits,
     /// Acceptable delay (`QDELAY_REF`): 15 ms. Above 0.
     pub target: Span,
     /// Time between two updates of the probability (`T_UPDATE`): 15 ms. 100 µs to 10 s.
     pub update: Span,
-    /// How long a burst may be that is let through (`MAX_BURST`): 150 ms.
+    /// Longest burst that is let through (`MAX_BURST`): 150 ms.
     pub max_burst: Span,
     /// Weight of the distance from the target (`alpha`): 0.125 per second, 0 to 1000.
     pub alpha: f64,
@@ -39,7 +40,7 @@ pub struct PieConfig {
     pub beta: f64,
     /// Nothing is dropped from a backlog of at most two packets of this size (`MEAN_PKTSIZE`): 1500 B.
     pub mean_packet: ByteCount,
-    /// How the delay is found.
+    /// Measurement of the delay.
     pub delay: DelayEstimate,
 }
 
@@ -279,25 +280,14 @@ impl<P: Payload> Pie<P> {
     }
 }
 
-impl<P: Payload> Queue<P> for Pie<P> {
-    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
-        let (station, category) = (packet.station(), packet.category());
-        self.catch_up(now, category);
-        let waiting = self.lists.waiting(category);
-        // A full queue drops whatever the dice say.
-        if self.config.limit.refuses(waiting, packet.size()).is_none()
-            && self.states[category.index()].drops_early(&self.config, waiting.bytes)
-        {
-            dropped.push(Dropped { packet, reason: DropReason::Congestion });
-        } else if self.lists.push(now, packet, self.config.limit, dropped) {
-            self.order.update(&mut self.lists, station, category);
-        }
-    }
-
-    fn select(&mut self, _now: Instant, category: Category) -> Option<StationId> {
+impl<P: Payload> Pie<P> {
+    /// The station to be served next.
+    fn next_station(&mut self, _now: Instant, category: Category) -> Option<StationId> {
         self.order.select(&mut self.lists, category)
     }
+}
 
+impl<P: Payload> Dequeue<P> for Pie<P> {
     fn dequeue(
         &mut self,
         now: Instant,
@@ -315,7 +305,56 @@ impl<P: Payload> Queue<P> for Pie<P> {
         Some(packet)
     }
 
-    super::station_lists::answers_of_lists!();
+    #[inline]
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.lists.first_size(station, category)
+    }
+}
+
+impl<P: Payload> Queue<P> for Pie<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        let (station, category) = (packet.station(), packet.category());
+        self.catch_up(now, category);
+        let waiting = self.lists.waiting(category);
+        // A full queue drops whatever the dice say.
+        if self.config.limit.refuses(waiting, packet.size()).is_none()
+            && self.states[category.index()].drops_early(&self.config, waiting.bytes)
+        {
+            dropped.push(Dropped { packet, reason: DropReason::Congestion });
+        } else if self.lists.push(now, packet, self.config.limit, dropped) {
+            self.order.update(&mut self.lists, station, category);
+        }
+    }
+
+    fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
+        self.next_station(now, category).map(|station| Turn::new(station, category))
+    }
+
+    #[inline]
+    fn dequeue_into(
+        &mut self,
+        now: Instant,
+        turn: &Turn,
+        sink: &mut impl Sink<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        self.hand_out(now, turn, sink, dropped);
+    }
+
+    fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
+        self.lists.flush(station, out);
+    }
+
+    fn backlog(&self) -> &Backlogs {
+        self.lists.backlog()
+    }
+
+    fn on(&mut self, _now: Instant, fact: Fact<'_, P>) {
+        if let Fact::Eligibility { station, category, eligibility } = fact {
+            self.lists.set_eligibility(station, category, eligibility);
+            self.order.update(&mut self.lists, station, category);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -456,7 +495,7 @@ mod tests {
                 queue.enqueue(now, packet(0, 0), &mut dropped);
             }
             let now = at_micros(millis * 1000 + 700);
-            if let Some(station) = queue.select(now, Category::Be)
+            if let Some(station) = queue.next_station(now, Category::Be)
                 && let Some(packet) = queue.dequeue(now, station, Category::Be, &mut dropped)
                 && millis >= 60_000
             {

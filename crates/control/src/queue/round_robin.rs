@@ -1,11 +1,12 @@
 //! Stations in turn, one aggregate each.
 
-use airbound_units::Instant;
+use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
-use super::Queue;
+use super::run::Dequeue;
 use super::station_lists::{Limits, Rotation, StationLists};
+use super::{Backlogs, Fact, Queue, Sink, Turn};
 use crate::error::ConfigError;
 use crate::frame::{Dropped, Payload, StationId};
 
@@ -13,7 +14,7 @@ use crate::frame::{Dropped, Payload, StationId};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct RoundRobinConfig {
-    /// How much each category may hold.
+    /// Limits of each category.
     pub limit: Limits,
 }
 
@@ -45,18 +46,14 @@ impl<P: Payload> RoundRobin<P> {
     }
 }
 
-impl<P: Payload> Queue<P> for RoundRobin<P> {
-    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
-        let (station, category) = (packet.station(), packet.category());
-        if self.lists.push(now, packet, self.limits, dropped) {
-            self.order.update(&mut self.lists, station, category);
-        }
-    }
-
-    fn select(&mut self, _now: Instant, category: Category) -> Option<StationId> {
+impl<P: Payload> RoundRobin<P> {
+    /// The station to be served next.
+    fn next_station(&mut self, _now: Instant, category: Category) -> Option<StationId> {
         self.order.select(&mut self.lists, category)
     }
+}
 
+impl<P: Payload> Dequeue<P> for RoundRobin<P> {
     fn dequeue(
         &mut self,
         _now: Instant,
@@ -67,7 +64,49 @@ impl<P: Payload> Queue<P> for RoundRobin<P> {
         self.lists.pop(station, category)
     }
 
-    super::station_lists::answers_of_lists!();
+    #[inline]
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.lists.first_size(station, category)
+    }
+}
+
+impl<P: Payload> Queue<P> for RoundRobin<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        let (station, category) = (packet.station(), packet.category());
+        if self.lists.push(now, packet, self.limits, dropped) {
+            self.order.update(&mut self.lists, station, category);
+        }
+    }
+
+    fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
+        self.next_station(now, category).map(|station| Turn::new(station, category))
+    }
+
+    #[inline]
+    fn dequeue_into(
+        &mut self,
+        now: Instant,
+        turn: &Turn,
+        sink: &mut impl Sink<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        self.hand_out(now, turn, sink, dropped);
+    }
+
+    fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
+        self.lists.flush(station, out);
+    }
+
+    fn backlog(&self) -> &Backlogs {
+        self.lists.backlog()
+    }
+
+    fn on(&mut self, _now: Instant, fact: Fact<'_, P>) {
+        if let Fact::Eligibility { station, category, eligibility } = fact {
+            self.lists.set_eligibility(station, category, eligibility);
+            self.order.update(&mut self.lists, station, category);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -83,11 +122,25 @@ mod tests {
             queue.enqueue(Instant::ZERO, packet(station, 0), &mut Vec::new());
         }
         let now = Instant::ZERO;
-        queue.set_eligibility(now, StationId(2), Category::Be, Eligibility::Blocked);
-        queue.set_eligibility(now, StationId(5), Category::Be, Eligibility::Retries { since: Instant::ZERO });
+        queue.on(
+            now,
+            Fact::Eligibility {
+                station: StationId(2),
+                category: Category::Be,
+                eligibility: Eligibility::Blocked,
+            },
+        );
+        queue.on(
+            now,
+            Fact::Eligibility {
+                station: StationId(5),
+                category: Category::Be,
+                eligibility: Eligibility::Retries { since: Instant::ZERO },
+            },
+        );
         let mut turns = Vec::new();
         while turns.len() < 8
-            && let Some(station) = queue.select(now, Category::Be)
+            && let Some(station) = queue.next_station(now, Category::Be)
         {
             let packet = queue.dequeue(now, station, Category::Be, &mut Vec::new());
             turns.push((station.0, packet.is_some()));
@@ -95,8 +148,22 @@ mod tests {
         let expected =
             [(0, true), (1, true), (5, false), (0, true), (5, false), (0, true), (5, false), (0, true)];
         assert_eq!(turns, expected);
-        queue.set_eligibility(now, StationId(5), Category::Be, Eligibility::Fresh);
-        queue.set_eligibility(now, StationId(2), Category::Be, Eligibility::Fresh);
-        assert_eq!(queue.select(now, Category::Be), Some(StationId(2)));
+        queue.on(
+            now,
+            Fact::Eligibility {
+                station: StationId(5),
+                category: Category::Be,
+                eligibility: Eligibility::Fresh,
+            },
+        );
+        queue.on(
+            now,
+            Fact::Eligibility {
+                station: StationId(2),
+                category: Category::Be,
+                eligibility: Eligibility::Fresh,
+            },
+        );
+        assert_eq!(queue.next_station(now, Category::Be), Some(StationId(2)));
     }
 }

@@ -8,13 +8,13 @@ use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
-use super::Backlog;
 use super::packets::{List, Packets};
+use super::{Backlog, Backlogs};
 use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
 use crate::queue::Eligibility;
 
-/// How much a category may hold. The packets of all stations count together.
+/// Limits of a category. The packets of all stations count together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Limits {
@@ -58,39 +58,6 @@ pub(super) fn check_packets(key: &'static str, packets: usize) -> Result<(), Con
     ConfigError::check((1..=1_000_000).contains(&packets), key, packets, "1 to 1000000 packets")
 }
 
-/// What a [`super::Queue`] answers that keeps its packets in `lists: StationLists` and its stations in `order`.
-macro_rules! answers_of_lists {
-    () => {
-        fn next_size(
-            &mut self,
-            station: $crate::frame::StationId,
-            category: airbound_wifi::edca::Category,
-        ) -> Option<airbound_units::ByteCount> {
-            self.lists.first_size(station, category)
-        }
-
-        fn has_backlog(&self, category: airbound_wifi::edca::Category) -> bool {
-            self.lists.waiting(category).packets > 0
-        }
-
-        fn backlog(&self) -> $crate::queue::Backlog {
-            self.lists.backlog()
-        }
-
-        fn set_eligibility(
-            &mut self,
-            _now: airbound_units::Instant,
-            station: $crate::frame::StationId,
-            category: airbound_wifi::edca::Category,
-            eligibility: $crate::queue::Eligibility,
-        ) {
-            self.lists.set_eligibility(station, category, eligibility);
-            self.order.update(&mut self.lists, station, category);
-        }
-    };
-}
-pub(super) use answers_of_lists;
-
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     list: List,
@@ -117,7 +84,7 @@ impl Entry {
 pub(super) struct StationLists<P> {
     packets: Packets<P>,
     stations: Vec<[Entry; 4]>,
-    waiting: [Backlog; 4],
+    waiting: Backlogs,
     /// Whether packets keep the time at which they entered a queue above this one.
     keeps_stamps: bool,
 }
@@ -127,7 +94,7 @@ impl<P> Default for StationLists<P> {
         Self {
             packets: Packets::default(),
             stations: Vec::new(),
-            waiting: [Backlog::default(); 4],
+            waiting: Backlogs::default(),
             keeps_stamps: false,
         }
     }
@@ -177,9 +144,7 @@ impl<P: Payload> StationLists<P> {
             dropped.push(Dropped { packet, reason: DropReason::QueueFull });
             return false;
         }
-        let waiting = &mut self.waiting[category.index()];
-        waiting.packets += 1;
-        waiting.bytes += size;
+        self.waiting.of_mut(category).add(size);
         is_first
     }
 
@@ -227,12 +192,10 @@ impl<P: Payload> StationLists<P> {
 
     /// A packet has left.
     fn forget(&mut self, category: Category, size: ByteCount) {
-        let waiting = &mut self.waiting[category.index()];
-        waiting.packets = waiting.packets.saturating_sub(1);
-        waiting.bytes -= size;
+        self.waiting.of_mut(category).remove(size);
     }
 
-    /// What waits in a category for each station for which something waits.
+    /// Backlog in a category of each station that has one.
     pub(super) fn stations_waiting(
         &self,
         category: Category,
@@ -244,15 +207,19 @@ impl<P: Payload> StationLists<P> {
         })
     }
 
-    pub(super) fn waiting(&self, category: Category) -> Backlog {
-        self.waiting[category.index()]
+    pub(super) const fn waiting(&self, category: Category) -> Backlog {
+        self.waiting.of(category)
     }
 
-    pub(super) fn backlog(&self) -> Backlog {
-        self.waiting.iter().fold(Backlog::default(), |sum, part| Backlog {
-            packets: sum.packets + part.packets,
-            bytes: sum.bytes + part.bytes,
-        })
+    pub(super) const fn backlog(&self) -> &Backlogs {
+        &self.waiting
+    }
+
+    /// Takes out all packets of a station.
+    pub(super) fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
+        for category in Category::ALL {
+            out.extend(std::iter::from_fn(|| self.pop(station, category)));
+        }
     }
 }
 

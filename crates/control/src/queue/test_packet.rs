@@ -10,7 +10,7 @@ pub(super) const fn packet(station: u16, flow: u32) -> PlainPacket {
     PlainPacket::new(StationId(station), FlowId(flow))
 }
 
-/// What makes a packet special.
+/// Properties that make a packet special.
 pub(super) trait Special {
     fn of_size(self, bytes: u64) -> Self;
     fn of_category(self, category: Category) -> Self;

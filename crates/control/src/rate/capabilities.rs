@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
 
-/// What a station can receive, as it says when it associates.
+/// Capabilities of a station, as it announces them when it associates.
 ///
 /// The set of rates that follows holds every MCS of `format` with 1 to `max_streams` streams at `width` and every
 /// narrower width, as `minstrel_ht_update_caps` of the kernel fills its groups. `rates` replaces that set when it is

@@ -21,7 +21,7 @@ pub enum Mistake {
     /// No step, or more than hardware takes.
     #[error("a chain has {steps} steps; allowed are 1 to 4")]
     Steps {
-        /// How many.
+        /// Their number.
         steps: usize,
     },
     /// A step without tries.
@@ -37,7 +37,7 @@ pub enum Mistake {
     },
 }
 
-/// What decides over the rates of a [`CustomRate`].
+/// Decides over the rates of a [`CustomRate`].
 pub trait RateDecider: fmt::Debug + Send {
     /// A station is seen for the first time; it can receive `rates`, of which the slowest is the first.
     fn add_station(&mut self, station: StationId, rates: &[Rate]);
@@ -60,7 +60,7 @@ pub trait RateDecider: fmt::Debug + Send {
     fn on_mistake(&mut self, _mistake: Mistake) {}
 }
 
-/// What is known of a station.
+/// State of a station.
 #[derive(Debug)]
 struct Station {
     rates: RateSet,

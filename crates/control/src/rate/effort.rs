@@ -1,4 +1,4 @@
-//! What it takes to send a frame at a rate: the time of a try, and how many tries fit in a given time.
+//! Cost of a frame at a rate: the time of a try, and the tries that fit in a given time.
 
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::rate::{Legacy, Rate};
@@ -39,7 +39,7 @@ impl Effort {
         (0..tries).map(|failures| self.of_try(failures)).sum()
     }
 
-    /// How many tries fit in `segment`, at least two and at most `most` (kernel: `minstrel_calc_retransmit`).
+    /// Number of tries that fit in `segment`, at least two and at most `most` (kernel: `minstrel_calc_retransmit`).
     pub(super) fn tries_within(self, segment: Span, most: u8) -> u8 {
         let fitting = (3..=most).take_while(|tries| self.of_tries(u32::from(*tries)) <= segment).last();
         fitting.unwrap_or(2).min(most).max(1)

@@ -25,7 +25,7 @@ use airbound_wifi::rate::Rate;
 
 use crate::frame::{RateChain, StationId};
 
-/// What a rate control learns when the hardware reports a transmission.
+/// Outcome of a transmission, as a rate control learns it.
 #[derive(Debug, Clone, Copy)]
 pub struct RateReport {
     /// The steps that were used, with the tries made of each; success, if any, belongs to the last one.
@@ -36,7 +36,7 @@ pub struct RateReport {
     pub acknowledged: u16,
 }
 
-/// What the environment can tell about the link to a station. What it cannot see is `None`.
+/// Observations of the link to a station. What the environment cannot see is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LinkStats {
     /// Signal-to-noise ratio at the receiver.

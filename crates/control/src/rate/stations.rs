@@ -1,4 +1,4 @@
-//! What a rate control keeps for each station.
+//! State that a rate control keeps for each station.
 
 use crate::frame::StationId;
 
@@ -16,12 +16,12 @@ impl<T> Default for Stations<T> {
 }
 
 impl<T> Stations<T> {
-    /// What is kept for `station`.
+    /// State kept for `station`.
     pub(super) fn get(&self, station: StationId) -> Option<&T> {
         self.0.get(station.index())?.as_deref()
     }
 
-    /// What is kept for `station`, to be changed; made by `new` if there is nothing yet. `None` for a number that no
+    /// State kept for `station`, to be changed; made by `new` if there is nothing yet. `None` for a number that no
     /// station can have.
     pub(super) fn get_or_insert(&mut self, station: StationId, new: impl FnOnce() -> T) -> Option<&mut T> {
         let index = station.index();

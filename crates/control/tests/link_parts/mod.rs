@@ -4,11 +4,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use airbound_control::frame::PlainPacket as Packet;
 use airbound_control::frame::{Dropped, FlowId, StationId};
-use airbound_control::frame::{TxDescriptor, TxReport};
-use airbound_control::queue::{
-    AggregateBound, AnyQueue, Backlog, Demand, Direction, Eligibility, Queue, QueueConfig,
-};
-use airbound_units::ConfigError;
+use airbound_control::queue::{AnyQueue, Backlogs, Deadline, Fact, Queue, QueueConfig, Sink, Turn};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
@@ -29,6 +25,12 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
+    fn note_returned(&mut self, packet: &Packet) {
+        let below = self.below.entry((packet.station, packet.category)).or_default();
+        assert!(packet.estimate <= *below, "{} returned, {below} handed down", packet.estimate);
+        *below -= packet.estimate;
+    }
+
     pub(crate) fn new(config: &str) -> Self {
         let config: QueueConfig = toml::from_str(config).expect("a valid configuration");
         let queue = config.build(7).expect("values in range");
@@ -42,6 +44,26 @@ impl Watched {
     }
 }
 
+/// A sink that notes what goes through it.
+struct Noted<'a, S> {
+    sink: &'a mut S,
+    taken: usize,
+    below: Span,
+}
+
+impl<S: Sink<Packet>> Sink<Packet> for Noted<'_, S> {
+    fn has_room(&mut self, size: impl FnOnce() -> Option<ByteCount>) -> bool {
+        self.sink.has_room(size)
+    }
+
+    fn put(&mut self, packet: Packet) -> Result<Option<Span>, Packet> {
+        let estimate = self.sink.put(packet)?;
+        self.taken += 1;
+        self.below += estimate.unwrap_or_default();
+        Ok(estimate)
+    }
+}
+
 impl Queue<Packet> for Watched {
     fn enqueue(&mut self, now: Instant, packet: Packet, dropped: &mut Vec<Dropped<Packet>>) {
         let before = dropped.len();
@@ -50,115 +72,53 @@ impl Queue<Packet> for Watched {
         self.note_drops(&dropped[before..]);
     }
 
-    fn select(&mut self, now: Instant, category: Category) -> Option<StationId> {
+    fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
         self.queue.select(now, category)
     }
 
-    fn dequeue(
+    fn dequeue_into(
         &mut self,
         now: Instant,
-        station: StationId,
-        category: Category,
+        turn: &Turn,
+        sink: &mut impl Sink<Packet>,
         dropped: &mut Vec<Dropped<Packet>>,
-    ) -> Option<Packet> {
+    ) {
         let before = dropped.len();
-        let packet = self.queue.dequeue(now, station, category, dropped);
-        self.waiting[category.index()] -= usize::from(packet.is_some());
+        let mut noted = Noted { sink, taken: 0, below: Span::ZERO };
+        self.queue.dequeue_into(now, turn, &mut noted, dropped);
+        self.waiting[turn.category.index()] -= noted.taken;
+        *self.below.entry((turn.station, turn.category)).or_default() += noted.below;
         self.note_drops(&dropped[before..]);
-        packet
     }
 
-    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
-        self.queue.next_size(station, category)
+    fn flush(&mut self, station: StationId, out: &mut Vec<Packet>) {
+        self.queue.flush(station, out);
+    }
+
+    fn backlog(&self) -> &Backlogs {
+        self.queue.backlog()
     }
 
     fn oldest(&mut self, category: Category) -> Option<Instant> {
         self.queue.oldest(category)
     }
 
-    fn has_backlog(&self, category: Category) -> bool {
-        self.queue.has_backlog(category)
+    fn on(&mut self, now: Instant, fact: Fact<'_, Packet>) {
+        match &fact {
+            Fact::Handed(packet) => {
+                *self.below.entry((packet.station, packet.category)).or_default() += packet.estimate;
+            }
+            Fact::Dropped(packet) => self.note_returned(packet),
+            Fact::Reported(report) => report.arrived().for_each(|mpdu| self.note_returned(&mpdu.packet)),
+            Fact::Throughput { station, throughput } => {
+                self.throughput.insert(*station, *throughput);
+            }
+            _ => {}
+        }
+        self.queue.on(now, fact);
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn aggregate_bound(&self, now: Instant, station: StationId, category: Category) -> AggregateBound {
-        self.queue.aggregate_bound(now, station, category)
-    }
-
-    fn set_eligibility(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        eligibility: Eligibility,
-    ) {
-        self.queue.set_eligibility(now, station, category, eligibility);
-    }
-
-    fn counts_below(&self) -> bool {
-        self.queue.counts_below()
-    }
-
-    fn on_handed(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
-        *self.below.entry((station, category)).or_default() += estimated;
-        self.queue.on_handed(now, station, category, estimated);
-    }
-
-    fn on_returned(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
-        let below = self.below.entry((station, category)).or_default();
-        assert!(estimated <= *below, "{estimated} returned, {below} handed down");
-        *below -= estimated;
-        self.queue.on_returned(now, station, category, estimated);
-    }
-
-    fn on_airtime(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        airtime: Span,
-        direction: Direction,
-    ) {
-        self.queue.on_airtime(now, station, category, airtime, direction);
-    }
-
-    fn on_expected_throughput(&mut self, now: Instant, station: StationId, throughput: BitRate) {
-        self.throughput.insert(station, throughput);
-        self.queue.on_expected_throughput(now, station, throughput);
-    }
-
-    fn on_rate(&mut self, now: Instant, station: StationId, rate: BitRate, mpdus: u16) {
-        self.queue.on_rate(now, station, rate, mpdus);
-    }
-
-    fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
-        self.queue.on_channel(now, busy, own);
-    }
-
-    fn channel_deadline(&self) -> Option<Instant> {
-        self.queue.channel_deadline()
-    }
-
-    fn expect_lower_queue(&mut self) {
-        Queue::<Packet>::expect_lower_queue(&mut self.queue);
-    }
-
-    fn on_granted(&mut self, now: Instant, descriptor: &TxDescriptor<Packet>) {
-        self.queue.on_granted(now, descriptor);
-    }
-
-    fn on_report(&mut self, now: Instant, report: &TxReport<Packet>) {
-        self.queue.on_report(now, report);
-    }
-
-    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
-        self.queue.set_demand(now, flow, demand)
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        self.queue.next_deadline()
+    fn deadline(&self) -> Deadline {
+        self.queue.deadline()
     }
 }

@@ -11,7 +11,7 @@ use airbound_senders::allocation::{
 use airbound_units::{BitRate, ByteCount, Instant};
 
 use super::{Counts, Endpoint, Outbox, Outgoing, Reception, Timer};
-use crate::engine::ACCESS_POINT;
+use crate::flow::ACCESS_POINT;
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 

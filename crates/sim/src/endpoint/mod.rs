@@ -13,6 +13,7 @@
 
 pub(crate) mod allocation;
 pub(crate) mod external;
+pub(crate) mod in_flight;
 pub(crate) mod rtp;
 pub(crate) mod tcp;
 
@@ -20,26 +21,12 @@ use airbound_control::frame::{DropReason, FlowId, StationId};
 use airbound_control::queue::Backlog;
 use airbound_units::{BitRate, ByteCount, Instant};
 
-use crate::flow::rtc::Session;
-use crate::flow::tcp::Connection;
 use crate::measure::Meters;
 use crate::packet::{Kind, Packet};
 pub(crate) use allocation::Allocation;
 pub(crate) use external::External;
-
-/// The number of an endpoint in its network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EndpointId(u32);
-
-impl EndpointId {
-    pub(crate) const fn new(number: usize) -> Self {
-        Self(number as u32)
-    }
-
-    pub(crate) const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+use rtp::RtpSession;
+use tcp::Connection;
 
 /// A timer of an endpoint; each endpoint numbers its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,7 +170,7 @@ pub trait Endpoint {
 /// The transports, told apart without a virtual call but for those from outside.
 pub(crate) enum AnyEndpoint {
     Tcp(Box<Connection>),
-    Rtp(Box<Session>),
+    Rtp(Box<RtpSession>),
     Allocation(Box<Allocation>),
     External(External),
     #[allow(dead_code)]

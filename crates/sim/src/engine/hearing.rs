@@ -29,7 +29,7 @@ impl Simulation {
     /// Begins to listen for a link that wants to be told of the channel.
     pub(super) fn listen(&mut self, node: StationId) {
         let owner = &mut self.parts.nodes[node.index()];
-        let until = owner.link.channel_deadline();
+        let until = owner.link.deadline().channel_load;
         if until.is_some() && until != owner.hearing.until {
             owner.hearing = Hearing { until, since: self.now, busy: self.busy, own: owner.own };
         }
@@ -38,7 +38,7 @@ impl Simulation {
     /// Tells a link what was heard, if it wants to know by now.
     pub(super) fn tell_channel(&mut self, node: StationId) {
         let owner = &mut self.parts.nodes[node.index()];
-        if owner.link.channel_deadline().is_none_or(|due| due > self.now) {
+        if owner.link.deadline().channel_load.is_none_or(|due| due > self.now) {
             return;
         }
         let heard = owner.hearing;

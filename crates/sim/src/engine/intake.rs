@@ -151,8 +151,11 @@ impl Simulation {
         let idle = Category::ALL.into_iter().filter(|category| !self.is_ready(node, *category));
         let arrival = idle.filter_map(|category| owner.feed.next_arrival(category)).min();
         // A link may also want to be asked again, or to be told of the channel, at a time of its own.
-        let deadlines = [owner.link.next_deadline(), owner.link.channel_deadline()];
-        let deadlines = deadlines.into_iter().flatten().filter(|at| asked.is_none_or(|asked| *at > asked));
+        let deadline = owner.link.deadline();
+        let deadlines = [deadline.select, deadline.channel_load]
+            .into_iter()
+            .flatten()
+            .filter(|at| asked.is_none_or(|asked| *at > asked));
         let next = arrival.into_iter().chain(deadlines).min();
         self.listen(node);
         if let Some(at) = next {

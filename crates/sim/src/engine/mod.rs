@@ -8,7 +8,7 @@ mod access;
 mod agreement;
 mod books;
 mod domain;
-mod ends;
+mod endpoints;
 mod exchange;
 mod hearing;
 mod intake;
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use airbound_control::frame::TxDescriptor;
 use airbound_control::frame::{Dropped, FlowId, StationId};
 use airbound_control::link::{Link, Returned};
-use airbound_control::queue::{Demand, Queue};
+use airbound_control::queue::Demand;
 use airbound_control::rate::LinkStats;
 use airbound_record::Moments;
 use airbound_units::{Decibel, Instant, Span};
@@ -36,9 +36,10 @@ pub(crate) use medium::{Medium, Pipe};
 
 use crate::agenda::Agenda;
 use crate::endpoint::external::Carried;
-use crate::endpoint::{Answer, AnyEndpoint, EndpointId, Timer};
+use crate::endpoint::{Answer, AnyEndpoint, Timer};
+use crate::flow::EndpointId;
 use crate::flow::feed::Feed;
-use crate::flow::{Direction, Flow};
+use crate::flow::{ACCESS_POINT, Direction, Flow};
 use crate::link::AnyLink;
 use crate::measure::Meters;
 use crate::packet::Packet;
@@ -49,9 +50,6 @@ use airbound_air::edca::Edcaf;
 use airbound_air::exchange::ExchangeTiming;
 use airbound_air::propagation::{LinkId, LinkQuality, Links};
 use airbound_random::Stream;
-
-/// The access point is node 0, stations follow, neighbours come last.
-pub(crate) const ACCESS_POINT: StationId = StationId(0);
 
 /// The number of the link whose lower end is a node; `None` for the access point.
 pub(crate) fn link_id(lower: StationId) -> Option<LinkId> {

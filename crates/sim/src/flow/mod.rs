@@ -1,17 +1,14 @@
 //! Flows: their sources, their transport, and the ends that they run between.
 
 pub(crate) mod feed;
-pub(crate) mod in_flight;
-pub(crate) mod population;
-pub(crate) mod rtc;
-pub(crate) mod tcp;
 
 use airbound_control::frame::{FlowId, StationId};
 use airbound_wifi::edca::Category;
 
-use crate::endpoint::EndpointId;
-use crate::engine::ACCESS_POINT;
 use crate::scenario::WireWay;
+
+/// The access point is node 0, stations follow, neighbours come last.
+pub(crate) const ACCESS_POINT: StationId = StationId(0);
 
 /// Which way the data of a flow goes, and a transmission on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +26,20 @@ impl Direction {
             Self::Down => Self::Up,
             Self::Up => Self::Down,
         }
+    }
+}
+
+/// The number of an endpoint in its network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EndpointId(u32);
+
+impl EndpointId {
+    pub(crate) const fn new(number: usize) -> Self {
+        Self(number as u32)
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
     }
 }
 

@@ -5,8 +5,8 @@ use airbound_units::{BitRate, ByteCount, Instant};
 
 use super::Meters;
 use super::video::Sent;
-use crate::flow::rtc::frames::FrameEvent;
-use crate::flow::rtc::{Content, Feedback};
+use crate::endpoint::rtp::frames::FrameEvent;
+use crate::endpoint::rtp::{Content, Feedback};
 use airbound_traffic::EncodedFrame;
 
 impl Meters {

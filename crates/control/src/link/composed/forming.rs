@@ -1,4 +1,4 @@
-//! How a composed link forms an aggregate: first what has to be sent again, then what has no sequence number yet.
+//! Aggregation of a composed link: first what has to be sent again, then what has no sequence number yet.
 
 use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
@@ -11,7 +11,7 @@ use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor};
 use crate::link::Room;
 use crate::link::limits::TimeLimits;
-use crate::queue::{AggregateBound, Queue};
+use crate::queue::{Queue, Turn};
 use crate::rate::RateControl;
 
 /// An aggregate that is being put together, and what it may hold.
@@ -52,19 +52,16 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     pub(super) fn form(
         &mut self,
         now: Instant,
-        station: StationId,
+        turn: &Turn,
         room: Room,
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<TxDescriptor<P>> {
-        let category = room.category;
+        let &Turn { station, category, bound, .. } = turn;
         let peer = self.station(station);
         let dictated = peer.dictated.map(|(rate, _)| rate);
         let waiting = peer.originators[category.index()].waiting();
-        let (below, bound) = match &self.lower {
-            Some(lower) => (lower.queue.backlog().packets, AggregateBound::NONE),
-            None => (0, self.upper.aggregate_bound(now, station, category)),
-        };
-        let likely = waiting + self.upper.backlog().packets + below;
+        let below = self.lower.as_ref().map_or(0, |lower| lower.queue.backlog().total().packets);
+        let likely = waiting + self.upper.backlog().total().packets + below;
         let chain = self.rate.chain(now, station, u16::try_from(likely).unwrap_or(u16::MAX));
         let chain = chain.first_steps(self.config.chain_steps);
         // Every step of the chain has to carry the aggregate within the limit (ath9k: `ath_lookup_rate`).
@@ -83,7 +80,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             first_padding: self.config.first_subframe_padding,
         };
         if self.add_retries(now, station, category, &mut aggregate, dropped) {
-            self.add_fresh(now, station, category, &mut aggregate, dropped);
+            self.add_fresh(now, turn, &mut aggregate, dropped);
         }
         self.settle_dropped_below(now, dropped);
         let Aggregate { mpdus, mut psdu, .. } = aggregate;
@@ -132,7 +129,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             let Some(size) = originator.first_retry().map(|retry| retry.size) else { return true };
             let Some(psdu) = aggregate.admits(size) else { return false };
             let Some(retry) = originator.take_retry() else { return false };
-            self.kept[category.index()].remove(retry.packet.size());
+            self.kept.of_mut(category).remove(retry.packet.size());
             aggregate.add(retry, psdu);
         }
         false
@@ -142,12 +139,12 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     fn add_fresh(
         &mut self,
         now: Instant,
-        station: StationId,
-        category: Category,
+        turn: &Turn,
         aggregate: &mut Aggregate<P>,
         dropped: &mut Vec<Dropped<P>>,
     ) {
-        let counts = self.lower.is_none() && self.upper.counts_below();
+        let &Turn { station, category, .. } = turn;
+        let counts = self.lower.is_none() && turn.counts_airtime;
         let estimates = counts.then(|| Estimates::new(self.estimate(station), category));
         let window = self.config.reach();
         let originator = &self.station(station).originators[category.index()];
@@ -166,9 +163,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         if let Some(lower) = &mut self.lower {
             // It has the time in the scheme's queue behind it since it went down.
             fresh.limits.queue = None;
-            lower.queue.dequeue_into(now, station, category, &mut fresh, &mut self.dropped_below);
+            lower.queue.dequeue_into(now, turn, &mut fresh, &mut self.dropped_below);
         } else {
-            self.upper.dequeue_into(now, station, category, &mut fresh, dropped);
+            self.upper.dequeue_into(now, turn, &mut fresh, dropped);
             self.lowered[category.index()] += fresh.taken;
         }
         let Fresh { sequence, left_over, .. } = fresh;
@@ -178,7 +175,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             // It goes first next time.
             let bytes = mpdu.packet.size();
             originator.keep(mpdu);
-            self.kept[category.index()].add(bytes);
+            self.kept.of_mut(category).add(bytes);
         }
     }
 
@@ -202,8 +199,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             }
             let Some(Mpdu { packet, sequence, .. }) = originator.take_retry() else { return };
             originator.give_up(sequence);
-            self.kept[category.index()].remove(packet.size());
-            self.settle(now, station, category, &packet);
+            self.kept.of_mut(category).remove(packet.size());
+            self.settle(now, &packet);
             dropped.push(Dropped { packet, reason: DropReason::Expired });
         }
     }

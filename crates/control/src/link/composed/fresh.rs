@@ -39,7 +39,7 @@ pub(super) struct Fresh<'a, P> {
     pub(super) sequence: u64,
     /// From this one on the window admits nothing.
     pub(super) end: u64,
-    /// What an MPDU has beyond its packet.
+    /// Bytes of an MPDU beyond its packet.
     pub(super) overhead: ByteCount,
     /// Of the layers that a packet has behind it when it leaves the queue.
     pub(super) limits: TimeLimits,
@@ -47,7 +47,7 @@ pub(super) struct Fresh<'a, P> {
     pub(super) estimates: Option<Estimates>,
     /// The size of the next packet, as the queue foresaw it, and the PSDU with it.
     pub(super) foreseen: Option<(ByteCount, ByteCount)>,
-    /// How many packets were taken.
+    /// Number of packets that were taken.
     pub(super) taken: usize,
     /// A packet that left the queue and did not fit: the queue had dropped the one that it foresaw.
     pub(super) left_over: Option<Mpdu<P>>,
@@ -89,6 +89,33 @@ impl<P: Payload> Sink<P> for Fresh<'_, P> {
             Some(psdu) => self.aggregate.add(mpdu, psdu),
             None => self.left_over = Some(mpdu),
         }
+        Ok(estimate)
+    }
+}
+
+/// A packet that moves from the scheme's queue to the driver's.
+pub(super) struct Lowered<P> {
+    pub(super) now: Instant,
+    pub(super) limits: TimeLimits,
+    /// Where the queue counts what lies below it.
+    pub(super) estimate: Option<AirtimeEstimate>,
+    pub(super) packet: Option<P>,
+}
+
+impl<P: Payload> Sink<P> for Lowered<P> {
+    fn has_room(&mut self, _size: impl FnOnce() -> Option<ByteCount>) -> bool {
+        self.packet.is_none()
+    }
+
+    fn put(&mut self, mut packet: P) -> Result<Option<Span>, P> {
+        if self.limits.outlived_in_queue(self.now, packet.enqueued()) {
+            return Err(packet);
+        }
+        let estimate = self.estimate.map(|estimate| estimate.of(packet.size(), packet.category()));
+        if let Some(estimate) = estimate {
+            packet.set_airtime_estimate(estimate);
+        }
+        self.packet = Some(packet);
         Ok(estimate)
     }
 }

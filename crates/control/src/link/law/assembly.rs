@@ -12,40 +12,47 @@ use crate::frame::RateChain;
 use crate::frame::{Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor};
 use crate::link::Room;
-use crate::queue::Queue;
+use crate::queue::{Fact, Queue, Turn};
 
-/// What follows a PPDU in a frame exchange, and what may go before it: SIFS and a block ack at 6 Mbit/s take 84 us, RTS and CTS with
+/// Time around a PPDU in a frame exchange: SIFS and a block ack at 6 Mbit/s take 84 us, RTS and CTS with
 /// their SIFS 128 us.
 const AROUND_PPDU: Span = Span::from_micros(212);
+
+/// The length of a PSDU when an MPDU of `size` joins it behind `padding`.
+fn joined(psdu: ByteCount, padding: ByteCount, size: ByteCount) -> ByteCount {
+    psdu.padded_to(SUBFRAME_ALIGNMENT) + padding + DELIMITER + size
+}
 
 impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     /// The next packet of a station that is not too old (algorithm 1 for a packet that will be pushed); what is, is dropped.
     fn take_live(
         &mut self,
         now: Instant,
-        station: StationId,
-        category: Category,
+        turn: &Turn,
+        fits: impl FnOnce(Option<ByteCount>) -> bool,
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P> {
+        let mut next = self.take(now, turn, fits, dropped);
         loop {
-            let packet = self.take(now, station, category, dropped)?;
+            let packet = next?;
             if self.is_too_old(now, &packet) {
                 self.expire(packet, dropped);
+                next = self.take(now, turn, |_| true, dropped);
                 continue;
             }
             let (waiting, len_max) = (self.in_driver(), self.len_max());
-            let controller = &mut self.stations.of(station, &self.config).controller;
+            let controller = &mut self.stations.of(turn.station, &self.config).controller;
             controller.on_passed(waiting, len_max, &self.config);
             return Some(packet);
         }
     }
 
     /// Makes an MPDU of a packet that goes to the hardware.
-    fn number(&mut self, now: Instant, station: StationId, category: Category, mut packet: P) -> Mpdu<P> {
-        if self.queue.counts_below() {
-            let estimate = self.estimate(station).of(packet.size(), category);
-            packet.set_airtime_estimate(estimate);
-            self.queue.on_handed(now, station, category, estimate);
+    fn number(&mut self, now: Instant, turn: &Turn, mut packet: P) -> Mpdu<P> {
+        let &Turn { station, category, counts_airtime, .. } = turn;
+        if counts_airtime {
+            packet.set_airtime_estimate(self.estimate(station).of(packet.size(), category));
+            self.queue.on(now, Fact::Handed(&packet));
         }
         let sequence = self.stations.of(station, &self.config).originator(category).number();
         let size = packet.size() + self.path.overhead;
@@ -54,11 +61,15 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
 
     /// The length of a PSDU when an MPDU of `size` joins the `mpdus` that it has.
     fn joined(&self, psdu: ByteCount, mpdus: usize, size: ByteCount) -> ByteCount {
-        let padding = if mpdus == 1 { self.path.first_subframe_padding } else { ByteCount::ZERO };
-        psdu.padded_to(SUBFRAME_ALIGNMENT) + padding + DELIMITER + size
+        joined(psdu, self.padding_behind(mpdus), size)
     }
 
-    /// How many packets of 1500 B an aggregate at `rate` holds in the stable state.
+    /// The padding that a driver adds behind the last of so many subframes.
+    fn padding_behind(&self, mpdus: usize) -> ByteCount {
+        if mpdus == 1 { self.path.first_subframe_padding } else { ByteCount::ZERO }
+    }
+
+    /// Number of packets of 1500 B in an aggregate at `rate` in the stable state.
     pub(super) fn full_mpdus(&mut self, rate: Rate, dictated: Option<BitRate>) -> u16 {
         if rate.format() == Format::Legacy {
             return 1;
@@ -76,21 +87,20 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     pub(super) fn form(
         &mut self,
         now: Instant,
-        station: StationId,
+        turn: &Turn,
         room: Room,
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<TxDescriptor<P>> {
-        let category = room.category;
+        let &Turn { station, category, bound, .. } = turn;
         let originator = self.stations.of(station, &self.config).originator(category);
         if originator.fresh_room(self.path.window) == 0 {
             return None;
         }
-        let first = self.take_live(now, station, category, dropped)?;
+        let first = self.take_live(now, turn, |_| true, dropped)?;
         let plan = self.stations.of(station, &self.config).controller.plan(&self.config);
-        let first = self.number(now, station, category, first);
+        let first = self.number(now, turn, first);
         let (chain, dictated) = self.chain(station, plan);
 
-        let bound = self.queue.aggregate_bound(now, station, category);
         let limits = self.path.ampdu;
         let longest = self.config.longest_ppdu(plan.tries).min(room.max_duration);
         let longest = longest.min(limits.max_duration).min(bound.duration);
@@ -111,19 +121,19 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         while mpdus.len() < most as usize
             && self.stations.of(station, &self.config).originator(category).next_sequence() < end
         {
+            let (padding, overhead) = (self.padding_behind(mpdus.len()), self.path.overhead);
             // A packet of unknown size is looked at only if a small one would fit.
-            let hint = self.queue.next_size(station, category).unwrap_or(ByteCount::ZERO);
-            if self.joined(psdu, mpdus.len(), hint + self.path.overhead) > max_psdu {
-                break;
-            }
-            let Some(packet) = self.take_live(now, station, category, dropped) else { break };
+            let fits = |size: Option<ByteCount>| {
+                joined(psdu, padding, size.unwrap_or(ByteCount::ZERO) + overhead) <= max_psdu
+            };
+            let Some(packet) = self.take_live(now, turn, fits, dropped) else { break };
             let longer = self.joined(psdu, mpdus.len(), packet.size() + self.path.overhead);
             if longer > max_psdu {
                 self.keep(now, packet);
                 break;
             }
             psdu = longer;
-            let mpdu = self.number(now, station, category, packet);
+            let mpdu = self.number(now, turn, packet);
             mpdus.push(mpdu);
         }
         let born = mpdus.iter().map(|mpdu| mpdu.packet.enqueued()).min()?;

@@ -1,4 +1,4 @@
-//! What goes the classic way beside Law.
+//! Traffic that goes the classic way beside Law.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::classify::BulkConfig;
 use crate::error::ConfigError;
 
-/// What goes the classic way: through Linux's queue and Minstrel-HT, beside Law as a standby module ([`crate::link::BesideClassic`], appendix A).
+/// Traffic that goes the classic way: through Linux's queue and Minstrel-HT, beside Law as a standby module ([`crate::link::BesideClassic`], appendix A).
 ///
 /// - a list of access categories, such as `["be", "bk"]`; the default is none;
 /// - `"auto"`: flows that behave as bulk transfers ([`crate::classify::BulkDetector`]), of whatever category, or a table with the

@@ -1,4 +1,4 @@
-//! What Law can be told, with a field for each point that the paper leaves open.
+//! Configuration of Law, with a field for each point that the paper leaves open.
 
 use airbound_units::Span;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct LawConfig {
     /// PSDUs in the hardware over all four categories together, 1 to 64. Default 2 (Sec. 3.3). A delivered packet is never older
     /// than `limit-q` and so many times `limit-h`, and one frame exchange.
     pub psdus_in_hardware: u8,
-    /// How often a packet is pushed to the hardware again outside of the clean-up state, 0 to 100. Default 1 (Sec. 3.3).
+    /// Number of times that a packet is pushed to the hardware again outside of the clean-up state, 0 to 100. Default 1 (Sec. 3.3).
     pub software_retransmissions: u8,
     /// The same in the clean-up state. Default 0 (Sec. 3.4).
     pub clean_up_retransmissions: u8,
@@ -39,7 +39,7 @@ pub struct LawConfig {
     pub weight_all: f64,
     /// The same for T_i and S_i of one rate. Default 1/4: a rate has fewer packets.
     pub weight_rate: f64,
-    /// What a software transmission that failed counts as in T_n and T_i (open point 2); in S_n and S_i it is 0.
+    /// Time that a failed software transmission counts as in T_n and T_i (open point 2); in S_n and S_i it is 0.
     pub failed_time: FailedTime,
     /// Index of the lowest rate in equation 2, 0 or 1 (open point 3). Default 1: with 0 the lowest rate would probe at once.
     pub first_rate_index: u8,
@@ -57,7 +57,7 @@ pub struct LawConfig {
     /// Whether the stable state goes no lower once it is at or below Rate_min and has tried the next lower rate (open point
     /// 5). Default true: lower, a packet would take longer.
     pub stop_at_rate_min: bool,
-    /// What makes Rate_min, "the data rate with the minimum average TX time" (table 2).
+    /// Definition of Rate_min, "the data rate with the minimum average TX time" (table 2).
     pub rate_min: RateMin,
     /// The rate on entering the clean-up state (open point 6).
     pub clean_up_rate: CleanUpRate,
@@ -73,7 +73,7 @@ pub struct LawConfig {
     /// Thr_p is at most so many times its value without failed probes; 1 and more (open point 8). Default 10: probing
     /// stays alive.
     pub threshold_cap: u32,
-    /// What a queue length that equals Len_max does (open point 9).
+    /// Effect of a queue length that equals Len_max (open point 9).
     pub equality: Equality,
     /// Len_max before the first transmission, in packets; absent: infinite (open point 9).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,9 +84,9 @@ pub struct LawConfig {
     /// Whether `limit-q` is also checked for what waits when a packet enters the driver queue (open point 11). Default true.
     /// The latency clock starts on entering the driver queue.
     pub check_when_enqueued: bool,
-    /// What a PSDU is that the time limit ends before it ever reached the air (open point 12).
+    /// Treatment of a PSDU that the time limit ends before it reached the air (open point 12).
     pub never_sent: NeverSent,
-    /// What contention, inter-frame spaces and acknowledgements take of `limit-h`: an aggregate takes at most (`limit-h` -
+    /// Share of `limit-h` for contention, inter-frame spaces and acknowledgements: an aggregate takes at most (`limit-h` -
     /// this) / tries on the air (open point 13). Default 500 us: four tries with AIFS, a mean backoff of the least window, SIFS
     /// and a block ack.
     pub overhead: Span,
@@ -99,7 +99,7 @@ pub struct LawConfig {
     /// Which of a station's rates are on the ladder.
     pub ladder: LawRates,
 
-    /// What goes the classic way instead, beside Law as a standby module: access categories, or `"auto"`, bulk transfers. Both share
+    /// Traffic that goes the classic way instead, beside Law as a standby module: access categories, or `"auto"`, bulk transfers. Both share
     /// the PSDUs of the hardware. Default none.
     pub classic: Classic,
     /// The queue that decides the order. Default `fq-codel-airtime`, so that a good station does not wait behind a bad one; the
@@ -107,7 +107,7 @@ pub struct LawConfig {
     pub inside: InnerQueue,
 }
 
-/// What a failed software transmission counts as in the averages of TX time.
+/// Time that a failed software transmission counts as in the averages of TX time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailedTime {
@@ -118,7 +118,7 @@ pub enum FailedTime {
     LimitH,
 }
 
-/// What makes the rate with the least mean TX time.
+/// Definition of the rate with the least mean TX time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateMin {
@@ -151,7 +151,7 @@ pub enum ProbeRetransmission {
     Probed,
 }
 
-/// What a queue length that equals Len_max does.
+/// Effect of a queue length that equals Len_max.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Equality {
@@ -164,7 +164,7 @@ pub enum Equality {
     Leave,
 }
 
-/// What a PSDU is that never reached the air.
+/// Treatment of a PSDU that never reached the air.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NeverSent {
@@ -290,7 +290,7 @@ impl LawConfig {
         self.limit_h.saturating_sub(self.overhead) / u64::from(tries.max(1))
     }
 
-    /// How a link that shares categories with Law ([`Classic::Bulk`]) repeats what the stock one of `path` would repeat.
+    /// Retries of a link that shares categories with Law ([`Classic::Bulk`]): it repeats what the stock one of `path` would repeat.
     ///
     /// A PSDU that goes back after Limit_h begins again with the least contention window, so that 31 tries, which last 100 ms while the
     /// window grows, are over within a short fade. What counts is therefore time: as many descriptors as Limit_h fits into the 100 ms
@@ -314,7 +314,7 @@ impl LawConfig {
     }
 }
 
-/// How long mac80211 waits for a missing MPDU.
+/// Time that mac80211 waits for a missing MPDU.
 const RECEIVER_WAITS: Span = Span::from_millis(100);
 
 /// The retry field of the prototype's card has four bits.

@@ -35,7 +35,7 @@ impl LawState {
     }
 }
 
-/// How a PSDU is sent.
+/// Plan of a transmission of a PSDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Plan {
     /// Place on the ladder.
@@ -46,7 +46,7 @@ pub(super) struct Plan {
     pub(super) probe: Option<u32>,
 }
 
-/// How a software transmission ended.
+/// Outcome of a software transmission.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transmission {
     /// Place on the ladder.
@@ -62,7 +62,7 @@ pub(super) struct Transmission {
 }
 
 impl Transmission {
-    /// What counts for the averages of all packets.
+    /// Time that counts for the averages of all packets.
     pub(super) fn counted_time(&self, config: &LawConfig) -> Span {
         match config.failed_time {
             FailedTime::LimitH if self.arrived <= 0.0 => config.limit_h,
@@ -75,7 +75,7 @@ impl Transmission {
 #[derive(Debug, Clone)]
 pub(super) struct Controller {
     rates: Vec<Rate>,
-    /// What a ladder without rates would have.
+    /// Rate of an empty ladder.
     lowest: Rate,
     /// T_i and S_i.
     averages: Vec<Averages>,
@@ -201,7 +201,7 @@ impl Controller {
         known.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, place)| place)
     }
 
-    /// How the next fresh PSDU is sent.
+    /// Plans the next fresh PSDU.
     pub(super) fn plan(&mut self, config: &LawConfig) -> Plan {
         if self.state == LawState::Stable && !self.is_highest() && self.successes >= self.threshold(config) {
             self.state = LawState::Probing;
@@ -220,7 +220,7 @@ impl Controller {
         }
     }
 
-    /// How a PSDU that came back is sent once more; `probe` is what it was part of.
+    /// Plans another transmission of a PSDU that came back; `probe` is the one it was part of.
     pub(super) fn plan_retransmission(&mut self, config: &LawConfig, probe: Option<u32>) -> Plan {
         match self.state {
             LawState::Stable => Plan { rate: self.rate, tries: config.tries, probe },

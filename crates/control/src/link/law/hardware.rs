@@ -6,7 +6,7 @@ use airbound_wifi::edca::Category;
 use crate::frame::StationId;
 use crate::frame::TxDescriptor;
 
-/// What is remembered of a PSDU while the hardware has it.
+/// Record of a PSDU while the hardware has it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pushed {
     pub(super) station: StationId,
@@ -57,7 +57,7 @@ impl Hardware {
         self.psdus.iter().filter(move |pushed| pushed.category == category)
     }
 
-    /// How long the hardware may work on a PSDU whose oldest packet was `born` then and one exchange of which takes `exchange`, if no
+    /// Time that the hardware may work on a PSDU whose oldest packet was `born` then and one exchange of which takes `exchange`, if no
     /// packet is to be delivered later than `bound` after its birth, its own last exchange aside; at most `limit_h`.
     ///
     /// A PSDU is finished when it is on the air at the end of its time, so each one before it may take an exchange more than

@@ -57,10 +57,10 @@ use super::airtime::AirtimeEstimate;
 use super::rate_facts::RateTable;
 use super::{Link, LinkConfig, Returned, Room};
 use crate::error::ConfigError;
-use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor, TxReport};
 use crate::link::block_ack::BlockAckOriginator;
-use crate::queue::{Backlog, Demand, Direction, Eligibility, Queue};
+use crate::queue::{Backlog, Backlogs, Deadline, Direction, Eligibility, Fact, Queue, Sink, Turn, Turns};
 use crate::rate::{Capabilities, LinkStats};
 
 /// Law as a link, over an inner queue that decides the order.
@@ -73,8 +73,8 @@ pub struct Law<P, Q> {
     hardware: Hardware,
     /// T_n and S_n.
     all: Averages,
-    /// What left the queue and did not fit in an aggregate, by category.
-    kept: [Backlog; 4],
+    /// Packets that left the queue and did not fit in an aggregate, by category.
+    kept: Backlogs,
     rates: RateTable,
     /// Emptied lists of earlier descriptors, to be filled again.
     spare: Vec<Vec<Mpdu<P>>>,
@@ -107,7 +107,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             queue,
             hardware: Hardware::default(),
             all: Averages::default(),
-            kept: [Backlog::default(); 4],
+            kept: Backlogs::default(),
             rates: RateTable::default(),
             spare: Vec::new(),
         })
@@ -138,7 +138,12 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         &self.queue
     }
 
-    /// How a station is treated; `None` before anything is known of it.
+    /// The same, to set demands. Packets go through the link.
+    pub const fn queue_mut(&mut self) -> &mut Q {
+        &mut self.queue
+    }
+
+    /// View of a station; `None` before anything is known of it.
     #[must_use]
     pub fn view(&self, station: StationId) -> Option<LawView> {
         let Station { controller, counts, .. } = self.stations.get(station)?;
@@ -204,9 +209,9 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     fn expire_waiting(&mut self, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
         while let Some(oldest) = self.queue.oldest(category)
             && now.since(oldest) > self.config.limit_q
-            && let Some(station) = self.queue.select(now, category)
+            && let Some(turn) = self.queue.select(now, category)
         {
-            match self.take(now, station, category, dropped) {
+            match self.take(now, &turn, |_| true, dropped) {
                 Some(packet) if self.is_too_old(now, &packet) => self.expire(packet, dropped),
                 Some(packet) => {
                     // The queue did not give what it had named; it goes first next time.
@@ -222,19 +227,20 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     fn take(
         &mut self,
         now: Instant,
-        station: StationId,
-        category: Category,
+        turn: &Turn,
+        fits: impl FnOnce(Option<ByteCount>) -> bool,
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P> {
+        let &Turn { station, category, .. } = turn;
         if let Some(packet) = self.stations.of(station, &self.config).kept[category.index()].take() {
-            let kept = &mut self.kept[category.index()];
-            kept.packets = kept.packets.saturating_sub(1);
-            kept.bytes -= packet.size();
+            self.kept.of_mut(category).remove(packet.size());
             self.update_eligibility(now, station, category);
             return Some(packet);
         }
         let before = dropped.len();
-        let packet = self.queue.dequeue(now, station, category, dropped);
+        let mut one = One { fits: Some(fits), packet: None };
+        self.queue.dequeue_into(now, turn, &mut one, dropped);
+        let packet = one.packet;
         self.note_losses(dropped, before);
         packet
     }
@@ -242,9 +248,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     /// Keeps a packet that [`Law::take`] has just given, to be the next of its station and category.
     fn keep(&mut self, now: Instant, packet: P) {
         let (station, category) = (packet.station(), packet.category());
-        let kept = &mut self.kept[category.index()];
-        kept.packets += 1;
-        kept.bytes += packet.size();
+        self.kept.of_mut(category).add(packet.size());
         self.stations.of(station, &self.config).kept[category.index()] = Some(packet);
         self.update_eligibility(now, station, category);
     }
@@ -263,7 +267,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         };
         if originator.eligibility != eligibility {
             originator.eligibility = eligibility;
-            self.queue.set_eligibility(now, station, category, eligibility);
+            self.queue.on(now, Fact::Eligibility { station, category, eligibility });
         }
     }
 
@@ -279,14 +283,14 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     /// Tells the inner queue what is expected of a station.
     fn tell_queue(&mut self, now: Instant, station: StationId) {
         let throughput = self.estimate(station).throughput(AVERAGE_PACKET);
-        self.queue.on_expected_throughput(now, station, throughput);
+        self.queue.on(now, Fact::Throughput { station, throughput });
         let Station { dictated, controller, told_rate, .. } = self.stations.of(station, &self.config);
         let rate = controller.current_rate();
         let bit_rate = dictated.map_or_else(|| rate.bit_rate(), |(rate, _)| rate);
         let dictated = dictated.map(|(rate, _)| rate);
         if told_rate.replace(bit_rate) != Some(bit_rate) {
             let mpdus = self.full_mpdus(rate, dictated);
-            self.queue.on_rate(now, station, bit_rate, mpdus);
+            self.queue.on(now, Fact::Rate { station, rate: bit_rate, mpdus });
         }
     }
 
@@ -294,6 +298,24 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         if self.spare.len() <= usize::from(self.config.psdus_in_hardware) {
             self.spare.push(mpdus);
         }
+    }
+}
+
+/// One packet that leaves the inner queue uncounted, since it may yet be found too old or too large.
+struct One<P, F> {
+    /// Whether a packet of a size, if it is known, may be taken.
+    fits: Option<F>,
+    packet: Option<P>,
+}
+
+impl<P, F: FnOnce(Option<ByteCount>) -> bool> Sink<P> for One<P, F> {
+    fn has_room(&mut self, size: impl FnOnce() -> Option<ByteCount>) -> bool {
+        self.fits.take().is_some_and(|fits| fits(size()))
+    }
+
+    fn put(&mut self, packet: P) -> Result<Option<Span>, P> {
+        self.packet = Some(packet);
+        Ok(None)
     }
 }
 
@@ -321,16 +343,14 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
         {
             return None;
         }
-        // Each round serves somebody, drops something or finds a station that has nothing left; there are only so many.
-        let mut fruitless = 0;
-        while fruitless <= self.stations.len() {
-            let station = self.queue.select(now, room.category)?;
+        let mut turns = Turns::among(self.stations.len());
+        while let Some(turn) = turns.next(|| self.queue.select(now, room.category)) {
             let before = dropped.len();
-            if let Some(descriptor) = self.form(now, station, room, dropped) {
-                self.queue.on_granted(now, &descriptor);
+            if let Some(descriptor) = self.form(now, &turn, room, dropped) {
+                self.queue.on(now, Fact::Granted(&descriptor));
                 return Some(descriptor);
             }
-            fruitless += usize::from(dropped.len() == before);
+            turns.on_turn(dropped.len() > before);
         }
         None
     }
@@ -340,7 +360,7 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
     }
 
     fn on_received(&mut self, now: Instant, station: StationId, category: Category, airtime: Span) {
-        self.queue.on_airtime(now, station, category, airtime, Direction::Received);
+        self.queue.on(now, Fact::Airtime { station, category, airtime, direction: Direction::Received });
     }
 
     fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
@@ -355,19 +375,12 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
         }
     }
 
-    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
-        self.queue.set_demand(now, flow, demand)
-    }
-
     fn has_backlog(&self, category: Category) -> bool {
-        self.kept[category.index()].packets > 0 || self.queue.has_backlog(category)
+        self.kept.has(category) || self.queue.backlog().has(category)
     }
 
     fn backlog(&self) -> Backlog {
-        self.kept.iter().fold(self.queue.backlog(), |sum, kept| Backlog {
-            packets: sum.packets + kept.packets,
-            bytes: sum.bytes + kept.bytes,
-        })
+        Backlog::sum([self.queue.backlog().total(), self.kept.total()])
     }
 
     fn window_start(&self, station: StationId, category: Category) -> u64 {
@@ -380,14 +393,10 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
     }
 
     fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
-        self.queue.on_channel(now, busy, own);
+        self.queue.on(now, Fact::ChannelLoad { busy, own });
     }
 
-    fn channel_deadline(&self) -> Option<Instant> {
-        self.queue.channel_deadline()
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        self.queue.next_deadline()
+    fn deadline(&self) -> Deadline {
+        self.queue.deadline()
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Probe {
     mpdus: usize,
 }
 
-/// What became of a packet of a probe.
+/// Outcome of a packet of a probe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProbeOutcome {
     /// The probe.

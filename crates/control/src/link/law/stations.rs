@@ -1,4 +1,4 @@
-//! What Law knows of each peer.
+//! State of each peer.
 
 use airbound_units::BitRate;
 use airbound_wifi::edca::Category;
@@ -15,7 +15,7 @@ use crate::link::block_ack::BlockAckOriginator;
 #[derive(Debug, Clone)]
 pub(super) struct Station<P> {
     pub(super) originators: [BlockAckOriginator<P>; 4],
-    /// What left the queue and did not fit in the last aggregate of its category.
+    /// The packet that left the queue and did not fit in the last aggregate of its category.
     pub(super) kept: [Option<P>; 4],
     pub(super) controller: Controller,
     pub(super) counts: LawCounts,

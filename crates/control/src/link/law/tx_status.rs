@@ -1,4 +1,4 @@
-//! What comes back from the hardware: what it teaches, and what becomes of it.
+//! Reports of the hardware: what they teach, and what becomes of their MPDUs.
 
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
@@ -11,11 +11,11 @@ use super::probe::ProbeOutcome;
 use crate::frame::{DropReason, Payload, StationId};
 use crate::frame::{Mpdu, TxReport};
 use crate::link::Returned;
-use crate::queue::{Direction, Queue};
+use crate::queue::{Direction, Fact, Queue};
 
 impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     pub(super) fn take_back(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
-        self.queue.on_report(now, &report);
+        self.queue.on(now, Fact::Reported(&report));
         let (station, category) = (report.descriptor.station, report.descriptor.category);
         let Some((pushed, first_since)) = self.hardware.take(now, &report.descriptor) else {
             // It was never pushed by this link; what is in it is not lost.
@@ -46,7 +46,6 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         let mut mpdus = descriptor.mpdus;
         for (index, mut mpdu) in mpdus.drain(..).enumerate() {
             if acknowledged.get(index) {
-                self.settle(now, &mpdu);
                 self.stations.of(station, &self.config).controller.on_delivered();
                 continue;
             }
@@ -73,7 +72,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         }
         self.tell_window(station, category, returned);
         if let Some(airtime) = airtime {
-            self.queue.on_airtime(now, station, category, airtime, Direction::Sent);
+            self.queue.on(now, Fact::Airtime { station, category, airtime, direction: Direction::Sent });
         }
         self.tell_queue(now, station);
         self.update_eligibility(now, station, category);
@@ -138,7 +137,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         };
         self.hardware.push(now, Place::Front, pushed);
         let descriptor = self.descriptor(station, category, retries, chain, limit);
-        self.queue.on_granted(now, &descriptor);
+        self.queue.on(now, Fact::Granted(&descriptor));
         returned.retry_now = Some(descriptor);
         true
     }
@@ -152,7 +151,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         sent_at: Option<usize>,
         returned: &mut Returned<P>,
     ) {
-        self.settle(now, &mpdu);
+        self.queue.on(now, Fact::Dropped(&mpdu.packet));
         let (station, category) = (mpdu.packet.station(), mpdu.packet.category());
         let peer = self.stations.of(station, &self.config);
         peer.originator(category).give_up(mpdu.sequence);
@@ -162,14 +161,6 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             _ => peer.counts.given_up += 1,
         }
         returned.dropped.push((mpdu, reason));
-    }
-
-    /// A packet left the hardware for good.
-    fn settle(&mut self, now: Instant, mpdu: &Mpdu<P>) {
-        let Mpdu { packet, .. } = mpdu;
-        if self.queue.counts_below() {
-            self.queue.on_returned(now, packet.station(), packet.category(), packet.airtime_estimate());
-        }
     }
 
     /// Tells the receiver where its window begins, if something below was given up.
@@ -184,9 +175,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     fn give_up_unknown(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
         let TxReport { descriptor, acknowledged, .. } = report;
         for (index, mpdu) in descriptor.mpdus.into_iter().enumerate() {
-            if acknowledged.get(index) {
-                self.settle(now, &mpdu);
-            } else {
+            if !acknowledged.get(index) {
                 self.drop_returned(now, mpdu, DropReason::RetryLimit, None, returned);
             }
         }

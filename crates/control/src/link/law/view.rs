@@ -1,4 +1,4 @@
-//! What can be seen of a Law link at work, for pictures and for explanations.
+//! View of a Law link at work, for pictures and for explanations.
 
 use airbound_units::Span;
 use airbound_wifi::rate::Rate;
@@ -6,7 +6,7 @@ use airbound_wifi::rate::Rate;
 use super::controller::LawState;
 use crate::frame::StationId;
 
-/// How Law treats one station at this moment. Symbols are those of table 2.
+/// Law's treatment of one station at this moment. Symbols are those of table 2.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LawView {
     /// The station.
@@ -37,11 +37,11 @@ pub struct LawView {
     pub in_driver: usize,
     /// PSDUs in the hardware, of the whole link.
     pub in_hardware: usize,
-    /// What was counted since the beginning.
+    /// Counts since the beginning.
     pub counts: LawCounts,
 }
 
-/// What was counted for a station since the beginning.
+/// Counts of a station since the beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LawCounts {
     /// Software transmissions, retransmissions included.

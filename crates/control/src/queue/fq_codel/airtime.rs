@@ -1,4 +1,4 @@
-//! What mac80211 does: flow queues with CoDel for each station and category, airtime fairness, airtime queue limit.
+//! The queueing of mac80211: flow queues with CoDel for each station and category, airtime fairness, airtime queue limit.
 
 mod out_of_turn;
 
@@ -7,17 +7,17 @@ use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::super::codel::CodelParameters;
-use super::super::{Backlog, Direction, Queue};
+use super::super::run::Dequeue;
+use super::super::{Backlog, Backlogs, Direction, Fact, Queue, Sink, Turn};
 use super::flows::{DropBatch, FlowLimits, FlowTable};
 use super::plain::{check_limits, flow_key};
 use super::stations::Stations;
 use crate::error::ConfigError;
 use crate::frame::{Dropped, Payload, StationId};
-use crate::queue::Eligibility;
 
 pub(in crate::queue) use out_of_turn::FlowQueue;
 
-/// How much airtime may wait below the queue (AQL; kernel: `ieee80211_txq_airtime_check`).
+/// Limits of the airtime below the queue (AQL; kernel: `ieee80211_txq_airtime_check`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AirtimeQueueLimit {
@@ -145,7 +145,7 @@ impl FqCodelAirtimeConfig {
     }
 }
 
-/// What is known of a station's speed.
+/// Speed of a station.
 #[derive(Debug, Clone, Copy)]
 struct Speed {
     codel: CodelParameters,
@@ -174,7 +174,7 @@ pub struct FqCodelAirtime<P> {
     speeds: Vec<Speed>,
     /// Stations whose throughput is known.
     known: u64,
-    waiting: [usize; 4],
+    waiting: Backlogs,
     /// The latest time that was seen.
     now: Instant,
 }
@@ -198,7 +198,7 @@ impl<P: Payload> FqCodelAirtime<P> {
             stations: Stations::new(config.airtime_quantum, config.airtime_queue_limit),
             speeds: Vec::new(),
             known: 0,
-            waiting: [0; 4],
+            waiting: Backlogs::default(),
             now: Instant::ZERO,
             config,
         })
@@ -210,9 +210,18 @@ impl<P: Payload> FqCodelAirtime<P> {
         self.stations.set_weight(station, weight);
     }
 
-    /// How much waits for one station.
+    /// Backlog of one station.
     pub fn backlog_of(&self, station: StationId, category: Category) -> Backlog {
         self.flows.backlog_of(owner(station, category))
+    }
+
+    /// Packets of a category have left, one handed out and others dropped.
+    #[inline]
+    fn note_left(&mut self, category: Category, packet: Option<&P>, dropped: &[Dropped<P>]) {
+        let waiting = self.waiting.of_mut(category);
+        for left in packet.into_iter().chain(dropped.iter().map(|dropped| &dropped.packet)) {
+            waiting.remove(left.size());
+        }
     }
 
     /// The CoDel parameters for a station.
@@ -230,26 +239,63 @@ const fn owner(station: StationId, category: Category) -> usize {
     station.index() * 4 + category.index()
 }
 
-impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
-    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
-        let (station, category) = (packet.station(), packet.category());
-        let key = flow_key(&packet);
-        let before = dropped.len();
-        self.waiting[category.index()] += 1;
-        self.flows.push(now, owner(station, category), key, packet, dropped);
-        for Dropped { packet, .. } in dropped.iter().skip(before) {
-            let waiting = &mut self.waiting[packet.category().index()];
-            *waiting = waiting.saturating_sub(1);
-        }
-        self.stations.activate(station, category.index());
-    }
-
-    fn select(&mut self, _now: Instant, category: Category) -> Option<StationId> {
+impl<P: Payload> FqCodelAirtime<P> {
+    /// The station to be served next.
+    pub(in crate::queue) fn next_station(&mut self, _now: Instant, category: Category) -> Option<StationId> {
         let flows = &self.flows;
         self.stations
             .select(category.index(), |station| flows.backlog_of(owner(station, category)).packets > 0)
     }
 
+    /// Whether the airtime below the queue is bounded or charged.
+    #[inline]
+    pub(in crate::queue) const fn counts_below(&self) -> bool {
+        self.config.airtime_queue_limit.is_some() || self.config.charge_estimates
+    }
+
+    /// A packet left the layers below.
+    #[inline]
+    fn on_returned(&mut self, station: StationId, category: Category, estimated: Span) {
+        if self.config.charge_estimates {
+            self.stations.charge(station, category.index(), estimated);
+        }
+        self.stations.on_returned(station, category.index(), estimated);
+    }
+
+    /// A station has used airtime.
+    fn on_airtime(&mut self, station: StationId, category: Category, airtime: Span, direction: Direction) {
+        let charged = match direction {
+            Direction::Sent => !self.config.charge_estimates,
+            Direction::Received => self.config.charge_received,
+        };
+        if charged {
+            self.stations.charge(station, category.index(), airtime);
+        }
+    }
+
+    /// The expected goodput of a station, which decides its CoDel parameters.
+    fn on_expected_throughput(&mut self, station: StationId, throughput: BitRate) {
+        let Some(slow) = self.config.slow else { return };
+        let usual = self.usual_codel();
+        if station.index() >= self.speeds.len() {
+            self.speeds.resize(station.index() + 1, Speed { codel: usual, known: false });
+        }
+        let Some(speed) = self.speeds.get_mut(station.index()) else { return };
+        self.known += u64::from(!speed.known);
+        speed.known = true;
+        let stations = if slow.scaled { self.known } else { 1 };
+        let threshold = slow.threshold.as_bps().saturating_mul(stations);
+        // Zero means that nothing is known yet.
+        let is_slow = !throughput.is_zero() && throughput.as_bps() < threshold;
+        speed.codel = if is_slow {
+            CodelParameters { target: slow.target, interval: slow.interval, mtu: self.config.mtu }
+        } else {
+            usual
+        };
+    }
+}
+
+impl<P: Payload> Dequeue<P> for FqCodelAirtime<P> {
     fn dequeue(
         &mut self,
         now: Instant,
@@ -270,80 +316,81 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
                 break Some(packet);
             }
         };
-        let left = dropped.len() - before + usize::from(packet.is_some());
-        let waiting = &mut self.waiting[category.index()];
-        *waiting = waiting.saturating_sub(left);
+        self.note_left(category, packet.as_ref(), &dropped[before..]);
         packet
-    }
-
-    fn has_backlog(&self, category: Category) -> bool {
-        self.waiting[category.index()] > 0
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.flows.backlog()
-    }
-
-    fn set_eligibility(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        eligibility: Eligibility,
-    ) {
-        self.stations.set_eligibility(station, category.index(), eligibility);
-    }
-
-    fn counts_below(&self) -> bool {
-        self.config.airtime_queue_limit.is_some() || self.config.charge_estimates
     }
 
     fn on_handed(&mut self, _now: Instant, station: StationId, category: Category, estimated: Span) {
         self.stations.on_handed(station, category.index(), estimated);
     }
+}
 
-    fn on_returned(&mut self, _now: Instant, station: StationId, category: Category, estimated: Span) {
-        if self.config.charge_estimates {
-            self.stations.charge(station, category.index(), estimated);
+impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        let (station, category) = (packet.station(), packet.category());
+        let key = flow_key(&packet);
+        let before = dropped.len();
+        self.waiting.of_mut(category).add(packet.size());
+        self.flows.push(now, owner(station, category), key, packet, dropped);
+        for Dropped { packet, .. } in dropped.iter().skip(before) {
+            self.waiting.of_mut(packet.category()).remove(packet.size());
         }
-        self.stations.on_returned(station, category.index(), estimated);
+        self.stations.activate(station, category.index());
     }
 
-    fn on_airtime(
+    fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
+        let station = self.next_station(now, category)?;
+        Some(Turn::new(station, category).counting(self.counts_below()))
+    }
+
+    #[inline]
+    fn dequeue_into(
         &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        airtime: Span,
-        direction: Direction,
+        now: Instant,
+        turn: &Turn,
+        sink: &mut impl Sink<P>,
+        dropped: &mut Vec<Dropped<P>>,
     ) {
-        let charged = match direction {
-            Direction::Sent => !self.config.charge_estimates,
-            Direction::Received => self.config.charge_received,
-        };
-        if charged {
-            self.stations.charge(station, category.index(), airtime);
+        self.hand_out(now, turn, sink, dropped);
+    }
+
+    fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
+        for category in Category::ALL {
+            let from = out.len();
+            self.flows.flush(owner(station, category), |_| true, out);
+            for packet in out.iter().skip(from) {
+                self.waiting.of_mut(category).remove(packet.size());
+            }
         }
     }
 
-    fn on_expected_throughput(&mut self, _now: Instant, station: StationId, throughput: BitRate) {
-        let Some(slow) = self.config.slow else { return };
-        let usual = self.usual_codel();
-        if station.index() >= self.speeds.len() {
-            self.speeds.resize(station.index() + 1, Speed { codel: usual, known: false });
+    fn backlog(&self) -> &Backlogs {
+        &self.waiting
+    }
+
+    fn on(&mut self, now: Instant, fact: Fact<'_, P>) {
+        match fact {
+            Fact::Eligibility { station, category, eligibility } => {
+                self.stations.set_eligibility(station, category.index(), eligibility);
+            }
+            Fact::Reported(report) if self.counts_below() => {
+                let (station, category) = (report.descriptor.station, report.descriptor.category);
+                for mpdu in report.arrived() {
+                    self.on_returned(station, category, mpdu.packet.airtime_estimate());
+                }
+            }
+            Fact::Handed(packet) if self.counts_below() => {
+                self.on_handed(now, packet.station(), packet.category(), packet.airtime_estimate());
+            }
+            Fact::Dropped(packet) if self.counts_below() => {
+                self.on_returned(packet.station(), packet.category(), packet.airtime_estimate());
+            }
+            Fact::Airtime { station, category, airtime, direction } => {
+                self.on_airtime(station, category, airtime, direction);
+            }
+            Fact::Throughput { station, throughput } => self.on_expected_throughput(station, throughput),
+            _ => {}
         }
-        let Some(speed) = self.speeds.get_mut(station.index()) else { return };
-        self.known += u64::from(!speed.known);
-        speed.known = true;
-        let stations = if slow.scaled { self.known } else { 1 };
-        let threshold = slow.threshold.as_bps().saturating_mul(stations);
-        // Zero means that nothing is known yet.
-        let is_slow = !throughput.is_zero() && throughput.as_bps() < threshold;
-        speed.codel = if is_slow {
-            CodelParameters { target: slow.target, interval: slow.interval, mtu: self.config.mtu }
-        } else {
-            usual
-        };
     }
 }
 
@@ -373,7 +420,7 @@ mod tests {
                     queue.enqueue(now, packet(station, u32::from(station)), &mut dropped);
                 }
             }
-            let station = queue.select(now, Category::Be).expect("all have packets");
+            let station = queue.next_station(now, Category::Be).expect("all have packets");
             let mut used = Span::ZERO;
             for _ in 0..32 {
                 let each = Span::from_micros(micros_per_packet[station.index()]);
@@ -385,7 +432,7 @@ mod tests {
             }
             airtime[station.index()] += used.as_micros();
             now += used;
-            queue.on_airtime(now, station, Category::Be, used, Direction::Sent);
+            queue.on_airtime(station, Category::Be, used, Direction::Sent);
         }
         airtime
     }
@@ -418,11 +465,11 @@ mod tests {
         }
         let now = Instant::ZERO;
         let be = Category::Be;
-        queue.on_airtime(now, StationId(0), be, Span::from_millis(30), Direction::Received);
+        queue.on_airtime(StationId(0), be, Span::from_millis(30), Direction::Received);
         let mut used = Span::ZERO;
-        while queue.select(now, be) == Some(StationId(1)) {
+        while queue.next_station(now, be) == Some(StationId(1)) {
             queue.dequeue(now, StationId(1), be, &mut Vec::new());
-            queue.on_airtime(now, StationId(1), be, Span::from_micros(100), Direction::Sent);
+            queue.on_airtime(StationId(1), be, Span::from_micros(100), Direction::Sent);
             used += Span::from_micros(100);
         }
         assert!((Span::from_millis(30)..=Span::from_micros(30_400)).contains(&used), "{used}");
@@ -434,14 +481,14 @@ mod tests {
         shares(&mut queue, &[100, 100, 100], 100);
         let now = at_micros(1_000_000);
         queue.enqueue(now, packet(7, 9), &mut Vec::new());
-        assert_eq!(queue.select(now, Category::Be), Some(StationId(7)));
+        assert_eq!(queue.next_station(now, Category::Be), Some(StationId(7)));
     }
 
     #[test]
     fn slow_stations_have_patient_codel() {
         let mut queue = queue(without_limit());
         for (station, mbps) in [(0, 100), (1, 11), (2, 100)] {
-            queue.on_expected_throughput(Instant::ZERO, StationId(station), BitRate::from_mbps(mbps));
+            queue.on_expected_throughput(StationId(station), BitRate::from_mbps(mbps));
         }
         // 11 Mbit/s is below 6 Mbit/s for each of 2 known stations. Packets stand for 60 ms; one leaves every millisecond.
         let mut first_drop = [None; 3];
@@ -482,7 +529,7 @@ mod tests {
             assert_eq!((drop.reason, drop.packet.station()), (DropReason::QueueFull, StationId(1)));
             assert_eq!(drop.packet.enqueued(), at_micros(number as u64));
         }
-        assert_eq!(queue.backlog().packets, 71);
+        assert_eq!(queue.backlog().total().packets, 71);
     }
 
     #[test]
@@ -509,11 +556,11 @@ mod tests {
             for station in 0..2 {
                 queue.enqueue(now, packet(station, 0), &mut Vec::new());
             }
-            let station = queue.select(now, Category::Be).expect("a backlog");
+            let station = queue.next_station(now, Category::Be).expect("a backlog");
             queue.dequeue(now, station, Category::Be, &mut Vec::new());
             let estimate = Span::from_micros(if station.0 == 0 { 100 } else { 300 });
             queue.on_handed(now, station, Category::Be, estimate);
-            queue.on_returned(now, station, Category::Be, estimate);
+            queue.on_returned(station, Category::Be, estimate);
             served[station.index()] += 1;
         }
         assert!((745..=755).contains(&served[0]), "{served:?}");

@@ -59,7 +59,7 @@ impl Chain {
     const EMPTY: Self = Self { head: NONE, tail: NONE };
 }
 
-/// What schedules a set of flows: a station's category in mac80211 (`fq_tin`), a whole queueing discipline in RFC 8290.
+/// Scheduler of a set of flows: a station's category in mac80211 (`fq_tin`), a whole queueing discipline in RFC 8290.
 #[derive(Debug, Clone)]
 struct Owner {
     new: Chain,
@@ -74,7 +74,7 @@ impl Default for Owner {
     }
 }
 
-/// How much is dropped from the longest flow at once.
+/// Amount dropped from the longest flow at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DropBatch {
     /// Half of its packets, at most 32 (`fq_flow_drop`; one packet at a time before it).
@@ -83,7 +83,7 @@ pub(super) enum DropBatch {
     HalfOfBytes,
 }
 
-/// What a table may hold and how it serves.
+/// Limits and service of a table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FlowLimits {
     pub(super) packets: usize,
@@ -129,10 +129,6 @@ impl<P: Payload> FlowTable<P> {
             backlog: Backlog::default(),
             memory: 0,
         }
-    }
-
-    pub(super) const fn backlog(&self) -> Backlog {
-        self.backlog
     }
 
     pub(super) fn backlog_of(&self, owner: usize) -> Backlog {
@@ -297,6 +293,26 @@ impl<P: Payload> FlowTable<P> {
         )?;
         flow.deficit -= packet.size().as_u64().min(LONGEST_PACKET) as i64;
         Some(packet)
+    }
+
+    /// Takes out all packets of the flows of an owner whose identity is `wanted`. The flows stay where they are in the order.
+    pub(super) fn flush(&mut self, owner: usize, wanted: impl Fn(u64) -> bool, out: &mut Vec<P>) {
+        let Some(owner) = self.owners.get_mut(owner) else { return };
+        for chain in [&owner.new, &owner.old, &owner.parked] {
+            let mut at = chain.head;
+            while let Some(flow) = self.flows.get_mut(at as usize) {
+                at = flow.next;
+                while wanted(flow.key)
+                    && let Some(packet) = self.packets.pop(&mut flow.list, P::size)
+                {
+                    let size = packet.size();
+                    take_off(&mut owner.backlog, size);
+                    take_off(&mut self.backlog, size);
+                    self.memory = self.memory.saturating_sub(memory_of(size));
+                    out.push(packet);
+                }
+            }
+        }
     }
 
     /// Lets flows that were set aside be served again.
@@ -550,7 +566,7 @@ mod tests {
         push(&mut table, u32::MAX, 1500);
         for flow in 0..100_000 {
             push(&mut table, flow, 100);
-            while table.backlog().packets > 1 {
+            while table.backlog.packets > 1 {
                 assert!(pop(&mut table).is_some());
             }
         }

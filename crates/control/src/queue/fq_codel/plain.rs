@@ -5,8 +5,9 @@ use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::super::codel::CodelParameters;
+use super::super::run::Dequeue;
 use super::super::station_lists::check_packets;
-use super::super::{Backlog, Queue};
+use super::super::{Backlogs, Fact, Queue, Sink, Turn};
 use super::flows::{DropBatch, FlowLimits, FlowTable};
 use crate::error::ConfigError;
 use crate::frame::{Dropped, Payload, StationId};
@@ -74,12 +75,13 @@ const fn station_of(key: u64) -> StationId {
 
 /// One FQ-CoDel for each category, as Linux has one for each hardware queue under `mq`.
 ///
-/// It orders packets, not aggregates: [`Queue::dequeue`] gives nothing when the flow whose turn it is goes to another station.
+/// It orders packets, not aggregates: [`Queue::dequeue_into`] gives nothing when the flow whose turn it is goes to another station.
 /// Its place is above a driver's queue; by itself it makes short aggregates.
 #[derive(Debug, Clone)]
 pub struct FqCodel<P> {
     codel: CodelParameters,
     tables: [FlowTable<P>; 4],
+    waiting: Backlogs,
     /// Indexed by station.
     eligibility: Vec<[Eligibility; 4]>,
     /// Stations with retries, by category.
@@ -108,6 +110,7 @@ impl<P: Payload> FqCodel<P> {
         Ok(Self {
             codel,
             tables: std::array::from_fn(|_| FlowTable::new(limits)),
+            waiting: Backlogs::default(),
             eligibility: Vec::new(),
             retries: Default::default(),
             now: Instant::ZERO,
@@ -120,13 +123,9 @@ fn is_blocked(eligibility: &[[Eligibility; 4]], key: u64, category: Category) ->
     eligibility.get(station_of(key).index()).is_some_and(|of| of[category.index()] == Eligibility::Blocked)
 }
 
-impl<P: Payload> Queue<P> for FqCodel<P> {
-    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
-        let key = flow_key(&packet);
-        self.tables[packet.category().index()].push(now, 0, key, packet, dropped);
-    }
-
-    fn select(&mut self, _now: Instant, category: Category) -> Option<StationId> {
+impl<P: Payload> FqCodel<P> {
+    /// The station to be served next.
+    fn next_station(&mut self, _now: Instant, category: Category) -> Option<StationId> {
         if let Some(&station) = self.retries[category.index()].first() {
             return Some(StationId(station));
         }
@@ -135,50 +134,8 @@ impl<P: Payload> Queue<P> for FqCodel<P> {
         Some(station_of(table.key(head)))
     }
 
-    fn dequeue(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        dropped: &mut Vec<Dropped<P>>,
-    ) -> Option<P> {
-        self.now = self.now.max(now);
-        let table = &mut self.tables[category.index()];
-        loop {
-            let head = table.head(0, |key| is_blocked(&self.eligibility, key, category))?;
-            if station_of(table.key(head)) != station {
-                return None;
-            }
-            if let Some(packet) = table.pop(self.now, head, &self.codel, dropped) {
-                return Some(packet);
-            }
-        }
-    }
-
-    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
-        let table = &mut self.tables[category.index()];
-        let head = table.head(0, |key| is_blocked(&self.eligibility, key, category))?;
-        if station_of(table.key(head)) == station { table.first_size(head) } else { None }
-    }
-
-    fn has_backlog(&self, category: Category) -> bool {
-        self.tables[category.index()].backlog().packets > 0
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.tables.iter().map(FlowTable::backlog).fold(Backlog::default(), |sum, part| Backlog {
-            packets: sum.packets + part.packets,
-            bytes: sum.bytes + part.bytes,
-        })
-    }
-
-    fn set_eligibility(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        eligibility: Eligibility,
-    ) {
+    /// Notes the state below the queue of a station.
+    fn set_eligibility(&mut self, station: StationId, category: Category, eligibility: Eligibility) {
         let index = station.index();
         if index >= self.eligibility.len() {
             self.eligibility.resize(index + 1, [Eligibility::Fresh; 4]);
@@ -197,6 +154,89 @@ impl<P: Payload> Queue<P> for FqCodel<P> {
         if last == Eligibility::Blocked {
             // Whoever is still blocked is set aside again when its turn comes.
             self.tables[category.index()].unpark(0);
+        }
+    }
+}
+
+impl<P: Payload> Dequeue<P> for FqCodel<P> {
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        category: Category,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        self.now = self.now.max(now);
+        let table = &mut self.tables[category.index()];
+        loop {
+            let head = table.head(0, |key| is_blocked(&self.eligibility, key, category))?;
+            if station_of(table.key(head)) != station {
+                return None;
+            }
+            let before = dropped.len();
+            let packet = table.pop(self.now, head, &self.codel, dropped);
+            let waiting = self.waiting.of_mut(category);
+            for left in packet.iter().chain(dropped.iter().skip(before).map(|dropped| &dropped.packet)) {
+                waiting.remove(left.size());
+            }
+            if packet.is_some() {
+                return packet;
+            }
+        }
+    }
+
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        let table = &mut self.tables[category.index()];
+        let head = table.head(0, |key| is_blocked(&self.eligibility, key, category))?;
+        if station_of(table.key(head)) == station { table.first_size(head) } else { None }
+    }
+}
+
+impl<P: Payload> Queue<P> for FqCodel<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        let key = flow_key(&packet);
+        let category = packet.category();
+        let (table, waiting) = (&mut self.tables[category.index()], self.waiting.of_mut(category));
+        let before = dropped.len();
+        waiting.add(packet.size());
+        table.push(now, 0, key, packet, dropped);
+        for Dropped { packet, .. } in dropped.iter().skip(before) {
+            waiting.remove(packet.size());
+        }
+    }
+
+    fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
+        self.next_station(now, category).map(|station| Turn::new(station, category))
+    }
+
+    #[inline]
+    fn dequeue_into(
+        &mut self,
+        now: Instant,
+        turn: &Turn,
+        sink: &mut impl Sink<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        self.hand_out(now, turn, sink, dropped);
+    }
+
+    fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
+        for category in Category::ALL {
+            let from = out.len();
+            self.tables[category.index()].flush(0, |key| station_of(key) == station, out);
+            for packet in out.iter().skip(from) {
+                self.waiting.of_mut(category).remove(packet.size());
+            }
+        }
+    }
+
+    fn backlog(&self) -> &Backlogs {
+        &self.waiting
+    }
+
+    fn on(&mut self, _now: Instant, fact: Fact<'_, P>) {
+        if let Fact::Eligibility { station, category, eligibility } = fact {
+            self.set_eligibility(station, category, eligibility);
         }
     }
 }

@@ -56,7 +56,7 @@ struct Lists {
     new: VecDeque<u16>,
     old: VecDeque<u16>,
     parked: Vec<u16>,
-    /// How often the deficits were refilled.
+    /// Number of rounds of refills.
     round: u64,
 }
 
@@ -95,7 +95,7 @@ impl Stations {
         self.station(station).weight = weight.max(1);
     }
 
-    /// What a refill adds to the deficit of a station.
+    /// Amount that a refill adds to the deficit of a station.
     fn refill(quantum: Span, weight: u16) -> i64 {
         let nanos = quantum.as_nanos() * u64::from(weight) / u64::from(DEFAULT_WEIGHT);
         i64::try_from(nanos.max(1)).unwrap_or(i64::MAX)
@@ -265,7 +265,7 @@ impl Stations {
         entry.deficit = entry.deficit.max(deepest);
     }
 
-    /// What lies below the queue for a station, unless nothing may be sent to it now.
+    /// Eligibility of a station, unless nothing may be sent to it now.
     pub(super) fn servable(&self, station: StationId, category: usize) -> Option<Eligibility> {
         let entry = self.entry(station.0, category);
         (!self.is_held(&entry)).then_some(entry.eligibility)

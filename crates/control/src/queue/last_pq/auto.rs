@@ -10,7 +10,7 @@ use crate::classify::{Change, ClassifierConfig, FlowClassifier, Pattern};
 use crate::error::ConfigError;
 use crate::frame::FlowId;
 
-/// Who is protected.
+/// Choice of the protected flows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protect {
@@ -21,7 +21,7 @@ pub enum Protect {
     Auto,
 }
 
-/// What is demanded of flows that nobody named, and how they are found.
+/// Demand on flows without a configured one, and how they are found.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AutoConfig {
@@ -29,7 +29,7 @@ pub struct AutoConfig {
     pub latency: Span,
     /// Percentile that shall keep to it, in percent: 95. Above 0, up to 100.
     pub percentile: f64,
-    /// What such a flow looks like.
+    /// Criteria of such a flow.
     pub classifier: ClassifierConfig,
 }
 
@@ -103,7 +103,7 @@ impl AutoProtection {
         None
     }
 
-    /// Somebody set (true) or took away a flow's demand by name. Whether it is to have that of those that are found in its place.
+    /// A flow's demand was set (true) or removed by name. Returns whether the demand of found flows takes its place.
     pub(super) fn on_named(&mut self, now: Instant, flow: FlowId, has_demand: bool) -> bool {
         let is_found = !has_demand && self.classifier.pattern(flow).is_some();
         if is_found {

@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use super::demand::Demand;
 use crate::error::ConfigError;
 
-/// How fast the ceiling moves.
+/// Speed of the ceiling.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct HoldConfig {
     /// In this time the ceiling would fall by the whole demand if everything were late: 200 ms, a few video frames. 1 ms to 1 h.
     pub fall: Span,
-    /// What exceeds the demand less this share of it counts as late already, so that swings stay below the demand: 0.1. 0 to 0.9. The
+    /// Latency above the demand less this share of it counts as late already, so that swings stay below the demand: 0.1. 0 to 0.9. The
     /// guard interval of the controller holds too.
     pub margin: f64,
 }
@@ -36,7 +36,7 @@ impl HoldConfig {
         ConfigError::check((0.0..=0.9).contains(&self.margin), "delay.hold.margin", self.margin, "0 to 0.9")
     }
 
-    /// What is not late for a demand.
+    /// Latest latency that is not late for a demand.
     pub(super) fn longest(&self, demand: &Demand) -> Span {
         demand.latency().mul_f64(1.0 - self.margin)
     }
@@ -50,7 +50,7 @@ const MOST_BETA: f64 = 0.999;
 /// The ceiling of one flow.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ceiling {
-    /// How far it lies below the demand, in nanoseconds.
+    /// Distance below the demand, in nanoseconds.
     below: f64,
     /// Mean completions of a window; zero before the first.
     usual: f64,

@@ -9,7 +9,7 @@ use super::drain::DrainConfig;
 use super::gradient::DelayConfig;
 use crate::error::ConfigError;
 
-/// How one of several urgent stations, and one of several urgent flows of a station, is chosen. Who waits longest goes first among
+/// Choice among several urgent stations, and among several urgent flows of a station. The longest wait goes first among
 /// equals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -26,7 +26,7 @@ pub enum Choice {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LastPqConfig {
-    /// Who is protected.
+    /// Choice of the protected flows.
     pub protect: Protect,
     /// With `protect = "auto"`, what is demanded of whom nobody named.
     pub auto: AutoConfig,
@@ -34,9 +34,9 @@ pub struct LastPqConfig {
     pub delay: DelayConfig,
     /// The drain estimate of the hardware queue.
     pub drain: DrainConfig,
-    /// Who goes first among the urgent.
+    /// Order among the urgent.
     pub choice: Choice,
-    /// How many of the station's other packets, in their default order, may follow the urgent ones in an aggregate that has room: 4.
+    /// Number of the station's other packets that may follow, in their default order, the urgent ones in an aggregate that has room: 4.
     /// None in the paper, which dequeues "from that flow queue". A station whose prioritised flow needs more than the station's fair
     /// share runs into debt and gets nothing in the default order; with a few packets that ride along, a call or an
     /// acknowledgement to the same device stays alive. 0 to 65 535.
@@ -75,7 +75,7 @@ impl Default for LastPqConfig {
 }
 
 impl LastPqConfig {
-    /// What the paper does, as far as it says: nothing rides along, nothing is held beyond its windows.
+    /// The paper's choices, as far as it names them: nothing rides along, nothing is held beyond its windows.
     #[must_use]
     pub fn paper() -> Self {
         Self {

@@ -117,7 +117,7 @@ impl DelayController {
         self.flows.get(&flow).map(|controlled| controlled.demand)
     }
 
-    /// How long packets of a flow may queue (l_pq); `None` without a demand.
+    /// Permitted queueing time of a flow (l_pq); `None` without a demand.
     #[must_use]
     pub fn permitted(&self, flow: FlowId) -> Option<Span> {
         self.flows.get(&flow).map(|controlled| controlled.permitted)

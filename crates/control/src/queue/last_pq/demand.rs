@@ -1,4 +1,4 @@
-//! What is demanded of a flow.
+//! Latency demand of a flow.
 
 use airbound_units::Span;
 

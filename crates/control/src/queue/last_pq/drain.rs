@@ -1,4 +1,4 @@
-//! How long the hardware needs until it sends what is handed to it now (Sec. IV, "hardware queue draining estimation").
+//! Time that the hardware needs until it sends what is handed to it now (Sec. IV, "hardware queue draining estimation").
 
 use airbound_units::{Instant, Span};
 use airbound_wifi::control_frames::ControlTiming;
@@ -15,7 +15,7 @@ use crate::link::Outstanding;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct DrainConfig {
-    /// What is added against underestimation (T_guard, Sec. V): 1 ms. Up to 1 s.
+    /// Margin against underestimation (T_guard, Sec. V): 1 ms. Up to 1 s.
     pub guard: Span,
     /// Weight of a new sample in the moving average of the contention time (T_ctt): 0.125. The paper has no number; this is
     /// TCP's. Above 0, up to 1.
@@ -40,7 +40,7 @@ impl DrainConfig {
     }
 }
 
-/// What is remembered of a frame (a PPDU) in the hardware.
+/// Record of a frame (a PPDU) in the hardware.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     /// T_air: its bytes at the most recently used rate.
@@ -167,7 +167,7 @@ mod tests {
         Rate::ht(1, Width::Mhz40, GuardInterval::Ns800).expect("exists")
     }
 
-    /// What T_mac comes to at that rate: a preamble of 36 us, SIFS of 16 us, a BlockAck at 12 Mbit/s of 44 us.
+    /// T_mac at that rate: a preamble of 36 us, SIFS of 16 us, a BlockAck at 12 Mbit/s of 44 us.
     const MAC: u64 = 36 + 16 + 44;
 
     fn descriptor(sequence: u64, bytes: u64) -> TxDescriptor<PlainPacket> {

@@ -13,9 +13,9 @@ use crate::error::ConfigError;
 pub struct DelayConfig {
     /// Length of a window (t_w): 20 ms. 1 ms to 10 s.
     pub window: Span,
-    /// How far the upper threshold stays below the demand (l_GI): 1 ms. At least 1 us.
+    /// Distance of the upper threshold below the demand (l_GI): 1 ms. At least 1 us.
     pub guard_interval: Span,
-    /// How deep the range below the demand reaches (oscillation ratio alpha): 0.5. Above 0, up to 1.
+    /// Depth of the range below the demand (oscillation ratio alpha): 0.5. Above 0, up to 1.
     pub oscillation: f64,
     /// Multiplicative decrease (MD): 0.3. 0 to 1.
     pub decrease: f64,

@@ -2,7 +2,7 @@
 
 use airbound_units::Span;
 
-/// What Linux keeps in a socket buffer's `mark`: 0xb45f in the high 16 bits, the permitted queueing latency in the low 16.
+/// Content of a socket buffer's `mark` in Linux: 0xb45f in the high 16 bits, the permitted queueing latency in the low 16.
 ///
 /// The paper gives no unit; it is the microsecond, the only one in which 16 bits hold a demand of 20 ms with any resolution.
 /// 65.535 ms and all that is longer look the same.

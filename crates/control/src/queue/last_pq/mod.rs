@@ -8,7 +8,7 @@
 //!   latencies ◀── reports ◀── hardware ◀──────────────── urgent flows first ◀────────────┘
 //! ```
 //!
-//! What decides a number, the [`DelayController`], stands apart from what enforces it, the [`LastPq`] scheduler.
+//! The controller of a number, the [`DelayController`], stands apart from its enforcement, the [`LastPq`] scheduler.
 
 mod auto;
 mod ceiling;

@@ -69,7 +69,7 @@ impl Prioritised {
         }
     }
 
-    /// What came back from the hardware was settled in some other way.
+    /// The packets that came back from the hardware were settled in some other way.
     pub(super) const fn forget_returned(&mut self) {
         self.returned = 0;
         self.returned_since = Instant::MAX;

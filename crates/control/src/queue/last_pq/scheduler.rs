@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use super::super::fq_codel::FlowQueue;
-use super::super::{AggregateBound, Backlog, Direction, FqCodelAirtime, Queue};
+use super::super::run::Dequeue;
+use super::super::{AggregateBound, Backlogs, Demands, Fact, FqCodelAirtime, Queue, Sink, Turn};
 use super::auto::{AutoProtection, Protect};
 use super::config::LastPqConfig;
 use super::controller::DelayController;
@@ -20,12 +21,12 @@ use crate::frame::{Dropped, FlowId, Payload, StationId};
 use crate::frame::{TxDescriptor, TxReport};
 use crate::queue::Eligibility;
 
-/// How a flow with a demand fares.
+/// State of a flow with a demand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Protection {
-    /// What is demanded.
+    /// The demand.
     pub demand: Demand,
-    /// How long its packets may queue at the moment (l_pq).
+    /// Permitted queueing time at the moment (l_pq).
     pub permitted: Span,
     /// Its latency in the last window in which there was one.
     pub latency: Option<Span>,
@@ -37,7 +38,7 @@ pub struct Protection {
     pub found: Option<(Instant, Pattern)>,
 }
 
-/// What a flow with a demand brought.
+/// Counts of a flow with a demand.
 #[derive(Debug, Clone, Default)]
 struct Served {
     /// Packets that left the queue, and those of them that left it as urgent ones.
@@ -49,14 +50,14 @@ struct Served {
 
 /// LAST-PQ: prioritised flows keep their place in the order of [`FqCodelAirtime`], and go before it while they are urgent.
 ///
-/// A flow is prioritised while it has a demand ([`Queue::set_demand`]); without any demand the queue is an [`FqCodelAirtime`] in
+/// A flow is prioritised while it has a demand ([`Demands::set`]); without any demand the queue is an [`FqCodelAirtime`] in
 /// every respect. When a station is selected, each prioritised flow queue of the category is judged: it is urgent if the time that
 /// its oldest packet has waited, and the time that the hardware will need until it sends what is handed down now, together
 /// exceed the permitted latency. A packet that waits to be sent again counts as waiting. Of the urgent stations, then of their
 /// urgent flows, [`super::Choice`] picks one; the tag holds for the whole aggregate, which carries urgent packets alone unless
 /// [`LastPqConfig::fill`] says otherwise.
 ///
-/// What is served as urgent is charged like everything else, to the flow's deficit and to the station's: who is protected beyond a
+/// Urgent packets are charged like all others, to the flow's deficit and to the station's: a flow that is protected beyond a
 /// fair share runs into debt, and gets nothing in the default order until the others have caught up ([`LastPqConfig::most_debt`]
 /// bounds the debt of a station). Whose demand is removed begins anew, or it would starve for as long as it was protected. CoDel watches over
 /// prioritised flows as over all others. A blocked station, or one over its airtime queue limit, is never urgent.
@@ -79,7 +80,7 @@ pub struct LastPq<P> {
     below: [Span; 4],
     /// The station that was selected because it has urgent flows, if that was why.
     turns: [Option<StationId>; 4],
-    /// How many other packets may still ride along with its aggregate.
+    /// Other packets that may still ride along with its aggregate.
     rides: [u16; 4],
     served: BTreeMap<FlowId, Served>,
     /// The latest time that was seen.
@@ -234,19 +235,9 @@ impl<P: Payload> LastPq<P> {
     }
 }
 
-impl<P: Payload> Queue<P> for LastPq<P> {
-    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
-        self.classify(now, &packet);
-        if !self.controller.is_empty() {
-            self.advance(now);
-            if let Some(mark) = self.controller.mark(now, packet.flow()) {
-                self.prioritise(FlowQueue::of(&packet), mark).mark = mark;
-            }
-        }
-        self.default.enqueue(now, packet, dropped);
-    }
-
-    fn select(&mut self, now: Instant, category: Category) -> Option<StationId> {
+impl<P: Payload> LastPq<P> {
+    /// The station to be served next.
+    fn next_station(&mut self, now: Instant, category: Category) -> Option<StationId> {
         self.turns[category.index()] = None;
         if !self.lists[category.index()].is_empty() {
             self.advance(now);
@@ -257,9 +248,88 @@ impl<P: Payload> Queue<P> for LastPq<P> {
                 return station;
             }
         }
-        self.default.select(now, category)
+        self.default.next_station(now, category)
     }
 
+    /// The bound on the next aggregate of a station, as its [`Turn`] would have it.
+    pub fn aggregate_bound(&self, now: Instant, station: StationId, category: Category) -> AggregateBound {
+        let Some(permitted) = self.controller.tightest(self.now.max(now)) else {
+            return AggregateBound::NONE;
+        };
+        let list = &self.lists[category.index()];
+        let mut own =
+            list.iter().map(|known| &known.queue).filter(|queue| queue.station == station).peekable();
+        let is_urgent = self.turns[category.index()] == Some(station);
+        if is_urgent || (own.peek().is_some() && self.default.holds_only(station, category, own)) {
+            return AggregateBound::NONE;
+        }
+        self.short_aggregate(permitted)
+    }
+
+    /// The bound on aggregates of others while a protected flow may queue for `permitted`.
+    fn short_aggregate(&self, permitted: Span) -> AggregateBound {
+        let duration = permitted.mul_f64(self.config.aggregate_share).max(self.config.least_aggregate);
+        AggregateBound { duration, ..AggregateBound::NONE }
+    }
+
+    /// Whether the airtime below the queue counts.
+    pub(in crate::queue) const fn counts_below(&self) -> bool {
+        self.has_lower || self.default.counts_below()
+    }
+
+    fn on_granted(&mut self, descriptor: &TxDescriptor<P>) {
+        let category = descriptor.category.index();
+        let rate = self.rates.of(descriptor.station).unwrap_or(descriptor.chain.first_rate());
+        self.drains[category].on_granted(descriptor, rate);
+        if self.lists[category].is_empty() {
+            return;
+        }
+        for mpdu in descriptor.mpdus.iter().filter(|mpdu| mpdu.retries > 0) {
+            let queue = FlowQueue::of(&mpdu.packet);
+            if let Some(known) = self.lists[category].iter_mut().find(|known| known.queue == queue) {
+                known.on_sent_again();
+            }
+        }
+    }
+
+    fn on_report(&mut self, now: Instant, report: &TxReport<P>) {
+        let descriptor = &report.descriptor;
+        self.rates.on_report(report);
+        self.drains[descriptor.category.index()].on_report(report);
+        if self.counts_below() {
+            for mpdu in report.arrived() {
+                self.below[descriptor.category.index()] -= mpdu.packet.airtime_estimate();
+            }
+        }
+        if self.controller.is_empty() {
+            return;
+        }
+        self.advance(now);
+        for (place, mpdu) in descriptor.mpdus.iter().enumerate() {
+            let (flow, enqueued) = (mpdu.packet.flow(), mpdu.packet.enqueued());
+            if report.acknowledged.get(place) {
+                self.controller.on_completion(now, flow, report.ended.since(enqueued));
+            } else if !self.has_lower
+                && let Some(permitted) = self.controller.permitted(flow)
+            {
+                // Below another queue it is out of this one's hands.
+                let mark = super::Mark::encode(permitted);
+                self.prioritise(FlowQueue::of(&mpdu.packet), mark).on_returned(enqueued);
+            }
+        }
+    }
+
+    /// Bounds the debt of a station with prioritised flows.
+    fn limit_debt(&mut self, station: StationId, category: Category) {
+        if let Some(most) = self.config.most_debt
+            && self.lists[category.index()].iter().any(|known| known.queue.station == station)
+        {
+            self.default.forgive_station(station, category, most);
+        }
+    }
+}
+
+impl<P: Payload> Dequeue<P> for LastPq<P> {
     fn dequeue(
         &mut self,
         now: Instant,
@@ -286,119 +356,22 @@ impl<P: Payload> Queue<P> for LastPq<P> {
         Some(packet)
     }
 
-    fn has_backlog(&self, category: Category) -> bool {
-        self.default.has_backlog(category)
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.default.backlog()
-    }
-
     fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
         self.default.next_size(station, category)
-    }
-
-    fn aggregate_bound(&self, now: Instant, station: StationId, category: Category) -> AggregateBound {
-        let Some(permitted) = self.controller.tightest(self.now.max(now)) else {
-            return AggregateBound::NONE;
-        };
-        let list = &self.lists[category.index()];
-        let mut own =
-            list.iter().map(|known| &known.queue).filter(|queue| queue.station == station).peekable();
-        let is_urgent = self.turns[category.index()] == Some(station);
-        if is_urgent || (own.peek().is_some() && self.default.holds_only(station, category, own)) {
-            return AggregateBound::NONE;
-        }
-        let duration = permitted.mul_f64(self.config.aggregate_share).max(self.config.least_aggregate);
-        AggregateBound { duration, ..AggregateBound::NONE }
-    }
-
-    fn set_eligibility(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        eligibility: Eligibility,
-    ) {
-        self.default.set_eligibility(now, station, category, eligibility);
-    }
-
-    fn expect_lower_queue(&mut self) {
-        self.has_lower = true;
-    }
-
-    fn counts_below(&self) -> bool {
-        self.has_lower || self.default.counts_below()
     }
 
     fn on_handed(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
         self.below[category.index()] += estimated;
         self.default.on_handed(now, station, category, estimated);
     }
+}
 
-    fn on_returned(&mut self, now: Instant, station: StationId, category: Category, estimated: Span) {
-        self.below[category.index()] -= estimated;
-        self.default.on_returned(now, station, category, estimated);
+impl<P: Payload> Demands for LastPq<P> {
+    fn check(&self, demand: &Demand) -> Result<(), ConfigError> {
+        self.config.delay.check_demand(demand)
     }
 
-    fn on_granted(&mut self, _now: Instant, descriptor: &TxDescriptor<P>) {
-        let category = descriptor.category.index();
-        let rate = self.rates.of(descriptor.station).unwrap_or(descriptor.chain.first_rate());
-        self.drains[category].on_granted(descriptor, rate);
-        if self.lists[category].is_empty() {
-            return;
-        }
-        for mpdu in descriptor.mpdus.iter().filter(|mpdu| mpdu.retries > 0) {
-            let queue = FlowQueue::of(&mpdu.packet);
-            if let Some(known) = self.lists[category].iter_mut().find(|known| known.queue == queue) {
-                known.on_sent_again();
-            }
-        }
-    }
-
-    fn on_report(&mut self, now: Instant, report: &TxReport<P>) {
-        let descriptor = &report.descriptor;
-        self.rates.on_report(report);
-        self.drains[descriptor.category.index()].on_report(report);
-        if self.controller.is_empty() {
-            return;
-        }
-        self.advance(now);
-        for (place, mpdu) in descriptor.mpdus.iter().enumerate() {
-            let (flow, enqueued) = (mpdu.packet.flow(), mpdu.packet.enqueued());
-            if report.acknowledged.get(place) {
-                self.controller.on_completion(now, flow, report.ended.since(enqueued));
-            } else if !self.has_lower
-                && let Some(permitted) = self.controller.permitted(flow)
-            {
-                // Below another queue it is out of this one's hands.
-                let mark = super::Mark::encode(permitted);
-                self.prioritise(FlowQueue::of(&mpdu.packet), mark).on_returned(enqueued);
-            }
-        }
-    }
-
-    fn on_airtime(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        category: Category,
-        airtime: Span,
-        direction: Direction,
-    ) {
-        self.default.on_airtime(now, station, category, airtime, direction);
-        if let Some(most) = self.config.most_debt
-            && self.lists[category.index()].iter().any(|known| known.queue.station == station)
-        {
-            self.default.forgive_station(station, category, most);
-        }
-    }
-
-    fn on_expected_throughput(&mut self, now: Instant, station: StationId, throughput: BitRate) {
-        self.default.on_expected_throughput(now, station, throughput);
-    }
-
-    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
+    fn set(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
         self.change_demand(now, flow, demand)?;
         let Some(auto) = &mut self.auto else { return Ok(()) };
         let found = auto.on_named(now, flow, demand.is_some()).then(|| auto.demand());
@@ -418,9 +391,70 @@ impl<P: Payload> Queue<P> for LastPq<P> {
         })
     }
 
-    /// Only the default order's. Windows are closed when the queue is next called: between two calls nothing can be decided that
-    /// would depend on them.
-    fn next_deadline(&self) -> Option<Instant> {
-        self.default.next_deadline()
+    fn tightest(&self, now: Instant) -> AggregateBound {
+        let permitted = self.controller.tightest(self.now.max(now));
+        permitted.map_or(AggregateBound::NONE, |permitted| self.short_aggregate(permitted))
+    }
+}
+
+impl<P: Payload> Queue<P> for LastPq<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        self.classify(now, &packet);
+        if !self.controller.is_empty() {
+            self.advance(now);
+            if let Some(mark) = self.controller.mark(now, packet.flow()) {
+                self.prioritise(FlowQueue::of(&packet), mark).mark = mark;
+            }
+        }
+        self.default.enqueue(now, packet, dropped);
+    }
+
+    fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
+        let station = self.next_station(now, category)?;
+        let bound = self.aggregate_bound(now, station, category);
+        Some(Turn { station, category, bound, counts_airtime: self.counts_below() })
+    }
+
+    #[inline]
+    fn dequeue_into(
+        &mut self,
+        now: Instant,
+        turn: &Turn,
+        sink: &mut impl Sink<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        self.hand_out(now, turn, sink, dropped);
+    }
+
+    fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
+        self.default.flush(station, out);
+    }
+
+    fn backlog(&self) -> &Backlogs {
+        self.default.backlog()
+    }
+
+    fn on(&mut self, now: Instant, fact: Fact<'_, P>) {
+        match fact {
+            Fact::LowerQueue => self.has_lower = true,
+            Fact::Handed(packet) if self.counts_below() => {
+                self.below[packet.category().index()] += packet.airtime_estimate();
+                self.default.on(now, fact);
+            }
+            Fact::Dropped(packet) if self.counts_below() => {
+                self.below[packet.category().index()] -= packet.airtime_estimate();
+                self.default.on(now, fact);
+            }
+            Fact::Granted(descriptor) => self.on_granted(descriptor),
+            Fact::Reported(report) => {
+                self.on_report(now, report);
+                self.default.on(now, fact);
+            }
+            Fact::Airtime { station, category, .. } => {
+                self.default.on(now, fact);
+                self.limit_debt(station, category);
+            }
+            _ => self.default.on(now, fact),
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::config::{Floor, StepRule, WqmConfig};
 use super::equations::{bandwidth_delay_product, drain_time};
 use crate::error::ConfigError;
 
-/// What an update looks at. What is not known is `None`.
+/// Input of an update. What is not known is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Observation {
     /// BL: what waits in the buffer.
@@ -20,7 +20,7 @@ pub struct Observation {
     pub subframes: Option<u16>,
 }
 
-/// What the last updates found, if it was not yet acted upon.
+/// Alarm of the last updates, if it was not yet acted upon.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Alarm {
     /// Neither alarm is on.
@@ -32,7 +32,7 @@ enum Alarm {
     Low,
 }
 
-/// What an update found.
+/// Result of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Update {
     /// T_drain; `None` if it could not be known.

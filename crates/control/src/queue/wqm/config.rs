@@ -1,4 +1,4 @@
-//! What WQM is told, and the choices that the paper leaves or names as future work.
+//! Configuration of WQM, and the choices that the paper leaves or names as future work.
 
 use airbound_units::Span;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::super::station_lists::check_packets;
 use crate::error::ConfigError;
 
-/// How the size of the buffer changes (Sec. V-A, Fig. 5).
+/// Change of the buffer size (Sec. V-A, Fig. 5).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepRule {
@@ -21,7 +21,7 @@ pub enum StepRule {
     Mimd,
 }
 
-/// How the share of the channel that is free for us follows from what was heard.
+/// Derivation of the free share of the channel from what was heard.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FreeShare {
@@ -43,11 +43,11 @@ pub enum Floor {
     Rate,
 }
 
-/// Who is dropped when the buffer is full.
+/// Packet that is dropped when the buffer is full.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropRule {
-    /// Who arrives.
+    /// The arriving packet.
     #[default]
     Tail,
     /// The oldest packet of the flow that has most packets in the buffer: who fills it is told soonest, and others are spared
@@ -90,11 +90,11 @@ pub struct WqmConfig {
     pub floor: Floor,
     /// Upper bound B_max, 1 to 1 000 000 packets; B_min wins if it is larger. Default 95 (Sec. IV-B).
     pub max_packets: usize,
-    /// How the size changes.
+    /// Change of the size.
     pub step: StepRule,
-    /// What F of equation 2 is.
+    /// F of equation 2.
     pub free_share: FreeShare,
-    /// Who is dropped.
+    /// Packet that is dropped at a full buffer.
     pub drop: DropRule,
     /// Whether the interval adapts. Default no.
     #[serde(with = "super::super::switch")]

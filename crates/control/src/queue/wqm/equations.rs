@@ -23,7 +23,7 @@ pub const TCP_ACK: ByteCount = ByteCount::new(40);
 /// L_BACK; the standard's compressed BlockAck has 32 B.
 pub const BLOCK_ACK: ByteCount = ByteCount::new(30);
 
-/// What equations 6 and 7 share: T_BO + T_DIFS + 2 T_PHY + T_SIFS + T_BACK, 219 us.
+/// Common term of equations 6 and 7: T_BO + T_DIFS + 2 T_PHY + T_SIFS + T_BACK, 219 us.
 ///
 /// T_BO is the paper's mean backoff of (CW_min - 1) / 2 slots; that of the standard is CW_min / 2.
 #[must_use]

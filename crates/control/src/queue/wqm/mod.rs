@@ -23,8 +23,9 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use self::clock::Clock;
-use super::Queue;
+use super::run::Dequeue;
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
+use super::{Backlogs, Deadline, Fact, Queue, Sink, Turn};
 use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 
@@ -37,8 +38,8 @@ type StationRate = (BitRate, u16);
 /// drops nothing that waits: nobody is let in until there is room, as when Linux changes `txqueuelen`. In an empty
 /// queue nothing needs to be looked at: intervals that pass then are made up for when a packet comes.
 ///
-/// What an environment cannot tell: without rates the size stays as it is (B_max at the start); without busy time F is
-/// what it was last, 1 at the start; without own airtime F is the literal 1 - busy. Where [`Queue::on_channel`] is not called, updates are made in the other calls.
+/// Where an environment cannot tell: without rates the size stays as it is (B_max at the start); without busy time F is
+/// what it was last, 1 at the start; without own airtime F is the literal 1 - busy. Where no [`Fact::ChannelLoad`] comes, updates are made in the other calls.
 #[derive(Debug, Clone)]
 pub struct Wqm<P> {
     config: WqmConfig,
@@ -79,7 +80,7 @@ impl<P: Payload> Wqm<P> {
     }
 
     fn is_empty(&self) -> bool {
-        self.lists.backlog().packets == 0
+        self.lists.backlog().total().packets == 0
     }
 
     /// Makes the updates that are due before anything changes at `now`.
@@ -134,6 +135,50 @@ impl<P: Payload> Wqm<P> {
     }
 }
 
+impl<P: Payload> Wqm<P> {
+    /// The station to be served next.
+    fn next_station(&mut self, now: Instant, category: Category) -> Option<StationId> {
+        self.catch_up(now);
+        self.order.select(&mut self.lists, category)
+    }
+
+    /// The rate to a station has changed.
+    fn on_rate(&mut self, station: StationId, rate: BitRate, mpdus: u16) {
+        let index = station.index();
+        if index >= self.rates.len() {
+            self.rates.resize(index + 1, None);
+        }
+        self.rates[index] = Some((rate, mpdus));
+    }
+
+    /// The load of the channel was measured.
+    fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
+        self.is_told = true;
+        self.free = self.free_share(busy, own).or(self.free);
+        match self.clock.due() {
+            Some(due) if now >= due && !self.is_empty() => self.update(now),
+            _ => self.catch_up(now),
+        }
+    }
+}
+
+impl<P: Payload> Dequeue<P> for Wqm<P> {
+    fn dequeue(
+        &mut self,
+        _now: Instant,
+        station: StationId,
+        category: Category,
+        _dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<P> {
+        self.lists.pop(station, category)
+    }
+
+    #[inline]
+    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
+        self.lists.first_size(station, category)
+    }
+}
+
 impl<P: Payload> Queue<P> for Wqm<P> {
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         self.catch_up(now);
@@ -155,47 +200,45 @@ impl<P: Payload> Queue<P> for Wqm<P> {
         }
     }
 
-    fn select(&mut self, now: Instant, category: Category) -> Option<StationId> {
-        self.catch_up(now);
-        self.order.select(&mut self.lists, category)
+    fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
+        self.next_station(now, category).map(|station| Turn::new(station, category))
     }
 
-    fn dequeue(
+    #[inline]
+    fn dequeue_into(
         &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        _dropped: &mut Vec<Dropped<P>>,
-    ) -> Option<P> {
-        self.lists.pop(station, category)
+        now: Instant,
+        turn: &Turn,
+        sink: &mut impl Sink<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        self.hand_out(now, turn, sink, dropped);
     }
 
-    super::station_lists::answers_of_lists!();
+    fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
+        self.lists.flush(station, out);
+    }
 
-    fn on_rate(&mut self, _now: Instant, station: StationId, rate: BitRate, mpdus: u16) {
-        let index = station.index();
-        if index >= self.rates.len() {
-            self.rates.resize(index + 1, None);
+    fn backlog(&self) -> &Backlogs {
+        self.lists.backlog()
+    }
+
+    fn on(&mut self, now: Instant, fact: Fact<'_, P>) {
+        match fact {
+            Fact::Eligibility { station, category, eligibility } => {
+                self.lists.set_eligibility(station, category, eligibility);
+                self.order.update(&mut self.lists, station, category);
+            }
+            Fact::Rate { station, rate, mpdus } => self.on_rate(station, rate, mpdus),
+            Fact::ChannelLoad { busy, own } => self.on_channel(now, busy, own),
+            _ => {}
         }
-        self.rates[index] = Some((rate, mpdus));
     }
 
-    fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
-        self.is_told = true;
-        self.free = self.free_share(busy, own).or(self.free);
-        match self.clock.due() {
-            Some(due) if now >= due && !self.is_empty() => self.update(now),
-            _ => self.catch_up(now),
-        }
-    }
-
-    fn channel_deadline(&self) -> Option<Instant> {
-        self.clock.due().filter(|_| !self.is_empty())
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
+    fn deadline(&self) -> Deadline {
+        let channel_load = self.clock.due().filter(|_| !self.is_empty());
         let patience = if self.is_told { self.clock.interval() } else { Span::ZERO };
-        self.channel_deadline().map(|due| due + patience)
+        Deadline { select: channel_load.map(|due| due + patience), channel_load }
     }
 }
 

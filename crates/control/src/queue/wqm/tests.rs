@@ -13,7 +13,7 @@ fn millis(millis: u64) -> Instant {
 fn queue(config: WqmConfig) -> Wqm<PlainPacket> {
     let mut queue = Wqm::new(config).expect("valid");
     for station in 0..3 {
-        queue.on_rate(Instant::ZERO, StationId(station), FAST, 21);
+        queue.on_rate(StationId(station), FAST, 21);
     }
     queue
 }
@@ -40,7 +40,7 @@ fn the_buffer_takes_as_many_as_it_is_large() {
     let mut queue = queue(config());
     // 65 Mb/s x (438 + 1892.9 + 48 us) are 12.9 packets.
     assert_eq!(offer(&mut queue, millis(0), 0, 20), 8);
-    assert_eq!((queue.backlog().packets, size(&queue)), (12, 12));
+    assert_eq!((queue.backlog().total().packets, size(&queue)), (12, 12));
     // Other categories have their own.
     let mut dropped = Vec::new();
     queue.enqueue(millis(0), packet(0, 0).of_category(Category::Vo), &mut dropped);
@@ -54,8 +54,8 @@ fn what_waits_shrinks_the_buffer_at_the_second_look() {
     queue.dequeue(millis(1), StationId(0), BE, &mut Vec::new());
     // A minute of silence lets it grow to B_max.
     assert_eq!(offer(&mut queue, millis(60_000), 0, 100), 5);
-    assert_eq!((queue.backlog().packets, size(&queue)), (95, 95));
-    assert_eq!(queue.channel_deadline(), Some(millis(60_100)));
+    assert_eq!((queue.backlog().total().packets, size(&queue)), (95, 95));
+    assert_eq!(queue.deadline().channel_load, Some(millis(60_100)));
     // Before the interval ends nothing happens; 95 packets take 17.5 ms.
     queue.on_channel(millis(60_099), Some(0.5), Some(0.5));
     assert_eq!(size(&queue), 95);
@@ -64,12 +64,12 @@ fn what_waits_shrinks_the_buffer_at_the_second_look() {
         assert_eq!(size(&queue), expected, "{at}");
     }
     // What waits stays; nobody is let in.
-    assert_eq!((offer(&mut queue, millis(60_650), 0, 1), queue.backlog().packets), (1, 95));
+    assert_eq!((offer(&mut queue, millis(60_650), 0, 1), queue.backlog().total().packets), (1, 95));
     let mut left = 0;
-    while queue.select(millis(60_650), BE) == Some(StationId(0)) {
+    while queue.next_station(millis(60_650), BE) == Some(StationId(0)) {
         left += usize::from(queue.dequeue(millis(60_650), StationId(0), BE, &mut Vec::new()).is_some());
     }
-    assert_eq!((left, queue.channel_deadline()), (95, None));
+    assert_eq!((left, queue.deadline().channel_load), (95, None));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn own_airtime_does_not_count_against_us_unless_taken_literally() {
 #[test]
 fn stations_count_by_what_waits_for_them() {
     let mut queue = queue(config());
-    queue.on_rate(Instant::ZERO, StationId(1), BitRate::from_kbps(6500), 1);
+    queue.on_rate(StationId(1), BitRate::from_kbps(6500), 1);
     offer(&mut queue, millis(0), 0, 9);
     offer(&mut queue, millis(0), 1, 3);
     let seen = queue.observe(BE);
@@ -105,7 +105,7 @@ fn stations_count_by_what_waits_for_them() {
     // A station whose rate is not known does not count in the mean.
     offer(&mut queue, millis(0), 9, 1);
     assert_eq!(queue.observe(BE).rate, seen.rate);
-    queue.on_rate(Instant::ZERO, StationId(0), BitRate::ZERO, 1);
+    queue.on_rate(StationId(0), BitRate::ZERO, 1);
     assert_eq!(queue.observe(BE).rate, Some(BitRate::ZERO));
 }
 
@@ -123,18 +123,21 @@ fn without_rates_nothing_changes() {
 fn who_hears_nothing_of_the_channel_updates_by_itself() {
     let mut queue = queue(config());
     offer(&mut queue, millis(0), 0, 20);
-    assert_eq!(queue.next_deadline(), Some(millis(100)));
+    assert_eq!(queue.deadline().select, Some(millis(100)));
     // 12 packets take 2.2 ms: below the limit.
-    queue.select(millis(100), BE);
-    queue.select(millis(200), BE);
-    assert_eq!((size(&queue), queue.next_deadline()), (13, Some(millis(300))));
+    queue.next_station(millis(100), BE);
+    queue.next_station(millis(200), BE);
+    assert_eq!((size(&queue), queue.deadline().select), (13, Some(millis(300))));
     // Who hears of it waits for the news, but not for ever.
     queue.on_channel(millis(300), Some(0.0), Some(0.0));
-    assert_eq!((queue.channel_deadline(), queue.next_deadline()), (Some(millis(400)), Some(millis(500))));
-    queue.select(millis(499), BE);
-    assert_eq!((size(&queue), queue.channel_deadline()), (14, Some(millis(400))));
-    queue.select(millis(500), BE);
-    assert_eq!((size(&queue), queue.channel_deadline()), (15, Some(millis(600))));
+    assert_eq!(
+        (queue.deadline().channel_load, queue.deadline().select),
+        (Some(millis(400)), Some(millis(500)))
+    );
+    queue.next_station(millis(499), BE);
+    assert_eq!((size(&queue), queue.deadline().channel_load), (14, Some(millis(400))));
+    queue.next_station(millis(500), BE);
+    assert_eq!((size(&queue), queue.deadline().channel_load), (15, Some(millis(600))));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is known of the rates to one station, and which of them has the shortest tail.
+//! Statistics of the rates to one station, and the choice of the one with the shortest tail.
 
 use airbound_units::{Instant, Span};
 use airbound_wifi::rate::Rate;
@@ -12,10 +12,10 @@ use crate::rate::{RateReport, RateSet};
 const MOST_TRIES: u32 = 31;
 /// Fewer transmissions than this say nothing about a rate.
 const LEAST_SAMPLES: f64 = 3.0;
-/// What of the counts of one window is left in the next.
+/// Share of the counts of one window that is left in the next.
 const KEPT: f64 = 0.5;
 
-/// What is known of one rate.
+/// Statistics of one rate.
 #[derive(Debug, Clone, Copy)]
 struct Statistics {
     rate: Rate,
@@ -32,7 +32,7 @@ impl Statistics {
     }
 }
 
-/// How many transmissions make all but `tail` of the frames arrive if each succeeds with probability `success`.
+/// Number of transmissions that make all but `tail` of the frames arrive if each succeeds with probability `success`.
 fn transmissions(success: f64, tail: f64) -> u32 {
     let needed = libm::ceil(libm::log(tail) / libm::log1p(-success));
     // The cast saturates.

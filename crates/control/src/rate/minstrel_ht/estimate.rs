@@ -103,7 +103,7 @@ impl Overheads {
     }
 }
 
-/// What a number of tries depends on besides the rate.
+/// Input of the number of tries besides the rate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TryContext<'a> {
     pub(super) table: &'a RateTable,

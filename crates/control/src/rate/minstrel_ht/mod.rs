@@ -46,7 +46,7 @@ use crate::error::ConfigError;
 use crate::frame::RateChain;
 use crate::frame::StationId;
 
-/// What has to lie between two samples, besides the sample interval.
+/// Condition between two samples, besides the sample interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleSpacing {
@@ -61,16 +61,16 @@ pub enum SampleSpacing {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct MinstrelHtConfig {
-    /// How often conclusions are drawn, 1 ms to 10 s. Default 50 ms (`HZ / 20`).
+    /// Update interval, 1 ms to 10 s. Default 50 ms (`HZ / 20`).
     pub update_interval: Span,
-    /// How the success of a rate is averaged over these intervals. Default the low-pass filter.
+    /// Averaging of the success of a rate over these intervals. Default the low-pass filter.
     pub average: Average,
     /// Whether other rates are tried out. Default true.
     pub sampling: bool,
     /// Least time from one sample to the next, 0 to 10 s. Default 20 ms (`MINSTREL_SAMPLE_INTERVAL`, `HZ / 50`).
     /// The first frame after an update samples in any case.
     pub sample_interval: Span,
-    /// What else has to lie between two samples. Default nothing, as in the kernel.
+    /// Further condition between two samples. Default nothing, as in the kernel.
     pub sample_spacing: SampleSpacing,
     /// Steps of the chain that the hardware can take, 1 to 4: 1 is the best rate alone, 2 adds the most reliable one,
     /// 3 and 4 add the second best between them. Default 4 (`IEEE80211_TX_MAX_RATES`, ath9k).
@@ -127,7 +127,7 @@ impl MinstrelHtConfig {
     }
 }
 
-/// What Minstrel-HT knows of one rate.
+/// Minstrel-HT's statistics of one rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateStatus {
     /// The rate.
@@ -207,7 +207,7 @@ impl MinstrelHt {
         Some(then(station, self.now, shared))
     }
 
-    /// What is known of the rates of `station`, sorted by rate; empty for a station that was never asked about.
+    /// Statistics of the rates of `station`, sorted by rate; empty for a station that was never asked about.
     pub fn status(&self, station: StationId) -> impl Iterator<Item = RateStatus> + '_ {
         self.stations.get(station).into_iter().flat_map(|station| {
             station.known().map(|(id, rate, stats)| {

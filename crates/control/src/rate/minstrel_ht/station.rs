@@ -13,7 +13,7 @@ use super::{MinstrelHtConfig, SampleSpacing};
 use crate::frame::RateChain;
 use crate::rate::RateReport;
 
-/// How many of the best rates are kept in order (`MAX_THR_RATES`).
+/// Number of the best rates that are kept in order (`MAX_THR_RATES`).
 const BEST: usize = 4;
 /// Below this success a step of the chain gets two tries: 20 %.
 const DOUBTFUL: u32 = fraction(20, 100);
@@ -52,7 +52,7 @@ pub(super) struct Station {
     pub(super) sampled_mpdus: u64,
 }
 
-/// What all stations share.
+/// State that all stations share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shared<'a> {
     pub(super) config: &'a MinstrelHtConfig,
@@ -182,7 +182,7 @@ impl Station {
         self.stats.get(id.group()).and_then(|group| group.get(id.slot())).copied().unwrap_or_default()
     }
 
-    /// What is known of each rate.
+    /// Statistics of each rate.
     pub(super) fn known(&self) -> impl Iterator<Item = (RateId, Rate, RateStats)> + '_ {
         self.table.rates().iter().map(|(rate, id)| (*id, *rate, self.stats(*id)))
     }
@@ -192,7 +192,7 @@ impl Station {
         (self.mean_ampdu >> SCALE).max(1)
     }
 
-    /// What [`Overheads::throughput`] says of a rate. It is asked for far more often than it changes.
+    /// The answer of [`Overheads::throughput`] for a rate. It is asked for far more often than it changes.
     fn throughput(&self, id: RateId) -> u32 {
         self.stats(id).throughput
     }

@@ -1,4 +1,4 @@
-//! What is known of one rate, and the averages it is known by.
+//! Statistics of one rate, and their averages.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub(super) const fn fraction(numerator: u32, denominator: u32) -> u32 {
     }
 }
 
-/// How the share of acknowledged MPDUs is averaged over update intervals.
+/// Averaging of the share of acknowledged MPDUs over update intervals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Average {

@@ -64,7 +64,7 @@ pub(super) struct RateTable {
     pub(super) groups: Vec<Group>,
     /// For lookup, sorted by rate.
     by_rate: Vec<(Rate, RateId)>,
-    /// What counts as the best rate while nothing is known: the slowest of the most modern format.
+    /// The best rate while nothing is known: the slowest of the most modern format.
     pub(super) start: RateId,
     start_rate: Rate,
 }
@@ -152,7 +152,7 @@ impl RateTable {
     }
 }
 
-/// How many low bits of a group's durations the kernel drops to keep them in 16 bits (`GROUP_SHIFT`).
+/// Low bits of a group's durations that the kernel drops to keep them in 16 bits (`GROUP_SHIFT`).
 const fn group_shift(slowest: u32) -> u32 {
     16u32.saturating_sub(slowest.leading_zeros())
 }

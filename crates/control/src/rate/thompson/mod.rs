@@ -10,7 +10,7 @@
 //!  reports ─▶ acknowledged, lost ─▶ decay, e^(-t/memory) ─▶ Beta(1 + acknowledged, 1 + lost) ─▶ draws ─▶ largest throughput
 //! ```
 //!
-//! What the descriptions leave open, and what was chosen:
+//! Choices that the descriptions leave open:
 //!
 //! - *when a draw is made*: once for each grant. ns-3 draws for each transmission, which is the same where the hardware makes one try
 //!   of a grant (preset `direct`). Hardware that tries by itself keeps the rate, and all its failed tries count;
@@ -66,7 +66,7 @@ impl ThompsonConfig {
 /// The frame whose tries have to fit in a segment: a full packet with its headers.
 const FRAME: ByteCount = ByteCount::new(1538);
 
-/// What is known of one rate.
+/// Statistics of one rate.
 #[derive(Debug, Clone, Copy)]
 struct Arm {
     rate: Rate,
@@ -75,7 +75,7 @@ struct Arm {
     lost: f64,
 }
 
-/// What is known of one station.
+/// State of one station.
 #[derive(Debug, Clone)]
 struct Station {
     /// By ascending bit rate; at least one.
@@ -177,7 +177,7 @@ impl Thompson {
         Ok(())
     }
 
-    /// What is kept of a station, decayed to the present.
+    /// State of a station, decayed to the present.
     fn station(&mut self, now: Instant, station: StationId) -> Option<(&mut Station, &mut Draws)> {
         self.now = self.now.max(now);
         let (config, rates, now) = (&self.config, &self.rates, self.now);

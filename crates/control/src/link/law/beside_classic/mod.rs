@@ -13,13 +13,13 @@ use super::{Law, Link, Returned, Room, TxDescriptor, TxReport};
 use crate::classify::Verdict;
 use crate::error::ConfigError;
 use crate::frame::{Dropped, FlowId, Payload, StationId};
-use crate::queue::{Backlog, Demand, Queue};
+use crate::queue::{Backlog, Deadline, Queue};
 use crate::rate::LinkStats;
 
 /// Law as a standby module (Law paper, appendix A): latency-sensitive traffic goes through it, the rest through the stock queues, and both
 /// meet at the hardware, which holds so many PSDUs of both together.
 ///
-/// Whose a packet is follows from its access category ([`Classic::Categories`]), or from how its flow behaves ([`Classic::Bulk`]). Either
+/// The side of a packet follows from its access category ([`Classic::Categories`]), or from how its flow behaves ([`Classic::Bulk`]). Either
 /// way the block-ack agreements and the receiver's reordering buffers of the two are apart, so that a packet that the classic link
 /// sends again and again holds up no sensitive one: categories have their own, and within one the classic link uses the second
 /// traffic identifier ([`TxDescriptor::alternate`]). Within a category
@@ -36,7 +36,7 @@ pub struct BesideClassic<P, Q, C> {
     out: usize,
 }
 
-/// How the two are told apart.
+/// Assignment of packets to the two links.
 #[derive(Debug, Clone)]
 enum Share<P> {
     /// By category: whether the classic link has it.
@@ -65,12 +65,17 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> BesideClassic<P, Q, C> {
         &self.law
     }
 
+    /// The link of latency-sensitive traffic, to set demands.
+    pub const fn law_mut(&mut self) -> &mut Law<P, Q> {
+        &mut self.law
+    }
+
     /// The link of the rest.
     pub const fn classic(&self) -> &C {
         &self.classic
     }
 
-    /// What is held of the flows that were seen, where they are told apart.
+    /// Verdicts on the flows that were seen, where they are told apart.
     pub fn verdicts(&self) -> impl Iterator<Item = (FlowId, Verdict)> + '_ {
         let flows = match &self.share {
             Share::Categories(_) => None,
@@ -145,10 +150,6 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> Link<P> for BesideClassic<P, Q, C> {
         self.classic.on_link_stats(now, station, stats);
     }
 
-    fn set_demand(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError> {
-        self.law.set_demand(now, flow, demand)
-    }
-
     fn window_start(&self, station: StationId, category: Category) -> u64 {
         self.law.window_start(station, category).min(self.classic.window_start(station, category))
     }
@@ -174,11 +175,7 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> Link<P> for BesideClassic<P, Q, C> {
             Share::Flows(flows) => flows.held(),
             Share::Categories(_) => Backlog::default(),
         };
-        let (one, other) = (self.law.backlog(), self.classic.backlog());
-        Backlog {
-            packets: one.packets + other.packets + held.packets,
-            bytes: one.bytes + other.bytes + held.bytes,
-        }
+        Backlog::sum([self.law.backlog(), self.classic.backlog(), held])
     }
 
     fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
@@ -186,11 +183,7 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> Link<P> for BesideClassic<P, Q, C> {
         self.classic.on_channel(now, busy, own);
     }
 
-    fn channel_deadline(&self) -> Option<Instant> {
-        self.law.channel_deadline().into_iter().chain(self.classic.channel_deadline()).min()
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        self.law.next_deadline().into_iter().chain(self.classic.next_deadline()).min()
+    fn deadline(&self) -> Deadline {
+        self.law.deadline().min(self.classic.deadline())
     }
 }

@@ -40,7 +40,7 @@ impl Side {
     }
 }
 
-/// What has an order of its own: a flow under one agreement.
+/// Key of packets with an order of their own: a flow under one agreement.
 type Key = (StationId, Category, FlowId);
 
 fn key<P: Payload>(packet: &P) -> Key {
@@ -89,7 +89,7 @@ pub(super) struct Sides<P> {
     moving: Vec<Key>,
     /// Flows with packets inside, by category and side.
     busy: [[u32; 2]; 4],
-    /// What is held.
+    /// Backlog of held packets.
     held: Backlog,
 }
 
@@ -189,12 +189,12 @@ impl<P: Payload> Sides<P> {
         !self.moving.is_empty()
     }
 
-    /// How many flows have packets in the link of a side.
+    /// Number of flows with packets in the link of a side.
     pub(super) const fn busy(&self, category: Category, side: Side) -> u32 {
         self.busy[category.index()][side as usize]
     }
 
-    /// What is held.
+    /// Backlog of held packets.
     pub(super) const fn held(&self) -> Backlog {
         self.held
     }

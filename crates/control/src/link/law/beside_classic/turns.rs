@@ -1,4 +1,4 @@
-//! Whose turn it is: two links share a category by the airtime of their flows.
+//! Order of two links: they share a category by the airtime of their flows.
 
 use airbound_units::Span;
 use airbound_wifi::edca::Category;
@@ -16,7 +16,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Who goes first of those that have a backlog, and who if that one has nothing after all. Law goes first where they are even.
+    /// The link that goes first of those that have a backlog, and the one after it if that has nothing after all. Law goes first where they are even.
     pub(super) fn order(&mut self, category: Category, has_backlog: impl Fn(Side) -> bool) -> [Side; 2] {
         let used = &mut self.used[category.index()];
         for side in Side::BOTH {

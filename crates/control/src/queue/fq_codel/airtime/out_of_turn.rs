@@ -1,4 +1,4 @@
-//! What lets a scheduler on top serve a flow out of its turn: everything is counted and charged as if it had been its turn.
+//! Service of a flow out of its turn, for a scheduler on top: everything is counted and charged as if it had been its turn.
 
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
@@ -63,7 +63,7 @@ impl<P: Payload> FqCodelAirtime<P> {
         }
     }
 
-    /// What lies below for a station, unless it is blocked or over its airtime queue limit.
+    /// Eligibility of a station, unless it is blocked or over its airtime queue limit.
     pub(in crate::queue) fn servable(&self, station: StationId, category: Category) -> Option<Eligibility> {
         self.stations.servable(station, category.index())
     }
@@ -86,9 +86,7 @@ impl<P: Payload> FqCodelAirtime<P> {
         let flow = self.flows.find(key)?;
         let before = dropped.len();
         let packet = self.flows.pop(self.now, flow, &codel, dropped);
-        let left = dropped.len() - before + usize::from(packet.is_some());
-        let waiting = &mut self.waiting[category.index()];
-        *waiting = waiting.saturating_sub(left);
+        self.note_left(category, packet.as_ref(), &dropped[before..]);
         packet
     }
 

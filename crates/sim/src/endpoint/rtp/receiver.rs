@@ -15,7 +15,7 @@ use super::{Content, Feedback};
 const COVERED: u64 = 4096;
 
 /// The parts of a receiver.
-pub(crate) struct RtcReceiver {
+pub(crate) struct RtpReceiver {
     /// Reports on arrivals, where somebody listens to them.
     pub(crate) collector: Option<FeedbackCollector>,
     pub(crate) nack: Option<NackRequester>,
@@ -25,7 +25,7 @@ pub(crate) struct RtcReceiver {
     pub(crate) covered: BTreeMap<u64, MediaPacket>,
 }
 
-impl RtcReceiver {
+impl RtpReceiver {
     /// Packet `number` of the flow arrived with `content`. `events` tells what that does to frames.
     pub(crate) fn on_packet(
         &mut self,

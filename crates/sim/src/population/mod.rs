@@ -1,18 +1,21 @@
 //! From the flows of a scenario to sources, connections and meters.
 
+mod allocation;
+mod rtp;
+
 use airbound_control::frame::StationId;
 use airbound_senders::allocation::{AllocationConfig, FrameSensor, Stamps, UplinkShaper};
 use airbound_senders::tcp::{TcpConfig, TcpReceiver};
 use airbound_units::{ByteCount, Instant, Span};
 
-use super::in_flight::InFlight;
-use super::rtc::open::{Opening, open};
-use super::rtc::{IP_UDP, RTP};
-use super::tcp::{Connection, Control, new_sender};
-use super::{Direction, Flow};
 use crate::build::{BuildError, Plan, flow_id};
+use crate::endpoint::AnyEndpoint;
 use crate::endpoint::allocation::{Downlink, Uplink};
-use crate::endpoint::{AnyEndpoint, EndpointId};
+use crate::endpoint::in_flight::InFlight;
+use crate::endpoint::rtp::{IP_UDP, RTP};
+use crate::endpoint::tcp::{Connection, Control, new_sender};
+use crate::flow::EndpointId;
+use crate::flow::{Direction, Flow};
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
 use crate::plugins::Site;
@@ -20,6 +23,7 @@ use crate::scenario::{self, Load, RtcStream, Traffic, Transport, WireWay};
 use crate::topology::Tree;
 use airbound_random::{Purpose, Stream, seed_for};
 use airbound_traffic::{Application, Rhythm, Schedule, Source, UDP_HEADERS};
+use rtp::{Opening, open};
 
 /// No contending network offers more than this share of its PHY rate: it is saturated below.
 const SATURATING: f64 = 1.0;
@@ -233,7 +237,7 @@ impl Population {
         let acknowledgements = flow_id(self.flows.len());
         let data = &mut self.flows[index];
         data.endpoint = Some(endpoint);
-        data.headers = super::tcp::SEGMENT_HEADERS;
+        data.headers = crate::endpoint::tcp::SEGMENT_HEADERS;
         let back = Flow {
             name: format!("{} (acks)", data.name),
             id: acknowledgements,

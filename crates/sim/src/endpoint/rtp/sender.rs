@@ -80,7 +80,7 @@ pub(crate) struct SenderParts {
 }
 
 /// The sender.
-pub(crate) struct RtcSender {
+pub(crate) struct RtpSender {
     parts: SenderParts,
     pacer: Pacer<(Content, ByteCount)>,
     captured: u64,
@@ -92,7 +92,7 @@ pub(crate) struct RtcSender {
     spent: VecDeque<Spent>,
 }
 
-impl RtcSender {
+impl RtpSender {
     pub(crate) fn new(parts: SenderParts) -> Self {
         let mut sender = Self {
             pacer: Pacer::new(parts.control.pacing()),

@@ -8,12 +8,12 @@ use airbound_senders::rtp::gcc::{FeedbackCollector, FeedbackConfig, Gcc, GccConf
 use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
 use airbound_units::{ByteCount, Instant, Span};
 
-use super::frames::Frames;
-use super::receiver::RtcReceiver;
-use super::sender::{Control, RtcSender, SenderParts};
-use super::{HEADERS, RTP, Session};
 use crate::build::{BuildError, Plan};
-use crate::flow::in_flight::InFlight;
+use crate::endpoint::in_flight::InFlight;
+use crate::endpoint::rtp::frames::Frames;
+use crate::endpoint::rtp::receiver::RtpReceiver;
+use crate::endpoint::rtp::sender::{Control, RtpSender, SenderParts};
+use crate::endpoint::rtp::{HEADERS, RTP, RtpSession};
 use crate::scenario::{ErrorCorrection, RtcStream, SizeLaw};
 use airbound_random::{Purpose, Stream};
 use airbound_traffic::FrameSizes;
@@ -30,7 +30,7 @@ pub(crate) struct Opening {
 }
 
 /// Makes a session of which nothing has been sent.
-pub(crate) fn open(plan: &Plan<'_>, stream: &RtcStream, opening: Opening) -> Result<Session, BuildError> {
+pub(crate) fn open(plan: &Plan<'_>, stream: &RtcStream, opening: Opening) -> Result<RtpSession, BuildError> {
     let fec = fec_kind(stream.fec).map(|kind| FecConfig {
         kind,
         overhead: stream.fec_overhead,
@@ -53,7 +53,7 @@ pub(crate) fn open(plan: &Plan<'_>, stream: &RtcStream, opening: Opening) -> Res
     let full = (payload + HEADERS).as_u64() as f64;
     let parity = if fec.is_some() { stream.fec_overhead } else { 0.0 };
     let interval = Span::from_secs_f64(1.0 / stream.fps);
-    let sender = RtcSender::new(SenderParts {
+    let sender = RtpSender::new(SenderParts {
         encoder: encoder(plan, stream, interval, opening.index, &control),
         control,
         fec: fec.map(FecEncoder::new).transpose()?,
@@ -65,14 +65,14 @@ pub(crate) fn open(plan: &Plan<'_>, stream: &RtcStream, opening: Opening) -> Res
         interval,
         stop: opening.stop,
     });
-    let receiver = RtcReceiver {
+    let receiver = RtpReceiver {
         collector: reports,
         nack,
         fec: fec.map(|_| FecDecoder::new()),
         frames: Frames::new(stream.give_up),
         covered: BTreeMap::new(),
     };
-    Ok(Session {
+    Ok(RtpSession {
         media: opening.media,
         feedback: opening.feedback,
         sender,

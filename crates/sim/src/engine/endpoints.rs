@@ -4,9 +4,11 @@ use airbound_control::frame::{DropReason, FlowId, Payload};
 use airbound_control::link::Link;
 use airbound_units::{BitRate, Instant};
 
-use super::{ACCESS_POINT, Arrival, Event, Simulation};
-use crate::endpoint::{Answer, AnyEndpoint, Counts, Endpoint, EndpointId, Outbox, Outgoing, Timer};
+use super::{Arrival, Event, Simulation};
+use crate::endpoint::{Answer, AnyEndpoint, Counts, Endpoint, Outbox, Outgoing, Timer};
+use crate::flow::ACCESS_POINT;
 use crate::flow::Direction;
+use crate::flow::EndpointId;
 use crate::packet::{Header, Packet};
 
 impl Simulation {
