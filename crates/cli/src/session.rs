@@ -6,8 +6,7 @@ use std::time::Instant;
 use airbound_record::{Encoding, Existing, Recorder, RunFolder, Summary, Tables};
 use airbound_sim::pcap::Capture;
 use airbound_sim::scenario::{Overrides, Scenario, Scheme};
-use airbound_sim::session::SessionRun;
-use airbound_sim::{NoObserver, Outcome, Plugins, Recording, Run};
+use airbound_sim::{NoObserver, Plugins, Recording, Run};
 use airbound_units::Span;
 
 use crate::args::{Changes, Source};
@@ -121,17 +120,6 @@ impl Opened {
         Err(CliError::Input(problem))
     }
 
-    /// Refuses to log the packets of a session, if that is `asked` for.
-    pub(crate) fn refuse_packet_log(&self, asked: bool) -> Result<(), CliError> {
-        if !asked || self.scenario.session.is_none() {
-            return Ok(());
-        }
-        let name = &self.name;
-        let problem =
-            format!("--log-packets is for networks; {name} is a session, which leaves no tables of packets");
-        Err(CliError::Input(problem))
-    }
-
     /// How long a run simulates, warm-up included.
     #[must_use]
     pub fn length(&self) -> Span {
@@ -145,32 +133,8 @@ impl Opened {
     }
 }
 
-/// A simulation that can be advanced piece by piece.
-trait Stepped {
-    fn now(&self) -> airbound_units::Instant;
-    fn advance(&mut self, span: Span) -> bool;
-}
-
-impl Stepped for Run {
-    fn now(&self) -> airbound_units::Instant {
-        self.now()
-    }
-    fn advance(&mut self, span: Span) -> bool {
-        self.advance(span)
-    }
-}
-
-impl Stepped for SessionRun {
-    fn now(&self) -> airbound_units::Instant {
-        self.now()
-    }
-    fn advance(&mut self, span: Span) -> bool {
-        self.advance(span)
-    }
-}
-
 /// Advances to the end, unless somebody stops it.
-fn to_the_end(run: &mut impl Stepped, length: Span, watch: &dyn Watch) -> Result<(), CliError> {
+fn to_the_end(run: &mut Run, length: Span, watch: &dyn Watch) -> Result<(), CliError> {
     let piece = Span::from_nanos((length.as_nanos() / PIECES).max(1)).min(LONGEST_PIECE);
     let mut before = run.now();
     loop {
@@ -189,7 +153,7 @@ fn to_the_end(run: &mut impl Stepped, length: Span, watch: &dyn Watch) -> Result
 /// Says what is wrong with a run before anything is written.
 ///
 /// # Errors
-/// The parameters of the scheme are wrong, or the air of a session is to be `captured`.
+/// The parameters of the scheme are wrong, or there is not one network whose air can be `captured`.
 pub fn check(opened: &Opened, named: &Named, captured: bool) -> Result<(), CliError> {
     let Opened { name, scenario } = opened;
     let Named { scheme, plugins, .. } = named;
@@ -198,17 +162,11 @@ pub fn check(opened: &Opened, named: &Named, captured: bool) -> Result<(), CliEr
         let problem = "--pcap records one network, and this scenario has [[network]] entries; leave them out, or --pcap";
         return Err(CliError::Input(problem.to_owned()));
     }
-    match (&scenario.session, captured) {
-        (None, _) => {
-            Run::observed(name, scenario, scheme, seed, plugins, Box::new(NoObserver)).map(|_| ())?
-        }
-        (Some(_), false) => SessionRun::new(name, scenario, scheme, seed, plugins).map(|_| ())?,
-        (Some(_), true) => {
-            return Err(CliError::Input(
-                "--pcap records networks, and this scenario is a session".to_owned(),
-            ));
-        }
+    if captured && scenario.stations.is_empty() {
+        let problem = "--pcap records the air, and no client of this session is on it; leave out --pcap";
+        return Err(CliError::Input(problem.to_owned()));
     }
+    Run::observed(name, scenario, scheme, seed, plugins, Box::new(NoObserver))?;
     Ok(())
 }
 
@@ -228,19 +186,29 @@ impl Session {
         let begun = Instant::now();
         let Opened { name, scenario } = opened;
         check(opened, &self.named, capture.is_some())?;
-        let (recorder, outcome, capture) = if scenario.session.is_some() {
-            let mut run =
-                SessionRun::new(name, scenario, &self.named.scheme, self.seed, &self.named.plugins)?;
-            // Its packets cross several networks, which no table of one describes.
-            let tables = Tables { distributions: self.tables.distributions, ..Tables::default() };
-            let folder = RunFolder::create(folder, Existing::Replace)?;
-            let recorder = Recorder::create(folder, run.info(), tables, self.encoding)?;
-            to_the_end(&mut run, opened.length(), watch)?;
-            (recorder, run.finish()?, None)
-        } else {
-            self.network(opened, folder, capture, watch)?
+        let Named { scheme, plugins, .. } = &self.named;
+        // The names that the tables carry come from the run, which is told of its tables when it is made.
+        let info =
+            Run::observed(name, scenario, scheme, self.seed, plugins, Box::new(NoObserver))?.info().clone();
+        // Without relays there are no hops to list; a session is no flow of frames, and its flows have no windows.
+        let flows = scenario.session.is_none();
+        let tables = Tables {
+            hops: self.tables.hops && scenario.has_relays(),
+            frames: self.tables.frames && flows,
+            series: self.tables.series && flows,
+            ..self.tables
         };
-        let mut recorder = recorder;
+        let folder = RunFolder::create(folder, Existing::Replace)?;
+        let recorder = Recorder::create(folder, &info, tables, self.encoding)?;
+        let capture = capture.map(|file| Capture::create(file, &info, &scenario.air)).transpose()?;
+        let recording = Box::new(Recording::new(recorder, capture));
+        let mut run = Run::observed(name, scenario, scheme, self.seed, plugins, recording)?;
+        to_the_end(&mut run, opened.length(), watch)?;
+        let (outcome, observer) = run.finish()?;
+        let Some(recording) = Recording::of(observer) else {
+            return Err(CliError::Defect("the run lost its recording".to_owned()));
+        };
+        let (mut recorder, capture) = recording.into_parts();
         for row in &outcome.distributions {
             recorder.distribution(*row);
         }
@@ -252,34 +220,5 @@ impl Session {
             capture.finish()?;
         }
         Ok((folder, outcome.summary))
-    }
-
-    /// Simulates a network.
-    fn network(
-        &self,
-        opened: &Opened,
-        folder: &Path,
-        capture: Option<&Path>,
-        watch: &dyn Watch,
-    ) -> Result<(Recorder, Outcome, Option<Capture>), CliError> {
-        let Opened { name, scenario } = opened;
-        let Named { scheme, plugins, .. } = &self.named;
-        // The names that the tables carry come from the run, which is told of its tables when it is made.
-        let dry = Run::observed(name, scenario, scheme, self.seed, plugins, Box::new(NoObserver))?;
-        let info = dry.info().clone();
-        // Without relays there are no hops to list.
-        let tables = Tables { hops: self.tables.hops && scenario.has_relays(), ..self.tables };
-        let folder = RunFolder::create(folder, Existing::Replace)?;
-        let recorder = Recorder::create(folder, &info, tables, self.encoding)?;
-        let capture = capture.map(|file| Capture::create(file, &info, &scenario.air)).transpose()?;
-        let recording = Box::new(Recording::new(recorder, capture));
-        let mut run = Run::observed(name, scenario, scheme, self.seed, plugins, recording)?;
-        to_the_end(&mut run, opened.length(), watch)?;
-        let (outcome, observer) = run.finish()?;
-        let Some(recording) = Recording::of(observer) else {
-            return Err(CliError::Defect("the run lost its recording".to_owned()));
-        };
-        let (recorder, capture) = recording.into_parts();
-        Ok((recorder, outcome, capture))
     }
 }

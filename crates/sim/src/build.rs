@@ -28,11 +28,11 @@ use crate::flow::feed::Feed;
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{Meters, Observer};
 use crate::networks::SharedChannel;
+use crate::path::{Bottleneck, Wire, WireWay};
 use crate::plugins::{Plugins, Site};
 use crate::population::Population;
 use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
 use crate::topology::Tree;
-use crate::wire::{Bottleneck, Way, Wire};
 use airbound_air::channel::Channel;
 use airbound_air::edca::Edcaf;
 use airbound_air::exchange::PhyConfig;
@@ -225,7 +225,7 @@ impl Plan<'_> {
             .map(|flow| {
                 let way = flow.way;
                 let draws = Stream::new(self.seed, Purpose::Wire, flow.entity() * 2 + direction);
-                Way::new(way.delay, way.jitter, way.loss, draws)
+                WireWay::new(way.delay, way.jitter, way.loss, draws)
             })
             .collect();
         Wire::new(Bottleneck::new(wire.rate, wire.queue as usize), ways)

@@ -4,7 +4,6 @@
 //! seed give the same bytes on every machine. `docs/simulator.md` holds the model and its limits.
 
 pub mod scenario;
-pub mod session;
 
 mod agenda;
 mod build;
@@ -16,6 +15,7 @@ mod live;
 mod measure;
 mod networks;
 mod packet;
+pub mod path;
 pub mod pcap;
 mod plugins;
 mod population;
@@ -23,9 +23,9 @@ mod recording;
 pub mod run;
 mod snapshot;
 mod topology;
-mod wire;
 
 pub use build::BuildError;
+pub use endpoint::conference;
 pub use endpoint::{Counts, Endpoint, Outbox, Outgoing, Reception, Timer};
 pub use engine::Imbalance;
 pub use live::{Fate, Live};

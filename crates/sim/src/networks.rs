@@ -1,6 +1,7 @@
 //! From a scenario of several networks to their simulations, and from what they tell to what the run tells.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -60,7 +61,27 @@ pub(crate) struct Built {
 #[derive(Clone)]
 pub(crate) struct Audience(Rc<RefCell<Box<dyn Observer>>>);
 
+impl fmt::Debug for Audience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Audience")
+    }
+}
+
 impl Audience {
+    pub(crate) fn new(observer: Box<dyn Observer>) -> Self {
+        Self(Rc::new(RefCell::new(observer)))
+    }
+
+    /// The kinds of events that the observer receives.
+    pub(crate) fn wants(&self) -> Events {
+        self.0.borrow().wants()
+    }
+
+    /// Passes an event on.
+    pub(crate) fn tell(&self, event: Event<'_>) {
+        self.0.borrow_mut().on_event(event);
+    }
+
     /// Gives the observer back, if no network has it any more.
     pub(crate) fn into_observer(self) -> Option<Box<dyn Observer>> {
         Rc::try_unwrap(self.0).ok().map(RefCell::into_inner)
@@ -89,7 +110,7 @@ pub(crate) fn build(
         let domains = Domains::new(vec![vec![Simulation::new(parts)]]);
         return Ok(Built { domains, members: vec![member], audience: None, flows });
     }
-    let audience = Audience(Rc::new(RefCell::new(observer)));
+    let audience = Audience::new(observer);
     let mut channels: Vec<u16> = scenario.networks.iter().map(|network| network.channel).collect();
     channels.sort_unstable();
     channels.dedup();

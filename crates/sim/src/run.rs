@@ -4,6 +4,7 @@ use airbound_record::{DistributionRow, LatencyStats, RunInfo, Summary};
 use airbound_units::{Instant, Span};
 
 use crate::build::{BuildError, flow_id};
+use crate::endpoint::conference::ConferenceRun;
 use crate::engine::{Domains, Imbalance};
 use crate::measure::{Figures, NoObserver, Observer};
 use crate::networks::{self, Audience, Built, Member};
@@ -13,11 +14,17 @@ use crate::snapshot::Snapshot;
 use airbound_control::frame::DropReason;
 use airbound_control::queue::Protection;
 
+/// The simulated part of a run.
+enum Engine {
+    /// Networks, and what they are in the scenario, in the order of the domains.
+    Networks(Domains, Vec<Member>),
+    /// A conference, perhaps over a network.
+    Conference(Box<ConferenceRun>),
+}
+
 /// A run under way.
 pub struct Run {
-    domains: Domains,
-    /// The networks, in the order of the domains.
-    members: Vec<Member>,
+    engine: Engine,
     audience: Option<Audience>,
     info: RunInfo,
     scheme: Scheme,
@@ -63,16 +70,19 @@ impl Run {
         plugins: &Plugins,
         observer: Box<dyn Observer>,
     ) -> Result<Self, BuildError> {
-        if scenario.session.is_some() {
-            let reason = "this scenario is a session, which airbound run and airbound compare can simulate";
-            return Err(BuildError::Slot { slot: "session", reason: reason.to_owned() });
-        }
-        let Built { domains, members, audience, flows } =
-            networks::build(scenario, scheme, seed, plugins, observer)?;
-        let info = info(name, scenario, scheme, seed, flows);
+        let (engine, audience, info) = if scenario.session.is_some() {
+            let mut conference = ConferenceRun::new(scenario, scheme, seed, plugins)?;
+            let info = info(name, scenario, scheme, seed, conference.flows());
+            let audience = Audience::new(observer);
+            conference.observe(&audience, &info);
+            (Engine::Conference(Box::new(conference)), Some(audience), info)
+        } else {
+            let Built { domains, members, audience, flows } =
+                networks::build(scenario, scheme, seed, plugins, observer)?;
+            (Engine::Networks(domains, members), audience, info(name, scenario, scheme, seed, flows))
+        };
         Ok(Self {
-            domains,
-            members,
+            engine,
             audience,
             info,
             scheme: scheme.clone(),
@@ -96,32 +106,46 @@ impl Run {
     /// The instant that it has reached.
     #[must_use]
     pub fn now(&self) -> Instant {
-        self.domains.now()
+        match &self.engine {
+            Engine::Networks(domains, _) => domains.now(),
+            Engine::Conference(conference) => conference.now(),
+        }
     }
 
     /// The end of the run.
     #[must_use]
     pub fn end(&self) -> Instant {
-        self.domains.end()
+        match &self.engine {
+            Engine::Networks(domains, _) => domains.end(),
+            Engine::Conference(conference) => conference.end(),
+        }
     }
 
     /// Advances by `span` of simulated time. Returns whether there is more to do.
     pub fn advance(&mut self, span: Span) -> bool {
-        self.domains.advance(self.now() + span);
+        let until = self.now() + span;
+        match &mut self.engine {
+            Engine::Networks(domains, _) => domains.advance(until),
+            Engine::Conference(conference) => conference.advance(until),
+        }
         self.now() < self.end()
     }
 
     /// The state of controllers and queues now; of several networks, those of the first one on the first channel.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        self.domains.networks().next().map(Snapshot::of).unwrap_or_default()
+        match &self.engine {
+            Engine::Networks(domains, _) => domains.networks().next().map(Snapshot::of).unwrap_or_default(),
+            Engine::Conference(conference) => conference.snapshot(),
+        }
     }
 
     /// The protection of a flow, by its number in the scenario; `None` without a demand, or where the queue that decides
     /// over the flow's data protects nobody. Between two calls of [`Run::advance`] it shows the controller at work.
     #[must_use]
     pub fn protection(&self, flow: usize) -> Option<Protection> {
-        let mut networks = self.members.iter().zip(self.domains.networks());
+        let Engine::Networks(domains, members) = &self.engine else { return None };
+        let mut networks = members.iter().zip(domains.networks());
         let (member, network) = networks.find(|(member, _)| member.flows().contains(&flow))?;
         let flow = flow_id(flow - member.flows().start);
         let nodes = network.parts.nodes.iter();
@@ -132,18 +156,25 @@ impl Run {
     ///
     /// # Errors
     /// [`Imbalance`] if a packet was lost or counted twice, which is a defect of the simulator.
-    pub fn finish(mut self) -> Result<(Outcome, Box<dyn Observer>), Imbalance> {
-        self.domains.advance(Instant::MAX);
+    pub fn finish(self) -> Result<(Outcome, Box<dyn Observer>), Imbalance> {
+        let (mut domains, members) = match self.engine {
+            Engine::Networks(domains, members) => (domains, members),
+            Engine::Conference(conference) => {
+                let outcome = conference.finish(self.info)?;
+                return Ok((outcome, given_back(self.audience)));
+            }
+        };
+        domains.advance(Instant::MAX);
         let mut events = 0;
         let mut parts = Vec::new();
         let mut observer = None;
-        for network in self.domains.networks_mut() {
+        for network in domains.networks_mut() {
             network.check_conservation()?;
             network.note_found();
             network.end_frames();
             events += network.processed();
         }
-        for (member, mut network) in self.members.iter().zip(self.domains.into_networks()) {
+        for (member, mut network) in members.iter().zip(domains.into_networks()) {
             parts.push((member, network.parts.meters.figures(member.stations(&self.info))));
             observer = Some(network.parts.meters.into_observer());
         }
@@ -177,24 +208,22 @@ impl Run {
             distributions: figures.distributions,
             events,
         };
-        if let Some(audience) = self.audience {
-            // The networks' own observers are what else had it.
+        // The networks' own observers are what else had it.
+        if self.audience.is_some() {
             drop(observer.take());
-            observer = audience.into_observer();
         }
-        Ok((outcome, observer.unwrap_or_else(|| Box::new(NoObserver))))
+        Ok((outcome, observer.unwrap_or_else(|| given_back(self.audience))))
     }
 }
 
+/// The observer that an audience was given.
+fn given_back(audience: Option<Audience>) -> Box<dyn Observer> {
+    audience.and_then(Audience::into_observer).unwrap_or_else(|| Box::new(NoObserver))
+}
+
 /// The header of a run's record.
-pub(crate) fn info(
-    name: &str,
-    scenario: &Scenario,
-    scheme: &Scheme,
-    seed: u64,
-    flows: Vec<String>,
-) -> RunInfo {
-    let stations: Vec<String> = scenario.stations.iter().map(|station| station.name.clone()).collect();
+fn info(name: &str, scenario: &Scenario, scheme: &Scheme, seed: u64, flows: Vec<String>) -> RunInfo {
+    let mut stations: Vec<String> = scenario.stations.iter().map(|station| station.name.clone()).collect();
     let neighbours = scenario.neighbours.iter().flat_map(|network| {
         (1..=network.transmitters).map(move |number| format!("{}-{number}", network.name))
     });
@@ -203,6 +232,8 @@ pub(crate) fn info(
     } else {
         networks::transmitters(scenario)
     };
+    // The packets of a client that is no station belong to the client.
+    stations.extend(scenario.clients_elsewhere().map(|client| client.name.clone()));
     RunInfo {
         scenario: name.to_owned(),
         scheme: scheme.to_string(),

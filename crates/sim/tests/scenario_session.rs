@@ -1,9 +1,8 @@
 //! `[session]` in scenario files: what is refused, what is printed, what comes out.
 
 use airbound_record::{FlowSummary, Summary};
-use airbound_sim::Plugins;
+use airbound_sim::Run;
 use airbound_sim::scenario::{Access, Overrides, Scenario};
-use airbound_sim::session::SessionRun;
 
 const GOOD: &str = r#"duration = "4 s"
 [air]
@@ -128,9 +127,8 @@ fn what_is_printed_is_the_same_scenario() {
 
 fn summary(text: &str) -> Summary {
     let scenario = parse(text);
-    let run = SessionRun::new("test", &scenario, &scenario.scheme, scenario.seed, &Plugins::default())
-        .expect("builds");
-    run.finish().expect("balanced").summary
+    let run = Run::new("test", &scenario, &scenario.scheme, scenario.seed).expect("builds");
+    run.finish().expect("balanced").0.summary
 }
 
 fn find<'a>(summary: &'a Summary, name: &str) -> &'a FlowSummary {
@@ -175,12 +173,11 @@ fn the_order_of_clients_is_that_of_the_file() {
 fn in_pieces_or_at_once_the_bytes_are_the_same() {
     let scenario = parse(GOOD);
     let once = summary(GOOD).to_json().expect("numbers");
-    let mut run = SessionRun::new("test", &scenario, &scenario.scheme, scenario.seed, &Plugins::default())
-        .expect("builds");
+    let mut run = Run::new("test", &scenario, &scenario.scheme, scenario.seed).expect("builds");
     while run.advance(airbound_units::Span::from_micros(33_333)) {}
-    assert_eq!(run.finish().expect("balanced").summary.to_json().expect("numbers"), once);
-    let other = SessionRun::new("test", &scenario, &scenario.scheme, 2, &Plugins::default()).expect("builds");
-    assert_ne!(other.finish().expect("balanced").summary.to_json().expect("numbers"), once);
+    assert_eq!(run.finish().expect("balanced").0.summary.to_json().expect("numbers"), once);
+    let other = Run::new("test", &scenario, &scenario.scheme, 2).expect("builds");
+    assert_ne!(other.finish().expect("balanced").0.summary.to_json().expect("numbers"), once);
 }
 
 #[test]
@@ -210,10 +207,7 @@ fn the_summary_says_what_the_session_was_worth() {
     // Other policies are scored as the scenario's own Plum would optimise.
     let scenario = parse(GOOD);
     let plain = scenario.scheme.with_name("plain").expect("a policy");
-    let run = SessionRun::new("test", &scenario, &plain, 1, &Plugins::default())
-        .expect("builds")
-        .finish()
-        .expect("balanced");
+    let run = Run::new("test", &scenario, &plain, 1).expect("builds").finish().expect("balanced").0;
     let other = run.summary.session.expect("a session");
     assert!((other.rho - 0.25).abs() < 1e-12 && (session.rho - 0.25).abs() < 1e-12, "not the default");
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use airbound_air::trace::{Format, Trace};
 use airbound_senders::conference::{ConferenceConfig, LastNConfig, PlumConfig, TackConfig};
 use airbound_senders::congestion::Congestion;
-
+use airbound_sim::conference::{AccessSpec, AirSpec, Conference, ConferenceOutcome, ConferenceSpec};
+use airbound_sim::path::{PipeSpec, Sharing};
 use airbound_sim::scenario::{Overrides, Scenario};
-use airbound_sim::session::{AccessSpec, AirSpec, PipeSpec, Session, SessionOutcome, SessionSpec, Sharing};
 use airbound_units::{BitRate, Span};
 
 fn trace(text: &str) -> Arc<Trace> {
@@ -18,15 +18,15 @@ fn pipe(text: &str) -> AccessSpec {
     AccessSpec::Pipe(PipeSpec::new(trace(text)))
 }
 
-fn session(access: Vec<AccessSpec>, policy: ConferenceConfig) -> SessionSpec {
-    SessionSpec { duration: Span::from_secs(25), ..SessionSpec::new(access, policy, 1) }
+fn session(access: Vec<AccessSpec>, policy: ConferenceConfig) -> ConferenceSpec {
+    ConferenceSpec { duration: Span::from_secs(25), ..ConferenceSpec::new(access, policy, 1) }
 }
 
-fn run(spec: SessionSpec) -> SessionOutcome {
-    Session::new(spec).expect("valid").finish()
+fn run(spec: ConferenceSpec) -> ConferenceOutcome {
+    Conference::new(spec).expect("valid").finish()
 }
 
-fn eight(policy: ConferenceConfig) -> SessionOutcome {
+fn eight(policy: ConferenceConfig) -> ConferenceOutcome {
     run(session((0..8).map(|_| pipe("0 16\n")).collect(), policy))
 }
 
@@ -64,7 +64,7 @@ fn even_links_are_split_evenly_and_plum_turns_them_to_the_viewers() {
 fn a_slow_server_makes_all_alike() {
     let with = |policy| {
         let spec = session((0..8).map(|_| pipe("0 24\n")).collect(), policy);
-        run(SessionSpec { server: Some(BitRate::from_mbps(20)), ..spec }).mean_down()
+        run(ConferenceSpec { server: Some(BitRate::from_mbps(20)), ..spec }).mean_down()
     };
     let (plain, plum) = (with(ConferenceConfig::Plain), with(PLUM()));
     assert!((plum / plain - 1.0).abs() < 0.1, "{plum} {plain}");
@@ -96,7 +96,7 @@ fn a_presenters_weight_shows_in_what_it_receives() {
     let access = || vec![pipe("0 40\n"), pipe("0 10\n"), pipe("0 10\n"), pipe("0 10\n")];
     let policy = ConferenceConfig::Plum(PlumConfig { rho: 0.0, ..PlumConfig::default() });
     let alike = run(session(access(), policy));
-    let weighted = run(SessionSpec { weights: vec![8.0, 1.0, 1.0, 1.0], ..session(access(), policy) });
+    let weighted = run(ConferenceSpec { weights: vec![8.0, 1.0, 1.0, 1.0], ..session(access(), policy) });
     let [before, after] = [&alike, &weighted].map(|outcome| outcome.clients[0].down_mbps);
     assert!(after > 1.1 * before, "{before} {after}");
 }
@@ -104,9 +104,9 @@ fn a_presenters_weight_shows_in_what_it_receives() {
 #[test]
 fn window_based_senders_have_a_capacity_too() {
     let spec = session((0..8).map(|_| pipe("0 16\n")).collect(), PLUM());
-    let cubic = run(SessionSpec { congestion: Congestion::Cubic, ..spec });
+    let cubic = run(ConferenceSpec { congestion: Congestion::Cubic, ..spec });
     let plain = session((0..8).map(|_| pipe("0 16\n")).collect(), ConferenceConfig::Plain);
-    let plain = run(SessionSpec { congestion: Congestion::Cubic, ..plain });
+    let plain = run(ConferenceSpec { congestion: Congestion::Cubic, ..plain });
     assert!(cubic.computed >= 1);
     assert!(cubic.mean_down() > 1.15 * plain.mean_down(), "{} {}", cubic.mean_down(), plain.mean_down());
 }
@@ -133,11 +133,12 @@ station = "viewer"
 rate = "1 Mbit/s"
 "#;
     let scenario = Scenario::parse(text, "air", &Overrides::default()).expect("a scenario");
+    let clients: Vec<String> = scenario.stations.iter().map(|station| station.name.clone()).collect();
     let access = || {
         let wire =
             PipeSpec { sharing: Sharing::Split { up: 1.0, down: 1.0 }, ..PipeSpec::new(trace("0 50\n")) };
         vec![
-            AccessSpec::Air(AirSpec { scenario: Arc::new(scenario.clone()), clients: 2 }),
+            AccessSpec::Air(AirSpec { scenario: Arc::new(scenario.clone()), clients: clients.clone() }),
             AccessSpec::Pipe(wire),
         ]
     };
@@ -153,6 +154,6 @@ rate = "1 Mbit/s"
 fn wrong_parameters_are_named() {
     let policy = ConferenceConfig::Plum(PlumConfig { rho: 2.0, ..PlumConfig::default() });
     let error =
-        Session::new(session(vec![pipe("0 9\n"), pipe("0 9\n")], policy)).expect_err("rho").to_string();
+        Conference::new(session(vec![pipe("0 9\n"), pipe("0 9\n")], policy)).expect_err("rho").to_string();
     assert!(error.contains("session") && error.contains("rho") && error.contains("0 to 1"), "{error}");
 }

@@ -2,10 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use airbound_sim::Plugins;
 use airbound_sim::Run;
 use airbound_sim::scenario::{Scenario, Scheme};
-use airbound_sim::session::SessionRun;
 
 use crate::error::SweepError;
 use crate::grid::Grid;
@@ -125,11 +123,7 @@ fn check_cell(grid: &Grid, cell: usize) -> Result<Vec<Key>, SweepError> {
     let key = |label: &String| {
         let refused = |problem: String| wrong(grid, cell, Some(label), problem);
         let scheme = scenario.scheme.with_name(label).map_err(|error| refused(error.to_string()))?;
-        let built = match scenario.session {
-            Some(_) => SessionRun::new(&name, &scenario, &scheme, 1, &Plugins::default()).map(|_| ()),
-            None => Run::new(&name, &scenario, &scheme, 1).map(|_| ()),
-        };
-        built.map_err(|error| refused(error.to_string()))?;
+        Run::new(&name, &scenario, &scheme, 1).map_err(|error| refused(error.to_string()))?;
         Ok(Key::of_point(&scenario, &scheme))
     };
     grid.schemes.iter().map(key).collect()

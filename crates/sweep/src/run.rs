@@ -2,10 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airbound_sim::Plugins;
+use airbound_sim::Run;
 use airbound_sim::scenario::{Overrides, Scenario, Scheme};
-use airbound_sim::session::SessionRun;
-use airbound_sim::{Outcome, Run};
 use airbound_units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -120,23 +118,12 @@ fn simulate(
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Option<RunResult>, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
-    let outcome: Outcome = if scenario.session.is_some() {
-        let mut run = SessionRun::new(name, scenario, scheme, seed, &Plugins::default())
-            .map_err(|error| text(&error))?;
-        while run.advance(PIECE) {
-            if is_stopped() {
-                return Ok(None);
-            }
+    let mut run = Run::new(name, scenario, scheme, seed).map_err(|error| text(&error))?;
+    while run.advance(PIECE) {
+        if is_stopped() {
+            return Ok(None);
         }
-        run.finish().map_err(|error| text(&error))?
-    } else {
-        let mut run = Run::new(name, scenario, scheme, seed).map_err(|error| text(&error))?;
-        while run.advance(PIECE) {
-            if is_stopped() {
-                return Ok(None);
-            }
-        }
-        run.finish().map_err(|error| text(&error))?.0
-    };
+    }
+    let (outcome, _) = run.finish().map_err(|error| text(&error))?;
     Ok(Some(metric::results(&outcome.summary, scenario)))
 }

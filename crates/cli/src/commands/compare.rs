@@ -34,7 +34,6 @@ struct Outcome<'a> {
 
 pub(super) fn compare(compare: &Compare, voice: Voice) -> Result<(), CliError> {
     let opened = session::open(&compare.source)?;
-    opened.refuse_packet_log(compare.effort.log_packets)?;
     let names = if compare.schemes.is_empty() { &opened.scenario.schemes } else { &compare.schemes };
     let schemes = schemes(&opened, names)?;
     let matrix = Matrix {

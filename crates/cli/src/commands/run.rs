@@ -16,7 +16,6 @@ use crate::{jobs, output};
 
 pub(super) fn run(run: &Run, voice: Voice) -> Result<(), CliError> {
     let opened = session::open(&run.source)?;
-    opened.refuse_packet_log(run.effort.log_packets)?;
     let named = opened.scheme(run.scheme.as_deref())?;
     let folder = run.out.clone().unwrap_or_else(|| {
         let seed = run.source.changes.seed.map_or(String::new(), |seed| format!("-seed{seed}"));

@@ -48,10 +48,8 @@ fn the_resolved_scenario_runs_to_the_same_bytes() {
 fn what_sessions_are_refused() {
     let place = Place::new();
     for (arguments, words) in [
-        (&["run", "vr-room", "--pcap", "air.pcap"][..], "--pcap"),
+        (&["run", "remote-desktop", "--pcap", "air.pcap"][..], "--pcap"),
         (&["plan", "vr-room"], "session"),
-        (&["run", "vr-room", "--log-packets"], "no tables of packets"),
-        (&["compare", "vr-room", "--log-packets"], "no tables of packets"),
         (&["law", "choose-bound", "vr-room"], "session"),
         (&["compare", "hello", "--schemes", "plum,plain"], "no [session]"),
         (&["run", "vr-room", "--scheme", "plom"], "did you mean plum"),
@@ -65,4 +63,32 @@ fn what_sessions_are_refused() {
         let sentence = place.refuse(arguments);
         assert!(sentence.contains(words), "{words} in {sentence}");
     }
+}
+
+#[test]
+fn packets_of_sessions_are_logged_and_explained() {
+    let place = Place::new();
+    place.succeed(&[
+        "run",
+        "vr-room",
+        "--set",
+        "duration=1 s",
+        "--out",
+        "room",
+        "--pcap",
+        "air.pcap",
+        "--quiet",
+    ]);
+    assert!(place.path("air.pcap").is_file());
+    // A headset is on the air, a remote user behind a wire; the download has acknowledgements of its own.
+    for flow in
+        ["headset-2 down", "headset-2 up", "remote-1 down", "remote-3 up", "download", "download (acks)"]
+    {
+        let story = place.json(&["explain", "room", "--packet", "50", "--flow", flow, "--json"]);
+        assert_eq!(story["flow"], flow);
+        assert_eq!(story["fate"], "delivered", "{story}");
+        assert!(story["latency_ms"].as_f64().is_some_and(|latency| latency > 0.0), "{story}");
+    }
+    let story = place.json(&["explain", "room", "--packet", "50", "--flow", "remote-1 down", "--json"]);
+    assert_eq!(story["station"], "remote-1");
 }

@@ -12,6 +12,7 @@
 //! A new transport is one file here, one variant of [`AnyEndpoint`], and one arm where flows are populated.
 
 pub(crate) mod allocation;
+pub mod conference;
 pub(crate) mod external;
 pub(crate) mod in_flight;
 pub(crate) mod rtp;

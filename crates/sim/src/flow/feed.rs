@@ -11,7 +11,7 @@ use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
 use crate::packet::{Header, Kind, Packet};
-use crate::wire::Wire;
+use crate::path::Wire;
 use airbound_traffic::{FrameStart, Source};
 
 /// The sources of one transmitter, and the wire between them and it.

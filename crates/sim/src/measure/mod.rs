@@ -65,6 +65,11 @@ impl Meters {
         }
     }
 
+    /// Exchanges the observer, before the run begins.
+    pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observer = Subscriber::new(observer);
+    }
+
     #[inline]
     fn flow(&mut self, id: FlowId) -> &mut FlowMeter {
         &mut self.flows[id.0 as usize]

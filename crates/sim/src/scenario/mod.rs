@@ -294,6 +294,12 @@ impl Scenario {
         client.map(Client::down).or_else(|| self.focus_flows().next().map(|(_, flow)| flow.name.clone()))
     }
 
+    /// The clients of its session that are not on the air.
+    pub fn clients_elsewhere(&self) -> impl Iterator<Item = &Client> {
+        let clients = self.session.iter().flat_map(|session| &session.clients);
+        clients.filter(|client| !matches!(client.access, Access::Station(_)))
+    }
+
     /// The traces that drive its channels and access links.
     pub fn traces(&self) -> impl Iterator<Item = &TraceLink> {
         let stations = self.stations.iter().filter_map(|station| match &station.channel {

@@ -7,11 +7,11 @@ use airbound_air::trace::{Format, Trace};
 use airbound_report::{Chapter, Grid};
 use airbound_senders::conference::{ConferenceConfig, PlumConfig, Qoe};
 use airbound_senders::congestion::Congestion;
-
-use airbound_sim::scenario::{Overrides, Scenario};
-use airbound_sim::session::{
-    AccessSpec, AirSpec, ClientOutcome, PipeSpec, Session, SessionOutcome, SessionSpec,
+use airbound_sim::conference::{
+    AccessSpec, AirSpec, ClientOutcome, Conference, ConferenceOutcome, ConferenceSpec,
 };
+use airbound_sim::path::PipeSpec;
+use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_units::{BitRate, Span};
 
 use super::scene::wired;
@@ -48,7 +48,8 @@ fn room(queue: &str) -> Result<AccessSpec, TrialError> {
          [[flow]]\nname = \"download\"\nkind = \"tcp\"\nstation = \"laptop\"\n"
     );
     let scenario = Scenario::parse(&text, "vr room", &Overrides::default()).map_err(wrong)?;
-    Ok(AccessSpec::Air(AirSpec { scenario: Arc::new(scenario), clients: 3 }))
+    let clients = (1..=3).map(|number| format!("headset-{number}")).collect();
+    Ok(AccessSpec::Air(AirSpec { scenario: Arc::new(scenario), clients }))
 }
 
 const MEAN_ALONE: fn() -> ConferenceConfig =
@@ -62,14 +63,14 @@ const ROOM: fn() -> ConferenceConfig =
 struct Trial {
     setting: &'static str,
     scheme: &'static str,
-    spec: SessionSpec,
+    spec: ConferenceSpec,
 }
 
 fn trials(effort: Effort) -> Result<Vec<Trial>, TrialError> {
     let mut trials = Vec::new();
     let seconds = u64::from(effort.seconds(60, 12));
-    let mut add = |setting, scheme, access: Vec<AccessSpec>, policy, change: fn(&mut SessionSpec)| {
-        let mut spec = SessionSpec::new(access, policy, 1);
+    let mut add = |setting, scheme, access: Vec<AccessSpec>, policy, change: fn(&mut ConferenceSpec)| {
+        let mut spec = ConferenceSpec::new(access, policy, 1);
         spec.duration = Span::from_secs(seconds);
         change(&mut spec);
         trials.push(Trial { setting, scheme, spec });
@@ -114,8 +115,8 @@ fn trials(effort: Effort) -> Result<Vec<Trial>, TrialError> {
 
 pub(super) fn part(effort: Effort) -> Result<Part, TrialError> {
     let trials = trials(effort)?;
-    let outcomes: Vec<SessionOutcome> = in_parallel(&trials, effort.jobs, |trial| {
-        Ok(Session::new(trial.spec.clone()).map_err(wrong)?.finish())
+    let outcomes: Vec<ConferenceOutcome> = in_parallel(&trials, effort.jobs, |trial| {
+        Ok(Conference::new(trial.spec.clone()).map_err(wrong)?.finish())
     })?;
     let mut grid = Grid::new(
         "Beyond the paper",

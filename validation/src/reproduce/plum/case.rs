@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airbound_senders::conference::{ConferenceConfig, LastNConfig, PlumConfig, Qoe, TackConfig};
-use airbound_sim::session::{AccessSpec, PipeSpec, Session, SessionOutcome, SessionSpec};
+use airbound_sim::conference::{AccessSpec, Conference, ConferenceOutcome, ConferenceSpec};
+use airbound_sim::path::PipeSpec;
 use airbound_units::{BitRate, Span};
 
 use super::traces::{Set, TraceSets, second_of};
@@ -94,7 +95,7 @@ impl Case {
         (0..self.clients).map(|client| second_of(&traces.pick(self.set, self.seed, client), second)).collect()
     }
 
-    fn spec(&self, traces: &TraceSets) -> SessionSpec {
+    fn spec(&self, traces: &TraceSets) -> ConferenceSpec {
         let mut access = Vec::new();
         let mut client = 0;
         while client < self.clients {
@@ -105,24 +106,24 @@ impl Case {
             client += pipe.clients;
             access.push(AccessSpec::Pipe(pipe));
         }
-        let mut spec = SessionSpec::new(access, self.who.config(), self.seed);
+        let mut spec = ConferenceSpec::new(access, self.who.config(), self.seed);
         spec.server = self.server.map(|mbps| BitRate::from_mbps(u64::from(mbps)));
         spec.duration = Span::from_secs(u64::from(self.seconds)) - spec.warm_up;
         spec
     }
 
-    fn run(&self, traces: &TraceSets) -> Result<SessionOutcome, TrialError> {
+    fn run(&self, traces: &TraceSets) -> Result<ConferenceOutcome, TrialError> {
         let wrong = |error: airbound_sim::BuildError| TrialError {
             name: format!("session of {} under {}", self.clients, self.who.name()),
             reason: error.to_string(),
         };
-        Ok(Session::new(self.spec(traces)).map_err(wrong)?.finish())
+        Ok(Conference::new(self.spec(traces)).map_err(wrong)?.finish())
     }
 }
 
 /// What all sessions brought.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(BTreeMap<Case, SessionOutcome>);
+pub(super) struct Sessions(BTreeMap<Case, ConferenceOutcome>);
 
 impl Sessions {
     pub(super) fn of(
@@ -150,7 +151,7 @@ impl Sessions {
     }
 
     /// The sessions of a case over its seeds.
-    pub(super) fn over_seeds(&self, case: Case, effort: Effort) -> Vec<&SessionOutcome> {
+    pub(super) fn over_seeds(&self, case: Case, effort: Effort) -> Vec<&ConferenceOutcome> {
         case.seeds(effort).filter_map(|case| self.0.get(&case)).collect()
     }
 
@@ -159,7 +160,7 @@ impl Sessions {
         &self,
         case: Case,
         effort: Effort,
-        figure: impl Fn(&SessionOutcome) -> f64,
+        figure: impl Fn(&ConferenceOutcome) -> f64,
     ) -> Option<f64> {
         let values: Vec<f64> = self.over_seeds(case, effort).into_iter().map(figure).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)

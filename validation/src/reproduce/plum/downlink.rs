@@ -66,7 +66,7 @@ impl Point {
     fn of(set: Set, clients: usize, sessions: &Sessions, traces: &TraceSets, effort: Effort) -> Option<Self> {
         let down = |who| {
             let case = Case::usual(set, clients, who, effort);
-            sessions.mean(case, effort, airbound_sim::session::SessionOutcome::mean_down)
+            sessions.mean(case, effort, airbound_sim::conference::ConferenceOutcome::mean_down)
         };
         let [vanilla, last_n, tack] = Who::BASELINES.map(down);
         let bounds = [0.0, 0.5].map(|rho| omniscient(set, clients, Limits::USUAL, rho, traces, effort));
@@ -293,7 +293,7 @@ fn judged(set: Set, points: &[Point]) -> Vec<ValidationRow> {
 fn slow_server(set: Set, sessions: &Sessions, effort: Effort) -> Option<ValidationRow> {
     let down = |who| {
         let case = Case { server: Some(SLOW_SERVER), ..Case::usual(set, 16, who, effort) };
-        sessions.mean(case, effort, airbound_sim::session::SessionOutcome::mean_down)
+        sessions.mean(case, effort, airbound_sim::conference::ConferenceOutcome::mean_down)
     };
     let all: Vec<f64> =
         [Who::Vanilla, Who::LastN, Who::Tack, Who::PLUM].into_iter().filter_map(down).collect();

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, ValidationRow};
-use airbound_sim::session::{AccessSpec, Session, SessionOutcome, SessionSpec};
+use airbound_sim::conference::{AccessSpec, Conference, ConferenceOutcome, ConferenceSpec};
 use airbound_units::Span;
 
 use super::case::Who;
@@ -41,15 +41,15 @@ impl Case {
         Ok(vec![link(Place::Walk(self.seed))?, second, scene::wired()?])
     }
 
-    fn run(&self) -> Result<SessionOutcome, TrialError> {
+    fn run(&self) -> Result<ConferenceOutcome, TrialError> {
         let access = self.access()?;
-        let mut spec = SessionSpec::new(access, self.who.config(), self.seed);
+        let mut spec = ConferenceSpec::new(access, self.who.config(), self.seed);
         spec.duration = Span::from_secs(u64::from(self.seconds)) - spec.warm_up;
         let wrong = |error: airbound_sim::BuildError| TrialError {
             name: "plum mobility".to_owned(),
             reason: error.to_string(),
         };
-        Ok(Session::new(spec).map_err(wrong)?.finish())
+        Ok(Conference::new(spec).map_err(wrong)?.finish())
     }
 }
 
@@ -87,7 +87,7 @@ fn schemes(exponent: Exponent) -> impl Iterator<Item = Who> {
 }
 
 /// Received bitrates of all clients and seconds, in order.
-fn bitrates(outcomes: &[&SessionOutcome]) -> Vec<f64> {
+fn bitrates(outcomes: &[&ConferenceOutcome]) -> Vec<f64> {
     let clients = outcomes.iter().flat_map(|outcome| &outcome.clients);
     let mut all: Vec<f64> = clients.flat_map(|client| client.seconds.iter().copied()).collect();
     all.sort_by(f64::total_cmp);
@@ -98,16 +98,16 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
     sorted.get((part * sorted.len().saturating_sub(1) as f64) as usize).copied().unwrap_or(0.0)
 }
 
-fn mean(outcomes: &[&SessionOutcome], figure: impl Fn(&SessionOutcome) -> f64) -> f64 {
+fn mean(outcomes: &[&ConferenceOutcome], figure: impl Fn(&ConferenceOutcome) -> f64) -> f64 {
     outcomes.iter().map(|outcome| figure(outcome)).sum::<f64>() / outcomes.len().max(1) as f64
 }
 
 /// What Fig. 14a and 14b say of a scheme against Vanilla: the gain of the mean in per cent, the 90th percentile over Vanilla's, the gain of the
 /// 10th in per cent.
-fn claims(plain: &[&SessionOutcome], found: &[&SessionOutcome]) -> [f64; 3] {
+fn claims(plain: &[&ConferenceOutcome], found: &[&ConferenceOutcome]) -> [f64; 3] {
     let (before, after) = (bitrates(plain), bitrates(found));
     [
-        gain(mean(found, SessionOutcome::mean_down), mean(plain, SessionOutcome::mean_down)),
+        gain(mean(found, ConferenceOutcome::mean_down), mean(plain, ConferenceOutcome::mean_down)),
         quantile(&after, 0.9) / quantile(&before, 0.9).max(1e-3),
         gain(quantile(&after, 0.1), quantile(&before, 0.1)),
     ]
@@ -140,7 +140,7 @@ pub(super) fn part(effort: Effort, progress: &(dyn Fn(usize, usize) + Sync)) -> 
         omniscient::capacities(&link, seconds, 1).inspect(|_| step())
     })?;
     let carried = Carried(probes.into_iter().zip(found).collect());
-    let of = |exponent: Exponent, wireless: usize, who: Who| -> Vec<&SessionOutcome> {
+    let of = |exponent: Exponent, wireless: usize, who: Who| -> Vec<&ConferenceOutcome> {
         let wanted = |case: &Case| (case.exponent, case.wireless, case.who) == (exponent, wireless, who);
         cases.iter().zip(&outcomes).filter(|(case, _)| wanted(case)).map(|(_, outcome)| outcome).collect()
     };
@@ -157,7 +157,7 @@ pub(super) fn part(effort: Effort, progress: &(dyn Fn(usize, usize) + Sync)) -> 
 }
 
 /// The sessions of an exponent, a number of clients on Wi-Fi, and a scheme.
-type Find<'a> = dyn Fn(Exponent, usize, Who) -> Vec<&'a SessionOutcome> + 'a;
+type Find<'a> = dyn Fn(Exponent, usize, Who) -> Vec<&'a ConferenceOutcome> + 'a;
 
 /// Every exponent with one client on Wi-Fi, then with two.
 fn settings() -> impl Iterator<Item = (Exponent, usize)> {
@@ -232,13 +232,13 @@ fn bitrate_table(of: &Find<'_>, seeds: u64, seconds: u32) -> Grid {
             let found = of(exponent, wireless, who);
             let all = bitrates(&found);
             let values = [
-                mean(&found, SessionOutcome::mean_down),
+                mean(&found, ConferenceOutcome::mean_down),
                 mean(&found, |outcome| outcome.clients[0].down_mbps),
                 mean(&found, |outcome| (outcome.clients[1].down_mbps + outcome.clients[2].down_mbps) / 2.0),
                 quantile(&all, 0.1),
                 quantile(&all, 0.9),
-                mean(&found, SessionOutcome::worst_down),
-                mean(&found, SessionOutcome::jain),
+                mean(&found, ConferenceOutcome::worst_down),
+                mean(&found, ConferenceOutcome::jain),
             ];
             let texts = [exponent.to_string(), wireless.to_string(), who.name()];
             grid.rows.push(texts.into_iter().chain(values.map(shown)).map(Into::into).collect());
@@ -252,7 +252,7 @@ fn bitrate_table(of: &Find<'_>, seeds: u64, seconds: u32) -> Grid {
 }
 
 /// Fig. 14a: the distribution of received bitrates with one client on Wi-Fi.
-fn chart<'a>(exponent: Exponent, of: &dyn Fn(Who) -> Vec<&'a SessionOutcome>) -> Chart {
+fn chart<'a>(exponent: Exponent, of: &dyn Fn(Who) -> Vec<&'a ConferenceOutcome>) -> Chart {
     let line = |who: Who| {
         let all = bitrates(&of(who));
         let points =
@@ -272,7 +272,7 @@ fn chart<'a>(exponent: Exponent, of: &dyn Fn(Who) -> Vec<&'a SessionOutcome>) ->
     }
 }
 
-fn judged<'a>(wireless: usize, of: &dyn Fn(Who) -> Vec<&'a SessionOutcome>) -> Vec<ValidationRow> {
+fn judged<'a>(wireless: usize, of: &dyn Fn(Who) -> Vec<&'a ConferenceOutcome>) -> Vec<ValidationRow> {
     let plain = of(Who::Vanilla);
     let variants = (0..4).map(|qoe| claims(&plain, &of(Who::Plum(qoe, 50)))[0]);
     let by_mean = variants.fold(f64::NEG_INFINITY, f64::max);
@@ -315,9 +315,9 @@ fn judged<'a>(wireless: usize, of: &dyn Fn(Who) -> Vec<&'a SessionOutcome>) -> V
         ));
         for who in schemes(JUDGED).skip(1) {
             let found = of(who);
-            let worst =
-                mean(&found, SessionOutcome::worst_down) / mean(&plain, SessionOutcome::worst_down).max(1e-3);
-            let jain = mean(&found, SessionOutcome::jain);
+            let worst = mean(&found, ConferenceOutcome::worst_down)
+                / mean(&plain, ConferenceOutcome::worst_down).max(1e-3);
+            let jain = mean(&found, ConferenceOutcome::jain);
             let name = format!("{}, walking", who.name());
             rows.push(row(
                 "worst-user",

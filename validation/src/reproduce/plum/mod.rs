@@ -8,6 +8,7 @@ mod downlink;
 mod fluid;
 mod mobility;
 mod omniscient;
+mod saturated;
 mod scene;
 mod sensitivity;
 mod shared;

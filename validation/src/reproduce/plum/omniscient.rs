@@ -1,9 +1,10 @@
 //! What an allocation could gain on links of the simulated air, for whoever knows their capacity at every second.
 
-use airbound_sim::session::AccessSpec;
+use airbound_sim::conference::AccessSpec;
 
 use super::fluid::{self, Limits};
 use super::gain;
+use super::saturated::saturated;
 use crate::TrialError;
 
 /// The first seconds, which sessions leave out.
@@ -16,7 +17,7 @@ pub(super) fn capacities(link: &AccessSpec, seconds: u32, seed: u64) -> Result<V
         name: "capacity of a walk".to_owned(),
         reason: error.to_string(),
     };
-    Ok(link.saturated(seconds, seed).map_err(wrong)?.into_iter().skip(WARM_UP).collect())
+    Ok(saturated(link, seconds, seed).map_err(wrong)?.into_iter().skip(WARM_UP).collect())
 }
 
 /// By how many per cent the best allocation of each second exceeds an even split, in mean downlink: when the mean alone counts, and with the

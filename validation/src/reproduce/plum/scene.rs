@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use airbound_air::trace::{Format, Trace};
 use airbound_random::Key;
+use airbound_sim::conference::{AccessSpec, AirSpec};
+use airbound_sim::path::{PipeSpec, Sharing};
 use airbound_sim::scenario::{Overrides, Scenario};
-use airbound_sim::session::{AccessSpec, AirSpec, PipeSpec, Sharing};
 
 use crate::TrialError;
 
@@ -93,7 +94,7 @@ pub(super) fn wireless(place: Place, exponent: Exponent, seconds: u32) -> Result
     let name = "plum mobility";
     let scenario = Scenario::parse(&bss(place, exponent, seconds), name, &Overrides::default())
         .map_err(|error| TrialError { name: name.to_owned(), reason: error.to_string() })?;
-    Ok(AccessSpec::Air(AirSpec { scenario: Arc::new(scenario), clients: 1 }))
+    Ok(AccessSpec::Air(AirSpec { scenario: Arc::new(scenario), clients: vec!["client".to_owned()] }))
 }
 
 /// A client on a wire.
@@ -106,6 +107,7 @@ pub(super) fn wired() -> Result<AccessSpec, TrialError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::saturated::saturated;
     use super::*;
     use crate::Trial;
 
@@ -133,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_wire_carries_what_it_says_both_ways() {
-        let carried = mean(&wired().expect("a wire").saturated(10, 1).expect("runs"));
+        let carried = mean(&saturated(&wired().expect("a wire"), 10, 1).expect("runs"));
         let both = 2.0 * f64::from(WIRE);
         assert!(carried > 0.97 * both && carried < 1.001 * both, "{carried}");
     }
@@ -144,7 +146,7 @@ mod tests {
             [(Place::Metres(5.0), "3.0"), (Place::Metres(42.0), "3.0"), (Place::Walk(1), "4.0")]
         {
             let seconds =
-                wireless(place, exponent, SECONDS).expect("a BSS").saturated(SECONDS, 1).expect("runs");
+                saturated(&wireless(place, exponent, SECONDS).expect("a BSS"), SECONDS, 1).expect("runs");
             let (carried, flood) = (mean(&seconds), flooded(place, exponent));
             assert!(carried > 0.97 * flood && carried < 1.05 * flood, "{place:?}: {carried} {flood}");
         }

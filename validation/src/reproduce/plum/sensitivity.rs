@@ -2,7 +2,7 @@
 
 use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, ValidationRow};
 use airbound_senders::conference::Welfare;
-use airbound_sim::session::SessionOutcome;
+use airbound_sim::conference::ConferenceOutcome;
 
 use super::case::{Case, Sessions, Who};
 use super::traces::Set;
@@ -29,7 +29,7 @@ pub(super) fn cases(effort: Effort) -> Vec<Case> {
     all.flat_map(|case| case.seeds(effort)).collect()
 }
 
-fn welfare(outcome: &SessionOutcome) -> Welfare {
+fn welfare(outcome: &ConferenceOutcome) -> Welfare {
     let qoe: Vec<f64> = outcome.clients.iter().map(|client| (client.down_mbps / MAX).min(1.0)).collect();
     Welfare::of(&qoe, &vec![1.0 / qoe.len().max(1) as f64; qoe.len()], 0.5)
 }
@@ -57,13 +57,13 @@ pub(super) fn part(sessions: &Sessions, effort: Effort) -> Part {
         let mut jains = Vec::new();
         for who in std::iter::once(Who::Vanilla).chain(variants()) {
             let mean =
-                |figure: fn(&SessionOutcome) -> f64| sessions.mean(case(set, who, effort), effort, figure);
-            let Some(jain) = mean(SessionOutcome::jain) else { continue };
+                |figure: fn(&ConferenceOutcome) -> f64| sessions.mean(case(set, who, effort), effort, figure);
+            let Some(jain) = mean(ConferenceOutcome::jain) else { continue };
             let ratio = worst_ratio(sessions, set, who, effort).unwrap_or(f64::NAN);
             let texts = [set.name().to_owned(), who.name()];
             let values = [
-                mean(SessionOutcome::mean_down).unwrap_or(f64::NAN),
-                mean(SessionOutcome::worst_down).unwrap_or(f64::NAN),
+                mean(ConferenceOutcome::mean_down).unwrap_or(f64::NAN),
+                mean(ConferenceOutcome::worst_down).unwrap_or(f64::NAN),
                 ratio,
                 jain,
             ];
@@ -93,7 +93,9 @@ pub(super) fn part(sessions: &Sessions, effort: Effort) -> Part {
                 "Fig. 14c, here trace-driven",
             ));
             let better = jain
-                > sessions.mean(case(set, Who::Vanilla, effort), effort, SessionOutcome::jain).unwrap_or(1.0);
+                > sessions
+                    .mean(case(set, Who::Vanilla, effort), effort, ConferenceOutcome::jain)
+                    .unwrap_or(1.0);
             rows.push(row(
                 "Jain's index",
                 0.79,

@@ -1,13 +1,13 @@
-//! Who decides the bitrates of a session.
+//! The policy that decides the bitrates of a conference.
 
 use airbound_senders::conference::plum::Notice;
 use airbound_senders::conference::{ClientId, ConferenceConfig, LastN, PlumClient, PlumServer, TackConfig};
 use airbound_units::{BitRate, ConfigError, Instant};
 
-use super::config::SessionSpec;
+use super::config::ConferenceSpec;
 use airbound_random::{Purpose, Stream};
 
-/// The policy of a running session.
+/// The policy of a running conference.
 #[derive(Debug)]
 pub(super) enum Policy {
     Plain,
@@ -17,7 +17,7 @@ pub(super) enum Policy {
 }
 
 impl Policy {
-    pub(super) fn new(spec: &SessionSpec) -> Result<Self, ConfigError> {
+    pub(super) fn new(spec: &ConferenceSpec) -> Result<Self, ConfigError> {
         let clients = spec.clients();
         Ok(match spec.policy {
             ConferenceConfig::Plain => Self::Plain,
@@ -80,7 +80,7 @@ impl Policy {
         }
     }
 
-    /// What both congestion controls of a client believe to get, in bit/s. Numbers that mean nothing are left out by the server.
+    /// The estimates of both congestion controls of a client, in bit/s. Numbers that mean nothing are left out by the server.
     pub(super) fn on_estimates(&mut self, client: usize, up: f64, down: f64) {
         if let Self::Plum(server, _) = self {
             // A refused estimate leaves what was known, which is all there is to do here.

@@ -1,4 +1,4 @@
-//! A session that a scenario describes: from its tables to a [`SessionSpec`], and from what was measured to the summary of a run.
+//! A conference that a scenario describes: from its `[session]` to a [`ConferenceSpec`], and from the counters to the summary of a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,37 +12,38 @@ use airbound_senders::conference::{ConferenceConfig, PlumConfig, Welfare};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::Category;
 
-use super::config::{AccessSpec, AirSpec, PipeSpec, SessionSpec, Sharing};
 use super::measure::WayMeter;
-use super::parcel::Way;
-use super::run::{Link, Session};
+use super::tables::{Numbered, Tables};
+use super::{AccessSpec, AirSpec, Conference, ConferenceSpec, Link, PacketId};
 use crate::build::{BuildError, slot_config};
 use crate::engine::Imbalance;
+use crate::live::Live;
 use crate::measure::Figures;
+use crate::networks::Audience;
+use crate::path::{PipeSpec, Sharing, Way};
 use crate::plugins::Plugins;
-use crate::run::{Outcome, info};
-use crate::scenario::{self, Access, Client, Scenario, Scheme, Traffic, VideoSession, WireWay};
+use crate::run::Outcome;
+use crate::scenario::{self, Access, Client, Scenario, Scheme, Traffic, WireWay};
+use crate::snapshot::Snapshot;
 use airbound_air::trace::{Format, Trace};
 
 /// A run of a scenario with a session.
 #[derive(Debug)]
-pub struct SessionRun {
-    session: Session,
+pub(crate) struct ConferenceRun {
+    conference: Conference,
     scenario: Scenario,
     scheme: Scheme,
+    /// The clients in the order of the conference.
     clients: Vec<Client>,
-    info: RunInfo,
     now: Instant,
-    end: Instant,
 }
 
-impl SessionRun {
-    /// Prepares a run of a scenario that has a session; `name` is that of the scenario.
+impl ConferenceRun {
+    /// Prepares a run of a scenario that has a session.
     ///
     /// # Errors
-    /// The scenario has no session, or the parameters of the scheme are wrong.
-    pub fn new(
-        name: &str,
+    /// The scheme has no policy for the session, or its parameters are wrong.
+    pub(crate) fn new(
         scenario: &Scenario,
         scheme: &Scheme,
         seed: u64,
@@ -57,14 +58,13 @@ impl SessionRun {
             described.clients.iter().cloned().partition(|client| matches!(client.access, Access::Station(_)));
         let mut access = Vec::new();
         if !scenario.stations.is_empty() {
-            let air = air_of(scenario, scheme, &clients);
-            access.push(AccessSpec::Air(AirSpec { scenario: Arc::new(air), clients: clients.len() }));
+            access.push(AccessSpec::Air(air_of(scenario, scheme, &clients)));
         }
         for client in &others {
             access.extend(pipe_of(&client.access)?.map(AccessSpec::Pipe));
         }
         clients.extend(others);
-        let spec = SessionSpec {
+        let spec = ConferenceSpec {
             encoder: described.encoder,
             congestion: described.congestion,
             server: described.server,
@@ -72,51 +72,104 @@ impl SessionRun {
             weights: clients.iter().map(|client| client.weight).collect(),
             duration: scenario.duration,
             warm_up: scenario.warm_up,
-            ..SessionSpec::new(access, slot_config(slot, "session")?, seed)
+            ..ConferenceSpec::new(access, slot_config(slot, "session")?, seed)
         };
-        let flows = names(described).chain(scenario.flows.iter().map(|flow| flow.name.clone())).collect();
         Ok(Self {
-            session: Session::with_plugins(spec, plugins)?,
+            conference: Conference::with_plugins(spec, plugins)?,
             clients,
-            info: info(name, scenario, scheme, seed, flows),
             now: Instant::ZERO,
-            end: Instant::ZERO + scenario.end(),
             scenario: scenario.clone(),
             scheme: scheme.clone(),
         })
     }
 
-    /// What the record of this run says of it.
-    #[must_use]
-    pub const fn info(&self) -> &RunInfo {
-        &self.info
+    /// The names of its flows: of each client what it receives and what it sends, then those of the scenario, then what answers these.
+    pub(crate) fn flows(&self) -> Vec<String> {
+        let session = self.scenario.session.iter();
+        let clients =
+            session.flat_map(|session| &session.clients).flat_map(|client| [client.down(), client.up()]);
+        let own = self.scenario.flows.iter().map(|flow| flow.name.clone());
+        let skipped = 2 * self.on_air() + self.scenario.flows.len();
+        let others = self.network().into_iter().flat_map(|air| &air.simulation.parts.flows).skip(skipped);
+        let others = others.map(|flow| flow.name.clone());
+        clients.chain(own).chain(others).collect()
     }
 
-    /// How far it has come.
-    #[must_use]
-    pub const fn now(&self) -> Instant {
+    /// Tells an audience of the packets of all access links, before the first event.
+    pub(crate) fn observe(&mut self, audience: &Audience, info: &RunInfo) {
+        let number = |name: &str| info.flows.iter().position(|known| known == name).unwrap_or(0) as u32;
+        let flows: Vec<[u32; 2]> =
+            self.clients.iter().map(|client| [number(&client.up()), number(&client.down())]).collect();
+        let station =
+            |client: &Client| info.stations.iter().position(|name| *name == client.name).unwrap_or(0);
+        let stations = self.clients.iter().map(|client| station(client) as u16).collect();
+        let total = info.flows.len() as u64;
+        let (on_air, clients) = (self.on_air(), 2 * self.clients.len());
+        if let Some(Link::Air(air)) = self.conference.links.first_mut() {
+            let own = flows.iter().take(on_air).flatten().copied();
+            let others = clients as u32..info.flows.len() as u32;
+            let flows = own.chain(others).collect();
+            let numbered = Numbered { audience: audience.clone(), flows, total };
+            air.simulation.parts.meters.observe(Box::new(numbered));
+        }
+        if audience.wants().packets {
+            self.conference.tables = Some(Tables { audience: audience.clone(), flows, stations, total });
+        }
+    }
+
+    /// The number of clients on the air.
+    fn on_air(&self) -> usize {
+        self.clients.iter().filter(|client| matches!(client.access, Access::Station(_))).count()
+    }
+
+    fn network(&self) -> Option<&Live<PacketId>> {
+        match self.conference.links.first() {
+            Some(Link::Air(air)) => Some(air),
+            _ => None,
+        }
+    }
+
+    /// The state of the network's controllers and queues, if there is one.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.network().map(|air| Snapshot::of(&air.simulation)).unwrap_or_default()
+    }
+
+    /// The time to which it was advanced.
+    pub(crate) const fn now(&self) -> Instant {
         self.now
     }
 
-    /// Advances by `span` of simulated time. Returns whether there is more to do.
-    pub fn advance(&mut self, span: Span) -> bool {
-        self.now = (self.now + span).min(self.end);
-        self.session.advance(self.now);
-        self.now < self.end
+    /// When it ends.
+    pub(crate) fn end(&self) -> Instant {
+        self.conference.measured.to
     }
 
-    /// Runs to the end, and says what it brought: of each client what it receives and what it sends, then of the other flows.
+    /// Advances until `until` or the end of the run, whichever comes first.
+    pub(crate) fn advance(&mut self, until: Instant) {
+        self.now = until.min(self.end());
+        self.conference.advance(self.now);
+    }
+
+    /// Runs to the end and returns the results: of each client what it receives and what it sends, then of the other flows.
     ///
     /// # Errors
     /// [`Imbalance`] if a packet was lost or counted twice, which is a defect of the simulator.
-    pub fn finish(mut self) -> Result<Outcome, Imbalance> {
-        self.session.advance(Instant::MAX);
-        let mut events = self.session.processed();
+    pub(crate) fn finish(mut self, info: RunInfo) -> Result<Outcome, Imbalance> {
+        self.conference.advance(Instant::MAX);
+        self.conference.tables = None;
+        let stations: Vec<String> =
+            self.scenario.stations.iter().map(|station| station.name.clone()).collect();
+        let mut events = self.conference.processed;
         let mut air = None;
-        for link in std::mem::take(&mut self.session.links) {
-            if let Link::Air(link, _) = link {
+        for link in std::mem::take(&mut self.conference.links) {
+            if let Link::Air(mut link) = link {
                 events += link.processed();
-                air = Some(link.finish()?);
+                let network = &mut link.simulation;
+                network.advance(Instant::MAX);
+                network.check_conservation()?;
+                network.note_found();
+                network.end_frames();
+                air = Some(network.parts.meters.figures(&stations));
             }
         }
         let mut flows = Vec::new();
@@ -127,7 +180,7 @@ impl SessionRun {
                 continue;
             };
             for way in [Way::Down, Way::Up] {
-                let meter = self.session.meters[number].way(way);
+                let meter = self.conference.meters[number].way(way);
                 let on_air = match client.access {
                     Access::Station(_) => air.as_ref(),
                     _ => None,
@@ -152,7 +205,7 @@ impl SessionRun {
             attempts: _,
         }) = air
         {
-            let carried = 2 * self.session.spec.access.first().map_or(0, AccessSpec::clients);
+            let carried = 2 * self.conference.spec.access.first().map_or(0, AccessSpec::clients);
             let ours = flows.len() as u32;
             flows.extend(all.into_iter().skip(carried));
             wifi_latency.extend(wifi.into_iter().skip(carried));
@@ -166,14 +219,14 @@ impl SessionRun {
         let goodput = Jain::index(&flows.iter().map(|flow| flow.goodput_mbps).collect::<Vec<_>>());
         let summary = Summary {
             airbound: env!("CARGO_PKG_VERSION").to_owned(),
-            scenario: self.info.scenario,
+            scenario: info.scenario,
             scheme: airbound_record::Scheme {
                 queue: self.scheme.queue.name().to_owned(),
                 rate: self.scheme.rate.name().to_owned(),
                 sender: Some(self.scheme.sender.name().to_owned()),
                 session: self.scheme.session.map(|session| session.name().to_owned()),
             },
-            seed: self.info.seed,
+            seed: info.seed,
             duration_s: self.scenario.duration.as_secs_f64(),
             flows,
             stations,
@@ -185,7 +238,7 @@ impl SessionRun {
         Ok(Outcome { summary, wifi_latency, distributions, events })
     }
 
-    /// What the users make of what they received, as the Plum of the scheme sees it, or that of the scenario, so that policies are scored
+    /// The quality of experience of the users, as the Plum of the scheme sees it, or that of the scenario, so that policies are scored
     /// alike; `flows` begins with those of the clients.
     fn worth(&self, flows: &[FlowSummary]) -> SessionSummary {
         let slots = [self.scheme.session.as_ref(), self.scenario.scheme.session.as_ref()];
@@ -214,42 +267,42 @@ impl SessionRun {
     }
 }
 
-/// What the directions of all clients are called, in the order of the summary.
-fn names(session: &VideoSession) -> impl Iterator<Item = String> {
-    session.clients.iter().flat_map(|client| [client.down(), client.up()])
-}
-
-/// The network of the scenario with the clients' stations first, and with two flows of each that say what is demanded of its packets.
-fn air_of(scenario: &Scenario, scheme: &Scheme, clients: &[Client]) -> Scenario {
+/// The network of the scenario, with two flows of each client that say what is demanded of its packets.
+fn air_of(scenario: &Scenario, scheme: &Scheme, clients: &[Client]) -> AirSpec {
     let mut air = Scenario { session: None, scheme: scheme.clone(), ..scenario.clone() };
-    let place = |name: &str| clients.iter().position(|client| client.is_on(name)).unwrap_or(clients.len());
-    air.stations.sort_by_key(|station| place(&station.name));
-    let directions = [scenario::Direction::Up, scenario::Direction::Down];
-    let own = clients.iter().zip(&air.stations).flat_map(|(client, station)| {
-        directions.map(|direction| {
-            let downwards = direction == scenario::Direction::Down;
-            scenario::Flow {
-                name: if downwards { client.down() } else { client.up() },
-                group: client.group.clone(),
-                station: station.name.clone(),
-                direction,
-                category: Category::Be,
-                start: Span::ZERO,
-                stop: None,
-                protected: downwards && client.demand.is_some(),
-                demand: client.demand.clone().filter(|_| downwards),
-                // The session has a delay of its own.
-                wire: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
-                traffic: Traffic::Cbr(scenario::Datagrams {
-                    rate: BitRate::ZERO,
-                    size: ByteCount::new(1000),
-                }),
-            }
-        })
+    let on_air = clients.iter().filter_map(|client| match &client.access {
+        Access::Station(station) => Some((client, station)),
+        _ => None,
     });
-    let own: Vec<scenario::Flow> = own.collect();
+    let directions = [scenario::Direction::Up, scenario::Direction::Down];
+    let own: Vec<scenario::Flow> = on_air
+        .clone()
+        .flat_map(|(client, station)| {
+            directions.map(|direction| {
+                let demand = client.demand.clone().filter(|_| direction == scenario::Direction::Down);
+                scenario::Flow {
+                    name: if direction == scenario::Direction::Down { client.down() } else { client.up() },
+                    group: client.group.clone(),
+                    station: station.clone(),
+                    direction,
+                    category: Category::Be,
+                    start: Span::ZERO,
+                    stop: None,
+                    protected: demand.is_some(),
+                    demand,
+                    // The conference has a delay of its own.
+                    wire: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
+                    traffic: Traffic::Cbr(scenario::Datagrams {
+                        rate: BitRate::ZERO,
+                        size: ByteCount::new(1000),
+                    }),
+                }
+            })
+        })
+        .collect();
     air.flows.splice(0..0, own);
-    air
+    let clients = on_air.map(|(_, station)| station.clone()).collect();
+    AirSpec { scenario: Arc::new(air), clients }
 }
 
 /// The pipe of a client that is not on the air; `None` for one that is.
@@ -278,7 +331,7 @@ fn frame_rows(flow: u32, frames: &LatencyHistogram) -> Vec<DistributionRow> {
     frames.buckets().map(row).collect()
 }
 
-/// What became of one direction of a client; `carried` is what the air says of its packets.
+/// The summary of one direction of a client; `carried` is that of its packets on the air.
 fn flow_summary(
     client: &Client,
     way: Way,

@@ -1,26 +1,43 @@
-//! A session in the order of time.
+//! Multi-user video conferences: clients around a forwarding server, each behind an access link of its own or sharing one.
+//!
+//! `docs/plum.md` holds the model and its limits.
 //!
 //! ```text
 //!  camera ─► encoder ─► stream up ─► queue ─► access link ─► delay ─► server: forwarding unit ─► streams down of all others
 //!              ▲                        (half-duplex)                    │ outbound link, delay
 //!              └── policy's limit, congestion control     viewer ◄── access link ◄── queue ◄──┘
 //! ```
-//! All that is not a pipe's own turn is an event here. Packets that leave or arrive together are one event.
+//! Access links are pipes, whose turns are events of the conference, and networks ([`Live`]), which the conference advances in one order of
+//! time with its own events; at the same instant networks go first. Packets that leave or arrive together are one event.
+
+mod access;
+mod config;
+mod forward;
+mod measure;
+mod packet;
+mod policy;
+mod run;
+mod stream;
+mod tables;
 
 use airbound_control::frame::DropReason;
 use airbound_senders::tcp::{DelayedAck, TcpConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use super::air::Air;
-use super::config::{AccessSpec, AirSpec, SessionSpec};
-use super::forward::Sources;
-use super::measure::{Measured, Meter, SessionOutcome};
-use super::parcel::{Cargo, Parcel, ParcelId, Store, Way};
-use super::pipe::Pipe;
-use super::policy::Policy;
-use super::stream::{Side, Stream};
+pub use config::{AccessSpec, AirSpec, ConferenceSpec, flow_of};
+use forward::Sources;
+pub use measure::{ClientOutcome, ConferenceOutcome};
+use measure::{Measured, Meter};
+use packet::{Content, Packet, PacketId, Store};
+use policy::Policy;
+pub(crate) use run::ConferenceRun;
+use stream::{Side, Stream};
+use tables::Tables;
+
 use crate::agenda::Agenda;
 use crate::build::BuildError;
+use crate::live::{Fate, Live};
+use crate::path::{Pipe, Way};
 use crate::plugins::Plugins;
 use airbound_random::{Purpose, Stream as Draws, seed_for};
 
@@ -32,19 +49,17 @@ const MOST_WAITING: u64 = 8;
 /// How often TACK adapts to the path.
 const TACK_INTERVAL: Span = Span::from_millis(100);
 
-/// What happens.
+/// An event.
 #[derive(Debug)]
-pub(super) enum Event {
+enum Event {
     /// A client's camera takes a frame.
     Camera(usize),
     /// A transmission ends on a pipe, by access link and channel.
     Turn(usize, usize),
-    /// Something happens on the air of an access link.
-    Air(usize),
     /// Packets reach the server.
-    AtServer(Vec<ParcelId>),
+    AtServer(Vec<PacketId>),
     /// Packets reach the access point that serves their client.
-    AtAccessPoint(Vec<ParcelId>),
+    AtAccessPoint(Vec<PacketId>),
     /// A timer of a stream.
     Timer(usize, Way, Side),
     /// The policy's deadline.
@@ -55,23 +70,24 @@ pub(super) enum Event {
 
 /// An access link.
 #[derive(Debug)]
-pub(super) enum Link {
-    Pipe(Pipe),
-    /// With the instant of the pending event.
-    Air(Box<Air>, Instant),
+enum Link {
+    Pipe(Pipe<PacketId>),
+    Air(Box<Live<PacketId>>),
 }
 
 /// A client with its two streams.
 #[derive(Debug)]
-pub(super) struct Client {
-    pub(super) access: usize,
+struct Client {
+    access: usize,
     /// Its number on its access link.
-    pub(super) place: usize,
+    place: usize,
+    /// The number of packets offered to the access link so far, up and down.
+    offered: [u64; 2],
     up: Stream,
     down: Stream,
     /// The bitrate of its encoder now.
     encoding: BitRate,
-    /// What the server forwards to it now.
+    /// The rate that the server forwards to it now.
     forwarding: BitRate,
 }
 
@@ -84,39 +100,42 @@ impl Client {
     }
 }
 
-/// A session under way.
+/// A conference under way.
 #[derive(Debug)]
-pub struct Session {
-    pub(super) spec: SessionSpec,
+pub struct Conference {
+    spec: ConferenceSpec,
     interval: Span,
-    pub(super) now: Instant,
-    pub(super) measured: Measured,
-    pub(super) links: Vec<Link>,
-    pub(super) clients: Vec<Client>,
+    now: Instant,
+    measured: Measured,
+    links: Vec<Link>,
+    clients: Vec<Client>,
     policy: Policy,
     policy_at: Instant,
     sources: Sources,
-    pub(super) store: Store,
+    store: Store,
     /// When the server's outbound link is free again.
     outbound_free: Instant,
     events: Agenda<Event>,
     processed: u64,
     packets: u64,
     notices: u64,
-    pub(super) meters: Vec<Meter>,
+    meters: Vec<Meter>,
+    tables: Option<Tables>,
+    /// Filled and emptied again and again.
+    fates: Vec<Fate<PacketId>>,
 }
 
-impl Session {
-    /// Prepares a session.
+impl Conference {
+    /// Prepares a conference.
     ///
     /// # Errors
     /// The parameters of the policy or of the congestion control are wrong.
-    pub fn new(spec: SessionSpec) -> Result<Self, BuildError> {
+    pub fn new(spec: ConferenceSpec) -> Result<Self, BuildError> {
         Self::with_plugins(spec, &Plugins::default())
     }
 
-    /// Prepares a session; `plugins` fill slots of the networks that its access links are.
-    pub(super) fn with_plugins(spec: SessionSpec, plugins: &Plugins) -> Result<Self, BuildError> {
+    /// Prepares a conference; `plugins` fill slots of the networks that its access links are.
+    fn with_plugins(spec: ConferenceSpec, plugins: &Plugins) -> Result<Self, BuildError> {
         let slot = |slot, reason: String| BuildError::Slot { slot, reason };
         let policy = Policy::new(&spec).map_err(|error| slot("session", error.to_string()))?;
         let count = spec.clients();
@@ -136,6 +155,7 @@ impl Session {
                 Ok(Client {
                     access,
                     place,
+                    offered: [0; 2],
                     up: stream(2 * number)?,
                     down: stream(2 * number + 1)?,
                     // Twice the lowest to begin with, as the public code.
@@ -150,17 +170,17 @@ impl Session {
             .enumerate()
             .map(|(number, link)| match link {
                 AccessSpec::Pipe(pipe) => Ok(Link::Pipe(Pipe::new(pipe))),
-                AccessSpec::Air(AirSpec { scenario, clients }) => {
+                AccessSpec::Air(air) => {
                     let seed = seed_for(spec.seed, Purpose::Session, (2 << 32) | number as u64);
-                    let air = Air::new(scenario, *clients, seed, plugins, [spec.warm_up, spec.duration])?;
-                    Ok(Link::Air(Box::new(air), Instant::MAX))
+                    let network = air.network(seed, plugins, [spec.warm_up, spec.duration])?;
+                    Ok(Link::Air(Box::new(network)))
                 }
             })
             .collect::<Result<Vec<Link>, BuildError>>()?;
         let from = Instant::ZERO + spec.warm_up;
         let seconds = spec.duration.div_floor(Span::from_secs(1)) as usize;
         let interval = spec.encoder.interval();
-        let mut session = Self {
+        let mut conference = Self {
             interval,
             now: Instant::ZERO,
             measured: Measured { from, to: from + spec.duration },
@@ -176,10 +196,12 @@ impl Session {
             packets: 0,
             notices: 0,
             meters: vec![Meter::new(count, seconds); count],
+            tables: None,
+            fates: Vec::new(),
             spec,
         };
-        session.begin();
-        Ok(session)
+        conference.begin();
+        Ok(conference)
     }
 
     fn begin(&mut self) {
@@ -188,14 +210,13 @@ impl Session {
             let phase = Draws::new(self.spec.seed, Purpose::Session, (1 << 32) | client as u64).unit();
             self.schedule(Instant::ZERO + self.interval.mul_f64(phase), Event::Camera(client));
         }
-        (0..self.links.len()).for_each(|access| self.schedule_air(access));
         if self.policy.tack().is_some() {
             self.schedule(Instant::ZERO + TACK_INTERVAL, Event::Tack);
         }
         self.schedule_policy();
     }
 
-    pub(super) fn schedule(&mut self, at: Instant, event: Event) {
+    fn schedule(&mut self, at: Instant, event: Event) {
         if at <= self.measured.to {
             self.events.push(at.max(self.now), event);
         }
@@ -208,28 +229,32 @@ impl Session {
         }
     }
 
-    /// Does what happens until then.
-    pub(super) fn advance(&mut self, until: Instant) {
-        while self.events.next() <= until
-            && let Some((at, event)) = self.events.pop()
-        {
-            self.now = at;
-            self.processed += 1;
-            self.handle(event);
+    /// Advances until `until` or the end of the run, whichever comes first.
+    fn advance(&mut self, until: Instant) {
+        let until = until.min(self.measured.to);
+        loop {
+            let (network_at, network) = self.next_network();
+            let event_at = self.events.next();
+            if network_at.min(event_at) > until {
+                break;
+            }
+            if network_at <= event_at {
+                self.now = network_at;
+                self.catch_up(network);
+            } else if let Some((at, event)) = self.events.pop() {
+                self.now = at;
+                self.processed += 1;
+                self.handle(event);
+            }
         }
-    }
-
-    /// Events that were processed, without those of the air.
-    pub(super) const fn processed(&self) -> u64 {
-        self.processed
     }
 
     /// Runs to the end.
     #[must_use]
-    pub fn finish(mut self) -> SessionOutcome {
+    pub fn finish(mut self) -> ConferenceOutcome {
         self.advance(Instant::MAX);
         debug_assert!(self.store.len() < 1 << 24, "packets pile up");
-        SessionOutcome {
+        ConferenceOutcome {
             clients: self.meters.iter().map(|meter| meter.outcome(self.spec.duration)).collect(),
             computed: self.policy.plum().map_or(0, airbound_senders::conference::PlumServer::computed),
             notices: self.notices,
@@ -242,9 +267,8 @@ impl Session {
         match event {
             Event::Camera(client) => self.on_camera(client),
             Event::Turn(access, channel) => self.on_turn_end(access, channel),
-            Event::Air(access) => self.on_air(access),
-            Event::AtServer(parcels) => parcels.into_iter().for_each(|id| self.on_arrival(id)),
-            Event::AtAccessPoint(parcels) => self.on_access_point(&parcels),
+            Event::AtServer(packets) => packets.into_iter().for_each(|id| self.on_arrival(id)),
+            Event::AtAccessPoint(packets) => self.on_access_point(&packets),
             Event::Timer(client, way, side) => self.on_timer(client, way, side),
             Event::Policy => self.on_policy(),
             Event::Tack => self.on_tack(),
@@ -343,36 +367,36 @@ impl Session {
     fn drive(&mut self, number: usize, way: Way) {
         let mut leaving = Vec::new();
         while let Some(segment) = self.clients[number].stream(way).sender.poll_transmit(self.now) {
-            leaving.push(Parcel { client: number, way, cargo: Cargo::Segment(segment) });
+            leaving.push(Packet::new(number, way, Content::Segment(segment)));
         }
         self.send(number, way, leaving);
         self.set_timers(number, way);
     }
 
     /// Sends packets from the end where their way begins.
-    fn send(&mut self, number: usize, way: Way, parcels: Vec<Parcel>) {
-        if parcels.is_empty() {
+    fn send(&mut self, number: usize, way: Way, packets: Vec<Packet>) {
+        if packets.is_empty() {
             return;
         }
-        self.packets += parcels.len() as u64;
+        self.packets += packets.len() as u64;
         if self.measured.contains(self.now) {
-            let data = parcels.iter().filter(|parcel| matches!(parcel.cargo, Cargo::Segment(_))).count();
+            let data = packets.iter().filter(|packet| matches!(packet.content, Content::Segment(_))).count();
             self.meters[number].way(way).sent += data as u64;
         }
         match way {
             Way::Up => {
-                for parcel in parcels {
-                    self.offer(parcel);
+                for packet in packets {
+                    self.offer(packet);
                 }
                 self.begin_turn(self.clients[number].access, way);
             }
             Way::Down => {
-                let mut ids = Vec::with_capacity(parcels.len());
-                for parcel in parcels {
-                    if self.passes_outbound(parcel.size()) {
-                        ids.push(self.store.put(parcel));
+                let mut ids = Vec::with_capacity(packets.len());
+                for packet in packets {
+                    if self.passes_outbound(packet.size()) {
+                        ids.push(self.store.put(packet));
                     } else {
-                        self.book_loss(&parcel, DropReason::Wire);
+                        self.book_loss(&packet, DropReason::Wire);
                     }
                 }
                 if !ids.is_empty() {
@@ -394,22 +418,22 @@ impl Session {
         true
     }
 
-    fn on_access_point(&mut self, parcels: &[ParcelId]) {
+    fn on_access_point(&mut self, packets: &[PacketId]) {
         let mut access = 0;
-        for id in parcels {
-            let Some(parcel) = self.store.take(*id) else { continue };
-            access = self.clients[parcel.client].access;
-            self.offer(parcel);
+        for id in packets {
+            let Some(packet) = self.store.take(*id) else { continue };
+            access = self.clients[packet.client].access;
+            self.offer(packet);
         }
         self.begin_turn(access, Way::Down);
     }
 
     /// A packet reaches the end of its way.
-    pub(super) fn on_arrival(&mut self, id: ParcelId) {
-        let Some(Parcel { client: number, way, cargo }) = self.store.take(id) else { return };
+    fn on_arrival(&mut self, id: PacketId) {
+        let Some(Packet { client: number, way, content, .. }) = self.store.take(id) else { return };
         let now = self.now;
-        match cargo {
-            Cargo::Segment(segment) => {
+        match content {
+            Content::Segment(segment) => {
                 if self.measured.contains(segment.sent) {
                     self.meters[number].way(way).packets.record(now.since(segment.sent));
                 }
@@ -421,27 +445,23 @@ impl Session {
                 }
                 if let Some(ack) = ack {
                     let way_back = way.other();
-                    self.send(
-                        number,
-                        way_back,
-                        vec![Parcel { client: number, way: way_back, cargo: Cargo::Ack(ack) }],
-                    );
+                    self.send(number, way_back, vec![Packet::new(number, way_back, Content::Ack(ack))]);
                 }
                 self.set_timers(number, way);
             }
-            Cargo::Ack(ack) => {
+            Content::Ack(ack) => {
                 let acknowledged = way.other();
                 self.clients[number].stream(acknowledged).sender.on_ack(now, &ack);
                 self.drive(number, acknowledged);
             }
-            Cargo::Notice(notice) => {
+            Content::Notice(notice) => {
                 let present = self.clients[number].encoding;
                 if let Some(sequence) = self.policy.on_notice(number, notice, present) {
-                    let answer = Parcel { client: number, way: Way::Up, cargo: Cargo::Answer(sequence) };
+                    let answer = Packet::new(number, Way::Up, Content::Answer(sequence));
                     self.send(number, Way::Up, vec![answer]);
                 }
             }
-            Cargo::Answer(sequence) => {
+            Content::Answer(sequence) => {
                 self.policy.on_answer(number, sequence);
                 self.schedule_policy();
             }
@@ -479,11 +499,7 @@ impl Session {
             Side::Receiver => {
                 if let Some(ack) = stream.receiver.on_deadline(now) {
                     let back = way.other();
-                    self.send(
-                        number,
-                        back,
-                        vec![Parcel { client: number, way: back, cargo: Cargo::Ack(ack) }],
-                    );
+                    self.send(number, back, vec![Packet::new(number, back, Content::Ack(ack))]);
                 }
                 self.set_timers(number, way);
             }
@@ -498,8 +514,8 @@ impl Session {
         self.policy.on_deadline(self.now);
         while let Some((client, notice)) = self.policy.poll_notice(self.now) {
             self.notices += 1;
-            let parcel = Parcel { client, way: Way::Down, cargo: Cargo::Notice(notice) };
-            self.send(client, Way::Down, vec![parcel]);
+            let packet = Packet::new(client, Way::Down, Content::Notice(notice));
+            self.send(client, Way::Down, vec![packet]);
         }
         self.schedule_policy();
     }

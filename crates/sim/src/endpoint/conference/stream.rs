@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use airbound_senders::tcp::{Backlog, TcpConfig, TcpConfigError, TcpReceiver, TcpSender};
 use airbound_units::{BitRate, ByteCount, Instant};
 
-/// Which end of a stream.
+/// An end of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Sender,
@@ -73,7 +73,7 @@ impl Stream {
         if whole { self.frames.pop_front() } else { None }
     }
 
-    /// What the path is believed to deliver.
+    /// The estimated rate of the path.
     pub(super) fn estimate(&self) -> Option<BitRate> {
         self.sender.bandwidth()
     }

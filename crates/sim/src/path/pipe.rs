@@ -8,54 +8,111 @@ use std::sync::Arc;
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use super::config::{PipeSpec, Sharing};
-use super::parcel::{ParcelId, Way};
+use super::Way;
 use airbound_air::trace::{Capacity, Trace};
+
+/// The way in which the two directions of an access link share it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sharing {
+    /// A half-duplex channel: transmitters that have something to send take turns.
+    HalfDuplex,
+    /// Two channels of their own, at these shares of the bandwidth: both 1 for a wire, with a sum of 1 for the oracle of Plum's public code,
+    /// which sets the rates of two links.
+    Split {
+        /// Of the uplink.
+        up: f64,
+        /// Of the downlink.
+        down: f64,
+    },
+}
+
+/// An access link whose speed is a trace, with one or more clients behind it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PipeSpec {
+    /// Its bandwidth over time, overheads taken off.
+    pub trace: Arc<Trace>,
+    /// How the directions share it.
+    pub sharing: Sharing,
+    /// The number of clients that it serves.
+    pub clients: usize,
+    /// Most bytes that a transmitter holds for each client.
+    pub queue: ByteCount,
+    /// Longest transmission, which has at least one packet: with A-MPDUs some milliseconds.
+    pub turn: Span,
+}
+
+impl PipeSpec {
+    /// A half-duplex pipe with one client, a queue of 256 KiB and turns of 2 ms.
+    #[must_use]
+    pub const fn new(trace: Arc<Trace>) -> Self {
+        Self {
+            trace,
+            sharing: Sharing::HalfDuplex,
+            clients: 1,
+            queue: ByteCount::new(256 << 10),
+            turn: Span::from_millis(2),
+        }
+    }
+}
 
 /// Bytes per turn when a trace has no bandwidth to ask for.
 const PLAIN_TURN: u64 = 16 * 1500;
 
-/// What waits at a transmitter for, or from, one client.
-#[derive(Debug, Default)]
-struct Waiting {
-    parcels: VecDeque<(ParcelId, u32)>,
+/// The queue of a transmitter for, or from, one client.
+#[derive(Debug)]
+struct Waiting<T> {
+    packets: VecDeque<(T, u32)>,
     bytes: u64,
 }
 
 /// A channel: the whole link, or one direction of a split one.
 #[derive(Debug)]
-struct Channel {
+struct Channel<T> {
     capacity: Capacity,
     /// Share of the trace's bandwidth.
     share: f64,
-    busy_until: Option<Instant>,
-    /// What is being sent, to be delivered then.
-    sending: Vec<ParcelId>,
-    /// Who had the last turn: 0 is the access point, clients follow.
+    /// Beginning and end of the present transmission.
+    turn: Option<Turn>,
+    /// The packets of the present transmission, to be delivered at its end.
+    sending: Vec<T>,
+    /// The transmitter that had the last turn: 0 is the access point, clients follow.
     last: usize,
 }
 
-/// The link.
+/// A transmission on a channel of a pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// The channel: 0, or 1 for the downlink of a split pipe.
+    pub channel: usize,
+    /// When it began.
+    pub start: Instant,
+    /// When it ends.
+    pub end: Instant,
+}
+
+/// The link, which carries packets by tokens of the caller's.
 #[derive(Debug)]
-pub(super) struct Pipe {
+pub struct Pipe<T> {
     trace: Arc<Trace>,
     near: usize,
     limit: u64,
     turn: Span,
     /// One channel for both directions, or one each: up, down.
-    channels: Vec<Channel>,
-    up: Vec<Waiting>,
-    down: Vec<Waiting>,
+    channels: Vec<Channel<T>>,
+    up: Vec<Waiting<T>>,
+    down: Vec<Waiting<T>>,
     /// The client that the access point served last.
     served: usize,
 }
 
-impl Pipe {
-    pub(super) fn new(spec: &PipeSpec) -> Self {
+impl<T: Copy> Pipe<T> {
+    /// An idle link without packets.
+    #[must_use]
+    pub fn new(spec: &PipeSpec) -> Self {
         let channel = |share: f64| Channel {
             capacity: Capacity::new(Arc::clone(&spec.trace)),
             share: share.clamp(1e-6, 1.0),
-            busy_until: None,
+            turn: None,
             sending: Vec::new(),
             last: 0,
         };
@@ -63,7 +120,10 @@ impl Pipe {
             Sharing::HalfDuplex => vec![channel(1.0)],
             Sharing::Split { up, down } => vec![channel(up), channel(down)],
         };
-        let waiting = || (0..spec.clients).map(|_| Waiting::default()).collect();
+        let waiting = || {
+            let empty = || Waiting { packets: VecDeque::new(), bytes: 0 };
+            std::iter::repeat_with(empty).take(spec.clients).collect()
+        };
         Self {
             trace: Arc::clone(&spec.trace),
             near: 0,
@@ -84,7 +144,7 @@ impl Pipe {
     }
 
     /// Takes a packet into a queue; `false` if that is full.
-    pub(super) fn offer(&mut self, client: usize, way: Way, id: ParcelId, size: u32) -> bool {
+    pub fn offer(&mut self, client: usize, way: Way, packet: T, size: u32) -> bool {
         let queues = match way {
             Way::Up => &mut self.up,
             Way::Down => &mut self.down,
@@ -94,25 +154,22 @@ impl Pipe {
             return false;
         }
         queue.bytes += u64::from(size);
-        queue.parcels.push_back((id, size));
+        queue.packets.push_back((packet, size));
         true
     }
 
-    /// Whether a channel ended a transmission by `now`; its packets are put into `arrived`.
-    pub(super) fn end(&mut self, channel: usize, now: Instant, arrived: &mut Vec<ParcelId>) -> bool {
+    /// Ends the transmission of a channel that is over by `now`; its packets are appended to `arrived`.
+    pub fn end(&mut self, channel: usize, now: Instant, arrived: &mut Vec<T>) -> Option<Turn> {
         let channel = &mut self.channels[channel];
-        if channel.busy_until.is_none_or(|until| until > now) {
-            return false;
-        }
-        channel.busy_until = None;
+        let turn = channel.turn.take_if(|turn| turn.end <= now)?;
         arrived.append(&mut channel.sending);
-        true
+        Some(turn)
     }
 
-    /// Begins a transmission on the channel of a way if it is idle and somebody has something; returns the channel and when it ends.
-    pub(super) fn begin(&mut self, way: Way, now: Instant) -> Option<(usize, Instant)> {
+    /// Begins a transmission on the channel of a way if it is idle and a transmitter has packets.
+    pub fn begin(&mut self, way: Way, now: Instant) -> Option<Turn> {
         let number = self.channel_of(way);
-        if self.channels[number].busy_until.is_some() {
+        if self.channels[number].turn.is_some() {
             return None;
         }
         let (client, way) = self.next_turn(number)?;
@@ -123,22 +180,22 @@ impl Pipe {
         };
         let mut carried = 0;
         let channel = &mut self.channels[number];
-        while let Some((id, size)) = queue.parcels.front().copied() {
+        while let Some((packet, size)) = queue.packets.front().copied() {
             if carried > 0 && carried + u64::from(size) > room {
                 break;
             }
-            queue.parcels.pop_front();
+            queue.packets.pop_front();
             queue.bytes -= u64::from(size);
             carried += u64::from(size);
-            channel.sending.push(id);
+            channel.sending.push(packet);
         }
         let size = (carried as f64 / channel.share) as u64;
         let end = channel.capacity.finish(now, ByteCount::new(size.max(1)));
-        channel.busy_until = Some(end);
-        Some((number, end))
+        channel.turn = Some(Turn { channel: number, start: now, end });
+        channel.turn
     }
 
-    /// Bytes of one turn.
+    /// Most bytes of one turn.
     fn room(&mut self, channel: usize, now: Instant) -> u64 {
         match &*self.trace {
             Trace::Bandwidth(trace) => {
@@ -149,7 +206,7 @@ impl Pipe {
         }
     }
 
-    /// Who transmits next: the transmitters of the channel in turn, and of the access point's clients each in turn.
+    /// The next transmission: the transmitters of the channel in turn, and of the access point's clients each in turn.
     fn next_turn(&mut self, channel: usize) -> Option<(usize, Way)> {
         let clients = self.up.len();
         let split = self.channels.len() > 1;
@@ -164,10 +221,10 @@ impl Pipe {
             let turn = if who == 0 {
                 let next = (1..=clients)
                     .map(|step| (self.served + step) % clients)
-                    .find(|client| !self.down[*client].parcels.is_empty());
+                    .find(|client| !self.down[*client].packets.is_empty());
                 next.inspect(|client| self.served = *client).map(|client| (client, Way::Down))
             } else {
-                Some((who - 1, Way::Up)).filter(|_| !self.up[who - 1].parcels.is_empty())
+                Some((who - 1, Way::Up)).filter(|_| !self.up[who - 1].packets.is_empty())
             };
             if turn.is_some() {
                 self.channels[channel].last = who;
@@ -191,26 +248,26 @@ mod tests {
         let mut bytes = vec![0; 2 * clients];
         let mut now = Instant::ZERO;
         let mut ends: Vec<(Instant, usize)> = Vec::new();
-        let fill = |pipe: &mut Pipe| {
+        let fill = |pipe: &mut Pipe<usize>| {
             for client in 0..clients {
                 // The place of a packet tells whose it is.
-                while pipe.offer(client, Way::Up, ParcelId(client as u32), 1500) {}
-                while pipe.offer(client, Way::Down, ParcelId((clients + client) as u32), 1500) {}
+                while pipe.offer(client, Way::Up, client, 1500) {}
+                while pipe.offer(client, Way::Down, clients + client, 1500) {}
             }
         };
         let mut arrived = Vec::new();
         while now < Instant::ZERO + Span::from_secs(1) {
             fill(&mut pipe);
             for way in Way::BOTH {
-                if let Some((channel, end)) = pipe.begin(way, now) {
+                if let Some(Turn { channel, end, .. }) = pipe.begin(way, now) {
                     ends.push((end, channel));
                 }
             }
             ends.sort();
             let (end, channel) = ends.remove(0);
             now = end;
-            assert!(pipe.end(channel, now, &mut arrived));
-            arrived.drain(..).for_each(|id| bytes[id.0 as usize] += 1500);
+            assert!(pipe.end(channel, now, &mut arrived).is_some());
+            arrived.drain(..).for_each(|place: usize| bytes[place] += 1500);
         }
         bytes
     }

@@ -2,7 +2,7 @@
 
 use airbound_units::{BitRate, Span};
 
-/// How the rates of the sources, in b/s, are cut so that their sum keeps to a budget: the largest are cut to a common level, as a water
+/// Cuts the rates of the sources, in b/s, so that their sum keeps to a budget: the largest to a common level, as a water
 /// level (the public code gives each source the whole budget). Returns the level; infinity where nothing is cut.
 pub(super) fn level(rates: &mut [f64], budget: BitRate) -> f64 {
     let mut left = budget.as_bps() as f64;
@@ -60,7 +60,7 @@ impl Sources {
         self.levels[viewer] = level(&mut self.scratch, budget);
     }
 
-    /// What of a frame is forwarded to a viewer, transcoded down to its share.
+    /// The part of a frame that is forwarded to a viewer, transcoded down to its share.
     pub(super) fn cut(&self, viewer: usize, bytes: u64) -> u64 {
         let most = self.levels[viewer] * self.interval.as_secs_f64() / 8.0;
         (bytes as f64).min(most) as u64

@@ -1,12 +1,12 @@
-//! What a session brought.
+//! The results of a conference.
 
 use airbound_control::frame::DropReason;
 use airbound_record::{LatencyHistogram, LatencyStats, Resolution};
 use airbound_units::{Instant, Span};
 
-use super::parcel::Way;
+use crate::path::Way;
 
-/// What is measured of one client.
+/// The results of one client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientOutcome {
     /// Mean bitrate of the media that it received, all sources together, in Mb/s.
@@ -25,12 +25,12 @@ pub struct ClientOutcome {
     pub states_s: [f64; 3],
 }
 
-/// A session that ended.
+/// The results of a conference.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SessionOutcome {
+pub struct ConferenceOutcome {
     /// In the order of the access links.
     pub clients: Vec<ClientOutcome>,
-    /// How often Plum computed targets.
+    /// The number of times that Plum computed targets.
     pub computed: u64,
     /// Notices sent, repetitions included.
     pub notices: u64,
@@ -40,7 +40,7 @@ pub struct SessionOutcome {
     pub packets: u64,
 }
 
-impl SessionOutcome {
+impl ConferenceOutcome {
     /// Mean received bitrate over the clients, in Mb/s.
     #[must_use]
     pub fn mean_down(&self) -> f64 {
@@ -62,7 +62,7 @@ impl SessionOutcome {
     }
 }
 
-/// What is counted of one direction between a client and the server.
+/// Counters of one direction between a client and the server.
 #[derive(Debug, Clone)]
 pub(super) struct WayMeter {
     /// Bytes of media that there were to be sent.
@@ -87,7 +87,7 @@ impl WayMeter {
     }
 }
 
-/// What is counted of one client while the session runs.
+/// Counters of one client.
 #[derive(Debug, Clone)]
 pub(super) struct Meter {
     up: WayMeter,
@@ -107,7 +107,7 @@ impl Meter {
         }
     }
 
-    /// What is counted of one direction.
+    /// The counters of one direction.
     pub(super) fn way(&mut self, way: Way) -> &mut WayMeter {
         match way {
             Way::Up => &mut self.up,

@@ -1,0 +1,127 @@
+//! The access links of a conference: packets go in at one end and come out at the other, later or never.
+
+use airbound_control::frame::DropReason;
+use airbound_record::Fate as Outcome;
+use airbound_units::{ByteCount, Instant};
+
+use super::config::flow_of;
+use super::packet::{Content, Packet, PacketId};
+use super::{Conference, Event, Link};
+use crate::live::Fate;
+use crate::path::{Turn, Way};
+
+impl Conference {
+    /// Puts a packet in the queue of its transmitter; it is gone if that is full.
+    pub(super) fn offer(&mut self, mut packet: Packet) {
+        let client = &mut self.clients[packet.client];
+        let (access, place, size) = (client.access, client.place, packet.size());
+        let number = &mut client.offered[usize::from(packet.way == Way::Down)];
+        packet.number = *number;
+        packet.enqueued = self.now;
+        *number += 1;
+        // A network has to be at the present before it takes a packet. While its own arrivals are handed on, it is.
+        if matches!(&self.links[access], Link::Air(air) if air.now() < self.now) {
+            self.catch_up(access);
+        }
+        let id = self.store.put(packet);
+        match &mut self.links[access] {
+            Link::Pipe(pipe) => {
+                if !pipe.offer(place, packet.way, id, size) {
+                    self.note_dropped(&packet, DropReason::QueueFull);
+                    self.lose(id, DropReason::QueueFull);
+                }
+            }
+            Link::Air(air) => air.push(flow_of(place, packet.way), id, ByteCount::new(u64::from(size))),
+        }
+    }
+
+    /// Begins a transmission on a pipe that is idle; a network sees to that itself.
+    pub(super) fn begin_turn(&mut self, access: usize, way: Way) {
+        if let Link::Pipe(pipe) = &mut self.links[access]
+            && let Some(Turn { channel, end, .. }) = pipe.begin(way, self.now)
+        {
+            self.schedule(end, Event::Turn(access, channel));
+        }
+    }
+
+    /// A transmission on a pipe ended: the next begins, and its packets arrive.
+    pub(super) fn on_turn_end(&mut self, access: usize, channel: usize) {
+        let mut arrived = Vec::new();
+        if let Link::Pipe(pipe) = &mut self.links[access]
+            && let Some(turn) = pipe.end(channel, self.now, &mut arrived)
+        {
+            self.note_turn(&turn, &arrived);
+        }
+        let way = if self.spec.access[access].is_split() && channel == 1 { Way::Down } else { Way::Up };
+        self.begin_turn(access, way);
+        self.hand_on(arrived);
+    }
+
+    /// The network in which something happens next, by its access link, and when; [`Instant::MAX`] for never.
+    pub(super) fn next_network(&self) -> (Instant, usize) {
+        let next = |(access, link): (usize, &Link)| match link {
+            Link::Pipe(_) => None,
+            Link::Air(air) => Some((air.next_event(), access)),
+        };
+        self.links.iter().enumerate().filter_map(next).min().unwrap_or((Instant::MAX, 0))
+    }
+
+    /// Advances the network of an access link to the present, if it is one.
+    pub(super) fn catch_up(&mut self, access: usize) {
+        let Link::Air(air) = &mut self.links[access] else { return };
+        let mut fates = std::mem::take(&mut self.fates);
+        air.advance(self.now);
+        air.take(&mut fates);
+        let mut arrived = Vec::new();
+        for Fate { content: id, lost, .. } in fates.drain(..) {
+            match lost {
+                Some(reason) => self.lose(id, reason),
+                None => arrived.push(id),
+            }
+        }
+        self.fates = fates;
+        self.hand_on(arrived);
+    }
+
+    /// A packet under way is gone.
+    fn lose(&mut self, id: PacketId, reason: DropReason) {
+        if let Some(packet) = self.store.take(id) {
+            self.book_loss(&packet, reason);
+        }
+    }
+
+    /// Counts a packet that is gone, if its data was sent in the measured time.
+    pub(super) fn book_loss(&mut self, packet: &Packet, reason: DropReason) {
+        if let Content::Segment(segment) = &packet.content
+            && self.measured.contains(segment.sent)
+        {
+            self.meters[packet.client].way(packet.way).dropped[usize::from(reason.code())] += 1;
+        }
+    }
+
+    /// Packets have crossed an access link: those for the server have the wire before them.
+    fn hand_on(&mut self, mut arrived: Vec<PacketId>) {
+        let store = &self.store;
+        let is_up = |id: &mut PacketId| store.get(*id).is_some_and(|packet| packet.way == Way::Up);
+        let up: Vec<PacketId> = arrived.extract_if(.., is_up).collect();
+        if !up.is_empty() {
+            self.schedule(self.now + self.spec.delay, Event::AtServer(up));
+        }
+        arrived.into_iter().for_each(|id| self.on_arrival(id));
+    }
+
+    /// Records the packets that a transmission on a pipe carried.
+    fn note_turn(&mut self, turn: &Turn, ids: &[PacketId]) {
+        let Some(tables) = &self.tables else { return };
+        for packet in ids.iter().filter_map(|id| self.store.get(*id)) {
+            tables.on_packet(packet, Some(turn), turn.end, Outcome::Delivered);
+        }
+    }
+
+    /// Records a packet that a full queue of a pipe refused.
+    fn note_dropped(&mut self, packet: &Packet, reason: DropReason) {
+        if let Some(tables) = &self.tables {
+            tables.on_packet(packet, None, self.now, Outcome::Dropped(reason.code()));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The parts of a conference.
+
+use std::sync::Arc;
+
+use airbound_senders::conference::{ConferenceConfig, PlumConfig};
+use airbound_senders::congestion::Congestion;
+use airbound_units::{BitRate, Span};
+
+use crate::build::BuildError;
+use crate::live::Live;
+use crate::path::{PipeSpec, Sharing, Way};
+use crate::plugins::Plugins;
+use crate::scenario::{Direction, Encoder, Flow, Scenario};
+
+/// A network of the simulator as an access link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AirSpec {
+    /// The network. Of its flows, those of the clients say what holds for the session's packets in that direction (demand, category, wire) and
+    /// send nothing themselves; the others are as they are written.
+    pub scenario: Arc<Scenario>,
+    /// The stations that are clients.
+    pub clients: Vec<String>,
+}
+
+/// The place of a client's flow among those of [`AirSpec::network`]: of each client up first, then down.
+#[must_use]
+pub fn flow_of(client: usize, way: Way) -> usize {
+    2 * client + usize::from(way == Way::Down)
+}
+
+impl AirSpec {
+    /// The network, measured for a duration after a warm-up. Its flows of outside are those of the clients, see [`flow_of`].
+    ///
+    /// # Errors
+    /// The scenario has no such station or no flow, or the parameters of its scheme are wrong.
+    pub fn network<C>(
+        &self,
+        seed: u64,
+        plugins: &Plugins,
+        [warm_up, duration]: [Span; 2],
+    ) -> Result<Live<C>, BuildError> {
+        let Self { scenario, clients } = self;
+        let refused = |reason: String| BuildError::Slot { slot: "session", reason };
+        if let Some(client) = clients.iter().find(|client| scenario.station_index(client).is_none()) {
+            return Err(refused(format!("its air has no station {client}")));
+        }
+        let Some(any) = scenario.flows.first() else {
+            return Err(refused("its air has no flow to be like".to_owned()));
+        };
+        let (like, others): (Vec<Flow>, Vec<Flow>) =
+            scenario.flows.iter().cloned().partition(|flow| clients.contains(&flow.station));
+        let directions = [("up", Direction::Up), ("down", Direction::Down)];
+        let own = clients.iter().flat_map(|station| directions.map(|direction| (station, direction)));
+        let own: Vec<Flow> = own
+            .map(|(station, (name, direction))| {
+                let is_like = |flow: &&Flow| flow.station == *station && flow.direction == direction;
+                let pattern = like.iter().find(is_like).cloned();
+                Flow {
+                    name: format!("{station} {name}"),
+                    group: station.clone(),
+                    station: station.clone(),
+                    direction,
+                    ..pattern.unwrap_or_else(|| Flow { demand: None, ..any.clone() })
+                }
+            })
+            .collect();
+        let outside: Vec<String> = own.iter().map(|flow| flow.name.clone()).collect();
+        let flows = own.into_iter().chain(others).collect();
+        Live::new(
+            &Scenario { flows, warm_up, duration, ..Scenario::clone(scenario) },
+            &outside,
+            plugins,
+            seed,
+        )
+    }
+}
+
+/// A way to the server that some of the clients share.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AccessSpec {
+    /// A pipe.
+    Pipe(PipeSpec),
+    /// The simulated air of a BSS.
+    Air(AirSpec),
+}
+
+impl AccessSpec {
+    /// The number of clients that it serves.
+    #[must_use]
+    pub fn clients(&self) -> usize {
+        match self {
+            Self::Pipe(pipe) => pipe.clients,
+            Self::Air(air) => air.clients.len(),
+        }
+    }
+
+    /// Whether each direction has a channel of its own.
+    pub(super) const fn is_split(&self) -> bool {
+        match self {
+            Self::Pipe(pipe) => matches!(pipe.sharing, Sharing::Split { .. }),
+            Self::Air(_) => false,
+        }
+    }
+}
+
+/// A conference: clients around a forwarding server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConferenceSpec {
+    /// The access links; clients are numbered in their order.
+    pub access: Vec<AccessSpec>,
+    /// The policy that decides the bitrates.
+    pub policy: ConferenceConfig,
+    /// The encoder of all clients.
+    pub encoder: Encoder,
+    /// Congestion control of all streams.
+    pub congestion: Congestion,
+    /// Rate of the server's outbound link; `None` for ample.
+    pub server: Option<BitRate>,
+    /// One-way delay between server and access links.
+    pub delay: Span,
+    /// Weight of each client in Plum's utility; empty for equal weights.
+    pub weights: Vec<f64>,
+    /// Measured time, after the warm-up.
+    pub duration: Span,
+    /// Simulated time before that.
+    pub warm_up: Span,
+    /// Seed of all randomness.
+    pub seed: u64,
+}
+
+impl ConferenceSpec {
+    /// 120 s of which the first 5 are left out, BBR, an ample server 10 ms away (the setting of Plum's trace-driven runs, but for the
+    /// delay, which is not given).
+    #[must_use]
+    pub fn new(access: Vec<AccessSpec>, policy: ConferenceConfig, seed: u64) -> Self {
+        Self {
+            access,
+            policy,
+            encoder: Encoder::default(),
+            congestion: Congestion::Bbr,
+            server: None,
+            delay: Span::from_millis(10),
+            weights: Vec::new(),
+            duration: Span::from_secs(115),
+            warm_up: Span::from_secs(5),
+            seed,
+        }
+    }
+
+    /// The number of clients.
+    #[must_use]
+    pub fn clients(&self) -> usize {
+        self.access.iter().map(AccessSpec::clients).sum()
+    }
+
+    /// Plum's configuration, if it decides.
+    #[must_use]
+    pub const fn plum(&self) -> Option<&PlumConfig> {
+        match &self.policy {
+            ConferenceConfig::Plum(config) => Some(config),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Packets between a client and the server, and where they are kept meanwhile.
+
+use airbound_senders::conference::plum::Notice;
+use airbound_senders::tcp::{Ack, SEGMENT_HEADERS, Segment};
+use airbound_units::Instant;
+
+use crate::path::Way;
+
+/// The content of a packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Content {
+    /// Data of the stream that goes this way.
+    Segment(Segment),
+    /// An acknowledgement of the stream that goes the other way.
+    Ack(Ack),
+    /// A decision of Plum.
+    Notice(Notice),
+    /// Confirms the arrival of a decision.
+    Answer(u32),
+}
+
+/// A packet under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Packet {
+    pub(super) client: usize,
+    pub(super) way: Way,
+    pub(super) content: Content,
+    /// Its number among the packets of its client on the access link in this direction.
+    pub(super) number: u64,
+    /// When it entered the queue of the access link.
+    pub(super) enqueued: Instant,
+}
+
+impl Packet {
+    /// A packet that has not reached its access link.
+    pub(super) const fn new(client: usize, way: Way, content: Content) -> Self {
+        Self { client, way, content, number: 0, enqueued: Instant::MAX }
+    }
+
+    /// Bytes from the IP header on.
+    pub(super) fn size(&self) -> u32 {
+        let bytes = match &self.content {
+            Content::Segment(segment) => return segment.len + SEGMENT_HEADERS.as_u64() as u32,
+            Content::Ack(ack) => ack.size().as_u64(),
+            Content::Notice(_) | Content::Answer(_) => Notice::SIZE,
+        };
+        bytes as u32
+    }
+}
+
+/// A packet's place in the [`Store`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PacketId(pub(super) u32);
+
+/// All packets under way, so that queues hold numbers.
+#[derive(Debug, Default)]
+pub(super) struct Store {
+    places: Vec<Option<Packet>>,
+    free: Vec<u32>,
+}
+
+impl Store {
+    pub(super) fn put(&mut self, packet: Packet) -> PacketId {
+        match self.free.pop() {
+            Some(place) => {
+                self.places[place as usize] = Some(packet);
+                PacketId(place)
+            }
+            None => {
+                self.places.push(Some(packet));
+                PacketId(self.places.len() as u32 - 1)
+            }
+        }
+    }
+
+    pub(super) fn take(&mut self, id: PacketId) -> Option<Packet> {
+        let packet = self.places.get_mut(id.0 as usize)?.take();
+        if packet.is_some() {
+            self.free.push(id.0);
+        }
+        packet
+    }
+
+    /// The packet of that number.
+    pub(super) fn get(&self, id: PacketId) -> Option<&Packet> {
+        self.places.get(id.0 as usize)?.as_ref()
+    }
+
+    /// Packets under way.
+    pub(super) fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+}

@@ -1,0 +1,30 @@
+//! Path elements that are no network: the wire between servers and access points, and pipes whose speed is a trace.
+
+mod pipe;
+mod wire;
+
+pub use pipe::{Pipe, PipeSpec, Sharing, Turn};
+pub(crate) use wire::{Bottleneck, Way as WireWay, Wire};
+
+/// Which way something travels over an access link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// From the client to the server.
+    Up,
+    /// From the server to the client.
+    Down,
+}
+
+impl Way {
+    /// Both ways.
+    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
+
+    /// The opposite way.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
+}
