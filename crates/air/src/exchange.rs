@@ -82,8 +82,8 @@ pub struct ExchangeTiming {
     pub end: Instant,
     /// Duration of the first frame: the RTS where there is one, else the PPDU. A collision lasts no longer.
     pub first_frame: Span,
-    /// Index of the rate in the tables; `None` where the PPDU arrives in one piece.
-    facts: Option<usize>,
+    /// `None` where the PPDU arrives in one piece.
+    ppdu: Option<PpduTiming>,
     /// Data rate that replaces that of the table.
     stretched: Option<BitRate>,
 }
@@ -93,7 +93,13 @@ impl ExchangeTiming {
     #[must_use]
     pub fn in_one_piece(start: Instant, end: Instant) -> Self {
         let first_frame = end - start;
-        Self { ppdu_start: start, ppdu_end: end, end, first_frame, facts: None, stretched: None }
+        Self { ppdu_start: start, ppdu_end: end, end, first_frame, ppdu: None, stretched: None }
+    }
+
+    /// The times at which a receiver has the parts of the PPDU.
+    #[must_use]
+    pub const fn reception(&self) -> Reception {
+        Reception { start: self.ppdu_start, end: self.ppdu_end, timing: self.ppdu, stretched: self.stretched }
     }
 }
 
@@ -203,20 +209,8 @@ impl Phy {
             ppdu_end,
             end: ppdu_end + answer,
             first_frame,
-            facts: Some(index),
+            ppdu: Some(facts.timing),
             stretched,
-        }
-    }
-
-    /// The times at which a receiver has the parts of the PPDU of an exchange.
-    #[must_use]
-    pub fn reception(&self, timing: &ExchangeTiming) -> Reception {
-        let facts = timing.facts.and_then(|index| self.rates.get(index));
-        Reception {
-            start: timing.ppdu_start,
-            end: timing.ppdu_end,
-            timing: facts.map(|facts| facts.timing),
-            stretched: timing.stretched,
         }
     }
 

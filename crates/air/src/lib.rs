@@ -2,6 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | [`channel`] | contention, transmissions and their outcome |
 //! | [`edca`] | the backoff of one access category, computed instead of stepped |
 //! | [`exchange`] | durations of a frame exchange, and the MPDUs that get through |
 //! | [`reorder`] | the receiver's reordering buffer |
@@ -10,6 +11,7 @@
 //!
 //! The crate has no clock, no loop and no seed of its own: the caller hands in time and streams of random numbers.
 
+pub mod channel;
 pub mod edca;
 pub mod exchange;
 pub mod propagation;

@@ -20,7 +20,7 @@ use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate};
 use airbound_wifi::timing::ppdu_duration;
 
 use crate::endpoint::{Allocation, AnyEndpoint};
-use crate::engine::{Beacons, DemandChange, Forming, Node, Parts};
+use crate::engine::{Beacons, DemandChange, Forming, Medium, Node, Parts, Pipe};
 use crate::error::BuildError;
 use crate::flow::ACCESS_POINT;
 use crate::flow::EndpointId;
@@ -34,9 +34,9 @@ use crate::plugins::{Plugins, Site};
 use crate::population::Population;
 use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
 use crate::topology::Tree;
-
+use airbound_air::channel::Channel;
 use airbound_air::edca::Edcaf;
-use airbound_air::exchange::{Phy, PhyConfig};
+use airbound_air::exchange::PhyConfig;
 use airbound_air::propagation::Links;
 use airbound_air::trace::Capacity;
 use airbound_random::{Purpose, Stream, seed_for};
@@ -76,11 +76,9 @@ impl Plan<'_> {
         for station in 1..=stations {
             built.push(self.station(StationId(station as u16), &tree)?);
         }
-        let mut next = 1 + stations;
         for network in &scenario.neighbours {
             for _ in 0..network.transmitters {
-                built.push(self.neighbour(StationId(next as u16), network)?);
-                next += 1;
+                built.push(self.neighbour(network)?);
             }
         }
         for (node, header, source) in sources {
@@ -105,21 +103,24 @@ impl Plan<'_> {
         }
 
         let control = self.control();
-        let pipe = scenario.pipe().map(|link| Capacity::new(Arc::clone(&link.trace)));
-        let is_pipe = pipe.is_some();
         let path = &scenario.access_point.path;
         let links = scenario.stations.iter().zip(0..);
         let links = links.map(|(station, link)| station.propagation(&scenario.air, path, self.seed, link));
         let links = Links::new(links, &scenario.interferences, self.channel.seed);
-        let phy = Phy::new(PhyConfig {
+        let phy = PhyConfig {
             control,
             rts_threshold: scenario.air.rts_threshold.unwrap_or(ByteCount::MAX),
             detection: self.detection(),
+        };
+        let medium = match scenario.pipe() {
+            Some(link) => Medium::Pipe(Pipe::new(Capacity::new(Arc::clone(&link.trace)))),
+            None => Medium::Channel(Channel::new(phy, scenario.air.eifs)),
+        };
+        let transmitters = (0..nodes).map(|node| {
+            let reception = Stream::new(self.seed, Purpose::Reception, node as u64);
+            (Category::ALL.map(|category| self.edcaf(node, category)), reception)
         });
-        let edcafs = (0..nodes)
-            .flat_map(|node| Category::ALL.map(|category| self.edcaf(node, category, is_pipe)))
-            .collect();
-        let beacons = scenario.air.beacons.filter(|_| !is_pipe).map(|interval| Beacons {
+        let beacons = scenario.air.beacons.filter(|_| scenario.pipe().is_none()).map(|interval| Beacons {
             interval,
             offset: interval * self.channel.place / self.channel.networks,
             duration: ppdu_duration(Rate::legacy(Legacy::Mbps6), scenario.air.beacon_size),
@@ -127,13 +128,11 @@ impl Plan<'_> {
         });
         Ok(Parts {
             end,
-            phy,
             nodes: built,
-            edcafs,
+            medium,
+            transmitters: transmitters.collect(),
             links,
-            pipe,
             tree,
-            eifs: scenario.air.eifs,
             beacons,
             wire_up: self.wire(&flows, 1),
             meters: Meters::new(measured_from, end, meters, nodes, observer),
@@ -208,12 +207,8 @@ impl Plan<'_> {
         Wire::new(Bottleneck::new(wire.rate, wire.queue as usize), ways)
     }
 
-    fn edcaf(&self, node: usize, category: Category, is_pipe: bool) -> Edcaf {
+    fn edcaf(&self, node: usize, category: Category) -> Edcaf {
         let draws = Stream::new(self.seed, Purpose::Backoff, (node * 4 + category.index()) as u64);
-        if is_pipe {
-            let none = EdcaParameters { aifsn: 0, cw_min: 0, cw_max: 0, txop_limit: Span::ZERO };
-            return Edcaf::new(none, Span::ZERO, Span::from_nanos(1), draws);
-        }
         let air = &self.scenario.air;
         let parameters = match air.edca {
             Edca::Linux if node == 0 => EdcaParameters::linux_access_point(category),
@@ -251,7 +246,7 @@ impl Plan<'_> {
         let path = &scenario.access_point.path;
         let deciders = (&self.scheme.queue, &self.scheme.rate);
         let link = self.link(ACCESS_POINT, deciders, path, scenario.air.standard, (&default, &peers))?;
-        Ok(self.node(ACCESS_POINT, link, path, Feed::new(self.wire(flows, 0))))
+        Ok(self.node(link, path, Feed::new(self.wire(flows, 0))))
     }
 
     /// A station sends as `[uplink]` says; a relay, which stands in for the access point, as that does.
@@ -274,7 +269,7 @@ impl Plan<'_> {
             None => &self.scheme.rate_beside(queue),
         };
         let link = self.link(node, (queue, rate), path, station_of(node).standard, (&own, &peers))?;
-        Ok(self.node(node, link, path, Feed::new(Wire::none())))
+        Ok(self.node(link, path, Feed::new(Wire::none())))
     }
 
     /// The link that a queue and a rate control make; Law is one by itself. `peers` are those that it knows from the beginning.
@@ -345,7 +340,7 @@ impl Plan<'_> {
         Site { name, number: u32::from(node.0), seed }
     }
 
-    fn neighbour(&self, node: StationId, network: &scenario::Neighbour) -> Result<Node, BuildError> {
+    fn neighbour(&self, network: &scenario::Neighbour) -> Result<Node, BuildError> {
         let capabilities = Capabilities::only(network.rate);
         let rate = RateConfig::Fixed(Default::default()).build(&capabilities, 0)?;
         let path = Path {
@@ -357,7 +352,7 @@ impl Plan<'_> {
         let queue = AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?);
         let config = self.link_config(&path, network.rate.format());
         let link = AnyLink::Composed(Box::new(over_path(queue, rate, &path, config)?));
-        Ok(self.node(node, link, &path, Feed::new(Wire::none())))
+        Ok(self.node(link, &path, Feed::new(Wire::none())))
     }
 
     fn queue(
@@ -466,7 +461,7 @@ impl Plan<'_> {
         }
     }
 
-    fn node(&self, node: StationId, link: AnyLink, path: &Path, feed: Feed) -> Node {
+    fn node(&self, link: AnyLink, path: &Path, feed: Feed) -> Node {
         let is_pipe = self.scenario.pipe().is_some();
         let forming = match (&link, path.form) {
             _ if is_pipe => Forming::AtAccess,
@@ -494,7 +489,6 @@ impl Plan<'_> {
             own: Span::ZERO,
             hearing: Default::default(),
             wake: Instant::MAX,
-            draws: Stream::new(self.seed, Purpose::Reception, u64::from(node.0)),
         }
     }
 }

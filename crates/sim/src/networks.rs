@@ -148,7 +148,11 @@ pub(crate) fn build(
         numbers.flows += numbers.own;
         numbers.stations += plan.scenario.stations.len() as u16;
         flows.extend(parts.flows.iter().skip(numbers.own as usize).map(|flow| flow.name.clone()));
-        built[channel].push(Simulation::new(parts));
+        let simulation = match built[channel].last_mut() {
+            Some(last) => Simulation::sharing(parts, last),
+            None => Simulation::new(parts),
+        };
+        built[channel].push(simulation);
     }
     let members = members.into_iter().flatten().collect();
     Ok(Built { domains: Domains::new(built), members, audience: Some(audience), flows })

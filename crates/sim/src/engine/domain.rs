@@ -1,9 +1,10 @@
 //! Several networks in one run: those on one channel are one collision domain, those on different channels do not hear each other.
 //!
-//! Each network is a [`Simulation`] of its own, with its own access point, stations, queues and random numbers. What it shares with
-//! the others on its channel is when the channel is idle, who transmits at the same instant, and when that ends: this file sees to
-//! that. All clocks are one.
+//! Each network is a [`Simulation`] of its own, with its own access point, stations, queues and random numbers. The networks of a
+//! domain share one medium, which is lent to the network that acts; the numbers of a network's transmitters on it are contiguous. All
+//! clocks are one.
 
+use airbound_air::channel::{AccessId, TxId};
 use airbound_units::Instant;
 
 use super::Simulation;
@@ -11,129 +12,140 @@ use super::Simulation;
 /// The networks on one channel, which all hear each other.
 pub(crate) struct Domain {
     networks: Vec<Simulation>,
-    /// Until when the channel is busy; [`Instant::MAX`] while it is idle.
-    until: Instant,
-    /// Since when, if exchanges keep it busy; who takes no part in them has yet to note that.
-    since: Option<Instant>,
+    /// The network that has the medium; the others have an empty one.
+    holder: usize,
+    now: Instant,
+    winners: Vec<AccessId>,
 }
 
-/// What happens next on a channel.
+/// The next step of a domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// Something of the network of that number alone.
+    /// An event of the network of that number alone.
     Event(usize),
-    /// What is on the air ends.
+    /// The end of what is on the air.
     End,
-    /// Somebody transmits.
+    /// A transmission.
     Access,
 }
 
 impl Domain {
+    /// The medium is that of the last network, on which all were built.
     fn new(mut networks: Vec<Simulation>) -> Self {
         for network in &mut networks {
             network.alone = false;
         }
-        Self { networks, until: Instant::MAX, since: None }
+        let holder = networks.len().saturating_sub(1);
+        Self { networks, holder, now: Instant::ZERO, winners: Vec::new() }
     }
 
-    /// What happens next, and when; [`Instant::MAX`] for never. At the same instant events go first, in the order of the networks.
+    /// The network of that number, which gets the medium.
+    fn acting(&mut self, number: usize) -> &mut Simulation {
+        if number != self.holder
+            && let Ok([holder, network]) = self.networks.get_disjoint_mut([self.holder, number])
+        {
+            std::mem::swap(&mut holder.parts.medium, &mut network.parts.medium);
+            self.holder = number;
+        }
+        &mut self.networks[number]
+    }
+
+    fn busy_until(&self) -> Option<Instant> {
+        self.networks[self.holder].parts.medium.busy_until(TxId(0))
+    }
+
+    /// The time of the next access; a beacon goes before all data.
+    fn next_access(&self) -> Instant {
+        let medium = &self.networks[self.holder].parts.medium;
+        if self.networks.iter().any(Simulation::beacon_is_due) {
+            medium.next_beacon(self.now)
+        } else {
+            medium.next_access(self.now)
+        }
+    }
+
+    /// The next step and its time; [`Instant::MAX`] for never. At the same instant events go first, in the order of the networks.
     fn next(&self) -> (Instant, Next) {
         let mut next = (Instant::MAX, Next::Access);
-        let mut access = Instant::MAX;
         for (number, network) in self.networks.iter().enumerate() {
             let event = network.events.next();
             if event < next.0 {
                 next = (event, Next::Event(number));
             }
-            if self.until == Instant::MAX {
-                access = access.min(network.next_access().unwrap_or(Instant::MAX));
-            }
         }
-        if self.until < next.0 {
-            next = (self.until, Next::End);
-        } else if access < next.0 {
-            next = (access, Next::Access);
-        }
-        next
+        let (at, other) = match self.busy_until() {
+            Some(until) => (until, Next::End),
+            None => (self.next_access(), Next::Access),
+        };
+        if at < next.0 { (at, other) } else { next }
     }
 
-    /// Lets it happen.
+    /// Makes a step.
     fn step(&mut self, (now, next): (Instant, Next)) {
+        self.now = now;
         match next {
             Next::Event(number) => self.handle(number, now),
             Next::End => self.end(now),
-            Next::Access => self.access(now),
+            Next::Access => self.transmit(now),
         }
     }
 
     fn set_clocks(&mut self, now: Instant) {
+        self.now = now;
         for network in &mut self.networks {
             network.now = now;
         }
     }
 
     fn handle(&mut self, number: usize, now: Instant) {
-        let network = &mut self.networks[number];
+        let was_busy = self.busy_until().is_some();
+        let network = self.acting(number);
         let Some((_, event)) = network.events.pop() else { return };
         network.processed += 1;
         network.now = now;
         network.handle(event);
         // A jam that begins: all networks on the channel meet the same ones.
-        if let Some(end) = network.until.take() {
-            self.until = if self.until == Instant::MAX { end } else { self.until.max(end) };
+        if let (false, Some(end)) = (was_busy, self.busy_until()) {
+            self.note_busy(now, end, Some(number));
         }
     }
 
-    /// Somebody transmits: one, or several at the same instant, which is a collision wherever they belong.
-    fn access(&mut self, now: Instant) {
+    /// The channel was busy, for all networks but one.
+    fn note_busy(&mut self, start: Instant, end: Instant, but: Option<usize>) {
+        for (number, network) in self.networks.iter_mut().enumerate() {
+            if Some(number) != but {
+                network.note_busy(start, end);
+            }
+        }
+    }
+
+    /// One transmitter begins, or several at the same instant, which is a collision whatever network they belong to.
+    fn transmit(&mut self, now: Instant) {
         self.set_clocks(now);
-        let due = |network: &Simulation| network.next_access().is_some_and(|at| at <= now);
-        let beacon = self.networks.iter().position(|network| network.beacon_is_due() && due(network));
-        if let Some(sender) = beacon {
-            self.send_beacon(sender, now);
+        if let Some(sender) = self.networks.iter().position(Simulation::beacon_is_due) {
+            let network = self.acting(sender);
+            network.processed += 1;
+            network.transmit_beacon();
+            if let Some(end) = self.busy_until() {
+                self.note_busy(now, end, Some(sender));
+            }
             return;
         }
-        let mut transmitters = 0;
-        for network in &mut self.networks {
-            if let (true, Some(idle_since)) = (due(network), network.idle_since) {
-                network.processed += 1;
-                network.elect(idle_since);
-                transmitters += network.winners.len() as u16;
-            }
+        let mut winners = std::mem::take(&mut self.winners);
+        self.networks[self.holder].parts.medium.contend(now, &mut winners);
+        for number in 0..self.networks.len() {
+            let mut own = std::mem::take(&mut self.networks[number].winners);
+            own.extend(winners.iter().copied().filter(|at| self.networks[number].has(*at)));
+            let network = self.acting(number);
+            network.winners = own;
+            network.processed += u64::from(!network.winners.is_empty());
+            network.prepare_winners();
         }
-        if transmitters > 0 {
-            self.become_busy();
-        }
-        let mut end = now;
-        for network in &mut self.networks {
-            network.punish_losers();
-            if !network.winners.is_empty() {
-                end = end.max(network.start_all(transmitters));
-            }
-        }
-        if transmitters > 0 {
-            self.since = Some(now);
-            self.until = end;
-        }
-    }
-
-    fn send_beacon(&mut self, sender: usize, now: Instant) {
-        self.networks[sender].processed += 1;
-        self.networks[sender].transmit_beacon();
-        let end = self.networks[sender].until.take().unwrap_or(now);
-        self.become_busy();
-        for (number, network) in self.networks.iter_mut().enumerate() {
-            if number != sender {
-                network.note_busy(now, end);
-            }
-        }
-        self.until = end;
-    }
-
-    fn become_busy(&mut self) {
-        for network in &mut self.networks {
-            if let Some(idle_since) = network.idle_since {
-                network.become_busy(idle_since);
+        self.winners = winners;
+        self.networks[self.holder].parts.medium.occupy(now);
+        for number in 0..self.networks.len() {
+            if !self.networks[number].winners.is_empty() {
+                self.acting(number).start_winners();
             }
         }
     }
@@ -141,34 +153,31 @@ impl Domain {
     /// The channel is free, or the next exchange of a TXOP begins.
     fn end(&mut self, now: Instant) {
         self.set_clocks(now);
-        self.until = Instant::MAX;
-        let since = self.since.take();
-        let collided = self.networks.iter().any(Simulation::has_collided);
-        for network in &mut self.networks {
-            if network.on_air.is_empty() {
-                if let Some(since) = since {
-                    network.note_busy(since, now);
-                }
-            } else {
+        let mut last = None;
+        while let Some(exchange) = self.networks[self.holder].parts.medium.take_ended(now) {
+            let Some(number) = self.networks.iter().position(|network| network.has(exchange.at)) else {
+                break;
+            };
+            if last.is_none() {
+                self.note_busy(exchange.start, now, None);
+            }
+            let network = self.acting(number);
+            if last != Some(number) {
                 network.processed += 1;
-                if network.finish_all() {
-                    self.since = network.on_air.first().map(|one| one.start);
-                    self.until = network.until.take().unwrap_or(now);
-                }
+                last = Some(number);
             }
+            network.finish(&exchange);
         }
-        if self.since.is_some() {
-            return;
-        }
-        for network in &mut self.networks {
-            network.leave_air(collided);
-            if let Some(jam) = network.until.take() {
-                self.until = jam;
-            }
+        let medium = &mut self.networks[self.holder].parts.medium;
+        medium.release(now);
+        if !medium.is_transmitting()
+            && let Some(until) = medium.busy_until(TxId(0))
+        {
+            // A jam.
+            self.note_busy(now, until, None);
         }
     }
 }
-
 /// All networks of a run.
 pub(crate) struct Domains {
     /// One for each channel.

@@ -4,7 +4,6 @@ use airbound_control::frame::{DropReason, FlowId, Payload};
 use airbound_control::link::Link;
 use airbound_units::{BitRate, Instant};
 
-use super::contention::edcaf_of;
 use super::{Arrival, Event, Simulation};
 use crate::endpoint::{Answer, AnyEndpoint, Counts, Endpoint, Outbox, Outgoing, Timer};
 use crate::flow::ACCESS_POINT;
@@ -130,7 +129,7 @@ impl Simulation {
                 let arrival = feed.push(packet, &mut self.parts.meters);
                 match arrival {
                     None => self.forget(&packet, DropReason::Wire),
-                    Some(at) if !self.parts.edcafs[edcaf_of(ACCESS_POINT, category)].is_ready() => {
+                    Some(at) if !self.is_ready(ACCESS_POINT, category) => {
                         self.wake_at(ACCESS_POINT, at);
                     }
                     Some(_) => {}

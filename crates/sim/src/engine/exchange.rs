@@ -1,4 +1,4 @@
-//! What a transmission brings about when it ends.
+//! The end of an exchange: its MPDUs arrive, are retried or are given up.
 
 use airbound_control::frame::TxReport;
 use airbound_control::frame::{DropReason, StationId};
@@ -7,67 +7,34 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 
-use super::contention::{edcaf_of, ppdu_of};
-use super::{AgreementId, Arrival, Event, InHardware, OnAir, Simulation, link_id};
+use super::{AgreementId, Arrival, Event, InHardware, OnAir, Simulation};
 use crate::endpoint::{AnyEndpoint, Endpoint, Reception};
 use crate::measure::ExchangeView;
+use airbound_air::channel::{Exchange, Settled};
 use airbound_air::exchange::mpdu_ends;
 
-/// An exchange that could not carry more than this is not worth the rest of a TXOP.
-const SHORTEST_PPDU: Span = Span::from_micros(100);
-
 impl Simulation {
-    /// The channel is free, or the next exchange of a TXOP begins.
-    pub(super) fn on_exchange_end(&mut self) {
-        let collided = self.has_collided();
-        if !self.finish_all() {
-            self.leave_air(collided);
-        }
-    }
-
-    /// Whether what is on the air is a collision.
-    pub(super) fn has_collided(&self) -> bool {
-        self.on_air.first().is_some_and(OnAir::collided)
-    }
-
-    /// All exchanges on the air end. Returns whether a TXOP goes on.
-    pub(super) fn finish_all(&mut self) -> bool {
-        let mut on_air = std::mem::take(&mut self.on_air);
-        if let (Some(first), false) = (on_air.first(), on_air.is_empty()) {
-            self.note_busy(first.start, self.now);
-        }
-        let mut continued = false;
-        for one in on_air.drain(..) {
-            continued |= self.finish(&one);
-        }
-        if !continued && self.on_air.is_empty() {
-            self.on_air = on_air;
-        }
-        continued
-    }
-
-    /// Nobody transmits any more: the channel is free, unless it is jammed.
-    pub(super) fn leave_air(&mut self, collided: bool) {
-        if self.jammed_until > self.now {
-            self.note_busy(self.now, self.jammed_until);
-            self.busy_until(self.jammed_until);
-            return;
-        }
-        let band = self.parts.phy.band();
-        let wait = if collided && self.parts.eifs { band.eifs() - band.difs() } else { Span::ZERO };
-        self.become_idle(self.now + wait);
-    }
-
-    /// One exchange ended. Returns whether the same TXOP goes on.
-    fn finish(&mut self, one: &OnAir) -> bool {
-        let (node, category) = (one.node, one.category);
+    /// One exchange ended.
+    pub(super) fn finish(&mut self, exchange: &Exchange) {
+        let at = exchange.at;
+        let (node, category) = (self.node_of(at), at.category);
         self.take_in(node);
-        let airtime = one.timing.end - one.start;
+        let airtime = exchange.timing.end - exchange.start;
         self.parts.nodes[node.index()].own += airtime;
         let hardware_tries = self.parts.nodes[node.index()].hardware_tries;
         let left = self.parts.nodes[node.index()].link.backlog();
         let queue = &mut self.parts.nodes[node.index()].hardware[category.index()];
-        let Some(first) = queue.front() else { return false };
+        let Some(first) = queue.front() else { return };
+        let one = &OnAir {
+            node,
+            category,
+            rate: exchange.rate,
+            start: exchange.start,
+            timing: exchange.timing,
+            acknowledged: exchange.acknowledged,
+            transmitters: exchange.transmitters,
+            txop: first.txop,
+        };
         let receiver = first.descriptor.station;
         let (link, way) = self.parts.tree.link(node, receiver);
         self.parts.meters.on_exchange(&ExchangeView {
@@ -89,17 +56,16 @@ impl Simulation {
         let expired =
             first.is_expired(self.now) || first.descriptor.give_up_at.is_some_and(|at| self.now >= at);
         let is_last = first.transmissions >= tries || expired;
-        let edcaf = edcaf_of(node, category);
         if success {
-            self.edcaf(edcaf).on_success();
+            self.parts.medium.settle(at, Settled::Success);
         } else {
-            self.edcaf(edcaf).on_failure();
+            self.parts.medium.settle(at, Settled::Retry);
             if !is_last {
-                return false;
+                return;
             }
         }
         let Some(done) = self.parts.nodes[node.index()].hardware[category.index()].pop_front() else {
-            return false;
+            return;
         };
         if success {
             self.receive(one, &done);
@@ -115,17 +81,15 @@ impl Simulation {
         let gave_up = self.report(node, category, done, Some(one.acknowledged));
         if !success && (gave_up || hardware_tries > 1) {
             // The hardware is done with the frame; the next one starts with the least window.
-            self.edcaf(edcaf).on_give_up();
+            self.parts.medium.settle(at, Settled::GaveUp);
         }
         self.contend(node, category, next_since);
-        if success && self.continue_opportunity(one) {
-            return true;
+        if success && self.continue_txop(exchange) {
+            return;
         }
-        self.edcaf(edcaf).clear_ready();
+        self.parts.medium.clear_ready(at);
         self.refill(node, category);
-        self.activate(edcaf);
         self.sleep(node);
-        false
     }
 
     /// Hands a descriptor back to the link, with what of its last transmission was acknowledged. Returns whether the link gave packets
@@ -163,6 +127,7 @@ impl Simulation {
                 contending: Instant::MAX,
                 started: Instant::MAX,
                 transmissions: 0,
+                txop: 0,
                 airtime: Span::ZERO,
             };
             self.parts.nodes[node.index()].hardware[category.index()].push_front(again);
@@ -185,7 +150,7 @@ impl Simulation {
         let link = self.parts.tree.link(one.node, done.descriptor.station);
         let agreement = AgreementId::of(link, &done.descriptor);
         let mut arrivals = std::mem::take(&mut self.arrivals);
-        let reception = self.parts.phy.reception(&one.timing);
+        let reception = one.timing.reception();
         let all = one.acknowledged == AckBitmap::first(done.descriptor.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
         let in_order = self.parts.nodes[one.node.index()].block_ack;
@@ -275,47 +240,26 @@ impl Simulation {
         }
     }
 
-    /// Sends the next PPDU of the same category without contending, if the TXOP has room for it.
-    fn continue_opportunity(&mut self, one: &OnAir) -> bool {
-        let (node, category) = (one.node, one.category);
-        let start = self.now + self.parts.phy.band().sifs();
-        if one.opportunity_end <= start {
-            return false;
-        }
-        let left = one.opportunity_end - start;
-        let longest = self.parts.phy.longest_ppdu(left);
-        if longest < SHORTEST_PPDU {
-            return false;
-        }
+    /// Sends the next PPDU of the same category without contending, if the TXOP has room for it. Returns whether it does.
+    fn continue_txop(&mut self, ended: &Exchange) -> bool {
+        let (node, category) = (self.node_of(ended.at), ended.at.category);
+        let Some((start, longest)) = self.parts.medium.txop_room(self.now, ended) else { return false };
         let owner = &self.parts.nodes[node.index()];
         if owner.hardware[category.index()].is_empty()
             && (!owner.handover.is_zero() || !self.form_within(node, category, self.now, longest))
         {
             return false;
         }
-        // One that was formed before, or a single packet that is too long, waits for the next opportunity.
-        if !self.fits(node, category, start, one.opportunity_end) {
-            return false;
-        }
-        let end = self.start_exchange(edcaf_of(node, category) as u32, start, 1, Some(one.opportunity_end));
-        self.busy_until(end);
-        true
-    }
-
-    /// Whether the first descriptor of a category can be sent from `start` to `end`.
-    fn fits(&mut self, node: StationId, category: Category, start: Instant, end: Instant) -> bool {
+        let Some((rate, quality)) = self.next_transmission(node, category, start) else { return false };
         let parts = &mut self.parts;
         let Some(first) = parts.nodes[node.index()].hardware[category.index()].front() else { return false };
+        // One that was formed before, or a single packet that is too long, waits for the next opportunity.
         if first.is_expired(start) {
             return false;
         }
-        let (link, _) = parts.tree.link(node, first.descriptor.station);
-        let quality = parts.links.quality(link_id(link), start);
-        let rate = first
-            .descriptor
-            .chain
-            .rate_of(first.transmissions)
-            .unwrap_or(first.descriptor.chain.first_rate());
-        parts.phy.timing(start, &ppdu_of(&first.descriptor, rate), quality).end <= end
+        let ppdu = (&first.descriptor, rate);
+        let Some(timing) = parts.medium.continue_txop(self.now, ended, ppdu, quality) else { return false };
+        self.note_start(ended.at, start, &timing, quality);
+        true
     }
 }

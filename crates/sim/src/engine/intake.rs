@@ -7,7 +7,6 @@ use airbound_control::link::Link;
 use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
-use super::contention::edcaf_of;
 use super::{Event, Forming, Node, Simulation};
 use crate::endpoint::AnyEndpoint;
 use crate::flow::feed::Categories;
@@ -45,7 +44,7 @@ impl Simulation {
     /// waits when the channel is won has nothing to do before.
     fn only_queued(&self, node: StationId) -> Option<Categories> {
         let parts = &self.parts;
-        let ready = Categories::those(|category| parts.edcafs[edcaf_of(node, category)].is_ready());
+        let ready = Categories::those(|category| self.is_ready(node, category));
         let owner = &parts.nodes[node.index()];
         (owner.forming == Forming::AtAccess && ready.are_any() && !owner.shapes).then_some(ready)
     }
@@ -82,7 +81,6 @@ impl Simulation {
     /// Fills the hardware of a category, and lets it contend if it has something to send since `at`.
     pub(super) fn fill(&mut self, node: StationId, category: Category, at: Instant) {
         let owner = &self.parts.nodes[node.index()];
-        let edcaf = edcaf_of(node, category);
         let has_something = match owner.forming {
             Forming::Ahead(depth) => {
                 let room = owner.room(category, depth);
@@ -90,15 +88,13 @@ impl Simulation {
                 formed > 0 || !self.parts.nodes[node.index()].hardware[category.index()].is_empty()
             }
             Forming::AtAccess => {
-                self.parts.edcafs[edcaf].is_ready()
+                self.is_ready(node, category)
                     || !owner.hardware[category.index()].is_empty()
                     || owner.link.has_backlog(category)
             }
         };
-        if has_something && !self.parts.edcafs[edcaf].is_ready() {
-            let idle_since = self.idle_since.filter(|since| *since <= at);
-            self.edcaf(edcaf).set_ready(at, idle_since);
-            self.activate(edcaf);
+        if has_something && !self.is_ready(node, category) {
+            self.parts.medium.set_ready(at, self.access(node, category));
         }
     }
 
@@ -152,9 +148,7 @@ impl Simulation {
     /// researcher writes may name any time.
     fn sleep_after(&mut self, node: StationId, asked: Option<Instant>) {
         let owner = &self.parts.nodes[node.index()];
-        let idle = Category::ALL
-            .into_iter()
-            .filter(|category| !self.parts.edcafs[edcaf_of(node, *category)].is_ready());
+        let idle = Category::ALL.into_iter().filter(|category| !self.is_ready(node, *category));
         let arrival = idle.filter_map(|category| owner.feed.next_arrival(category)).min();
         // A link may also want to be asked again, or to be told of the channel, at a time of its own.
         let deadline = owner.link.deadline();

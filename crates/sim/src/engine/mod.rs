@@ -1,20 +1,20 @@
 //! The simulation: one thread, one clock, events in the order of time.
 //!
 //! Between two events the channel is either idle or busy. When it is idle, the next transmission follows from the state of
-//! the contention functions and is computed, not stepped (`contention`). Packets of datagram sources are drawn in bulk when a
+//! the contention functions and is computed, not stepped (`airbound_air::channel`). Packets of datagram sources are drawn in bulk when a
 //! queue is next looked at (`intake`): an idle second costs nothing, and the cost of a busy one follows its transmissions.
 
+mod access;
 mod agreement;
 mod books;
-mod contention;
 mod domain;
 mod endpoints;
 mod exchange;
 mod hearing;
 mod intake;
+pub(crate) mod medium;
 mod time_limit;
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 
 use airbound_control::frame::TxDescriptor;
@@ -32,6 +32,7 @@ use agreement::{Agreement, AgreementId};
 pub use books::Imbalance;
 pub(crate) use domain::Domains;
 pub(crate) use hearing::Hearing;
+pub(crate) use medium::{Medium, Pipe};
 
 use crate::agenda::Agenda;
 use crate::endpoint::external::Carried;
@@ -44,10 +45,10 @@ use crate::measure::Meters;
 use crate::packet::Packet;
 use crate::path::Wire;
 use crate::topology::Tree;
+use airbound_air::channel::AccessId;
 use airbound_air::edca::Edcaf;
-use airbound_air::exchange::{ExchangeTiming, Phy};
+use airbound_air::exchange::ExchangeTiming;
 use airbound_air::propagation::{LinkId, LinkQuality, Links};
-use airbound_air::trace::Capacity;
 use airbound_random::Stream;
 
 /// The number of the link whose lower end is a node; `None` for the access point.
@@ -74,6 +75,8 @@ pub(crate) struct InHardware {
     /// When its first transmission began; `Instant::MAX` until then.
     pub(crate) started: Instant,
     pub(crate) transmissions: u32,
+    /// The TXOP of its last transmission.
+    pub(crate) txop: u64,
     pub(crate) airtime: Span,
 }
 
@@ -103,7 +106,6 @@ pub(crate) struct Node {
     pub(crate) hearing: Hearing,
     /// The pending wake-up for arrivals; `Instant::MAX` for none.
     pub(crate) wake: Instant,
-    pub(crate) draws: Stream,
 }
 
 impl Node {
@@ -120,7 +122,7 @@ impl Node {
     }
 }
 
-/// A transmission on the air.
+/// A transmission that has ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OnAir {
     pub(crate) node: StationId,
@@ -132,8 +134,6 @@ pub(crate) struct OnAir {
     /// How many began at the same time, itself included; more than one is a collision.
     pub(crate) transmitters: u16,
     pub(crate) txop: u64,
-    /// End of the TXOP that it is part of.
-    pub(crate) opportunity_end: Instant,
 }
 
 impl OnAir {
@@ -220,16 +220,12 @@ pub(crate) struct DemandChange {
 /// What a simulation is made of.
 pub(crate) struct Parts {
     pub(crate) end: Instant,
-    pub(crate) phy: Phy,
     pub(crate) nodes: Vec<Node>,
-    /// Four for each node, by category.
-    pub(crate) edcafs: Vec<Edcaf>,
+    pub(crate) medium: Medium,
+    /// Contention functions of each node, and the errors at its receivers, until they are added to the medium.
+    pub(crate) transmitters: Vec<([Edcaf; 4], Stream)>,
     pub(crate) links: Links,
-    /// A trace that carries packets one after the other, in place of PHY and contention.
-    pub(crate) pipe: Option<Capacity>,
     pub(crate) tree: Tree,
-    /// Whether a collision makes everyone wait for EIFS.
-    pub(crate) eifs: bool,
     pub(crate) beacons: Option<Beacons>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) endpoints: Vec<AnyEndpoint>,
@@ -247,23 +243,12 @@ pub(crate) struct Parts {
 pub(crate) struct Simulation {
     pub(crate) parts: Parts,
     pub(crate) now: Instant,
-    /// Those contention functions whose state can change, in no particular order, and whether each is among them.
-    active: Vec<u32>,
-    is_active: Vec<bool>,
-    /// Since when the channel is idle; `None` while it is busy.
-    idle_since: Option<Instant>,
-    /// When the first of them transmits if nothing happens before, once that has been worked out.
-    soonest: Cell<Option<Option<Instant>>>,
-    /// How long it was busy in all.
+    /// The number of its first node on the medium.
+    first_tx: u16,
+    /// Total time for which the channel was busy.
     busy: Span,
-    /// Interference keeps the channel busy until then.
-    jammed_until: Instant,
     /// Whether no other network is simulated on its channel; otherwise the domain ends what is on the air.
     alone: bool,
-    /// Until when the channel is busy with what was put on the air, for the domain to take.
-    until: Option<Instant>,
-    /// Transmissions under way; more than one is a collision, as is one with those of another network.
-    on_air: Vec<OnAir>,
     txops: u64,
     /// The receivers' sides of all block-ack agreements.
     agreements: Vec<Agreement>,
@@ -275,26 +260,24 @@ pub(crate) struct Simulation {
     dropped: Vec<Dropped<Packet>>,
     returned: Returned<Packet>,
     arrivals: Vec<Arrival>,
-    winners: Vec<u32>,
-    /// Who lost an internal collision.
-    losers: Vec<u32>,
+    winners: Vec<AccessId>,
     answers: Vec<Answer>,
     sensed: Vec<Packet>,
 }
 
 impl Simulation {
+    /// A network that has its medium to itself.
     pub(crate) fn new(mut parts: Parts) -> Self {
+        let mut first_tx = None;
+        for (edca, reception) in std::mem::take(&mut parts.transmitters) {
+            let tx = parts.medium.add(edca, reception);
+            first_tx.get_or_insert(tx.0);
+        }
         let mut simulation = Self {
             now: Instant::ZERO,
-            active: Vec::new(),
-            is_active: vec![false; parts.edcafs.len()],
-            idle_since: Some(Instant::ZERO),
-            soonest: Cell::new(None),
+            first_tx: first_tx.unwrap_or(0),
             busy: Span::ZERO,
-            jammed_until: Instant::ZERO,
             alone: true,
-            until: None,
-            on_air: Vec::new(),
             txops: 0,
             agreements: agreement::of_links(parts.nodes.len()),
             dictates: parts.links.dictates(),
@@ -304,13 +287,23 @@ impl Simulation {
             returned: Returned::default(),
             arrivals: Vec::new(),
             winners: Vec::new(),
-            losers: Vec::new(),
             answers: Vec::new(),
             sensed: Vec::new(),
             parts,
         };
         simulation.begin();
         simulation
+    }
+
+    /// A network that shares the medium of another, which it takes over.
+    pub(crate) fn sharing(mut parts: Parts, other: &mut Self) -> Self {
+        std::mem::swap(&mut parts.medium, &mut other.parts.medium);
+        Self::new(parts)
+    }
+
+    /// Whether a contention function of the medium is one of this network.
+    pub(crate) fn has(&self, at: AccessId) -> bool {
+        (at.tx.0.checked_sub(self.first_tx)).is_some_and(|node| usize::from(node) < self.parts.nodes.len())
     }
 
     /// Schedules what happens without a cause.
@@ -345,7 +338,7 @@ impl Simulation {
 
     /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
     pub(crate) fn next_event(&self) -> Instant {
-        self.events.next().min(self.next_access().unwrap_or(Instant::MAX))
+        self.events.next().min(self.next_access())
     }
 
     /// Moves the fates of packets of outside since the last call, in order.
@@ -362,7 +355,7 @@ impl Simulation {
         let until = until.min(self.parts.end);
         loop {
             let event = self.events.next();
-            let access = self.next_access().unwrap_or(Instant::MAX);
+            let access = self.next_access();
             if event.min(access) > until {
                 break;
             }

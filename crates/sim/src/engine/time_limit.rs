@@ -7,7 +7,6 @@ use airbound_control::frame::StationId;
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
-use super::contention::edcaf_of;
 use super::{Event, InHardware, Simulation};
 
 impl InHardware {
@@ -33,7 +32,7 @@ impl Simulation {
 
     /// The time of a descriptor may be over; the event of one that has left means nothing for its successor, which has one of its own.
     pub(super) fn on_time_limit(&mut self, node: StationId, category: Category) {
-        let on_air = self.on_air.iter().any(|one| (one.node, one.category) == (node, category));
+        let on_air = self.parts.medium.is_on_air(self.access(node, category));
         let is_over = |simulation: &Self| {
             let first = simulation.parts.nodes[node.index()].hardware[category.index()].front();
             first.is_some_and(|first| first.is_expired(simulation.now))
@@ -51,14 +50,14 @@ impl Simulation {
         let tried = done.transmissions > 0;
         self.report(node, category, done, None);
         self.contend(node, category, over.min(self.now));
-        let edcaf = edcaf_of(node, category);
+        let at = self.access(node, category);
         if tried {
             // The next frame starts with the least window once this backoff is over.
-            self.edcaf(edcaf).on_time_limit();
+            self.parts.medium.reset_window(at);
         }
         self.refill(node, category);
         if self.parts.nodes[node.index()].hardware[category.index()].is_empty() {
-            self.edcaf(edcaf).clear_ready();
+            self.parts.medium.clear_ready(at);
         }
         self.sleep(node);
     }
