@@ -1,6 +1,7 @@
 //! A queue and a link driven by hand: packets go in, PPDUs come out, reports go back.
 //!
 //! Run with `cargo run -p airbound-control --example queue_and_link`.
+#![allow(clippy::print_stdout, reason = "a program that prints")]
 
 use airbound_control::frame::{FlowId, PlainPacket, StationId, TxReport};
 use airbound_control::link::{Composed, Link, LinkConfig, Returned, Room};

@@ -15,7 +15,7 @@
 //! let rhythm = Source::constant(BitRate::from_mbps(1), ByteCount::new(1250));
 //! let stop = Instant::ZERO + Span::from_millis(25);
 //! let source = Source::new(ByteCount::new(1278), Instant::ZERO, stop, rhythm);
-//! let sent: Vec<u64> = source.map(|departure| departure.at.as_millis()).collect();
+//! let sent: Vec<u64> = source.map(|departure| departure.at.as_nanos() / 1_000_000).collect();
 //! assert_eq!(sent, [0, 10, 20]);
 //! ```
 

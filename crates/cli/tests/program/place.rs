@@ -32,26 +32,30 @@ kind = "tcp"
 station = "far"
 "#;
 
-/// A folder with `tiny.toml` in it, where the program runs.
+/// A folder with `tiny.toml` in it, where the program runs. It lies in a temporary folder of its own, so that whatever lies beside
+/// that one (`../shared` above all) has no say in a run.
 pub(crate) struct Place {
-    folder: TempDir,
+    folder: PathBuf,
+    _parent: TempDir,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let folder = TempDir::new().expect("a temporary folder");
-        std::fs::write(folder.path().join("tiny.toml"), TINY).expect("a scenario");
-        Self { folder }
+        let parent = TempDir::new().expect("a temporary folder");
+        let folder = parent.path().join("alone");
+        std::fs::create_dir(&folder).expect("a folder");
+        std::fs::write(folder.join("tiny.toml"), TINY).expect("a scenario");
+        Self { folder, _parent: parent }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.folder.join(name)
     }
 
     /// Names of all files and folders, sorted.
     pub(crate) fn list(&self) -> Vec<String> {
         let mut found = Vec::new();
-        walk(self.folder.path(), self.folder.path(), &mut found);
+        walk(&self.folder, &self.folder, &mut found);
         found.sort();
         found
     }
@@ -59,7 +63,7 @@ impl Place {
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_airbound"))
             .args(arguments)
-            .current_dir(self.folder.path())
+            .current_dir(&self.folder)
             .env_remove("COLUMNS")
             .output()
             .expect("the program starts")

@@ -18,7 +18,6 @@ use crate::packet::Packet;
 
 /// The medium of a network.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one for each network")]
 pub(crate) enum Medium {
     Channel(Channel),
     Pipe(Pipe),
