@@ -142,8 +142,8 @@ def test_a_session_runs_too() -> None:
     run = airbound.run(short("vr-room"))
     assert run.label in ("plain", "last-n", "tack", "plum") and run.summary["scheme"]["session"] == run.label
     assert run.flows.height >= 4 and run.plot_latency().axes
-    with pytest.raises(airbound.RunError, match="left no packets"):
-        run.packets  # noqa: B018
+    # A row is one packet on one access link.
+    assert run.packets.height > 100
 
 
 def test_the_lock_is_released() -> None:
