@@ -360,8 +360,8 @@ fn cost(id: Demonstration, seconds: f64, books: &AgentBooks) -> Vec<ValidationRo
 #[cfg(test)]
 mod tests {
     use airbound_report::Verdict;
+    use airbound_scenario::{Overrides, Scenario};
     use airbound_sim::Run;
-    use airbound_sim::scenario::{Overrides, Scenario};
     use serde_json::json;
 
     use super::*;

@@ -7,7 +7,7 @@ use airbound_lab::host::{self, Built, Machine, Network};
 use airbound_lab::{LabError, plan};
 use airbound_record::{FlowSummary, Summary};
 use airbound_report::{Tolerance, ValidationRow};
-use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_scenario::{Overrides, Scenario};
 
 use crate::trial::{Trial, TrialError};
 use crate::{Effort, LabSetting};

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::{NoObserver, Observer, Outcome, Plugins, Run};
 use airbound_units::Span;
 

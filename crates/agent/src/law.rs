@@ -1,9 +1,9 @@
 //! What of Law a program above the driver can do, and the bound that it can keep.
 
 use airbound_units::{BitRate, ByteCount, Span};
-use airbound_wifi::control_frames::{Band, block_ack};
 use airbound_wifi::edca::{Category, EdcaParameters};
 use airbound_wifi::rate::Legacy;
+use airbound_wifi::{Band, control_frames::block_ack};
 
 use crate::config::LawSettings;
 

@@ -17,7 +17,8 @@
 //! while a PPDU is on the air. All transmitters hear each other so far: a collision is two or more that begin at the same instant.
 //! Carrier sense is asked for each transmitter, so that hidden nodes change only the inside of this module.
 //!
-//! Calls in any order and with any [`AccessId`] are safe; those that make no sense at the time have no effect.
+//! Calls in any order and with any [`AccessId`] are safe. Unknown contention functions are ignored; a PPDU that has not won an access is
+//! sent all the same.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -179,7 +180,7 @@ impl Channel {
     /// An idle channel without transmitters. With `eifs`, a collision makes every transmitter wait for EIFS in place of DIFS
     /// (802.11-2020, 10.3.2.3.7).
     #[must_use]
-    pub const fn new(phy: PhyConfig, eifs: bool) -> Self {
+    pub fn new(phy: PhyConfig, eifs: bool) -> Self {
         Self {
             phy: Phy::new(phy),
             eifs,
@@ -231,6 +232,15 @@ impl Channel {
     #[must_use]
     pub fn is_ready(&self, at: AccessId) -> bool {
         self.edca.get(at.index()).is_some_and(Edcaf::is_ready)
+    }
+
+    /// Whether each contention function of a transmitter has something to send, in the order of [`Category::ALL`].
+    #[inline]
+    #[must_use]
+    pub fn ready(&self, tx: TxId) -> [bool; 4] {
+        let first = usize::from(tx.0) * 4;
+        let own = self.edca.get(first..first + 4).and_then(|own| <&[Edcaf; 4]>::try_from(own).ok());
+        own.map_or([false; 4], |own| own.each_ref().map(Edcaf::is_ready))
     }
 
     /// The time since which a contention function has something to send.
@@ -344,7 +354,8 @@ impl Channel {
         self.winners
     }
 
-    /// Puts the PPDU of a winner on the air; `sizes` are those of its MPDUs. Returns the times of the exchange.
+    /// Puts the PPDU of a winner on the air; `sizes` are those of its MPDUs. Returns the times of the exchange, which does not take
+    /// place if the contention function is unknown.
     #[inline]
     pub fn transmit(
         &mut self,
@@ -354,9 +365,12 @@ impl Channel {
         sizes: impl Iterator<Item = ByteCount>,
         quality: LinkQuality,
     ) -> ExchangeTiming {
+        let timing = self.phy.timing(now, ppdu, quality);
+        if !self.has(at) {
+            return timing;
+        }
         self.freeze(now);
         let txop_end = now + self.txop_limit(at);
-        let timing = self.phy.timing(now, ppdu, quality);
         self.put_on_air((now, txop_end), at, ppdu, sizes, (quality, timing), self.winners.max(1))
     }
 
@@ -458,7 +472,7 @@ impl Channel {
     ) -> Option<ExchangeTiming> {
         let start = now + self.phy.band().sifs();
         let timing = self.phy.timing(start, ppdu, quality);
-        if timing.end > ended.txop_end {
+        if timing.end > ended.txop_end || !self.has(ended.at) {
             return None;
         }
         self.freeze(now);
@@ -496,6 +510,10 @@ impl Channel {
         let wait = if collided && self.eifs { band.eifs() - band.difs() } else { Span::ZERO };
         self.idle_since = Some(now + wait);
         self.soonest.set(None);
+    }
+
+    fn has(&self, at: AccessId) -> bool {
+        at.index() < self.edca.len()
     }
 
     /// A contention function whose state is about to change, so that another may be the next to transmit.

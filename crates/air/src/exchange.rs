@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use airbound_random::Stream;
 use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
-use airbound_wifi::control_frames::{self, Band, ControlTiming};
 use airbound_wifi::error::ErrorTable;
 use airbound_wifi::mpdu::{DELIMITER, psdu_size, subframe_size};
 use airbound_wifi::rate::Rate;
 use airbound_wifi::timing::PpduTiming;
 use airbound_wifi::{AckBitmap, Legacy};
+use airbound_wifi::{
+    Band,
+    control_frames::{self, ControlTiming},
+};
 
 use crate::propagation::LinkQuality;
 
@@ -69,6 +72,8 @@ pub struct Phy {
     config: PhyConfig,
     rates: Vec<RateFacts>,
     last: usize,
+    /// Time in a TXOP that an exchange needs beside its PPDU.
+    beside_ppdu: Span,
 }
 
 /// The times of one frame exchange.
@@ -130,8 +135,16 @@ impl Reception {
 impl Phy {
     /// Empty tables.
     #[must_use]
-    pub const fn new(config: PhyConfig) -> Self {
-        Self { config, rates: Vec::new(), last: 0 }
+    pub fn new(config: PhyConfig) -> Self {
+        let control = &config.control;
+        let answer = control_frames::block_ack(control.fixed.unwrap_or(Legacy::Mbps24), control.band);
+        let protection = if config.rts_threshold == ByteCount::MAX {
+            Span::ZERO
+        } else {
+            control.protection_for(Rate::legacy(Legacy::Mbps24))
+        };
+        let beside_ppdu = protection + control.band.sifs() + answer;
+        Self { config, rates: Vec::new(), last: 0, beside_ppdu }
     }
 
     /// The band: slot and SIFS.
@@ -170,17 +183,7 @@ impl Phy {
     #[must_use]
     pub fn longest_ppdu(&self, opportunity: Span) -> Span {
         let longest = airbound_wifi::timing::PPDU_MAX_TIME;
-        if opportunity.is_zero() {
-            return longest;
-        }
-        let control = &self.config.control;
-        let answer = control_frames::block_ack(control.fixed.unwrap_or(Legacy::Mbps24), control.band);
-        let protection = if self.config.rts_threshold == ByteCount::MAX {
-            Span::ZERO
-        } else {
-            control.protection_for(Rate::legacy(Legacy::Mbps24))
-        };
-        longest.min(opportunity - (protection + control.band.sifs() + answer))
+        if opportunity.is_zero() { longest } else { longest.min(opportunity - self.beside_ppdu) }
     }
 
     /// The times of an exchange that begins at `start`.

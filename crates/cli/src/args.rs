@@ -9,6 +9,7 @@ pub(crate) mod sweep;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use airbound_record::Tables;
 use airbound_units::Span;
 use clap::{Args, Parser, Subcommand};
 
@@ -31,12 +32,12 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
     #[command(flatten)]
-    pub(crate) voice: Voice,
+    pub(crate) verbosity: Verbosity,
 }
 
 /// How much is said, and to whom.
 #[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct Voice {
+pub(crate) struct Verbosity {
     /// Print JSON, and nothing else, on standard output
     #[arg(long, global = true, display_order = 900)]
     pub(crate) json: bool,
@@ -123,9 +124,9 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// Whether packets are logged, where `default` says so unless told otherwise.
-    pub(crate) const fn logs_packets(&self, default: bool) -> bool {
-        (default && !self.no_packet_log) || self.log_packets
+    /// The tables of a run, those of packets too where `default` or the command line says so.
+    pub(crate) const fn tables(&self, default: bool) -> Tables {
+        if (default && !self.no_packet_log) || self.log_packets { Tables::ALL } else { Tables::SMALL }
     }
 }
 

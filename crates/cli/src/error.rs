@@ -4,14 +4,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use airbound_agent::AgentError;
+use airbound_feasibility::PlanError;
 use airbound_lab::LabError;
 #[cfg(target_os = "linux")]
 use airbound_linux::LinuxError;
-use airbound_plan::PlanError;
 use airbound_record::RecordError;
 use airbound_report::ReportError;
+use airbound_scenario::ScenarioError;
 use airbound_sim::pcap::CaptureError;
-use airbound_sim::scenario::ScenarioError;
 use airbound_sim::{BuildError, Imbalance};
 use airbound_sweep::SweepError;
 use airbound_units::Span;

@@ -23,7 +23,7 @@ pub use error::CliError;
 
 /// The program that the command is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Within {
+pub enum Host {
     /// Its own.
     Itself,
     /// A Python interpreter.
@@ -32,9 +32,9 @@ pub enum Within {
 
 /// Does what the command line asks for, prints what comes of it, and returns the exit code. The first of `arguments` is the name
 /// of the program.
-pub fn main(arguments: impl IntoIterator<Item = OsString>, within: Within) -> u8 {
+pub fn main(arguments: impl IntoIterator<Item = OsString>, host: Host) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let outcome = match std::panic::catch_unwind(|| run(arguments, within)) {
+    let outcome = match std::panic::catch_unwind(|| run(arguments, host)) {
         Ok(outcome) => outcome,
         // The panic itself has been printed.
         Err(_) => Err(CliError::Panic),
@@ -48,9 +48,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, within: Within) -> u8
     }
 }
 
-fn run(arguments: Vec<OsString>, within: Within) -> Result<(), CliError> {
+fn run(arguments: Vec<OsString>, host: Host) -> Result<(), CliError> {
     match Cli::read(arguments) {
-        Ok(cli) => commands::dispatch(cli, within),
+        Ok(cli) => commands::dispatch(cli, host),
         Err(error) => output::usage(&error),
     }
 }

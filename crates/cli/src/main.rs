@@ -3,8 +3,8 @@
 
 use std::process::ExitCode;
 
-use airbound_cli::Within;
+use airbound_cli::Host;
 
 fn main() -> ExitCode {
-    ExitCode::from(airbound_cli::main(std::env::args_os(), Within::Itself))
+    ExitCode::from(airbound_cli::main(std::env::args_os(), Host::Itself))
 }

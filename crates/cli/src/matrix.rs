@@ -8,7 +8,7 @@ use airbound_report::Comparison;
 use crate::error::CliError;
 use crate::jobs;
 use crate::results::{Entry, Index, REPORT, Staging, write_report};
-use crate::session::{self, Named, Opened, Session, Watch};
+use crate::session::{self, Named, Opened, RunRequest, Watch};
 
 /// What is run: every scheme with every seed.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ impl Matrix {
         let done = jobs::all(threads, entries.len(), |number| {
             let (named, entry) = &entries[number];
             let session =
-                Session { named: (*named).clone(), seed: entry.seed, tables: self.tables, encoding };
+                RunRequest { named: (*named).clone(), seed: entry.seed, tables: self.tables, encoding };
             let (record, summary) = session.run(opened, &staging.path().join(&entry.folder), None, watch)?;
             let loaded = airbound_report::Run::load(&record)?;
             Ok::<_, CliError>((entry.scheme.clone(), loaded, summary))

@@ -6,18 +6,18 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use serde::Serialize;
 
-use crate::args::Voice;
+use crate::args::Verbosity;
 use crate::error::CliError;
 
 /// Columns of a table where nobody says how wide the terminal is.
 const WIDTH: u16 = 100;
 
 /// Prints `text` for people; says nothing if they want JSON or quiet.
-pub(crate) fn say(voice: Voice, text: &str) -> Result<(), CliError> {
-    if voice.json || voice.quiet { Ok(()) } else { print(text) }
+pub(crate) fn say(verbosity: Verbosity, text: &str) -> Result<(), CliError> {
+    if verbosity.json || verbosity.quiet { Ok(()) } else { print(text) }
 }
 
-/// Prints what was asked for itself, whatever the voice.
+/// Prints what was asked for itself, whatever the verbosity.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());

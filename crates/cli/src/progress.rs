@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use airbound_units::Span;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::args::Voice;
+use crate::args::Verbosity;
 use crate::session::Watch;
 use crate::{interrupt, output};
 
@@ -23,12 +23,12 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Nothing of `total` is done.
-    pub(crate) fn new(voice: Voice, total: Span) -> Self {
+    pub(crate) fn new(verbosity: Verbosity, total: Span) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total.as_nanos() / 1000), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("simulating {wide_bar} {percent:>3} %, {eta} left") {
             bar.set_style(style.progress_chars("━╸ "));
         }
-        let wanted = !voice.json && !voice.quiet && output::is_watched();
+        let wanted = !verbosity.json && !verbosity.quiet && output::is_watched();
         Self { bar, begun: Instant::now(), wanted, shown: OnceLock::new() }
     }
 }
@@ -53,8 +53,8 @@ pub(crate) struct Steps(ProgressBar);
 
 impl Steps {
     /// None of `count` has begun.
-    pub(crate) fn new(voice: Voice, count: usize) -> Self {
-        let wanted = !voice.json && !voice.quiet && output::is_watched();
+    pub(crate) fn new(verbosity: Verbosity, count: usize) -> Self {
+        let wanted = !verbosity.json && !verbosity.quiet && output::is_watched();
         let target =
             if wanted { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(count as u64), target);
@@ -109,12 +109,12 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// Nothing is done.
-    pub(crate) fn new(voice: Voice) -> Self {
+    pub(crate) fn new(verbosity: Verbosity) -> Self {
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len}, {eta} left") {
             bar.set_style(style.progress_chars("━╸ "));
         }
-        let wanted = !voice.json && !voice.quiet && output::is_watched();
+        let wanted = !verbosity.json && !verbosity.quiet && output::is_watched();
         Self { bar, begun: Instant::now(), wanted, shown: OnceLock::new() }
     }
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use airbound_record::{Encoding, Existing, Recorder, RunFolder, Summary, Tables};
+use airbound_scenario::{Overrides, Scenario, Scheme};
 use airbound_sim::pcap::Capture;
-use airbound_sim::scenario::{Overrides, Scenario, Scheme};
 use airbound_sim::{NoObserver, Plugins, Recording, Run};
 use airbound_units::Span;
 
@@ -35,7 +35,7 @@ pub struct Named {
 
 /// One run to be made.
 #[derive(Debug, Clone)]
-pub struct Session {
+pub struct RunRequest {
     /// The scheme.
     pub named: Named,
     /// From where all randomness comes.
@@ -170,7 +170,7 @@ pub fn check(opened: &Opened, named: &Named, captured: bool) -> Result<(), CliEr
     Ok(())
 }
 
-impl Session {
+impl RunRequest {
     /// Simulates, and leaves the run in `folder`; its air in `capture`.
     ///
     /// # Errors

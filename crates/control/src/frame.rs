@@ -51,7 +51,8 @@ pub trait Payload: Clone {
     fn set_airtime_estimate(&mut self, estimate: Span);
 }
 
-/// A packet with nothing in it but what the controllers look at: for tests, benchmarks and first trials of a controller.
+/// A packet with nothing in it but what the controllers look at: for environments that keep the packets themselves elsewhere under the
+/// number, for tests and for first trials of a controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainPacket {
     /// A number of the caller's choice.

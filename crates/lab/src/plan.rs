@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use airbound_sim::scenario::{ChannelSpec, Edca, Flow, Path, Preset, Scenario, Traffic};
+use airbound_scenario::{ChannelSpec, Edca, Flow, Path, Preset, Scenario, Traffic};
 use airbound_units::{BitRate, Span};
 use airbound_wifi::{Band, Format, GuardInterval, Width};
 
@@ -28,6 +28,43 @@ pub fn station_address(station: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, u8::try_from(10 + station).unwrap_or(u8::MAX))
 }
 
+/// The part of the driver of the access point's radio that decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Driver {
+    /// A card's queue; all decisions are the kernel's.
+    #[default]
+    Kernel,
+    /// Law: it takes all frames at once from mac80211, and has its own queue, rates and retries.
+    Law,
+}
+
+impl Driver {
+    /// The scenario with this driver. Law becomes the scheme, with the parameters that the scheme has of it already, and the radio takes
+    /// as many frames as it can hold unless the scenario says how many.
+    ///
+    /// # Errors
+    /// [`LabError::Scenario`] with what is in the way.
+    pub fn put_into(self, scenario: &Scenario) -> Result<Scenario, LabError> {
+        let mut scenario = scenario.clone();
+        match self {
+            Self::Kernel if scenario.scheme.queue.is_law() => {
+                let problem =
+                    "scheme.queue is law; the kernel's own queues are \"linux\", and Law is in --driver law";
+                return Err(LabError::Scenario(problem.to_owned()));
+            }
+            Self::Kernel => {}
+            Self::Law => {
+                scenario.scheme = scenario.scheme.with_law_in_order().map_err(LabError::Scenario)?;
+                let path = &mut scenario.access_point.path;
+                path.driver_queue.get_or_insert(MOST_DEPTH);
+                path.airtime_queue_limit = false;
+            }
+        }
+        check(&scenario)?;
+        Ok(scenario)
+    }
+}
+
 /// Refuses what the laboratory cannot express, by name. Latency demands are the agent's business; the kernel alone ignores them.
 ///
 /// # Errors
@@ -41,7 +78,7 @@ pub fn check(scenario: &Scenario) -> Result<(), LabError> {
 
 fn obstacle(scenario: &Scenario) -> Option<String> {
     let air = &scenario.air;
-    let name = scenario.scheme.queue.name();
+    let (name, is_law) = (scenario.scheme.queue.name(), scenario.scheme.queue.is_law());
     let refusals = [
         (
             scenario.stations.len() > MOST_STATIONS,
@@ -52,7 +89,14 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
             scenario.end() > LONGEST,
             format!("it lasts {}; allowed are {LONGEST}, warm-up included", scenario.end()),
         ),
-        (name != "linux", format!("scheme.queue is {name}; the kernel's own queues are \"linux\"")),
+        (
+            name != "linux" && !is_law,
+            format!("scheme.queue is {name}; the kernel's own queues are \"linux\""),
+        ),
+        (
+            is_law && scenario.scheme.queue.law_config().is_ok_and(|config| !config.classic.is_nothing()),
+            "law has a classic part beside it".to_owned(),
+        ),
         (scenario.access_point.preset != Preset::Mac80211, "access-point.preset is not mac80211".to_owned()),
         (
             !is_expressible(&scenario.access_point.path, air.standard),
@@ -99,7 +143,7 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
                 "its channel is a trace"
             } else if station.rate.is_some_and(|rate| rates::step_of(rate).is_none()) {
                 "its rate is neither an HT nor a VHT rate"
-            } else if station.rate.is_none() && scenario.scheme.rate.kind() != "minstrel-ht" {
+            } else if station.rate.is_none() && !is_law && scenario.scheme.rate.kind() != "minstrel-ht" {
                 "rate control is not the kernel's; set scheme.rate to minstrel-ht, or a rate of the station"
             } else {
                 return None;

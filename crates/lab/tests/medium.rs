@@ -3,7 +3,7 @@
 use airbound_lab::channel::{COMMAND_SIZE, Command, EVENT_SIZE, Event, Frame, HEAD, Step};
 use airbound_lab::log::Row;
 use airbound_lab::medium::Medium;
-use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_scenario::{Overrides, Scenario};
 use airbound_units::{Instant, Span};
 use proptest::prelude::*;
 
@@ -11,6 +11,10 @@ const HT: u8 = 1;
 const VHT: u8 = 2;
 
 fn scenario(snr: &str) -> Scenario {
+    scenario_with(snr, "\"linux\"")
+}
+
+fn scenario_with(snr: &str, queue: &str) -> Scenario {
     let text = format!(
         r#"
 duration = "1 s"
@@ -18,7 +22,7 @@ duration = "1 s"
 standard = "ht"
 width = "20 MHz"
 [scheme]
-queue = "linux"
+queue = {queue}
 [[station]]
 name = "a"
 count = 3
@@ -63,7 +67,7 @@ fn us(micros: u64) -> Instant {
 
 #[test]
 fn a_single_frame_takes_the_time_of_its_exchange() {
-    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO);
+    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO).expect("a medium");
     medium.on_event(Event::Frame(Box::new(frame(0, 1, 9, us(1000), 0))));
     medium.advance(us(5000));
     let rows = medium.take_rows();
@@ -82,7 +86,7 @@ fn a_single_frame_takes_the_time_of_its_exchange() {
 
 #[test]
 fn a_single_frame_of_vht_is_an_aggregate_of_one_that_is_acknowledged_alone() {
-    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO);
+    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO).expect("a medium");
     let one = frame(0, 1, 9, us(1000), 0);
     let rates = one.rates.map(|step| Step { flags: VHT, ..step });
     medium.on_event(Event::Frame(Box::new(Frame { rates, length: 1524, ..one })));
@@ -103,7 +107,7 @@ fn a_single_frame_of_vht_is_an_aggregate_of_one_that_is_acknowledged_alone() {
 
 #[test]
 fn frames_that_wait_share_an_aggregate_within_the_standards_limits() {
-    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO);
+    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO).expect("a medium");
     for number in 0..101 {
         medium.on_event(Event::Frame(Box::new(frame(0, 1, u32::from(number), us(1000), number))));
     }
@@ -119,7 +123,7 @@ fn frames_that_wait_share_an_aggregate_within_the_standards_limits() {
 
 #[test]
 fn a_frame_that_tries_a_rate_goes_alone() {
-    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO);
+    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO).expect("a medium");
     for number in 0..9 {
         let one = frame(0, 1, u32::from(number), us(1000), number);
         medium.on_event(Event::Frame(Box::new(Frame { probe: number == 4, ..one })));
@@ -135,7 +139,7 @@ fn a_frame_that_tries_a_rate_goes_alone() {
 
 #[test]
 fn a_station_that_hears_nothing_costs_all_tries_and_acknowledges_nothing() {
-    let mut medium = Medium::new(&scenario("-20 dB"), 1, Instant::ZERO);
+    let mut medium = Medium::new(&scenario("-20 dB"), 1, Instant::ZERO).expect("a medium");
     let mut lonely = frame(0, 1, 5, us(1000), 0);
     lonely.aggregates = false;
     medium.on_event(Event::Frame(Box::new(lonely)));
@@ -151,7 +155,7 @@ fn a_station_that_hears_nothing_costs_all_tries_and_acknowledges_nothing() {
 
 #[test]
 fn two_that_begin_together_collide_and_both_get_through_later() {
-    let mut medium = Medium::new(&scenario("40 dB"), 3, Instant::ZERO);
+    let mut medium = Medium::new(&scenario("40 dB"), 3, Instant::ZERO).expect("a medium");
     for from in [1, 2] {
         medium.on_event(Event::Frame(Box::new(frame(from, 0, 1, us(1000), 0))));
     }
@@ -215,8 +219,8 @@ fn steps() -> impl Strategy<Value = Operation> {
 type Names = Vec<(u8, u32)>;
 
 /// Plays the steps; returns the commands as bytes, and how often each frame was handed in and settled.
-fn play(steps: &[Operation], seed: u64) -> (Vec<u8>, Names, Names) {
-    let mut medium = Medium::new(&scenario("12 dB"), seed, Instant::ZERO);
+fn play(steps: &[Operation], seed: u64, queue: &str) -> (Vec<u8>, Names, Names) {
+    let mut medium = Medium::new(&scenario_with("12 dB", queue), seed, Instant::ZERO).expect("a medium");
     let (mut bytes, mut handed, mut done) = (Vec::new(), Vec::new(), Vec::new());
     let mut at = us(0);
     let mut collect = |medium: &mut Medium, done: &mut Names| {
@@ -259,10 +263,14 @@ fn play(steps: &[Operation], seed: u64) -> (Vec<u8>, Names, Names) {
 
 proptest! {
     #[test]
-    fn every_frame_is_settled_exactly_once(steps in prop::collection::vec(steps(), 0..60), seed in any::<u64>()) {
-        let (bytes, handed, done) = play(&steps, seed);
+    fn every_frame_is_settled_exactly_once(
+        steps in prop::collection::vec(steps(), 0..60),
+        seed in any::<u64>(),
+        queue in prop_oneof![Just("\"linux\""), Just("{ kind = \"law\", inside = \"fifo\" }")],
+    ) {
+        let (bytes, handed, done) = play(&steps, seed, queue);
         prop_assert_eq!(handed, done);
-        prop_assert_eq!(bytes, play(&steps, seed).0);
+        prop_assert_eq!(bytes, play(&steps, seed, queue).0);
     }
 }
 
@@ -270,7 +278,7 @@ proptest! {
 fn a_frame_with_a_limit_is_given_up_after_so_many_tries() {
     // Nothing is heard; the chain would allow eight tries, and an aggregate fifteen chains.
     for (limit, aggregates, expected) in [(0, false, 8), (3, false, 3), (3, true, 3), (1, true, 1)] {
-        let mut medium = Medium::new(&scenario("-20 dB"), 1, Instant::ZERO);
+        let mut medium = Medium::new(&scenario("-20 dB"), 1, Instant::ZERO).expect("a medium");
         for number in 0..4 {
             let one = frame(0, 1, u32::from(number), us(1000), number);
             medium.on_event(Event::Frame(Box::new(Frame { most_tries: limit, aggregates, ..one })));

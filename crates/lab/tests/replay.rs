@@ -7,7 +7,7 @@ use std::fmt::Write;
 use airbound_lab::channel::{Command, Event, Frame, HEAD, Step};
 use airbound_lab::log::{NONE, Row};
 use airbound_lab::medium::Medium;
-use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_scenario::{Overrides, Scenario};
 use airbound_units::{Instant, Span};
 
 const HT: u8 = 1;
@@ -160,7 +160,7 @@ fn write_row(text: &mut String, row: &Row) {
 
 /// Feeds the events in the order of their times, and writes down all that the medium asks for, until 200 ms after the last.
 fn replay(air: &str, seed: u64, events: &[(u64, Event)]) -> String {
-    let mut medium = Medium::new(&scenario(air), seed, Instant::ZERO);
+    let mut medium = Medium::new(&scenario(air), seed, Instant::ZERO).expect("a medium");
     let mut text = String::new();
     let mut drain = |medium: &mut Medium, now: Instant| {
         medium.take_commands().iter().for_each(|command| write_command(&mut text, now, command));

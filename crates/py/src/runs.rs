@@ -9,7 +9,7 @@ use airbound_cli::CliError;
 use airbound_cli::jobs;
 use airbound_cli::matrix::{Matrix, baseline};
 use airbound_cli::results::write_report;
-use airbound_cli::session::{Named, Session, Watch};
+use airbound_cli::session::{Named, RunRequest, Watch};
 use airbound_record::{Encoding, RunFolder, Tables};
 use airbound_report::Comparison;
 use airbound_units::Span;
@@ -111,7 +111,7 @@ pub(crate) fn run(
     let named = scheme::named(&opened, scheme, &faults)?;
     let seed = seed.unwrap_or(opened.scenario.seed);
     let encoding = if jobs::threads(None) > 1 { Encoding::Thread } else { Encoding::Inline };
-    let session = Session { named, seed, tables: tables(log_packets), encoding };
+    let session = RunRequest { named, seed, tables: tables(log_packets), encoding };
     watched(py, opened.length(), progress.as_ref(), faults, |watch| {
         session.run(&opened, &folder, capture.as_deref(), watch).map(|_| ())
     })

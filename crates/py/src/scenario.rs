@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use airbound_cli::CliError;
 use airbound_cli::session::Opened;
-use airbound_sim::scenario::{self, Overrides, find_shipped};
+use airbound_scenario::{Overrides, find_shipped};
 use pyo3::prelude::*;
 
 use crate::error::raised;
@@ -13,7 +13,7 @@ use crate::value::to_toml;
 /// The scenarios that come with the package: pairs of name and title.
 #[pyfunction]
 pub(crate) fn shipped() -> Vec<(&'static str, &'static str)> {
-    scenario::shipped().iter().map(|scenario| (scenario.name, scenario.title())).collect()
+    airbound_scenario::shipped().iter().map(|scenario| (scenario.name, scenario.title())).collect()
 }
 
 /// Where a scenario comes from.
@@ -36,13 +36,14 @@ impl Source {
             Self::File(path) => {
                 let mut opened = Opened::by_name(path, &Overrides::none());
                 if let Ok(opened) = &mut opened {
-                    opened.scenario = scenario::Scenario::load(path.as_ref(), overrides)?;
+                    opened.scenario = airbound_scenario::Scenario::load(path.as_ref(), overrides)?;
                 }
                 opened
             }
-            Self::Text(text, name) => {
-                Ok(Opened { name: name.clone(), scenario: scenario::Scenario::parse(text, name, overrides)? })
-            }
+            Self::Text(text, name) => Ok(Opened {
+                name: name.clone(),
+                scenario: airbound_scenario::Scenario::parse(text, name, overrides)?,
+            }),
         }
     }
 }

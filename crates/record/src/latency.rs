@@ -4,7 +4,8 @@ use airbound_units::Span;
 
 use crate::counts::{Added, Counts};
 use crate::rows::{Component, DistributionRow};
-use crate::split::{Split, Stage};
+use crate::split::Split;
+use crate::stage::Stage;
 use crate::summary::LatencyStats;
 
 /// How finely a distribution is kept.

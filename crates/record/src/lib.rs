@@ -16,6 +16,7 @@ mod reader;
 mod recorder;
 mod rows;
 mod split;
+mod stage;
 mod summary;
 mod table;
 
@@ -30,7 +31,8 @@ pub use rows::{
     Component, DistributionRow, Fate, FrameFate, FrameRow, HopRow, PacketRow, PacketWay, SeriesRow, TxopKind,
     TxopRow,
 };
-pub use split::{Moments, Split, Stage};
+pub use split::{Moments, Split};
+pub use stage::Stage;
 pub use summary::{
     AirSummary, DemandSummary, Direction, FlowSummary, FoundSummary, FrameCounts, Jain, LatencyStats,
     NetworkSummary, PacketCounts, Performance, RtcSummary, Scheme, SentRates, SessionSummary, StationSummary,

@@ -5,7 +5,7 @@
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use crate::split::Stage;
+use crate::stage::Stage;
 
 /// What became of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

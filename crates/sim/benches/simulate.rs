@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::Run;
-use airbound_sim::scenario::{Overrides, Scenario};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 fn shipped(name: &str, changes: &[(&str, &str)]) -> Scenario {

@@ -9,30 +9,24 @@ use airbound_control::queue::{
     RoundRobinConfig, WqmConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
-use airbound_senders::allocation::AllocationConfig;
 use airbound_units::{ByteCount, Decibel, Instant, Span};
-use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::control_frames::{Basic, ControlTiming};
 use airbound_wifi::edca::{Category, EdcaParameters};
 use airbound_wifi::error::noise_floor;
-use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
-use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate};
+use airbound_wifi::rate::{Format, Legacy, Rate};
 use airbound_wifi::timing::ppdu_duration;
 
+use crate::blueprint::{Blueprint, slot_config};
 use crate::endpoint::{Allocation, AnyEndpoint};
-use crate::engine::{Beacons, DemandChange, Forming, Medium, Node, Parts, Pipe};
 use crate::error::BuildError;
-use crate::flow::ACCESS_POINT;
-use crate::flow::EndpointId;
-use crate::flow::Flow;
-use crate::flow::feed::Feed;
+use crate::flow::{ACCESS_POINT, EndpointId, Flow, flow_id};
+use crate::ingress::Ingress;
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{Meters, Observer};
-use crate::networks::SharedChannel;
+use crate::network::{Beacons, DemandChange, Forming, Medium, Parts, Pipe, Transmitter};
 use crate::path::{Bottleneck, Wire, WireWay};
-use crate::plugins::{Plugins, Site};
 use crate::population::Population;
-use crate::scenario::{self, DriverOrder, Edca, Form, Path, Scenario, Scheme};
+use crate::site::Site;
 use crate::topology::Tree;
 use airbound_air::channel::Channel;
 use airbound_air::edca::Edcaf;
@@ -40,26 +34,9 @@ use airbound_air::exchange::PhyConfig;
 use airbound_air::propagation::Links;
 use airbound_air::trace::Capacity;
 use airbound_random::{Purpose, Stream, seed_for};
+use airbound_scenario::{self as scenario, DriverOrder, Edca, Form, Path, Scheme};
 
-/// Reads the configuration that fills a slot.
-pub(crate) fn slot_config<T: serde::de::DeserializeOwned>(
-    slot: &scenario::Slot,
-    name: &'static str,
-) -> Result<T, BuildError> {
-    slot.config().map_err(|reason| BuildError::Slot { slot: name, reason })
-}
-
-/// What everything is built from.
-pub(crate) struct Plan<'a> {
-    pub(crate) scenario: &'a Scenario,
-    pub(crate) scheme: &'a Scheme,
-    pub(crate) plugins: &'a Plugins,
-    pub(crate) seed: u64,
-    /// What it shares with other networks on its channel.
-    pub(crate) channel: SharedChannel,
-}
-
-impl Plan<'_> {
+impl Blueprint<'_> {
     /// Builds all parts of the simulation.
     pub(crate) fn parts(&self, observer: Box<dyn Observer>) -> Result<Parts, BuildError> {
         let scenario = self.scenario;
@@ -82,7 +59,7 @@ impl Plan<'_> {
             }
         }
         for (node, header, source) in sources {
-            built[node.index()].feed.add(header, source);
+            built[node.index()].ingress.add(header, source);
         }
 
         let demands = self.demands(&mut built)?;
@@ -102,6 +79,8 @@ impl Plan<'_> {
             endpoints.push(AnyEndpoint::Allocation(Box::new(allocation)));
         }
 
+        self.attach_endpoints(&mut flows, &mut endpoints)?;
+
         let control = self.control();
         let path = &scenario.access_point.path;
         let links = scenario.stations.iter().zip(0..);
@@ -116,7 +95,7 @@ impl Plan<'_> {
             Some(link) => Medium::Pipe(Pipe::new(Capacity::new(Arc::clone(&link.trace)))),
             None => Medium::Channel(Channel::new(phy, scenario.air.eifs)),
         };
-        let transmitters = (0..nodes).map(|node| {
+        let contention = (0..nodes).map(|node| {
             let reception = Stream::new(self.seed, Purpose::Reception, node as u64);
             (Category::ALL.map(|category| self.edcaf(node, category)), reception)
         });
@@ -128,9 +107,9 @@ impl Plan<'_> {
         });
         Ok(Parts {
             end,
-            nodes: built,
+            transmitters: built,
             medium,
-            transmitters: transmitters.collect(),
+            contention: contention.collect(),
             links,
             tree,
             beacons,
@@ -144,13 +123,34 @@ impl Plan<'_> {
         })
     }
 
-    /// The rate allocation of the scheme, if its sender is one.
-    pub(crate) fn allocation(&self) -> Result<Option<AllocationConfig>, BuildError> {
-        self.scheme.sender.allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
+    /// Attaches the endpoints of plugins to their flows, if these are in this network.
+    fn attach_endpoints(
+        &self,
+        flows: &mut [Flow],
+        endpoints: &mut Vec<AnyEndpoint>,
+    ) -> Result<(), BuildError> {
+        for (attachment, number) in self.plugins.endpoints().iter().zip(0..) {
+            let place = |name: &String| self.scenario.flows.iter().position(|flow| flow.name == *name);
+            let places: Vec<usize> = attachment.flows.iter().filter_map(place).collect();
+            if places.is_empty() {
+                continue;
+            }
+            if let Some(flow) = attachment.flows.iter().find(|name| place(name).is_none()) {
+                return Err(BuildError::FlowsApart { flow: flow.clone() });
+            }
+            let id = EndpointId::new(endpoints.len());
+            for place in &places {
+                flows[*place].endpoint = Some(id);
+            }
+            let own: Vec<FlowId> = places.into_iter().map(flow_id).collect();
+            let seed = seed_for(self.seed, Purpose::Queue, (3 << 32) | number);
+            endpoints.push(AnyEndpoint::Custom((attachment.make)(&own, seed)));
+        }
+        Ok(())
     }
 
     /// Sets the demands that hold from the beginning; returns the later ones, which are known to be possible too.
-    fn demands(&self, nodes: &mut [Node]) -> Result<Vec<DemandChange>, BuildError> {
+    fn demands(&self, nodes: &mut [Transmitter]) -> Result<Vec<DemandChange>, BuildError> {
         let mut changes = Vec::new();
         for (index, flow) in self.scenario.flows.iter().enumerate() {
             let station = self.scenario.station_index(&flow.station).unwrap_or(0);
@@ -218,17 +218,7 @@ impl Plan<'_> {
         Edcaf::new(parameters, air.band.aifs(parameters.aifsn), air.band.slot(), draws)
     }
 
-    fn capabilities(&self, station: &scenario::Station, streams: u8) -> Capabilities {
-        Capabilities {
-            format: station.standard,
-            width: station.width,
-            max_streams: station.streams.min(streams).max(1),
-            short_guard_interval: self.scenario.air.guard_interval == GuardInterval::Ns400,
-            rates: station.rate.into_iter().collect(),
-        }
-    }
-
-    fn access_point(&self, flows: &[Flow]) -> Result<Node, BuildError> {
+    fn access_point(&self, flows: &[Flow]) -> Result<Transmitter, BuildError> {
         let scenario = self.scenario;
         let streams = scenario.access_point.streams;
         let default = Capabilities {
@@ -241,16 +231,16 @@ impl Plan<'_> {
             .stations
             .iter()
             .zip(1..)
-            .map(|(station, number)| (StationId(number), self.capabilities(station, streams)))
+            .map(|(station, number)| (StationId(number), scenario.capabilities(station, streams)))
             .collect();
         let path = &scenario.access_point.path;
         let deciders = (&self.scheme.queue, &self.scheme.rate);
         let link = self.link(ACCESS_POINT, deciders, path, scenario.air.standard, (&default, &peers))?;
-        Ok(self.node(link, path, Feed::new(self.wire(flows, 0))))
+        Ok(self.node(link, path, Ingress::new(self.wire(flows, 0))))
     }
 
     /// A station sends as `[uplink]` says; a relay, which stands in for the access point, as that does.
-    fn station(&self, node: StationId, tree: &Tree) -> Result<Node, BuildError> {
+    fn station(&self, node: StationId, tree: &Tree) -> Result<Transmitter, BuildError> {
         let scenario = self.scenario;
         let uplink = &scenario.uplink;
         let (queue, rate, path) = if tree.is_relay(node) {
@@ -259,7 +249,7 @@ impl Plan<'_> {
             (uplink.queue.as_ref(), uplink.rate.as_ref(), &uplink.path)
         };
         let station_of = |link: StationId| &scenario.stations[link.index() - 1];
-        let capabilities_of = |link| self.capabilities(station_of(link), scenario.access_point.streams);
+        let capabilities_of = |link| scenario.capabilities(station_of(link), scenario.access_point.streams);
         let own = capabilities_of(node);
         let mut peers = vec![(tree.parent(node), own.clone())];
         peers.extend(tree.children(node).map(|child| (child, capabilities_of(child))));
@@ -269,7 +259,7 @@ impl Plan<'_> {
             None => &self.scheme.rate_beside(queue),
         };
         let link = self.link(node, (queue, rate), path, station_of(node).standard, (&own, &peers))?;
-        Ok(self.node(link, path, Feed::new(Wire::none())))
+        Ok(self.node(link, path, Ingress::new(Wire::none())))
     }
 
     /// The link that a queue and a rate control make; Law is one by itself. `peers` are those that it knows from the beginning.
@@ -282,7 +272,7 @@ impl Plan<'_> {
         (default, peers): (&Capabilities, &[(StationId, Capabilities)]),
     ) -> Result<AnyLink, BuildError> {
         scenario::check_law(queue, rate).map_err(|reason| BuildError::Slot { slot: "rate", reason })?;
-        let path_config = self.link_config(path, standard);
+        let path_config = self.scenario.link_config(path, standard);
         if queue.is_law() {
             let wrong = |reason| BuildError::Slot { slot: "queue", reason };
             let config = queue.law_config().map_err(wrong)?;
@@ -340,7 +330,7 @@ impl Plan<'_> {
         Site { name, number: u32::from(node.0), seed }
     }
 
-    fn neighbour(&self, network: &scenario::Neighbour) -> Result<Node, BuildError> {
+    fn neighbour(&self, network: &scenario::Neighbour) -> Result<Transmitter, BuildError> {
         let capabilities = Capabilities::only(network.rate);
         let rate = RateConfig::Fixed(Default::default()).build(&capabilities, 0)?;
         let path = Path {
@@ -350,9 +340,9 @@ impl Plan<'_> {
         // A queue that a saturated neighbour never empties, and no larger.
         let limit = Limits { packets: 2 * usize::from(network.ampdu_mpdus).max(1), ..Limits::default() };
         let queue = AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?);
-        let config = self.link_config(&path, network.rate.format());
+        let config = self.scenario.link_config(&path, network.rate.format());
         let link = AnyLink::Composed(Box::new(over_path(queue, rate, &path, config)?));
-        Ok(self.node(link, &path, Feed::new(Wire::none())))
+        Ok(self.node(link, &path, Ingress::new(Wire::none())))
     }
 
     fn queue(
@@ -437,31 +427,7 @@ impl Plan<'_> {
         Ok(inside.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
     }
 
-    /// How a path forms aggregates.
-    fn link_config(&self, path: &Path, standard: Format) -> LinkConfig {
-        let encryption = if self.scenario.air.encryption { mpdu::CCMP } else { ByteCount::ZERO };
-        let header = if standard == Format::Legacy { DATA_HEADER } else { QOS_DATA_HEADER };
-        // A pipe carries packet after packet.
-        let is_pipe = self.scenario.pipe().is_some();
-        LinkConfig {
-            ampdu: AmpduLimits {
-                max_mpdus: if is_pipe { 1 } else { u32::from(path.max_ampdu_mpdus) },
-                max_bytes: path.max_ampdu_bytes,
-                max_duration: path.max_ppdu_duration,
-            },
-            overhead: LLC_SNAP + header + encryption + FCS,
-            first_subframe_padding: path.first_subframe_padding,
-            window: path.block_ack_window,
-            block_ack: path.block_ack,
-            chain_steps: path.rates_per_grant,
-            max_grants: path.max_grants,
-            max_tries: path.max_tries,
-            give_up_after: None,
-            limits: path.time_limits(),
-        }
-    }
-
-    fn node(&self, link: AnyLink, path: &Path, feed: Feed) -> Node {
+    fn node(&self, link: AnyLink, path: &Path, ingress: Ingress) -> Transmitter {
         let is_pipe = self.scenario.pipe().is_some();
         let forming = match (&link, path.form) {
             _ if is_pipe => Forming::AtAccess,
@@ -474,9 +440,9 @@ impl Plan<'_> {
             AnyLink::Law(_) | AnyLink::BesideClassic(_) => u32::MAX,
             AnyLink::Composed(_) => u32::from(path.hardware_tries),
         };
-        Node {
+        Transmitter {
             link,
-            feed,
+            ingress,
             forming,
             hardware: Default::default(),
             hardware_tries,
@@ -487,7 +453,7 @@ impl Plan<'_> {
             block_ack: path.block_ack,
             charges_received: path.charge_received_airtime,
             own: Span::ZERO,
-            hearing: Default::default(),
+            channel_load: Default::default(),
             wake: Instant::MAX,
         }
     }
@@ -519,9 +485,4 @@ fn over_path(
     };
     let lower = lower.map(|queue| LowerQueue { queue, depth });
     Ok(Composed::new(queue, lower, rate, config))
-}
-
-/// The number of a flow.
-pub(crate) const fn flow_id(number: usize) -> FlowId {
-    FlowId(number as u32)
 }

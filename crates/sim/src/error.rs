@@ -14,6 +14,18 @@ pub enum BuildError {
         /// The fault, as a sentence.
         reason: String,
     },
+    /// An endpoint or the caller is to have a flow that the scenario does not have.
+    #[error("no flow is named \"{flow}\"")]
+    NoFlow {
+        /// The name that was asked for.
+        flow: String,
+    },
+    /// The flows of one endpoint lie in different networks.
+    #[error("[[flow]] {flow}: lies in another network than the other flows of its endpoint")]
+    FlowsApart {
+        /// The first flow that lies elsewhere.
+        flow: String,
+    },
     /// The scheme cannot work with what is demanded of a flow.
     #[error("[[flow]] {flow}: {reason}")]
     Demand {

@@ -1,21 +1,22 @@
 //! A deterministic simulator of 802.11 networks, shaped like Linux.
 //!
-//! A [`scenario::Scenario`] says what is simulated; [`run::Run`] simulates it with one scheme and one seed. The same scenario and
+//! A [`airbound_scenario::Scenario`] says what is simulated; [`run::Run`] simulates it with one scheme and one seed. The same scenario and
 //! seed give the same bytes on every machine. `docs/simulator.md` holds the model and its limits.
 
-pub mod scenario;
-
 mod agenda;
+mod blueprint;
 mod build;
 pub mod conference;
 mod endpoint;
-mod engine;
 mod error;
 mod flow;
+mod ingress;
 mod link;
 mod live;
 mod measure;
+mod network;
 mod networks;
+mod outcome;
 mod packet;
 pub mod path;
 pub mod pcap;
@@ -23,17 +24,20 @@ mod plugins;
 mod population;
 mod recording;
 pub mod run;
+mod site;
 mod snapshot;
 mod topology;
 
 pub use error::BuildError;
 
 pub use endpoint::{Counts, Endpoint, Outbox, Outgoing, Reception, Timer};
-pub use engine::Imbalance;
 pub use live::{Fate, Live};
 pub use measure::{Event, Events, ExchangeView, MpduView, NoObserver, Observer};
+pub use network::Imbalance;
+pub use outcome::Outcome;
 pub use packet::{Header, Kind, Packet};
-pub use plugins::{Make, Plugin, Plugins, Site};
+pub use plugins::{MakeEndpoint, Plugin, Plugins};
 pub use recording::Recording;
-pub use run::{Outcome, Run};
+pub use run::Run;
+pub use site::{Make, Site};
 pub use snapshot::{Snapshot, VideoSnapshot};

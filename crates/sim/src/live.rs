@@ -7,17 +7,17 @@
 use airbound_control::frame::DropReason;
 use airbound_units::{BitRate, ByteCount, Instant};
 
-use crate::build::{Plan, flow_id};
+use crate::blueprint::{Blueprint, SharedChannel};
 use crate::endpoint::external::{Carried, External};
 use crate::endpoint::{AnyEndpoint, Outgoing};
-use crate::engine::Simulation;
 use crate::error::BuildError;
 use crate::flow::EndpointId;
+use crate::flow::flow_id;
 use crate::measure::NoObserver;
-use crate::networks::SharedChannel;
+use crate::network::Network;
 use crate::packet::Kind;
 use crate::plugins::Plugins;
-use crate::scenario::{Datagrams, Scenario, Traffic};
+use airbound_scenario::{Datagrams, Scenario, Traffic};
 
 /// The fate of a packet of outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ struct Lane {
 
 /// A network that carries packets of outside with content of type `C`.
 pub struct Live<C> {
-    pub(crate) simulation: Simulation,
+    pub(crate) network: Network,
     lanes: Vec<Lane>,
     /// Content of packets under way, by tag, with the place of its flow.
     contents: Vec<Option<(usize, C)>>,
@@ -69,13 +69,13 @@ impl<C> Live<C> {
         plugins: &Plugins,
         seed: u64,
     ) -> Result<Self, BuildError> {
+        plugins.check_flows(scenario)?;
         let mut scenario = scenario.clone();
         let mut lanes = Vec::new();
         for name in outside {
             let place = scenario.flows.iter().position(|flow| flow.name == name.as_ref());
             let Some(flow) = place else {
-                let reason = format!("no flow is named \"{}\"", name.as_ref());
-                return Err(BuildError::Slot { slot: "flow", reason });
+                return Err(BuildError::NoFlow { flow: name.as_ref().to_owned() });
             };
             // The caller's packets are all that it sends.
             let nothing = Datagrams { rate: BitRate::ZERO, size: ByteCount::new(1000) };
@@ -83,33 +83,34 @@ impl<C> Live<C> {
             lanes.push(Lane { flow, next: 0 });
         }
         let channel = SharedChannel::alone(seed);
-        let plan = Plan { scenario: &scenario, scheme: &scenario.scheme, plugins, seed, channel };
-        let mut parts = plan.parts(Box::new(NoObserver))?;
+        let blueprint = Blueprint { scenario: &scenario, scheme: &scenario.scheme, plugins, seed, channel };
+        let mut parts = blueprint.parts(Box::new(NoObserver))?;
         let endpoint = EndpointId::new(parts.endpoints.len());
         parts.endpoints.push(AnyEndpoint::External(External::default()));
         for lane in &lanes {
             parts.flows[lane.flow].endpoint = Some(endpoint);
+            parts.meters.flows[lane.flow].leave_latency_out();
         }
-        let simulation = Simulation::new(parts);
-        Ok(Self { simulation, lanes, contents: Vec::new(), free: Vec::new(), carried: Vec::new() })
+        let network = Network::new(parts);
+        Ok(Self { network, lanes, contents: Vec::new(), free: Vec::new(), carried: Vec::new() })
     }
 
     /// The instant to which it was advanced.
     #[must_use]
     pub const fn now(&self) -> Instant {
-        self.simulation.now
+        self.network.now
     }
 
     /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
     #[must_use]
     pub fn next_event(&self) -> Instant {
-        self.simulation.next_event()
+        self.network.next_event()
     }
 
     /// Events processed so far, transmissions included.
     #[must_use]
     pub const fn processed(&self) -> u64 {
-        self.simulation.processed()
+        self.network.processed()
     }
 
     /// Sends a packet of `size` bytes from the IP header on into the flow at place `flow` of those of outside, now.
@@ -123,17 +124,17 @@ impl<C> Live<C> {
         let number = lane.next;
         lane.next += 1;
         let flow = flow_id(lane.flow);
-        self.simulation.send(Outgoing { flow, number, kind: Kind::Datagram, tag: tag as u64, size });
+        self.network.send(Outgoing { flow, number, kind: Kind::Datagram, tag: tag as u64, size });
     }
 
     /// Advances until `until` or the end of the run, whichever comes first.
     pub fn advance(&mut self, until: Instant) {
-        self.simulation.advance(until);
+        self.network.advance(until);
     }
 
     /// Moves the fates of packets since the last call to `fates`, in order.
     pub fn take(&mut self, fates: &mut Vec<Fate<C>>) {
-        self.simulation.take_carried(&mut self.carried);
+        self.network.take_carried(&mut self.carried);
         for Carried { tag, at, lost } in self.carried.drain(..) {
             let place = tag as usize;
             if let Some((flow, content)) = self.contents.get_mut(place).and_then(Option::take) {

@@ -7,31 +7,13 @@ use std::rc::Rc;
 
 use airbound_record::{Direction, FrameRow, HopRow, NetworkSummary, PacketRow, RunInfo, SeriesRow, TxopRow};
 
-use crate::build::Plan;
-use crate::engine::{Domains, Simulation};
+use crate::blueprint::{Blueprint, SharedChannel};
 use crate::error::BuildError;
 use crate::measure::{Event, Events, Figures, Observer};
+use crate::network::{Domains, Network};
 use crate::plugins::Plugins;
-use crate::scenario::{Network, Scenario, Scheme};
 use airbound_random::{Purpose, seed_for};
-
-/// What a network takes from the channel that it shares with others.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SharedChannel {
-    /// From where the interference on the channel comes, which all networks on it meet.
-    pub(crate) seed: u64,
-    /// Which network on the channel it is, from 0.
-    pub(crate) place: u64,
-    /// How many there are.
-    pub(crate) networks: u64,
-}
-
-impl SharedChannel {
-    /// A channel of its own.
-    pub(crate) const fn alone(seed: u64) -> Self {
-        Self { seed, place: 0, networks: 1 }
-    }
-}
+use airbound_scenario::{self as scenario, Scenario, Scheme};
 
 /// Where a network stands in a run.
 #[derive(Debug, Clone)]
@@ -98,8 +80,8 @@ pub(crate) fn build(
     observer: Box<dyn Observer>,
 ) -> Result<Built, BuildError> {
     if scenario.networks.is_empty() {
-        let plan = Plan { scenario, scheme, plugins, seed, channel: SharedChannel::alone(seed) };
-        let parts = plan.parts(observer)?;
+        let blueprint = Blueprint { scenario, scheme, plugins, seed, channel: SharedChannel::alone(seed) };
+        let parts = blueprint.parts(observer)?;
         let flows = parts.flows.iter().map(|flow| flow.name.clone()).collect();
         let member = Member {
             name: None,
@@ -108,14 +90,14 @@ pub(crate) fn build(
             numbers: Numbers { own: scenario.flows.len() as u32, ..Numbers::default() },
             stations: scenario.stations.len(),
         };
-        let domains = Domains::new(vec![vec![Simulation::new(parts)]]);
+        let domains = Domains::new(vec![vec![Network::new(parts)]]);
         return Ok(Built { domains, members: vec![member], audience: None, flows });
     }
     let audience = Audience::new(observer);
     let mut channels: Vec<u16> = scenario.networks.iter().map(|network| network.channel).collect();
     channels.sort_unstable();
     channels.dedup();
-    let mut built: Vec<Vec<Simulation>> = channels.iter().map(|_| Vec::new()).collect();
+    let mut built: Vec<Vec<Network>> = channels.iter().map(|_| Vec::new()).collect();
     let mut members: Vec<Vec<Member>> = vec![Vec::new(); channels.len()];
     // As in a single network, the flows of the scenario come first.
     let mut flows: Vec<String> = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
@@ -124,8 +106,8 @@ pub(crate) fn build(
         let Ok(channel) = channels.binary_search(&network.channel) else { continue };
         numbers.network = index;
         numbers.others = flows.len() as u32;
-        let alike = |other: &&Network| other.channel == network.channel;
-        let plan = Plan {
+        let alike = |other: &&scenario::Network| other.channel == network.channel;
+        let blueprint = Blueprint {
             scenario: &network.of(scenario),
             scheme: network.scheme.as_ref().unwrap_or(scheme),
             plugins,
@@ -136,21 +118,21 @@ pub(crate) fn build(
                 networks: scenario.networks.iter().filter(alike).count() as u64,
             },
         };
-        numbers.own = plan.scenario.flows.len() as u32;
-        let parts = plan.parts(Box::new(Renumbered::new(audience.clone(), numbers)))?;
+        numbers.own = blueprint.scenario.flows.len() as u32;
+        let parts = blueprint.parts(Box::new(Renumbered::new(audience.clone(), numbers)))?;
         members[channel].push(Member {
             name: Some(network.name.clone()),
             channel: network.channel,
-            scheme: plan.scheme.clone(),
+            scheme: blueprint.scheme.clone(),
             numbers,
-            stations: plan.scenario.stations.len(),
+            stations: blueprint.scenario.stations.len(),
         });
         numbers.flows += numbers.own;
-        numbers.stations += plan.scenario.stations.len() as u16;
+        numbers.stations += blueprint.scenario.stations.len() as u16;
         flows.extend(parts.flows.iter().skip(numbers.own as usize).map(|flow| flow.name.clone()));
         let simulation = match built[channel].last_mut() {
-            Some(last) => Simulation::sharing(parts, last),
-            None => Simulation::new(parts),
+            Some(last) => Network::sharing(parts, last),
+            None => Network::new(parts),
         };
         built[channel].push(simulation);
     }
@@ -164,7 +146,7 @@ const fn seed_of(seed: u64, network: u64) -> u64 {
 }
 
 /// The number of the first network on a channel.
-fn first_on(networks: &[Network], channel: u16) -> u64 {
+fn first_on(networks: &[scenario::Network], channel: u16) -> u64 {
     networks.iter().position(|network| network.channel == channel).unwrap_or(0) as u64
 }
 
@@ -191,17 +173,6 @@ pub(crate) fn summaries(networks: &[(&Member, Figures)]) -> Vec<NetworkSummary> 
         }
     };
     named.map(summary).collect()
-}
-
-/// The names of everybody who transmits, network by network.
-pub(crate) fn transmitters(scenario: &Scenario) -> Vec<String> {
-    let mut names = Vec::new();
-    for network in &scenario.networks {
-        names.push(format!("{}-access-point", network.name));
-        let here = scenario.stations.iter().filter(|station| station.network.as_ref() == Some(&network.name));
-        names.extend(here.map(|station| station.name.clone()));
-    }
-    names
 }
 
 impl Member {

@@ -1,28 +1,18 @@
-//! Plugins of a run: a researcher's own queue, rate control or sender, for the slots that the scheme leaves to them.
+//! Plugins of a run: a researcher's own queue, rate control or sender, for the slots that the scheme leaves to them, and own
+//! transports in place of the traffic of flows.
 
 use std::fmt;
 use std::sync::Arc;
 
+use airbound_control::frame::FlowId;
 use airbound_control::queue::QueueDecider;
 use airbound_control::rate::RateDecider;
 use airbound_senders::congestion::CustomControl;
 
+use crate::endpoint::Endpoint;
 use crate::error::BuildError;
-use crate::scenario::{Part, Slot};
-
-/// The transmitter or flow that a part is made for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Site {
-    /// Name of the transmitter, such as "access-point" or that of a station; for a sender that of the flow.
-    pub name: String,
-    /// The transmitter: 0 is the access point, 1 the first station; for a sender the number of the flow.
-    pub number: u32,
-    /// Seed of what the part leaves to chance; another one for each part and each seed of the run.
-    pub seed: u64,
-}
-
-/// Makes the part of one site. The same site has to get the same part, or runs cannot be repeated.
-pub type Make<T> = Arc<dyn Fn(Site) -> Box<T> + Send + Sync>;
+use crate::site::Make;
+use airbound_scenario::{Part, Scenario, Slot};
 
 /// Fills one slot of a scheme: makes one part for each transmitter, or each connection, of a run.
 #[derive(Clone)]
@@ -48,12 +38,23 @@ impl Plugin {
     }
 }
 
+/// Makes the endpoint of an [attachment](Plugins::attach) from the numbers of its flows and a seed of its own.
+pub type MakeEndpoint = Arc<dyn Fn(&[FlowId], u64) -> Box<dyn Endpoint> + Send + Sync>;
+
+/// An endpoint in place of the traffic of flows.
+#[derive(Clone)]
+pub(crate) struct Attachment {
+    pub(crate) flows: Vec<String>,
+    pub(crate) make: MakeEndpoint,
+}
+
 /// The plugins of a run, at most one for each slot; none by default.
 #[derive(Clone, Default)]
 pub struct Plugins {
     queue: Option<Make<dyn QueueDecider>>,
     rate: Option<Make<dyn RateDecider>>,
     sender: Option<Make<dyn CustomControl>>,
+    endpoints: Vec<Attachment>,
 }
 
 impl Plugins {
@@ -63,6 +64,31 @@ impl Plugins {
             Plugin::Queue(make) => self.queue = Some(make),
             Plugin::Rate(make) => self.rate = Some(make),
             Plugin::Sender(make) => self.sender = Some(make),
+        }
+    }
+
+    /// Attaches one endpoint to the named flows, which then carry what it sends in place of their own traffic. All else that the
+    /// scenario says of the flows holds: direction, category, wire. The flows have to lie in one network.
+    pub fn attach(&mut self, flows: impl IntoIterator<Item = impl Into<String>>, make: MakeEndpoint) {
+        self.endpoints.push(Attachment { flows: flows.into_iter().map(Into::into).collect(), make });
+    }
+
+    /// The attached endpoints.
+    pub(crate) fn endpoints(&self) -> &[Attachment] {
+        &self.endpoints
+    }
+
+    /// Whether an endpoint replaces the traffic of a flow.
+    pub(crate) fn replaces(&self, flow: &str) -> bool {
+        self.endpoints.iter().flat_map(|one| &one.flows).any(|name| name == flow)
+    }
+
+    /// Whether the scenario has all flows to which endpoints are attached.
+    pub(crate) fn check_flows(&self, scenario: &Scenario) -> Result<(), BuildError> {
+        let is_unknown = |name: &&String| scenario.flows.iter().all(|flow| flow.name != **name);
+        match self.endpoints.iter().flat_map(|one| &one.flows).find(is_unknown) {
+            Some(flow) => Err(BuildError::NoFlow { flow: flow.clone() }),
+            None => Ok(()),
         }
     }
 

@@ -1,19 +1,20 @@
 //! One run: a scenario, a scheme, a seed.
 
-use airbound_record::{DistributionRow, LatencyStats, RunInfo, Summary};
+use airbound_record::{RunInfo, Summary};
 use airbound_units::{Instant, Span};
 
-use crate::build::flow_id;
 use crate::conference::ConferenceRun;
-use crate::engine::{Domains, Imbalance};
 use crate::error::BuildError;
+use crate::flow::flow_id;
 use crate::measure::{Figures, NoObserver, Observer};
+use crate::network::{Domains, Imbalance};
 use crate::networks::{self, Audience, Built, Member};
+use crate::outcome::Outcome;
 use crate::plugins::Plugins;
-use crate::scenario::{Scenario, Scheme, Traffic};
 use crate::snapshot::Snapshot;
 use airbound_control::frame::DropReason;
 use airbound_control::queue::Protection;
+use airbound_scenario::{Scenario, Scheme, Traffic};
 
 /// The simulated part of a run.
 enum Engine {
@@ -34,20 +35,6 @@ pub struct Run {
     /// The congestion control of the first real-time video.
     media_sender: Option<&'static str>,
     duration: Span,
-}
-
-/// The results of a run.
-#[derive(Debug, Clone)]
-pub struct Outcome {
-    /// The summary, whose form is stable.
-    pub summary: Summary,
-    /// From entering the queue of the transmitter to the acknowledgement, in ms, for each flow of the summary: what the
-    /// LAST-PQ paper calls latency (Sec. III).
-    pub wifi_latency: Vec<LatencyStats>,
-    /// Latency distributions, by flow and stage.
-    pub distributions: Vec<DistributionRow>,
-    /// Events that were processed, transmissions included.
-    pub events: u64,
 }
 
 impl Run {
@@ -71,6 +58,7 @@ impl Run {
         plugins: &Plugins,
         observer: Box<dyn Observer>,
     ) -> Result<Self, BuildError> {
+        plugins.check_flows(scenario)?;
         let (engine, audience, info) = if scenario.session.is_some() {
             let mut conference = ConferenceRun::new(scenario, scheme, seed, plugins)?;
             let info = info(name, scenario, scheme, seed, conference.flows());
@@ -149,7 +137,7 @@ impl Run {
         let mut networks = members.iter().zip(domains.networks());
         let (member, network) = networks.find(|(member, _)| member.flows().contains(&flow))?;
         let flow = flow_id(flow - member.flows().start);
-        let nodes = network.parts.nodes.iter();
+        let nodes = network.parts.transmitters.iter();
         nodes.map(|node| node.link.queue()).find_map(|queue| queue.protection(flow))
     }
 
@@ -224,24 +212,13 @@ fn given_back(audience: Option<Audience>) -> Box<dyn Observer> {
 
 /// The header of a run's record.
 fn info(name: &str, scenario: &Scenario, scheme: &Scheme, seed: u64, flows: Vec<String>) -> RunInfo {
-    let mut stations: Vec<String> = scenario.stations.iter().map(|station| station.name.clone()).collect();
-    let neighbours = scenario.neighbours.iter().flat_map(|network| {
-        (1..=network.transmitters).map(move |number| format!("{}-{number}", network.name))
-    });
-    let transmitters = if scenario.networks.is_empty() {
-        std::iter::once("access-point".to_owned()).chain(stations.iter().cloned()).chain(neighbours).collect()
-    } else {
-        networks::transmitters(scenario)
-    };
-    // The packets of a client that is no station belong to the client.
-    stations.extend(scenario.clients_elsewhere().map(|client| client.name.clone()));
     RunInfo {
         scenario: name.to_owned(),
         scheme: scheme.to_string(),
         seed,
         flows,
-        stations,
-        transmitters,
+        stations: scenario.station_names(),
+        transmitters: scenario.transmitter_names(),
         drop_reasons: DropReason::ALL.iter().map(|reason| reason.name().to_owned()).collect(),
     }
 }

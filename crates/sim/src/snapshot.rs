@@ -10,8 +10,8 @@ use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::Category;
 
 use crate::endpoint::AnyEndpoint;
-use crate::engine::Simulation;
 use crate::flow::ACCESS_POINT;
+use crate::network::Network;
 
 /// The state of a run.
 #[derive(Debug, Clone, Default)]
@@ -46,13 +46,13 @@ pub struct VideoSnapshot {
 }
 
 impl Snapshot {
-    pub(crate) fn of(simulation: &Simulation) -> Self {
+    pub(crate) fn of(simulation: &Network) -> Self {
         let parts = &simulation.parts;
         let senders = parts.endpoints.iter().filter_map(|endpoint| match endpoint {
             AnyEndpoint::Tcp(connection) => Some((connection.data, connection.sender.metrics())),
             _ => None,
         });
-        let link = &parts.nodes[ACCESS_POINT.index()].link;
+        let link = &parts.transmitters[ACCESS_POINT.index()].link;
         let buffer_size = match link.queue() {
             AnyQueue::Wqm(queue) => Some(queue.buffer_size(Category::Be).packets()),
             _ => None,

@@ -4,7 +4,7 @@ use airbound_control::frame::StationId;
 
 use crate::flow::ACCESS_POINT;
 use crate::flow::{Direction, Flow};
-use crate::scenario::Scenario;
+use airbound_scenario::Scenario;
 
 /// The tree of all nodes.
 ///

@@ -1,7 +1,7 @@
 //! The low-delay rate allocation in the simulator: paced flows, sensing at stations, reports over the air.
 
+use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::Run;
-use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_units::Span;
 
 fn scenario(sender: &str, stations: &str) -> String {

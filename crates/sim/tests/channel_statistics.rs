@@ -1,7 +1,7 @@
 //! Channels are what their models say, and the same whatever is asked before.
 
 use airbound_air::propagation::{LinkQuality, Propagation};
-use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_scenario::{Overrides, Scenario};
 use airbound_units::{Decibel, Instant, MetrePerSecond, Span};
 use proptest::prelude::*;
 

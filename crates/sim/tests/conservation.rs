@@ -3,7 +3,7 @@
 mod simulate;
 
 use airbound_record::{Fate, HopRow, PacketRow, Split};
-use airbound_sim::scenario::Scenario;
+use airbound_scenario::Scenario;
 use airbound_units::{Instant, Span};
 use proptest::prelude::*;
 

@@ -3,8 +3,8 @@
 mod simulate;
 
 use airbound_record::TxopRow;
+use airbound_scenario::Scenario;
 use airbound_sim::Run;
-use airbound_sim::scenario::Scenario;
 use airbound_units::{Instant, Span};
 
 /// Everything that draws: fading, interference, relays, losses on the wire, contention, TCP, frames of random size.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use airbound_control::classify::Verdict;
 use airbound_control::link::{LawConfig, LawState};
 use airbound_record::Fate;
-use airbound_sim::scenario::{Overrides, Scenario, Scheme};
+use airbound_scenario::{Overrides, Scenario, Scheme};
 use airbound_units::{Instant, Span};
 use proptest::prelude::*;
 
@@ -278,8 +278,8 @@ fn the_bound_holds_beside_a_classic_download_in_the_same_category() {
 
 #[test]
 fn what_is_in_force_is_written_out_and_means_the_same() {
+    use airbound_scenario::{Overrides, Scenario};
     use airbound_sim::Run;
-    use airbound_sim::scenario::{Overrides, Scenario};
 
     let text = "surroundings = \"calm\"\nduration = \"500 ms\"\n[air]\nstandard = \"ht\"\nwidth = \"20 MHz\"\n[access-point]\n\
                 preset = \"openwifi\"\n[scheme]\nqueue = { kind = \"law\", limit-q = \"20 ms\" }\n[[station]]\nname = \"s\"\n\

@@ -1,7 +1,7 @@
 //! Packets of outside: an outer loop pushes content into flows and takes it back.
 
 use airbound_control::frame::DropReason;
-use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::{Fate, Live, Plugins};
 use airbound_units::{ByteCount, Instant, Span};
 

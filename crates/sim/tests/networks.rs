@@ -5,7 +5,7 @@ mod simulate;
 use std::collections::BTreeMap;
 
 use airbound_record::{NetworkSummary, TxopRow};
-use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::{Outcome, Run};
 use airbound_units::{Instant, Span};
 use airbound_wifi::bianchi::Contention;

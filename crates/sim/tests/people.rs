@@ -3,7 +3,7 @@
 mod simulate;
 
 use airbound_air::propagation::Propagation;
-use airbound_sim::scenario::{Overrides, Scenario, Spells};
+use airbound_scenario::{Overrides, Scenario, Spells};
 use airbound_traffic::spells as neighbour_spells;
 use airbound_units::{Instant, Span};
 

@@ -1,8 +1,8 @@
 //! `[session]` in scenario files: what is refused, what is printed, what comes out.
 
 use airbound_record::{FlowSummary, Summary};
+use airbound_scenario::{Access, Overrides, Scenario};
 use airbound_sim::Run;
-use airbound_sim::scenario::{Access, Overrides, Scenario};
 
 const GOOD: &str = r#"duration = "4 s"
 [air]

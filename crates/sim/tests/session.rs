@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use airbound_air::trace::{Format, Trace};
+use airbound_scenario::{Overrides, Scenario};
 use airbound_senders::conference::{ConferenceConfig, LastNConfig, PlumConfig, TackConfig};
 use airbound_senders::congestion::Congestion;
 use airbound_sim::conference::{AccessSpec, AirSpec, Conference, ConferenceOutcome, ConferenceSpec};
 use airbound_sim::path::{PipeSpec, Sharing};
-use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_units::{BitRate, Span};
 
 fn trace(text: &str) -> Arc<Trace> {

@@ -1,6 +1,6 @@
 //! `surroundings` fills in what a scenario leaves open, and the presets stay as they were frozen.
 
-use airbound_sim::scenario::{ChannelSpec, Overrides, Scenario, find_shipped};
+use airbound_scenario::{ChannelSpec, Overrides, Scenario, find_shipped};
 use airbound_units::{Instant, Span};
 
 const PRESETS: [&str; 3] = ["calm", "office", "harsh"];

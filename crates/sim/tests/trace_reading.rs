@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use airbound_air::trace::{Capacity, Format, Trace};
-use airbound_sim::scenario::load_trace;
+use airbound_scenario::load_trace;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 mod simulate;
 
 use airbound_record::{FrameFate, FrameRow};
-use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::{Outcome, Run};
 use airbound_units::{Instant, Span};
 

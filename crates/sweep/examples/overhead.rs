@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
+use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::Run;
-use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_sweep::{Changes, Folder, Grid, Plan, Progress, Sweep, Watch, local};
 
 /// Cells and seeds.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use airbound_sim::scenario::reading::{Node, Section, Value};
-use airbound_sim::scenario::{Overrides, ScenarioError};
+use airbound_scenario::reading::{Node, Section, Value};
+use airbound_scenario::{Overrides, ScenarioError};
 
 use crate::number::{Form, Number, Setting, common};
 

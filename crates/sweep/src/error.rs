@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use airbound_report::ReportError;
-use airbound_sim::scenario::ScenarioError;
+use airbound_scenario::ScenarioError;
 
 /// Why a sweep was refused, or ended.
 #[derive(Debug, thiserror::Error)]

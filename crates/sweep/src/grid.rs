@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use airbound_sim::scenario::reading::{self, Document, Section, nearest, parse_document};
-use airbound_sim::scenario::{Overrides, Scenario, ScenarioError};
+use airbound_scenario::reading::{self, Document, Section, nearest, parse_document};
+use airbound_scenario::{Overrides, Scenario, ScenarioError};
 
 use crate::axis::{Axis, Parameter};
 use crate::metric::{METRICS, Metric};
@@ -223,7 +223,7 @@ impl Grid {
         if is_file || beside.is_file() {
             Scenario::load(&beside, &overrides)
         } else {
-            airbound_sim::scenario::find_shipped(&self.scenario)?.load(&overrides)
+            airbound_scenario::find_shipped(&self.scenario)?.load(&overrides)
         }
     }
 
@@ -281,7 +281,7 @@ fn fixed(section: &Section<'_>) -> Result<Vec<(Parameter, Setting)>, ScenarioErr
         prefix: &str,
         found: &mut Vec<(Parameter, Setting)>,
     ) -> Result<(), ScenarioError> {
-        use airbound_sim::scenario::reading::Value;
+        use airbound_scenario::reading::Value;
         for (key, node) in section.entries() {
             let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
             // A table changes the keys within it, whether it has a heading, a dotted key or braces.
@@ -345,7 +345,7 @@ fn read_metrics(top: &Section<'_>) -> Result<Vec<usize>, ScenarioError> {
             let meant =
                 nearest(name, known.clone()).map_or(String::new(), |near| format!("did you mean {near}? "));
             let known: Vec<&str> = known.collect();
-            let name = airbound_sim::scenario::reading::shortened(name);
+            let name = airbound_scenario::reading::shortened(name);
             return Err(top.wrong(
                 "metrics",
                 format!("names \"{name}\", which is none; {meant}there are {}", known.join(", ")),
@@ -388,7 +388,7 @@ fn read_seeds(
     rule: &Rule,
     first: u64,
 ) -> Result<Vec<u64>, ScenarioError> {
-    use airbound_sim::scenario::reading::Value;
+    use airbound_scenario::reading::Value;
     let counted = |count: u32| (0..u64::from(count)).map(|number| first.saturating_add(number)).collect();
     let [with_rule, without] = SEEDS;
     let default = if rule.until.is_some() { with_rule } else { without };

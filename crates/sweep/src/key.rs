@@ -3,7 +3,7 @@
 use std::fmt::{self, Debug, Write};
 use std::str::FromStr;
 
-use airbound_sim::scenario::{Scenario, Scheme};
+use airbound_scenario::{Scenario, Scheme};
 use twox_hash::XxHash3_128;
 
 /// Rises when the same scenario gives other results, or results other columns, under the same version of Airbound.
@@ -89,7 +89,7 @@ impl FromStr for Key {
 
 #[cfg(test)]
 mod tests {
-    use airbound_sim::scenario::{Overrides, Scenario};
+    use airbound_scenario::{Overrides, Scenario};
 
     use super::Key;
 
@@ -120,7 +120,7 @@ mod tests {
         let before = key(&one);
         // As if the file had been written anew under the same name.
         for (station, changed) in one.stations.iter_mut().zip(other.stations) {
-            use airbound_sim::scenario::ChannelSpec::Trace;
+            use airbound_scenario::ChannelSpec::Trace;
             if let (Trace(link), Trace(changed)) = (&mut station.channel, changed.channel) {
                 link.trace = changed.trace;
             }

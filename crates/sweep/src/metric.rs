@@ -1,7 +1,7 @@
 //! What is kept of each run: the figures of its summary, flow by flow.
 
 use airbound_record::{FlowSummary, LatencyStats, StationSummary, Summary, rounded};
-use airbound_sim::scenario::Scenario;
+use airbound_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
 /// A figure of a flow, or of the run that it belongs to.

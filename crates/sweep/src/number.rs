@@ -1,8 +1,8 @@
 //! Numbers of a grid: plain, or with a unit as scenarios write them.
 
 use airbound_record::rounded;
-use airbound_sim::scenario::ScenarioError;
-use airbound_sim::scenario::reading::{Node, Section, Value, shortened};
+use airbound_scenario::ScenarioError;
+use airbound_scenario::reading::{Node, Section, Value, shortened};
 
 /// The largest number at the end of a range.
 const LARGEST: f64 = 1e15;
@@ -126,7 +126,7 @@ impl Setting {
 
     /// Any value, as it was written.
     pub(crate) fn of_node(node: &Node) -> Self {
-        let written = airbound_sim::scenario::reading::to_toml(node).to_string();
+        let written = airbound_scenario::reading::to_toml(node).to_string();
         let shown = match &node.value {
             Value::Text(text) => shortened(text),
             _ => shortened(&written),
@@ -149,7 +149,7 @@ pub(crate) fn common(nodes: &[Node]) -> (Form, String) {
 
 #[cfg(test)]
 mod tests {
-    use airbound_sim::scenario::reading::{Node, Origin, Value};
+    use airbound_scenario::reading::{Node, Origin, Value};
 
     use super::{Form, Number, Setting, common};
 

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use airbound_scenario::{Scenario, Scheme};
 use airbound_sim::Run;
-use airbound_sim::scenario::{Scenario, Scheme};
 
 use crate::error::SweepError;
 use crate::grid::Grid;

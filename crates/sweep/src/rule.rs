@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use airbound_sim::scenario::ScenarioError;
-use airbound_sim::scenario::reading::{Node, Section, Value};
+use airbound_scenario::ScenarioError;
+use airbound_scenario::reading::{Node, Section, Value};
 
 use crate::bootstrap::Interval;
 

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use airbound_scenario::{Overrides, Scenario, Scheme};
 use airbound_sim::Run;
-use airbound_sim::scenario::{Overrides, Scenario, Scheme};
 use airbound_units::Span;
 use serde::{Deserialize, Serialize};
 

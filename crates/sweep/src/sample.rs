@@ -1,8 +1,8 @@
 //! A random sample of a space of parameters, in the place of a grid.
 
 use airbound_random::Key as Draws;
-use airbound_sim::scenario::ScenarioError;
-use airbound_sim::scenario::reading::{Node, Section, Value};
+use airbound_scenario::ScenarioError;
+use airbound_scenario::reading::{Node, Section, Value};
 
 use crate::axis::{Parameter, find};
 use crate::key::Key;

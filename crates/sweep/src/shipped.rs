@@ -1,6 +1,6 @@
 //! The grids that come with the program.
 
-use airbound_sim::scenario::ScenarioError;
+use airbound_scenario::ScenarioError;
 
 /// Names and texts.
 pub(crate) const SHIPPED: [(&str, &str); 2] = [

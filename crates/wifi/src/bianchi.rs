@@ -15,7 +15,8 @@
 
 use airbound_units::{BitRate, ByteCount, Span};
 
-use crate::control_frames::{Band, ack};
+use crate::band::Band;
+use crate::control_frames::ack;
 use crate::edca::EdcaParameters;
 use crate::rate::{Legacy, Rate};
 use crate::timing::ppdu_duration;

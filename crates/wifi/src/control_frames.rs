@@ -2,47 +2,11 @@
 
 use airbound_units::{ByteCount, Span};
 
+use crate::band::Band;
 use crate::rate::{Coding, Legacy, Modulation, Rate};
 use crate::timing::PpduTiming;
 
-/// The frequency band, as far as it changes timing.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Band {
-    /// 2.4 GHz where every station speaks OFDM, so with short slots (clause 18).
-    Ghz2,
-    /// 5 GHz, and 6 GHz, which has the same times.
-    #[default]
-    Ghz5,
-}
-
 impl Band {
-    /// aSlotTime: 9 us (table 17-21; in 2.4 GHz the short slot of table 18-5).
-    #[must_use]
-    pub const fn slot(self) -> Span {
-        Span::from_micros(9)
-    }
-
-    /// aSIFSTime: 16 us in 5 GHz (table 17-21), 10 us in 2.4 GHz (table 18-5).
-    #[must_use]
-    pub const fn sifs(self) -> Span {
-        match self {
-            Self::Ghz2 => Span::from_micros(10),
-            Self::Ghz5 => Span::from_micros(16),
-        }
-    }
-
-    /// SIFS and two slots (10.3.7).
-    #[must_use]
-    pub fn difs(self) -> Span {
-        self.aifs(2)
-    }
-
-    /// SIFS and `aifsn` slots (10.3.2.3.6).
-    #[must_use]
-    pub fn aifs(self, aifsn: u8) -> Span {
-        self.sifs() + self.slot() * u64::from(aifsn)
-    }
-
     /// The pause after a frame that could not be decoded: SIFS, an ACK at the lowest mandatory rate, DIFS (10.3.7).
     #[must_use]
     pub fn eifs(self) -> Span {
@@ -53,19 +17,6 @@ impl Band {
     #[must_use]
     pub fn eifs_with(self, aifsn: u8) -> Span {
         self.sifs() + ack(Legacy::Mbps6, self) + self.aifs(aifsn)
-    }
-
-    /// aRxPHYStartDelay of legacy OFDM: 20 us after the start of a PPDU its receiver announces it (table 17-21).
-    #[must_use]
-    pub const fn phy_start_delay(self) -> Span {
-        Span::from_micros(20)
-    }
-
-    /// How long after its frame a sender waits for the start of the response: SIFS, a slot and aRxPHYStartDelay
-    /// (10.3.2.11).
-    #[must_use]
-    pub fn response_timeout(self) -> Span {
-        self.sifs() + self.slot() + self.phy_start_delay()
     }
 }
 

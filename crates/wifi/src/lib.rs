@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`rate`] | legacy OFDM, HT, VHT and HE rates: modulation, coding, streams, width, guard interval, bit rate |
 //! | [`timing`] | preambles, PPDU durations and their inverse, time of reception within a PPDU |
-//! | [`control_frames`] | SIFS, slot, DIFS, EIFS; durations of ACK, BlockAck, RTS, CTS; the rate they are sent at |
+//! | [`band`] | SIFS, slot, DIFS, AIFS |
+//! | [`control_frames`] | EIFS; durations of ACK, BlockAck, RTS, CTS; the rate they are sent at |
 //! | [`edca`] | access categories, contention parameters, DSCP and user priorities |
 //! | [`mpdu`] | headers, padding, sizes of MPDUs and PSDUs |
 //! | [`ampdu`] | limits of an aggregate by count, bytes and duration |
@@ -24,6 +25,7 @@
 //!   are those of that code, which is about 1 dB worse than LDPC.
 
 pub mod ampdu;
+pub mod band;
 pub mod bianchi;
 pub mod block_ack;
 pub mod control_frames;
@@ -33,8 +35,9 @@ pub mod mpdu;
 pub mod rate;
 pub mod timing;
 
+pub use band::Band;
 pub use block_ack::AckBitmap;
-pub use control_frames::{Band, Basic, ControlTiming};
+pub use control_frames::{Basic, ControlTiming};
 pub use edca::{Category, EdcaParameters};
 pub use rate::{Coding, Format, GuardInterval, Legacy, Modulation, Rate, RateError, Width};
 pub use timing::PpduTiming;

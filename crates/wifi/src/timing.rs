@@ -13,7 +13,7 @@
 
 use airbound_units::{ByteCount, Span};
 
-use crate::control_frames::Band;
+use crate::band::Band;
 use crate::rate::{Format, GuardInterval, Rate};
 
 /// Bits of the SERVICE field in front of the PSDU.

@@ -3,9 +3,9 @@
 use std::any::Any;
 use std::num::NonZeroUsize;
 
-use airbound_plan::{Answer, Demand, plan};
+use airbound_feasibility::{Answer, Demand, plan};
 use airbound_record::{Fate, PacketRow};
-use airbound_sim::scenario::{Overrides, Scenario, Traffic};
+use airbound_scenario::{Overrides, Scenario, Traffic};
 use airbound_sim::{Event, Events, Observer};
 use airbound_units::{BitRate, Instant, Span};
 use serde::Serialize;

@@ -1,9 +1,10 @@
-//! What may be typed behind `airbound lab`.
+//! Arguments of `airbound lab`.
 
 use std::path::PathBuf;
 
 use airbound_lab::host::Kernel;
-use clap::{Args, Subcommand};
+use airbound_lab::plan;
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::Source;
 
@@ -42,6 +43,7 @@ Examples:
   airbound lab run lab-hello
   airbound lab run lab-hello --seed 7 --log-packets
   airbound lab run lab-hello --kernel 7.2
+  airbound lab run lab-weak --driver law
   airbound lab run lab-hello --agent \"--protect 'udp dport 5000' --p95 20ms\"
 
 Needs QEMU (qemu-system-x86), apt, dpkg, make, gcc and xz on a Debian or Ubuntu; no root, no KVM. What the \
@@ -53,6 +55,9 @@ pub(crate) struct LabRun {
     pub(crate) build: LabBuild,
     #[command(flatten)]
     pub(crate) network: LabNetwork,
+    /// The access point's driver: a card's queue, or Law with queue, rates, retries and time limits of its own
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) driver: LabDriver,
     /// Let the access-point agent work, with these arguments of `airbound agent run --iface wlan0`
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     pub(crate) agent: Option<String>,
@@ -65,6 +70,25 @@ pub(crate) struct LabRun {
     /// Write every packet to packets.parquet, every transmission to txops.parquet
     #[arg(long)]
     pub(crate) log_packets: bool,
+}
+
+/// The part of the driver of the access point's radio that decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LabDriver {
+    /// All decisions are the kernel's
+    #[default]
+    Kernel,
+    /// Law, whole, over one queue in the order of arrival
+    Law,
+}
+
+impl From<LabDriver> for plan::Driver {
+    fn from(driver: LabDriver) -> Self {
+        match driver {
+            LabDriver::Kernel => Self::Kernel,
+            LabDriver::Law => Self::Law,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ use airbound_control::queue::Demand;
 use airbound_linux::nftables;
 use airbound_linux::privileges::{self, Capability};
 
-use crate::args::Voice;
+use crate::args::Verbosity;
 use crate::args::agent::{Agent, AgentRun, AgentStatus};
 use crate::error::CliError;
 use crate::{interrupt, output};
@@ -25,12 +25,12 @@ use crate::{interrupt, output};
 /// How often the table is renewed.
 const RENEWED: Duration = Duration::from_secs(1);
 
-pub(super) fn agent(agent: Agent, voice: Voice) -> Result<(), CliError> {
+pub(super) fn agent(agent: Agent, verbosity: Verbosity) -> Result<(), CliError> {
     match agent {
         Agent::Run(run) if run.worker => work(&run),
-        Agent::Run(run) => start(&run, voice),
-        Agent::Probe(asked) => probe::probe(&asked, voice),
-        Agent::Status(status) => show(&status, voice),
+        Agent::Run(run) => start(&run, verbosity),
+        Agent::Probe(asked) => probe::probe(&asked, verbosity),
+        Agent::Status(status) => show(&status, verbosity),
     }
 }
 
@@ -73,14 +73,14 @@ fn configuration(run: &AgentRun) -> Result<Config, CliError> {
 }
 
 /// The parent: checks, explains, and watches over the part that holds packets.
-fn start(run: &AgentRun, voice: Voice) -> Result<(), CliError> {
+fn start(run: &AgentRun, verbosity: Verbosity) -> Result<(), CliError> {
     let config = configuration(run)?;
     let patience = config.watchdog;
     let plan = Plan::new(config)?;
     if run.dry_run {
         return output::print(&plan.to_text());
     }
-    if !voice.quiet && !voice.json {
+    if !verbosity.quiet && !verbosity.json {
         output::remark(plan.to_text().trim_end());
     }
     let mut worker = this_command()?;
@@ -151,9 +151,9 @@ fn secret() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-fn show(asked: &AgentStatus, voice: Voice) -> Result<(), CliError> {
+fn show(asked: &AgentStatus, verbosity: Verbosity) -> Result<(), CliError> {
     let fetch = || http::status(asked.at).map_err(CliError::Input);
-    if voice.json {
+    if verbosity.json {
         return output::json(&fetch()?);
     }
     if asked.once || !output::is_terminal() {

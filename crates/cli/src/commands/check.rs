@@ -1,17 +1,17 @@
 //! `airbound check`: is a scenario right, and what is it with every default filled in?
 
-use crate::args::{Check, Voice};
+use crate::args::{Check, Verbosity};
 use crate::error::CliError;
 use crate::{output, session};
 
-pub(super) fn check(check: &Check, voice: Voice) -> Result<(), CliError> {
+pub(super) fn check(check: &Check, verbosity: Verbosity) -> Result<(), CliError> {
     let mut opened = session::open(&check.source)?;
     for name in &opened.scenario.schemes {
         opened.scheme(Some(name))?;
     }
     opened.scenario.scheme = opened.scenario.scheme.in_full();
-    if voice.json {
+    if verbosity.json {
         return output::json(&opened.scenario);
     }
-    output::say(voice, &opened.scenario.to_toml())
+    output::say(verbosity, &opened.scenario.to_toml())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use airbound_record::Summary;
 use serde::Serialize;
 
-use crate::args::{Compare, Voice};
+use crate::args::{Compare, Verbosity};
 use crate::error::CliError;
 use crate::matrix::{Matrix, baseline};
 use crate::progress::Progress;
@@ -32,7 +32,7 @@ struct Outcome<'a> {
     summary: &'a Summary,
 }
 
-pub(super) fn compare(compare: &Compare, voice: Voice) -> Result<(), CliError> {
+pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), CliError> {
     let opened = session::open(&compare.source)?;
     let names = if compare.schemes.is_empty() { &opened.scenario.schemes } else { &compare.schemes };
     let schemes = schemes(&opened, names)?;
@@ -40,10 +40,10 @@ pub(super) fn compare(compare: &Compare, voice: Voice) -> Result<(), CliError> {
         baseline: baseline(&opened, &schemes),
         schemes,
         seeds: compare.effort.seeds,
-        tables: super::run::tables(compare.effort.logs_packets(false)),
+        tables: compare.effort.tables(false),
     };
     let folder = compare.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&opened.name));
-    self::matrix(&opened, &matrix, jobs::threads(compare.effort.jobs), &folder, voice)
+    self::matrix(&opened, &matrix, jobs::threads(compare.effort.jobs), &folder, verbosity)
 }
 
 /// The schemes of these names, each once.
@@ -64,17 +64,17 @@ pub(super) fn matrix(
     matrix: &Matrix,
     threads: usize,
     folder: &Path,
-    voice: Voice,
+    verbosity: Verbosity,
 ) -> Result<(), CliError> {
-    let progress = Progress::new(voice, opened.length() * matrix.size() as u64);
+    let progress = Progress::new(verbosity, opened.length() * matrix.size() as u64);
     let finished = matrix.run(opened, threads, folder, &progress)?;
     drop(progress);
     let report = folder.join(REPORT);
-    if voice.json {
+    if verbosity.json {
         return output::json(&results(&finished.index, &finished.summaries, folder, &report));
     }
     let text = finished.comparison.to_text(output::width());
-    output::say(voice, &format!("{text}\nRuns:   {}\nReport: {}\n", folder.display(), report.display()))
+    output::say(verbosity, &format!("{text}\nRuns:   {}\nReport: {}\n", folder.display(), report.display()))
 }
 
 fn results<'a>(

@@ -8,12 +8,12 @@ use airbound_record::{
 use airbound_units::Instant;
 use serde_json::{Value, json};
 
-use crate::args::{Explain, Voice};
+use crate::args::{Explain, Verbosity};
 use crate::error::CliError;
 use crate::output;
 use crate::results::Index;
 
-pub(super) fn explain(explain: &Explain, voice: Voice) -> Result<(), CliError> {
+pub(super) fn explain(explain: &Explain, verbosity: Verbosity) -> Result<(), CliError> {
     if let Some(index) = Index::read(&explain.run)? {
         let runs: Vec<&str> = index.runs.iter().map(|entry| entry.folder.as_str()).collect();
         return Err(CliError::Input(format!(
@@ -46,10 +46,10 @@ pub(super) fn explain(explain: &Explain, voice: Voice) -> Result<(), CliError> {
         Some(path) => find_hops(&path, row.packet)?,
         None => Vec::new(),
     };
-    if voice.json {
+    if verbosity.json {
         return output::json(&value(&row, &hops, &info));
     }
-    output::say(voice, &airbound_report::explain(&row, &hops, &info))
+    output::say(verbosity, &airbound_report::explain(&row, &hops, &info))
 }
 
 /// The packet that its flow counts as number `wanted`, from 0.

@@ -7,34 +7,34 @@ use airbound_record::{Encoding, RunFolder, Summary, Tables};
 use airbound_report::{Comparison, ValidationRow, validation_grid, validation_json};
 use airbound_validation::{AgentBooks, Demonstration, FAULTS, FAULTS_SCENARIO, fault_rows, first_look};
 
-use super::lab::{prepare, progress, scratch};
+use super::lab_machine::{prepare, progress, scratch};
 use crate::args::lab::{LabDemo, LabFaults};
-use crate::args::{Changes, Source, Voice};
+use crate::args::{Changes, Source, Verbosity};
 use crate::error::CliError;
 use crate::output;
 use crate::progress::Progress;
 use crate::results::{REPORT, write_report};
-use crate::session::{self, Opened, Session};
+use crate::session::{self, Opened, RunRequest};
 
 /// How long the scenarios last that do not need their full length, for a first look.
 const QUICK: &str = "duration=\"4 s\"";
 
-pub(super) fn demo(demo: &LabDemo, voice: Voice) -> Result<(), CliError> {
-    let built = prepare(&demo.build, voice)?;
+pub(super) fn demo(demo: &LabDemo, verbosity: Verbosity) -> Result<(), CliError> {
+    let built = prepare(&demo.build, verbosity)?;
     let wanted =
         |one: &Demonstration| demo.which.is_empty() || demo.which.iter().any(|name| name == one.name());
     let folder = demo.out.clone().unwrap_or_else(|| PathBuf::from("runs").join("lab-demo"));
     let mut all = Vec::new();
     for one in Demonstration::ALL.into_iter().filter(wanted) {
-        let rows = show(one, demo, &built, &folder.join(one.name()), voice)?;
+        let rows = show(one, demo, &built, &folder.join(one.name()), verbosity)?;
         all.extend(rows);
     }
-    judge(&all, voice)
+    judge(&all, verbosity)
 }
 
 /// Says it to machines, and what it comes to.
-fn judge(rows: &[ValidationRow], voice: Voice) -> Result<(), CliError> {
-    if voice.json {
+fn judge(rows: &[ValidationRow], verbosity: Verbosity) -> Result<(), CliError> {
+    if verbosity.json {
         output::print(&validation_json(rows)?)?;
     }
     let outside = rows.iter().filter(|row| row.within() == Some(false)).count();
@@ -43,14 +43,14 @@ fn judge(rows: &[ValidationRow], voice: Voice) -> Result<(), CliError> {
 
 /// What the machine prints, which is also shown as it comes: whole lines are written at once.
 struct Watched {
-    voice: Voice,
+    verbosity: Verbosity,
     bytes: Vec<u8>,
 }
 
 impl std::io::Write for Watched {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if let Some(case) = String::from_utf8_lossy(bytes).strip_prefix("fault ") {
-            progress(self.voice, case.split(' ').next().unwrap_or(case));
+            progress(self.verbosity, case.split(' ').next().unwrap_or(case));
         }
         self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -62,23 +62,26 @@ impl std::io::Write for Watched {
 }
 
 /// Tries all faults in one machine, one after another.
-pub(super) fn faults(faults: &LabFaults, voice: Voice) -> Result<(), CliError> {
-    let built = prepare(&faults.build, voice)?;
+pub(super) fn faults(faults: &LabFaults, verbosity: Verbosity) -> Result<(), CliError> {
+    let built = prepare(&faults.build, verbosity)?;
     let opened =
         session::open(&Source { scenario: FAULTS_SCENARIO.to_owned(), changes: Changes::default() })?;
     let network = Network::default();
     let beside = std::env::temp_dir().join("airbound-faults");
     let machine =
         Machine { built: &built, scenario: &opened.scenario, network: &network, scratch: scratch(&beside) };
-    progress(voice, "trying faults; that takes some minutes");
-    let mut printed = Watched { voice, bytes: Vec::new() };
+    progress(verbosity, "trying faults; that takes some minutes");
+    let mut printed = Watched { verbosity, bytes: Vec::new() };
     machine.command(FAULTS, &[], &mut printed)?;
     if let Some(path) = &faults.log {
         std::fs::write(path, &printed.bytes).map_err(CliError::io("write", path))?;
     }
     let rows = fault_rows(&String::from_utf8_lossy(&printed.bytes));
-    output::say(voice, &validation_grid("The agent and what can go wrong", &rows).to_text(output::width()))?;
-    judge(&rows, voice)
+    output::say(
+        verbosity,
+        &validation_grid("The agent and what can go wrong", &rows).to_text(output::width()),
+    )?;
+    judge(&rows, verbosity)
 }
 
 /// Plays one demonstration three times: kernel alone, with the agent, simulated.
@@ -87,24 +90,25 @@ fn show(
     demo: &LabDemo,
     built: &Built,
     folder: &Path,
-    voice: Voice,
+    verbosity: Verbosity,
 ) -> Result<Vec<ValidationRow>, CliError> {
     let quick: &[&str] = if demo.quick && one != Demonstration::Law { &[QUICK] } else { &[] };
     let opened = open(one, demo, quick)?;
-    progress(voice, &format!("{}: kernel alone", one.name()));
-    let (kernel, kernel_folder) = play(&opened, built, Network::default(), &folder.join("kernel"), voice)?;
-    progress(voice, &format!("{}: airbound agent run --iface wlan0 {}", one.name(), one.arguments()));
+    progress(verbosity, &format!("{}: kernel alone", one.name()));
+    let (kernel, kernel_folder) =
+        play(&opened, built, Network::default(), &folder.join("kernel"), verbosity)?;
+    progress(verbosity, &format!("{}: airbound agent run --iface wlan0 {}", one.name(), one.arguments()));
     let network = Network {
         agent: Some(one.arguments().to_owned()),
         agent_config: one.config().map(str::to_owned),
         ..Network::default()
     };
-    let (agent, agent_folder) = play(&opened, built, network, &folder.join("agent"), voice)?;
-    progress(voice, &format!("{}: simulated", one.name()));
+    let (agent, agent_folder) = play(&opened, built, network, &folder.join("agent"), verbosity)?;
+    progress(verbosity, &format!("{}: simulated", one.name()));
     let (scheme, changes) = one.simulated();
     let sets: Vec<&str> = quick.iter().chain(changes).copied().collect();
     let (simulated, simulated_folder) =
-        simulate(&open(one, demo, &sets)?, scheme, &folder.join("simulated"), voice)?;
+        simulate(&open(one, demo, &sets)?, scheme, &folder.join("simulated"), verbosity)?;
     let mut rows = one.rows(&kernel, &agent, &books(agent_folder.path()), Some(&simulated));
     if !quick.is_empty() {
         rows = rows.into_iter().map(first_look).collect();
@@ -120,7 +124,7 @@ fn show(
     write_report(&comparison, &report)?;
     let mut text = validation_grid(one.title(), &rows).to_text(output::width());
     text += &format!("\nReport: {}\n\n", report.display());
-    output::say(voice, &text)?;
+    output::say(verbosity, &text)?;
     Ok(rows)
 }
 
@@ -138,10 +142,10 @@ fn play(
     built: &Built,
     network: Network,
     folder: &Path,
-    voice: Voice,
+    verbosity: Verbosity,
 ) -> Result<(Summary, RunFolder), CliError> {
     let machine = Machine { built, scenario: &opened.scenario, network: &network, scratch: scratch(folder) };
-    let outcome = machine.play(&mut |words| progress(voice, words))?;
+    let outcome = machine.play(&mut |words| progress(verbosity, words))?;
     let summary = host::write_record(&opened.name, &opened.scenario, &outcome, folder, false)?;
     Ok((summary, RunFolder::open(folder)?))
 }
@@ -150,15 +154,15 @@ fn simulate(
     opened: &Opened,
     scheme: &str,
     folder: &Path,
-    voice: Voice,
+    verbosity: Verbosity,
 ) -> Result<(Summary, RunFolder), CliError> {
-    let session = Session {
+    let session = RunRequest {
         named: opened.scheme(Some(scheme))?,
         seed: opened.scenario.seed,
         tables: Tables::SMALL,
         encoding: Encoding::Inline,
     };
-    let (record, summary) = session.run(opened, folder, None, &Progress::new(voice, opened.length()))?;
+    let (record, summary) = session.run(opened, folder, None, &Progress::new(verbosity, opened.length()))?;
     Ok((summary, record))
 }
 

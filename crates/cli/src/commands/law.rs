@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airbound_plan::{BoundChoice, Stays};
+use airbound_feasibility::{BoundChoice, Stays};
 use airbound_record::{Fate, LatencyHistogram, PacketRow, Resolution};
 use airbound_report::{Cell, Column, Grid};
 use airbound_sim::{Event, Events, Observer, Run};
 use airbound_units::{Instant, Span};
 use serde::Serialize;
 
-use crate::args::{ChooseBound, Law, Source, Voice};
+use crate::args::{ChooseBound, Law, Source, Verbosity};
 use crate::error::CliError;
 use crate::progress::Steps;
 use crate::session::{Named, Opened};
@@ -18,9 +18,9 @@ use crate::{jobs, output, session};
 /// The baselines of the paper's Fig. 24.
 const BASELINES: [&str; 3] = ["minstrel-ht", "llra", "thompson"];
 
-pub(super) fn law(law: &Law, voice: Voice) -> Result<(), CliError> {
+pub(super) fn law(law: &Law, verbosity: Verbosity) -> Result<(), CliError> {
     match law {
-        Law::ChooseBound(choose) => choose_bound(choose, voice),
+        Law::ChooseBound(choose) => choose_bound(choose, verbosity),
     }
 }
 
@@ -63,7 +63,7 @@ struct Job<'a> {
     seed: u64,
 }
 
-fn choose_bound(choose: &ChooseBound, voice: Voice) -> Result<(), CliError> {
+fn choose_bound(choose: &ChooseBound, verbosity: Verbosity) -> Result<(), CliError> {
     let opened = session::open(&choose.source)?;
     opened.refuse_all_but_a_network()?;
     let flow = watched(&opened, choose.flow.as_deref())?;
@@ -74,7 +74,7 @@ fn choose_bound(choose: &ChooseBound, voice: Voice) -> Result<(), CliError> {
     };
     let schemes = super::compare::schemes(&opened, &names)?;
     let seeds = || (0..u64::from(choose.seeds)).map(|number| opened.scenario.seed.saturating_add(number));
-    let steps = Steps::new(voice, schemes.len());
+    let steps = Steps::new(verbosity, schemes.len());
     let threads = jobs::threads(choose.jobs);
 
     steps.begin("baselines");
@@ -110,14 +110,14 @@ fn choose_bound(choose: &ChooseBound, voice: Voice) -> Result<(), CliError> {
     drop(steps);
 
     let name = &opened.scenario.flows[flow].name;
-    if voice.json {
+    if verbosity.json {
         return output::json(&form(&opened.name, name, choose, &choice, &trials));
     }
     let width = output::width();
     let text = thresholds(&opened.name, name, choose.alpha, &choice).to_text(width)
         + "\n"
         + &measured(&trials).to_text(width);
-    output::say(voice, &text)
+    output::say(verbosity, &text)
 }
 
 /// The flow whose packets count: the one that was named, or that the scenario is about.

@@ -1,14 +1,14 @@
 //! `airbound list`: the scenarios that come with the program.
 
-use airbound_sim::scenario::shipped;
+use airbound_scenario::shipped;
 use serde_json::json;
 
-use crate::args::Voice;
+use crate::args::Verbosity;
 use crate::error::CliError;
 use crate::output;
 
-pub(super) fn list(voice: Voice) -> Result<(), CliError> {
-    if voice.json {
+pub(super) fn list(verbosity: Verbosity) -> Result<(), CliError> {
+    if verbosity.json {
         let list: Vec<serde_json::Value> = shipped()
             .iter()
             .map(|scenario| json!({ "name": scenario.name, "title": scenario.title() }))
@@ -20,5 +20,5 @@ pub(super) fn list(voice: Voice) -> Result<(), CliError> {
         .iter()
         .map(|scenario| format!("{:width$}  {}\n", scenario.name, scenario.title()))
         .collect();
-    output::say(voice, &lines)
+    output::say(verbosity, &lines)
 }

@@ -10,6 +10,8 @@ mod explain;
 mod lab;
 #[cfg(target_os = "linux")]
 mod lab_demo;
+#[cfg(target_os = "linux")]
+mod lab_machine;
 mod law;
 mod list;
 mod plan;
@@ -19,33 +21,33 @@ mod run;
 mod sweep;
 mod validate;
 
-use crate::Within;
+use crate::Host;
 use crate::args::{Cli, Command};
 use crate::error::CliError;
 use crate::interrupt;
 
 /// Does what was asked for.
-pub(crate) fn dispatch(cli: Cli, within: Within) -> Result<(), CliError> {
-    let voice = cli.voice;
+pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
+    let verbosity = cli.verbosity;
     if matches!(cli.command, Command::Demo(_) | Command::Run(_) | Command::Compare(_) | Command::Sweep(_)) {
         interrupt::listen();
     }
     match cli.command {
-        Command::Demo(demo) => demo::demo(&demo, voice),
-        Command::Run(run) => run::run(&run, voice),
-        Command::Compare(compare) => compare::compare(&compare, voice),
-        Command::Sweep(sweep) => sweep::sweep(&sweep, voice),
-        Command::Check(check) => check::check(&check, voice),
-        Command::List(_) => list::list(voice),
-        Command::Report(report) => report::report(&report, voice),
-        Command::Explain(explain) => explain::explain(&explain, voice),
-        Command::Law(law) => law::law(&law, voice),
-        Command::Plan(plan) => plan::plan(&plan, voice),
-        Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, voice),
+        Command::Demo(demo) => demo::demo(&demo, verbosity),
+        Command::Run(run) => run::run(&run, verbosity),
+        Command::Compare(compare) => compare::compare(&compare, verbosity),
+        Command::Sweep(sweep) => sweep::sweep(&sweep, verbosity),
+        Command::Check(check) => check::check(&check, verbosity),
+        Command::List(_) => list::list(verbosity),
+        Command::Report(report) => report::report(&report, verbosity),
+        Command::Explain(explain) => explain::explain(&explain, verbosity),
+        Command::Law(law) => law::law(&law, verbosity),
+        Command::Plan(plan) => plan::plan(&plan, verbosity),
+        Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, verbosity),
         #[cfg(target_os = "linux")]
-        Command::Lab(lab) => lab::lab(lab, within, voice),
+        Command::Lab(lab) => lab::lab(lab, host, verbosity),
         #[cfg(target_os = "linux")]
-        Command::Agent(agent) => agent::agent(agent, voice),
-        Command::Validate(validate) => validate::validate(&validate, voice),
+        Command::Agent(agent) => agent::agent(agent, verbosity),
+        Command::Validate(validate) => validate::validate(&validate, verbosity),
     }
 }

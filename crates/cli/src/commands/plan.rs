@@ -2,16 +2,16 @@
 
 use std::num::NonZeroUsize;
 
-use airbound_plan::{Answer, Demand, Plan as Planned, plan as planned};
+use airbound_feasibility::{Answer, Demand, Plan as Planned, plan as planned};
 use airbound_report::{Cell, Column, Grid};
 use airbound_validation::plan::{Case, Confusion, Set, check};
 
-use crate::args::{Plan, Source, Voice};
+use crate::args::{Plan, Source, Verbosity};
 use crate::error::CliError;
 use crate::{jobs, output, session};
 
-pub(super) fn plan(plan: &Plan, voice: Voice) -> Result<(), CliError> {
-    let Some(name) = &plan.scenario else { return checked(plan, voice) };
+pub(super) fn plan(plan: &Plan, verbosity: Verbosity) -> Result<(), CliError> {
+    let Some(name) = &plan.scenario else { return checked(plan, verbosity) };
     let source = Source { scenario: name.clone(), changes: plan.changes.clone() };
     let opened = session::open(&source)?;
     opened.refuse_all_but_a_network()?;
@@ -21,10 +21,10 @@ pub(super) fn plan(plan: &Plan, voice: Voice) -> Result<(), CliError> {
         demands.push(Demand::parse(text)?);
     }
     let answer = planned(&opened.scenario, &demands)?;
-    if voice.json {
+    if verbosity.json {
         output::json(&answer.form(&opened.name))?;
     } else {
-        output::say(voice, &table(&opened.name, &answer).to_text(output::width()))?;
+        output::say(verbosity, &table(&opened.name, &answer).to_text(output::width()))?;
     }
     let unmet = answer.demands.iter().filter(|outlook| !outlook.met).count();
     match answer.answer {
@@ -72,7 +72,7 @@ const DEFAULT_SET: u64 = 1;
 /// Runs of each scenario.
 const RUNS: u64 = 16;
 
-fn checked(plan: &Plan, voice: Voice) -> Result<(), CliError> {
+fn checked(plan: &Plan, verbosity: Verbosity) -> Result<(), CliError> {
     let set = Set {
         seed: plan.changes.seed.unwrap_or(DEFAULT_SET),
         count: u64::from(plan.check.unwrap_or(0)),
@@ -80,10 +80,10 @@ fn checked(plan: &Plan, voice: Voice) -> Result<(), CliError> {
     };
     let jobs = NonZeroUsize::new(jobs::threads(plan.jobs)).unwrap_or(NonZeroUsize::MIN);
     let cases = check(set, jobs).map_err(|error| CliError::Defect(error.to_string()))?;
-    if voice.json {
+    if verbosity.json {
         return output::json(&cases);
     }
-    output::say(voice, &matrix(&set, &cases).to_text(output::width()))
+    output::say(verbosity, &matrix(&set, &cases).to_text(output::width()))
 }
 
 fn matrix(set: &Set, cases: &[Case]) -> Grid {

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use airbound_record::RunFolder;
 use airbound_report::{Comparison, Run};
-use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_scenario::{Overrides, Scenario};
 use serde_json::json;
 
-use crate::args::{Report, Voice};
+use crate::args::{Report, Verbosity};
 use crate::error::CliError;
 use crate::output;
 use crate::results::{Index, REPORT, write_report};
@@ -19,7 +19,7 @@ struct Found {
     run: Run,
 }
 
-pub(super) fn report(report: &Report, voice: Voice) -> Result<(), CliError> {
+pub(super) fn report(report: &Report, verbosity: Verbosity) -> Result<(), CliError> {
     let mut found = Vec::new();
     let mut baseline = report.baseline.clone();
     let mut focus = report.focus.clone();
@@ -49,11 +49,11 @@ pub(super) fn report(report: &Report, voice: Voice) -> Result<(), CliError> {
         _ => PathBuf::from(REPORT),
     };
     write_report(&comparison, &page)?;
-    if voice.json {
+    if verbosity.json {
         return output::json(&json!({ "report": page }));
     }
     let text = comparison.to_text(output::width());
-    output::say(voice, &format!("{text}\nReport: {}\n", page.display()))
+    output::say(verbosity, &format!("{text}\nReport: {}\n", page.display()))
 }
 
 fn load(folder: &Path, label: Option<String>) -> Result<Found, CliError> {

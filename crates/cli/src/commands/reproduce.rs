@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use airbound_report::{validation_grid, validation_json};
 use airbound_validation::{Effort, Paper, TraceSets, grid_markdown, rows_markdown};
 
-use crate::args::{Reproduce, Voice};
+use crate::args::{Reproduce, Verbosity};
 use crate::error::CliError;
 use crate::progress::Steps;
 use crate::results::{Fresh, write_page};
 use crate::{jobs, output};
 
-pub(super) fn reproduce(reproduce: &Reproduce, voice: Voice) -> Result<(), CliError> {
+pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(), CliError> {
     let paper = Paper::named(&reproduce.paper)
         .ok_or_else(|| CliError::Defect(format!("the paper {} has no experiments", reproduce.paper)))?;
     let effort = Effort {
@@ -41,7 +41,7 @@ pub(super) fn reproduce(reproduce: &Reproduce, voice: Voice) -> Result<(), CliEr
     if let Some(folder) = folder {
         fs::create_dir_all(folder).map_err(CliError::io("create the folder", folder))?;
     }
-    let steps = Steps::new(voice, 1);
+    let steps = Steps::new(verbosity, 1);
     steps.begin(&format!("reproducing {}", paper.name()));
     let result = paper
         .reproduce_with(&traces, effort, &|done, count| steps.reach(done, count))
@@ -51,13 +51,13 @@ pub(super) fn reproduce(reproduce: &Reproduce, voice: Voice) -> Result<(), CliEr
     if let Some(fresh) = fresh {
         fresh.keep();
     }
-    if voice.json {
+    if verbosity.json {
         output::print(&validation_json(&result.rows)?)?;
     } else if reproduce.markdown {
         let tables = result.chapters.iter().flat_map(|chapter| &chapter.tables);
         let conclusion = result.conclusion();
         let tables: String = tables.chain([&conclusion]).map(grid_markdown).collect();
-        output::say(voice, &(rows_markdown(paper.title(), &result.rows) + &tables))?;
+        output::say(verbosity, &(rows_markdown(paper.title(), &result.rows) + &tables))?;
     } else {
         let width = output::width();
         let mut text = validation_grid(paper.title(), &result.rows).to_text(width);
@@ -66,7 +66,7 @@ pub(super) fn reproduce(reproduce: &Reproduce, voice: Voice) -> Result<(), CliEr
         }
         text += &format!("\n{}", result.conclusion().to_text(width));
         text += &format!("\n{} simulations. Report: {}\n", result.runs, page.display());
-        output::say(voice, &text)?;
+        output::say(verbosity, &text)?;
     }
     let outside = result.rows.iter().filter(|row| row.within() == Some(false)).count();
     if outside == 0 { Ok(()) } else { Err(CliError::Reproduction(outside, result.rows.len(), paper.name())) }

@@ -2,53 +2,48 @@
 
 use std::path::{Path, PathBuf};
 
-use airbound_record::{Encoding, Tables};
+use airbound_record::Encoding;
 use airbound_report::Comparison;
 
 use super::compare;
-use crate::args::{Run, Voice};
+use crate::args::{Run, Verbosity};
 use crate::error::CliError;
 use crate::matrix::{Matrix, file_name};
 use crate::progress::Progress;
 use crate::results::{Fresh, REPORT, write_report};
-use crate::session::{self, Opened, Session};
+use crate::session::{self, Opened, RunRequest};
 use crate::{jobs, output};
 
-pub(super) fn run(run: &Run, voice: Voice) -> Result<(), CliError> {
+pub(super) fn run(run: &Run, verbosity: Verbosity) -> Result<(), CliError> {
     let opened = session::open(&run.source)?;
     let named = opened.scheme(run.scheme.as_deref())?;
     let folder = run.out.clone().unwrap_or_else(|| {
         let seed = run.source.changes.seed.map_or(String::new(), |seed| format!("-seed{seed}"));
         PathBuf::from("runs").join(format!("{}-{}{seed}", opened.name, file_name(&named.label)))
     });
-    let tables = tables(run.effort.logs_packets(true));
+    let tables = run.effort.tables(true);
     if run.effort.seeds > 1 {
         if run.pcap.is_some() {
             return Err(CliError::Input("--pcap takes one run; leave out --seeds".to_owned()));
         }
         let matrix = Matrix { schemes: vec![named], seeds: run.effort.seeds, tables, baseline: None };
-        return compare::matrix(&opened, &matrix, jobs::threads(run.effort.jobs), &folder, voice);
+        return compare::matrix(&opened, &matrix, jobs::threads(run.effort.jobs), &folder, verbosity);
     }
     let spare = jobs::threads(run.effort.jobs) > 1;
     let encoding = if spare { Encoding::Thread } else { Encoding::Inline };
-    let session = Session { named, seed: opened.scenario.seed, tables, encoding };
-    one(&opened, &session, &folder, run.pcap.as_deref(), voice)
-}
-
-/// Which tables a run leaves.
-pub(super) const fn tables(logs_packets: bool) -> Tables {
-    if logs_packets { Tables::ALL } else { Tables::SMALL }
+    let session = RunRequest { named, seed: opened.scenario.seed, tables, encoding };
+    one(&opened, &session, &folder, run.pcap.as_deref(), verbosity)
 }
 
 fn one(
     opened: &Opened,
-    session: &Session,
+    session: &RunRequest,
     folder: &Path,
     capture: Option<&Path>,
-    voice: Voice,
+    verbosity: Verbosity,
 ) -> Result<(), CliError> {
     let fresh = Fresh::note(folder);
-    let progress = Progress::new(voice, opened.length());
+    let progress = Progress::new(verbosity, opened.length());
     let (record, summary) = session.run(opened, folder, capture, &progress)?;
     drop(progress);
     fresh.keep();
@@ -57,7 +52,7 @@ fn one(
     let comparison = Comparison::new(vec![(label, loaded)], opened.focus().as_deref(), None)?;
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;
-    if voice.json {
+    if verbosity.json {
         return output::print(&summary.to_json()?);
     }
     let mut text = comparison.to_text(output::width());
@@ -65,5 +60,5 @@ fn one(
     if let Some(capture) = capture {
         text += &format!("Air:    {}\n", capture.display());
     }
-    output::say(voice, &text)
+    output::say(verbosity, &text)
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use airbound_sweep::{Changes, Folder, Grid, Plan, Sweep, local};
 
-use crate::args::Voice;
+use crate::args::Verbosity;
 use crate::args::sweep::Sweep as Asked;
 use crate::error::CliError;
 use crate::progress::Counts;
@@ -17,19 +17,19 @@ const PYTHON: &str = "AIRBOUND_PYTHON";
 /// `python -m airbound.sweeps`, without its warning that the package imports the module itself.
 const COMMAND: &str = "import sys; from airbound.sweeps import main; sys.exit(main())";
 
-pub(super) fn sweep(asked: &Asked, voice: Voice) -> Result<(), CliError> {
+pub(super) fn sweep(asked: &Asked, verbosity: Verbosity) -> Result<(), CliError> {
     if let Some(place) = &asked.on {
-        return hand_over(asked, place, voice);
+        return hand_over(asked, place, verbosity);
     }
     let changes = Changes { until: asked.until, seeds: asked.seeds };
     let grid = Grid::open(&asked.grid, &changes).map_err(airbound_sweep::SweepError::from)?;
     let out = asked.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("sweep-{}", grid.name)));
     let threads = jobs::threads(asked.jobs);
-    let counts = Counts::new(voice);
+    let counts = Counts::new(verbosity);
     let plan = Plan::check(grid, threads, &counts)?;
     if asked.dry_run {
         drop(counts);
-        return tell_plan(&plan, voice);
+        return tell_plan(&plan, verbosity);
     }
     let fresh = Fresh::note(&out);
     let folder = Folder::open(&out)?;
@@ -39,7 +39,7 @@ pub(super) fn sweep(asked: &Asked, voice: Voice) -> Result<(), CliError> {
     drop(counts);
     let known = sweep.progress().known;
     let (findings, folder) = sweep.finish()?;
-    if voice.json {
+    if verbosity.json {
         return output::json(&findings.to_json());
     }
     let mut text = findings.to_text(output::width());
@@ -47,19 +47,19 @@ pub(super) fn sweep(asked: &Asked, voice: Voice) -> Result<(), CliError> {
         text += &format!("\n{known} of the runs were there already.\n");
     }
     text += &format!("\nResults: {}\nReport:  {}\n", folder.results().display(), folder.report().display());
-    output::say(voice, &text)
+    output::say(verbosity, &text)
 }
 
-fn tell_plan(plan: &Plan, voice: Voice) -> Result<(), CliError> {
+fn tell_plan(plan: &Plan, verbosity: Verbosity) -> Result<(), CliError> {
     let (cells, schemes, seeds) = (plan.grid.design.cells(), plan.grid.schemes.len(), plan.grid.seeds.len());
-    if voice.json {
+    if verbosity.json {
         return output::json(&serde_json::json!({
             "cells": cells, "schemes": plan.grid.schemes, "seeds": plan.grid.seeds, "most_runs": plan.most_runs(),
         }));
     }
     let at_most = if plan.grid.rule.until.is_some() { "at most " } else { "" };
     output::say(
-        voice,
+        verbosity,
         &format!(
             "{}: {cells} cells x {schemes} schemes x {at_most}{seeds} seeds = {at_most}{} runs; every cell is a scenario that can be run.\n",
             plan.grid.name,
@@ -69,7 +69,7 @@ fn tell_plan(plan: &Plan, voice: Voice) -> Result<(), CliError> {
 }
 
 /// Ray speaks Python: the package's own command does the sweep over the same crate.
-fn hand_over(asked: &Asked, place: &str, voice: Voice) -> Result<(), CliError> {
+fn hand_over(asked: &Asked, place: &str, verbosity: Verbosity) -> Result<(), CliError> {
     let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
     let mut command = Command::new(&python);
     command.args(["-c", COMMAND, &asked.grid, "--on", place]);
@@ -82,7 +82,9 @@ fn hand_over(asked: &Asked, place: &str, voice: Voice) -> Result<(), CliError> {
     if let Some(out) = &asked.out {
         command.arg("--out").arg(out);
     }
-    for (flag, is_set) in [("--replace", asked.replace), ("--json", voice.json), ("--quiet", voice.quiet)] {
+    for (flag, is_set) in
+        [("--replace", asked.replace), ("--json", verbosity.json), ("--quiet", verbosity.quiet)]
+    {
         if is_set {
             command.arg(flag);
         }

@@ -7,12 +7,12 @@ use airbound_validation::{Effort, Rung, markdown};
 #[cfg(target_os = "linux")]
 use airbound_validation::{LAB_TITLE, LabSetting, lab_rows, rows_markdown};
 
-use crate::args::{Validate, Voice};
+use crate::args::{Validate, Verbosity};
 use crate::error::CliError;
 use crate::progress::Steps;
 use crate::{jobs, output};
 
-pub(super) fn validate(validate: &Validate, voice: Voice) -> Result<(), CliError> {
+pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), CliError> {
     let effort = Effort {
         quick: validate.quick,
         standard: false,
@@ -22,7 +22,7 @@ pub(super) fn validate(validate: &Validate, voice: Voice) -> Result<(), CliError
     let wanted =
         |rung: &Rung| validate.rungs.is_empty() || validate.rungs.iter().any(|name| name == rung.name());
     let rungs: Vec<Rung> = Rung::ALL.into_iter().filter(wanted).collect();
-    let steps = Steps::new(voice, rungs.len());
+    let steps = Steps::new(verbosity, rungs.len());
     for rung in rungs {
         steps.begin(rung.name());
         let rows = rung.rows(effort).map_err(|error| CliError::Defect(error.to_string()))?;
@@ -31,22 +31,22 @@ pub(super) fn validate(validate: &Validate, voice: Voice) -> Result<(), CliError
         } else {
             format!("{}\n", validation_grid(rung.title(), &rows).to_text(output::width()))
         };
-        steps.end(|| output::say(voice, &text))?;
+        steps.end(|| output::say(verbosity, &text))?;
         all.extend(rows);
     }
     drop(steps);
     #[cfg(target_os = "linux")]
     if validate.rungs.iter().any(|name| name == "lab") {
-        let rows = lab(validate, effort, voice)?;
+        let rows = lab(validate, effort, verbosity)?;
         let text = if validate.markdown {
             rows_markdown(LAB_TITLE, &rows)
         } else {
             format!("{}\n", validation_grid(LAB_TITLE, &rows).to_text(output::width()))
         };
-        output::say(voice, &text)?;
+        output::say(verbosity, &text)?;
         all.extend(rows);
     }
-    if voice.json {
+    if verbosity.json {
         output::print(&validation_json(&all)?)?;
     }
     let outside = all.iter().filter(|row| row.within() == Some(false)).count();
@@ -55,9 +55,9 @@ pub(super) fn validate(validate: &Validate, voice: Voice) -> Result<(), CliError
 
 /// The rung that needs a virtual machine.
 #[cfg(target_os = "linux")]
-fn lab(validate: &Validate, effort: Effort, voice: Voice) -> Result<Vec<ValidationRow>, CliError> {
+fn lab(validate: &Validate, effort: Effort, verbosity: Verbosity) -> Result<Vec<ValidationRow>, CliError> {
     let cache = validate.cache.clone().map_or_else(airbound_lab::host::cache, Ok)?;
-    let say = |step: &str| super::lab::progress(voice, step);
+    let say = |step: &str| super::lab_machine::progress(verbosity, step);
     let setting = LabSetting {
         cache: &cache,
         kernel: validate.kernel,

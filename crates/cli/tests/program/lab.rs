@@ -21,6 +21,21 @@ fn what_the_laboratory_cannot_express_is_refused_by_name() {
 }
 
 #[test]
+fn law_is_a_driver_and_keeps_the_order_of_frames() {
+    let place = Place::new();
+    let law = "scheme.queue={ kind = \"law\", inside = \"codel\" }";
+    for (arguments, words) in [
+        (&["--set", "scheme.queue=\"law\"", "--set", "scheme.rate=\"law\""][..], "Law is in --driver law"),
+        (&["--set", law, "--set", "scheme.rate=law", "--driver", "law"], "inside Law is codel"),
+        (&["--driver", "law", "--agent", "--protect 'udp dport 5000' --p95 20ms"], "choose one of them"),
+    ] {
+        let arguments: Vec<&str> = ["lab", "run", "lab-weak"].iter().chain(arguments).copied().collect();
+        let error = place.refuse(&arguments);
+        assert!(error.contains(words), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
 fn a_kernel_that_is_none_is_refused() {
     let place = Place::new();
     for kernel in ["6.1", "7", "7.2.12", "newest"] {

@@ -3,20 +3,19 @@
 mod forming;
 mod fresh;
 
-use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Format;
 
 use self::fresh::Lowered;
 use super::airtime::AirtimeEstimate;
 use super::config::LinkConfig;
-use super::rate_facts::RateTable;
+use super::transmit_state::{MOST_MPDUS, TransmitState};
 use super::{Link, Returned, Room};
 use crate::frame::RateChain;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor, TxReport};
-use crate::link::block_ack::BlockAckOriginator;
-use crate::queue::{Backlog, Backlogs, Deadline, Direction, Eligibility, Fact, Queue, Turns};
+use crate::queue::{Backlog, Deadline, Direction, Eligibility, Fact, Queue, Turns};
 use crate::rate::{LinkStats, RateControl, RateReport};
 
 /// A queue below the scheme's own: a driver's or a firmware's, which the scheme cannot order.
@@ -29,24 +28,6 @@ pub struct LowerQueue<L> {
     pub depth: usize,
 }
 
-/// State of one peer.
-#[derive(Debug, Clone)]
-struct Station<P> {
-    originators: [BlockAckOriginator<P>; 4],
-    /// The rate at which the environment says that data really goes out, and estimates at it.
-    dictated: Option<(BitRate, AirtimeEstimate)>,
-    /// Whether the queue was told of an expected throughput.
-    told: bool,
-    /// The rate that the queue was told of last.
-    told_rate: Option<BitRate>,
-}
-
-impl<P> Default for Station<P> {
-    fn default() -> Self {
-        Self { originators: Default::default(), dictated: None, told: false, told_rate: None }
-    }
-}
-
 /// A queue, perhaps with a driver's queue below it, and a rate control.
 #[derive(Debug, Clone)]
 pub struct Composed<P, Q, L, R> {
@@ -56,22 +37,9 @@ pub struct Composed<P, Q, L, R> {
     lowered: [usize; 4],
     rate: R,
     config: LinkConfig,
-    stations: Vec<Station<P>>,
-    kept: Backlogs,
+    state: TransmitState<P>,
     dropped_below: Vec<Dropped<P>>,
-    /// Emptied lists of earlier descriptors, to be filled again.
-    spare: Vec<Vec<Mpdu<P>>>,
-    rates: RateTable,
 }
-
-/// Emptied lists that are kept at most: more descriptors are hardly ever in the hardware.
-const MOST_SPARE: usize = 64;
-
-/// The packets whose throughput a queue is told (minstrel: `AVG_PKT_SIZE`).
-const AVERAGE_PACKET: ByteCount = ByteCount::new(1200);
-
-/// More MPDUs than this no block ack can acknowledge (802.11ax).
-const MOST_MPDUS: u16 = 256;
 
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> {
     /// Puts the parts together. A window outside of 1 to 256 is taken for the nearest bound.
@@ -87,11 +55,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             lowered: [0; 4],
             rate,
             config,
-            stations: Vec::new(),
-            kept: Backlogs::default(),
+            state: TransmitState::default(),
             dropped_below: Vec::new(),
-            spare: Vec::new(),
-            rates: RateTable::default(),
         }
     }
 
@@ -110,27 +75,15 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         &self.rate
     }
 
-    #[inline]
-    fn station(&mut self, station: StationId) -> &mut Station<P> {
-        let index = station.index();
-        if index >= self.stations.len() {
-            self.stations.resize_with(index + 1, Default::default);
-        }
-        &mut self.stations[index]
-    }
-
     /// Estimates of airtime to a station.
     fn estimate(&mut self, station: StationId) -> AirtimeEstimate {
-        match self.stations.get(station.index()).and_then(|station| station.dictated) {
-            Some((_, estimate)) => estimate,
-            None => self.rates.of(self.rate.expected_rate(station)).estimate,
-        }
+        self.state.estimate(station, || self.rate.expected_rate(station))
     }
 
     /// Moves packets down while the driver takes them, as `wake_tx_queue` makes a driver do.
     fn refill(&mut self, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
         let depth = self.lower.as_ref().map_or(0, |lower| lower.depth);
-        let mut turns = Turns::among(self.stations.len());
+        let mut turns = Turns::among(self.state.len());
         while self.lowered[category.index()] < depth
             && let Some(turn) = turns.next(|| self.upper.select(now, category))
         {
@@ -166,7 +119,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     /// Tells the queue that serves the hardware what is known of a station's originator.
     fn update_eligibility(&mut self, now: Instant, station: StationId, category: Category) {
         let window = self.config.reach();
-        let originator = &mut self.station(station).originators[category.index()];
+        let originator = self.state.originator(station, category);
         let eligibility = if let Some(first) = originator.first_retry() {
             Eligibility::Retries { since: first.packet.enqueued() }
         } else if originator.fresh_room(window) == 0 {
@@ -174,13 +127,11 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         } else {
             Eligibility::Fresh
         };
-        if originator.eligibility != eligibility {
-            originator.eligibility = eligibility;
-            let fact = Fact::Eligibility { station, category, eligibility };
-            match &mut self.lower {
-                Some(lower) => lower.queue.on(now, fact),
-                None => self.upper.on(now, fact),
-            }
+        let news = self.state.news_of_eligibility(station, category, eligibility);
+        match (news, &mut self.lower) {
+            (None, _) => {}
+            (Some(fact), Some(lower)) => lower.queue.on(now, fact),
+            (Some(fact), None) => self.upper.on(now, fact),
         }
     }
 
@@ -195,24 +146,16 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     /// Tells the queue what throughput is expected of a station: that of the rate control, or what follows from the
     /// estimates of airtime. Told again and again, since the queue may compare stations.
     fn tell_throughput(&mut self, now: Instant, station: StationId) {
-        let dictated = self.station(station).dictated.is_some();
-        let throughput = match self.rate.expected_throughput(station).filter(|_| !dictated) {
-            Some(throughput) => throughput,
-            None => self.estimate(station).throughput(AVERAGE_PACKET),
-        };
-        self.station(station).told = true;
-        self.upper.on(now, Fact::Throughput { station, throughput });
-        self.tell_rate(now, station);
-    }
-
-    /// Tells the queue at which rate data goes to a station, if that has changed.
-    fn tell_rate(&mut self, now: Instant, station: StationId) {
         let expected = self.rate.expected_rate(station);
-        let dictated = self.station(station).dictated.map(|(rate, _)| rate);
-        let rate = dictated.unwrap_or_else(|| expected.bit_rate());
-        if self.station(station).told_rate.replace(rate) != Some(rate) {
+        let reported = self.state.reported_rate(station);
+        let throughput = match self.rate.expected_throughput(station).filter(|_| reported.is_none()) {
+            Some(throughput) => throughput,
+            None => self.state.throughput(station, expected),
+        };
+        self.upper.on(now, Fact::Throughput { station, throughput });
+        if let Some(rate) = self.state.news_of_rate(station, expected) {
             let chain = RateChain::single(expected, 1);
-            let longest = self.rates.max_psdu(&chain, self.config.ampdu.max_duration, dictated);
+            let longest = self.state.rates.max_psdu(&chain, self.config.ampdu.max_duration, reported);
             let mpdus = self.config.most_full_mpdus(longest);
             let mpdus = if expected.format() == Format::Legacy { 1 } else { mpdus };
             self.upper.on(now, Fact::Rate { station, rate, mpdus });
@@ -228,19 +171,13 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         }
         config.limits.outlived_below(now, mpdu, mpdu.packet.enqueued()).then_some(DropReason::Expired)
     }
-
-    fn give_spare(&mut self, mpdus: Vec<Mpdu<P>>) {
-        if self.spare.len() < MOST_SPARE {
-            self.spare.push(mpdus);
-        }
-    }
 }
 
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<P, Q, L, R> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let category = packet.category();
-        self.station(packet.station());
+        self.state.add(packet.station());
         self.upper.enqueue(now, packet, dropped);
         if self.lower.is_some() {
             self.refill(now, category, dropped);
@@ -249,7 +186,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<TxDescriptor<P>> {
         self.refill(now, room.category, dropped);
-        let mut turns = Turns::among(self.stations.len());
+        let mut turns = Turns::among(self.state.len());
         while let Some(turn) = turns.next(|| match &mut self.lower {
             Some(lower) => lower.queue.select(now, room.category),
             None => self.upper.select(now, room.category),
@@ -277,7 +214,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             self.rate.on_report(now, station, &RateReport { used, mpdus: count, acknowledged });
         }
         if let Some(first) = mpdus.first() {
-            self.station(station).originators[category.index()].returned(first.sequence);
+            self.state.originator(station, category).returned(first.sequence);
         }
         let (mut place, handed_back) = (0.., mpdus.len());
         mpdus.retain(|_| place.next().is_some_and(|place| !acknowledged.get(place)));
@@ -286,20 +223,16 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             mpdu.came_back(used.total_tries(), ended - handed);
             if let Some(reason) = self.gives_up(now, &mpdu) {
                 self.settle(now, &mpdu.packet);
-                self.station(station).originators[category.index()].give_up(mpdu.sequence);
+                self.state.originator(station, category).give_up(mpdu.sequence);
                 returned.dropped.push((mpdu, reason));
             } else {
-                self.kept.of_mut(category).add(mpdu.packet.size());
-                self.station(station).originators[category.index()].keep(mpdu);
+                self.state.kept.of_mut(category).add(mpdu.packet.size());
+                self.state.originator(station, category).keep(mpdu);
             }
         }
         self.lowered[category.index()] = self.lowered[category.index()].saturating_sub(arrived);
-        self.give_spare(mpdus);
-        let originator = &mut self.station(station).originators[category.index()];
-        let passed = originator.passed_hole();
-        if passed.is_some() || !returned.dropped.is_empty() {
-            returned.window_start = Some(originator.window_start());
-        }
+        self.state.give_spare(mpdus);
+        self.state.tell_window(station, category, returned);
         if let Some(airtime) = airtime {
             self.upper.on(now, Fact::Airtime { station, category, airtime, direction: Direction::Sent });
         }
@@ -313,31 +246,27 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
         self.rate.on_link_stats(now, station, stats);
-        let mut news = !self.station(station).told;
         if let Some(rate) = stats.rate {
-            let estimate = AirtimeEstimate::dictated(self.rate.expected_rate(station), rate);
-            self.station(station).dictated = Some((rate, estimate));
-            news = true;
+            self.state.on_rate(station, self.rate.expected_rate(station), rate);
         }
-        if news {
+        if stats.rate.is_some() || !self.state.is_told(station) {
             self.tell_throughput(now, station);
         }
     }
 
     fn window_start(&self, station: StationId, category: Category) -> u64 {
-        let originator = self.stations.get(station.index()).map(|peer| &peer.originators[category.index()]);
-        originator.map_or(u64::MAX, BlockAckOriginator::window_start)
+        self.state.window_start(station, category)
     }
 
     fn has_backlog(&self, category: Category) -> bool {
-        self.kept.has(category)
+        self.state.kept.has(category)
             || self.lower.as_ref().is_some_and(|lower| lower.queue.backlog().has(category))
             || self.upper.backlog().has(category)
     }
 
     fn backlog(&self) -> Backlog {
         let lower = self.lower.as_ref().map(|lower| lower.queue.backlog().total());
-        Backlog::sum(lower.into_iter().chain([self.upper.backlog().total(), self.kept.total()]))
+        Backlog::sum(lower.into_iter().chain([self.upper.backlog().total(), self.state.kept.total()]))
     }
 
     fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {

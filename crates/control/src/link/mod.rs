@@ -8,6 +8,7 @@ pub mod law;
 mod limits;
 mod outstanding;
 mod rate_facts;
+mod transmit_state;
 
 pub use airtime::{AirtimeEstimate, expected_airtime};
 pub use composed::{Composed, LowerQueue};

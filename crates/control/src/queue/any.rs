@@ -171,6 +171,7 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.enqueue(now, packet, dropped));
     }
 
+    #[inline]
     fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
         each!(self, queue => queue.select(now, category))
     }
@@ -194,10 +195,12 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.backlog())
     }
 
+    #[inline]
     fn oldest(&mut self, category: Category) -> Option<Instant> {
         each!(self, queue => queue.oldest(category))
     }
 
+    #[inline]
     fn on(&mut self, now: Instant, fact: Fact<'_, P>) {
         each!(self, queue => queue.on(now, fact));
     }

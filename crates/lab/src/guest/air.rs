@@ -27,7 +27,7 @@ pub fn medium() -> Result<(), LabError> {
         OpenOptions::new().read(true).write(true).open(DEVICE).map_err(LabError::io("open", DEVICE))?;
     let log = format!("{LOGS}/air.log");
     let mut log = BufWriter::new(File::create(&log).map_err(LabError::io("create", &log))?);
-    let mut medium = Medium::new(&scenario, scenario.seed, super::now());
+    let mut medium = Medium::new(&scenario, scenario.seed, super::now())?;
     let mut buffer = vec![0; EVENTS * EVENT_SIZE];
     let mut out = Vec::new();
     let mut zero = None;

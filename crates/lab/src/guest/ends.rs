@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
-use airbound_sim::scenario::{Direction, Flow, Scenario, Traffic, Transport};
+use airbound_scenario::{Direction, Flow, Scenario, Traffic, Transport};
 use airbound_traffic::{Schedule, Source, UDP_HEADERS, Video};
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::Category;

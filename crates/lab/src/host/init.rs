@@ -1,6 +1,6 @@
 //! What the machine is told: the settings of its first program (`lab/guest/init.sh`), and hostapd's configuration.
 
-use airbound_sim::scenario::{Scenario, Traffic, Transport};
+use airbound_scenario::{Scenario, Traffic, Transport};
 use airbound_units::Span;
 use airbound_wifi::{Format, GuardInterval, Width};
 
@@ -122,7 +122,7 @@ mod tests {
             "duration = \"1 s\"\n[air]\nstandard = \"{standard}\"\nwidth = \"{width} MHz\"\nguard-interval = \"{guard} ns\"\n\
              [[station]]\nname = \"a\"\n[[flow]]\nname = \"f\"\nkind = \"voip\"\nstation = \"a\"\n"
         );
-        Scenario::parse(&text, "test", &airbound_sim::scenario::Overrides::none()).unwrap()
+        Scenario::parse(&text, "test", &airbound_scenario::Overrides::none()).unwrap()
     }
 
     #[test]

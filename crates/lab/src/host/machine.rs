@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use airbound_sim::scenario::Scenario;
+use airbound_scenario::Scenario;
 
+use super::build::Built;
 use super::init::{self, Network, Purpose};
-use super::packages::Built;
 use super::{cpio, create, initramfs, program, read, write};
 use crate::LabError;
 use crate::guest::unpack;

@@ -1,6 +1,7 @@
 //! On the host: fetch, build, boot, bring the record back.
 
 mod archive;
+mod build;
 mod cpio;
 mod init;
 mod initramfs;
@@ -17,10 +18,11 @@ use std::process::{Command, Stdio};
 
 use crate::LabError;
 
+pub use build::{Built, build};
 pub use init::Network;
 pub use kernel::Kernel;
 pub use machine::{Machine, Outcome};
-pub use packages::{Built, build};
+
 pub use record::write_record;
 
 /// The folder in which the laboratory keeps what it fetched and built: `airbound/lab` in the user's cache.

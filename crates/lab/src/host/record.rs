@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use airbound_control::frame::DropReason;
 use airbound_record::{
     AirSummary, DistributionRow, Encoding, Existing, Fate, FlowLatency, FlowSummary, FrameFate, FrameRow,
     Jain, LatencyHistogram, PacketCounts, PacketRow, Performance, Recorder, Resolution, RunFolder, RunInfo,
     Scheme, SeriesRow, Split, StationSummary, Summary, Tables, TxopKind, TxopRow,
 };
-use airbound_sim::Run;
-use airbound_sim::scenario::{Direction, Scenario, Traffic, Transport};
+use airbound_scenario::{Direction, Scenario, Traffic, Transport};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::machine::Outcome;
@@ -19,10 +19,6 @@ use crate::log::{self, MpduRow, Row};
 
 /// IPv4 and UDP.
 const UDP_HEADERS: u64 = 28;
-/// Reasons for drops that the laboratory can tell apart, by their names in every record.
-const CONGESTION: &str = "congestion";
-const RETRY_LIMIT: &str = "retry_limit";
-
 /// Writes the record of a run into `folder`; returns its summary. `packet_log` writes the tables of packets and transmissions too.
 ///
 /// # Errors
@@ -34,9 +30,16 @@ pub fn write_record(
     folder: &Path,
     packet_log: bool,
 ) -> Result<Summary, LabError> {
-    let prepared = Run::new(name, scenario, &scenario.scheme, scenario.seed);
-    let info = prepared.map_err(|error| LabError::Scenario(error.to_string()))?.info().clone();
-    let books = Books::of(scenario, &info, &outcome.rows)?;
+    let info = RunInfo {
+        scenario: name.to_owned(),
+        scheme: scenario.scheme.to_string(),
+        seed: scenario.seed,
+        flows: scenario.flows.iter().map(|flow| flow.name.clone()).collect(),
+        stations: scenario.station_names(),
+        transmitters: scenario.transmitter_names(),
+        drop_reasons: DropReason::ALL.iter().map(|reason| reason.name().to_owned()).collect(),
+    };
+    let books = Books::of(scenario, &outcome.rows)?;
     let tables = Tables { hops: false, series: true, ..if packet_log { Tables::ALL } else { Tables::SMALL } };
     let mut recorder =
         Recorder::create(RunFolder::create(folder, Existing::Replace)?, &info, tables, Encoding::Inline)?;
@@ -107,7 +110,11 @@ struct Books<'a> {
     busy: Span,
     attempts: u64,
     collided: u64,
-    reasons: [u8; 2],
+}
+
+/// The reason for which a radio gave a frame up: Law's time limit if it was never sent.
+const fn given_up(mpdu: &MpduRow) -> DropReason {
+    if mpdu.tries == 0 { DropReason::Expired } else { DropReason::RetryLimit }
 }
 
 /// A datagram on its way.
@@ -121,17 +128,13 @@ struct Datagram {
 }
 
 impl<'a> Books<'a> {
-    fn of(scenario: &'a Scenario, info: &RunInfo, rows: &[Row]) -> Result<Self, LabError> {
+    fn of(scenario: &'a Scenario, rows: &[Row]) -> Result<Self, LabError> {
         let run = rows.iter().find_map(|row| match row {
             Row::Run { zero, idle, of } => Some((*zero, (*idle, *of))),
             _ => None,
         });
         let (zero, idle) =
             run.ok_or_else(|| LabError::Guest("the medium noted no beginning of the run".to_owned()))?;
-        let reason = |name: &str| {
-            let place = info.drop_reasons.iter().position(|reason| reason == name).unwrap_or(0);
-            u8::try_from(place).unwrap_or(0)
-        };
         let mut books = Self {
             scenario,
             zero,
@@ -143,7 +146,6 @@ impl<'a> Books<'a> {
             busy: Span::ZERO,
             attempts: 0,
             collided: 0,
-            reasons: [reason(CONGESTION), reason(RETRY_LIMIT)],
         };
         books.note_air(rows);
         for number in 0..scenario.flows.len() {
@@ -233,7 +235,7 @@ impl<'a> Books<'a> {
     }
 
     /// Counts a packet whose fate is known, and keeps its row.
-    fn settle(&mut self, flow: usize, mut row: PacketRow, reason: &str) {
+    fn settle(&mut self, flow: usize, mut row: PacketRow, reason: DropReason) {
         let measured = row.sent >= self.from();
         if row.sent >= self.end() {
             return;
@@ -246,7 +248,7 @@ impl<'a> Books<'a> {
         } else if delivered {
             row.fate = Fate::Delivered;
         } else {
-            row.fate = Fate::Dropped(self.reasons[usize::from(reason == RETRY_LIMIT)]);
+            row.fate = Fate::Dropped(reason.code());
         }
         let book = &mut self.flows[flow];
         if measured {
@@ -256,7 +258,7 @@ impl<'a> Books<'a> {
                 Fate::Queued => book.counts.queued += 1,
                 Fate::Dropped(_) => {
                     book.counts.dropped += 1;
-                    *book.drops.entry(reason.to_owned()).or_default() += 1;
+                    *book.drops.entry(reason.name().to_owned()).or_default() += 1;
                 }
             }
             if let Some(split) = Split::of(&row) {
@@ -314,7 +316,7 @@ impl<'a> Books<'a> {
             row.arrived = one.arrived;
             row.delivered = one.arrived;
             // The radio gave it up, or mac80211's queues did before it came there.
-            self.settle(flow, row, if one.mpdu.is_some() { RETRY_LIMIT } else { CONGESTION });
+            self.settle(flow, row, one.mpdu.map_or(DropReason::Congestion, |mpdu| given_up(&mpdu)));
         }
     }
 
@@ -339,7 +341,7 @@ impl<'a> Books<'a> {
                         row.arrived += wire;
                     }
                     number += 1;
-                    self.settle(flow, row, RETRY_LIMIT);
+                    self.settle(flow, row, given_up(mpdu));
                 }
                 Row::Stream { flow: of, at, bytes } if *of == flow as u64 => {
                     let at = self.time(*at);

@@ -1,473 +1,369 @@
-//! Transmissions: who begins, what is in the PPDU, and what its end brings about.
+//! Access to the channel, and the end of exchanges.
 
+use std::mem;
+
+use airbound_air::channel::{AccessId, Exchange, Settled, TxId};
+use airbound_air::exchange::{Answer, Ppdu};
 use airbound_air::propagation::LinkQuality;
-use airbound_units::{ByteCount, Instant, Span};
-use airbound_wifi::Rate;
-use airbound_wifi::control_frames;
-use airbound_wifi::mpdu::subframe_size;
+use airbound_units::{ByteCount, Decibel, Instant, Span};
+use airbound_wifi::mpdu::psdu_size;
+use airbound_wifi::{AckBitmap, Category, Format, Rate};
 
-use super::phy::{Course, Phy};
-use super::queue::Mpdu;
-use super::{Medium, OnAir, Ppdu, Radio, WINDOW};
-use crate::channel::{Command, Step};
+use super::chain::{step_at, total_tries, used};
+use super::store::Mpdu;
+use super::{InHardware, Medium};
+use crate::channel::Command;
 use crate::log::{self, MpduRow, Row, TxopRow};
 use crate::plan::FIRST_PORT;
 use crate::rates::{self, rate_of};
 
-/// An exchange that could not carry more than this is not worth the rest of an opportunity.
-const SHORTEST_PPDU: Span = Span::from_micros(100);
-/// A group frame has no rate that could be reported.
+/// A group frame has no SNR that could be reported.
 const FLAWLESS_SNR: f64 = 60.0;
 
-/// The step of a chain that a transmission uses; the last one that there is if the chain has ended.
-fn step_at(rates: &[Step; 4], transmission: u32) -> Step {
-    let mut before = 0;
-    let mut last = Step { index: 0, tries: 1, flags: 0 };
-    for step in rates.iter().take_while(|step| step.index >= 0) {
-        last = *step;
-        before += u32::from(step.tries.max(1));
-        if transmission < before {
-            break;
-        }
-    }
-    last
-}
-
-/// The tries that a chain allows.
-fn tries_of(rates: &[Step; 4]) -> u32 {
-    rates
-        .iter()
-        .take_while(|step| step.index >= 0)
-        .map(|step| u32::from(step.tries.max(1)))
-        .sum::<u32>()
-        .max(1)
-}
-
-/// The chain with the tries that `transmissions` made.
-fn used(rates: &[Step; 4], transmissions: u32) -> [Step; 4] {
-    let mut left = transmissions.max(1);
-    rates.map(|step| {
-        if step.index < 0 || left == 0 {
-            return Step::NONE;
-        }
-        let tries = left.min(u32::from(step.tries.max(1)));
-        left -= tries;
-        Step { tries: u8::try_from(tries).unwrap_or(u8::MAX), ..step }
-    })
-}
-
 /// The radio that an address names.
-fn radio_of(address: [u8; 6], radios: usize) -> Option<usize> {
+pub(super) fn radio_of(address: [u8; 6], radios: usize) -> Option<usize> {
     let radio = usize::from(address[4]);
     (address[..4] == [2, 0, 0, 0] && address[5] == 0 && radio < radios).then_some(radio)
 }
 
+/// The length of a PSDU.
+fn psdu_of(mpdus: &[Mpdu], rate: Rate) -> ByteCount {
+    match mpdus {
+        // A single frame goes as it is: HT has no A-MPDU of one. All that VHT sends is an A-MPDU (802.11-2020, 10.12.7).
+        [one] if matches!(rate.format(), Format::Legacy | Format::Ht) => one.size,
+        many => psdu_size(many.iter().map(|mpdu| mpdu.size)),
+    }
+}
+
+impl InHardware {
+    /// The next transmission. Returns `None` of a PPDU without MPDUs, which does not occur.
+    fn ppdu(&self) -> Option<Ppdu> {
+        let first = self.mpdus.first()?;
+        let step = step_at(&first.rates, self.transmissions);
+        let rate = rate_of(step);
+        let answer = match self.mpdus.len() {
+            _ if first.is_unanswered() => Answer::None,
+            1 => Answer::Ack,
+            _ => Answer::BlockAck,
+        };
+        let protected = step.flags & rates::RTS != 0;
+        Some(Ppdu { rate, psdu: psdu_of(&self.mpdus, rate), mpdus: self.mpdus.len(), answer, protected })
+    }
+}
+
 impl Medium {
     /// The station at the end of the link between two radios.
-    fn link(from: usize, to: usize) -> usize {
+    const fn link(from: usize, to: usize) -> usize {
         if from == 0 { to } else { from }
     }
 
-    /// The time has come at which somebody transmits.
-    pub(super) fn transmit(&mut self) {
-        let Some(idle_since) = self.idle_since else { return };
-        if let Some(radio) = self.radios.iter().position(|radio| !radio.beacons.is_empty()) {
-            self.transmit_beacon(radio, idle_since);
+    /// The quality of the link that a frame takes at a time.
+    fn quality(&self, from: TxId, mpdu: &Mpdu, at: Instant) -> LinkQuality {
+        let from = usize::from(from.0);
+        let time = if self.zero == Instant::MAX { Span::ZERO } else { at.since(self.zero) };
+        match radio_of(mpdu.peer(), self.radios.len()) {
+            Some(to) if to != from => {
+                let link = self.links.get(Self::link(from, to).wrapping_sub(1));
+                link.map_or(LinkQuality::Perfect, |link| link.quality(Instant::ZERO + time))
+            }
+            // No radio has this address.
+            None if !mpdu.is_group() => LinkQuality::Snr(Decibel::new(f64::MIN)),
+            _ => LinkQuality::Perfect,
+        }
+    }
+
+    /// Received power that is reported for a link quality, dBm.
+    fn signal(&self, quality: LinkQuality) -> i8 {
+        let snr = if let LinkQuality::Snr(snr) = quality { snr.value() } else { FLAWLESS_SNR };
+        (self.noise + snr).clamp(-120.0, -20.0) as i8
+    }
+
+    /// The time has come of a beacon or an access.
+    pub(super) fn begin(&mut self) {
+        self.busy_since = self.now;
+        if let Some(radio) = self.beaconing() {
+            self.transmit_beacon(radio);
             return;
         }
-        let now = self.now;
-        let mut winners: Vec<(usize, usize)> = Vec::new();
-        let mut losers = Vec::new();
-        for (number, radio) in self.radios.iter().enumerate() {
-            // Of several categories of one radio the highest wins; the others behave as after a collision (802.11-2020, 10.23.2.4).
-            let due = |index: &usize| {
-                radio.functions[*index].edcaf.access(idle_since).is_some_and(|access| access <= now)
-            };
-            let mut due = (0..4).rev().filter(due);
-            winners.extend(due.next().map(|index| (number, index)));
-            losers.extend(due.map(|index| (number, index)));
-        }
-        winners.retain(|(radio, index)| self.prepare(*radio, *index));
-        if !winners.is_empty() {
-            self.become_busy(idle_since);
-        }
-        for (radio, index) in losers {
-            self.radios[radio].functions[index].edcaf.on_failure();
-        }
-        for (radio, index) in &winners {
-            self.start(*radio, *index, winners.len(), None);
-        }
-        if winners.len() > 1 {
-            // Each hears nothing of the others: the channel is free when the longest of the first frames has ended.
-            let end = self.on_air.iter().map(|one| one.start + one.course.first_frame).max().unwrap_or(now);
-            for one in &mut self.on_air {
-                one.end = end;
+        let mut winners = mem::take(&mut self.winners);
+        self.channel.contend(self.now, &mut winners);
+        winners.retain(|at| {
+            let formed = self.form(*at, self.channel.longest_ppdu(*at));
+            if !formed {
+                self.channel.withdraw(*at);
             }
-        }
-    }
-
-    fn become_busy(&mut self, idle_since: Instant) {
-        self.idle_since = None;
-        let now = self.now;
-        for function in self.radios.iter_mut().flat_map(|radio| &mut radio.functions) {
-            if function.edcaf.is_active() {
-                function.edcaf.on_busy(idle_since, now);
-            }
-        }
-    }
-
-    /// Makes sure that a winner has a PPDU.
-    fn prepare(&mut self, radio: usize, index: usize) -> bool {
-        let limit = self.radios[radio].functions[index].edcaf.txop_limit();
-        let longest = self.longest(radio, limit);
-        self.form(radio, index, longest)
-    }
-
-    /// The longest PPDU of a radio whose exchange fits in `opportunity`; the radio's limit if that is zero (no TXOP limit).
-    fn longest(&self, radio: usize, opportunity: Span) -> Span {
-        let longest = self.radios[radio].path.max_ppdu_duration;
-        if opportunity.is_zero() {
-            return longest;
-        }
-        let answer = control_frames::block_ack(airbound_wifi::Legacy::Mbps24, self.band);
-        longest.min(opportunity.saturating_sub(self.band.sifs() + answer))
-    }
-
-    fn form(&mut self, radio: usize, index: usize, longest: Span) -> bool {
-        let (phy, now) = (&self.phy, self.now);
-        let Radio { path, functions, .. } = &mut self.radios[radio];
-        let function = &mut functions[index];
-        if function.current.is_some() {
-            return true;
-        }
-        let mut bytes = ByteCount::ZERO;
-        let mut rate = Rate::legacy(airbound_wifi::Legacy::Mbps6);
-        let mpdus = function.waiting.take(path.driver_order, |taken, next| {
-            // What tries a rate goes alone, as ath9k does it (xmit.c, `ath_tx_form_aggr`).
-            let joins = |mpdu: &Mpdu| mpdu.aggregates && !(mpdu.probe && mpdu.grants == 0);
-            let Some(first) = taken.first().filter(|first| joins(first) && joins(next)) else { return false };
-            if taken.len() == 1 {
-                rate = rate_of(step_at(&first.rates, 0));
-                bytes = subframe_size(first.size);
-            }
-            let distance = next.sequence().wrapping_sub(first.sequence()) & 0x0fff;
-            let full = taken.len() >= usize::from(path.max_ampdu_mpdus);
-            if rate.as_legacy().is_some() || distance >= WINDOW || full {
-                return false;
-            }
-            let (more, duration) = phy.with_another(rate, bytes, next);
-            let fits = more <= path.max_ampdu_bytes && duration <= longest;
-            if fits {
-                bytes = more;
-            }
-            fits
+            formed
         });
-        if mpdus.is_empty() {
-            function.edcaf.clear_ready();
+        self.channel.occupy(self.now);
+        for at in winners.drain(..) {
+            self.transmit(at, None);
+        }
+        self.winners = winners;
+    }
+
+    /// Sees to it that a function has a PPDU, no longer than `longest` if it is formed now. Returns whether it has one. What waits in the
+    /// store goes before what Law ordered, if that has not been tried yet.
+    fn form(&mut self, at: AccessId, longest: Span) -> bool {
+        let radio = &mut self.radios[usize::from(at.tx.0)];
+        let hardware = &mut radio.hardware[at.category.index()];
+        if hardware.front().is_none_or(InHardware::may_be_passed) {
+            let mpdus = radio.store.next(at.category, longest);
+            if !mpdus.is_empty() {
+                let contending = self.channel.ready_since(at).unwrap_or(self.now);
+                hardware.push_front(InHardware::new(mpdus, contending));
+            }
+        }
+        !hardware.is_empty()
+    }
+
+    /// Puts the PPDU of a function on the air, now or within the TXOP of the exchange that has just ended. Returns whether it is.
+    fn transmit(&mut self, at: AccessId, behind: Option<&Exchange>) -> bool {
+        let start = if behind.is_some() { self.now + self.channel.band().sifs() } else { self.now };
+        let Some(one) = self.radios[usize::from(at.tx.0)].hardware[at.category.index()].front() else {
+            return false;
+        };
+        if one.is_over(start) {
             return false;
         }
-        let contending = function.edcaf.ready_since().unwrap_or(now);
-        function.current = Some(Ppdu { mpdus, contending, transmissions: 0, airtime: Span::ZERO });
+        let (Some(ppdu), Some(first)) = (one.ppdu(), one.mpdus.first()) else { return false };
+        let quality = self.quality(at.tx, first, start);
+        let sizes = one.mpdus.iter().map(|mpdu| mpdu.size);
+        let timing = match behind {
+            None => Some(self.channel.transmit(self.now, at, &ppdu, sizes, quality)),
+            Some(ended) => self.channel.continue_txop(self.now, ended, &ppdu, sizes, quality),
+        };
+        let Some(timing) = timing else { return false };
+        self.txops += 1;
+        let Some(one) = self.radios[usize::from(at.tx.0)].hardware[at.category.index()].front_mut() else {
+            return false;
+        };
+        one.transmissions += 1;
+        one.txop = self.txops;
+        one.airtime += timing.end - start;
+        if let Some(order) = &mut one.order {
+            order.started.get_or_insert(start);
+        }
+        for mpdu in &mut one.mpdus {
+            mpdu.tries = mpdu.tries.saturating_add(1);
+            if mpdu.first_tx == Instant::MAX {
+                mpdu.first_tx = start;
+                mpdu.contending = one.contending.max(mpdu.handed);
+            }
+            (mpdu.last_tx, mpdu.txop) = (start, one.txop);
+        }
         true
     }
 
-    /// Puts the PPDU of a function on the air.
-    fn start(&mut self, radio: usize, index: usize, transmitters: usize, opportunity_end: Option<Instant>) {
-        let now = self.now;
-        let radios = self.radios.len();
-        let Some(ppdu) = &self.radios[radio].functions[index].current else { return };
-        let Some(first) = ppdu.mpdus.first() else { return };
-        let (peer, group) = (radio_of(first.peer(), radios), first.is_group());
-        let quality = match peer {
-            Some(peer) if peer != radio => self.quality(Self::link(radio, peer)),
-            _ => LinkQuality::Perfect,
-        };
-        let one = &mut self.radios[radio];
-        let limit = one.functions[index].edcaf.txop_limit();
-        let Some(ppdu) = &mut one.functions[index].current else { return };
-        let Some(first) = ppdu.mpdus.first() else { return };
-        let step = step_at(&first.rates, ppdu.transmissions);
-        let rate = rate_of(step);
-        let course = self.phy.course(&ppdu.mpdus, rate, step.flags & rates::RTS != 0);
-        let acknowledged = if transmitters > 1 || (peer.is_none() && !group) {
-            vec![false; ppdu.mpdus.len()]
-        } else {
-            self.phy.outcome(&ppdu.mpdus, rate, quality, &mut one.reception)
-        };
-        ppdu.transmissions += 1;
-        for mpdu in &mut ppdu.mpdus {
-            mpdu.tries = mpdu.tries.saturating_add(1);
-            if mpdu.first_tx == Instant::MAX {
-                mpdu.first_tx = now;
-                mpdu.contending = ppdu.contending.max(mpdu.handed);
-            }
-        }
-        let length = if transmitters > 1 { course.first_frame } else { course.end };
-        ppdu.airtime += length;
+    fn transmit_beacon(&mut self, radio: usize) {
+        let Some(mpdu) = self.radios[radio].beacons.pop_front() else { return };
+        let handed = mpdu.handed;
+        let mut beacon = InHardware::new(vec![mpdu], handed);
+        let Some(ppdu) = beacon.ppdu() else { return };
+        let timing = self.channel.phy().timing(self.now, &ppdu, LinkQuality::Perfect);
+        self.channel.hold(self.now, timing.end);
         self.txops += 1;
-        self.on_air.push(OnAir {
-            radio,
-            function: Some(index),
-            start: now,
-            end: now + length,
-            course,
-            rate,
-            acknowledged,
-            transmitters,
-            txop: self.txops,
-            opportunity_end: opportunity_end.unwrap_or(now + limit),
-        });
-    }
-
-    fn transmit_beacon(&mut self, radio: usize, idle_since: Instant) {
-        let Some(beacon) = self.radios[radio].beacons.front() else { return };
-        let rate = rate_of(step_at(&beacon.rates, 0));
-        let course = self.phy.course(std::slice::from_ref(beacon), rate, false);
-        self.become_busy(idle_since);
-        self.txops += 1;
-        self.on_air.push(OnAir {
-            radio,
-            function: None,
+        beacon.txop = self.txops;
+        let received = AckBitmap::first(1);
+        let exchange = Exchange {
+            at: AccessId { tx: TxId(radio as u16), category: Category::Vo },
+            rate: ppdu.rate,
             start: self.now,
-            end: self.now + course.end,
-            course,
-            rate,
-            acknowledged: vec![true],
+            timing,
             transmitters: 1,
-            txop: self.txops,
-            opportunity_end: self.now,
-        });
-    }
-
-    /// The channel is free, or the next exchange of an opportunity begins.
-    pub(super) fn finish(&mut self) {
-        let on_air = std::mem::take(&mut self.on_air);
-        let collided = on_air.len() > 1;
-        if let Some(first) = on_air.first() {
-            self.busy += self.now.since(first.start);
-        }
-        for one in on_air {
-            self.radios[one.radio].own += one.end.since(one.start);
-            match one.function {
-                None => {
-                    if let Some(beacon) = self.radios[one.radio].beacons.pop_front() {
-                        self.finish_group(&one, &beacon);
-                        self.note_beacon(&one, &beacon);
-                    }
-                }
-                Some(index) => self.finish_exchange(&one, index),
-            }
-        }
-        if !self.on_air.is_empty() {
-            return;
-        }
-        let wait = if collided && self.eifs { self.band.eifs() - self.band.difs() } else { Span::ZERO };
-        self.idle_since = Some(self.now + wait);
-        // A function that found its frames while the channel was busy draws its backoff against the new idle time.
-        let idle_since = self.idle_since;
-        let now = self.now;
-        for function in self.radios.iter_mut().flat_map(|radio| &mut radio.functions) {
-            if function.current.is_some() || !function.waiting.is_empty() {
-                function.edcaf.set_ready(now, idle_since);
-            } else {
-                function.edcaf.clear_ready();
-            }
-        }
-    }
-
-    fn finish_group(&mut self, one: &OnAir, mpdu: &Mpdu) {
-        let signal = (self.noise + FLAWLESS_SNR) as i8;
-        let radio = one.radio as u8;
-        let step = step_at(&mpdu.rates, 0);
-        let receivers = !(1u64 << one.radio);
-        self.commands.push(Command::Deliver { radio, cookie: mpdu.cookie, receivers, signal, rate: step });
-        self.commands.push(Command::Done {
-            radio,
-            cookie: mpdu.cookie,
-            acked: true,
-            rates: used(&mpdu.rates, 1),
-        });
-    }
-
-    fn finish_exchange(&mut self, one: &OnAir, index: usize) {
-        let function = &mut self.radios[one.radio].functions[index];
-        let Some(mut ppdu) = function.current.take() else { return };
-        let acked = one.acknowledged.iter().filter(|acked| **acked).count();
-        let Some((first_rates, first_group, no_ack)) =
-            ppdu.mpdus.first().map(|first| (first.rates, first.is_group(), first.no_ack))
-        else {
-            return;
+            received,
+            acknowledged: received,
+            txop_end: timing.end,
         };
-        let unanswered = first_group || no_ack;
+        self.beacon = Some((exchange, beacon));
+    }
+
+    /// Ends what is on the air: the channel is idle, or the next exchange of a TXOP begins.
+    pub(super) fn end(&mut self) {
+        self.busy += self.now.since(self.busy_since);
+        self.busy_since = self.now;
+        if let Some((exchange, beacon)) = self.beacon.take() {
+            self.radios[usize::from(exchange.at.tx.0)].own += exchange.timing.end - exchange.start;
+            beacon.mpdus.iter().for_each(|mpdu| self.deliver_unanswered(&exchange, mpdu));
+            self.note_txop(&exchange, &beacon, 0);
+        }
+        while let Some(exchange) = self.channel.take_ended(self.now) {
+            self.finish(&exchange);
+        }
+        self.channel.release(self.now);
+    }
+
+    fn finish(&mut self, exchange: &Exchange) {
+        let at = exchange.at;
+        let radio = &mut self.radios[usize::from(at.tx.0)];
+        radio.own += exchange.timing.end - exchange.start;
+        let hardware_tries = radio.hardware_tries;
+        let Some(one) = radio.hardware[at.category.index()].pop_front() else { return };
+        let Some(first) = one.mpdus.first() else { return };
+        let unanswered = first.is_unanswered();
+        let is_ordered = one.order.is_some();
+        let tries = if is_ordered { u32::MAX } else { hardware_tries };
+        let tries = total_tries(&first.rates).min(tries);
+        let acked = exchange.acknowledged.count();
+        self.note_txop(exchange, &one, acked);
         if acked > 0 || unanswered {
-            function.edcaf.on_success();
+            self.channel.settle(at, Settled::Success);
         } else {
-            function.edcaf.on_failure();
-        }
-        self.note_txop(one, index, &ppdu, acked);
-        let Radio { path, functions, .. } = &mut self.radios[one.radio];
-        let function = &mut functions[index];
-        let tries = tries_of(&first_rates).min(u32::from(path.hardware_tries));
-        let exhausted = ppdu.mpdus.iter().any(|mpdu| mpdu.tries >= mpdu.most_tries);
-        if acked == 0 && !unanswered && ppdu.transmissions < tries && !exhausted {
-            function.current = Some(ppdu);
-            return;
-        }
-        if acked == 0 && !unanswered {
-            function.edcaf.on_give_up();
+            self.channel.settle(at, Settled::Retry);
+            let exhausted = match is_ordered {
+                true => one.is_over(self.now),
+                false => one.mpdus.iter().any(|mpdu| mpdu.tries >= mpdu.most_tries),
+            };
+            if one.transmissions < tries && !exhausted {
+                self.radios[usize::from(at.tx.0)].hardware[at.category.index()].push_front(one);
+                return;
+            }
+            self.channel.settle(at, Settled::GaveUp);
         }
         // What waits behind it begins to contend now.
-        function.edcaf.clear_ready();
-        let mpdus = std::mem::take(&mut ppdu.mpdus);
+        self.channel.clear_ready(at);
         if unanswered {
-            for (mpdu, heard) in mpdus.iter().zip(&one.acknowledged) {
-                if *heard {
-                    self.finish_group(one, mpdu);
-                    self.note_mpdu(one, index, mpdu, true);
-                } else {
-                    // Nobody hears what collides.
-                    let rates = used(&mpdu.rates, 1);
-                    let radio = one.radio as u8;
-                    self.commands.push(Command::Done { radio, cookie: mpdu.cookie, acked: false, rates });
-                }
-            }
-            return;
+            self.finish_unanswered(exchange, &one);
+        } else {
+            self.report(at, one, Some(exchange));
         }
-        self.settle(one, index, &ppdu, mpdus, first_rates);
-        if acked > 0 && one.transmitters == 1 {
-            self.continue_opportunity(one, index);
+        if self.radios[usize::from(at.tx.0)].law.is_some() {
+            // In a collision the channel may be busy for longer; the time of the next counts already.
+            self.contend(at.category, exchange.timing.end.min(self.now));
+            self.refill(self.now);
+        }
+        let radio = &self.radios[usize::from(at.tx.0)];
+        if radio.store.has_backlog(at.category) || !radio.hardware[at.category.index()].is_empty() {
+            self.channel.set_ready(self.now, at);
+            if acked > 0 && !unanswered {
+                self.continue_txop(exchange);
+            }
         }
     }
 
-    /// Each MPDU of an acknowledged exchange arrives, goes back to be sent again, or is given up.
-    fn settle(&mut self, one: &OnAir, index: usize, ppdu: &Ppdu, mpdus: Vec<Mpdu>, chain: [Step; 4]) {
-        let Some(first) = mpdus.first() else { return };
-        let radio = one.radio as u8;
-        let (peer, tid, ampdu) = (first.peer(), first.tid(), first.aggregates);
+    /// Sends the next PPDU of the same category without contending, if the TXOP has room for it.
+    fn continue_txop(&mut self, ended: &Exchange) {
+        if let Some((_, longest)) = self.channel.txop_room(self.now, ended)
+            && self.form(ended.at, longest)
+        {
+            self.transmit(ended.at, Some(ended));
+        }
+    }
+
+    /// Frames to a group, or with the policy No Ack: no answer tells whether they arrived.
+    fn finish_unanswered(&mut self, exchange: &Exchange, one: &InHardware) {
+        let at = exchange.at;
+        for (place, mpdu) in one.mpdus.iter().enumerate() {
+            if exchange.received.get(place) {
+                self.deliver_unanswered(exchange, mpdu);
+                self.note_mpdu(at, mpdu, exchange.timing.ppdu_end, exchange.timing.end);
+            } else {
+                let (radio, rates) = (exchange.at.tx.0 as u8, used(&mpdu.rates, 1));
+                self.commands.push(Command::Done { radio, cookie: mpdu.cookie, acked: false, rates });
+            }
+        }
+    }
+
+    fn deliver_unanswered(&mut self, exchange: &Exchange, mpdu: &Mpdu) {
+        let (radio, cookie) = (exchange.at.tx.0 as u8, mpdu.cookie);
+        let (receivers, signal) = (!(1u64 << radio), self.signal(LinkQuality::Perfect));
+        let (rate, rates) = (step_at(&mpdu.rates, 0), used(&mpdu.rates, 1));
+        self.commands.push(Command::Deliver { radio, cookie, receivers, signal, rate });
+        self.commands.push(Command::Done { radio, cookie, acked: true, rates });
+    }
+
+    /// Each MPDU arrives, waits to be sent again, or is given up; rate control learns of the PPDU. Without an exchange its time was over.
+    pub(super) fn report(&mut self, at: AccessId, one: InHardware, exchange: Option<&Exchange>) {
+        let Some(first) = one.mpdus.first() else { return };
+        let radio = at.tx.0 as u8;
+        let (peer, tid, ampdu) = (first.peer(), first.tid() & 15, first.aggregates);
         let receiver = radio_of(peer, self.radios.len());
-        let signal = match receiver.map(|receiver| self.quality(Self::link(one.radio, receiver))) {
-            Some(LinkQuality::Snr(snr)) => (self.noise + snr.value()).clamp(-120.0, -20.0) as i8,
-            _ => (self.noise + FLAWLESS_SNR) as i8,
-        };
-        let rates = used(&chain, ppdu.transmissions);
-        let step = step_at(&chain, ppdu.transmissions.saturating_sub(1));
-        let count = u16::try_from(mpdus.len()).unwrap_or(u16::MAX);
-        let acked = one.acknowledged.iter().filter(|acked| **acked).count();
-        let most_grants = self.radios[one.radio].path.max_grants;
-        let mut back = Vec::new();
-        for (mut mpdu, arrived) in mpdus.into_iter().zip(&one.acknowledged) {
-            mpdu.grants = mpdu.grants.saturating_add(1);
-            if *arrived {
-                if let Some(receiver) = receiver {
-                    let receivers = 1u64 << receiver;
-                    let cookie = mpdu.cookie;
-                    self.commands.push(Command::Deliver { radio, cookie, receivers, signal, rate: step });
-                }
-            } else if mpdu.aggregates && mpdu.grants < most_grants && mpdu.tries < mpdu.most_tries {
-                back.push(mpdu);
-                continue;
+        let signal = self.signal(self.quality(at.tx, first, self.now));
+        let (transmissions, airtime) = (one.transmissions, one.airtime);
+        let rates = used(&first.rates, transmissions);
+        let rate = step_at(&first.rates, transmissions.saturating_sub(1));
+        let mpdus = u16::try_from(one.mpdus.len()).unwrap_or(u16::MAX);
+        let acknowledged = exchange.map(|exchange| exchange.acknowledged).unwrap_or_default();
+        let (received, ended) = exchange
+            .map_or((Instant::MAX, self.now), |exchange| (exchange.timing.ppdu_end, exchange.timing.end));
+        for (mpdu, acked) in self.take_back(at, one, acknowledged) {
+            let cookie = mpdu.cookie;
+            if let Some(receiver) = receiver.filter(|_| acked) {
+                let receivers = 1u64 << receiver;
+                self.commands.push(Command::Deliver { radio, cookie, receivers, signal, rate });
             }
-            self.note_mpdu(one, index, &mpdu, *arrived);
-            self.commands.push(Command::Done { radio, cookie: mpdu.cookie, acked: *arrived, rates });
+            self.note_mpdu(at, &mpdu, if acked { received } else { Instant::MAX }, ended);
+            self.commands.push(Command::Done { radio, cookie, acked, rates });
         }
-        self.commands.push(Command::Ppdu {
-            radio,
-            peer,
-            tid: tid & 15,
-            ampdu,
-            airtime: u32::try_from(ppdu.airtime.as_micros()).unwrap_or(u32::MAX),
-            mpdus: count,
-            acked: u16::try_from(acked).unwrap_or(u16::MAX),
-            rates,
-        });
-        self.radios[one.radio].functions[index].waiting.put_back(back);
+        if transmissions > 0 {
+            let airtime = u32::try_from(airtime.as_micros()).unwrap_or(u32::MAX);
+            let acked = acknowledged.count();
+            self.commands.push(Command::Ppdu { radio, peer, tid, ampdu, airtime, mpdus, acked, rates });
+        }
     }
 
-    /// Sends the next PPDU of the same category without contending, if the opportunity has room for it.
-    fn continue_opportunity(&mut self, one: &OnAir, index: usize) {
-        let start = self.now + self.band.sifs();
-        let left = one.opportunity_end.since(start);
-        let longest = if left.is_zero() { Span::ZERO } else { self.longest(one.radio, left) };
-        if longest < SHORTEST_PPDU || self.radios[one.radio].functions[index].waiting.is_empty() {
-            return;
+    /// Gives a PPDU back to whoever formed it. Returns the MPDUs that are settled, each with whether it was acknowledged.
+    fn take_back(&mut self, at: AccessId, one: InHardware, acknowledged: AckBitmap) -> Vec<(Mpdu, bool)> {
+        let radio = &mut self.radios[usize::from(at.tx.0)];
+        match (&mut radio.law, one.order) {
+            (Some(law), Some(order)) => {
+                let hardware = &mut radio.hardware[at.category.index()];
+                let now = self.now;
+                law.take_back(
+                    now,
+                    hardware,
+                    *order,
+                    (one.mpdus, one.transmissions, one.airtime),
+                    acknowledged,
+                )
+            }
+            _ => radio.store.on_report(at.category, one.mpdus, acknowledged),
         }
-        if !self.form(one.radio, index, longest) {
-            return;
-        }
-        let Some(ppdu) = &self.radios[one.radio].functions[index].current else { return };
-        let Some(first) = ppdu.mpdus.first() else { return };
-        let course: Course = self.phy.course(&ppdu.mpdus, rate_of(step_at(&first.rates, 0)), false);
-        if start + course.end > one.opportunity_end {
-            return;
-        }
-        // The pause before it belongs to the opportunity: the channel stays busy.
-        self.busy += start.since(self.now);
-        self.now = start;
-        self.start(one.radio, index, 1, Some(one.opportunity_end));
     }
 
-    fn note_beacon(&mut self, one: &OnAir, beacon: &Mpdu) {
-        self.rows.push(Row::Txop(TxopRow {
-            txop: one.txop,
-            radio: one.radio as u64,
-            peer: log::NONE,
-            category: 3,
-            data: 0,
-            contending: beacon.handed,
-            start: one.start,
-            end: one.end,
-            rate: one.rate.bit_rate().as_bps(),
-            mpdus: 1,
-            acked: 0,
-            size: beacon.size.as_u64(),
-            transmitters: 1,
-        }));
-    }
-
-    fn note_txop(&mut self, one: &OnAir, index: usize, ppdu: &Ppdu, acked: usize) {
-        let Some(first) = ppdu.mpdus.first() else { return };
+    fn note_txop(&mut self, exchange: &Exchange, one: &InHardware, acked: u16) {
+        let Some(first) = one.mpdus.first() else { return };
         let peer = radio_of(first.peer(), self.radios.len());
         self.rows.push(Row::Txop(TxopRow {
             txop: one.txop,
-            radio: one.radio as u64,
+            radio: exchange.at.tx.0.into(),
             peer: peer.map_or(log::NONE, |peer| peer as u64),
-            category: index as u64,
-            data: u64::from(first.is_qos()),
-            contending: ppdu.contending,
-            start: one.start,
-            end: one.end,
-            rate: one.rate.bit_rate().as_bps(),
-            mpdus: ppdu.mpdus.len() as u64,
-            acked: acked as u64,
-            size: Phy::psdu(&ppdu.mpdus, one.rate).as_u64(),
-            transmitters: one.transmitters as u64,
+            category: exchange.at.category.index() as u64,
+            data: first.is_qos().into(),
+            contending: one.contending,
+            start: exchange.start,
+            end: exchange.timing.end,
+            rate: exchange.rate.bit_rate().as_bps(),
+            mpdus: one.mpdus.len() as u64,
+            acked: acked.into(),
+            size: psdu_of(&one.mpdus, exchange.rate).as_u64(),
+            transmitters: exchange.transmitters.into(),
         }));
     }
 
-    fn note_mpdu(&mut self, one: &OnAir, index: usize, mpdu: &Mpdu, arrived: bool) {
+    pub(super) fn note_mpdu(&mut self, at: AccessId, mpdu: &Mpdu, received: Instant, completed: Instant) {
         let Some((flow, number, size)) = packet_of(mpdu) else { return };
         let peer = radio_of(mpdu.peer(), self.radios.len()).unwrap_or(0);
         self.rows.push(Row::Mpdu(MpduRow {
             flow,
             number,
-            station: Self::link(one.radio, peer) as u64,
-            category: index as u64,
+            station: Self::link(at.tx.0.into(), peer) as u64,
+            category: at.category.index() as u64,
             size,
             queued: mpdu.queued,
             handed: mpdu.handed,
             contending: mpdu.contending,
             first_tx: mpdu.first_tx,
-            last_tx: one.start,
-            received: if arrived { one.start + one.course.ppdu_end } else { Instant::MAX },
-            completed: one.end,
-            tries: u64::from(mpdu.tries),
-            txop: one.txop,
+            last_tx: mpdu.last_tx,
+            received,
+            completed,
+            tries: mpdu.tries.into(),
+            txop: mpdu.txop,
         }));
     }
 }
 
 /// Flow, number and size of the IPv4 packet in a QoS data frame that belongs to a flow.
-fn packet_of(mpdu: &Mpdu) -> Option<(u64, u64, u64)> {
+pub(super) fn packet_of(mpdu: &Mpdu) -> Option<(u64, u64, u64)> {
     const MAC: usize = 26;
     const IP: usize = MAC + 8;
     let head = &mpdu.head;

@@ -1,155 +1,181 @@
-//! The medium: decides when each frame that the kernel sends is on the air, who hears it, and whether it is acknowledged.
+//! The medium: decides when each frame that the kernel sends is on the air, which radios hear it, and whether it is acknowledged.
 //!
 //! A state machine without clock or device: feed it the driver's events, [`Medium::advance`] it to a time, and carry out the
-//! commands that it leaves; [`Medium::next_deadline`] says when it wants to be called again. Contention, durations, error curves
-//! and channels are those of the simulator; queues, rate control and the number of tries are the kernel's.
+//! commands that it leaves; [`Medium::next_deadline`] says when it wants to be called again. Contention, exchanges and errors are
+//! those of [`airbound_air::channel::Channel`], as in the simulator; queues, rate control and the number of tries are the kernel's,
+//! or at the access point those of Law.
 
+mod chain;
 mod exchange;
-mod phy;
-mod queue;
+mod law;
+mod store;
 
 use std::collections::VecDeque;
 
+use airbound_air::channel::{AccessId, Channel, Exchange, TxId};
 use airbound_air::edca::Edcaf;
-use airbound_air::propagation::{LinkQuality, Propagation};
+use airbound_air::exchange::PhyConfig;
+use airbound_air::propagation::Propagation;
 use airbound_random::{Purpose, Stream};
-use airbound_sim::scenario::{Path, Preset, Scenario};
+use airbound_scenario::{Preset, Scenario};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
-use airbound_wifi::control_frames::{Band, Basic, ControlTiming};
 use airbound_wifi::edca::{Category, EdcaParameters};
 use airbound_wifi::error::noise_floor;
+use airbound_wifi::{Band, Basic, ControlTiming};
 
-use crate::channel::{Command, Event, Frame};
+use crate::LabError;
+use crate::channel::{Command, Event, Frame, Step};
 use crate::log::Row;
-use phy::{Course, Phy};
-use queue::{Mpdu, Waiting};
+use law::{LawDriver, Order};
+use store::{Mpdu, Store};
 
-/// Frames of the window of a block-ack agreement (802.11-2020, 10.25.6).
-const WINDOW: u16 = 64;
-/// Between two reports of how busy the channel is.
+/// Time between two reports of the channel's load.
 const SURVEY: Span = Span::from_millis(100);
+/// The radio of the access point. The stations follow.
+const ACCESS_POINT: TxId = TxId(0);
 
 /// A PPDU that contends or is on the air.
 #[derive(Debug)]
-struct Ppdu {
+struct InHardware {
     mpdus: Vec<Mpdu>,
+    /// Start of its contention.
     contending: Instant,
+    /// Transmissions begun, the number of the last one's TXOP, and the airtime of all.
     transmissions: u32,
+    txop: u64,
     airtime: Span,
+    /// The order of Law, if it formed this PPDU.
+    order: Option<Box<Order>>,
 }
 
-/// One category of one radio.
-#[derive(Debug)]
-struct Function {
-    edcaf: Edcaf,
-    parameters: EdcaParameters,
-    waiting: Waiting,
-    current: Option<Ppdu>,
+impl InHardware {
+    const fn new(mpdus: Vec<Mpdu>, contending: Instant) -> Self {
+        Self { mpdus, contending, transmissions: 0, txop: 0, airtime: Span::ZERO, order: None }
+    }
+}
+
+/// The next that happens by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// An access, or a beacon.
+    Begin,
+    /// The end of the exchange on the air.
+    End,
+    /// The time of a PPDU of Law is over.
+    TimeLimit(Category),
 }
 
 /// One radio.
 #[derive(Debug)]
 struct Radio {
-    /// How large aggregates get, and when an MPDU is given up: the scenario's at the access point, those of the preset `mac80211` at
-    /// stations, which run the same kernel.
-    path: Path,
-    functions: [Function; 4],
+    store: Store,
+    /// The driver's queue and rate control, if not the kernel's.
+    law: Option<Box<LawDriver>>,
+    /// Transmissions of a PPDU of the store, whatever its rate chain allows.
+    hardware_tries: u32,
+    /// By category; the first contends. More than one there are of Law alone.
+    hardware: [VecDeque<InHardware>; 4],
+    edca: [EdcaParameters; 4],
     beacons: VecDeque<Mpdu>,
-    reception: Stream,
+    /// Airtime of its own exchanges.
     own: Span,
-}
-
-/// A transmission under way.
-#[derive(Debug)]
-struct OnAir {
-    radio: usize,
-    /// Index of its function; `None` of a beacon.
-    function: Option<usize>,
-    start: Instant,
-    end: Instant,
-    course: Course,
-    rate: airbound_wifi::Rate,
-    acknowledged: Vec<bool>,
-    transmitters: usize,
-    txop: u64,
-    opportunity_end: Instant,
 }
 
 /// The medium.
 #[derive(Debug)]
 pub struct Medium {
+    /// By number of the transmitter on the channel.
     radios: Vec<Radio>,
     links: Vec<Propagation>,
-    phy: Phy,
-    band: Band,
+    channel: Channel,
     seed: u64,
-    eifs: bool,
+    /// Noise floor, dBm.
     noise: f64,
     /// The time at which the scenario's time is zero; before that channels are as at zero.
     zero: Instant,
-    idle_since: Option<Instant>,
-    on_air: Vec<OnAir>,
     now: Instant,
+    winners: Vec<AccessId>,
+    /// The beacon on the air.
+    beacon: Option<(Exchange, InHardware)>,
     txops: u64,
+    /// Time in which the channel was busy, but for that since `busy_since` if it is busy now.
     busy: Span,
+    busy_since: Instant,
     next_survey: Instant,
     commands: Vec<Command>,
     rows: Vec<Row>,
 }
 
-/// The function of a queue as mac80211 numbers them: 0 voice to 3 background; and the other way.
-const fn function_of(queue: u8) -> usize {
-    3 - (queue & 3) as usize
+/// The category of a queue as mac80211 numbers them: 0 voice to 3 background.
+const fn category_of(queue: u8) -> Category {
+    Category::ALL[3 - (queue & 3) as usize]
+}
+
+/// The contention function of a category of a radio.
+fn edcaf(seed: u64, at: AccessId, parameters: EdcaParameters, band: Band) -> Edcaf {
+    let number = u64::from(at.tx.0) * 4 + at.category.index() as u64;
+    let draws = Stream::new(seed, Purpose::Backoff, number);
+    Edcaf::new(parameters, band.aifs(parameters.aifsn), band.slot(), draws)
 }
 
 impl Medium {
-    /// The medium of a scenario, in which radio 0 is the access point and the stations follow; its first event may come at `now`.
-    #[must_use]
-    pub fn new(scenario: &Scenario, seed: u64, now: Instant) -> Self {
+    /// The medium of a scenario, in which radio 0 is the access point and the stations follow; its first event may come at `now`. If
+    /// Law is the scheme, it works in the access point's driver.
+    ///
+    /// # Errors
+    /// The parameters of Law are out of range.
+    pub fn new(scenario: &Scenario, seed: u64, now: Instant) -> Result<Self, LabError> {
         let air = &scenario.air;
-        let control = ControlTiming { band: air.band, basic: Basic::MANDATORY, fixed: air.control_rate };
         let noise = noise_floor(air.width, air.noise_figure);
-        let detection = air.sensitivity.map_or(Decibel::new(-300.0), |weakest| weakest - noise);
+        let phy = PhyConfig {
+            control: ControlTiming { band: air.band, basic: Basic::MANDATORY, fixed: air.control_rate },
+            rts_threshold: air.rts_threshold.unwrap_or(ByteCount::MAX),
+            detection: air.sensitivity.map_or(Decibel::new(-300.0), |weakest| weakest - noise),
+        };
+        let mut channel = Channel::new(phy, air.eifs);
         let path = &scenario.access_point.path;
-        let links = scenario.stations.iter().zip(0u64..);
-        let radios = 0..=scenario.stations.len();
-        Self {
-            radios: radios
-                .map(|number| Radio {
-                    path: if number == 0 { path.clone() } else { Preset::Mac80211.path(air.standard) },
-                    functions: std::array::from_fn(|index| Function {
-                        edcaf: edcaf(
-                            EdcaParameters::linux_station(Category::ALL[index]),
-                            air.band,
-                            seed,
-                            number,
-                            index,
-                        ),
-                        parameters: EdcaParameters::linux_station(Category::ALL[index]),
-                        waiting: Waiting::default(),
-                        current: None,
-                    }),
-                    beacons: VecDeque::new(),
-                    reception: Stream::new(seed, Purpose::Reception, number as u64),
-                    own: Span::ZERO,
-                })
-                .collect(),
+        let edca = Category::ALL.map(EdcaParameters::linux_station);
+        let radio = |number| {
+            let tx = TxId(number as u16);
+            let functions = Category::ALL
+                .map(|category| edcaf(seed, AccessId { tx, category }, edca[category.index()], air.band));
+            channel.add(functions, Stream::new(seed, Purpose::Reception, number));
+            // The stations run the kernel of the preset.
+            let path = if tx == ACCESS_POINT { path.clone() } else { Preset::Mac80211.path(air.standard) };
+            Radio {
+                hardware_tries: path.hardware_tries.into(),
+                store: Store::new(path, air.band),
+                law: None,
+                hardware: Default::default(),
+                edca,
+                beacons: VecDeque::new(),
+                own: Span::ZERO,
+            }
+        };
+        let mut radios: Vec<Radio> = (0..=scenario.stations.len() as u64).map(radio).collect();
+        if scenario.scheme.queue.is_law()
+            && let Some(access_point) = radios.first_mut()
+        {
+            access_point.law = Some(Box::new(LawDriver::new(scenario, seed)?));
+        }
+        let links = scenario.stations.iter().zip(0..);
+        Ok(Self {
+            radios,
             links: links.map(|(station, link)| station.propagation(air, path, seed, link)).collect(),
-            phy: Phy::new(control, air.rts_threshold.unwrap_or(ByteCount::MAX), detection),
-            band: air.band,
+            channel,
             seed,
-            eifs: air.eifs,
             noise: noise.value(),
             zero: Instant::MAX,
-            idle_since: Some(now),
-            on_air: Vec::new(),
             now,
+            winners: Vec::new(),
+            beacon: None,
             txops: 0,
             busy: Span::ZERO,
+            busy_since: now,
             next_survey: now + SURVEY,
             commands: Vec::new(),
             rows: Vec::new(),
-        }
+        })
     }
 
     /// The scenario begins at `zero`.
@@ -157,14 +183,13 @@ impl Medium {
         self.zero = zero;
     }
 
-    /// Takes what the driver told.
+    /// Takes an event of the driver.
     pub fn on_event(&mut self, event: Event) {
         match event {
             Event::Time(_) => {}
             Event::Frame(frame) => self.on_frame(&frame),
             Event::Edca { radio, queue, aifsn, cw_min, cw_max, txop } => {
-                let index = function_of(queue);
-                let (band, seed) = (self.band, self.seed);
+                let at = AccessId { tx: TxId(radio.into()), category: category_of(queue) };
                 let Some(one) = self.radios.get_mut(usize::from(radio)) else { return };
                 let parameters = EdcaParameters {
                     aifsn: u8::try_from(aifsn).unwrap_or(u8::MAX),
@@ -172,11 +197,12 @@ impl Medium {
                     cw_max,
                     txop_limit: Span::from_micros(32) * u64::from(txop),
                 };
-                let function = &mut one.functions[index];
+                let known = &mut one.edca[at.category.index()];
                 // A function at work keeps what it has: parameters change before traffic begins.
-                if function.parameters != parameters && !function.edcaf.is_ready() {
-                    function.parameters = parameters;
-                    function.edcaf = edcaf(parameters, band, seed, usize::from(radio), index);
+                if *known != parameters && !self.channel.is_ready(at) {
+                    *known = parameters;
+                    let band = self.channel.band();
+                    self.channel.replace(at, edcaf(self.seed, at, parameters, band));
                 }
             }
         }
@@ -187,25 +213,36 @@ impl Medium {
         let at = frame.at.max(self.now);
         // What begins at the very time does not hear this one coming: it collides.
         self.advance(Instant::from_nanos(at.as_nanos().saturating_sub(1)));
-        let idle_since = self.idle_since;
+        let radios = self.radios.len();
         let Some(radio) = self.radios.get_mut(usize::from(frame.radio)) else { return };
+        let category = category_of(frame.queue);
         if frame.beacon {
             radio.beacons.push_back(mpdu);
+        } else if let Some(law) = &mut radio.law
+            && let Some(station) = law::receiver(&mpdu, radios)
+        {
+            law.enqueue(at, category, station, mpdu);
+            self.refill(at);
         } else {
-            let function = &mut radio.functions[function_of(frame.queue)];
-            function.waiting.push(mpdu);
-            function.edcaf.set_ready(at, idle_since);
+            let replaced = radio.law.as_ref().and_then(|_| radio.store.replaced_by(category, &mpdu));
+            self.commands.extend(replaced.map(|mpdu| done(frame.radio, mpdu.cookie, true)));
+            radio.store.enqueue(category, mpdu);
+            self.channel.set_ready(at, AccessId { tx: TxId(frame.radio.into()), category });
         }
     }
 
     /// Does all that is due until `now`.
     pub fn advance(&mut self, now: Instant) {
-        while let Some(next) = self.next_change().filter(|next| *next <= now) {
+        loop {
+            let (next, change) = self.next_change();
+            if next > now || next == Instant::MAX {
+                break;
+            }
             self.now = self.now.max(next);
-            if self.on_air.is_empty() {
-                self.transmit();
-            } else {
-                self.finish();
+            match change {
+                Change::Begin => self.begin(),
+                Change::End => self.end(),
+                Change::TimeLimit(category) => self.on_time_limit(category),
             }
         }
         self.now = self.now.max(now);
@@ -221,7 +258,27 @@ impl Medium {
     /// When it wants to be advanced next if no event comes.
     #[must_use]
     pub fn next_deadline(&self) -> Instant {
-        self.next_change().unwrap_or(Instant::MAX).min(self.next_survey)
+        self.next_change().0.min(self.next_survey)
+    }
+
+    /// The next change and its time; [`Instant::MAX`] for never. Beacons go before all else, and what is on the air at the end of its time
+    /// is finished first.
+    fn next_change(&self) -> (Instant, Change) {
+        let next = match self.channel.busy_until(ACCESS_POINT) {
+            Some(end) => (end, Change::End),
+            None if self.beaconing().is_some() => (self.channel.next_beacon(self.now), Change::Begin),
+            None => (self.channel.next_access(self.now), Change::Begin),
+        };
+        let is_before = |(limit, _): &(Instant, Category)| {
+            *limit < next.0 || (*limit == next.0 && next.1 == Change::Begin)
+        };
+        let limit = self.next_time_limit().filter(is_before);
+        limit.map_or(next, |(at, category)| (at, Change::TimeLimit(category)))
+    }
+
+    /// The first radio with a beacon to send.
+    fn beaconing(&self) -> Option<usize> {
+        self.radios.iter().position(|radio| !radio.beacons.is_empty())
     }
 
     /// Takes the commands that have gathered.
@@ -236,47 +293,23 @@ impl Medium {
 
     /// Gives back what still waits, as lost: the run is over.
     pub fn close(&mut self) {
-        let none = [crate::channel::Step::NONE; 4];
+        let beacon = self.beacon.take();
+        let mut on_air = beacon.into_iter().flat_map(|(exchange, beacon)| {
+            let radio = exchange.at.tx.0 as u8;
+            beacon.mpdus.into_iter().map(move |mpdu| (radio, mpdu.cookie))
+        });
+        let mut left: Vec<(u8, u32)> = on_air.by_ref().collect();
         for (number, radio) in (0u8..).zip(&mut self.radios) {
-            let current = radio.functions.iter_mut().filter_map(|one| one.current.take());
-            let mut left: Vec<Mpdu> = current.flat_map(|ppdu| ppdu.mpdus).collect();
-            left.extend(radio.functions.iter_mut().flat_map(|one| one.waiting.drain()));
-            left.extend(radio.beacons.drain(..));
-            for mpdu in left {
-                self.commands.push(Command::Done {
-                    radio: number,
-                    cookie: mpdu.cookie,
-                    acked: false,
-                    rates: none,
-                });
-            }
+            let hardware = radio.hardware.iter_mut().flat_map(|ppdus| ppdus.drain(..));
+            let law = radio.law.iter_mut().flat_map(|law| law.drain());
+            let mpdus = hardware.flat_map(|ppdu| ppdu.mpdus).chain(radio.store.drain()).chain(law);
+            left.extend(mpdus.chain(radio.beacons.drain(..)).map(|mpdu| (number, mpdu.cookie)));
         }
-        self.on_air.clear();
-    }
-
-    /// When a transmission ends or the next one begins.
-    fn next_change(&self) -> Option<Instant> {
-        if let Some(end) = self.on_air.iter().map(|one| one.end).max() {
-            return Some(end);
-        }
-        let idle_since = self.idle_since?;
-        if self.radios.iter().any(|radio| !radio.beacons.is_empty()) {
-            // Beacons wait for PIFS (802.11-2020, 10.3.2.3.4).
-            return Some(self.now.max(idle_since + self.band.sifs() + self.band.slot()));
-        }
-        let functions = self.radios.iter().flat_map(|radio| &radio.functions);
-        functions.filter_map(|one| one.edcaf.access(idle_since)).min().map(|access| access.max(self.now))
-    }
-
-    /// What a frame between the access point and a station meets now.
-    fn quality(&self, station: usize) -> LinkQuality {
-        let time =
-            if self.zero == Instant::MAX { Instant::ZERO } else { Instant::ZERO + self.now.since(self.zero) };
-        self.links.get(station.wrapping_sub(1)).map_or(LinkQuality::Perfect, |link| link.quality(time))
+        self.commands.extend(left.into_iter().map(|(radio, cookie)| done(radio, cookie, false)));
     }
 }
 
-fn edcaf(parameters: EdcaParameters, band: Band, seed: u64, radio: usize, index: usize) -> Edcaf {
-    let draws = Stream::new(seed, Purpose::Backoff, (radio * 4 + index) as u64);
-    Edcaf::new(parameters, band.aifs(parameters.aifsn), band.slot(), draws)
+/// The end of a frame of which no transmission is to be told.
+const fn done(radio: u8, cookie: u32, acked: bool) -> Command {
+    Command::Done { radio, cookie, acked, rates: [Step::NONE; 4] }
 }

@@ -3,6 +3,9 @@
 use airbound_units::{BitRate, ByteCount, ConfigError, Span};
 use serde::{Deserialize, Serialize};
 
+/// No rate is below this, so that every station has something to report: 20 kbit/s, some two packets a second.
+pub(super) const LEAST: f64 = 20e3;
+
 /// How airtime is shared between stations of different PHY rates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

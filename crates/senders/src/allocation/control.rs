@@ -3,11 +3,11 @@
 use airbound_units::{BitRate, ConfigError, Instant, Span};
 
 use super::bottleneck::Bottleneck;
-use super::config::{AllocationConfig, Form, Share, Start};
+use super::config::{AllocationConfig, Form, LEAST, Share, Start};
 use super::hold::Hold;
 use super::report::Report;
 use super::start::{Link, Overhead};
-use super::stream::{Allocation, Direction, LEAST, ReceiverId, Stream, fresh_level};
+use super::stream::{Allocation, Direction, ReceiverId, Stream, fresh_level};
 
 /// No rate is above this: more than any PHY rate.
 const MOST: f64 = 100e9;

@@ -6,7 +6,7 @@
 //! nothing. So a cut is a trial, and one that does not help is given up.
 
 use super::bottleneck::{Bottleneck, VOTES};
-use super::stream::LEAST;
+use super::config::LEAST;
 
 /// A station is sent so much of what it gets, so that the queue drains,
 const DRAIN: f64 = 0.95;

@@ -5,9 +5,6 @@ use airbound_units::{BitRate, Instant};
 use super::bottleneck::{Bottleneck, BottleneckDetector};
 use super::hold::Hold;
 
-/// No rate is below this, so that every station has something to report: 20 kbit/s, some two packets a second.
-pub(super) const LEAST: f64 = 20e3;
-
 /// A station that reports to an allocator, numbered by the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReceiverId(pub u16);

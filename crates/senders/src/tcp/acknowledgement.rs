@@ -100,7 +100,7 @@ impl TcpSender {
             let highest = board.highest_sacked;
             let min_rtt = rtt.min();
             board.sack(block, |segment| {
-                rate.on_delivered(now, segment);
+                rate.on_delivered(now, segment.last_sent(), segment.snapshot());
                 rack.on_delivered(now, segment, min_rtt);
                 if !segment.is_repeated() {
                     heard.sacked_sent = Some(segment.sent);
@@ -122,7 +122,7 @@ impl TcpSender {
         self.first_unacked = cumulative;
         board.acknowledge(cumulative, |segment| {
             if !segment.is_sacked() {
-                rate.on_delivered(now, segment);
+                rate.on_delivered(now, segment.last_sent(), segment.snapshot());
                 rack.on_delivered(now, segment, min_rtt);
             }
             if segment.is_repeated() {

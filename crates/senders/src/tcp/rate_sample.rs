@@ -2,7 +2,6 @@
 
 use airbound_units::{Instant, Span};
 
-use super::scoreboard::Sent;
 use crate::congestion::RateSample;
 
 /// What a segment remembers of the connection when it was sent.
@@ -62,14 +61,13 @@ impl DeliveryRate {
         self.app_limited_until != 0
     }
 
-    /// A segment was delivered for the first time.
+    /// A segment was delivered for the first time: when it was sent last, the number behind its last byte, and what it remembers.
     #[inline]
-    pub(super) fn on_delivered(&mut self, now: Instant, segment: &Sent) {
+    pub(super) fn on_delivered(&mut self, now: Instant, (sent, end): (Instant, u64), snapshot: Snapshot) {
         self.delivered = self.delivered.saturating_add(1);
         self.delivered_at = now;
-        let end = segment.end();
-        if self.newest.is_none_or(|newest| (newest.sent, newest.end) <= (segment.sent, end)) {
-            self.newest = Some(Newest { sent: segment.sent, end, snapshot: segment.snapshot() });
+        if self.newest.is_none_or(|newest| (newest.sent, newest.end) <= (sent, end)) {
+            self.newest = Some(Newest { sent, end, snapshot });
         }
     }
 
@@ -115,7 +113,9 @@ mod tests {
             let snapshot = rate.snapshot(at(index), board.is_empty());
             board.push(at(index), index * 1000, 1000, snapshot);
         }
-        board.acknowledge(10_000, |segment| rate.on_delivered(at(50), segment));
+        board.acknowledge(10_000, |segment| {
+            rate.on_delivered(at(50), segment.last_sent(), segment.snapshot())
+        });
         let sample = rate.sample(at(50), Some(Span::from_millis(20)));
         // Sent over 9 ms, but delivered over the 50 ms since the flight began.
         assert_eq!((sample.delivered, sample.interval), (10, Span::from_millis(50)));
@@ -131,7 +131,9 @@ mod tests {
             let snapshot = rate.snapshot(at(now), true);
             board.push(at(now), seq, 1000, snapshot);
             seq += 1000;
-            board.acknowledge(seq, |segment| rate.on_delivered(at(now + 10), segment));
+            board.acknowledge(seq, |segment| {
+                rate.on_delivered(at(now + 10), segment.last_sent(), segment.snapshot())
+            });
             rate.sample(at(now + 10), None)
         };
         rate.on_app_limited(0);
@@ -146,7 +148,7 @@ mod tests {
         let mut board = Scoreboard::default();
         let snapshot = rate.snapshot(at(0), true);
         board.push(at(0), 0, 1000, snapshot);
-        board.acknowledge(1000, |segment| rate.on_delivered(at(5), segment));
+        board.acknowledge(1000, |segment| rate.on_delivered(at(5), segment.last_sent(), segment.snapshot()));
         let sample = rate.sample(at(5), Some(Span::from_millis(20)));
         assert_eq!((sample.delivered, sample.has_prior), (0, true));
     }

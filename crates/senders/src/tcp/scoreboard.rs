@@ -40,6 +40,11 @@ impl Sent {
         self.seq.saturating_add(u64::from(self.len))
     }
 
+    /// When it was sent last, and the number behind its last byte.
+    pub(super) fn last_sent(&self) -> (Instant, u64) {
+        (self.sent, self.end())
+    }
+
     fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }

@@ -10,7 +10,7 @@ use crate::error::BuildError;
 use crate::live::Live;
 use crate::path::{PipeSpec, Sharing, Way};
 use crate::plugins::Plugins;
-use crate::scenario::{Direction, Encoder, Flow, Scenario};
+use airbound_scenario::{Direction, Encoder, Flow, Scenario};
 
 /// A network of the simulator as an access link.
 #[derive(Debug, Clone, PartialEq)]

@@ -15,18 +15,18 @@ use airbound_wifi::Category;
 use super::measure::WayMeter;
 use super::tables::{Numbered, Tables};
 use super::{AccessSpec, AirSpec, Conference, ConferenceSpec, Link, PacketId};
-use crate::build::slot_config;
-use crate::engine::Imbalance;
+use crate::blueprint::slot_config;
 use crate::error::BuildError;
 use crate::live::Live;
 use crate::measure::Figures;
+use crate::network::Imbalance;
 use crate::networks::Audience;
+use crate::outcome::Outcome;
 use crate::path::{PipeSpec, Sharing, Way};
 use crate::plugins::Plugins;
-use crate::run::Outcome;
-use crate::scenario::{self, Access, Client, Scenario, Scheme, Traffic, WireWay};
 use crate::snapshot::Snapshot;
 use airbound_air::trace::{Format, Trace};
+use airbound_scenario::{self as scenario, Access, Client, Scenario, Scheme, Traffic, WireWay};
 
 /// A run of a scenario with a session.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl ConferenceRun {
             session.flat_map(|session| &session.clients).flat_map(|client| [client.down(), client.up()]);
         let own = self.scenario.flows.iter().map(|flow| flow.name.clone());
         let skipped = 2 * self.on_air() + self.scenario.flows.len();
-        let others = self.network().into_iter().flat_map(|air| &air.simulation.parts.flows).skip(skipped);
+        let others = self.network().into_iter().flat_map(|air| &air.network.parts.flows).skip(skipped);
         let others = others.map(|flow| flow.name.clone());
         clients.chain(own).chain(others).collect()
     }
@@ -111,7 +111,7 @@ impl ConferenceRun {
             let others = clients as u32..info.flows.len() as u32;
             let flows = own.chain(others).collect();
             let numbered = Numbered { audience: audience.clone(), flows, total };
-            air.simulation.parts.meters.observe(Box::new(numbered));
+            air.network.parts.meters.observe(Box::new(numbered));
         }
         if audience.wants().packets {
             self.conference.tables = Some(Tables { audience: audience.clone(), flows, stations, total });
@@ -132,7 +132,7 @@ impl ConferenceRun {
 
     /// The state of the network's controllers and queues, if there is one.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.network().map(|air| Snapshot::of(&air.simulation)).unwrap_or_default()
+        self.network().map(|air| Snapshot::of(&air.network)).unwrap_or_default()
     }
 
     /// The time to which it was advanced.
@@ -165,7 +165,7 @@ impl ConferenceRun {
         for link in std::mem::take(&mut self.conference.links) {
             if let Link::Air(mut link) = link {
                 events += link.processed();
-                let network = &mut link.simulation;
+                let network = &mut link.network;
                 network.advance(Instant::MAX);
                 network.check_conservation()?;
                 network.note_found();

@@ -1,15 +1,16 @@
-//! Endpoints: both ends of one transport, between which the engine carries packets.
+//! Endpoints: both ends of one transport, between which the network carries packets.
 //!
 //! # Contract
 //! An endpoint belongs to one or more flows and is called when a packet of such a flow arrives, when one is gone for
 //! good, and when a timer fires that it has set. It answers through an [`Outbox`]: packets to send and timers to set.
-//! The engine carries these out right after each call, in the order in which they were put in. Content that a packet's
+//! The network carries these out right after each call, in the order in which they were put in. Content that a packet's
 //! length does not tell stays with the endpoint, by the number of the packet ([`InFlight`](in_flight::InFlight)), so
 //! that a packet stays small.
 //!
 //! A source that reacts to nothing is no endpoint: its packets are drawn in bulk when a queue is next looked at.
 //!
-//! A new transport is one file here, one variant of [`AnyEndpoint`], and one arm where flows are populated.
+//! A new transport is one file here, one variant of [`AnyEndpoint`], and one arm where flows are populated; one from outside is an
+//! [`Endpoint`] that [`Plugins::attach`](crate::Plugins::attach) puts in place of the traffic of flows.
 
 pub(crate) mod allocation;
 pub(crate) mod external;
@@ -83,7 +84,7 @@ pub struct Outbox<'a> {
     counts: Counts<'a>,
 }
 
-/// Counts that only an endpoint can tell: packets are counted by the engine.
+/// Counts that only an endpoint can tell: packets are counted by the network.
 pub struct Counts<'a>(&'a mut Meters);
 
 impl<'a> Outbox<'a> {
@@ -155,7 +156,7 @@ pub trait Endpoint {
     fn begin(&mut self, out: &mut Outbox<'_>);
     /// Takes a packet of one of its flows that has arrived.
     fn on_packet(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>);
-    /// Takes note of a packet that is gone for good. Nothing is sent here: the engine is in the midst of other packets.
+    /// Takes note of a packet that is gone for good. Nothing is sent here: the network is in the midst of other packets.
     fn on_lost(&mut self, now: Instant, packet: &Packet, reason: DropReason, counts: &mut Counts<'_>);
     /// Acts on a timer that has fired.
     fn on_timer(&mut self, now: Instant, timer: Timer, out: &mut Outbox<'_>);
@@ -173,7 +174,6 @@ pub(crate) enum AnyEndpoint {
     Rtp(Box<RtpSession>),
     Allocation(Box<Allocation>),
     External(External),
-    #[allow(dead_code)]
     Custom(Box<dyn Endpoint>),
 }
 

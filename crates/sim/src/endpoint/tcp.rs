@@ -11,7 +11,7 @@ use airbound_units::{ByteCount, Instant};
 use super::in_flight::InFlight;
 use super::{Counts, Endpoint, Outbox, Outgoing, Timer};
 use crate::packet::{Kind, Packet};
-use crate::plugins::{Make, Site};
+use crate::site::{Make, Site};
 
 /// Bytes of IPv4 and TCP headers with timestamps on each segment.
 pub(crate) const SEGMENT_HEADERS: u64 = 20 + 20 + 12;

@@ -4,7 +4,7 @@ use airbound_control::queue::Demand;
 use airbound_record::{DemandSummary, LatencyHistogram, Resolution};
 use airbound_units::{Instant, Span};
 
-use crate::scenario::DemandSchedule;
+use airbound_scenario::DemandSchedule;
 
 /// In each second the demand is met or not.
 const WINDOW: Span = Span::from_secs(1);

@@ -1,14 +1,35 @@
 //! One transmission, as those who write down the air see it.
 
+use airbound_air::exchange::ExchangeTiming;
 use airbound_control::frame::StationId;
 use airbound_control::frame::TxDescriptor;
 use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
 
-use crate::engine::OnAir;
 use crate::flow::{Direction, Flow};
 use crate::packet::Packet;
+
+/// A transmission that has ended, apart from what it carried.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OnAir {
+    pub(crate) node: StationId,
+    pub(crate) category: Category,
+    pub(crate) rate: Rate,
+    pub(crate) start: Instant,
+    pub(crate) timing: ExchangeTiming,
+    pub(crate) acknowledged: AckBitmap,
+    /// How many began at the same time, itself included; more than one is a collision.
+    pub(crate) transmitters: u16,
+    pub(crate) txop: u64,
+}
+
+impl OnAir {
+    pub(crate) const fn collided(&self) -> bool {
+        self.transmitters > 1
+    }
+}
 
 /// One transmission that has ended.
 #[derive(Debug)]

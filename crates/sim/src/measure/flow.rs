@@ -16,13 +16,13 @@ use airbound_traffic::FrameStart;
 
 /// Packets by fate.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Books {
+pub(crate) struct PacketTotals {
     pub(crate) sent: u64,
     pub(crate) delivered: u64,
     pub(crate) drops: [u64; DropReason::ALL.len()],
 }
 
-impl Books {
+impl PacketTotals {
     pub(crate) fn dropped(&self) -> u64 {
         self.drops.iter().sum()
     }
@@ -56,10 +56,12 @@ pub(crate) struct FlowMeter {
     flow: Flow,
     /// What [`Flow::is_reported`] says.
     reported: bool,
+    /// Whether its latencies go into distributions.
+    keeps_latency: bool,
     /// Frames later than this count as late; `None` for flows without a deadline.
     deadline: Option<Span>,
-    whole_run: Books,
-    measured: Books,
+    whole_run: PacketTotals,
+    measured: PacketTotals,
     offered: ByteCount,
     goodput: ByteCount,
     pub(super) latency: FlowLatency,
@@ -90,10 +92,11 @@ impl FlowMeter {
     pub(crate) fn new(flow: Flow, has_frames: bool, deadline: Option<Span>) -> Self {
         Self {
             reported: flow.is_reported(),
+            keeps_latency: flow.is_reported(),
             flow,
             deadline,
-            whole_run: Books::default(),
-            measured: Books::default(),
+            whole_run: PacketTotals::default(),
+            measured: PacketTotals::default(),
             offered: ByteCount::ZERO,
             goodput: ByteCount::ZERO,
             latency: FlowLatency::new(),
@@ -111,6 +114,11 @@ impl FlowMeter {
                 latency: LatencyHistogram::new(Resolution::Coarse),
             },
         }
+    }
+
+    /// Leaves out its latency distributions: whoever carries packets of outside over it keeps their own.
+    pub(crate) const fn leave_latency_out(&mut self) {
+        self.keeps_latency = false;
     }
 
     /// A queue protects it by itself since some time, for a reason.
@@ -154,12 +162,12 @@ impl FlowMeter {
         self.flow.station.0.saturating_sub(1)
     }
 
-    pub(crate) const fn books(&self) -> &Books {
+    pub(crate) const fn packets(&self) -> &PacketTotals {
         &self.whole_run
     }
 
-    /// The books of the packets that were sent in the measured time.
-    pub(crate) const fn measured(&self) -> &Books {
+    /// The packets that were sent in the measured time.
+    pub(crate) const fn measured(&self) -> &PacketTotals {
         &self.measured
     }
 
@@ -244,6 +252,7 @@ impl FlowMeter {
             return;
         }
         match split {
+            _ if !self.keeps_latency => {}
             None => self.wifi.record(wifi),
             Some(split) if self.samples.add(latency, &split, wifi) => self.enter_samples(),
             Some(_) => {}

@@ -6,6 +6,36 @@ use airbound_control::frame::FlowId;
 use airbound_record::{Moments, Split};
 use airbound_units::Instant;
 
+use crate::packet::Packet;
+
+/// An MPDU at its receiver, with what is known of its way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) packet: Packet,
+    pub(crate) last_transmission: Instant,
+    pub(crate) received: Instant,
+    pub(crate) completed: Instant,
+    pub(crate) tries: u8,
+    pub(crate) txop: u64,
+}
+
+impl Arrival {
+    /// The moments of the hop that brought it, if the reordering buffer lets it go at `released` and it is at its destination, or
+    /// the relay's, at `arrived`.
+    pub(crate) const fn moments(&self, released: Instant, arrived: Instant) -> Moments {
+        Moments {
+            sent: self.packet.sent,
+            enqueued: self.packet.enqueued,
+            contending: self.packet.contending,
+            first_tx: self.packet.first_transmission,
+            last_tx: self.last_transmission,
+            received: self.received,
+            delivered: released,
+            arrived,
+        }
+    }
+}
+
 /// What one packet met before the hop that it is on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Journey {

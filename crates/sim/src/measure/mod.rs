@@ -18,22 +18,24 @@ use airbound_units::{ByteCount, Instant, Span};
 
 pub(crate) use air::AirMeter;
 pub(crate) use demand::DemandMeter;
+pub(crate) use exchange::OnAir;
 pub use exchange::{ExchangeView, MpduView};
 pub(crate) use flow::FlowMeter;
+pub(crate) use journey::Arrival;
 use journey::Journeys;
 use observer::Subscriber;
 pub use observer::{Event, Events, NoObserver, Observer};
 pub(crate) use summary::Figures;
+pub(crate) use video::{FrameEvent, Sent};
 
-use crate::engine::Arrival;
-use crate::flow::feed::FeedObserver;
 use crate::flow::{Direction, Flow};
+use crate::ingress::IngressObserver;
 use crate::packet::{Kind, Packet};
 use airbound_traffic::FrameStart;
 
 /// All meters of a run.
 pub(crate) struct Meters {
-    /// Before this, nothing counts but the books.
+    /// Before this, nothing counts but the totals of packets.
     measured_from: Instant,
     end: Instant,
     pub(crate) flows: Vec<FlowMeter>,
@@ -332,8 +334,8 @@ impl Meters {
     /// Sent, delivered and dropped packets of the whole run.
     pub(crate) fn totals(&self) -> (u64, u64, u64) {
         self.flows.iter().fold((0, 0, 0), |(sent, delivered, dropped), meter| {
-            let books = meter.books();
-            (sent + books.sent, delivered + books.delivered, dropped + books.dropped())
+            let packets = meter.packets();
+            (sent + packets.sent, delivered + packets.delivered, dropped + packets.dropped())
         })
     }
 
@@ -348,7 +350,7 @@ impl Meters {
     }
 }
 
-impl FeedObserver for Meters {
+impl IngressObserver for Meters {
     #[inline]
     fn on_sent(&mut self, packet: &Packet, lost: bool) {
         Self::on_sent(self, packet);

@@ -4,9 +4,7 @@ use airbound_control::frame::FlowId;
 use airbound_units::{BitRate, ByteCount, Instant};
 
 use super::Meters;
-use super::video::Sent;
-use crate::endpoint::rtp::frames::FrameEvent;
-use crate::endpoint::rtp::{Content, Feedback};
+use super::video::{FrameEvent, Sent};
 use airbound_traffic::EncodedFrame;
 
 impl Meters {
@@ -36,34 +34,26 @@ impl Meters {
         }
     }
 
-    /// A packet leaves the pacer.
-    pub(crate) fn on_media_sent(&mut self, flow: FlowId, now: Instant, content: &Content, size: ByteCount) {
-        let measured = now >= self.measured_from;
-        let (what, frame) = match content {
-            Content::Media(packet) => (Sent::Media, Some(packet.frame)),
-            Content::Retransmission(_) => (Sent::Retransmission, None),
-            Content::Parity { .. } => (Sent::Fec, None),
-            Content::Padding => (Sent::Padding, None),
-        };
-        if let Some(video) = &mut self.flow(flow).video {
-            video.on_sent(now, what, size, frame, measured);
-        }
-    }
-
-    /// The receiver of the media of `flow` sends something back.
-    pub(crate) fn on_feedback_sent(
+    /// A packet leaves the pacer, or the receiver sends something back; `frame` is that of media sent for the first time.
+    pub(crate) fn on_video_sent(
         &mut self,
         flow: FlowId,
         now: Instant,
-        feedback: &Feedback,
+        sent: Sent,
         size: ByteCount,
+        frame: Option<u64>,
     ) {
         let measured = now >= self.measured_from;
         if let Some(video) = &mut self.flow(flow).video {
-            video.on_sent(now, Sent::Feedback, size, None, measured);
-            if matches!(feedback, Feedback::KeyFrameRequest) {
-                video.on_key_frame_request(measured);
-            }
+            video.on_sent(now, sent, size, frame, measured);
+        }
+    }
+
+    /// The receiver of the media of `flow` asks for a key frame.
+    pub(crate) fn on_key_frame_request(&mut self, flow: FlowId, now: Instant) {
+        let measured = now >= self.measured_from;
+        if let Some(video) = &mut self.flow(flow).video {
+            video.on_key_frame_request(measured);
         }
     }
 

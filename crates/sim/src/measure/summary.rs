@@ -121,15 +121,15 @@ fn jain(flows: &[FlowSummary], stations: &[StationSummary]) -> Jain {
 
 fn flow_summary(meter: &FlowMeter, measured: Span, end: Instant, stations: &[String]) -> FlowSummary {
     let details = meter.details();
-    let books = meter.measured();
+    let packets = meter.measured();
     let mbps = |bytes: ByteCount| bytes.bits() as f64 / measured.as_secs_f64() / 1e6;
     let goodput = mbps(meter.goodput());
     // A bulk transfer offers as much as it is let: what it got through.
     let offered = if meter.offered() == ByteCount::ZERO { goodput } else { mbps(meter.offered()) };
-    let dropped = books.dropped();
+    let dropped = packets.dropped();
     let drops: BTreeMap<String, u64> = DropReason::ALL
         .iter()
-        .zip(books.drops)
+        .zip(packets.drops)
         .filter(|(_, count)| *count > 0)
         .map(|(reason, count)| (reason.name().to_owned(), count))
         .collect();
@@ -150,15 +150,15 @@ fn flow_summary(meter: &FlowMeter, measured: Span, end: Instant, stations: &[Str
         goodput_mbps: goodput,
         latency_ms: meter.latency().latency().stats(),
         rtt_ms: meter.latency().round_trips().map(|round_trips| round_trips.stats()),
-        loss_rate: match books.delivered + dropped {
+        loss_rate: match packets.delivered + dropped {
             0 => None,
             settled => Some(dropped as f64 / settled as f64),
         },
         packets: PacketCounts {
-            sent: books.sent,
-            delivered: books.delivered,
+            sent: packets.sent,
+            delivered: packets.delivered,
             dropped,
-            queued: books.sent - books.delivered - dropped,
+            queued: packets.sent - packets.delivered - dropped,
         },
         drops,
         demand,

@@ -17,9 +17,20 @@ struct OpenFrame {
     decided: bool,
 }
 
-/// What a session sends, by what it is for.
+/// The fate of a frame at its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sent {
+pub(crate) enum FrameEvent {
+    /// All its packets are here.
+    Complete { frame: u64, recovered: u32, retransmitted: u32, by: PacketWay },
+    /// It was decoded.
+    Decoded { frame: u64 },
+    /// All frames from `first` to before `next` that were not decoded never will be.
+    GivenUp { first: u64, next: u64 },
+}
+
+/// The purpose of what an endpoint of real-time video sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sent {
     Media,
     Fec,
     Retransmission,

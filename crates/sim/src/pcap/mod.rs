@@ -18,7 +18,7 @@ use airbound_wifi::control_frames::{Basic, ControlTiming};
 use airbound_wifi::rate::{Format, Rate};
 
 use crate::measure::ExchangeView;
-use crate::scenario::Air;
+use airbound_scenario::Air;
 use frame::{Address, Frame, Names};
 use radiotap::Aggregate;
 

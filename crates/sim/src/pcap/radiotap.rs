@@ -1,7 +1,7 @@
 //! The radiotap header in front of a captured frame (radiotap.org/fields/defined).
 
 use airbound_units::Instant;
-use airbound_wifi::control_frames::Band;
+use airbound_wifi::Band;
 use airbound_wifi::rate::{Format, GuardInterval, Rate, Width};
 
 /// Bits of the presence word.

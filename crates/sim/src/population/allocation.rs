@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use airbound_senders::allocation::RateAllocator;
 
-use crate::build::Plan;
+use crate::blueprint::Blueprint;
 use crate::endpoint::allocation::{Downlink, Uplink};
 use crate::error::BuildError;
 use crate::flow::{Direction, Flow};
-use crate::scenario;
+use airbound_scenario as scenario;
 
-impl Plan<'_> {
+impl Blueprint<'_> {
     /// The allocator at the proxy in front of the access point, if anything is allocated.
     pub(crate) fn allocator(
         &self,

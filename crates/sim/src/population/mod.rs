@@ -8,7 +8,7 @@ use airbound_senders::allocation::{AllocationConfig, FrameSensor, Stamps, Uplink
 use airbound_senders::tcp::{TcpConfig, TcpReceiver};
 use airbound_units::{ByteCount, Instant, Span};
 
-use crate::build::{Plan, flow_id};
+use crate::blueprint::Blueprint;
 use crate::endpoint::AnyEndpoint;
 use crate::endpoint::allocation::{Downlink, Uplink};
 use crate::endpoint::in_flight::InFlight;
@@ -16,13 +16,14 @@ use crate::endpoint::rtp::{IP_UDP, RTP};
 use crate::endpoint::tcp::{Connection, Control, new_sender};
 use crate::error::BuildError;
 use crate::flow::EndpointId;
+use crate::flow::flow_id;
 use crate::flow::{Direction, Flow};
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
-use crate::plugins::Site;
-use crate::scenario::{self, Load, RtcStream, Traffic, Transport, WireWay};
+use crate::site::Site;
 use crate::topology::Tree;
 use airbound_random::{Purpose, Stream, seed_for};
+use airbound_scenario::{self as scenario, Load, RtcStream, Traffic, Transport, WireWay};
 use airbound_traffic::{Application, Rhythm, Schedule, Source, UDP_HEADERS};
 use rtp::{Opening, open};
 
@@ -44,7 +45,7 @@ pub(crate) struct Population {
 }
 
 impl Population {
-    pub(crate) fn of(plan: &Plan<'_>, tree: Tree, end: Instant) -> Result<Self, BuildError> {
+    pub(crate) fn of(blueprint: &Blueprint<'_>, tree: Tree, end: Instant) -> Result<Self, BuildError> {
         let mut population = Self {
             tree,
             flows: Vec::new(),
@@ -54,7 +55,7 @@ impl Population {
             sources: Vec::new(),
             meters: Vec::new(),
         };
-        let scenario = plan.scenario;
+        let scenario = blueprint.scenario;
         // The flows of the scenario come first, so that their numbers are those of the scenario.
         for (index, flow) in scenario.flows.iter().enumerate() {
             let station =
@@ -83,13 +84,13 @@ impl Population {
             let start = Instant::ZERO + flow.start;
             let stop = flow.stop.map_or(end, |stop| (Instant::ZERO + stop).min(end));
             population.add(
-                plan,
+                blueprint,
                 index,
                 flow,
-                &Schedule { seed: plan.seed, flow: index as u64, start, stop },
+                &Schedule { seed: blueprint.seed, flow: index as u64, start, stop },
             )?;
         }
-        population.add_neighbours(plan, end);
+        population.add_neighbours(blueprint, end);
         population.meters = population
             .flows
             .iter()
@@ -111,14 +112,17 @@ impl Population {
 
     fn add(
         &mut self,
-        plan: &Plan<'_>,
+        blueprint: &Blueprint<'_>,
         index: usize,
         flow: &scenario::Flow,
         when: &Schedule,
     ) -> Result<(), BuildError> {
+        if blueprint.plugins.replaces(&flow.name) {
+            return Ok(());
+        }
         match &flow.traffic {
             Traffic::Cbr(datagrams) => self.source(index, when.constant(datagrams.rate, datagrams.size)),
-            Traffic::Paced(datagrams) => match plan.allocation()? {
+            Traffic::Paced(datagrams) => match blueprint.allocation()? {
                 Some(config) if self.flows[index].direction == Direction::Up => {
                     self.shape(index, datagrams.size, config, when);
                 }
@@ -134,9 +138,9 @@ impl Population {
             }
             Traffic::Vr(stream) => {
                 let video = when.video(&stream.frames());
-                self.connect(plan, index, &stream.tcp, Application::Video(video))?;
+                self.connect(blueprint, index, &stream.tcp, Application::Video(video))?;
             }
-            Traffic::Rtc(stream) => self.open_session(plan, index, stream, when)?,
+            Traffic::Rtc(stream) => self.open_session(blueprint, index, stream, when)?,
             Traffic::Tcp(bulk) => {
                 let application = match bulk.limit {
                     None => Application::Bulk { next: Some(when.start), stop: when.stop },
@@ -151,7 +155,7 @@ impl Population {
                         }
                     }
                 };
-                self.connect(plan, index, &bulk.tcp, application)?;
+                self.connect(blueprint, index, &bulk.tcp, application)?;
             }
             Traffic::TcpShort(transfers) => {
                 let mut draws = when.arrivals();
@@ -163,7 +167,7 @@ impl Population {
                     draws,
                     open: None,
                 };
-                self.connect(plan, index, &transfers.tcp, application)?;
+                self.connect(blueprint, index, &transfers.tcp, application)?;
             }
         }
         Ok(())
@@ -227,13 +231,13 @@ impl Population {
 
     fn connect(
         &mut self,
-        plan: &Plan<'_>,
+        blueprint: &Blueprint<'_>,
         index: usize,
         options: &scenario::TcpOptions,
         application: Application,
     ) -> Result<(), BuildError> {
-        let config = tcp_config(plan, index, options)?;
-        let control = control_of(plan, index, options, config.seed)?;
+        let config = tcp_config(blueprint, index, options)?;
+        let control = control_of(blueprint, index, options, config.seed)?;
         let endpoint = EndpointId::new(self.endpoints.len());
         let acknowledgements = flow_id(self.flows.len());
         let data = &mut self.flows[index];
@@ -274,7 +278,7 @@ impl Population {
     /// Makes a session of real-time video, and the flow on which its receiver sends back.
     fn open_session(
         &mut self,
-        plan: &Plan<'_>,
+        blueprint: &Blueprint<'_>,
         index: usize,
         stream: &RtcStream,
         when: &Schedule,
@@ -299,15 +303,15 @@ impl Population {
             stop: when.stop,
             index,
         };
-        self.endpoints.push(AnyEndpoint::Rtp(Box::new(open(plan, stream, opening)?)));
+        self.endpoints.push(AnyEndpoint::Rtp(Box::new(open(blueprint, stream, opening)?)));
         self.flows.push(back);
         Ok(())
     }
 
     /// Contending networks: each transmitter sends to a receiver that is modelled no further.
-    fn add_neighbours(&mut self, plan: &Plan<'_>, end: Instant) {
-        let mut node = 1 + plan.scenario.stations.len();
-        for network in &plan.scenario.neighbours {
+    fn add_neighbours(&mut self, blueprint: &Blueprint<'_>, end: Instant) {
+        let mut node = 1 + blueprint.scenario.stations.len();
+        for network in &blueprint.scenario.neighbours {
             for _ in 0..network.transmitters {
                 let index = self.flows.len();
                 let own = StationId(node as u16);
@@ -332,7 +336,7 @@ impl Population {
                     Load::Saturated => network.rate.bit_rate().mul_f64(SATURATING),
                 };
                 let header = Header { flow: flow_id(index), to: own, category: network.category };
-                let mut draws = Stream::new(plan.seed, Purpose::Arrivals, index as u64);
+                let mut draws = Stream::new(blueprint.seed, Purpose::Arrivals, index as u64);
                 let size = network.size + UDP_HEADERS;
                 let mean = rate.time_for(network.size);
                 let first = Instant::ZERO + mean.mul_f64(draws.exponential());
@@ -342,9 +346,9 @@ impl Population {
                 };
                 let mut source = Source::new(size, first, end, rhythm);
                 if let Some(spells) = network.spells {
-                    let number = (node - 1 - plan.scenario.stations.len()) as u64;
+                    let number = (node - 1 - blueprint.scenario.stations.len()) as u64;
                     let (on, off) = (spells.mean_on, spells.mean_off);
-                    source = source.in_spells(airbound_traffic::spells(on, off, plan.seed, number));
+                    source = source.in_spells(airbound_traffic::spells(on, off, blueprint.seed, number));
                 }
                 self.sources.push((own, header, source));
                 node += 1;
@@ -368,26 +372,26 @@ fn kind_name(traffic: &Traffic) -> &'static str {
 }
 
 fn tcp_config(
-    plan: &Plan<'_>,
+    blueprint: &Blueprint<'_>,
     index: usize,
     options: &scenario::TcpOptions,
 ) -> Result<TcpConfig, BuildError> {
-    let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
+    let slot = options.congestion.as_ref().unwrap_or(&blueprint.scheme.sender);
     let mut config = slot.tcp_config().map_err(|reason| BuildError::Slot { slot: "sender", reason })?;
     config.receive_window = options.receive_window;
-    config.seed = seed_for(plan.seed, Purpose::Queue, (2 << 32) | index as u64);
+    config.seed = seed_for(blueprint.seed, Purpose::Queue, (2 << 32) | index as u64);
     Ok(config)
 }
 
 /// What decides the window of a flow's connections, if that comes from outside.
 fn control_of(
-    plan: &Plan<'_>,
+    blueprint: &Blueprint<'_>,
     index: usize,
     options: &scenario::TcpOptions,
     seed: u64,
 ) -> Result<Option<Control>, BuildError> {
-    let slot = options.congestion.as_ref().unwrap_or(&plan.scheme.sender);
-    let Some(make) = plan.plugins.sender(slot)? else { return Ok(None) };
-    let name = plan.scenario.flows.get(index).map_or_else(String::new, |flow| flow.name.clone());
+    let slot = options.congestion.as_ref().unwrap_or(&blueprint.scheme.sender);
+    let Some(make) = blueprint.plugins.sender(slot)? else { return Ok(None) };
+    let name = blueprint.scenario.flows.get(index).map_or_else(String::new, |flow| flow.name.clone());
     Ok(Some(Control { make: make.clone(), site: Site { name, number: index as u32, seed } }))
 }

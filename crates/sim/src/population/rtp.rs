@@ -8,15 +8,15 @@ use airbound_senders::rtp::gcc::{FeedbackCollector, FeedbackConfig, Gcc, GccConf
 use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
 use airbound_units::{ByteCount, Instant, Span};
 
-use crate::build::Plan;
+use crate::blueprint::Blueprint;
 use crate::endpoint::in_flight::InFlight;
 use crate::endpoint::rtp::frames::Frames;
 use crate::endpoint::rtp::receiver::RtpReceiver;
 use crate::endpoint::rtp::sender::{Control, RtpSender, SenderParts};
 use crate::endpoint::rtp::{HEADERS, RTP, RtpSession};
 use crate::error::BuildError;
-use crate::scenario::{ErrorCorrection, RtcStream, SizeLaw};
 use airbound_random::{Purpose, Stream};
+use airbound_scenario::{ErrorCorrection, RtcStream, SizeLaw};
 use airbound_traffic::FrameSizes;
 use airbound_traffic::{Encoder, EncoderConfig};
 
@@ -31,13 +31,17 @@ pub(crate) struct Opening {
 }
 
 /// Makes a session of which nothing has been sent.
-pub(crate) fn open(plan: &Plan<'_>, stream: &RtcStream, opening: Opening) -> Result<RtpSession, BuildError> {
+pub(crate) fn open(
+    blueprint: &Blueprint<'_>,
+    stream: &RtcStream,
+    opening: Opening,
+) -> Result<RtpSession, BuildError> {
     let fec = fec_kind(stream.fec).map(|kind| FecConfig {
         kind,
         overhead: stream.fec_overhead,
         ..FecConfig::default()
     });
-    let control = control(plan, stream)?;
+    let control = control(blueprint, stream)?;
     let reports = match control {
         Control::Gcc(_) => {
             let mut collector = FeedbackCollector::new(FeedbackConfig::default())?;
@@ -55,7 +59,7 @@ pub(crate) fn open(plan: &Plan<'_>, stream: &RtcStream, opening: Opening) -> Res
     let parity = if fec.is_some() { stream.fec_overhead } else { 0.0 };
     let interval = Span::from_secs_f64(1.0 / stream.fps);
     let sender = RtpSender::new(SenderParts {
-        encoder: encoder(plan, stream, interval, opening.index, &control),
+        encoder: encoder(blueprint, stream, interval, opening.index, &control),
         control,
         fec: fec.map(FecEncoder::new).transpose()?,
         history,
@@ -86,8 +90,8 @@ pub(crate) fn open(plan: &Plan<'_>, stream: &RtcStream, opening: Opening) -> Res
     })
 }
 
-fn control(plan: &Plan<'_>, stream: &RtcStream) -> Result<Control, BuildError> {
-    let slot = stream.sender(plan.scheme);
+fn control(blueprint: &Blueprint<'_>, stream: &RtcStream) -> Result<Control, BuildError> {
+    let slot = stream.sender(blueprint.scheme);
     if slot.kind() == "fixed" {
         return Ok(Control::Fixed(stream.rate));
     }
@@ -101,12 +105,18 @@ fn control(plan: &Plan<'_>, stream: &RtcStream) -> Result<Control, BuildError> {
     Ok(Control::Gcc(Box::new(Gcc::new(config)?)))
 }
 
-fn encoder(plan: &Plan<'_>, stream: &RtcStream, interval: Span, index: usize, control: &Control) -> Encoder {
+fn encoder(
+    blueprint: &Blueprint<'_>,
+    stream: &RtcStream,
+    interval: Span,
+    index: usize,
+    control: &Control,
+) -> Encoder {
     let sigma = match stream.size_law {
         SizeLaw::Constant => 0.0,
         SizeLaw::Lognormal { sigma } => sigma,
     };
-    let draws = Stream::new(plan.seed, Purpose::FrameSizes, index as u64);
+    let draws = Stream::new(blueprint.seed, Purpose::FrameSizes, index as u64);
     let config = EncoderConfig {
         interval,
         key_frame_interval: stream.key_frame_interval,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use airbound_record::{FlowSummary, FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
-use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::{Event, Events, Observer, Outcome, Plugins, Run};
 
 /// Everything that a run tells.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use airbound_air::trace::{Format, Trace};
 use airbound_report::{Chapter, Grid};
+use airbound_scenario::{Overrides, Scenario};
 use airbound_senders::conference::{ConferenceConfig, PlumConfig, Qoe};
 use airbound_senders::congestion::Congestion;
 use airbound_sim::conference::{
     AccessSpec, AirSpec, ClientOutcome, Conference, ConferenceOutcome, ConferenceSpec,
 };
 use airbound_sim::path::PipeSpec;
-use airbound_sim::scenario::{Overrides, Scenario};
 use airbound_units::{BitRate, Span};
 
 use super::scene::wired;

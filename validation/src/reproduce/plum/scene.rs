@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use airbound_air::trace::{Format, Trace};
 use airbound_random::Key;
+use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::conference::{AccessSpec, AirSpec};
 use airbound_sim::path::{PipeSpec, Sharing};
-use airbound_sim::scenario::{Overrides, Scenario};
 
 use crate::TrialError;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use airbound_air::trace::{BandwidthTrace, Format, Trace};
 use airbound_random::Key;
-use airbound_sim::scenario::load_trace;
+use airbound_scenario::load_trace;
 use airbound_units::{Instant, Span};
 
 /// Where the measured traces lie beside the repository.

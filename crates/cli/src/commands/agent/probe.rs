@@ -3,17 +3,17 @@
 use airbound_linux::probe::{self, Report};
 use airbound_report::{Cell, Column, Grid};
 
-use crate::args::Voice;
+use crate::args::Verbosity;
 use crate::args::agent::AgentProbe;
 use crate::error::CliError;
 use crate::output;
 
-pub(super) fn probe(asked: &AgentProbe, voice: Voice) -> Result<(), CliError> {
+pub(super) fn probe(asked: &AgentProbe, verbosity: Verbosity) -> Result<(), CliError> {
     let report = probe::probe(asked.interface.as_deref())?;
-    if voice.json {
+    if verbosity.json {
         output::json(&report)
     } else {
-        output::say(voice, &table(&report).to_text(output::width()))
+        output::say(verbosity, &table(&report).to_text(output::width()))
     }
 }
 

@@ -5,12 +5,13 @@ use airbound_wifi::edca::Category;
 use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT};
 use airbound_wifi::rate::Format;
 
+use super::Composed;
 use super::fresh::{Estimates, Fresh};
-use super::{Composed, MOST_MPDUS};
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor};
 use crate::link::Room;
 use crate::link::limits::TimeLimits;
+use crate::link::transmit_state::MOST_MPDUS;
 use crate::queue::{Queue, Turn};
 use crate::rate::RateControl;
 
@@ -57,9 +58,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<TxDescriptor<P>> {
         let &Turn { station, category, bound, .. } = turn;
-        let peer = self.station(station);
-        let dictated = peer.dictated.map(|(rate, _)| rate);
-        let waiting = peer.originators[category.index()].waiting();
+        let waiting = self.state.originator(station, category).waiting();
         let below = self.lower.as_ref().map_or(0, |lower| lower.queue.backlog().total().packets);
         let likely = waiting + self.upper.backlog().total().packets + below;
         let chain = self.rate.chain(now, station, u16::try_from(likely).unwrap_or(u16::MAX));
@@ -67,13 +66,14 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         // Every step of the chain has to carry the aggregate within the limit (ath9k: `ath_lookup_rate`).
         let limits = &self.config.ampdu;
         let longest = room.max_duration.min(bound.duration).min(limits.max_duration);
-        let max_psdu = limits.max_bytes.min(self.rates.max_psdu(&chain, longest, dictated));
+        let reported = self.state.reported_rate(station);
+        let max_psdu = limits.max_bytes.min(self.state.rates.max_psdu(&chain, longest, reported));
         // A sample of another rate goes alone, so that it costs little if it fails (ath9k: `ath_tx_form_aggr`).
         let aggregating = chain.first_rate().format() != Format::Legacy && !chain.probe;
         let most = self.config.max_mpdus().min(u32::from(bound.mpdus)).min(u32::from(MOST_MPDUS));
 
         let mut aggregate = Aggregate {
-            mpdus: self.spare.pop().unwrap_or_default(),
+            mpdus: self.state.take_spare(),
             psdu: ByteCount::ZERO,
             most: if aggregating { most.max(1) as usize } else { 1 },
             max_psdu,
@@ -85,7 +85,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         self.settle_dropped_below(now, dropped);
         let Aggregate { mpdus, mut psdu, .. } = aggregate;
         let Some(first) = mpdus.first() else {
-            self.give_spare(mpdus);
+            self.state.give_spare(mpdus);
             self.update_eligibility(now, station, category);
             return None;
         };
@@ -94,7 +94,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         if !aggregated && matches!(chain.first_rate().format(), Format::Legacy | Format::Ht) {
             psdu = first.size;
         }
-        self.station(station).originators[category.index()].handed(lowest);
+        self.state.originator(station, category).handed(lowest);
         self.update_eligibility(now, station, category);
         let give_up_after = self.config.give_up_after;
         let limits = self.config.limits;
@@ -125,11 +125,11 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     ) -> bool {
         while aggregate.has_place() {
             self.drop_expired(now, station, category, dropped);
-            let originator = &mut self.station(station).originators[category.index()];
+            let originator = self.state.originator(station, category);
             let Some(size) = originator.first_retry().map(|retry| retry.size) else { return true };
             let Some(psdu) = aggregate.admits(size) else { return false };
             let Some(retry) = originator.take_retry() else { return false };
-            self.kept.of_mut(category).remove(retry.packet.size());
+            self.state.kept.of_mut(category).remove(retry.packet.size());
             aggregate.add(retry, psdu);
         }
         false
@@ -147,7 +147,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let counts = self.lower.is_none() && turn.counts_airtime;
         let estimates = counts.then(|| Estimates::new(self.estimate(station), category));
         let window = self.config.reach();
-        let originator = &self.station(station).originators[category.index()];
+        let originator = self.state.originator(station, category);
         let mut fresh = Fresh {
             now,
             sequence: originator.next_sequence(),
@@ -169,13 +169,13 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             self.lowered[category.index()] += fresh.taken;
         }
         let Fresh { sequence, left_over, .. } = fresh;
-        let originator = &mut self.station(station).originators[category.index()];
+        let originator = self.state.originator(station, category);
         originator.numbered_to(sequence);
         if let Some(mpdu) = left_over {
             // It goes first next time.
             let bytes = mpdu.packet.size();
             originator.keep(mpdu);
-            self.kept.of_mut(category).add(bytes);
+            self.state.kept.of_mut(category).add(bytes);
         }
     }
 
@@ -192,14 +192,14 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             return;
         }
         loop {
-            let originator = &mut self.station(station).originators[category.index()];
+            let originator = self.state.originator(station, category);
             let expired = |mpdu: &Mpdu<P>| limits.outlived_below(now, mpdu, mpdu.packet.enqueued());
             if !originator.first_retry().is_some_and(expired) {
                 return;
             }
             let Some(Mpdu { packet, sequence, .. }) = originator.take_retry() else { return };
             originator.give_up(sequence);
-            self.kept.of_mut(category).remove(packet.size());
+            self.state.kept.of_mut(category).remove(packet.size());
             self.settle(now, &packet);
             dropped.push(Dropped { packet, reason: DropReason::Expired });
         }

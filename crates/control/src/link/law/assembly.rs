@@ -5,13 +5,14 @@ use airbound_wifi::edca::Category;
 use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT};
 use airbound_wifi::rate::{Format, Rate};
 
+use super::Law;
 use super::controller::Plan;
 use super::hardware::{Place, Pushed};
-use super::{Law, MOST_MPDUS};
 use crate::frame::RateChain;
 use crate::frame::{Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor};
 use crate::link::Room;
+use crate::link::transmit_state::MOST_MPDUS;
 use crate::queue::{Fact, Queue, Turn};
 
 /// Time around a PPDU in a frame exchange: SIFS and a block ack at 6 Mbit/s take 84 us, RTS and CTS with
@@ -40,7 +41,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
                 next = self.take(now, turn, |_| true, dropped);
                 continue;
             }
-            let (waiting, len_max) = (self.in_driver(), self.len_max());
+            let (waiting, len_max) = (self.in_driver(), self.len_max);
             let controller = &mut self.stations.of(turn.station, &self.config).controller;
             controller.on_passed(waiting, len_max, &self.config);
             return Some(packet);
@@ -54,7 +55,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             packet.set_airtime_estimate(self.estimate(station).of(packet.size(), category));
             self.queue.on(now, Fact::Handed(&packet));
         }
-        let sequence = self.stations.of(station, &self.config).originator(category).number();
+        let sequence = self.state.originator(station, category).number();
         let size = packet.size() + self.path.overhead;
         Mpdu::new(packet, size, sequence, now)
     }
@@ -75,7 +76,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             return 1;
         }
         let longest = self.config.longest_ppdu(self.config.tries).min(self.path.ampdu.max_duration);
-        let bytes = self.rates.max_psdu(&RateChain::single(rate, 1), longest, dictated);
+        let bytes = self.state.rates.max_psdu(&RateChain::single(rate, 1), longest, dictated);
         let each = self.joined(ByteCount::ZERO, 0, ByteCount::new(1500) + self.path.overhead);
         let most =
             bytes.min(self.path.ampdu.max_bytes).as_u64() / each.padded_to(SUBFRAME_ALIGNMENT).as_u64();
@@ -92,8 +93,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<TxDescriptor<P>> {
         let &Turn { station, category, bound, .. } = turn;
-        let originator = self.stations.of(station, &self.config).originator(category);
-        if originator.fresh_room(self.path.window) == 0 {
+        if self.state.originator(station, category).fresh_room(self.path.window) == 0 {
             return None;
         }
         let first = self.take_live(now, turn, |_| true, dropped)?;
@@ -104,23 +104,17 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         let limits = self.path.ampdu;
         let longest = self.config.longest_ppdu(plan.tries).min(room.max_duration);
         let longest = longest.min(limits.max_duration).min(bound.duration);
-        let max_psdu = self.rates.max_psdu(&chain, longest, dictated).min(limits.max_bytes);
+        let max_psdu = self.state.rates.max_psdu(&chain, longest, dictated).min(limits.max_bytes);
         let aggregating = chain.first_rate().format() != Format::Legacy;
         let most = limits.max_mpdus.min(bound.mpdus.into()).min(MOST_MPDUS.into());
         let most = if aggregating { most.max(1) } else { 1 };
-        let end = first.sequence.saturating_add(1).max(
-            self.stations
-                .of(station, &self.config)
-                .originator(category)
-                .window_end(Some(first.sequence), self.path.window),
-        );
+        let originator = self.state.originator(station, category);
+        let end = originator.window_end(Some(first.sequence), self.path.window);
 
         let mut psdu = self.joined(ByteCount::ZERO, 0, first.size);
-        let mut mpdus = self.spare.pop().unwrap_or_default();
+        let mut mpdus = self.state.take_spare();
         mpdus.push(first);
-        while mpdus.len() < most as usize
-            && self.stations.of(station, &self.config).originator(category).next_sequence() < end
-        {
+        while mpdus.len() < most as usize && self.state.originator(station, category).next_sequence() < end {
             let (padding, overhead) = (self.padding_behind(mpdus.len()), self.path.overhead);
             // A packet of unknown size is looked at only if a small one would fit.
             let fits = |size: Option<ByteCount>| {
@@ -142,7 +136,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         let limit = self.limit(now, category, place, born, exchange);
         let descriptor = self.descriptor(station, category, mpdus, chain, limit);
         let sequence = descriptor.mpdus.first().map_or(0, |mpdu| mpdu.sequence);
-        self.stations.of(station, &self.config).originator(category).handed(sequence);
+        self.state.originator(station, category).handed(sequence);
         let pushed = Pushed {
             station,
             category,
@@ -166,12 +160,12 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         let peer = self.stations.of(station, &self.config);
         let mut chain = RateChain::single(peer.controller.rate_at(plan.rate), plan.tries);
         chain.probe = plan.probe.is_some();
-        (chain, peer.dictated.map(|(rate, _)| rate))
+        (chain, self.state.reported_rate(station))
     }
 
     /// The longest that one frame exchange takes.
     pub(super) fn exchange(&mut self, chain: &RateChain, psdu: ByteCount, dictated: Option<BitRate>) -> Span {
-        let timing = self.rates.of(chain.first_rate()).timing;
+        let timing = self.state.rates.of(chain.first_rate()).timing;
         let ppdu = match dictated {
             Some(rate) => timing.preamble() + rate.time_for(psdu),
             None => timing.duration(psdu),
@@ -185,7 +179,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         let slowest =
             descriptor.chain.steps().iter().map(|step| step.rate).min_by_key(|rate| rate.bit_rate());
         let rate = slowest.unwrap_or(descriptor.chain.first_rate());
-        let dictated = self.stations.of(descriptor.station, &self.config).dictated.map(|(rate, _)| rate);
+        let dictated = self.state.reported_rate(descriptor.station);
         let exchange = self.exchange(&RateChain::single(rate, 1), descriptor.psdu, dictated);
         self.hardware.push_foreign(now, descriptor, limit, exchange);
     }

@@ -50,17 +50,16 @@ use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use self::averages::Averages;
-use self::controller::Controller;
+use self::controller::{Controller, Transmission};
 use self::hardware::Hardware;
 use self::stations::{Station, Stations};
 use super::airtime::AirtimeEstimate;
-use super::rate_facts::RateTable;
+use super::transmit_state::{MOST_MPDUS, TransmitState};
 use super::{Link, LinkConfig, Returned, Room};
 use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
-use crate::frame::{Mpdu, TxDescriptor, TxReport};
-use crate::link::block_ack::BlockAckOriginator;
-use crate::queue::{Backlog, Backlogs, Deadline, Direction, Eligibility, Fact, Queue, Sink, Turn, Turns};
+use crate::frame::{TxDescriptor, TxReport};
+use crate::queue::{Backlog, Deadline, Direction, Eligibility, Fact, Queue, Sink, Turn, Turns};
 use crate::rate::{Capabilities, LinkStats};
 
 /// Law as a link, over an inner queue that decides the order.
@@ -70,21 +69,13 @@ pub struct Law<P, Q> {
     path: LinkConfig,
     queue: Q,
     stations: Stations<P>,
+    state: TransmitState<P>,
     hardware: Hardware,
     /// T_n and S_n.
     all: Averages,
-    /// Packets that left the queue and did not fit in an aggregate, by category.
-    kept: Backlogs,
-    rates: RateTable,
-    /// Emptied lists of earlier descriptors, to be filled again.
-    spare: Vec<Vec<Mpdu<P>>>,
+    /// Len_max (equation 1), as T_n and S_n give it.
+    len_max: Option<f64>,
 }
-
-/// Throughput is told to queues for packets of this size (minstrel: `AVG_PKT_SIZE`).
-const AVERAGE_PACKET: ByteCount = ByteCount::new(1200);
-
-/// More MPDUs than this no block ack can acknowledge (802.11ax).
-const MOST_MPDUS: u16 = 256;
 
 impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     /// Law over `queue` for stations with `capabilities`. Of `path` it takes the limits of aggregates, the overhead of a packet and the
@@ -102,14 +93,13 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         path.window = path.window.clamp(1, MOST_MPDUS);
         Ok(Self {
             stations: Stations::new(rate_set::rates(config.ladder, capabilities)?),
+            state: TransmitState::default(),
+            len_max: config.first_len_max.map(f64::from),
             config,
             path,
             queue,
             hardware: Hardware::default(),
             all: Averages::default(),
-            kept: Backlogs::default(),
-            rates: RateTable::default(),
-            spare: Vec::new(),
         })
     }
 
@@ -163,7 +153,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             losses: controller.losses(),
             tx_time: averages.time(),
             success: averages.success(),
-            len_max: self.len_max(),
+            len_max: self.len_max,
             in_driver: self.in_driver(),
             in_hardware: self.hardware.len(),
             counts: *counts,
@@ -175,9 +165,10 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         (0..self.stations.len()).filter_map(|index| self.view(StationId(u16::try_from(index).ok()?)))
     }
 
-    /// Len_max (equation 1).
-    fn len_max(&self) -> Option<f64> {
-        equations::len_max(self.config.limit_q, &self.all).or(self.config.first_len_max.map(f64::from))
+    /// A software transmission of any station has ended.
+    fn average(&mut self, end: &Transmission) {
+        self.all.add(end.counted_time(&self.config), end.arrived, end.mpdus, self.config.weight_all);
+        self.len_max = equations::len_max(self.config.limit_q, &self.all).or(self.len_max);
     }
 
     /// Packets in the driver.
@@ -233,7 +224,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     ) -> Option<P> {
         let &Turn { station, category, .. } = turn;
         if let Some(packet) = self.stations.of(station, &self.config).kept[category.index()].take() {
-            self.kept.of_mut(category).remove(packet.size());
+            self.state.kept.of_mut(category).remove(packet.size());
             self.update_eligibility(now, station, category);
             return Some(packet);
         }
@@ -248,7 +239,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     /// Keeps a packet that [`Law::take`] has just given, to be the next of its station and category.
     fn keep(&mut self, now: Instant, packet: P) {
         let (station, category) = (packet.station(), packet.category());
-        self.kept.of_mut(category).add(packet.size());
+        self.state.kept.of_mut(category).add(packet.size());
         self.stations.of(station, &self.config).kept[category.index()] = Some(packet);
         self.update_eligibility(now, station, category);
     }
@@ -256,47 +247,31 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     /// Tells the queue what it cannot see of a station.
     fn update_eligibility(&mut self, now: Instant, station: StationId, category: Category) {
         let window = self.path.window;
-        let peer = self.stations.of(station, &self.config);
-        let originator = &mut peer.originators[category.index()];
-        let eligibility = if originator.fresh_room(window) == 0 {
+        let eligibility = if self.state.originator(station, category).fresh_room(window) == 0 {
             Eligibility::Blocked
-        } else if let Some(kept) = &peer.kept[category.index()] {
+        } else if let Some(kept) = &self.stations.of(station, &self.config).kept[category.index()] {
             Eligibility::Retries { since: kept.enqueued() }
         } else {
             Eligibility::Fresh
         };
-        if originator.eligibility != eligibility {
-            originator.eligibility = eligibility;
-            self.queue.on(now, Fact::Eligibility { station, category, eligibility });
+        if let Some(fact) = self.state.news_of_eligibility(station, category, eligibility) {
+            self.queue.on(now, fact);
         }
     }
 
     /// Estimates of airtime to a station.
     fn estimate(&mut self, station: StationId) -> AirtimeEstimate {
-        let Station { dictated, controller, .. } = self.stations.of(station, &self.config);
-        match *dictated {
-            Some((_, estimate)) => estimate,
-            None => self.rates.of(controller.current_rate()).estimate,
-        }
+        self.state.estimate(station, || self.stations.of(station, &self.config).controller.current_rate())
     }
 
     /// Tells the inner queue what is expected of a station.
     fn tell_queue(&mut self, now: Instant, station: StationId) {
-        let throughput = self.estimate(station).throughput(AVERAGE_PACKET);
+        let current = self.stations.of(station, &self.config).controller.current_rate();
+        let throughput = self.state.throughput(station, current);
         self.queue.on(now, Fact::Throughput { station, throughput });
-        let Station { dictated, controller, told_rate, .. } = self.stations.of(station, &self.config);
-        let rate = controller.current_rate();
-        let bit_rate = dictated.map_or_else(|| rate.bit_rate(), |(rate, _)| rate);
-        let dictated = dictated.map(|(rate, _)| rate);
-        if told_rate.replace(bit_rate) != Some(bit_rate) {
-            let mpdus = self.full_mpdus(rate, dictated);
-            self.queue.on(now, Fact::Rate { station, rate: bit_rate, mpdus });
-        }
-    }
-
-    fn give_spare(&mut self, mpdus: Vec<Mpdu<P>>) {
-        if self.spare.len() <= usize::from(self.config.psdus_in_hardware) {
-            self.spare.push(mpdus);
+        if let Some(rate) = self.state.news_of_rate(station, current) {
+            let mpdus = self.full_mpdus(current, self.state.reported_rate(station));
+            self.queue.on(now, Fact::Rate { station, rate, mpdus });
         }
     }
 }
@@ -329,7 +304,7 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
         let before = dropped.len();
         self.queue.enqueue(now, packet, dropped);
         self.note_losses(dropped, before);
-        let (waiting, len_max) = (self.in_driver(), self.len_max());
+        let (waiting, len_max) = (self.in_driver(), self.len_max);
         self.stations.of(station, &self.config).controller.on_enqueued(waiting, len_max, &self.config);
     }
 
@@ -364,28 +339,25 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
     }
 
     fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
-        let told = self.stations.of(station, &self.config).told_rate.is_some();
-        if let Some(dictated) = stats.rate {
-            let peer = self.stations.of(station, &self.config);
-            let estimate = AirtimeEstimate::dictated(peer.controller.current_rate(), dictated);
-            peer.dictated = Some((dictated, estimate));
+        if let Some(rate) = stats.rate {
+            let current = self.stations.of(station, &self.config).controller.current_rate();
+            self.state.on_rate(station, current, rate);
         }
-        if !told || stats.rate.is_some() {
+        if stats.rate.is_some() || !self.state.is_told(station) {
             self.tell_queue(now, station);
         }
     }
 
     fn has_backlog(&self, category: Category) -> bool {
-        self.kept.has(category) || self.queue.backlog().has(category)
+        self.state.kept.has(category) || self.queue.backlog().has(category)
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog::sum([self.queue.backlog().total(), self.kept.total()])
+        Backlog::sum([self.queue.backlog().total(), self.state.kept.total()])
     }
 
     fn window_start(&self, station: StationId, category: Category) -> u64 {
-        let originator = self.stations.get(station).map(|peer| &peer.originators[category.index()]);
-        originator.map_or(u64::MAX, BlockAckOriginator::window_start)
+        self.state.window_start(station, category)
     }
 
     fn limits_all_categories(&self) -> bool {

@@ -1,14 +1,13 @@
 //! Reports of the hardware: what they teach, and what becomes of their MPDUs.
 
 use airbound_units::{Instant, Span};
-use airbound_wifi::edca::Category;
 
 use super::Law;
 use super::config::NeverSent;
 use super::controller::Transmission;
 use super::hardware::{Place, Pushed};
 use super::probe::ProbeOutcome;
-use crate::frame::{DropReason, Payload, StationId};
+use crate::frame::{DropReason, Payload};
 use crate::frame::{Mpdu, TxReport};
 use crate::link::Returned;
 use crate::queue::{Direction, Fact, Queue};
@@ -32,8 +31,8 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             sent: !report.used.steps().is_empty(),
             first: pushed.retransmissions == 0,
         };
-        self.all.add(end.counted_time(&self.config), end.arrived, end.mpdus, self.config.weight_all);
-        self.stations.of(station, &self.config).originator(category).returned(pushed.sequence);
+        self.average(&end);
+        self.state.originator(station, category).returned(pushed.sequence);
         self.learn(now, &end, &report, &pushed);
 
         let TxReport { descriptor, acknowledged, airtime, used, handed, .. } = report;
@@ -42,7 +41,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         let counts = end.sent || self.config.never_sent == NeverSent::Failure;
         let again = !counts || pushed.retransmissions < permitted;
         let mut lost = false;
-        let mut retries = self.spare.pop().unwrap_or_default();
+        let mut retries = self.state.take_spare();
         let mut mpdus = descriptor.mpdus;
         for (index, mut mpdu) in mpdus.drain(..).enumerate() {
             if acknowledged.get(index) {
@@ -59,7 +58,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
                 self.drop_returned(now, mpdu, reason, end.sent.then_some(end.rate), returned);
             }
         }
-        self.give_spare(mpdus);
+        self.state.give_spare(mpdus);
         if !retries.is_empty() {
             lost |= !self.push_again(now, retries, (&pushed, spent, counts), returned);
         }
@@ -70,7 +69,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             let outcome = ProbeOutcome { round, lost, retransmissions, time: spent, mpdus: count };
             self.stations.of(station, &self.config).controller.on_probe(outcome, &self.config);
         }
-        self.tell_window(station, category, returned);
+        self.state.tell_window(station, category, returned);
         if let Some(airtime) = airtime {
             self.queue.on(now, Fact::Airtime { station, category, airtime, direction: Direction::Sent });
         }
@@ -80,7 +79,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
 
     /// Averages, counts and state (algorithm 1 for a packet that comes from the hardware).
     fn learn(&mut self, now: Instant, end: &Transmission, report: &TxReport<P>, pushed: &Pushed) {
-        let (waiting, len_max) = (self.in_driver(), self.len_max());
+        let (waiting, len_max) = (self.in_driver(), self.len_max);
         let too_old = now.since(pushed.born) > self.config.limit_q;
         let peer = self.stations.of(report.descriptor.station, &self.config);
         peer.counts.transmissions += 1;
@@ -119,11 +118,11 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             for mpdu in retries.drain(..) {
                 self.drop_returned(now, mpdu, DropReason::RetryLimit, Some(before.rate), returned);
             }
-            self.give_spare(retries);
+            self.state.give_spare(retries);
             return false;
         }
         let sequence = retries.first().map_or(0, |mpdu| mpdu.sequence);
-        self.stations.of(station, &self.config).originator(category).handed(sequence);
+        self.state.originator(station, category).handed(sequence);
         let pushed = Pushed {
             sequence,
             born,
@@ -153,22 +152,14 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     ) {
         self.queue.on(now, Fact::Dropped(&mpdu.packet));
         let (station, category) = (mpdu.packet.station(), mpdu.packet.category());
+        self.state.originator(station, category).give_up(mpdu.sequence);
         let peer = self.stations.of(station, &self.config);
-        peer.originator(category).give_up(mpdu.sequence);
         peer.controller.on_lost(sent_at, &self.config);
         match reason {
             DropReason::Expired => peer.counts.expired += 1,
             _ => peer.counts.given_up += 1,
         }
         returned.dropped.push((mpdu, reason));
-    }
-
-    /// Tells the receiver where its window begins, if something below was given up.
-    fn tell_window(&mut self, station: StationId, category: Category, returned: &mut Returned<P>) {
-        let originator = self.stations.of(station, &self.config).originator(category);
-        if originator.passed_hole().is_some() || !returned.dropped.is_empty() {
-            returned.window_start = Some(originator.window_start());
-        }
     }
 
     /// Hands back all of a descriptor that this link never made.

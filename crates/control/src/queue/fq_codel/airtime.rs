@@ -11,29 +11,11 @@ use super::super::run::Dequeue;
 use super::super::{Backlog, Backlogs, Direction, Fact, Queue, Sink, Turn};
 use super::flows::{DropBatch, FlowLimits, FlowTable};
 use super::plain::{check_limits, flow_key};
-use super::stations::Stations;
+use super::stations::{AirtimeQueueLimit, Stations};
 use crate::error::ConfigError;
 use crate::frame::{Dropped, Payload, StationId};
 
 pub(in crate::queue) use out_of_turn::FlowQueue;
-
-/// Limits of the airtime below the queue (AQL; kernel: `ieee80211_txq_airtime_check`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct AirtimeQueueLimit {
-    /// For a station's category in any case (`IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L`): 5 ms. Above 0.
-    pub low: Span,
-    /// For a station's category while the total is below the threshold (`IEEE80211_DEFAULT_AQL_TXQ_LIMIT_H`): 12 ms. At least `low`.
-    pub high: Span,
-    /// For all stations and categories together (`IEEE80211_AQL_THRESHOLD`): 24 ms.
-    pub threshold: Span,
-}
-
-impl Default for AirtimeQueueLimit {
-    fn default() -> Self {
-        Self { low: Span::from_millis(5), high: Span::from_millis(12), threshold: Span::from_millis(24) }
-    }
-}
 
 /// Which stations are slow, and their CoDel parameters (`sta_update_codel_params`).
 ///

@@ -6,5 +6,6 @@ mod plain;
 mod stations;
 
 pub(super) use airtime::FlowQueue;
-pub use airtime::{AirtimeQueueLimit, FqCodelAirtime, FqCodelAirtimeConfig, SlowStations};
+pub use airtime::{FqCodelAirtime, FqCodelAirtimeConfig, SlowStations};
 pub use plain::{FqCodel, FqCodelConfig};
+pub use stations::AirtimeQueueLimit;

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use airbound_record::PacketWay;
+
+use crate::measure::FrameEvent;
 use airbound_units::{Instant, Span};
 
 /// A place in a frame that a packet fills.
@@ -21,17 +23,6 @@ pub(crate) struct MediaPacket {
     pub(crate) of: u32,
     /// Whether the frame is a key frame.
     pub(crate) is_key: bool,
-}
-
-/// What became of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FrameEvent {
-    /// All its packets are here.
-    Complete { frame: u64, recovered: u32, retransmitted: u32, by: PacketWay },
-    /// It was decoded.
-    Decoded { frame: u64 },
-    /// All frames from `first` to before `next` that were not decoded never will be.
-    GivenUp { first: u64, next: u64 },
 }
 
 /// A frame of which something has arrived.

@@ -14,6 +14,7 @@ use airbound_units::{ByteCount, Instant};
 
 use super::in_flight::InFlight;
 use super::{Counts, Endpoint, Outbox, Outgoing, Timer};
+use crate::measure::Sent;
 use crate::packet::{Kind, Packet};
 use frames::MediaPacket;
 use receiver::RtpReceiver;
@@ -43,6 +44,16 @@ pub(crate) enum Content {
 }
 
 impl Content {
+    /// Its purpose for the meters, and the frame of media that are sent for the first time.
+    const fn purpose(&self) -> (Sent, Option<u64>) {
+        match self {
+            Self::Media(packet) => (Sent::Media, Some(packet.frame)),
+            Self::Retransmission(_) => (Sent::Retransmission, None),
+            Self::Parity { .. } => (Sent::Fec, None),
+            Self::Padding => (Sent::Padding, None),
+        }
+    }
+
     /// The frame that it belongs to.
     pub(crate) const fn frame(&self) -> u64 {
         match self {
@@ -185,7 +196,10 @@ impl RtpSession {
     fn answer(&mut self, now: Instant, out: &mut Outbox<'_>) {
         while let Some(feedback) = self.receiver.poll(now) {
             let (number, size) = (self.sent_back, feedback.size());
-            out.meters().on_feedback_sent(self.media, now, &feedback, size);
+            out.meters().on_video_sent(self.media, now, Sent::Feedback, size, None);
+            if matches!(feedback, Feedback::KeyFrameRequest) {
+                out.meters().on_key_frame_request(self.media, now);
+            }
             self.sent_back += 1;
             self.feedback_in_flight.put(number, feedback);
             out.send(Outgoing { flow: self.feedback, number, kind: Kind::Feedback, tag: 0, size });
@@ -197,7 +211,8 @@ impl RtpSession {
     fn drive(&mut self, now: Instant, out: &mut Outbox<'_>) {
         while let Some((content, size)) = self.sender.poll(now) {
             let (flow, number, tag) = (self.media, self.sent, content.frame());
-            out.meters().on_media_sent(flow, now, &content, size);
+            let (sent, frame) = content.purpose();
+            out.meters().on_video_sent(flow, now, sent, size, frame);
             self.sent += 1;
             self.media_in_flight.put(number, content);
             out.send(Outgoing { flow, number, kind: Kind::Media, tag, size });

@@ -8,8 +8,9 @@ use airbound_senders::rtp::fec::FecDecoder;
 use airbound_senders::rtp::gcc::FeedbackCollector;
 use airbound_units::{Instant, Span};
 
-use super::frames::{FrameEvent, Frames, MediaPacket};
+use super::frames::{Frames, MediaPacket};
 use super::{Content, Feedback};
+use crate::measure::FrameEvent;
 
 /// Descriptions of packets that may be rebuilt are kept so far back from the newest.
 const COVERED: u64 = 4096;

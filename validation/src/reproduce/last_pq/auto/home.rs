@@ -1,7 +1,7 @@
 //! The shipped household, `mixed-home`: its three streams under each way to run it.
 
 use airbound_report::{Chapter, Grid};
-use airbound_sim::scenario::shipped;
+use airbound_scenario::shipped;
 
 use super::super::measure;
 use super::ways::{WAYS, Way};
@@ -76,7 +76,7 @@ impl Study for Home {
 
 #[cfg(test)]
 mod tests {
-    use airbound_sim::scenario::{Overrides, Scenario};
+    use airbound_scenario::{Overrides, Scenario};
 
     use super::*;
 

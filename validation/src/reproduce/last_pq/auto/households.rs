@@ -2,7 +2,7 @@
 
 use airbound_record::{Direction, FlowSummary};
 use airbound_report::{Chapter, Grid, Tolerance, ValidationRow};
-use airbound_sim::scenario::{Overrides, Scenario};
+use airbound_scenario::{Overrides, Scenario};
 
 use super::mix;
 use super::ways::{AUTO, WAYS, Way};
@@ -210,9 +210,7 @@ fn worth(effort: Effort, results: &Results) -> Grid {
                     p95s.extend(wifi.p95);
                     let traffic =
                         written.iter().find(|known| known.name == flow.name).map(|known| &known.traffic);
-                    if let (Some(got), Some(airbound_sim::scenario::Traffic::Vr(stream))) =
-                        (flow.fps, traffic)
-                    {
+                    if let (Some(got), Some(airbound_scenario::Traffic::Vr(stream))) = (flow.fps, traffic) {
                         fps.push(100.0 * got / stream.fps);
                     }
                 } else {

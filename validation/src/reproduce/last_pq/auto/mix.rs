@@ -152,7 +152,7 @@ pub(super) fn scenario(seed: u64, queue: &str, demand: Option<&str>, seconds: u3
 
 #[cfg(test)]
 mod tests {
-    use airbound_sim::scenario::{Overrides, Scenario};
+    use airbound_scenario::{Overrides, Scenario};
 
     use super::*;
 

@@ -1,0 +1,179 @@
+//! What is demanded: of which flow, which latency, at which percentile.
+
+use airbound_scenario::{Direction, Flow, Scenario};
+use airbound_units::Span;
+
+/// A latency demand of one flow: the LAST-PQ paper's ld at the percentile beta (Sec. IV).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Demand {
+    /// Name of the flow.
+    pub flow: String,
+    /// Longest latency from the access point's queue to the acknowledgement.
+    pub latency: Span,
+    /// The share of packets, in per cent, that may not take longer: above 0, below 100.
+    pub percentile: f64,
+}
+
+/// The percentile of a demand that names none (Sec. III of the paper).
+pub const DEFAULT_PERCENTILE: f64 = 95.0;
+/// The shortest and the longest latency that may be demanded.
+const LATENCIES: std::ops::RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(10);
+
+/// Why there is nothing to plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A demand is not written as it should be.
+    #[error("--demand {text}: {problem}; write FLOW=LATENCY or FLOW=LATENCY@PERCENTILE, such as vr=20ms@95")]
+    Demand {
+        /// What was written.
+        text: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The access point cannot keep it.
+    #[error("the demand of flow {flow} cannot be planned: {problem}")]
+    Flow {
+        /// The flow.
+        flow: String,
+        /// Why.
+        problem: String,
+    },
+    /// There is no demand at all.
+    #[error("the scenario demands nothing; give a demand with --demand FLOW=20ms@95 (flows: {flows})")]
+    Nothing {
+        /// The flows that there are.
+        flows: String,
+    },
+    /// The model knows one access point.
+    #[error(
+        "the plan speaks of one network, and the scenario has {count} ([[network]]); plan them one by one"
+    )]
+    Networks {
+        /// How many there are.
+        count: usize,
+    },
+    /// The model has no air to speak of.
+    #[error(
+        "the plan speaks of 802.11 air, and station {station} has a trace that takes its place (as = \"pipe\")"
+    )]
+    Pipe {
+        /// The station.
+        station: String,
+    },
+}
+
+impl Demand {
+    /// The demands that a scenario makes itself; of one that changes over time each flow's strictest.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Vec<Self> {
+        let strictest = |flow: &Flow| {
+            let steps = flow.demand.iter().flat_map(|schedule| schedule.steps());
+            steps.filter_map(|(_, demand)| *demand).min_by_key(|demand| demand.latency())
+        };
+        let each = scenario.flows.iter().filter_map(|flow| Some((flow, strictest(flow)?)));
+        each.map(|(flow, demand)| Self {
+            flow: flow.name.clone(),
+            latency: demand.latency(),
+            percentile: demand.percentile(),
+        })
+        .collect()
+    }
+
+    /// Reads `FLOW=20ms` or `FLOW=20ms@95`.
+    ///
+    /// # Errors
+    /// [`PlanError::Demand`] if it is not of that form, or a value is out of range.
+    pub fn parse(text: &str) -> Result<Self, PlanError> {
+        let wrong = |problem: &str| PlanError::Demand { text: text.to_owned(), problem: problem.to_owned() };
+        let (flow, value) = text.split_once('=').ok_or_else(|| wrong("there is no ="))?;
+        if flow.is_empty() {
+            return Err(wrong("there is no flow in front of ="));
+        }
+        let (latency, percentile) = value.split_once('@').unwrap_or((value, "95"));
+        let latency: Span = latency
+            .trim()
+            .parse()
+            .map_err(|_| wrong(&format!("\"{latency}\" is not a time with a unit, such as 20ms")))?;
+        if !LATENCIES.contains(&latency) {
+            return Err(wrong("the latency is not within 1 ms to 10 s"));
+        }
+        let percentile: f64 = percentile
+            .trim()
+            .parse()
+            .ok()
+            .filter(|percentile| (1.0..=99.99).contains(percentile))
+            .ok_or_else(|| {
+                wrong(&format!("the percentile is \"{percentile}\"; allowed is a number from 1 to 99.99"))
+            })?;
+        Ok(Self { flow: flow.to_owned(), latency, percentile })
+    }
+}
+
+/// The demands with the number of their flow; a group's name stands for all its members, and the last demand of a flow holds.
+pub(crate) fn of_flows(scenario: &Scenario, demands: &[Demand]) -> Result<Vec<(usize, Demand)>, PlanError> {
+    let mut found: Vec<(usize, Demand)> = Vec::new();
+    for demand in demands {
+        let refused = |problem: String| PlanError::Flow { flow: demand.flow.clone(), problem };
+        let members: Vec<usize> = (0..scenario.flows.len())
+            .filter(|&index| {
+                let flow = &scenario.flows[index];
+                flow.name == demand.flow || flow.group == demand.flow
+            })
+            .collect();
+        if members.is_empty() {
+            return Err(refused(format!("there is no such flow; flows are {}", names(scenario))));
+        }
+        for index in members {
+            let flow = &scenario.flows[index];
+            if flow.direction == Direction::Up {
+                return Err(refused("it goes up, and an access point protects what goes down".to_owned()));
+            }
+            found.retain(|(other, _)| *other != index);
+            found.push((index, Demand { flow: flow.name.clone(), ..demand.clone() }));
+        }
+    }
+    if found.is_empty() {
+        return Err(PlanError::Nothing { flows: names(scenario) });
+    }
+    found.sort_by_key(|(index, _)| *index);
+    Ok(found)
+}
+
+fn names(scenario: &Scenario) -> String {
+    let mut names: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).take(20).collect();
+    if scenario.flows.len() > names.len() {
+        names.push("...");
+    }
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_demand_is_read() {
+        let demand = Demand::parse("vr=20ms@99").expect("valid");
+        assert_eq!(
+            (demand.flow.as_str(), demand.latency, demand.percentile),
+            ("vr", Span::from_millis(20), 99.0)
+        );
+        assert_eq!(Demand::parse("vr=8 ms").map(|demand| demand.percentile), Ok(DEFAULT_PERCENTILE));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, part) in [
+            ("vr", "no ="),
+            ("=20ms", "no flow"),
+            ("vr=20", "not a time"),
+            ("vr=0ms", "within 1 ms"),
+            ("vr=20ms@100", "percentile"),
+            ("vr=20ms@NaN", "percentile"),
+        ] {
+            let message = Demand::parse(text).expect_err(text).to_string();
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}

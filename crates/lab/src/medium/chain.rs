@@ -1,0 +1,43 @@
+//! Rate chains as mac80211 fills them: up to four steps, each with a number of tries.
+
+use crate::channel::Step;
+
+/// The step of a chain that a transmission uses, counted from 0; behind the end of the chain its last one.
+pub(super) fn step_at(chain: &[Step; 4], transmission: u32) -> Step {
+    let mut before = 0;
+    let mut last = Step { index: 0, tries: 1, flags: 0 };
+    for step in steps(chain) {
+        last = *step;
+        before += tries(step);
+        if transmission < before {
+            break;
+        }
+    }
+    last
+}
+
+/// The tries that a chain allows.
+pub(super) fn total_tries(chain: &[Step; 4]) -> u32 {
+    steps(chain).map(tries).sum::<u32>().max(1)
+}
+
+/// The chain with the tries that `transmissions` made.
+pub(super) fn used(chain: &[Step; 4], transmissions: u32) -> [Step; 4] {
+    let mut left = transmissions.max(1);
+    chain.map(|step| {
+        if step.index < 0 || left == 0 {
+            return Step::NONE;
+        }
+        let tries = left.min(tries(&step));
+        left -= tries;
+        Step { tries: u8::try_from(tries).unwrap_or(u8::MAX), ..step }
+    })
+}
+
+fn steps(chain: &[Step; 4]) -> impl Iterator<Item = &Step> {
+    chain.iter().take_while(|step| step.index >= 0)
+}
+
+fn tries(step: &Step) -> u32 {
+    u32::from(step.tries.max(1))
+}

@@ -1,0 +1,37 @@
+//! The stages of a latency.
+
+/// The six stages of a latency, in the order in which a downlink packet passes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// On wires: before the Wi-Fi transmitter, and after the receiver where the flow goes on by wire.
+    Wired,
+    /// In queues of the transmitter, until the aggregate that carries the packet begins to contend.
+    Queueing,
+    /// Contending for the medium, until the first transmission.
+    Contention,
+    /// On the air, in the transmission that succeeded.
+    Airtime,
+    /// From the first transmission to the one that succeeded.
+    Retries,
+    /// In the receiver's reordering buffer.
+    Reordering,
+}
+
+impl Stage {
+    /// All stages in order.
+    pub const ALL: [Self; 6] =
+        [Self::Wired, Self::Queueing, Self::Contention, Self::Airtime, Self::Retries, Self::Reordering];
+
+    /// The name used in files and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wired => "wired",
+            Self::Queueing => "queueing",
+            Self::Contention => "contention",
+            Self::Airtime => "airtime",
+            Self::Retries => "retries",
+            Self::Reordering => "reordering",
+        }
+    }
+}

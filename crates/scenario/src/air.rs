@@ -1,0 +1,222 @@
+//! `[air]`: what all transmitters share.
+
+use airbound_units::{BitRate, ByteCount, Dbm, Decibel, Span};
+use airbound_wifi::{Band, Format, GuardInterval, Legacy, Width};
+use serde::Serialize;
+
+use super::error::ScenarioError;
+use super::node::{Node, Value};
+use super::section::Section;
+use super::text;
+
+/// The channel and the rules that hold for everyone on it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Air {
+    /// The newest PPDU format that the access point speaks.
+    #[serde(serialize_with = "text::standard")]
+    pub standard: Format,
+    /// The width of the channel.
+    pub width: Width,
+    /// The shortest guard interval that rate control may use.
+    #[serde(serialize_with = "text::guard_interval")]
+    pub guard_interval: GuardInterval,
+    /// The band: slot and SIFS, and the carrier's wavelength for fading.
+    #[serde(serialize_with = "text::band")]
+    pub band: Band,
+    /// The rate of control frames; `None` follows the standard's rule (802.11-2020, 10.6.6.5.2).
+    #[serde(serialize_with = "text::control_rate")]
+    pub control_rate: Option<Legacy>,
+    /// PSDUs larger than this are preceded by RTS and CTS; `None` never.
+    #[serde(serialize_with = "text::or_never")]
+    pub rts_threshold: Option<ByteCount>,
+    /// Whether who could not decode a frame waits EIFS after it.
+    pub eifs: bool,
+    /// How often the access point sends a beacon; `None` never.
+    #[serde(serialize_with = "text::or_false")]
+    pub beacons: Option<Span>,
+    /// The MPDU of a beacon.
+    pub beacon_size: ByteCount,
+    /// Who contends with which parameters.
+    pub edca: Edca,
+    /// Whether data frames carry CCMP (16 bytes each).
+    pub encryption: bool,
+    /// From the signal-to-noise ratio to the loss of an MPDU.
+    pub error_model: ErrorModel,
+    /// What the receiver adds to thermal noise.
+    pub noise_figure: Decibel,
+    /// What every transmitter radiates.
+    pub tx_power: Dbm,
+    /// A receiver does not notice a frame that is weaker than this (ns-3: -82 dBm); `None` leaves it to the error model.
+    #[serde(serialize_with = "text::optional")]
+    pub sensitivity: Option<Dbm>,
+}
+
+/// A table of contention parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Edca {
+    /// What hostapd gives the access point and announces to its stations.
+    Linux,
+    /// Access point and stations alike contend as 802.11-2012's table for stations says, and as ns-3 does.
+    Equal,
+    /// Everyone contends as DCF does, whatever the category.
+    Dcf,
+}
+
+/// An error model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorModel {
+    /// The coded bit error rates of NIST (as ns-3's `NistErrorRateModel`).
+    Nist,
+}
+
+pub(super) const KEYS: &[&str] = &[
+    "standard",
+    "width",
+    "guard-interval",
+    "band",
+    "control-rate",
+    "rts-threshold",
+    "eifs",
+    "beacons",
+    "beacon-size",
+    "edca",
+    "encryption",
+    "error-model",
+    "noise-figure",
+    "tx-power",
+    "sensitivity",
+];
+
+/// 100 time units of 1024 us.
+const BEACON_INTERVAL: Span = Span::from_micros(102_400);
+
+impl Air {
+    pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
+        section.allow("[air]", &[KEYS])?;
+        let standard = section.choice("standard", Format::Vht, text::STANDARDS)?;
+        let width = section.quantity("width", "40 MHz")?.unwrap_or(default_width(standard));
+        check_width(section, standard, width)?;
+        let control_rate = match section.text("control-rate")? {
+            None | Some("standard") => None,
+            Some(_) => {
+                let rate: Option<BitRate> = section.quantity("control-rate", "24 Mbit/s")?;
+                let legacy = rate.and_then(text::legacy_of);
+                Some(legacy.ok_or_else(|| {
+                    section.wrong(
+                        "control-rate",
+                        "is not a rate of legacy OFDM; allowed are \"6 Mbit/s\", \"9 Mbit/s\", \"12 Mbit/s\", \
+                         \"18 Mbit/s\", \"24 Mbit/s\", \"36 Mbit/s\", \"48 Mbit/s\", \"54 Mbit/s\" and \"standard\"",
+                    )
+                })?)
+            }
+        };
+        let rts_threshold = match section.text("rts-threshold")? {
+            None | Some("never") => None,
+            Some(_) => section.quantity("rts-threshold", "2347 B")?,
+        };
+        let beacons = match section.get("beacons") {
+            None | Some(Node { value: Value::Boolean(true), .. }) => Some(BEACON_INTERVAL),
+            Some(Node { value: Value::Boolean(false), .. }) => None,
+            Some(_) => Some(section.ranged(
+                "beacons",
+                BEACON_INTERVAL,
+                Span::from_millis(10)..=Span::from_secs(60),
+            )?),
+        };
+        Ok(Self {
+            standard,
+            width,
+            guard_interval: read_guard_interval(section, standard)?,
+            band: section.choice("band", Band::Ghz5, text::BANDS)?,
+            control_rate,
+            rts_threshold,
+            eifs: section.boolean("eifs", true)?,
+            beacons,
+            beacon_size: section.ranged(
+                "beacon-size",
+                ByteCount::new(250),
+                ByteCount::new(50)..=ByteCount::new(2304),
+            )?,
+            edca: section.choice(
+                "edca",
+                Edca::Linux,
+                &[("linux", Edca::Linux), ("equal", Edca::Equal), ("dcf", Edca::Dcf)],
+            )?,
+            encryption: section.boolean("encryption", false)?,
+            error_model: section.choice("error-model", ErrorModel::Nist, &[("nist", ErrorModel::Nist)])?,
+            noise_figure: section.ranged(
+                "noise-figure",
+                Decibel::new(7.0),
+                Decibel::new(0.0)..=Decibel::new(40.0),
+            )?,
+            sensitivity: match section.text("sensitivity")? {
+                None | Some("none") => None,
+                Some(_) => {
+                    Some(section.ranged("sensitivity", Dbm::new(-82.0), Dbm::new(-150.0)..=Dbm::new(0.0))?)
+                }
+            },
+            tx_power: section.ranged("tx-power", Dbm::new(16.0), Dbm::new(-30.0)..=Dbm::new(40.0))?,
+        })
+    }
+
+    /// The carrier, in Hz: channel 6 of 2.4 GHz, or channel 100 of 5 GHz.
+    #[must_use]
+    pub const fn carrier_hertz(&self) -> f64 {
+        match self.band {
+            Band::Ghz2 => 2.437e9,
+            Band::Ghz5 => 5.5e9,
+        }
+    }
+}
+
+const fn default_width(standard: Format) -> Width {
+    match standard {
+        Format::Legacy => Width::Mhz20,
+        Format::Ht => Width::Mhz40,
+        Format::Vht | Format::He => Width::Mhz80,
+    }
+}
+
+/// The widest channel of a format.
+pub(super) const fn widest(standard: Format) -> Width {
+    match standard {
+        Format::Legacy => Width::Mhz20,
+        Format::Ht => Width::Mhz40,
+        Format::Vht | Format::He => Width::Mhz160,
+    }
+}
+
+pub(super) fn check_width(
+    section: &Section<'_>,
+    standard: Format,
+    width: Width,
+) -> Result<(), ScenarioError> {
+    if width <= widest(standard) {
+        return Ok(());
+    }
+    let name = text::name_of(text::STANDARDS, &standard);
+    Err(section.wrong("width", format!("is {width}; standard {name} allows up to {}", widest(standard))))
+}
+
+fn read_guard_interval(section: &Section<'_>, standard: Format) -> Result<GuardInterval, ScenarioError> {
+    let Some(span) = section.quantity::<Span>("guard-interval", "800 ns")? else {
+        return Ok(GuardInterval::Ns800);
+    };
+    let (allowed, names): (&[GuardInterval], &str) = match standard {
+        Format::Legacy => (&[GuardInterval::Ns800], "\"800 ns\""),
+        Format::Ht | Format::Vht => {
+            (&[GuardInterval::Ns400, GuardInterval::Ns800], "\"400 ns\" and \"800 ns\"")
+        }
+        Format::He => (
+            &[GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200],
+            "\"800 ns\", \"1600 ns\" and \"3200 ns\"",
+        ),
+    };
+    text::guard_interval_of(span).filter(|known| allowed.contains(known)).ok_or_else(|| {
+        let name = text::name_of(text::STANDARDS, &standard);
+        section.wrong("guard-interval", format!("is {} ns; standard {name} allows {names}", span.as_nanos()))
+    })
+}

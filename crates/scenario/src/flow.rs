@@ -1,0 +1,475 @@
+//! `[[flow]]`: who sends what to whom.
+
+use airbound_traffic::FrameLaw;
+use airbound_units::{BitRate, ByteCount, Span};
+use airbound_wifi::Category;
+use serde::{Serialize, Serializer};
+
+use super::access_point::WireWay;
+use super::demand::DemandSchedule;
+use super::error::ScenarioError;
+use super::node::{Node, Value};
+use super::rtc::{RTC_KEYS, RtcStream};
+use super::scheme::{Slot, TCP_SENDERS};
+use super::section::{Section, nearest};
+use super::size_law::{SizeLaw, read_size_law};
+use super::station::{Station, members, read_name};
+use super::text;
+
+/// One flow between a server behind the wire and a station.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Flow {
+    /// Its name, unlike every other's.
+    pub name: String,
+    /// The name of the `[[flow]]` entry it comes from; its own if the entry makes one flow.
+    pub group: String,
+    /// The name of its station.
+    pub station: String,
+    /// Which way its data goes.
+    pub direction: Direction,
+    /// The access category of its packets.
+    pub category: Category,
+    /// When it begins, from the beginning of the run (warm-up included).
+    pub start: Span,
+    /// When it ends; `None` lasts to the end of the run.
+    #[serde(serialize_with = "or_end")]
+    pub stop: Option<Span>,
+    /// Whether the scheme is meant to protect it; a report sums up what that costs the others.
+    pub protected: bool,
+    /// The latency that is demanded of its packets, which a scheme that protects flows tries to keep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demand: Option<DemandSchedule>,
+    /// Its own way over the wire.
+    pub wire: WireWay,
+    /// What it sends.
+    #[serde(flatten)]
+    pub traffic: Traffic,
+}
+
+/// Which way a flow's data goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From the access point to the station.
+    Down,
+    /// From the station to the access point.
+    Up,
+}
+
+/// What a flow sends.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Traffic {
+    /// UDP packets at constant intervals.
+    Cbr(Datagrams),
+    /// UDP packets at exponential intervals.
+    Poisson(Datagrams),
+    /// UDP packets at equal distances, whose rate the scheme's sender decides if that allocates rates, and else stays as it is.
+    Paced(Datagrams),
+    /// G.711 over RTP: 50 packets a second of 160 B and RTP's 12 B.
+    Voip,
+    /// TCP that always has data to send.
+    Tcp(Bulk),
+    /// TCP transfers that begin at exponential intervals, each in a connection of its own.
+    TcpShort(ShortTransfers),
+    /// A stream of rendered frames, as a VR server sends.
+    Vr(VrStream),
+    /// Real-time video, as WebRTC sends it.
+    Rtc(RtcStream),
+}
+
+impl Traffic {
+    /// How it sends over TCP; `None` if it does not.
+    pub(super) fn tcp(&self) -> Option<&TcpOptions> {
+        match self {
+            Self::Tcp(bulk) => Some(&bulk.tcp),
+            Self::TcpShort(transfers) => Some(&transfers.tcp),
+            Self::Vr(stream) if stream.transport == Transport::Tcp => Some(&stream.tcp),
+            _ => None,
+        }
+    }
+
+    /// Name of the rate controller of a real-time video under a scheme: `gcc` or `fixed`; `None` for other traffic.
+    #[must_use]
+    pub fn media_sender(&self, scheme: &super::Scheme) -> Option<&'static str> {
+        match self {
+            Self::Rtc(stream) => Some(stream.sender(scheme).kind()),
+            _ => None,
+        }
+    }
+}
+
+/// A stream of UDP packets.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Datagrams {
+    /// Mean rate of the UDP payload.
+    pub rate: BitRate,
+    /// UDP payload of a packet.
+    pub size: ByteCount,
+}
+
+/// How a TCP connection sends.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct TcpOptions {
+    /// Congestion control; `None` takes the scheme's sender.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<Slot>,
+    /// The most data in flight that the receiver allows.
+    pub receive_window: ByteCount,
+    /// The access category of acknowledgements. Best effort by default, whatever the data travels in: receivers do not copy the
+    /// mark of what they acknowledge (Linux `tcp_reflect_tos`, off).
+    pub ack_category: Category,
+}
+
+/// A bulk transfer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Bulk {
+    /// How fast the application writes at most (as `iperf -b`); `None` without limit.
+    #[serde(serialize_with = "text::optional")]
+    pub limit: Option<BitRate>,
+    /// How it sends.
+    #[serde(flatten)]
+    pub tcp: TcpOptions,
+}
+
+/// Short transfers, as of web pages.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ShortTransfers {
+    /// Bytes of each transfer.
+    pub size: ByteCount,
+    /// Mean time from the beginning of one transfer to that of the next.
+    pub interval: Span,
+    /// How each sends.
+    #[serde(flatten)]
+    pub tcp: TcpOptions,
+}
+
+/// A VR stream. A frame is skipped while the last one is unsent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct VrStream {
+    /// Mean rate of the stream when no frame is skipped.
+    pub rate: BitRate,
+    /// Frames a second.
+    pub fps: f64,
+    /// How frames are carried.
+    pub transport: Transport,
+    /// How frame sizes vary.
+    pub size_law: SizeLaw,
+    /// How fast the server hands a frame to the network.
+    pub burst_rate: BitRate,
+    /// A frame that arrives later than this after its rendering is late.
+    pub deadline: Span,
+    /// How its TCP sends.
+    #[serde(flatten)]
+    pub tcp: TcpOptions,
+}
+
+impl VrStream {
+    /// Its frames.
+    #[must_use]
+    pub fn frames(&self) -> FrameLaw {
+        let sigma = match self.size_law {
+            SizeLaw::Constant => 0.0,
+            SizeLaw::Lognormal { sigma } => sigma,
+        };
+        FrameLaw { fps: self.fps, rate: self.rate, sigma, burst_rate: self.burst_rate }
+    }
+}
+
+/// How the frames of a stream are carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// One TCP connection.
+    Tcp,
+    /// UDP without repair: what is lost is lost.
+    Udp,
+}
+
+fn or_end<S: Serializer>(value: &Option<Span>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(span) => serializer.collect_str(span),
+        None => serializer.serialize_str("end"),
+    }
+}
+
+/// The most flows of a scenario.
+pub(super) const MOST_FLOWS: usize = 2000;
+
+const KEYS: &[&str] = &[
+    "name",
+    "group",
+    "count",
+    "station",
+    "direction",
+    "category",
+    "start",
+    "stop",
+    "stagger",
+    "protected",
+    "demand",
+    "wire",
+    "kind",
+];
+const DATAGRAM_KEYS: &[&str] = &["rate", "size"];
+const TCP_KEYS: &[&str] = &["congestion", "receive-window", "ack-category"];
+const BULK_KEYS: &[&str] = &["limit"];
+const SHORT_KEYS: &[&str] = &["size", "interval"];
+const VR_KEYS: &[&str] = &["rate", "fps", "transport", "size-law", "burst-rate", "deadline"];
+
+/// An expanded entry, with what is decided only when all entries are known.
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) protected: Option<bool>,
+    pub(super) flows: Vec<Flow>,
+}
+
+/// The queues that decide over the data of flows.
+pub(super) struct Deciders<'a> {
+    /// That of the access point.
+    pub(super) down: &'a Slot,
+    /// That of the stations.
+    pub(super) up: &'a Slot,
+}
+
+impl Deciders<'_> {
+    /// Reads the demand of a flow, which a queue has to be there for.
+    fn read_demand(
+        &self,
+        section: &Section<'_>,
+        direction: Direction,
+    ) -> Result<Option<DemandSchedule>, ScenarioError> {
+        let queue = match direction {
+            Direction::Down => self.down,
+            Direction::Up => self.up,
+        };
+        let demand = DemandSchedule::read(section, queue.shortest_demand())?;
+        // Downwards the schemes that are compared may have a use for it.
+        if demand.is_some() && direction == Direction::Up && queue.kind() != "last-pq" {
+            let problem = format!(
+                "is for data that the stations' queue {} decides over; a demand upwards needs uplink.queue = \"last-pq\"",
+                queue.kind()
+            );
+            return Err(section.wrong("demand", problem));
+        }
+        Ok(demand)
+    }
+}
+
+/// Reads an entry and makes its flows: one for each member of its station group, `count` times.
+pub(super) fn read(
+    section: &Section<'_>,
+    stations: &[Station],
+    empty_groups: &[String],
+    wire: WireWay,
+    deciders: &Deciders<'_>,
+) -> Result<Entry, ScenarioError> {
+    let kind = section.required_text("kind", &format!("allowed are {}", KINDS.join(", ")))?;
+    let own: &[&[&str]] = match kind {
+        "cbr" | "poisson" | "paced" => &[KEYS, DATAGRAM_KEYS],
+        "voip" => &[KEYS],
+        "tcp" => &[KEYS, BULK_KEYS, TCP_KEYS],
+        "tcp-short" => &[KEYS, SHORT_KEYS, TCP_KEYS],
+        "vr" => &[KEYS, VR_KEYS, TCP_KEYS],
+        "rtc" => &[KEYS, RTC_KEYS],
+        other => {
+            let allowed = KINDS.join(", ");
+            let problem = match nearest(other, KINDS.iter().copied()) {
+                Some(near) => format!("is \"{other}\"; did you mean {near}? allowed are {allowed}"),
+                None => format!("is \"{}\"; allowed are {allowed}", super::node::shortened(other)),
+            };
+            return Err(section.wrong("kind", problem));
+        }
+    };
+    section.allow(&format!("a flow of kind {kind}"), own)?;
+    let name = read_name(section)?;
+    let count = section.whole("count", 1, 0..=MOST_FLOWS)?;
+    let ends = read_stations(section, stations, empty_groups)?;
+    let longest = Span::from_secs(86_400);
+    let start = section.ranged("start", Span::ZERO, Span::ZERO..=longest)?;
+    let stagger = section.ranged("stagger", Span::ZERO, Span::ZERO..=longest)?;
+    let stop = match section.get("stop") {
+        Some(Node { value: Value::Text(word), .. }) if word == "end" => None,
+        None => None,
+        Some(_) => Some(section.ranged("stop", longest, Span::ZERO..=longest)?),
+    };
+    if stop.is_some_and(|stop| stop <= start) {
+        return Err(section.wrong("stop", "is not after start; a flow must last some time"));
+    }
+    let total = count * ends.len();
+    if total > MOST_FLOWS {
+        return Err(
+            section.wrong("count", format!("makes {total} flows; a scenario has at most {MOST_FLOWS}"))
+        );
+    }
+    let protected = if section.has("protected") { Some(section.boolean("protected", false)?) } else { None };
+    let group = section.text("group")?.unwrap_or(&name).to_owned();
+    let direction =
+        section.choice("direction", Direction::Down, &[("down", Direction::Down), ("up", Direction::Up)])?;
+    let flow = Flow {
+        name: name.clone(),
+        group,
+        station: String::new(),
+        direction,
+        category: section.choice("category", default_category(kind), text::CATEGORIES)?,
+        start,
+        stop,
+        protected: protected.unwrap_or(false),
+        demand: deciders.read_demand(section, direction)?,
+        wire: WireWay::read_own(&section.table("wire")?, wire)?,
+        traffic: read_traffic(section, kind)?,
+    };
+    let flows = ends.iter().flat_map(|station| std::iter::repeat_n(station, count)).zip(members(total));
+    let flows = flows
+        .zip(0u64..)
+        .map(|((station, suffix), index)| Flow {
+            name: format!("{name}{suffix}"),
+            station: station.to_string(),
+            start: start + stagger * index,
+            ..flow.clone()
+        })
+        .collect();
+    Ok(Entry { name, protected, flows })
+}
+
+const KINDS: &[&str] = &["cbr", "poisson", "paced", "voip", "tcp", "tcp-short", "vr", "rtc"];
+
+/// Voice travels in the voice category, all else in best effort unless it says otherwise.
+fn default_category(kind: &str) -> Category {
+    if kind == "voip" { Category::Vo } else { Category::Be }
+}
+
+/// The names of the stations that `station` means: one, or the members of a group.
+fn read_stations<'a>(
+    section: &Section<'_>,
+    stations: &'a [Station],
+    empty_groups: &[String],
+) -> Result<Vec<&'a str>, ScenarioError> {
+    let wanted = section.required_text("station", "write the name of a station or of a group of them")?;
+    if let Some(station) = stations.iter().find(|station| station.name == wanted) {
+        return Ok(vec![&station.name]);
+    }
+    let group: Vec<&str> = stations
+        .iter()
+        .filter(|station| station.group == wanted)
+        .map(|station| station.name.as_str())
+        .collect();
+    if !group.is_empty() || empty_groups.iter().any(|name| name == wanted) {
+        return Ok(group);
+    }
+    let known = || stations.iter().flat_map(|station| [station.name.as_str(), station.group.as_str()]);
+    let hint = match nearest(wanted, known()) {
+        Some(name) => format!("; did you mean {name}?"),
+        None if stations.is_empty() => "; there are no stations".to_owned(),
+        None => {
+            let mut groups: Vec<&str> = stations.iter().map(|station| station.group.as_str()).collect();
+            groups.dedup();
+            groups.truncate(20);
+            format!("; stations are {}", groups.join(", "))
+        }
+    };
+    Err(section.wrong(
+        "station",
+        format!("is \"{}\", which no station is named{hint}", super::node::shortened(wanted)),
+    ))
+}
+
+fn read_traffic(section: &Section<'_>, kind: &str) -> Result<Traffic, ScenarioError> {
+    Ok(match kind {
+        "cbr" => Traffic::Cbr(Datagrams::read(section)?),
+        "poisson" => Traffic::Poisson(Datagrams::read(section)?),
+        "paced" => Traffic::Paced(Datagrams::read_paced(section)?),
+        "tcp" => Traffic::Tcp(Bulk {
+            limit: match section.text("limit")? {
+                None | Some("none") => None,
+                Some(_) => Some(read_rate(section, "limit", BitRate::from_mbps(50))?),
+            },
+            tcp: TcpOptions::read(section)?,
+        }),
+        "tcp-short" => Traffic::TcpShort(ShortTransfers {
+            size: section.ranged(
+                "size",
+                ByteCount::new(100_000),
+                ByteCount::new(1)..=ByteCount::new(1_000_000_000),
+            )?,
+            interval: section.ranged(
+                "interval",
+                Span::from_secs(1),
+                Span::from_millis(1)..=Span::from_secs(3600),
+            )?,
+            tcp: TcpOptions::read(section)?,
+        }),
+        "vr" => Traffic::Vr(VrStream::read(section)?),
+        "rtc" => Traffic::Rtc(RtcStream::read(section)?),
+        _ => Traffic::Voip,
+    })
+}
+
+fn read_rate(section: &Section<'_>, key: &str, default: BitRate) -> Result<BitRate, ScenarioError> {
+    section.ranged(key, default, BitRate::from_bps(1_000)..=BitRate::from_mbps(100_000))
+}
+
+impl Datagrams {
+    fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
+        if !section.has("rate") {
+            return Err(section.missing("rate", "write for example rate = \"10 Mbit/s\""));
+        }
+        Ok(Self {
+            rate: read_rate(section, "rate", BitRate::from_mbps(10))?,
+            // 1472 B fill an Ethernet frame; 12 B hold a sequence number and a timestamp.
+            size: section.ranged("size", ByteCount::new(1200), ByteCount::new(12)..=ByteCount::new(1472))?,
+        })
+    }
+
+    /// With a rate only for schemes whose sender allocates none.
+    fn read_paced(section: &Section<'_>) -> Result<Self, ScenarioError> {
+        Ok(Self {
+            rate: read_rate(section, "rate", BitRate::from_mbps(10))?,
+            size: section.ranged("size", ByteCount::new(1470), ByteCount::new(12)..=ByteCount::new(1472))?,
+        })
+    }
+}
+
+impl TcpOptions {
+    fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
+        Ok(Self {
+            congestion: Slot::read(section, "congestion", TCP_SENDERS)?,
+            // The default upper limit of Linux's tcp_rmem, of which half is announced.
+            receive_window: section.ranged(
+                "receive-window",
+                ByteCount::new(3_145_728),
+                ByteCount::new(4_096)..=ByteCount::new(1_000_000_000),
+            )?,
+            ack_category: section.choice("ack-category", Category::Be, text::CATEGORIES)?,
+        })
+    }
+}
+
+impl VrStream {
+    fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
+        let transport = section.choice(
+            "transport",
+            Transport::Tcp,
+            &[("tcp", Transport::Tcp), ("udp", Transport::Udp)],
+        )?;
+        Ok(Self {
+            rate: read_rate(section, "rate", BitRate::from_mbps(45))?,
+            fps: section.number("fps", 30.0, 1.0..=1000.0)?,
+            transport,
+            size_law: read_size_law(section, SizeLaw::Constant)?,
+            burst_rate: read_rate(section, "burst-rate", BitRate::from_mbps(400))?,
+            deadline: section.ranged(
+                "deadline",
+                Span::from_millis(20),
+                Span::from_millis(1)..=Span::from_secs(10),
+            )?,
+            tcp: TcpOptions::read(section)?,
+        })
+    }
+}

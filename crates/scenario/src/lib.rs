@@ -1,0 +1,493 @@
+//! What is simulated, as a TOML file with units in its values: read strictly, and resolved with every default filled in.
+//!
+//! `docs/scenarios.md` is the reference of all keys.
+
+mod access_point;
+mod air;
+mod demand;
+mod disturbance;
+mod error;
+mod flow;
+mod link;
+mod names;
+mod network;
+mod node;
+mod overrides;
+mod path;
+mod people;
+mod propagation;
+mod relay;
+mod rtc;
+mod scheme;
+mod section;
+mod session;
+mod shipped;
+mod size_law;
+mod source;
+mod station;
+mod surroundings;
+mod text;
+mod trace_link;
+mod transmit;
+
+use std::collections::BTreeSet;
+use std::path::Path as FilePath;
+
+use airbound_units::Span;
+use serde::Serialize;
+
+pub use access_point::{AccessPoint, Uplink, Wire, WireWay};
+pub use air::{Air, Edca, ErrorModel};
+pub use airbound_air::propagation::{
+    Activity, Blockage, ChannelSpec, Coming, Effect, Fading, Independence, Interference, LogDistance, Motion,
+    Position, Shape, TraceLink, TraceUse, Walk,
+};
+pub use demand::DemandSchedule;
+pub use disturbance::{Load, Neighbour, Spells};
+pub use error::{Place, ScenarioError};
+pub use flow::{Bulk, Datagrams, Direction, Flow, ShortTransfers, TcpOptions, Traffic, Transport, VrStream};
+pub use network::Network;
+pub use overrides::Overrides;
+pub use path::{DriverOrder, Form, Path, Preset};
+pub use rtc::{ErrorCorrection, RtcStream};
+pub use scheme::{Part, Scheme, Slot, check_law};
+pub use session::{Access, Client, Encoder, VideoSession};
+pub use shipped::{Shipped, find as find_shipped, shipped};
+pub use size_law::SizeLaw;
+pub use station::Station;
+pub use trace_link::load_trace;
+
+use section::{Document, FromSection as _, Section};
+
+/// Reading TOML strictly, for other files that speak of scenarios: values that know where they stand, and sentences for what is
+/// wrong with them.
+pub mod reading {
+    pub use super::node::{Node, Origin, Value, parse_document, shortened, to_toml};
+    pub use super::section::{Document, Section, nearest};
+    pub use super::source::{LARGEST_FILE, bound, text_of};
+}
+
+/// A scenario with every value resolved: groups are expanded, defaults filled in, traces read.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Scenario {
+    /// One line that says what it is.
+    pub title: String,
+    /// What it shows.
+    pub description: String,
+    /// How long is measured, after the warm-up.
+    pub duration: Span,
+    /// How long is simulated before that without being measured.
+    pub warm_up: Span,
+    /// Length of a window of the time series.
+    pub window: Span,
+    /// From where all randomness comes.
+    pub seed: u64,
+    /// The name of the flow, or group of flows, that the headline is about.
+    pub focus: String,
+    /// The names of the schemes that `compare` compares unless told otherwise.
+    pub schemes: Vec<String>,
+    /// What all transmitters share.
+    pub air: Air,
+    /// The access point.
+    pub access_point: AccessPoint,
+    /// Who decides.
+    pub scheme: Scheme,
+    /// What the stations send with.
+    pub uplink: Uplink,
+    /// The way between servers and access point.
+    pub wire: Wire,
+    /// Several networks, each of the stations and flows that are its own; empty: there is one, of all of them.
+    #[serde(rename = "network", skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<Network>,
+    /// The stations; their index is their number.
+    #[serde(rename = "station")]
+    pub stations: Vec<Station>,
+    /// The flows; their index is their number.
+    #[serde(rename = "flow")]
+    pub flows: Vec<Flow>,
+    /// A multi-user video session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<VideoSession>,
+    /// Other networks on the channel.
+    #[serde(rename = "neighbour")]
+    pub neighbours: Vec<Neighbour>,
+    /// Bursts of interference.
+    #[serde(rename = "interference")]
+    pub interferences: Vec<Interference>,
+}
+
+const KEYS: &[&str] = &[
+    "title",
+    "description",
+    "duration",
+    "warm-up",
+    "window",
+    "seed",
+    "focus",
+    "schemes",
+    "surroundings",
+    "air",
+    "access-point",
+    "scheme",
+    "uplink",
+    "wire",
+    "network",
+    "station",
+    "flow",
+    "session",
+    "neighbour",
+    "interference",
+];
+
+/// The longest run.
+const LONGEST: Span = Span::from_secs(86_400);
+/// The schemes that are compared unless the scenario says otherwise.
+const DEFAULT_SCHEMES: [&str; 4] = ["fifo", "codel", "pie", "linux"];
+
+impl Scenario {
+    /// Reads a scenario by what was typed: a file if there is one of that name, a shipped scenario otherwise.
+    ///
+    /// # Errors
+    /// There is neither, or its content or an override is wrong.
+    pub fn open(name: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        let file = FilePath::new(name);
+        let looks_like_file = name.contains(['/', '\\']) || name.ends_with(".toml");
+        if looks_like_file || file.is_file() {
+            return Self::load(file, overrides);
+        }
+        shipped::find(name)?.load(overrides)
+    }
+
+    /// Reads a scenario file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its content or an override is wrong.
+    pub fn load(file: &FilePath, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        let name = file.display().to_string();
+        let text = source::text_of(file)?;
+        let folder = file.parent().unwrap_or(FilePath::new(""));
+        Self::read(&text, &name, Some(folder), overrides)
+    }
+
+    /// Reads the text of a scenario; `origin` is its name in messages. File names in it are relative to the working
+    /// directory.
+    ///
+    /// # Errors
+    /// The text or an override is wrong.
+    pub fn parse(text: &str, origin: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        Self::read(text, origin, Some(FilePath::new("")), overrides)
+    }
+
+    fn read(
+        text: &str,
+        file: &str,
+        folder: Option<&FilePath>,
+        overrides: &Overrides,
+    ) -> Result<Self, ScenarioError> {
+        source::bound(text.len() as u64, file)?;
+        let mut root = node::parse_document(text, file)?;
+        let options = overrides.options();
+        let bases = overrides.bases();
+        let document = Document { file, folder, options: &options, bases: &bases };
+        // What surroundings fill in can be overridden like what the file says.
+        overrides.choose(&mut root, surroundings::KEY);
+        surroundings::fill_in(&mut root, &document)?;
+        overrides.apply(&mut root)?;
+        Self::from_section(&Section::top(&document, &root))
+    }
+
+    fn from_section(top: &Section<'_>) -> Result<Self, ScenarioError> {
+        top.allow("a scenario", &[KEYS])?;
+        if !top.has("duration") {
+            return Err(top.missing("duration", "write for example duration = \"20 s\""));
+        }
+        let duration = top.ranged("duration", Span::from_secs(20), Span::from_millis(1)..=LONGEST)?;
+        let warm_up = top.ranged("warm-up", Span::ZERO, Span::ZERO..=LONGEST)?;
+        if duration + warm_up > LONGEST {
+            return Err(top.wrong("warm-up", format!("and duration together exceed {LONGEST}")));
+        }
+        let air = Air::read(&top.table("air")?)?;
+        let access_point = AccessPoint::read(&top.table("access-point")?, air.standard)?;
+        let has_session = top.has("session");
+        let scheme = Scheme::read(&top.table("scheme")?, has_session)?;
+        let uplink = Uplink::read(&top.table("uplink")?, air.standard)?;
+        let wire = Wire::read(&top.table("wire")?)?;
+        let networks = network::read_all(top, &scheme)?;
+        let (stations, empty_groups) = read_stations(top, &air, &access_point, &networks)?;
+        let deciders =
+            flow::Deciders { down: &scheme.queue, up: uplink.queue.as_ref().unwrap_or(&scheme.queue) };
+        let session = VideoSession::read(top, &stations, &scheme.queue)?;
+        let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire, &deciders, session.as_ref())?;
+        if let Some(session) = &session {
+            session.check(top, &flows, duration + warm_up)?;
+        }
+        refuse_gcc_for_tcp(top, &scheme, &flows)?;
+        let (stations, flows, focus) = network::expand(top, &networks, &stations, flows, focus)?;
+        network::refuse_gcc_for_tcp(top, &networks, &stations, &flows)?;
+        let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
+        let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();
+        if transmitters > disturbance::MOST_TRANSMITTERS {
+            return Err(top.wrong(
+                "neighbour",
+                format!(
+                    "entries have {transmitters} transmitters; allowed are {} in all",
+                    disturbance::MOST_TRANSMITTERS
+                ),
+            ));
+        }
+        let schemes = match top.texts("schemes")? {
+            Some(names) => names.into_iter().map(str::to_owned).collect(),
+            None if has_session => session::DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
+            None => DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
+        };
+        for name in &schemes {
+            scheme.named(name, &top.place_of("schemes"))?;
+        }
+        Ok(Self {
+            title: read_line(top, "title")?,
+            description: read_line(top, "description")?,
+            duration,
+            warm_up,
+            window: top.ranged(
+                "window",
+                Span::from_millis(100),
+                Span::from_millis(1)..=Span::from_secs(3600),
+            )?,
+            seed: top.whole("seed", 1, 0..=u64::MAX >> 1)?,
+            focus,
+            schemes,
+            air,
+            access_point,
+            scheme,
+            uplink,
+            wire,
+            networks,
+            stations,
+            flows,
+            session,
+            neighbours,
+            interferences: read_all(top, "interference", Interference::read, |entry| &entry.name)?,
+        })
+    }
+
+    /// The resolved scenario as TOML: reading it again gives the same scenario.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        // Serialising plain structs of texts and finite numbers cannot fail.
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// When the run ends, counted from its beginning.
+    #[must_use]
+    pub fn end(&self) -> Span {
+        self.warm_up + self.duration
+    }
+
+    /// The flows that the headline is about.
+    pub fn focus_flows(&self) -> impl Iterator<Item = (usize, &Flow)> {
+        self.flows.iter().enumerate().filter(|(_, flow)| flow.name == self.focus || flow.group == self.focus)
+    }
+
+    /// What the headline is about is called in results: the first of the flows, or what the first client of a session receives.
+    #[must_use]
+    pub fn focus_name(&self) -> Option<String> {
+        let client = self.session.as_ref().and_then(|session| session.client(&self.focus));
+        client.map(Client::down).or_else(|| self.focus_flows().next().map(|(_, flow)| flow.name.clone()))
+    }
+
+    /// The clients of its session that are not on the air.
+    pub fn clients_elsewhere(&self) -> impl Iterator<Item = &Client> {
+        let clients = self.session.iter().flat_map(|session| &session.clients);
+        clients.filter(|client| !matches!(client.access, Access::Station(_)))
+    }
+
+    /// The traces that drive its channels and access links.
+    pub fn traces(&self) -> impl Iterator<Item = &TraceLink> {
+        let stations = self.stations.iter().filter_map(|station| match &station.channel {
+            ChannelSpec::Trace(link) => Some(link),
+            _ => None,
+        });
+        let clients = self.session.iter().flat_map(|session| &session.clients);
+        stations.chain(clients.filter_map(|client| match &client.access {
+            Access::Trace(link) => Some(link),
+            _ => None,
+        }))
+    }
+
+    /// The number of the station of that name.
+    #[must_use]
+    pub fn station_index(&self, name: &str) -> Option<usize> {
+        self.stations.iter().position(|station| station.name == name)
+    }
+
+    /// Whether any station is reached over another.
+    #[must_use]
+    pub fn has_relays(&self) -> bool {
+        self.stations.iter().any(|station| station.via.is_some())
+    }
+
+    /// The same scenario under another scheme, named as in `--schemes`.
+    ///
+    /// # Errors
+    /// The name is not understood; see [`Scheme::with_name`].
+    pub fn with_scheme(&self, name: &str) -> Result<Self, ScenarioError> {
+        Ok(Self { scheme: self.scheme.with_name(name)?, ..self.clone() })
+    }
+}
+
+fn read_line(top: &Section<'_>, key: &str) -> Result<String, ScenarioError> {
+    let text = top.text(key)?.unwrap_or_default();
+    if text.len() > 5000 {
+        return Err(top.wrong(key, format!("has {} bytes; allowed are 5000", text.len())));
+    }
+    Ok(text.to_owned())
+}
+
+fn read_stations(
+    top: &Section<'_>,
+    air: &Air,
+    access_point: &AccessPoint,
+    networks: &[Network],
+) -> Result<(Vec<Station>, Vec<String>), ScenarioError> {
+    let most = station::MOST_STATIONS * networks.len().max(1);
+    let mut stations: Vec<Station> = Vec::new();
+    let mut entries = Vec::new();
+    let mut empty_groups = Vec::new();
+    let mut names = BTreeSet::new();
+    for section in top.tables("station")? {
+        let members = station::read(&section, air, access_point)?;
+        if members.is_empty() {
+            empty_groups.push(station::read_name(&section)?);
+        }
+        let first = stations.len();
+        for station in members {
+            if !names.insert(station.name.clone()) {
+                return Err(
+                    section.wrong("name", format!("is given twice: there already is a {}", station.name))
+                );
+            }
+            stations.push(station);
+        }
+        if stations.len() > most {
+            let key = if section.has("count") { "count" } else { "name" };
+            return Err(section.wrong(
+                key,
+                format!(
+                    "brings the number of stations to {}; a scenario has at most {}",
+                    stations.len(),
+                    most
+                ),
+            ));
+        }
+        entries.push(relay::Entry { section, members: first..stations.len() });
+    }
+    relay::connect(&entries, &mut stations)?;
+    network::check(top, networks, &entries, &stations)?;
+    if stations.is_empty() && !top.has("session") {
+        return Err(top.missing("station", "write at least one [[station]]"));
+    }
+    Ok((stations, empty_groups))
+}
+
+fn read_flows(
+    top: &Section<'_>,
+    stations: &[Station],
+    empty_groups: &[String],
+    wire: &Wire,
+    deciders: &flow::Deciders<'_>,
+    session: Option<&VideoSession>,
+) -> Result<(Vec<Flow>, String), ScenarioError> {
+    let mut entries = Vec::new();
+    let mut names = BTreeSet::new();
+    let mut total = 0;
+    for section in top.tables("flow")? {
+        let entry = flow::read(&section, stations, empty_groups, wire.way, deciders)?;
+        for flow in &entry.flows {
+            if !names.insert(flow.name.clone()) {
+                return Err(
+                    section.wrong("name", format!("is given twice: there already is a {}", flow.name))
+                );
+            }
+        }
+        total += entry.flows.len();
+        if total > flow::MOST_FLOWS {
+            return Err(section.wrong(
+                "name",
+                format!("brings the number of flows to {total}; a scenario has at most {}", flow::MOST_FLOWS),
+            ));
+        }
+        entries.push(entry);
+    }
+    let all = || entries.iter().flat_map(|entry| &entry.flows);
+    let focus = match top.text("focus")? {
+        Some(name) => {
+            let is_client = session.is_some_and(|session| session.client(name).is_some());
+            if !is_client && !all().any(|flow| flow.name == name || flow.group == name) {
+                let clients = session.iter().flat_map(|session| session.groups());
+                let known: Vec<&str> =
+                    clients.chain(entries.iter().map(|entry| entry.name.as_str())).take(20).collect();
+                let problem = format!(
+                    "is \"{}\", which no flow is named; flows are {}",
+                    node::shortened(name),
+                    known.join(", ")
+                );
+                return Err(top.wrong("focus", problem));
+            }
+            name.to_owned()
+        }
+        // The headline is about the flow with a deadline, or the first.
+        None => {
+            let vr = all().find(|flow| matches!(flow.traffic, Traffic::Vr(_) | Traffic::Rtc(_)));
+            let client = session.and_then(|session| session.groups().next());
+            match client.or_else(|| vr.or_else(|| all().next()).map(|flow| flow.group.as_str())) {
+                Some(group) => group.to_owned(),
+                None => return Err(top.missing("flow", "write at least one [[flow]]")),
+            }
+        }
+    };
+    let mut flows = Vec::with_capacity(total);
+    for entry in entries {
+        for mut flow in entry.flows {
+            let focused = flow.name == focus || flow.group == focus;
+            flow.protected = entry.protected.unwrap_or(focused || flow.demand.is_some());
+            flows.push(flow);
+        }
+    }
+    Ok((flows, focus))
+}
+
+/// Says early what could not be built.
+fn refuse_gcc_for_tcp(top: &Section<'_>, scheme: &Scheme, flows: &[Flow]) -> Result<(), ScenarioError> {
+    let takes_it = |flow: &&Flow| flow.traffic.tcp().is_some_and(|tcp| tcp.congestion.is_none());
+    match flows.iter().find(takes_it).filter(|_| scheme.sender.kind() == "gcc") {
+        None => Ok(()),
+        Some(flow) => Err(top.table("scheme")?.wrong(
+            "sender",
+            format!(
+                "is \"gcc\", but flow {} is TCP; give it congestion = \"cubic\", \"reno\" or \"bbr\"",
+                flow.name
+            ),
+        )),
+    }
+}
+
+fn read_all<T>(
+    top: &Section<'_>,
+    key: &str,
+    read: impl Fn(&Section<'_>) -> Result<T, ScenarioError>,
+    name: impl Fn(&T) -> &String,
+) -> Result<Vec<T>, ScenarioError> {
+    let mut all: Vec<T> = Vec::new();
+    for section in top.tables(key)? {
+        let entry = read(&section)?;
+        if all.iter().any(|other| name(other) == name(&entry)) {
+            return Err(section.wrong("name", format!("is given twice: there already is a {}", name(&entry))));
+        }
+        if all.len() >= 200 {
+            return Err(section.wrong("name", format!("is the 201st {key}; allowed are 200")));
+        }
+        all.push(entry);
+    }
+    Ok(all)
+}

@@ -1,0 +1,441 @@
+//! `[access-point.path]`: the layers of a transmit path below the queueing scheme, each with its depth.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use airbound_control::link::TimeLimits;
+use airbound_units::{ByteCount, Span};
+use airbound_wifi::Format;
+use airbound_wifi::ampdu::AmpduLimits;
+use serde::Serialize;
+
+use super::error::ScenarioError;
+use super::node::{Node, Value};
+use super::section::Section;
+use super::text;
+
+/// A transmit path whose depths are known from a driver or a simulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// Linux's mac80211 over a card whose firmware schedules: FQ-CoDel bounded by the airtime queue limit, packets
+    /// waiting in the firmware, aggregates formed at channel access.
+    Mac80211,
+    /// Linux's ath9k since it has per-station queues: aggregates formed ahead by the driver, two in hardware, no airtime
+    /// queue limit (LAST-PQ's access point).
+    Ath9kFq,
+    /// Linux's ath9k as of 3.17, before mac80211 had queues: 123 frames in the driver below the transmit queue of the
+    /// device, aggregates formed ahead by station in turn, two in hardware (WQM's testbed).
+    #[serde(rename = "ath9k-2014")]
+    Ath9k2014,
+    /// openwifi's prototype board as Law's paper draws its layers (Fig. 5): flow queues, a driver that keeps what is to be sent
+    /// again, eight frames in each hardware queue; no aggregation.
+    Openwifi,
+    /// Law's setting A (Sec. 3.1): `Openwifi` with 25 ms for the flow queues and eight frames in all hardware queues together.
+    OpenwifiA,
+    /// Law's setting B (Sec. 3.1): `Openwifi` without a hardware queue; each frame is handed down when the one before has ended.
+    OpenwifiB,
+    /// `Openwifi` with 10 ms for each of the three layers (Law, Figs. 13 and 14).
+    OpenwifiSplit,
+    /// `Openwifi` with one limit of 30 ms over all three layers (Law, Figs. 13 and 14).
+    OpenwifiBound,
+    /// One queue, aggregated at channel access: a transmit path without layers, as ns-3's.
+    Direct,
+}
+
+/// When an aggregate is put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// When the channel has been won: whatever waits then may join.
+    AtAccess,
+    /// When the hardware queue has room: it then waits there as it is.
+    Ahead,
+}
+
+/// The order in which a driver's queue serves stations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriverOrder {
+    /// First come, first served.
+    OldestFirst,
+    /// One aggregate for each station in turn.
+    RoundRobin,
+}
+
+/// The depths of a transmit path.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Path {
+    /// PPDUs that the hardware holds in each category, the one on the air included.
+    pub hardware_aggregates: u16,
+    /// PPDUs that the hardware holds over all categories together.
+    #[serde(serialize_with = "text::or_unlimited")]
+    pub hardware_total: Option<u16>,
+    /// From the end of a PPDU until the one that takes its place is in the hardware: an interrupt and a trip through the
+    /// driver. Only where aggregates are formed ahead.
+    pub handover: Span,
+    /// When an aggregate is put together.
+    pub form: Form,
+    /// Packets that wait below the queueing scheme in each category; 0: there is no such queue; `None`: no limit but
+    /// that of the airtime queue limit.
+    #[serde(serialize_with = "text::or_unlimited")]
+    pub driver_queue: Option<u32>,
+    /// The order in which that queue serves stations.
+    pub driver_order: DriverOrder,
+    /// Most MPDUs of an aggregate.
+    pub max_ampdu_mpdus: u16,
+    /// Most bytes of an A-MPDU.
+    pub max_ampdu_bytes: ByteCount,
+    /// Longest PPDU.
+    pub max_ppdu_duration: Span,
+    /// What the driver adds behind the first subframe of an A-MPDU, beyond its padding.
+    pub first_subframe_padding: ByteCount,
+    /// Most transmissions of one PPDU by the hardware, whatever the rate chain allows.
+    pub hardware_tries: u8,
+    /// Steps of a rate chain that the hardware takes with one PPDU; the others are cut off.
+    pub rates_per_grant: u8,
+    /// How often an MPDU is handed to the hardware before it is given up.
+    pub max_grants: u8,
+    /// How many transmissions, over all grants, make an MPDU be given up when it comes back from the hardware.
+    #[serde(serialize_with = "text::or_unlimited")]
+    pub max_tries: Option<u16>,
+    /// How long a packet may stay in the queueing scheme.
+    #[serde(serialize_with = "text::optional")]
+    pub queue_limit_time: Option<Span>,
+    /// How long it may wait in the driver to be sent again, all such waits together.
+    #[serde(serialize_with = "text::optional")]
+    pub driver_limit_time: Option<Span>,
+    /// How long it may be in the hardware, all grants together.
+    #[serde(serialize_with = "text::optional")]
+    pub hardware_limit_time: Option<Span>,
+    /// How long it may stay in all layers together.
+    #[serde(serialize_with = "text::optional")]
+    pub total_limit_time: Option<Span>,
+    /// Whether there is a block-ack agreement; without one frames go one by one, no window bounds them, and receivers pass
+    /// them on in the order in which they come.
+    pub block_ack: bool,
+    /// MPDUs between the oldest unacknowledged one and the newest that may be sent.
+    pub block_ack_window: u16,
+    /// Whether airtime that a station uses for sending counts against its share.
+    pub charge_received_airtime: bool,
+    /// Whether the queueing scheme bounds the airtime that waits below it (Linux's AQL).
+    pub airtime_queue_limit: bool,
+    /// Whether a packet counts against the queueing scheme's limit until it is acknowledged, as in ns-3's MAC queue,
+    /// instead of until it is handed down.
+    pub queue_holds_in_flight: bool,
+}
+
+/// Most MPDUs of a block acknowledgement: 64 up to VHT (compressed bitmap of 8 octets), 256 in HE.
+const fn largest_window(standard: Format) -> u16 {
+    match standard {
+        Format::Legacy | Format::Ht | Format::Vht => 64,
+        Format::He => 256,
+    }
+}
+
+/// The most MPDUs as the number that a path holds.
+fn mpdus_of(limits: AmpduLimits) -> u16 {
+    u16::try_from(limits.max_mpdus).unwrap_or(u16::MAX)
+}
+
+impl Preset {
+    /// The depths of the preset for a standard.
+    #[must_use]
+    pub fn path(self, standard: Format) -> Path {
+        let limits = AmpduLimits::of(standard);
+        let ath9k = limits.and(AmpduLimits::ath9k());
+        // What the standard alone says.
+        let direct = Path {
+            hardware_aggregates: 1,
+            hardware_total: None,
+            handover: Span::ZERO,
+            form: Form::AtAccess,
+            driver_queue: Some(0),
+            driver_order: DriverOrder::OldestFirst,
+            max_ampdu_mpdus: mpdus_of(limits),
+            max_ampdu_bytes: limits.max_bytes,
+            max_ppdu_duration: limits.max_duration,
+            first_subframe_padding: ByteCount::ZERO,
+            // No rate chain: each try is a decision of its own.
+            hardware_tries: 1,
+            rates_per_grant: 4,
+            // dot11ShortRetryLimit; ns-3 counts an aggregate's MPDUs likewise (MaxSsrc, MaxSlrc).
+            max_grants: 7,
+            max_tries: None,
+            queue_limit_time: None,
+            driver_limit_time: None,
+            hardware_limit_time: None,
+            total_limit_time: None,
+            block_ack: true,
+            block_ack_window: largest_window(standard),
+            charge_received_airtime: false,
+            airtime_queue_limit: false,
+            queue_holds_in_flight: true,
+        };
+        match self {
+            Self::Direct => direct,
+            Self::Mac80211 => Path {
+                // Firmware takes what AQL lets through and serves its stations in turn.
+                driver_queue: None,
+                driver_order: DriverOrder::RoundRobin,
+                // Four steps of a chain with `max_rate_tries` each.
+                hardware_tries: 40,
+                // mt76 lets the card send an MPDU 15 times (MT_TXD3_REM_TX_COUNT).
+                max_grants: 15,
+                airtime_queue_limit: true,
+                queue_holds_in_flight: false,
+                ..direct
+            },
+            Self::Ath9k2014 => Path {
+                // ATH_MAX_QDEPTH: a quarter of ATH_TXBUF (512) less ATH_TXBUF_RESERVE (5). `ath_tx_start` stops the queue of the
+                // category when so many frames are below it, those that wait to be sent again included.
+                driver_queue: Some(123),
+                // `ath_txq_schedule` puts a station that has more back at the end of the list.
+                driver_order: DriverOrder::RoundRobin,
+                // xmit.c, `ath_compute_num_delims`: 60 delimiters of 4 B (FIRST_DESC_NDELIMS) on cards like the testbed's AR9380,
+                // so that 4 ms at 6.5 Mb/s hold one frame.
+                first_subframe_padding: ByteCount::new(240),
+                // There was no airtime fairness before 4.11.
+                charge_received_airtime: false,
+                ..Self::Ath9kFq.path(standard)
+            },
+            Self::Ath9kFq => Path {
+                // ATH_AGGR_MIN_QDEPTH: the driver stops at two aggregates.
+                hardware_aggregates: 2,
+                form: Form::Ahead,
+                // See `AmpduLimits::ath9k`.
+                max_ampdu_mpdus: mpdus_of(ath9k),
+                max_ampdu_bytes: ath9k.max_bytes,
+                max_ppdu_duration: ath9k.max_duration,
+                // Four steps of a chain with `max_rate_tries` each.
+                hardware_tries: 40,
+                // ATH_MAX_SW_RETRIES.
+                max_grants: 30,
+                // `ath_rx_count_airtime`.
+                charge_received_airtime: true,
+                queue_holds_in_flight: false,
+                ..direct
+            },
+            Self::Openwifi => Path {
+                // Law, Sec. 2.2: ath9k's limit on frames that are no aggregates. openwifi's own queues have 64 descriptors.
+                hardware_aggregates: 8,
+                form: Form::Ahead,
+                max_ampdu_mpdus: 1,
+                // A retry field of 4 bits.
+                hardware_tries: 16,
+                // One rate per transmission, as the notes on the prototype have it.
+                rates_per_grant: 1,
+                // What counts is the number of transmissions: 31 (Law, Sec. 2.2; ath9k's `ATH_MAX_SW_RETRIES` of 30 counts retries).
+                max_grants: 255,
+                max_tries: Some(31),
+                queue_holds_in_flight: false,
+                ..direct
+            },
+            Self::OpenwifiA => Path {
+                queue_limit_time: Some(Span::from_millis(25)),
+                hardware_total: Some(8),
+                ..Self::Openwifi.path(standard)
+            },
+            Self::OpenwifiB => Path {
+                hardware_aggregates: 1,
+                // Interrupt, soft interrupt, dequeueing, DMA of 1500 B on a Cortex-A9 at 667 MHz: the paper gives no figure. Some tens
+                // to some hundreds of microseconds are usual under Linux without real-time measures.
+                handover: Span::from_micros(150),
+                ..Self::Openwifi.path(standard)
+            },
+            Self::OpenwifiSplit => Path {
+                queue_limit_time: Some(Span::from_millis(10)),
+                driver_limit_time: Some(Span::from_millis(10)),
+                hardware_limit_time: Some(Span::from_millis(10)),
+                ..Self::Openwifi.path(standard)
+            },
+            Self::OpenwifiBound => {
+                Path { total_limit_time: Some(Span::from_millis(30)), ..Self::Openwifi.path(standard) }
+            }
+        }
+    }
+
+    /// Whether frames go one by one, without a block-ack agreement, unless aggregation is switched on.
+    const fn is_openwifi(self) -> bool {
+        matches!(
+            self,
+            Self::Openwifi | Self::OpenwifiA | Self::OpenwifiB | Self::OpenwifiSplit | Self::OpenwifiBound
+        )
+    }
+}
+
+pub(super) const KEYS: &[&str] = &[
+    "hardware-aggregates",
+    "hardware-total",
+    "handover",
+    "form",
+    "driver-queue",
+    "driver-order",
+    "max-ampdu-mpdus",
+    "max-ampdu-bytes",
+    "max-ppdu-duration",
+    "first-subframe-padding",
+    "hardware-tries",
+    "rates-per-grant",
+    "max-grants",
+    "max-tries",
+    "queue-limit-time",
+    "driver-limit-time",
+    "hardware-limit-time",
+    "total-limit-time",
+    "block-ack",
+    "block-ack-window",
+    "charge-received-airtime",
+    "airtime-queue-limit",
+    "queue-holds-in-flight",
+];
+
+/// Reads `preset`.
+pub(super) fn read_preset(section: &Section<'_>, default: Preset) -> Result<Preset, ScenarioError> {
+    const AVAILABLE: &[(&str, Preset)] = &[
+        ("mac80211", Preset::Mac80211),
+        ("ath9k-fq", Preset::Ath9kFq),
+        ("ath9k-2014", Preset::Ath9k2014),
+        ("openwifi", Preset::Openwifi),
+        ("openwifi-a", Preset::OpenwifiA),
+        ("openwifi-b", Preset::OpenwifiB),
+        ("openwifi-split", Preset::OpenwifiSplit),
+        ("openwifi-bound", Preset::OpenwifiBound),
+        ("direct", Preset::Direct),
+    ];
+    section.choice("preset", default, AVAILABLE)
+}
+
+/// A whole number, or "unlimited".
+fn read_limit<T: TryFrom<i128> + Display + PartialOrd + Copy>(
+    section: &Section<'_>,
+    key: &str,
+    base: Option<T>,
+    range: RangeInclusive<T>,
+) -> Result<Option<T>, ScenarioError> {
+    match section.get(key) {
+        None => Ok(base),
+        Some(Node { value: Value::Text(word), .. }) if word == "unlimited" => Ok(None),
+        Some(Node { value: Value::Text(_), .. }) => Err(section.wrong(
+            key,
+            format!(
+                "is a text; allowed is a whole number from {} to {}, or \"unlimited\"",
+                range.start(),
+                range.end()
+            ),
+        )),
+        Some(_) => section.whole(key, *range.start(), range).map(Some),
+    }
+}
+
+/// A time limit, or "none".
+fn read_limit_time(
+    section: &Section<'_>,
+    key: &str,
+    base: Option<Span>,
+) -> Result<Option<Span>, ScenarioError> {
+    match section.get(key) {
+        None => Ok(base),
+        Some(Node { value: Value::Text(word), .. }) if word == "none" => Ok(None),
+        Some(_) => {
+            let range = Span::from_micros(100)..=Span::from_secs(100);
+            section.ranged(key, base.unwrap_or(Span::from_millis(10)), range).map(Some)
+        }
+    }
+}
+
+impl Path {
+    /// How long a packet may stay in each layer.
+    #[must_use]
+    pub const fn time_limits(&self) -> TimeLimits {
+        TimeLimits {
+            queue: self.queue_limit_time,
+            driver: self.driver_limit_time,
+            hardware: self.hardware_limit_time,
+            total: self.total_limit_time,
+        }
+    }
+
+    /// The limits of an aggregate as `airbound_wifi` speaks of them.
+    #[must_use]
+    pub fn ampdu_limits(&self) -> AmpduLimits {
+        AmpduLimits {
+            max_mpdus: u32::from(self.max_ampdu_mpdus),
+            max_bytes: self.max_ampdu_bytes,
+            max_duration: self.max_ppdu_duration,
+        }
+    }
+
+    /// Reads `[….path]` over the depths of a preset.
+    pub(super) fn read(
+        section: &Section<'_>,
+        preset: Preset,
+        standard: Format,
+    ) -> Result<Self, ScenarioError> {
+        section.allow("a transmit path", &[KEYS])?;
+        let base = preset.path(standard);
+        let window = largest_window(standard);
+        let limits = AmpduLimits::of(standard);
+        let forms = &[("at-access", Form::AtAccess), ("ahead", Form::Ahead)];
+        let form = section.choice("form", base.form, forms)?;
+        let handover = section.ranged("handover", base.handover, Span::ZERO..=Span::from_millis(100))?;
+        let hardware_total = read_limit(section, "hardware-total", base.hardware_total, 1..=4000)?;
+        for (key, is_set) in [("handover", !handover.is_zero()), ("hardware-total", hardware_total.is_some())]
+        {
+            if is_set && form == Form::AtAccess {
+                return Err(
+                    section.wrong(key, "needs form = \"ahead\": nothing waits in the hardware otherwise")
+                );
+            }
+        }
+        let max_ampdu_mpdus = section.whole("max-ampdu-mpdus", base.max_ampdu_mpdus, 1..=mpdus_of(limits))?;
+        let block_ack = if preset.is_openwifi() { max_ampdu_mpdus > 1 } else { base.block_ack };
+        let block_ack = section.boolean("block-ack", block_ack)?;
+        if max_ampdu_mpdus > 1 && !block_ack && section.has("block-ack") {
+            return Err(section.wrong("block-ack", "is false; that needs max-ampdu-mpdus = 1"));
+        }
+        Ok(Self {
+            hardware_aggregates: section.whole("hardware-aggregates", base.hardware_aggregates, 1..=1000)?,
+            hardware_total,
+            handover,
+            form,
+            driver_queue: read_limit(section, "driver-queue", base.driver_queue, 0..=100_000)?,
+            driver_order: section.choice(
+                "driver-order",
+                base.driver_order,
+                &[("oldest-first", DriverOrder::OldestFirst), ("round-robin", DriverOrder::RoundRobin)],
+            )?,
+            max_ampdu_mpdus,
+            max_ampdu_bytes: section.ranged(
+                "max-ampdu-bytes",
+                base.max_ampdu_bytes,
+                ByteCount::new(1)..=limits.max_bytes,
+            )?,
+            max_ppdu_duration: section.ranged(
+                "max-ppdu-duration",
+                base.max_ppdu_duration,
+                Span::from_micros(100)..=limits.max_duration,
+            )?,
+            first_subframe_padding: section.ranged(
+                "first-subframe-padding",
+                base.first_subframe_padding,
+                ByteCount::ZERO..=ByteCount::new(4000),
+            )?,
+            hardware_tries: section.whole("hardware-tries", base.hardware_tries, 1..=120)?,
+            rates_per_grant: section.whole("rates-per-grant", base.rates_per_grant, 1..=4)?,
+            max_grants: section.whole("max-grants", base.max_grants, 1..=255)?,
+            max_tries: read_limit(section, "max-tries", base.max_tries, 1..=10_000)?,
+            queue_limit_time: read_limit_time(section, "queue-limit-time", base.queue_limit_time)?,
+            driver_limit_time: read_limit_time(section, "driver-limit-time", base.driver_limit_time)?,
+            hardware_limit_time: read_limit_time(section, "hardware-limit-time", base.hardware_limit_time)?,
+            total_limit_time: read_limit_time(section, "total-limit-time", base.total_limit_time)?,
+            block_ack,
+            block_ack_window: section.whole("block-ack-window", base.block_ack_window, 1..=window)?,
+            charge_received_airtime: section
+                .boolean("charge-received-airtime", base.charge_received_airtime)?,
+            airtime_queue_limit: section.boolean("airtime-queue-limit", base.airtime_queue_limit)?,
+            queue_holds_in_flight: section.boolean("queue-holds-in-flight", base.queue_holds_in_flight)?,
+        })
+    }
+}

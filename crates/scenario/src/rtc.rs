@@ -1,0 +1,159 @@
+//! `kind = "rtc"`: real-time video, as WebRTC sends it.
+
+use airbound_units::{BitRate, ByteCount, Span};
+use airbound_wifi::Category;
+use serde::Serialize;
+
+use super::error::ScenarioError;
+use super::scheme::{RTC_SENDERS, Scheme, Slot};
+use super::section::Section;
+use super::size_law::{SizeLaw, read_size_law};
+use super::text;
+
+/// Real-time video over RTP: an encoder, a pacer, congestion control, forward error correction and retransmission.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct RtcStream {
+    /// The most that the encoder produces: its target where the network allows it.
+    pub rate: BitRate,
+    /// The least that congestion control asks for.
+    pub min_rate: BitRate,
+    /// What it begins with.
+    pub start_rate: BitRate,
+    /// The most that it allows for all that is sent: media, error correction, retransmissions, headers.
+    pub max_rate: BitRate,
+    /// Frames a second.
+    pub fps: f64,
+    /// Largest RTP packet, its header included.
+    pub size: ByteCount,
+    /// How frame sizes vary.
+    pub size_law: SizeLaw,
+    /// Longest time from one key frame to the next.
+    pub key_frame_interval: Span,
+    /// Mean size of a key frame over that of all frames.
+    pub key_frame_factor: f64,
+    /// How often, at most, the encoder takes up a new rate.
+    pub reaction: Span,
+    /// Forward error correction.
+    pub fec: ErrorCorrection,
+    /// Packets of error correction for each packet of media.
+    pub fec_overhead: f64,
+    /// Whether the receiver asks for lost packets again.
+    pub nack: bool,
+    /// How long the receiver waits for a frame before it asks for a key frame.
+    pub give_up: Span,
+    /// A frame that can be decoded later than this after it was created has missed its deadline.
+    pub deadline: Span,
+    /// The access category of what the receiver sends back.
+    pub feedback_category: Category,
+    /// Congestion control: `gcc`, or `fixed` for none; `None` takes the scheme's sender if that is `gcc`, else `gcc`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<Slot>,
+}
+
+pub(super) const RTC_KEYS: &[&str] = &[
+    "rate",
+    "min-rate",
+    "start-rate",
+    "max-rate",
+    "fps",
+    "size",
+    "size-law",
+    "key-frame-interval",
+    "key-frame-factor",
+    "reaction",
+    "fec",
+    "fec-overhead",
+    "nack",
+    "give-up",
+    "deadline",
+    "feedback-category",
+    "congestion",
+];
+
+/// Which packets the packets of error correction are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorCorrection {
+    /// There is none.
+    None,
+    /// XOR over packets that follow each other.
+    Rows,
+    /// XOR over packets at equal distances: a burst as long as there are columns is repaired.
+    Columns,
+    /// XOR over rows and columns.
+    TwoDimensional,
+    /// Reed-Solomon: as many losses are repaired as there are packets of error correction.
+    ReedSolomon,
+}
+
+const CORRECTIONS: &[(&str, ErrorCorrection)] = &[
+    ("none", ErrorCorrection::None),
+    ("rows", ErrorCorrection::Rows),
+    ("columns", ErrorCorrection::Columns),
+    ("two-dimensional", ErrorCorrection::TwoDimensional),
+    ("reed-solomon", ErrorCorrection::ReedSolomon),
+];
+
+impl RtcStream {
+    /// The controller of its rate under a scheme: its own congestion control, else the scheme's sender if that is `gcc`.
+    #[must_use]
+    pub fn sender(&self, scheme: &Scheme) -> Slot {
+        let scheme = Some(&scheme.sender).filter(|sender| sender.kind() == "gcc");
+        self.congestion.as_ref().or(scheme).cloned().unwrap_or_else(|| Slot::plain("gcc"))
+    }
+
+    pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
+        let rate = section.ranged(
+            "rate",
+            BitRate::from_mbps(10),
+            BitRate::from_kbps(10)..=BitRate::from_mbps(1_000),
+        )?;
+        let nack = section.boolean("nack", true)?;
+        let rates = |key, default: BitRate, range| section.ranged(key, default, range);
+        let (least, most) = (BitRate::from_kbps(5), BitRate::from_mbps(10_000));
+        // libwebrtc begins with 300 kbit/s and asks no video encoder for less than 30 kbit/s.
+        let max_rate = rates("max-rate", rate.mul_f64(1.5).max(least), least..=most)?;
+        let min_rate = rates("min-rate", BitRate::from_kbps(30).min(max_rate), least..=max_rate)?;
+        let start = BitRate::from_kbps(300).clamp(min_rate, max_rate);
+        let start_rate = rates("start-rate", start, min_rate..=max_rate)?;
+        let second = Span::from_secs(1);
+        Ok(Self {
+            rate,
+            min_rate,
+            start_rate,
+            max_rate,
+            fps: section.number("fps", 30.0, 1.0..=1000.0)?,
+            // libwebrtc's largest RTP packet.
+            size: section.ranged("size", ByteCount::new(1200), ByteCount::new(100)..=ByteCount::new(1452))?,
+            // The standard deviation of RFC 8593's Laplacian law of scale 0.15 (Table 2), without its negative sizes.
+            size_law: read_size_law(section, SizeLaw::Lognormal { sigma: 0.21 })?,
+            // 3000 frames of 30 a second: libwebrtc's encoders make key frames when they are asked to, and else hardly ever.
+            key_frame_interval: section.ranged(
+                "key-frame-interval",
+                second * 100,
+                Span::from_millis(1)..=second * 86_400,
+            )?,
+            // RFC 8593, Table 2: 13.5 kB in place of 4.17 kB.
+            key_frame_factor: section.number("key-frame-factor", 3.24, 1.0..=20.0)?,
+            // The encoder's reaction latency, RFC 8593, Table 2.
+            reaction: section.ranged("reaction", Span::from_millis(200), Span::ZERO..=second * 10)?,
+            fec: section.choice("fec", ErrorCorrection::Columns, CORRECTIONS)?,
+            fec_overhead: section.number("fec-overhead", 0.125, 0.01..=1.0)?,
+            nack,
+            // How long libwebrtc waits for a frame; without retransmission, as long as for a key frame.
+            give_up: section.ranged(
+                "give-up",
+                if nack { second * 3 } else { Span::from_millis(200) },
+                Span::from_millis(10)..=second * 60,
+            )?,
+            deadline: section.ranged(
+                "deadline",
+                Span::from_millis(100),
+                Span::from_millis(1)..=second * 10,
+            )?,
+            feedback_category: section.choice("feedback-category", Category::Be, text::CATEGORIES)?,
+            congestion: Slot::read(section, "congestion", RTC_SENDERS)?,
+        })
+    }
+}

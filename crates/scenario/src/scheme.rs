@@ -1,0 +1,566 @@
+//! `[scheme]`: who decides, and the short names of combinations.
+
+use std::fmt;
+
+use airbound_control::link::LawConfig;
+use airbound_control::queue::{DelayConfig, QueueConfig};
+use airbound_control::rate::{Capabilities, RateConfig};
+use airbound_senders::allocation::AllocationConfig;
+use airbound_senders::conference::ConferenceConfig;
+use airbound_senders::congestion::Congestion;
+use airbound_senders::rtp::gcc::GccConfig;
+use airbound_senders::tcp::{TcpConfig, TcpSender};
+use airbound_units::Span;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::error::{Place, ScenarioError};
+use super::node::{self, Value};
+use super::section::{Section, nearest};
+
+/// Law decides over queue and rates with one state, and so fills two slots.
+const LAW: &str = "law";
+
+/// Whether a queue and a rate control can work together.
+///
+/// # Errors
+/// A sentence: Law is one of them and not the other.
+pub fn check_law(queue: &Slot, rate: &Slot) -> Result<(), String> {
+    if queue.is_law() == rate.is_law() {
+        return Ok(());
+    }
+    Err(format!(
+        "law decides over queue and rate with one state, so queue {} and rate {} cannot be combined; write law for both, or for neither",
+        queue.name(),
+        rate.name()
+    ))
+}
+
+/// What may fill a slot.
+#[derive(Clone, Copy)]
+pub(super) struct Choices {
+    kinds: &'static [&'static str],
+    /// Says what is wrong with the parameters.
+    check: fn(&Slot) -> Result<(), String>,
+}
+
+/// The kinds of queue.
+pub(super) const QUEUES: Choices = Choices {
+    kinds: &["fifo", "codel", "pie", "fq-codel", "linux", "last-pq", "round-robin", "wqm", LAW],
+    check: |slot| {
+        if slot.is_law() {
+            return slot.law_config().and_then(|config| config.check().map_err(|error| error.to_string()));
+        }
+        let config: QueueConfig = slot.config()?;
+        config.check().map_err(|error| error.to_string())
+    },
+};
+/// The kinds of rate control.
+pub(super) const RATES: Choices = Choices {
+    kinds: &["fixed", "ideal", "minstrel-ht", "llra", "thompson", LAW],
+    check: |slot| match slot.is_law() {
+        true if slot.parameters.is_empty() => Ok(()),
+        true => Err("law has its parameters in the queue slot".to_owned()),
+        false => {
+            let config: RateConfig = slot.config()?;
+            config.build(&Capabilities::default(), 0).map(|_| ()).map_err(|error| error.to_string())
+        }
+    },
+};
+/// The kinds of sender: `gcc` is that of real-time video, `aggregation` allocates the rates of paced flows, the others are TCP's.
+pub(super) const SENDERS: Choices =
+    Choices { kinds: &["cubic", "reno", "bbr", "gcc", ALLOCATING], check: check_sender };
+/// What decides the bitrates of a session.
+pub(super) const SESSIONS: Choices = Choices {
+    kinds: &["plain", "last-n", "tack", "plum"],
+    check: |slot| slot.config::<ConferenceConfig>()?.check().map_err(|error| error.to_string()),
+};
+/// The kinds of sender of TCP.
+pub(super) const TCP_SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr"], check: check_sender };
+/// The kinds of sender of real-time video; `fixed` knows no congestion.
+pub(super) const RTC_SENDERS: Choices = Choices { kinds: &["gcc", "fixed"], check: check_sender };
+
+/// The sender that allocates the rates of paced flows.
+const ALLOCATING: &str = "aggregation";
+
+fn check_sender(slot: &Slot) -> Result<(), String> {
+    if let Some(config) = slot.allocation()? {
+        return config.check().map_err(|error| error.to_string());
+    }
+    match slot.kind {
+        "gcc" => slot.gcc_config().and_then(|config| config.check().map_err(|error| error.to_string())),
+        "fixed" => slot.parameters.keys().next().map_or(Ok(()), |key| Err(format!("unknown key {key}"))),
+        _ => TcpSender::new(slot.tcp_config()?).map(|_| ()).map_err(|error| error.to_string()),
+    }
+}
+
+/// The kind of what comes from outside of this program. No file can name it.
+const CUSTOM: &str = "custom";
+
+/// A name for a kind with a parameter that makes another scheme of it, so that both can be compared: name, kind, parameter, value.
+const VARIANTS: [(&str, &str, &str, &str); 2] =
+    [("last-pq-auto", "last-pq", "protect", "auto"), ("law-last-pq", LAW, "inside", "last-pq")];
+
+/// What fills a slot: a kind, and parameters that differ from its defaults.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slot {
+    kind: &'static str,
+    parameters: toml::Table,
+}
+
+impl Slot {
+    pub(super) fn plain(kind: &'static str) -> Self {
+        Self { kind, parameters: toml::Table::new() }
+    }
+
+    /// The kind and, for a variant, the parameter that it sets of what a name stands for; `None` if that is none of `kinds`.
+    fn find(
+        name: &str,
+        kinds: &[&'static str],
+    ) -> Option<(&'static str, Option<(&'static str, &'static str)>)> {
+        let variant = VARIANTS.into_iter().find(|(variant, ..)| *variant == name);
+        let (wanted, set) = variant.map_or((name, None), |(_, kind, key, value)| (kind, Some((key, value))));
+        kinds.iter().find(|kind| **kind == wanted).map(|kind| (*kind, set))
+    }
+
+    fn set(&mut self, parameter: Option<(&str, &str)>) {
+        if let Some((key, value)) = parameter {
+            self.parameters.insert(key.to_owned(), toml::Value::String(value.to_owned()));
+        }
+    }
+
+    /// A slot filled by a plugin of the run, under a name of letters, digits, `-` and `_` that no built-in part has.
+    fn custom(name: &str) -> Result<Self, String> {
+        let kinds = [QUEUES, RATES, SENDERS, SESSIONS].into_iter().flat_map(|choices| choices.kinds);
+        let taken = kinds.copied().chain(VARIANTS.map(|(name, ..)| name)).chain([CUSTOM, "fixed"]);
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || name.len() > 60 || !name.chars().all(is_word) {
+            return Err(format!(
+                "\"{}\" is no name for a scheme; allowed are 1 to 60 letters, digits, - and _",
+                node::shortened(name)
+            ));
+        }
+        if taken.into_iter().any(|taken| taken == name) {
+            return Err(format!("\"{name}\" is the name of a part of this program; choose another one"));
+        }
+        let parameters = [("name".to_owned(), toml::Value::String(name.to_owned()))].into_iter().collect();
+        Ok(Self { kind: CUSTOM, parameters })
+    }
+
+    /// Whether a plugin of the run fills the slot.
+    #[must_use]
+    pub fn is_custom(&self) -> bool {
+        self.kind == CUSTOM
+    }
+
+    /// The shortest name: that of the variant, such as "last-pq-auto", or of the kind; its own of what comes from outside.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        if self.is_custom()
+            && let Some(name) = self.parameters.get("name").and_then(toml::Value::as_str)
+        {
+            return name;
+        }
+        let is_it = |(_, kind, key, value): &&(&str, &str, &str, &str)| {
+            self.kind == *kind && self.parameters.get(*key).and_then(toml::Value::as_str) == Some(*value)
+        };
+        VARIANTS.iter().find(is_it).map_or(self.kind, |(name, ..)| name)
+    }
+
+    /// The rate allocation of a slot that names one; `None` for any other sender.
+    ///
+    /// # Errors
+    /// A parameter is unknown or of the wrong type.
+    pub fn allocation(&self) -> Result<Option<AllocationConfig>, String> {
+        if self.kind != ALLOCATING {
+            return Ok(None);
+        }
+        let config = toml::Value::Table(self.parameters.clone()).try_into();
+        config.map(Some).map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
+    }
+
+    /// The connections of a slot that names a sender. Beside flows whose rate is allocated, TCP is Linux's default,
+    /// and so is all of it but the window where that is decided from outside.
+    ///
+    /// # Errors
+    /// The kind is no congestion control, or a parameter is unknown or of the wrong type.
+    pub fn tcp_config(&self) -> Result<TcpConfig, String> {
+        if self.kind == ALLOCATING || self.is_custom() {
+            return Ok(TcpConfig::default());
+        }
+        if self.kind == "gcc" {
+            return Err("gcc is for flows of kind rtc; TCP needs cubic, reno or bbr".to_owned());
+        }
+        // What a flow or the run decides is no parameter of a scheme.
+        if let Some(key) =
+            ["congestion", "seed", "receive-window"].iter().find(|key| self.parameters.contains_key(**key))
+        {
+            return Err(format!("unknown key {key}"));
+        }
+        let congestion: Congestion = toml::Value::String(self.kind.to_owned())
+            .try_into()
+            .map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let config: TcpConfig = toml::Value::Table(self.parameters.clone())
+            .try_into()
+            .map_err(|error: toml::de::Error| error.message().to_owned())?;
+        Ok(TcpConfig { congestion, ..config })
+    }
+
+    /// Whether Law fills the slot.
+    #[must_use]
+    pub fn is_law(&self) -> bool {
+        self.kind == LAW
+    }
+
+    /// Law's configuration, of the queue slot that it fills.
+    ///
+    /// # Errors
+    /// A sentence: a parameter is unknown or of the wrong type.
+    pub fn law_config(&self) -> Result<LawConfig, String> {
+        self.own_parameters()
+    }
+
+    /// Congestion control of real-time video, for a slot that names `gcc`.
+    ///
+    /// # Errors
+    /// A parameter is unknown or of the wrong type.
+    pub fn gcc_config(&self) -> Result<GccConfig, String> {
+        // The flow decides over its rates.
+        if let Some(key) =
+            ["start-rate", "min-rate", "max-rate"].iter().find(|key| self.parameters.contains_key(**key))
+        {
+            return Err(format!("unknown key {key}: it is one of the flow"));
+        }
+        self.own_parameters()
+    }
+
+    /// The parameters as a configuration that knows no kind.
+    fn own_parameters<T: serde::de::DeserializeOwned>(&self) -> Result<T, String> {
+        let read = toml::Value::Table(self.parameters.clone()).try_into();
+        read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
+    }
+
+    /// The kind, such as "fifo" or "minstrel-ht".
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// The parameters that differ from the kind's defaults, as they were written.
+    #[must_use]
+    pub fn parameters(&self) -> &toml::Table {
+        &self.parameters
+    }
+
+    /// The configuration of a core, made of kind and parameters.
+    ///
+    /// # Errors
+    /// A sentence: a parameter is unknown or of the wrong type.
+    pub fn config<T: serde::de::DeserializeOwned>(&self) -> Result<T, String> {
+        let mut table = self.parameters.clone();
+        table.insert("kind".to_owned(), toml::Value::String(self.kind.to_owned()));
+        let read = toml::Value::Table(table).try_into();
+        read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
+    }
+
+    /// The shortest latency that a queue can be asked for; that of LAST-PQ's defaults where it protects nobody.
+    pub(super) fn shortest_demand(&self) -> Span {
+        match self.config() {
+            Ok(QueueConfig::LastPq(config)) => config.delay.shortest_demand(),
+            Err(_) if self.is_law() => match self.law_config().map(|config| config.inside.0) {
+                Ok(QueueConfig::LastPq(config)) => config.delay.shortest_demand(),
+                _ => DelayConfig::default().shortest_demand(),
+            },
+            _ => DelayConfig::default().shortest_demand(),
+        }
+    }
+
+    /// Reads a name, or a table with `kind`.
+    pub(super) fn read(
+        section: &Section<'_>,
+        key: &str,
+        choices: Choices,
+    ) -> Result<Option<Self>, ScenarioError> {
+        let kinds = choices.kinds;
+        let Some(node) = section.get(key) else { return Ok(None) };
+        let find = |name: &str| Self::find(name, kinds);
+        let allowed = || kinds.iter().map(|kind| format!("\"{kind}\"")).collect::<Vec<_>>().join(", ");
+        match &node.value {
+            Value::Text(name) => {
+                match find(name) {
+                    Some((kind, variant)) => {
+                        let mut slot = Self::plain(kind);
+                        slot.set(variant);
+                        Ok(Some(slot))
+                    }
+                    None => Err(section
+                        .wrong(key, format!("is {}; allowed are {}", node.value.describe(), allowed()))),
+                }
+            }
+            Value::Table(entries) => {
+                let table = section.table(key)?;
+                let name = table.required_text("kind", &format!("allowed are {}", allowed()))?;
+                let Some((kind, variant)) = find(name) else {
+                    return Err(table.wrong("kind", format!("is \"{name}\"; allowed are {}", allowed())));
+                };
+                let parameters = entries
+                    .iter()
+                    .filter(|(name, _)| name != "kind")
+                    .map(|(name, value)| (name.clone(), node::to_toml(value)))
+                    .collect();
+                let mut slot = Self { kind, parameters };
+                slot.set(variant);
+                (choices.check)(&slot).map_err(|problem| {
+                    // A sentence about one parameter begins with its name; it may come from elsewhere than the table: from `--set`.
+                    let about = |name: &String| problem.strip_prefix(name.as_str())?.strip_prefix(' ');
+                    match entries.iter().find_map(|(name, _)| Some((name, about(name)?))) {
+                        Some((name, problem)) => table.wrong(name, problem),
+                        None => section.wrong(key, format!("is wrong: {problem}")),
+                    }
+                })?;
+                Ok(Some(slot))
+            }
+            other => Err(section.wrong(
+                key,
+                format!(
+                    "is {}; allowed are {} and a table with kind and parameters",
+                    other.describe(),
+                    allowed()
+                ),
+            )),
+        }
+    }
+}
+
+impl Serialize for Slot {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.parameters.is_empty() {
+            return serializer.serialize_str(self.kind);
+        }
+        let mut map = serializer.serialize_map(Some(self.parameters.len() + 1))?;
+        map.serialize_entry("kind", self.kind)?;
+        for (key, value) in &self.parameters {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// The slots of a scheme that a plugin can fill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The queue.
+    Queue,
+    /// Rate control.
+    Rate,
+    /// Congestion control of TCP.
+    Sender,
+}
+
+/// The deciders of a run: the queue, the rates, how TCP flows send that do not say themselves, and the bitrates of a session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Scheme {
+    /// Which packets wait, are dropped, go next.
+    pub queue: Slot,
+    /// PHY rate and tries of each transmission.
+    pub rate: Slot,
+    /// Congestion control of TCP flows that do not set their own, `gcc` with parameters for real-time video, or the rate
+    /// allocation of paced flows.
+    pub sender: Slot,
+    /// Bitrates of the session; `None` where the scenario has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<Slot>,
+}
+
+impl Default for Scheme {
+    /// What a Linux access point does out of the box.
+    fn default() -> Self {
+        Self {
+            queue: Slot::plain("linux"),
+            rate: Slot::plain("minstrel-ht"),
+            sender: Slot::plain("cubic"),
+            session: None,
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}+{}", self.queue.name(), self.rate.name(), self.sender.name())?;
+        self.session.as_ref().map_or(Ok(()), |session| write!(f, "+{}", session.name()))
+    }
+}
+
+impl Scheme {
+    /// The same with Law for queue and rates, over one queue in the order of arrival. Law keeps its other parameters if the scheme has it
+    /// already, and has its defaults if not.
+    ///
+    /// # Errors
+    /// A sentence: the scheme's Law names another queue inside, or has parameters that are wrong.
+    pub fn with_law_in_order(&self) -> Result<Self, String> {
+        const INSIDE: &str = "inside";
+        let mut scheme = self.clone();
+        if !self.queue.is_law() {
+            scheme.queue = Slot::plain(LAW);
+        } else if self.queue.parameters.contains_key(INSIDE) {
+            let inside = self.queue.law_config()?.inside.0;
+            if !matches!(inside, QueueConfig::Fifo(_)) {
+                return Err(format!(
+                    "inside Law is {}; where frames have their numbers already, only fifo keeps their order",
+                    inside.name()
+                ));
+            }
+            return Ok(scheme);
+        }
+        scheme.queue.set(Some((INSIDE, "fifo")));
+        scheme.rate = Slot::plain(LAW);
+        Ok(scheme)
+    }
+
+    /// The same with every parameter of Law written out, where Law decides: each point that its paper leaves open is one. The queue
+    /// inside stays as it was written, since the transmit path has a say in it.
+    #[must_use]
+    pub fn in_full(&self) -> Self {
+        let mut scheme = self.clone();
+        let full = self.queue.law_config().ok().and_then(|config| toml::Table::try_from(config).ok());
+        if let Some(full) = full.filter(|_| self.queue.is_law()) {
+            let written = &mut scheme.queue.parameters;
+            for (key, value) in full {
+                if key != "inside" {
+                    written.entry(key).or_insert(value);
+                }
+            }
+        }
+        scheme
+    }
+
+    /// Reads `[scheme]` of a scenario with a session, or of one without.
+    pub(super) fn read(section: &Section<'_>, has_session: bool) -> Result<Self, ScenarioError> {
+        section.allow("[scheme]", &[&["queue", "rate", "sender", "session"]])?;
+        if section.has("session") && !has_session {
+            return Err(
+                section.wrong("session", "has nothing to decide, since the scenario has no [session]")
+            );
+        }
+        let default = Self::default();
+        let queue = Slot::read(section, "queue", QUEUES)?;
+        let rate = Slot::read(section, "rate", RATES)?;
+        // Where one slot says law, the other need not.
+        let law = [&queue, &rate].into_iter().flatten().any(Slot::is_law);
+        let rest = |default| if law { Slot::plain(LAW) } else { default };
+        let queue = queue.unwrap_or_else(|| rest(default.queue));
+        let rate = rate.unwrap_or_else(|| rest(default.rate));
+        check_law(&queue, &rate)
+            .map_err(|problem| section.wrong("rate", format!("does not fit: {problem}")))?;
+        let session = has_session.then(|| Slot::read(section, "session", SESSIONS)).transpose()?;
+        Ok(Self {
+            queue,
+            rate,
+            sender: Slot::read(section, "sender", SENDERS)?.unwrap_or(default.sender),
+            session: session.map(|slot| slot.unwrap_or_else(|| Slot::plain("plain"))),
+        })
+    }
+
+    /// This scheme with one slot filled by a plugin of the run, called `name`. Law, which fills two, gives way in the other one too.
+    ///
+    /// # Errors
+    /// A sentence: the name is taken, or has other characters than letters, digits, `-` and `_`.
+    pub fn with_custom(&self, part: Part, name: &str) -> Result<Self, String> {
+        let slot = Slot::custom(name)?;
+        let mut scheme = self.clone();
+        match part {
+            Part::Queue => scheme.queue = slot,
+            Part::Rate => {
+                scheme.rate = slot;
+                if scheme.queue.is_law() {
+                    scheme.queue = Self::default().queue;
+                }
+            }
+            Part::Sender => scheme.sender = slot,
+        }
+        scheme.rate = scheme.rate_beside(&scheme.queue);
+        Ok(scheme)
+    }
+
+    /// The rate control of a transmitter that has none of its own beside `queue`: that of the scheme, where both are Law's or neither
+    /// is.
+    #[must_use]
+    pub fn rate_beside(&self, queue: &Slot) -> Slot {
+        match (queue.is_law(), self.rate.is_law()) {
+            (true, _) => Slot::plain(LAW),
+            (false, true) => Self::default().rate,
+            (false, false) => self.rate.clone(),
+        }
+    }
+
+    /// This scheme with the slots replaced that `name` names: "pie", or "pie+minstrel-ht+bbr" in any order.
+    ///
+    /// A slot that is already filled with the same kind keeps its parameters. A queue "law" fills the slot of the rate control
+    /// too, unless that is named.
+    ///
+    /// # Errors
+    /// A part names nothing, or a slot is named twice.
+    pub fn with_name(&self, name: &str) -> Result<Self, ScenarioError> {
+        self.named(name, &Place::Option("--schemes".to_owned()))
+    }
+
+    pub(super) fn named(&self, name: &str, place: &Place) -> Result<Self, ScenarioError> {
+        let error = |problem: String| ScenarioError::Scheme {
+            place: place.clone(),
+            scheme: node::shortened(name),
+            problem,
+        };
+        let mut scheme = self.clone();
+        let mut filled = [false; 4];
+        // Stands in for the slot that a scenario without a session does not have.
+        let mut nowhere = Slot::plain("plain");
+        let has_session = scheme.session.is_some();
+        for part in name.split('+').map(str::trim) {
+            let slots = [
+                ("queue", QUEUES, &mut scheme.queue),
+                ("rate control", RATES, &mut scheme.rate),
+                ("sender", SENDERS, &mut scheme.sender),
+                ("session policy", SESSIONS, scheme.session.as_mut().unwrap_or(&mut nowhere)),
+            ];
+            let found = slots.into_iter().zip(&mut filled).find_map(|((word, kinds, slot), filled)| {
+                let (kind, variant) = Slot::find(part, kinds.kinds)?;
+                Some((word, kind, variant, slot, filled))
+            });
+            let Some((word, kind, variant, slot, filled)) = found else {
+                let all = [QUEUES, RATES, SENDERS, SESSIONS];
+                let all = all.into_iter().flat_map(|choices| choices.kinds.iter().copied());
+                let suggestion =
+                    nearest(part, all).map_or(String::new(), |name| format!("; did you mean {name}?"));
+                return Err(error(format!(
+                    "names \"{}\", which is no queue ({}), rate control ({}), sender ({}) or policy of a session ({}){suggestion}",
+                    node::shortened(part),
+                    QUEUES.kinds.join(", "),
+                    RATES.kinds.join(", "),
+                    SENDERS.kinds.join(", "),
+                    SESSIONS.kinds.join(", "),
+                )));
+            };
+            if SESSIONS.kinds.contains(&kind) && !has_session {
+                return Err(error(format!(
+                    "names {part}, which decides the bitrates of a session; the scenario has no [session]"
+                )));
+            }
+            if *filled {
+                return Err(error(format!("names two kinds of {word}; one is allowed")));
+            }
+            *filled = true;
+            if slot.kind != kind {
+                *slot = Slot::plain(kind);
+            }
+            slot.set(variant);
+        }
+        let [queue_named, rate_named, ..] = filled;
+        if queue_named && !rate_named {
+            scheme.rate = scheme.rate_beside(&scheme.queue);
+        }
+        check_law(&scheme.queue, &scheme.rate)
+            .map_err(|problem| error(format!("does not fit: {problem}")))?;
+        Ok(scheme)
+    }
+}

@@ -1,0 +1,114 @@
+//! The scenarios and traces that come with the program, so that it works wherever it is.
+
+use super::error::ScenarioError;
+use super::{Overrides, Scenario};
+
+/// In front of the name of a shipped trace.
+pub(super) const PREFIX: &str = "shipped:";
+
+/// A scenario that comes with the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shipped {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+macro_rules! scenarios {
+    ($($name:literal),* $(,)?) => {
+        &[$(Shipped {
+            name: $name,
+            text: include_str!(concat!("../../../scenarios/", $name, ".toml")),
+        }),*]
+    };
+}
+
+/// In the order in which they are listed: the demonstration first.
+const SCENARIOS: &[Shipped] = scenarios![
+    "vr-congested",
+    "hello",
+    "vr-alone",
+    "vr-multi-flow",
+    "vr-multi-client",
+    "edca-all-in-vi",
+    "vr-mixed-demands",
+    "trace-vr",
+    "trace-pipe",
+    "trace-snr",
+    "home-evening",
+    "mixed-home",
+    "walking",
+    "office",
+    "vr-room",
+    "remote-desktop",
+    "uplink-video",
+    "cloud-gaming",
+    "dense",
+    "twenty-networks",
+    "dense-floor",
+    "cloudlet",
+    "multi-hop",
+    "parking-lot",
+    "wqm-one-hop",
+    "vht-saturated-n1",
+    "vht-saturated-n5",
+    "vht-saturated-n20",
+    "lab-hello",
+    "lab-vr",
+    "lab-legacy",
+    "lab-weak",
+];
+
+macro_rules! traces {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../scenarios/traces/", $name)))),*]
+    };
+}
+
+/// `crates/sim/tests/trace_shipped.rs` holds the formulas that make them.
+const TRACES: &[(&str, &str)] = traces!["crowded-room.log", "swinging-pipe.mahi", "corridor.csv"];
+
+/// All shipped scenarios, the demonstration first.
+#[must_use]
+pub const fn shipped() -> &'static [Shipped] {
+    SCENARIOS
+}
+
+impl Shipped {
+    /// The title of the scenario: one line.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        // Every shipped scenario begins with its title; a test holds them to that.
+        let line = self.text.lines().find_map(|line| line.strip_prefix("title = \""));
+        line.and_then(|line| line.strip_suffix('"')).unwrap_or_default()
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// An override is wrong.
+    pub fn load(&self, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
+        Scenario::read(self.text, &format!("{PREFIX}{}", self.name), None, overrides)
+    }
+}
+
+/// The shipped scenario of that name.
+///
+/// # Errors
+/// There is none.
+pub fn find(name: &str) -> Result<&'static Shipped, ScenarioError> {
+    SCENARIOS.iter().find(|scenario| scenario.name == name).ok_or_else(|| ScenarioError::NotShipped {
+        name: super::node::shortened(name),
+        known: SCENARIOS.iter().map(|scenario| scenario.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// The text of the shipped trace of that file name.
+pub(super) fn trace(name: &str) -> Option<&'static str> {
+    TRACES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+pub(super) fn trace_names() -> impl Iterator<Item = &'static str> {
+    TRACES.iter().map(|(name, _)| *name)
+}

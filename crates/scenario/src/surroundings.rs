@@ -1,0 +1,80 @@
+//! `surroundings`: what a scenario leaves open, filled in from a preset.
+//!
+//! A preset is a file of the scenario language with a `channel` and the neighbours and bursts of a place; docs/office-channel.md
+//! holds the source of each number. It is filled in before overrides are applied and before anything is read, so that the
+//! resolved scenario shows every number and an option can change it.
+
+use super::error::ScenarioError;
+use super::node::{self, Node, Origin, Value};
+use super::overrides::name_of;
+use super::section::{Document, Section};
+
+/// The key of the top level.
+pub(super) const KEY: &str = "surroundings";
+
+macro_rules! presets {
+    ($($name:literal),*) => {
+        &[$(($name, include_str!(concat!("../../../scenarios/surroundings/", $name, ".toml")))),*]
+    };
+}
+
+/// The presets, from the kindest to the worst.
+const PRESETS: &[(&str, &str)] = presets!["calm", "office", "harsh"];
+
+/// Gives every station without a channel that of the chosen preset, and adds its neighbours and its interference; who is
+/// already there under the same name stays as it is.
+pub(super) fn fill_in(root: &mut Node, document: &Document<'_>) -> Result<(), ScenarioError> {
+    let top = Section::top(document, root);
+    let Some(Node { origin, .. }) = top.get(KEY) else { return Ok(()) };
+    let origin = *origin;
+    let text = top.choice(KEY, "", PRESETS)?;
+    let mut preset = node::parse_document(text, KEY)?;
+    // An error in what was filled in is one of the line that asked for it.
+    written_at(&mut preset, origin);
+    let (Value::Table(entries), Value::Table(preset)) = (&mut root.value, preset.value) else {
+        return Ok(());
+    };
+    for (key, value) in preset {
+        if key == "channel" {
+            give_channel(entries, &value);
+        } else {
+            append(entries, key, value);
+        }
+    }
+    Ok(())
+}
+
+fn written_at(node: &mut Node, origin: Origin) {
+    node.origin = origin;
+    match &mut node.value {
+        Value::List(items) => items.iter_mut().for_each(|item| written_at(item, origin)),
+        Value::Table(entries) => entries.iter_mut().for_each(|(_, entry)| written_at(entry, origin)),
+        _ => {}
+    }
+}
+
+fn give_channel(entries: &mut [(String, Node)], channel: &Node) {
+    let stations = entries.iter_mut().filter(|(key, _)| key == "station");
+    for (_, stations) in stations {
+        let Value::List(stations) = &mut stations.value else { continue };
+        for station in stations {
+            if let Value::Table(station) = &mut station.value
+                && !station.iter().any(|(key, _)| key == "channel")
+            {
+                station.push(("channel".to_owned(), channel.clone()));
+            }
+        }
+    }
+}
+
+/// Adds the members of a list to the list of that key.
+fn append(entries: &mut Vec<(String, Node)>, key: String, value: Node) {
+    let Some((_, old)) = entries.iter_mut().find(|(name, _)| *name == key) else {
+        entries.push((key, value));
+        return;
+    };
+    // What is no list is refused when it is read.
+    let (Value::List(old), Value::List(new)) = (&mut old.value, value.value) else { return };
+    let known: Vec<_> = old.iter().filter_map(name_of).collect();
+    old.extend(new.into_iter().filter(|item| name_of(item).is_none_or(|name| !known.contains(&name))));
+}

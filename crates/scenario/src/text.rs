@@ -1,0 +1,106 @@
+//! How values that have no text form of their own are written in a scenario, for reading and for printing.
+
+use airbound_units::{BitRate, Span};
+use airbound_wifi::{Band, Category, Format, GuardInterval, Legacy};
+use serde::{Serialize, Serializer};
+
+pub(super) const CATEGORIES: &[(&str, Category)] =
+    &[("bk", Category::Bk), ("be", Category::Be), ("vi", Category::Vi), ("vo", Category::Vo)];
+
+pub(super) const STANDARDS: &[(&str, Format)] =
+    &[("legacy", Format::Legacy), ("ht", Format::Ht), ("vht", Format::Vht), ("he", Format::He)];
+
+pub(super) const BANDS: &[(&str, Band)] = &[("2.4 GHz", Band::Ghz2), ("5 GHz", Band::Ghz5)];
+
+const GUARD_INTERVALS: [GuardInterval; 4] =
+    [GuardInterval::Ns400, GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200];
+
+/// The guard interval of that length.
+pub(super) fn guard_interval_of(span: Span) -> Option<GuardInterval> {
+    GUARD_INTERVALS.into_iter().find(|known| known.span() == span)
+}
+
+/// The legacy rate of that speed.
+pub(super) fn legacy_of(rate: BitRate) -> Option<Legacy> {
+    Legacy::ALL.into_iter().find(|known| known.bit_rate() == rate)
+}
+
+/// The word of a choice.
+pub(super) fn name_of<T: PartialEq>(choices: &[(&'static str, T)], value: &T) -> &'static str {
+    choices.iter().find(|(_, choice)| choice == value).map_or("", |(name, _)| name)
+}
+
+pub(super) fn standard<S: Serializer>(value: &Format, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(name_of(STANDARDS, value))
+}
+
+pub(super) fn band<S: Serializer>(value: &Band, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(name_of(BANDS, value))
+}
+
+pub(super) fn guard_interval<S: Serializer>(value: &GuardInterval, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{} ns", value.span().as_nanos()))
+}
+
+/// The legacy rate, or "standard" where the standard's rule applies.
+pub(super) fn control_rate<S: Serializer>(value: &Option<Legacy>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(rate) => serializer.collect_str(&rate.bit_rate()),
+        None => serializer.serialize_str("standard"),
+    }
+}
+
+/// The value, or "never".
+pub(super) fn or_never<T: std::fmt::Display, S: Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => serializer.collect_str(value),
+        None => serializer.serialize_str("never"),
+    }
+}
+
+/// The value, or "none".
+pub(super) fn optional<T: std::fmt::Display, S: Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => serializer.collect_str(value),
+        None => serializer.serialize_str("none"),
+    }
+}
+
+/// The value, or `false`.
+pub(super) fn or_false<T: std::fmt::Display, S: Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => serializer.collect_str(value),
+        None => serializer.serialize_bool(false),
+    }
+}
+
+/// The number, or "unlimited".
+pub(super) fn or_unlimited<T: Serialize, S: Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(limit) => limit.serialize(serializer),
+        None => serializer.serialize_str("unlimited"),
+    }
+}
+
+/// Writes a slot that may be left to the scheme.
+pub(super) fn or_scheme<T: Serialize, S: Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(slot) => slot.serialize(serializer),
+        None => serializer.serialize_str("scheme"),
+    }
+}

@@ -1,0 +1,49 @@
+//! Parts of a scenario as the controllers take them: the limits of a transmit path, and the rates of a station.
+
+use airbound_control::link::LinkConfig;
+use airbound_control::rate::Capabilities;
+use airbound_units::ByteCount;
+use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
+use airbound_wifi::{Format, GuardInterval};
+
+use crate::{Path, Scenario, Station};
+
+impl Scenario {
+    /// Aggregation and retries of a path whose frames have the headers of `standard`.
+    #[must_use]
+    pub fn link_config(&self, path: &Path, standard: Format) -> LinkConfig {
+        let encryption = if self.air.encryption { mpdu::CCMP } else { ByteCount::ZERO };
+        let header = if standard == Format::Legacy { DATA_HEADER } else { QOS_DATA_HEADER };
+        // A pipe carries packet after packet.
+        let is_pipe = self.pipe().is_some();
+        LinkConfig {
+            ampdu: AmpduLimits {
+                max_mpdus: if is_pipe { 1 } else { u32::from(path.max_ampdu_mpdus) },
+                max_bytes: path.max_ampdu_bytes,
+                max_duration: path.max_ppdu_duration,
+            },
+            overhead: LLC_SNAP + header + encryption + FCS,
+            first_subframe_padding: path.first_subframe_padding,
+            window: path.block_ack_window,
+            block_ack: path.block_ack,
+            chain_steps: path.rates_per_grant,
+            max_grants: path.max_grants,
+            max_tries: path.max_tries,
+            give_up_after: None,
+            limits: path.time_limits(),
+        }
+    }
+
+    /// Rates between a station and a transmitter with `streams` spatial streams, both ways.
+    #[must_use]
+    pub fn capabilities(&self, station: &Station, streams: u8) -> Capabilities {
+        Capabilities {
+            format: station.standard,
+            width: station.width,
+            max_streams: station.streams.min(streams).max(1),
+            short_guard_interval: self.air.guard_interval == GuardInterval::Ns400,
+            rates: station.rate.into_iter().collect(),
+        }
+    }
+}

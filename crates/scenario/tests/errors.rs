@@ -1,0 +1,392 @@
+//! What is wrong with a scenario is said in one sentence, with place, key and what is allowed.
+
+use airbound_scenario::{Overrides, Scenario};
+
+const GOOD: &str = r#"duration = "2 s"
+[air]
+standard = "ht"
+[[station]]
+name = "phone"
+[[flow]]
+name = "stream"
+kind = "cbr"
+station = "phone"
+rate = "20 Mbit/s"
+"#;
+
+fn error_of(text: &str) -> String {
+    Scenario::parse(text, "test.toml", &Overrides::none()).expect_err(text).to_string()
+}
+
+fn check(text: &str, parts: &[&str]) {
+    let error = error_of(text);
+    assert!(!error.contains('\n') && error.len() < 700, "{error}");
+    for part in parts {
+        assert!(error.contains(part), "\"{part}\" is not in: {error}");
+    }
+}
+
+/// The good scenario with one line replaced.
+fn with(old: &str, new: &str) -> String {
+    assert!(GOOD.contains(old));
+    GOOD.replace(old, new)
+}
+
+#[test]
+fn the_good_one_is_good() {
+    Scenario::parse(GOOD, "test.toml", &Overrides::none()).unwrap();
+}
+
+#[test]
+fn unknown_keys_suggest_the_nearest() {
+    check(&with("duration", "duratoin"), &["test.toml:1:", "unknown key duratoin", "did you mean duration?"]);
+    check(&with("standard", "standart"), &["test.toml:3:", "air.standart", "did you mean standard?"]);
+    check(&with("rate =", "rait ="), &["test.toml:10:", "flow.stream.rait", "did you mean rate?"]);
+    check(
+        &with("rate =", "fps = 30\nrate ="),
+        &["test.toml:10:", "flow.stream.fps", "a flow of kind cbr knows"],
+    );
+}
+
+#[test]
+fn quantities_say_what_unit_they_want() {
+    check(&with("\"20 Mbit/s\"", "20"), &["test.toml:10:", "flow.stream.rate", "the number 20", "Mbit/s"]);
+    check(&with("20 Mbit/s", "20 Mbit"), &["test.toml:10:", "unknown unit \"Mbit\"", "kbit/s"]);
+    check(&with("20 Mbit/s", "-20 Mbit/s"), &["test.toml:10:", "out of range"]);
+    check(&with("20 Mbit/s", "0 bit/s"), &["test.toml:10:", "allowed is 1 kbit/s to 100 Gbit/s"]);
+    check(&with("\"2 s\"", "\"0 s\""), &["test.toml:1:", "duration", "allowed is 1 ms to"]);
+    check(&with("\"2 s\"", "\"25 h\""), &["test.toml:1:", "duration", "86400 s"]);
+    check(&with("[air]", "warm-up = \"24 h\"\n[air]"), &["warm-up", "together exceed"]);
+    check(&with("\"2 s\"", "\"nan s\""), &["duration"]);
+}
+
+#[test]
+fn numbers_keep_their_range() {
+    for loss in ["nan", "inf", "-0.1", "1.5", "\"a\"", "true", "1979-05-27", "[0.1]"] {
+        check(
+            &format!("{GOOD}[wire]\nloss = {loss}\n"),
+            &["test.toml:12:", "wire.loss", "a number from 0 to 1"],
+        );
+    }
+    check(&with("[[flow]]", "count = 1000000\n[[flow]]"), &["station.phone.count", "1000000", "0 to 200"]);
+    check(&with("[[flow]]", "count = 99999999999999999999\n[[flow]]"), &["test.toml"]);
+    let many: String = (0..3).map(|i| format!("[[station]]\nname = \"s{i}\"\ncount = 100\n")).collect();
+    check(&format!("{GOOD}{many}"), &["a scenario has at most 200", "station.s1.count"]);
+    check(&with("rate =", "count = 3000\nrate ="), &["flow.stream.count", "2000"]);
+}
+
+#[test]
+fn names_must_be_known_and_unlike() {
+    check(&with("station = \"phone\"", "station = \"fone\""), &["test.toml:9:", "did you mean phone?"]);
+    check(&format!("{GOOD}[[station]]\nname = \"phone\"\n"), &["test.toml:12:", "given twice"]);
+    let again = GOOD.split_once("[[flow]]").unwrap().1;
+    check(&format!("{GOOD}[[flow]]{again}"), &["flow.stream.name", "given twice"]);
+    check(&with("\"phone\"\n[[flow]]", "\"a b\"\n[[flow]]"), &["station.a b.name", "letters, digits"]);
+    check(&with("[air]", "focus = \"call\"\n[air]"), &["focus", "which no flow is named", "stream"]);
+    check(&with("\"cbr\"", "\"cbd\""), &["test.toml:8:", "did you mean cbr?"]);
+    check("duration = \"1 s\"\n", &["station is missing"]);
+    check("duration = \"1 s\"\n[[station]]\nname = \"a\"\n", &["flow is missing"]);
+    check(&GOOD.replace("duration = \"2 s\"\n", ""), &["duration is missing", "write for example"]);
+}
+
+#[test]
+fn rates_belong_to_the_standard() {
+    let station = |line: &str| with("[[flow]]", &format!("{line}\n[[flow]]"));
+    check(&station("rate = \"VHT80 MCS9 2SS LGI\""), &["station.phone.rate", "speaks HT only"]);
+    check(&station("rate = \"HT40 MCS23 3SS LGI\""), &["station.phone.rate", "2 spatial streams"]);
+    check(&station("rate = \"HT40 MCS99 3SS LGI\""), &["station.phone.rate", "0 to 31"]);
+    check(&station("standard = \"he\""), &["station.phone.standard", "at most ht"]);
+    check(&station("width = \"80 MHz\""), &["station.phone.width", "up to 40 MHz"]);
+    check(&with("\"ht\"", "\"ht\"\nguard-interval = \"1600 ns\""), &["air.guard-interval", "400 ns"]);
+    check(&with("\"ht\"", "\"ht\"\ncontrol-rate = \"25 Mbit/s\""), &["air.control-rate", "24 Mbit/s"]);
+    check(&with("\"ht\"", "\"wifi7\""), &["air.standard", "\"legacy\", \"ht\", \"vht\", \"he\""]);
+}
+
+#[test]
+fn relays_form_a_tree() {
+    let via = |relay: &str| with("[[flow]]", &format!("via = \"{relay}\"\n[[flow]]"));
+    let station = |name: &str, lines: &str| format!("[[station]]\nname = \"{name}\"\n{lines}\n");
+    check(&via("fone"), &["test.toml:6:", "station.phone.via", "no station is named", "did you mean phone?"]);
+    check(&via("phone"), &["test.toml:6:", "never leads to the access point: phone via phone"]);
+    check(
+        &(via("a") + &station("a", "via = \"b\"") + &station("b", "via = \"a\"")),
+        &["test.toml:6:", "station.phone.via", "phone via a via b via a"],
+    );
+    check(&with("[[flow]]", "via = 3\n[[flow]]"), &["test.toml:6:", "station.phone.via", "a text in quotes"]);
+    let chain: String = (1..=8)
+        .map(|hop| {
+            let relay = if hop == 1 { "phone".to_owned() } else { format!("h{}", hop - 1) };
+            station(&format!("h{hop}"), &format!("via = \"{relay}\""))
+        })
+        .collect();
+    check(&format!("{GOOD}{chain}"), &["station.h8.via", "more than 8 hops", "allowed are 1 to 8"]);
+    let shorter = chain.rsplit_once("[[station]]").unwrap().0;
+    Scenario::parse(&format!("{GOOD}{shorter}"), "test.toml", &Overrides::none()).unwrap();
+    check(
+        &format!("{GOOD}{}{}", station("r", "count = 3"), station("far", "count = 2\nvia = \"r\"")),
+        &["station.far.via", "a group of 3", "as many as this entry has, 2"],
+    );
+    let old = station("r", "standard = \"legacy\"");
+    check(
+        &(via("r") + &old),
+        &["station.phone.standard", "is ht, newer than its relay's; r speaks at most legacy"],
+    );
+    check(
+        &(via("r") + &station("r", "width = \"20 MHz\"")),
+        &["station.phone.width", "is 40 MHz; its relay r has 20 MHz"],
+    );
+    check(&(via("r") + &station("r", "streams = 1")), &["station.phone.streams", "is 2; its relay r has 1"]);
+    let pipe = "channel = { kind = \"trace\", file = \"shipped:swinging-pipe.mahi\" }";
+    check(
+        &(via("r") + &station("r", pipe)),
+        &["test.toml:6:", "station.phone.via", "the trace of r puts a pipe"],
+    );
+    check(&format!("{GOOD}[uplink]\nqueue = \"schema\"\n"), &["uplink.queue", "\"fifo\""]);
+}
+
+#[test]
+fn members_of_groups_share_a_relay_or_have_one_each() {
+    let text = |count: u32| {
+        format!(
+            "{GOOD}[[station]]\nname = \"r\"\ncount = {count}\n[[station]]\nname = \"far\"\ncount = 2\nvia = \"r\"\n"
+        )
+    };
+    for (count, relays) in [(1, ["r", "r"]), (2, ["r-1", "r-2"])] {
+        let scenario = Scenario::parse(&text(count), "test.toml", &Overrides::none()).unwrap();
+        let far: Vec<&str> = scenario.stations.iter().filter_map(|station| station.via.as_deref()).collect();
+        assert_eq!(far, relays);
+        assert!(scenario.has_relays());
+        let again = Scenario::parse(&scenario.to_toml(), "printed", &Overrides::none());
+        assert_eq!(again, Ok(scenario));
+    }
+}
+
+#[test]
+fn paths_are_checked() {
+    let path = |preset: &str, line: &str| {
+        format!("{GOOD}[access-point]\npreset = \"{preset}\"\n[access-point.path]\n{line}\n")
+    };
+    let line = "test.toml:14:";
+    check(&path("openwify", ""), &["test.toml:12:", "openwify", "openwifi", "openwifi-split", "direct"]);
+    check(&path("direct", "handover = \"100 us\""), &[line, "handover", "form = \"ahead\""]);
+    check(&path("direct", "hardware-total = 8"), &[line, "hardware-total", "form = \"ahead\""]);
+    check(&path("openwifi", "hardware-total = 0"), &[line, "from 1 to 4000"]);
+    check(&path("openwifi", "hardware-total = \"many\""), &[line, "1 to 4000", "\"unlimited\""]);
+    check(&path("openwifi", "rates-per-grant = 5"), &[line, "from 1 to 4"]);
+    check(&path("openwifi", "driver-limit-time = \"1 us\""), &[line, "driver-limit-time", "100 us", "100 s"]);
+    check(&path("direct", "block-ack = false"), &[line, "block-ack", "max-ampdu-mpdus = 1"]);
+}
+
+#[test]
+fn schemes_are_checked() {
+    check(
+        &with("[air]", "schemes = [\"fifo\", \"pei\"]\n[air]"),
+        &["test.toml:2:", "pei", "did you mean pie?"],
+    );
+    check(&with("[air]", "schemes = [\"pie+fifo\"]\n[air]"), &["two kinds of queue"]);
+    check(&with("[air]", "schemes = [\"last-pq+last-pq-auto\"]\n[air]"), &["two kinds of queue"]);
+    check(
+        &format!("{GOOD}[scheme]\nqueue = {{ kind = \"last-pq\", protect = \"all\" }}\n"),
+        &["scheme.queue", "unknown variant all", "named or auto"],
+    );
+    check(&format!("{GOOD}[scheme]\nqueue = \"fiffo\"\n"), &["test.toml:12:", "scheme.queue", "\"fifo\""]);
+    check(
+        &format!("{GOOD}[scheme]\nqueue = {{ kind = \"fifo\", depth = 3 }}\n"),
+        &["scheme.queue", "unknown field depth", "limit"],
+    );
+    check(
+        &format!("{GOOD}[scheme]\nqueue = {{ kind = \"fifo\", limit = {{ packets = 0 }} }}\n"),
+        &["scheme.queue", "is 0", "1 to"],
+    );
+}
+
+#[test]
+fn real_time_video_is_checked() {
+    let video = |line: &str| {
+        let text = with("\"cbr\"", "\"rtc\"");
+        text.replace("rate = \"20 Mbit/s\"", line)
+    };
+    Scenario::parse(&video(""), "test.toml", &Overrides::none()).unwrap();
+    check(&video("fec = \"xor\""), &["test.toml:10:", "flow.stream.fec", "\"xor\"", "reed-solomon"]);
+    check(&video("fec-overhead = 0"), &["flow.stream.fec-overhead", "a number from 0.01 to 1"]);
+    check(&video("size = \"1500 B\""), &["flow.stream.size", "100 B to 1.452 kB"]);
+    check(&video("rate = \"2 Gbit/s\""), &["flow.stream.rate", "10 kbit/s to 1 Gbit/s"]);
+    check(&video("start-rate = \"16 Mbit/s\""), &["flow.stream.start-rate", "30 kbit/s to 15 Mbit/s"]);
+    check(&video("give-up = \"1 ms\""), &["flow.stream.give-up", "10 ms to 60 s"]);
+    check(&video("receive-window = \"1 MB\""), &["flow.stream.receive-window", "a flow of kind rtc knows"]);
+    check(&video("congestion = \"cubic\""), &["flow.stream.congestion", "\"gcc\", \"fixed\""]);
+    let parameter = |text: &str| video(&format!("congestion = {{ kind = {text} }}"));
+    check(&parameter("\"gcc\", max-rate = \"1 Mbit/s\""), &["flow.stream.congestion", "one of the flow"]);
+    check(
+        &parameter("\"gcc\", pacing-factor = 99"),
+        &["flow.stream.congestion", "pacing-factor is 99", "1 to 10"],
+    );
+    check(&parameter("\"gcc\", speed = 1"), &["flow.stream.congestion", "unknown field speed"]);
+    check(&parameter("\"fixed\", rate = 1"), &["flow.stream.congestion", "unknown key rate"]);
+}
+
+#[test]
+fn congestion_control_of_video_is_not_tcps() {
+    let tcp = |line: &str| {
+        let text = with("\"cbr\"", "\"tcp\"").replace("rate = \"20 Mbit/s\"", line);
+        format!("{text}[scheme]\nsender = \"gcc\"\n")
+    };
+    check(&tcp(""), &["test.toml:12:", "scheme.sender", "flow stream is TCP", "\"cubic\""]);
+    check(&tcp("congestion = \"gcc\""), &["flow.stream.congestion", "\"cubic\", \"reno\", \"bbr\""]);
+    let scenario = Scenario::parse(&tcp("congestion = \"bbr\""), "test.toml", &Overrides::none()).unwrap();
+    assert_eq!(scenario.scheme.sender.kind(), "gcc");
+    let video = with("\"cbr\"", "\"rtc\"");
+    let scenario = Scenario::parse(&video, "test.toml", &Overrides::none()).unwrap();
+    assert_eq!(scenario.with_scheme("linux+gcc").unwrap().scheme.to_string(), "linux+minstrel-ht+gcc");
+}
+
+#[test]
+fn channels_are_checked() {
+    let channel = |table: &str| with("[[flow]]", &format!("channel = {{ {table} }}\n[[flow]]"));
+    check(&channel("kind = \"log-distance\""), &["station.phone.channel.distance is missing"]);
+    check(&channel("kind = \"fixed\""), &["channel.snr is missing"]);
+    check(&channel("kind = \"fixed\", snr = \"30\""), &["channel.snr", "no unit"]);
+    check(
+        &channel("kind = \"log-distance\", distance = \"5 m\", walk = { from = \"1 m\", to = \"2 m\" }"),
+        &["one position too many"],
+    );
+    check(
+        &channel("kind = \"log-distance\", path = [[\"2 s\", \"1 m\"], [\"1 s\", \"2 m\"]]"),
+        &["channel.path", "after a later or equal one"],
+    );
+    check(
+        &channel("kind = \"trace\", file = \"/nowhere/at.all\""),
+        &["test.toml:6:", "/nowhere/at.all", "cannot be read"],
+    );
+    check(&channel("kind = \"trace\", file = \"shipped:none\""), &["no shipped trace", "crowded-room.log"]);
+    check(
+        &channel("kind = \"trace\", file = \"shipped:corridor.csv\", as = \"phy\""),
+        &["channel.as", "allowed is \"snr\""],
+    );
+}
+
+#[test]
+fn syntax_errors_have_their_line() {
+    check(&with("rate = ", "rate "), &["test.toml:10:", "not valid TOML"]);
+    check("a = 1\na = 2\n", &["test.toml:2:"]);
+}
+
+fn set_error(sets: &[(&str, &str)]) -> String {
+    Scenario::parse(GOOD, "test.toml", &Overrides::from_pairs(sets)).expect_err("accepted").to_string()
+}
+
+#[test]
+fn overrides_change_what_they_name() {
+    let sets = [
+        ("flow.stream.rate", "30 Mbit/s"),
+        ("station.0.channel.kind", "log-distance"),
+        ("station.phone.channel.distance", "\"20 m\""),
+        ("access-point.path.hardware-aggregates", "3"),
+        ("seed", "7"),
+    ];
+    let changed = Scenario::parse(GOOD, "test.toml", &Overrides::from_pairs(&sets)).unwrap();
+    let printed = changed.to_toml();
+    for line in ["rate = \"30 Mbit/s\"", "distance = \"20 m\"", "hardware-aggregates = 3", "seed = 7"] {
+        assert!(printed.contains(line), "{line} in {printed}");
+    }
+}
+
+#[test]
+fn wrong_overrides_say_so() {
+    let error = set_error(&[("flow.strem.rate", "1 Mbit/s")]);
+    assert!(
+        error.starts_with("--set flow.strem.rate=1 Mbit/s: ") && error.contains("did you mean stream?"),
+        "{error}"
+    );
+    let error = set_error(&[("flow.stream.rate", "fast")]);
+    assert!(error.starts_with("--set flow.stream.rate=fast: flow.stream.rate"), "{error}");
+    let error = set_error(&[("air.widht", "20 MHz")]);
+    assert!(error.starts_with("--set air.widht") && error.contains("did you mean width?"), "{error}");
+    let error = set_error(&[("station.5.rate", "x")]);
+    assert!(error.contains("there is no station 5"), "{error}");
+    assert!(Overrides::none().set("no equals sign").unwrap_err().to_string().contains("key=value"));
+    let mut trace = Overrides::none();
+    trace.trace("x.log");
+    let error = Scenario::parse(GOOD, "test.toml", &trace).unwrap_err().to_string();
+    assert!(error.starts_with("--trace x.log: has no effect"), "{error}");
+}
+
+#[test]
+fn demands_are_checked() {
+    let demand = |value: &str| with("rate =", &format!("demand = {value}\nrate ="));
+    for good in ["\"2 ms\"", "\"none\"", "{ latency = \"20 ms\" }", "[[\"1 s\", \"none\"]]"] {
+        Scenario::parse(&demand(good), "test.toml", &Overrides::none()).unwrap();
+    }
+    let place = "test.toml:10: flow.stream.demand";
+    check(&demand("20"), &[place, "is the number 20", "allowed are a time such as \"20 ms\""]);
+    check(&demand("\"20\""), &[place, "unit"]);
+    // Twice the guard interval, where the thresholds of LAST-PQ's controller meet.
+    check(&demand("\"1999 us\""), &[place, "is 1.999 ms; allowed is 2 ms to 10 s"]);
+    check(&demand("\"11 s\""), &[place, "is 11 s; allowed is 2 ms to 10 s"]);
+    check(&demand("{ percentile = 95 }"), &[place, "has no latency"]);
+    check(&demand("{ latency = \"20 ms\", percent = 95 }"), &[place, "unknown key percent"]);
+    let percentile = |value: &str| demand(&format!("{{ latency = \"20 ms\", percentile = {value} }}"));
+    check(&percentile("0"), &[place, "demand.percentile is 0; allowed is more than 0, up to 100"]);
+    check(&percentile("\"95\""), &[place, "has the percentile the text \"95\""]);
+    check(&demand("[]"), &[place, "has 0 items"]);
+    check(&demand("[\"20 ms\"]"), &[place, "has an item that is no pair"]);
+    check(&demand("[[\"0 s\"]]"), &[place, "has an item with 1 values"]);
+    let steps = "[[\"2 s\", \"20 ms\"], [\"2 s\", \"none\"]]";
+    check(&demand(steps), &[place, "has the time 2 s after a later or equal one"]);
+    // A scheme of its own may work with less, or with more only.
+    let guarded = demand("\"5 ms\"")
+        + "[scheme]\nqueue = { kind = \"last-pq\", delay = { guard-interval = \"4 ms\" } }";
+    check(&guarded, &[place, "is 5 ms; allowed is 8 ms to 10 s"]);
+    let upwards = with("rate =", "direction = \"up\"\ndemand = \"20 ms\"\nrate =");
+    check(
+        &upwards,
+        &["test.toml:11: flow.stream.demand", "the stations' queue fifo", "uplink.queue = \"last-pq\""],
+    );
+    let queue = with("[air]", "[scheme]\nqueue = { kind = \"last-pq\", drain = { guard = \"2 s\" } }\n[air]");
+    check(&queue, &["test.toml:3: scheme.queue", "drain.guard is 2 s; allowed is 0 ms to 1 s"]);
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    let none = Overrides::none();
+    let error = Scenario::load("nowhere.toml".as_ref(), &none).unwrap_err().to_string();
+    assert!(error.starts_with("nowhere.toml: cannot be read"), "{error}");
+    let error = Scenario::load(env!("CARGO_MANIFEST_DIR").as_ref(), &none).unwrap_err().to_string();
+    assert!(error.contains("it is not a file"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("binary.toml");
+    std::fs::write(&file, [0xff, 0xfe, 0x00]).unwrap();
+    let error = Scenario::load(&file, &none).unwrap_err().to_string();
+    assert!(error.contains("UTF-8"), "{error}");
+}
+
+#[test]
+fn people_and_spells_are_checked() {
+    let channel = |parts: &str| {
+        with(
+            "name = \"phone\"",
+            &format!(
+                "name = \"phone\"\nchannel = {{ kind = \"log-distance\", distance = \"5 m\", {parts} }}"
+            ),
+        )
+    };
+    check(&channel("blockage = 3"), &["station.phone.channel.blockage", "the number 3", "list"]);
+    check(&channel("blockage = [{ dept = \"3 dB\" }]"), &["test.toml:6:", "did you mean depth?"]);
+    check(&channel("blockage = [{ depth = \"90 dB\" }]"), &["channel.blockage.0.depth", "0 dB to 60 dB"]);
+    check(&channel("blockage = [{ length-spread = 1.5 }]"), &["blockage.0.length-spread", "0 to 1"]);
+    check(
+        &channel("blockage = [{ length = \"1 h\", pause = \"1 s\" }]"),
+        &["blockage.0.pause", "more than 10 would be there at once", "a tenth of the length"],
+    );
+    let many = ["{}"; 11].join(", ");
+    check(&channel(&format!("blockage = [{many}]")), &["channel.blockage", "has 11 kinds", "10"]);
+    check(&channel("activity = { quiet-level = 2 }"), &["channel.activity.quiet-level", "from 0 to 1"]);
+    check(&channel("activity = \"busy\""), &["channel.activity", "allowed is a table"]);
+    let neighbour = |lines: &str| format!("{GOOD}[[neighbour]]\nname = \"n\"\n{lines}");
+    check(&neighbour("mean-on = \"1 s\""), &["neighbour.n.mean-off", "belongs to mean-on"]);
+    check(&neighbour("mean-off = \"1 s\""), &["neighbour.n.mean-on", "belongs to mean-off"]);
+    check(
+        &neighbour("mean-on = \"1 us\"\nmean-off = \"1 s\""),
+        &["neighbour.n.mean-on", "allowed is 10 us to 3600 s"],
+    );
+}

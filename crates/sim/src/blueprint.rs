@@ -1,0 +1,50 @@
+//! What a network is built from: a scenario, a scheme, a seed, and its place on a channel.
+
+use airbound_scenario::{self as scenario, Scenario, Scheme};
+use airbound_senders::allocation::AllocationConfig;
+
+use crate::error::BuildError;
+use crate::plugins::Plugins;
+
+/// Reads the configuration that fills a slot.
+pub(crate) fn slot_config<T: serde::de::DeserializeOwned>(
+    slot: &scenario::Slot,
+    name: &'static str,
+) -> Result<T, BuildError> {
+    slot.config().map_err(|reason| BuildError::Slot { slot: name, reason })
+}
+
+/// Everything that a network is built from.
+pub(crate) struct Blueprint<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) scheme: &'a Scheme,
+    pub(crate) plugins: &'a Plugins,
+    pub(crate) seed: u64,
+    /// Its part of a channel that it shares with other networks.
+    pub(crate) channel: SharedChannel,
+}
+
+impl Blueprint<'_> {
+    /// The rate allocation of the scheme, if its sender is one.
+    pub(crate) fn allocation(&self) -> Result<Option<AllocationConfig>, BuildError> {
+        self.scheme.sender.allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
+    }
+}
+
+/// The part of a network in the channel that it shares with others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SharedChannel {
+    /// The seed of the interference on the channel, which all networks on it meet.
+    pub(crate) seed: u64,
+    /// The number of the network among those on the channel, from 0.
+    pub(crate) place: u64,
+    /// Number of networks on the channel.
+    pub(crate) networks: u64,
+}
+
+impl SharedChannel {
+    /// A channel of its own.
+    pub(crate) const fn alone(seed: u64) -> Self {
+        Self { seed, place: 0, networks: 1 }
+    }
+}

@@ -1,0 +1,348 @@
+//! What flows into one transmitter: its sources, merged in the order of sending, and the wire in front of it.
+
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::ControlFlow;
+
+use airbound_control::frame::{FlowId, Payload};
+use airbound_control::queue::Arrivals;
+use airbound_units::Instant;
+use airbound_wifi::edca::Category;
+
+use crate::packet::{Header, Kind, Packet};
+use crate::path::Wire;
+use airbound_traffic::{FrameStart, Source};
+
+/// The sources of one transmitter, and the wire between them and it.
+#[derive(Debug)]
+pub(crate) struct Ingress {
+    sources: Vec<(Header, Source)>,
+    /// The sending that comes next of all; among equals that of the source declared first.
+    next: Option<Turn>,
+    /// The next sendings of all other sources.
+    others: BinaryHeap<Reverse<Turn>>,
+    wire: Wire,
+    direct: bool,
+    /// Packets on the wire, by category, in the order of arrival; and how many they are.
+    transit: [VecDeque<(Instant, Packet)>; 4],
+    flying: usize,
+}
+
+/// The time at which a source sends, and behind it in the lower bits the number of the source: one comparison for both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn(u128);
+
+impl Turn {
+    const fn new(at: Instant, source: u32) -> Self {
+        Self((at.as_nanos() as u128) << 32 | source as u128)
+    }
+
+    const fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> 32) as u64)
+    }
+
+    const fn source(self) -> usize {
+        self.0 as u32 as usize
+    }
+}
+
+/// Some of the access categories.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Categories([bool; 4]);
+
+impl Categories {
+    pub(crate) const ALL: Self = Self([true; 4]);
+
+    /// Those that are set, in the order of [`Category::ALL`].
+    pub(crate) const fn of(set: [bool; 4]) -> Self {
+        Self(set)
+    }
+
+    /// Whether there are any.
+    pub(crate) fn are_any(self) -> bool {
+        self.0.contains(&true)
+    }
+
+    const fn has(self, category: Category) -> bool {
+        self.0[category.index()]
+    }
+}
+
+/// What a ingress tells while it advances.
+pub(crate) trait IngressObserver {
+    /// A source sent `packet`; `lost` if the wire lost it.
+    fn on_sent(&mut self, packet: &Packet, lost: bool);
+    /// A source began a frame.
+    fn on_frame(&mut self, flow: FlowId, frame: &FrameStart);
+}
+
+impl Ingress {
+    pub(crate) fn new(wire: Wire) -> Self {
+        Self {
+            sources: Vec::new(),
+            next: None,
+            others: BinaryHeap::new(),
+            direct: wire.is_transparent(),
+            wire,
+            transit: Default::default(),
+            flying: 0,
+        }
+    }
+
+    pub(crate) fn add(&mut self, header: Header, source: Source) {
+        let turn = source.next_departure().map(|at| Turn::new(at, self.sources.len() as u32));
+        self.others.extend(turn.into_iter().chain(self.next.take()).map(Reverse));
+        self.next = self.take_turn(None);
+        self.sources.push((header, source));
+    }
+
+    /// A source has had its turn, and has `own` next, if it sends once more. Returns whose turn it is.
+    #[inline]
+    fn take_turn(&mut self, own: Option<Turn>) -> Option<Turn> {
+        let Some(mut top) = self.others.peek_mut() else { return own };
+        match own {
+            Some(own) if own < top.0 => Some(own),
+            Some(own) => Some(std::mem::replace(&mut *top, Reverse(own)).0),
+            None => Some(PeekMut::pop(top).0),
+        }
+    }
+
+    /// The soonest that a packet of `category` may arrive.
+    pub(crate) fn next_arrival(&self, category: Category) -> Option<Instant> {
+        let flying = self.transit[category.index()].front().map(|(at, _)| *at);
+        // Ways differ in delay: what is not sent yet may overtake what flies.
+        let sources = self.sources.iter().filter(|(header, _)| header.category == category);
+        let soonest = |(header, source): &(Header, Source)| {
+            source.next_departure().map(|sent| self.wire.soonest(header.flow.0 as usize, sent))
+        };
+        sources.filter_map(soonest).chain(flying).min()
+    }
+
+    /// Packets on the wire.
+    pub(crate) const fn in_transit(&self) -> usize {
+        self.flying
+    }
+
+    /// Puts a packet that somebody else sends now on the wire. Returns when it arrives, or `None` if it was lost.
+    pub(crate) fn push(&mut self, packet: Packet, observer: &mut impl IngressObserver) -> Option<Instant> {
+        self.send_until(packet.sent, observer);
+        self.put_on_wire(packet, observer)
+    }
+
+    fn put_on_wire(&mut self, packet: Packet, observer: &mut impl IngressObserver) -> Option<Instant> {
+        let arrival = self.wire.transit(packet.flow.0 as usize, packet.sent, packet.size());
+        observer.on_sent(&packet, arrival.is_none());
+        if let Some(arrival) = arrival {
+            // Ways differ in delay: the newest packet is rarely, but sometimes, not the last to arrive.
+            let queue = &mut self.transit[packet.category().index()];
+            let mut place = queue.len();
+            while place > 0 && queue[place - 1].0 > arrival {
+                place -= 1;
+            }
+            queue.insert(place, (arrival, packet));
+            self.flying += 1;
+        }
+        arrival
+    }
+
+    /// Changes the rate of the constant source of a flow from `now` on.
+    pub(crate) fn set_rate(
+        &mut self,
+        flow: usize,
+        now: Instant,
+        rate: airbound_units::BitRate,
+        observer: &mut impl IngressObserver,
+    ) {
+        self.send_until(now, observer);
+        for (_, source) in self.sources.iter_mut().filter(|(header, _)| header.flow.0 as usize == flow) {
+            source.set_rate(now, rate);
+        }
+        let turns = self
+            .sources
+            .iter()
+            .zip(0..)
+            .filter_map(|((_, source), index)| Some(Reverse(Turn::new(source.next_departure()?, index))));
+        self.others = turns.collect();
+        self.next = self.take_turn(None);
+    }
+
+    /// Lets the sources send what is due by `until`.
+    fn send_until(&mut self, until: Instant, observer: &mut impl IngressObserver) {
+        while let Some(packet) = self.emit_until(until, Categories::ALL, observer) {
+            self.put_on_wire(packet, observer);
+        }
+    }
+
+    /// The next packet that is sent, if that is one of `wanted` and due by `until`.
+    #[inline(always)]
+    fn emit_until(
+        &mut self,
+        until: Instant,
+        wanted: Categories,
+        observer: &mut impl IngressObserver,
+    ) -> Option<Packet> {
+        let turn = self.next.filter(|turn| turn.at() <= until)?;
+        let (header, source) = &mut self.sources[turn.source()];
+        if !wanted.has(header.category) {
+            return None;
+        }
+        if source.has_frames()
+            && let Some(frame) = source.take_started()
+        {
+            observer.on_frame(header.flow, &frame);
+        }
+        let sent = source.emit();
+        let packet = Packet::new(*header, sent.number, Kind::Datagram, sent.frame, sent.size, sent.at);
+        let own = source.next_departure().map(|at| Turn::new(at, turn.source() as u32));
+        self.next = self.take_turn(own);
+        Some(packet)
+    }
+
+    /// What the sources send by `until`, up to the first packet that is of no `wanted` category, if that arrives as it is sent; `None`
+    /// if a wire lies between.
+    pub(crate) fn arrivals<'a, O: IngressObserver>(
+        &'a mut self,
+        until: Instant,
+        wanted: Categories,
+        observer: &'a mut O,
+    ) -> Option<Sent<'a, O>> {
+        self.is_direct().then_some(Sent { ingress: self, until, wanted, observer })
+    }
+
+    /// The next packet that arrives by `until`, with the time of its arrival.
+    pub(crate) fn arrive(
+        &mut self,
+        until: Instant,
+        observer: &mut impl IngressObserver,
+    ) -> Option<(Instant, Packet)> {
+        if self.is_direct() {
+            let packet = self.emit_until(until, Categories::ALL, observer)?;
+            observer.on_sent(&packet, false);
+            return Some((packet.sent, packet));
+        }
+        self.send_until(until, observer);
+        if self.flying == 0 {
+            return None;
+        }
+        let waiting = self.transit.iter_mut().filter(|queue| !queue.is_empty());
+        let soonest = waiting.min_by_key(|queue| queue[0].0)?;
+        if soonest.front()?.0 > until {
+            return None;
+        }
+        self.flying -= 1;
+        soonest.pop_front()
+    }
+
+    /// Whether nothing is or will be on the wire.
+    const fn is_direct(&self) -> bool {
+        self.direct && self.flying == 0
+    }
+}
+
+/// Packets that have arrived, as they were sent, by a point in time, and are to be taken in.
+pub(crate) struct Sent<'a, O> {
+    ingress: &'a mut Ingress,
+    until: Instant,
+    wanted: Categories,
+    observer: &'a mut O,
+}
+
+impl<O: IngressObserver> Arrivals<Packet> for Sent<'_, O> {
+    #[inline]
+    fn hand_over(&mut self, mut take: impl FnMut(Instant, Packet) -> ControlFlow<()>) {
+        while let Some(packet) = self.ingress.emit_until(self.until, self.wanted, self.observer) {
+            self.observer.on_sent(&packet, false);
+            if take(packet.sent, packet).is_break() {
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_control::frame::StationId;
+    use airbound_units::{BitRate, ByteCount};
+
+    use super::*;
+
+    /// Who counts what it is told of.
+    #[derive(Default)]
+    struct Counter(usize);
+
+    impl IngressObserver for Counter {
+        fn on_sent(&mut self, _packet: &Packet, lost: bool) {
+            assert!(!lost);
+            self.0 += 1;
+        }
+        fn on_frame(&mut self, _flow: FlowId, _frame: &FrameStart) {}
+    }
+
+    /// A source that sends 1000 bits each `micros` from 0 on, until `stop`.
+    fn source(flow: u32, category: Category, micros: u64, stop: Instant) -> (Header, Source) {
+        let header = Header { flow: FlowId(flow), to: StationId(1), category };
+        let rhythm = Source::constant(BitRate::from_bps(1_000_000_000 / micros), ByteCount::new(125));
+        (header, Source::new(ByteCount::new(153), Instant::ZERO, stop, rhythm))
+    }
+
+    const fn at(micros: u64) -> Instant {
+        Instant::from_nanos(micros * 1000)
+    }
+
+    #[test]
+    fn sources_send_in_the_order_of_time_and_among_equals_of_declaration() {
+        let mut ingress = Ingress::new(Wire::none());
+        for (flow, micros, stop) in [(0, 30, Instant::MAX), (1, 20, Instant::MAX), (2, 10, at(15))] {
+            let (header, source) = source(flow, Category::Be, micros, stop);
+            ingress.add(header, source);
+        }
+        let mut counter = Counter::default();
+        let sent: Vec<(u64, u32)> = std::iter::from_fn(|| ingress.arrive(at(60), &mut counter))
+            .map(|(at, packet)| (at.as_nanos() / 1000, packet.flow.0))
+            .collect();
+        let expected = [(0, 0), (0, 1), (0, 2), (10, 2), (20, 1), (30, 0), (40, 1), (60, 0), (60, 1)];
+        assert_eq!((sent.as_slice(), counter.0), (expected.as_slice(), expected.len()));
+    }
+
+    #[test]
+    fn a_run_ends_before_a_category_that_is_not_wanted_and_where_its_taker_has_enough() {
+        let mut ingress = Ingress::new(Wire::none());
+        let (header, one) = source(0, Category::Be, 10, Instant::MAX);
+        ingress.add(header, one);
+        let (header, one) = source(1, Category::Vo, 35, Instant::MAX);
+        ingress.add(header, one);
+        let mut counter = Counter::default();
+        // The voice packet of the beginning goes first by itself.
+        let wanted = Categories::of(Category::ALL.map(|category| category == Category::Be));
+        let mut run = |ingress: &mut Ingress, most: usize| {
+            let mut taken = Vec::new();
+            ingress.arrivals(at(50), wanted, &mut counter).expect("no wire").hand_over(|at, packet| {
+                assert_eq!(packet.category, Category::Be);
+                taken.push(at.as_nanos() / 1000);
+                if taken.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            taken
+        };
+        assert_eq!(run(&mut ingress, 9), [0]);
+        assert!(run(&mut ingress, 9).is_empty());
+        let voice = ingress.arrive(at(50), &mut Counter::default()).expect("voice is due");
+        assert_eq!((voice.0, voice.1.flow), (Instant::ZERO, FlowId(1)));
+        assert_eq!(run(&mut ingress, 2), [10, 20]);
+        assert_eq!(run(&mut ingress, 9), [30]);
+        assert_eq!(ingress.arrive(at(50), &mut Counter::default()).map(|(at, _)| at), Some(at(35)));
+        assert_eq!(run(&mut ingress, 9), [40, 50]);
+    }
+
+    #[test]
+    fn nothing_runs_past_a_wire() {
+        let mut ingress = Ingress::new(Wire::none());
+        ingress.direct = false;
+        let (header, one) = source(0, Category::Be, 10, Instant::MAX);
+        ingress.add(header, one);
+        let mut counter = Counter::default();
+        assert!(ingress.arrivals(at(50), Categories::ALL, &mut counter).is_none());
+        assert_eq!(std::iter::from_fn(|| ingress.arrive(at(50), &mut counter)).count(), 6);
+        assert_eq!(ingress.in_transit(), 0);
+    }
+}

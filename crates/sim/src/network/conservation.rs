@@ -1,0 +1,56 @@
+//! The books at the end of a run: each packet was delivered, dropped for a stated reason, or is still queued, exactly once.
+
+use airbound_control::link::Link;
+
+use super::Network;
+use crate::endpoint::AnyEndpoint;
+
+/// The books do not balance: a defect of the simulator.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "packets are not conserved: {sent} sent, but {delivered} delivered + {dropped} dropped + {queued} still queued; this \
+     is a defect of the simulator, please report it with the scenario and the seed"
+)]
+pub struct Imbalance {
+    /// Packets that sources sent.
+    pub sent: u64,
+    /// Packets that arrived.
+    pub delivered: u64,
+    /// Packets that were given up.
+    pub dropped: u64,
+    /// Packets that were found in queues, hardware, buffers and on wires.
+    pub queued: u64,
+}
+
+impl Network {
+    /// Counts the packets that are somewhere in between.
+    fn queued(&self) -> u64 {
+        let nodes: usize = self
+            .parts
+            .transmitters
+            .iter()
+            .map(|node| {
+                let hardware: usize =
+                    node.hardware.iter().flatten().map(|waiting| waiting.descriptor.mpdus.len()).sum();
+                node.link.backlog().packets + hardware + node.ingress.in_transit()
+            })
+            .sum();
+        let reordering: usize = self.recipients.iter().map(|agreement| agreement.reorder.held()).sum();
+        let shaped: usize = self.parts.endpoints.iter().map(AnyEndpoint::held).sum();
+        (nodes + reordering + shaped) as u64 + self.parts.meters.on_wire_up()
+    }
+
+    /// Closes the books.
+    ///
+    /// # Errors
+    /// [`Imbalance`] if a packet was lost or counted twice.
+    pub(crate) fn check_conservation(&self) -> Result<(), Imbalance> {
+        let (sent, delivered, dropped) = self.parts.meters.totals();
+        let queued = self.queued();
+        if delivered + dropped + queued == sent {
+            Ok(())
+        } else {
+            Err(Imbalance { sent, delivered, dropped, queued })
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! From the receiver on: block-ack recipients put MPDUs in order, relays pass packets on, endpoints take and answer them.
+
+use airbound_air::exchange::mpdu_ends;
+use airbound_air::reorder::Reorder;
+use airbound_control::frame::{DropReason, FlowId, Payload, StationId, TxDescriptor};
+use airbound_control::link::Link;
+use airbound_units::{BitRate, Instant};
+use airbound_wifi::block_ack::AckBitmap;
+use airbound_wifi::edca::Category;
+
+use super::transmitter::InHardware;
+use super::{Event, Network};
+use crate::endpoint::{Answer, AnyEndpoint, Counts, Endpoint, Outbox, Outgoing, Reception, Timer};
+use crate::flow::{ACCESS_POINT, Direction, EndpointId};
+use crate::measure::{Arrival, OnAir};
+use crate::packet::{Header, Packet};
+
+/// Agreements of a link: two ways, four categories, two traffic identifiers.
+const OF_A_LINK: usize = 2 * 4 * 2;
+
+/// The receiver's side of an agreement.
+#[derive(Debug)]
+pub(crate) struct BlockAckRecipient {
+    pub(crate) reorder: Reorder<Arrival>,
+    /// When the buffer is looked at next; `Instant::MAX` for never.
+    pub(crate) release: Instant,
+}
+
+/// Those of so many links, in the order of [`AgreementId::index`].
+pub(super) fn of_links(links: usize) -> Vec<BlockAckRecipient> {
+    let none = || BlockAckRecipient { reorder: Reorder::default(), release: Instant::MAX };
+    std::iter::repeat_with(none).take(links * OF_A_LINK).collect()
+}
+
+/// Which agreement: one for each link, direction and traffic identifier.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AgreementId {
+    /// The link, named by its lower end.
+    link: StationId,
+    way: Direction,
+    category: Category,
+    alternate: bool,
+}
+
+impl AgreementId {
+    /// The agreement under which a descriptor travels over a link.
+    pub(super) const fn of((link, way): (StationId, Direction), descriptor: &TxDescriptor<Packet>) -> Self {
+        Self { link, way, category: descriptor.category, alternate: descriptor.alternate }
+    }
+
+    /// Its place among all.
+    pub(super) const fn index(self) -> usize {
+        let Self { link, way, category, alternate } = self;
+        link.index() * OF_A_LINK + (way as usize * 4 + category.index()) * 2 + alternate as usize
+    }
+}
+
+impl Network {
+    /// Passes the MPDUs that got through to the receiver's reordering buffer, and on from there.
+    pub(super) fn receive(&mut self, one: &OnAir, done: &InHardware) {
+        let link = self.parts.tree.link(one.node, done.descriptor.station);
+        let agreement = AgreementId::of(link, &done.descriptor);
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let reception = one.timing.reception();
+        let all = one.acknowledged == AckBitmap::first(done.descriptor.mpdus.len());
+        let tries = done.transmissions.min(255) as u8;
+        let in_order = self.parts.transmitters[one.node.index()].block_ack;
+        let mut sensed = std::mem::take(&mut self.sensed);
+        let mut companions = 0;
+        let sizes = done.descriptor.mpdus.iter().map(|mpdu| mpdu.size);
+        for (place, (mpdu, end)) in done
+            .descriptor
+            .mpdus
+            .iter()
+            .zip(mpdu_ends(sizes, done.descriptor.aggregated, done.descriptor.psdu))
+            .enumerate()
+        {
+            if !all && !one.acknowledged.get(place) {
+                continue;
+            }
+            let received = reception.of(end);
+            let arrival = Arrival {
+                packet: mpdu.packet,
+                // RTS and CTS are part of the transmission that they announce.
+                last_transmission: one.start,
+                received,
+                completed: one.timing.end,
+                tries: tries.saturating_add(mpdu.transmissions.min(255) as u8),
+                txop: one.txop,
+            };
+            let flow = &self.parts.flows[mpdu.packet.flow.0 as usize];
+            if flow.is_sensed && flow.ends_at() == mpdu.packet.to {
+                sensed.push(mpdu.packet);
+            } else if mpdu.packet.to == done.descriptor.station {
+                companions += 1;
+            }
+            let buffer = &mut self.recipients[agreement.index()].reorder;
+            if !in_order || buffer.passes(mpdu.sequence) {
+                self.deliver(&arrival, received);
+                continue;
+            }
+            let rejected = buffer.receive(mpdu.sequence, arrival, received, |item| arrivals.push(item));
+            if let Some(late) = rejected {
+                self.forget(&late.packet, DropReason::Late);
+                self.parts.meters.on_dropped(self.now, &late.packet, DropReason::Late);
+            }
+            self.deliver_all(&mut arrivals, received);
+        }
+        self.arrivals = arrivals;
+        self.schedule_release(agreement);
+        if let Some(first) = sensed.first()
+            && let Some(id) = self.parts.flows[first.flow.0 as usize].endpoint
+        {
+            let now = self.now;
+            let (station, ppdu_end, rate) = (first.to, one.timing.ppdu_end, one.rate.bit_rate());
+            let reception = Reception { station, ppdu_end, rate, packets: &sensed, companions };
+            self.call(id, |endpoint, out| endpoint.on_reception(now, &reception, out));
+        }
+        sensed.clear();
+        self.sensed = sensed;
+    }
+
+    /// Sees to it that a receiver does not wait for what is missing for ever.
+    pub(super) fn schedule_release(&mut self, id: AgreementId) {
+        let agreement = &mut self.recipients[id.index()];
+        // An event that comes too soon sets the next one.
+        if agreement.release == Instant::MAX
+            && let Some(at) = agreement.reorder.next_release()
+        {
+            agreement.release = at;
+            self.schedule(at, Event::Release(id));
+        }
+    }
+
+    /// A receiver has waited long enough for what is missing.
+    pub(super) fn on_release(&mut self, id: AgreementId) {
+        let now = self.now;
+        let agreement = &mut self.recipients[id.index()];
+        agreement.release = Instant::MAX;
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        agreement.reorder.expire(now, |item| arrivals.push(item));
+        self.deliver_all(&mut arrivals, now);
+        self.arrivals = arrivals;
+        // Behind this hole there may be another, younger one.
+        self.schedule_release(id);
+    }
+
+    pub(super) fn deliver_all(&mut self, arrivals: &mut Vec<Arrival>, released: Instant) {
+        for arrival in arrivals.drain(..) {
+            self.deliver(&arrival, released.max(arrival.received));
+        }
+    }
+
+    /// A packet left the receiver's reordering buffer at `released`.
+    #[inline]
+    pub(super) fn deliver(&mut self, arrival: &Arrival, released: Instant) {
+        let packet = &arrival.packet;
+        let flow = &self.parts.flows[packet.flow.0 as usize];
+        let endpoint = flow.endpoint;
+        if packet.to != flow.ends_at() {
+            self.relay(arrival, released);
+            return;
+        }
+        let goes_on = packet.to == ACCESS_POINT;
+        let arrived = if goes_on {
+            self.parts.wire_up.transit(packet.flow.0 as usize, released, packet.size())
+        } else {
+            Some(released)
+        };
+        let Some(arrived) = arrived else {
+            let reason = DropReason::Wire;
+            self.forget(packet, reason);
+            self.parts.meters.on_dropped(self.now, packet, reason);
+            return;
+        };
+        self.parts.meters.on_delivered(arrival, released, arrived);
+        let Some(id) = endpoint else { return };
+        if goes_on {
+            self.schedule(arrived, Event::AtServer(*packet));
+        } else {
+            self.at_destination(id, packet);
+        }
+    }
+
+    /// Passes a packet on towards its destination. The relay has it when the exchange that brought it has ended.
+    fn relay(&mut self, arrival: &Arrival, released: Instant) {
+        let relay = arrival.packet.to;
+        let flow = &self.parts.flows[arrival.packet.flow.0 as usize];
+        let before = self.parts.tree.previous_hop(relay, flow);
+        let next = self.parts.tree.next_hop(relay, flow);
+        self.parts.meters.on_relayed(before, arrival, released);
+        self.take_in(relay);
+        self.admit(relay, self.now, arrival.packet.onwards(next, self.now));
+    }
+
+    pub(super) fn on_packet_at_server(&mut self, packet: Packet) {
+        if let Some(id) = self.parts.flows[packet.flow.0 as usize].endpoint {
+            self.at_destination(id, &packet);
+        }
+    }
+
+    /// Hands a packet to the endpoint of its flow.
+    fn at_destination(&mut self, id: EndpointId, packet: &Packet) {
+        let now = self.now;
+        self.call(id, |endpoint, out| endpoint.on_packet(now, packet, out));
+    }
+
+    /// Calls an endpoint and carries out its answers, in order.
+    pub(super) fn call(&mut self, id: EndpointId, act: impl FnOnce(&mut AnyEndpoint, &mut Outbox<'_>)) {
+        let mut answers = std::mem::take(&mut self.answers);
+        let parts = &mut self.parts;
+        act(&mut parts.endpoints[id.index()], &mut Outbox::new(&mut answers, &mut parts.meters));
+        self.carry_out(id, &mut answers);
+        self.answers = answers;
+    }
+
+    fn carry_out(&mut self, id: EndpointId, answers: &mut Vec<Answer>) {
+        for answer in answers.drain(..) {
+            match answer {
+                Answer::Send(outgoing) => self.send(outgoing),
+                Answer::Wake(at, timer) => self.schedule(at, Event::Timer(id, timer)),
+                Answer::Rate(flow, rate) => self.set_rate(flow, rate),
+                Answer::Admit(at, packet) => {
+                    self.admit(self.parts.flows[packet.flow.0 as usize].begins_at(), at, packet);
+                }
+                Answer::Settle(station) => self.sleep(station),
+                Answer::Ask(station, token) => {
+                    self.take_in(station);
+                    let (now, backlog) = (self.now, self.parts.transmitters[station.index()].link.backlog());
+                    self.call(id, |endpoint, out| endpoint.on_backlog(now, token, &backlog, out));
+                }
+            }
+        }
+    }
+
+    /// Changes the rate of the constant source of a flow.
+    fn set_rate(&mut self, flow: FlowId, rate: BitRate) {
+        let parts = &mut self.parts;
+        let node = parts.flows[flow.0 as usize].begins_at();
+        parts.transmitters[node.index()].ingress.set_rate(flow.0 as usize, self.now, rate, &mut parts.meters);
+    }
+
+    /// Lets all endpoints begin. What begins at the same time does so in the order of transports.
+    pub(super) fn begin_endpoints(&mut self) {
+        let endpoints = &self.parts.endpoints;
+        let mut order: Vec<usize> = (0..endpoints.len()).collect();
+        order.sort_by_key(|number| endpoints[*number].precedence());
+        for number in order {
+            self.call(EndpointId::new(number), |endpoint, out| endpoint.begin(out));
+        }
+    }
+
+    pub(super) fn on_timer(&mut self, id: EndpointId, timer: Timer) {
+        let now = self.now;
+        self.call(id, |endpoint, out| endpoint.on_timer(now, timer, out));
+    }
+
+    /// Sends a packet of a flow from the end where the flow begins.
+    pub(crate) fn send(&mut self, outgoing: Outgoing) {
+        let Outgoing { flow, number, kind, tag, size } = outgoing;
+        let details = &self.parts.flows[flow.0 as usize];
+        let (node, category) = (details.begins_at(), details.category);
+        let header = Header { flow, to: self.parts.tree.next_hop(node, details), category };
+        let packet = Packet::new(header, number, kind, tag, size, self.now);
+        match details.direction {
+            Direction::Down => {
+                let ingress = &mut self.parts.transmitters[ACCESS_POINT.index()].ingress;
+                let arrival = ingress.push(packet, &mut self.parts.meters);
+                match arrival {
+                    None => self.forget(&packet, DropReason::Wire),
+                    Some(at) if !self.is_ready(ACCESS_POINT, category) => {
+                        self.wake_at(ACCESS_POINT, at);
+                    }
+                    Some(_) => {}
+                }
+            }
+            Direction::Up => self.originate(node, packet),
+        }
+    }
+
+    /// Ends the run: counts the video frames that are still under way.
+    pub(crate) fn end_frames(&mut self) {
+        let parts = &mut self.parts;
+        for endpoint in &parts.endpoints {
+            endpoint.end(&mut Counts::new(&mut parts.meters));
+        }
+        parts.meters.end_frames_of_datagrams();
+        parts.meters.end_frames_of_media();
+    }
+
+    /// Frees the content of a packet that is gone for good.
+    pub(super) fn forget(&mut self, packet: &Packet, reason: DropReason) {
+        let parts = &mut self.parts;
+        if let Some(id) = parts.flows[packet.flow.0 as usize].endpoint {
+            let counts = &mut Counts::new(&mut parts.meters);
+            parts.endpoints[id.index()].on_lost(self.now, packet, reason, counts);
+        }
+    }
+}

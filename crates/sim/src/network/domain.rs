@@ -1,0 +1,262 @@
+//! Several networks in one run: those on one channel are one collision domain, those on different channels do not hear each other.
+//!
+//! Each network is a [`Network`] of its own, with its own access point, stations, queues and random numbers. The networks of a
+//! domain share one medium, which is lent to the network that acts; the numbers of a network's transmitters on it are contiguous. All
+//! clocks are one.
+
+use airbound_air::channel::{AccessId, TxId};
+use airbound_units::Instant;
+
+use super::Network;
+
+/// The networks on one channel, which all hear each other.
+pub(crate) struct CollisionDomain {
+    networks: Vec<Network>,
+    /// The network that has the medium; the others have an empty one.
+    holder: usize,
+    now: Instant,
+    winners: Vec<AccessId>,
+}
+
+/// The next step of a domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// An event of the network of that number alone.
+    Event(usize),
+    /// The end of what is on the air.
+    End,
+    /// A transmission.
+    Access,
+}
+
+impl CollisionDomain {
+    /// The medium is that of the last network, on which all were built.
+    fn new(mut networks: Vec<Network>) -> Self {
+        for network in &mut networks {
+            network.alone = false;
+        }
+        let holder = networks.len().saturating_sub(1);
+        Self { networks, holder, now: Instant::ZERO, winners: Vec::new() }
+    }
+
+    /// The network of that number, which gets the medium.
+    fn acting(&mut self, number: usize) -> &mut Network {
+        if number != self.holder
+            && let Ok([holder, network]) = self.networks.get_disjoint_mut([self.holder, number])
+        {
+            std::mem::swap(&mut holder.parts.medium, &mut network.parts.medium);
+            self.holder = number;
+        }
+        &mut self.networks[number]
+    }
+
+    fn busy_until(&self) -> Option<Instant> {
+        self.networks[self.holder].parts.medium.busy_until(TxId(0))
+    }
+
+    /// The time of the next access; a beacon goes before all data.
+    fn next_access(&self) -> Instant {
+        let medium = &self.networks[self.holder].parts.medium;
+        if self.networks.iter().any(Network::beacon_is_due) {
+            medium.next_beacon(self.now)
+        } else {
+            medium.next_access(self.now)
+        }
+    }
+
+    /// The next step and its time; [`Instant::MAX`] for never. At the same instant events go first, in the order of the networks.
+    fn next(&self) -> (Instant, Next) {
+        let mut next = (Instant::MAX, Next::Access);
+        for (number, network) in self.networks.iter().enumerate() {
+            let event = network.events.next();
+            if event < next.0 {
+                next = (event, Next::Event(number));
+            }
+        }
+        let (at, other) = match self.busy_until() {
+            Some(until) => (until, Next::End),
+            None => (self.next_access(), Next::Access),
+        };
+        if at < next.0 { (at, other) } else { next }
+    }
+
+    /// Makes a step.
+    fn step(&mut self, (now, next): (Instant, Next)) {
+        self.now = now;
+        match next {
+            Next::Event(number) => self.handle(number, now),
+            Next::End => self.end(now),
+            Next::Access => self.transmit(now),
+        }
+    }
+
+    fn set_clocks(&mut self, now: Instant) {
+        self.now = now;
+        for network in &mut self.networks {
+            network.now = now;
+        }
+    }
+
+    fn handle(&mut self, number: usize, now: Instant) {
+        let was_busy = self.busy_until().is_some();
+        let network = self.acting(number);
+        let Some((_, event)) = network.events.pop() else { return };
+        network.processed += 1;
+        network.now = now;
+        network.handle(event);
+        // A jam that begins: all networks on the channel meet the same ones.
+        if let (false, Some(end)) = (was_busy, self.busy_until()) {
+            self.note_busy(now, end, Some(number));
+        }
+    }
+
+    /// The channel was busy, for all networks but one.
+    fn note_busy(&mut self, start: Instant, end: Instant, but: Option<usize>) {
+        for (number, network) in self.networks.iter_mut().enumerate() {
+            if Some(number) != but {
+                network.note_busy(start, end);
+            }
+        }
+    }
+
+    /// One transmitter begins, or several at the same instant, which is a collision whatever network they belong to.
+    fn transmit(&mut self, now: Instant) {
+        self.set_clocks(now);
+        if let Some(sender) = self.networks.iter().position(Network::beacon_is_due) {
+            let network = self.acting(sender);
+            network.processed += 1;
+            network.transmit_beacon();
+            if let Some(end) = self.busy_until() {
+                self.note_busy(now, end, Some(sender));
+            }
+            return;
+        }
+        let mut winners = std::mem::take(&mut self.winners);
+        self.networks[self.holder].parts.medium.contend(now, &mut winners);
+        for number in 0..self.networks.len() {
+            let mut own = std::mem::take(&mut self.networks[number].winners);
+            own.extend(winners.iter().copied().filter(|at| self.networks[number].has(*at)));
+            let network = self.acting(number);
+            network.winners = own;
+            network.processed += u64::from(!network.winners.is_empty());
+            network.prepare_winners();
+        }
+        self.winners = winners;
+        self.networks[self.holder].parts.medium.occupy(now);
+        for number in 0..self.networks.len() {
+            if !self.networks[number].winners.is_empty() {
+                self.acting(number).start_winners();
+            }
+        }
+    }
+
+    /// The channel is free, or the next exchange of a TXOP begins.
+    fn end(&mut self, now: Instant) {
+        self.set_clocks(now);
+        let mut last = None;
+        while let Some(exchange) = self.networks[self.holder].parts.medium.take_ended(now) {
+            let Some(number) = self.networks.iter().position(|network| network.has(exchange.at)) else {
+                break;
+            };
+            if last.is_none() {
+                self.note_busy(exchange.start, now, None);
+            }
+            let network = self.acting(number);
+            if last != Some(number) {
+                network.processed += 1;
+                last = Some(number);
+            }
+            network.finish(&exchange);
+        }
+        let medium = &mut self.networks[self.holder].parts.medium;
+        medium.release(now);
+        if !medium.is_transmitting()
+            && let Some(until) = medium.busy_until(TxId(0))
+        {
+            // A jam.
+            self.note_busy(now, until, None);
+        }
+    }
+}
+/// All networks of a run.
+pub(crate) struct Domains {
+    /// One for each channel.
+    domains: Vec<CollisionDomain>,
+    /// What happens next on each.
+    next: Vec<(Instant, Next)>,
+}
+
+impl Domains {
+    /// The networks, grouped by channel; one network is a domain of its own.
+    pub(crate) fn new(channels: Vec<Vec<Network>>) -> Self {
+        let mut domains: Vec<CollisionDomain> =
+            channels.into_iter().filter(|networks| !networks.is_empty()).map(CollisionDomain::new).collect();
+        if let [CollisionDomain { networks, .. }] = domains.as_mut_slice()
+            && let [only] = networks.as_mut_slice()
+        {
+            only.alone = true;
+        }
+        let next = domains.iter().map(CollisionDomain::next).collect();
+        Self { domains, next }
+    }
+
+    /// The one network of a run that has no other.
+    fn only(&mut self) -> Option<&mut Network> {
+        match self.domains.as_mut_slice() {
+            [CollisionDomain { networks, .. }] if networks.len() == 1 => networks.first_mut(),
+            _ => None,
+        }
+    }
+
+    /// Advances until `until` or the end of the run, whichever comes first. What the networks tell comes in the order of time,
+    /// however long the pieces are in which a run advances.
+    pub(crate) fn advance(&mut self, until: Instant) {
+        if let Some(only) = self.only() {
+            only.advance(until);
+            return;
+        }
+        let until = until.min(self.end());
+        loop {
+            let mut first = 0;
+            for (number, next) in self.next.iter().enumerate() {
+                if next.0 < self.next[first].0 {
+                    first = number;
+                }
+            }
+            let Some(&next) = self.next.get(first) else { break };
+            if next.0 > until || next.0 == Instant::MAX {
+                break;
+            }
+            self.domains[first].step(next);
+            self.next[first] = self.domains[first].next();
+        }
+        for domain in &mut self.domains {
+            domain.set_clocks(until);
+        }
+    }
+
+    /// The networks, channel by channel.
+    pub(crate) fn networks(&self) -> impl Iterator<Item = &Network> {
+        self.domains.iter().flat_map(|domain| &domain.networks)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn networks_mut(&mut self) -> impl Iterator<Item = &mut Network> {
+        self.domains.iter_mut().flat_map(|domain| &mut domain.networks)
+    }
+
+    /// Gives them up, channel by channel.
+    pub(crate) fn into_networks(self) -> impl Iterator<Item = Network> {
+        self.domains.into_iter().flat_map(|domain| domain.networks)
+    }
+
+    /// How far the run has come.
+    pub(crate) fn now(&self) -> Instant {
+        self.networks().next().map_or(Instant::MAX, |network| network.now)
+    }
+
+    /// When it ends.
+    pub(crate) fn end(&self) -> Instant {
+        self.networks().next().map_or(Instant::ZERO, |network| network.parts.end)
+    }
+}

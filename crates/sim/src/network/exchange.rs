@@ -1,0 +1,355 @@
+//! Access to the medium and exchanges: PPDUs contend, go on the air, and their MPDUs arrive, are retried or are given up.
+
+use airbound_air::channel::{AccessId, Exchange, Settled, TxId};
+use airbound_air::exchange::ExchangeTiming;
+use airbound_air::propagation::LinkQuality;
+use airbound_control::frame::{StationId, TxReport};
+use airbound_control::link::Link;
+use airbound_control::rate::LinkStats;
+use airbound_units::Instant;
+use airbound_wifi::block_ack::AckBitmap;
+use airbound_wifi::edca::Category;
+use airbound_wifi::rate::Rate;
+
+use super::delivery::AgreementId;
+use super::transmitter::InHardware;
+use super::{Event, Network, link_id};
+use crate::endpoint::AnyEndpoint;
+use crate::measure::{ExchangeView, OnAir};
+
+impl Network {
+    /// The number of a node on the medium.
+    #[inline]
+    pub(super) const fn tx(&self, node: StationId) -> TxId {
+        TxId(self.first_tx + node.0)
+    }
+
+    /// The contention function of a category of a node.
+    #[inline]
+    pub(super) const fn access(&self, node: StationId, category: Category) -> AccessId {
+        AccessId { tx: self.tx(node), category }
+    }
+
+    /// The node of a contention function of this network.
+    pub(super) const fn node_of(&self, at: AccessId) -> StationId {
+        StationId(at.tx.0 - self.first_tx)
+    }
+
+    /// Whether a category of a node contends.
+    #[inline]
+    pub(super) fn is_ready(&self, node: StationId, category: Category) -> bool {
+        self.parts.medium.is_ready(self.access(node, category))
+    }
+
+    /// The time at which the next transmission begins if nothing happens before; [`Instant::MAX`] for never.
+    pub(super) fn next_access(&self) -> Instant {
+        if self.beacon_is_due() {
+            self.parts.medium.next_beacon(self.now)
+        } else {
+            self.parts.medium.next_access(self.now)
+        }
+    }
+
+    /// The time has come that [`Network::next_access`] named.
+    pub(super) fn transmit(&mut self) {
+        if self.beacon_is_due() {
+            self.transmit_beacon();
+        } else {
+            let mut winners = std::mem::take(&mut self.winners);
+            self.parts.medium.contend(self.now, &mut winners);
+            self.winners = winners;
+            self.prepare_winners();
+            self.parts.medium.occupy(self.now);
+            self.start_winners();
+        }
+        self.schedule_end();
+    }
+
+    /// The end of what is on the air, where no other network shares the channel.
+    pub(super) fn schedule_end(&mut self) {
+        if self.alone
+            && let Some(end) = self.parts.medium.busy_until(TxId(self.first_tx))
+        {
+            self.schedule(end, Event::ExchangeEnd);
+        }
+    }
+
+    /// Whether the next transmission is a beacon, before all data.
+    pub(super) fn beacon_is_due(&self) -> bool {
+        self.parts.beacons.is_some_and(|beacons| beacons.due)
+    }
+
+    /// Makes sure that the winners have something to send; the others withdraw.
+    pub(super) fn prepare_winners(&mut self) {
+        let mut winners = std::mem::take(&mut self.winners);
+        winners.retain(|at| self.prepare(*at));
+        self.winners = winners;
+    }
+
+    /// Puts the winners on the air.
+    pub(super) fn start_winners(&mut self) {
+        let mut winners = std::mem::take(&mut self.winners);
+        if !winners.is_empty() {
+            let collided = self.parts.medium.transmitters() > 1;
+            self.parts.meters.on_attempts(self.now, winners.len() as u64, collided);
+        }
+        for at in winners.drain(..) {
+            self.start_exchange(at);
+        }
+        self.winners = winners;
+    }
+
+    /// Puts the first PPDU of a category that won the channel on the air.
+    fn start_exchange(&mut self, at: AccessId) {
+        let (node, now) = (self.node_of(at), self.now);
+        let Some((rate, quality)) = self.next_transmission(node, at.category, now) else { return };
+        let parts = &mut self.parts;
+        let Some(first) = parts.transmitters[node.index()].hardware[at.category.index()].front() else {
+            return;
+        };
+        let timing = parts.medium.transmit(now, at, (&first.descriptor, rate), quality);
+        self.note_start(at, now, &timing, quality);
+    }
+
+    /// Rate and link quality of the transmission of the first PPDU of a category that begins at `start`.
+    pub(super) fn next_transmission(
+        &mut self,
+        node: StationId,
+        category: Category,
+        start: Instant,
+    ) -> Option<(Rate, LinkQuality)> {
+        let parts = &mut self.parts;
+        let first = parts.transmitters[node.index()].hardware[category.index()].front()?;
+        let (link, _) = parts.tree.link(node, first.descriptor.station);
+        Some((first.next_rate(), parts.links.quality(link_id(link), start)))
+    }
+
+    /// Notes that the transmission of the first PPDU of a category begins at `start`.
+    pub(super) fn note_start(
+        &mut self,
+        at: AccessId,
+        start: Instant,
+        timing: &ExchangeTiming,
+        quality: LinkQuality,
+    ) {
+        let node = self.node_of(at);
+        self.txops += 1;
+        let owner = &mut self.parts.transmitters[node.index()];
+        let Some(first) = owner.hardware[at.category.index()].front_mut() else { return };
+        if first.started == Instant::MAX {
+            first.started = start;
+            let contending = first.contending;
+            for mpdu in &mut first.descriptor.mpdus {
+                if mpdu.packet.first_transmission == Instant::MAX {
+                    // A packet that arrived while its category contended waited for the channel from its arrival on.
+                    mpdu.packet.contending = contending.max(mpdu.packet.enqueued);
+                    mpdu.packet.first_transmission = start;
+                }
+            }
+        }
+        first.transmissions += 1;
+        first.txop = self.txops;
+        first.airtime += timing.end - start;
+        if let LinkQuality::Snr(snr) = quality {
+            let stats = LinkStats { snr: Some(snr), ..Default::default() };
+            owner.link.on_link_stats(start, first.descriptor.station, &stats);
+        }
+    }
+
+    /// The beacon is due; it goes before all data.
+    pub(super) fn on_beacon_due(&mut self) {
+        if let Some(beacons) = &mut self.parts.beacons {
+            beacons.due = true;
+            let next = self.now + beacons.interval;
+            self.schedule(next, Event::Beacon);
+        }
+    }
+
+    pub(super) fn transmit_beacon(&mut self) {
+        let Some(beacons) = &mut self.parts.beacons else { return };
+        beacons.due = false;
+        let end = self.now + beacons.duration;
+        self.parts.medium.hold(self.now, end);
+        self.note_busy(self.now, end);
+    }
+
+    /// A burst of interference begins or ends: while it lasts, every transmitter finds the channel busy.
+    pub(super) fn on_interference(&mut self) {
+        if let Some(until) = self.parts.links.jammed_until(self.now)
+            && self.parts.medium.jam(self.now, until)
+        {
+            self.note_busy(self.now, until);
+            self.schedule_end();
+        }
+        if let Some(next) = self.parts.links.next_jam_change(self.now) {
+            self.schedule(next, Event::Interference);
+        }
+    }
+
+    /// The exchanges on the air end: the channel is free, or the next exchange of a TXOP begins.
+    pub(super) fn on_exchange_end(&mut self) {
+        let mut is_first = true;
+        while let Some(exchange) = self.parts.medium.take_ended(self.now) {
+            if std::mem::take(&mut is_first) {
+                self.note_busy(exchange.start, self.now);
+            }
+            self.finish(&exchange);
+        }
+        self.parts.medium.release(self.now);
+        if let Some(until) = self.parts.medium.busy_until(TxId(self.first_tx))
+            && !self.parts.medium.is_transmitting()
+        {
+            // A jam.
+            self.note_busy(self.now, until);
+        }
+        self.schedule_end();
+    }
+
+    /// One exchange ended.
+    pub(super) fn finish(&mut self, exchange: &Exchange) {
+        let at = exchange.at;
+        let (node, category) = (self.node_of(at), at.category);
+        self.take_in(node);
+        let airtime = exchange.timing.end - exchange.start;
+        self.parts.transmitters[node.index()].own += airtime;
+        let hardware_tries = self.parts.transmitters[node.index()].hardware_tries;
+        let left = self.parts.transmitters[node.index()].link.backlog();
+        let queue = &mut self.parts.transmitters[node.index()].hardware[category.index()];
+        let Some(first) = queue.front() else { return };
+        let one = &OnAir {
+            node,
+            category,
+            rate: exchange.rate,
+            start: exchange.start,
+            timing: exchange.timing,
+            acknowledged: exchange.acknowledged,
+            transmitters: exchange.transmitters,
+            txop: first.txop,
+        };
+        let receiver = first.descriptor.station;
+        let (link, way) = self.parts.tree.link(node, receiver);
+        self.parts.meters.on_exchange(&ExchangeView {
+            on_air: one,
+            descriptor: &first.descriptor,
+            contending: first.contending,
+            link,
+            way,
+            flows: &self.parts.flows,
+        });
+        if let Some(id) = self.parts.shaping
+            && let AnyEndpoint::Allocation(allocation) = &mut self.parts.endpoints[id.index()]
+        {
+            let packets = first.descriptor.mpdus.iter().map(|mpdu| &mpdu.packet);
+            allocation.on_transmitted(node, packets, &left);
+        }
+        let success = one.acknowledged.count() > 0;
+        let tries = first.descriptor.chain.total_tries().min(hardware_tries).max(1);
+        let expired =
+            first.is_expired(self.now) || first.descriptor.give_up_at.is_some_and(|at| self.now >= at);
+        let is_last = first.transmissions >= tries || expired;
+        if success {
+            self.parts.medium.settle(at, Settled::Success);
+        } else {
+            self.parts.medium.settle(at, Settled::Retry);
+            if !is_last {
+                return;
+            }
+        }
+        let Some(done) = self.parts.transmitters[node.index()].hardware[category.index()].pop_front() else {
+            return;
+        };
+        if success {
+            self.receive(one, &done);
+            // The receivers of neighbours are not modelled.
+            if receiver != node && self.parts.transmitters[receiver.index()].charges_received {
+                let link = &mut self.parts.transmitters[receiver.index()].link;
+                link.on_received(self.now, node, category, airtime);
+            }
+        }
+        // In a collision the channel may be busy for longer than its own frame was on the air; the time of the next counts already.
+        let next_since =
+            if done.descriptor.give_up_after.is_some() { one.timing.end.min(self.now) } else { self.now };
+        let gave_up = self.report(node, category, done, Some(one.acknowledged));
+        if !success && (gave_up || hardware_tries > 1) {
+            // The hardware is done with the frame; the next one starts with the least window.
+            self.parts.medium.settle(at, Settled::GaveUp);
+        }
+        self.contend(node, category, next_since);
+        if success && self.continue_txop(exchange) {
+            return;
+        }
+        self.parts.medium.clear_ready(at);
+        self.refill(node, category);
+        self.sleep(node);
+    }
+
+    /// Hands a descriptor back to the link, with what of its last transmission was acknowledged. Returns whether the link gave packets
+    /// up.
+    pub(super) fn report(
+        &mut self,
+        node: StationId,
+        category: Category,
+        done: InHardware,
+        acknowledged: Option<AckBitmap>,
+    ) -> bool {
+        let agreement =
+            AgreementId::of(self.parts.tree.link(node, done.descriptor.station), &done.descriptor);
+        let report = TxReport {
+            used: done.descriptor.chain.used(done.transmissions),
+            handed: done.handed,
+            started: (done.started != Instant::MAX).then_some(done.started),
+            ended: self.now,
+            airtime: Some(done.airtime),
+            acknowledged: acknowledged.unwrap_or_default(),
+            boundaries_known: true,
+            descriptor: done.descriptor,
+        };
+        let mut returned = std::mem::take(&mut self.returned);
+        self.parts.transmitters[node.index()].link.on_report(self.now, report, &mut returned);
+        let gave_up = !returned.dropped.is_empty();
+        for (mpdu, reason) in returned.dropped.drain(..) {
+            self.forget(&mpdu.packet, reason);
+            self.parts.meters.on_dropped(self.now, &mpdu.packet, reason);
+        }
+        if let Some(descriptor) = returned.retry_now.take() {
+            let again = InHardware::new(descriptor, self.now);
+            self.parts.transmitters[node.index()].hardware[category.index()].push_front(again);
+        }
+        if let Some(sequence) = returned.window_start.take() {
+            // A block-ack request tells the receiver not to wait; its airtime is not modelled.
+            let now = self.now;
+            let mut arrivals = std::mem::take(&mut self.arrivals);
+            self.recipients[agreement.index()].reorder.move_window(sequence, |item| arrivals.push(item));
+            self.deliver_all(&mut arrivals, now);
+            self.arrivals = arrivals;
+            self.schedule_release(agreement);
+        }
+        self.returned = returned;
+        gave_up
+    }
+
+    /// Sends the next PPDU of the same category without contending, if the TXOP has room for it. Returns whether it does.
+    fn continue_txop(&mut self, ended: &Exchange) -> bool {
+        let (node, category) = (self.node_of(ended.at), ended.at.category);
+        let Some((start, longest)) = self.parts.medium.txop_room(self.now, ended) else { return false };
+        let owner = &self.parts.transmitters[node.index()];
+        if owner.hardware[category.index()].is_empty()
+            && (!owner.handover.is_zero() || !self.form_within(node, category, self.now, longest))
+        {
+            return false;
+        }
+        let Some((rate, quality)) = self.next_transmission(node, category, start) else { return false };
+        let parts = &mut self.parts;
+        let Some(first) = parts.transmitters[node.index()].hardware[category.index()].front() else {
+            return false;
+        };
+        // One that was formed before, or a single packet that is too long, waits for the next opportunity.
+        if first.is_expired(start) {
+            return false;
+        }
+        let ppdu = (&first.descriptor, rate);
+        let Some(timing) = parts.medium.continue_txop(self.now, ended, ppdu, quality) else { return false };
+        self.note_start(ended.at, start, &timing, quality);
+        true
+    }
+}

@@ -1,0 +1,322 @@
+//! The medium that transmitters share: a channel with contention, or a measured trace that carries packets one after the other.
+
+use std::collections::BTreeMap;
+
+use airbound_air::channel::{AccessId, Channel, Exchange, Settled, TxId};
+use airbound_air::edca::Edcaf;
+use airbound_air::exchange::{Answer, ExchangeTiming, Ppdu};
+use airbound_air::propagation::LinkQuality;
+use airbound_air::trace::Capacity;
+use airbound_control::frame::{Payload as _, TxDescriptor};
+use airbound_random::Stream;
+use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::Category;
+use airbound_wifi::block_ack::AckBitmap;
+use airbound_wifi::rate::Rate;
+use airbound_wifi::timing::PPDU_MAX_TIME;
+
+use crate::packet::Packet;
+
+/// The medium of a network.
+#[derive(Debug)]
+pub(crate) enum Medium {
+    Channel(Channel),
+    Pipe(Pipe),
+}
+
+/// A trace in place of PHY and contention: no loss, no collision; transmitters that have something to send take turns.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    capacity: Capacity,
+    transmitters: u16,
+    /// Accesses that have something to send, with the time since which they have.
+    ready: BTreeMap<AccessId, Instant>,
+    /// `None` while it is busy.
+    idle_since: Option<Instant>,
+    /// Transfers so far.
+    turns: usize,
+    on_air: Option<Exchange>,
+    held_until: Instant,
+    jammed_until: Instant,
+}
+
+impl Pipe {
+    pub(crate) const fn new(capacity: Capacity) -> Self {
+        Self {
+            capacity,
+            transmitters: 0,
+            ready: BTreeMap::new(),
+            idle_since: Some(Instant::ZERO),
+            turns: 0,
+            on_air: None,
+            held_until: Instant::ZERO,
+            jammed_until: Instant::ZERO,
+        }
+    }
+
+    fn next_access(&self, now: Instant) -> Instant {
+        let Some(idle_since) = self.idle_since else { return Instant::MAX };
+        let soonest = self.ready.values().min();
+        soonest.map_or(Instant::MAX, |ready| (*ready).max(idle_since).max(now))
+    }
+
+    /// One of those that are ready wins.
+    fn contend(&self, now: Instant, winners: &mut Vec<AccessId>) {
+        winners.clear();
+        if self.idle_since.is_some_and(|since| since <= now) {
+            winners.extend(self.ready.iter().filter(|(_, since)| **since <= now).map(|(at, _)| *at));
+        }
+        if !winners.is_empty() {
+            let turn = self.turns % winners.len();
+            winners.swap(0, turn);
+            winners.truncate(1);
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, at: AccessId, ppdu: &Ppdu, size: ByteCount) -> ExchangeTiming {
+        let timing = ExchangeTiming::in_one_piece(now, self.capacity.finish(now, size));
+        let all = AckBitmap::first(ppdu.mpdus);
+        self.idle_since = None;
+        self.turns += 1;
+        self.on_air = Some(Exchange {
+            at,
+            rate: ppdu.rate,
+            start: now,
+            timing,
+            transmitters: 1,
+            received: all,
+            acknowledged: all,
+            txop_end: now,
+        });
+        timing
+    }
+
+    fn jam(&mut self, until: Instant) -> bool {
+        self.jammed_until = self.jammed_until.max(until);
+        let was_idle = self.idle_since.take().is_some();
+        if was_idle {
+            self.held_until = until;
+        }
+        was_idle
+    }
+
+    fn release(&mut self, now: Instant) {
+        if self.on_air.is_none() {
+            self.held_until = self.jammed_until;
+            self.idle_since = (self.jammed_until <= now).then_some(now);
+        }
+    }
+}
+
+/// The PPDU of a descriptor at a rate.
+pub(super) fn ppdu_of(descriptor: &TxDescriptor<Packet>, rate: Rate) -> Ppdu {
+    Ppdu {
+        rate,
+        psdu: descriptor.psdu,
+        mpdus: descriptor.mpdus.len(),
+        answer: if descriptor.aggregated { Answer::BlockAck } else { Answer::Ack },
+        protected: false,
+    }
+}
+
+/// Each call is that of [`Channel`].
+impl Medium {
+    pub(crate) fn add(&mut self, edca: [Edcaf; 4], reception: Stream) -> TxId {
+        match self {
+            Self::Channel(channel) => channel.add(edca, reception),
+            Self::Pipe(pipe) => {
+                pipe.transmitters += 1;
+                TxId(pipe.transmitters - 1)
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_ready(&self, at: AccessId) -> bool {
+        match self {
+            Self::Channel(channel) => channel.is_ready(at),
+            Self::Pipe(pipe) => pipe.ready.contains_key(&at),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn ready(&self, tx: TxId) -> [bool; 4] {
+        match self {
+            Self::Channel(channel) => channel.ready(tx),
+            Self::Pipe(pipe) => {
+                Category::ALL.map(|category| pipe.ready.contains_key(&AccessId { tx, category }))
+            }
+        }
+    }
+
+    pub(crate) fn ready_since(&self, at: AccessId) -> Option<Instant> {
+        match self {
+            Self::Channel(channel) => channel.ready_since(at),
+            Self::Pipe(pipe) => pipe.ready.get(&at).copied(),
+        }
+    }
+
+    pub(crate) fn longest_ppdu(&self, at: AccessId) -> Span {
+        match self {
+            Self::Channel(channel) => channel.longest_ppdu(at),
+            Self::Pipe(_) => PPDU_MAX_TIME,
+        }
+    }
+
+    pub(crate) fn set_ready(&mut self, now: Instant, at: AccessId) {
+        match self {
+            Self::Channel(channel) => channel.set_ready(now, at),
+            Self::Pipe(pipe) => {
+                pipe.ready.entry(at).or_insert(now);
+            }
+        }
+    }
+
+    pub(crate) fn clear_ready(&mut self, at: AccessId) {
+        match self {
+            Self::Channel(channel) => channel.clear_ready(at),
+            Self::Pipe(pipe) => {
+                pipe.ready.remove(&at);
+            }
+        }
+    }
+
+    pub(crate) fn reset_window(&mut self, at: AccessId) {
+        if let Self::Channel(channel) = self {
+            channel.reset_window(at);
+        }
+    }
+
+    pub(crate) fn next_access(&self, now: Instant) -> Instant {
+        match self {
+            Self::Channel(channel) => channel.next_access(now),
+            Self::Pipe(pipe) => pipe.next_access(now),
+        }
+    }
+
+    pub(crate) fn next_beacon(&self, now: Instant) -> Instant {
+        match self {
+            Self::Channel(channel) => channel.next_beacon(now),
+            Self::Pipe(_) => Instant::MAX,
+        }
+    }
+
+    pub(crate) fn contend(&mut self, now: Instant, winners: &mut Vec<AccessId>) {
+        match self {
+            Self::Channel(channel) => channel.contend(now, winners),
+            Self::Pipe(pipe) => pipe.contend(now, winners),
+        }
+    }
+
+    pub(crate) fn withdraw(&mut self, at: AccessId) {
+        match self {
+            Self::Channel(channel) => channel.withdraw(at),
+            Self::Pipe(_) => self.clear_ready(at),
+        }
+    }
+
+    pub(crate) fn occupy(&mut self, now: Instant) {
+        if let Self::Channel(channel) = self {
+            channel.occupy(now);
+        }
+    }
+
+    pub(crate) const fn transmitters(&self) -> u16 {
+        match self {
+            Self::Channel(channel) => channel.transmitters(),
+            Self::Pipe(_) => 1,
+        }
+    }
+
+    pub(crate) fn transmit(
+        &mut self,
+        now: Instant,
+        at: AccessId,
+        (descriptor, rate): (&TxDescriptor<Packet>, Rate),
+        quality: LinkQuality,
+    ) -> ExchangeTiming {
+        let ppdu = ppdu_of(descriptor, rate);
+        let mpdus = descriptor.mpdus.iter();
+        match self {
+            Self::Channel(channel) => channel.transmit(now, at, &ppdu, mpdus.map(|mpdu| mpdu.size), quality),
+            // The bandwidth of a trace is that of an IP path: it counts packets.
+            Self::Pipe(pipe) => pipe.transmit(now, at, &ppdu, mpdus.map(|mpdu| mpdu.packet.size()).sum()),
+        }
+    }
+
+    pub(crate) fn busy_until(&self, at: TxId) -> Option<Instant> {
+        match self {
+            Self::Channel(channel) => channel.busy_until(at),
+            Self::Pipe(pipe) => match &pipe.on_air {
+                Some(exchange) => Some(exchange.timing.end),
+                None => pipe.idle_since.is_none().then_some(pipe.held_until),
+            },
+        }
+    }
+
+    pub(crate) fn is_transmitting(&self) -> bool {
+        match self {
+            Self::Channel(channel) => channel.is_transmitting(),
+            Self::Pipe(pipe) => pipe.on_air.is_some(),
+        }
+    }
+
+    pub(crate) fn is_on_air(&self, at: AccessId) -> bool {
+        match self {
+            Self::Channel(channel) => channel.is_on_air(at),
+            Self::Pipe(pipe) => pipe.on_air.is_some_and(|exchange| exchange.at == at),
+        }
+    }
+
+    pub(crate) fn take_ended(&mut self, now: Instant) -> Option<Exchange> {
+        match self {
+            Self::Channel(channel) => channel.take_ended(now),
+            Self::Pipe(pipe) => pipe.on_air.take_if(|exchange| exchange.timing.end <= now),
+        }
+    }
+
+    pub(crate) fn settle(&mut self, at: AccessId, result: Settled) {
+        if let Self::Channel(channel) = self {
+            channel.settle(at, result);
+        }
+    }
+
+    pub(crate) fn txop_room(&self, now: Instant, ended: &Exchange) -> Option<(Instant, Span)> {
+        match self {
+            Self::Channel(channel) => channel.txop_room(now, ended),
+            Self::Pipe(_) => None,
+        }
+    }
+
+    pub(crate) fn continue_txop(
+        &mut self,
+        now: Instant,
+        ended: &Exchange,
+        (descriptor, rate): (&TxDescriptor<Packet>, Rate),
+        quality: LinkQuality,
+    ) -> Option<ExchangeTiming> {
+        let Self::Channel(channel) = self else { return None };
+        let sizes = descriptor.mpdus.iter().map(|mpdu| mpdu.size);
+        channel.continue_txop(now, ended, &ppdu_of(descriptor, rate), sizes, quality)
+    }
+
+    pub(crate) fn hold(&mut self, now: Instant, until: Instant) {
+        if let Self::Channel(channel) = self {
+            channel.hold(now, until);
+        }
+    }
+
+    pub(crate) fn jam(&mut self, now: Instant, until: Instant) -> bool {
+        match self {
+            Self::Channel(channel) => channel.jam(now, until),
+            Self::Pipe(pipe) => pipe.jam(until),
+        }
+    }
+
+    pub(crate) fn release(&mut self, now: Instant) {
+        match self {
+            Self::Channel(channel) => channel.release(now),
+            Self::Pipe(pipe) => pipe.release(now),
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The simulation: one thread, one clock, events in the order of time.
+//!
+//! Between two events the channel is either idle or busy. When it is idle, the next transmission follows from the state of
+//! the contention functions and is computed, not stepped (`airbound_air::channel`). Packets of datagram sources are drawn in bulk when a
+//! queue is next looked at ([`crate::ingress`]): an idle second costs nothing, and the cost of a busy one follows its transmissions.
+
+mod conservation;
+mod delivery;
+mod domain;
+mod exchange;
+pub(crate) mod medium;
+mod transmitter;
+
+use airbound_air::channel::AccessId;
+use airbound_air::edca::Edcaf;
+use airbound_air::propagation::{LinkId, LinkQuality, Links};
+use airbound_control::frame::{Dropped, FlowId, StationId};
+use airbound_control::link::{Link, Returned};
+use airbound_control::queue::Demand;
+use airbound_control::rate::LinkStats;
+use airbound_random::Stream;
+use airbound_units::{Decibel, Instant, Span};
+use airbound_wifi::edca::Category;
+
+pub use conservation::Imbalance;
+use delivery::{AgreementId, BlockAckRecipient};
+pub(crate) use domain::Domains;
+pub(crate) use medium::{Medium, Pipe};
+pub(crate) use transmitter::{Forming, Transmitter};
+
+use crate::agenda::Agenda;
+use crate::endpoint::external::Carried;
+use crate::endpoint::{Answer, AnyEndpoint, Timer};
+use crate::flow::{ACCESS_POINT, Direction, EndpointId, Flow};
+use crate::measure::{Arrival, Meters};
+use crate::packet::Packet;
+use crate::path::Wire;
+use crate::topology::Tree;
+
+/// The number of the link whose lower end is a node; `None` for the access point.
+pub(crate) fn link_id(lower: StationId) -> Option<LinkId> {
+    lower.0.checked_sub(1).map(LinkId)
+}
+
+/// What happens at a point in time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Event {
+    /// What is on the air ends.
+    ExchangeEnd,
+    /// Packets may have arrived at a node whose hardware waits for them.
+    Wake(StationId),
+    /// A packet has crossed the wire to the server.
+    AtServer(Packet),
+    /// A timer of an endpoint.
+    Timer(EndpointId, Timer),
+    /// The access point's beacon is due.
+    Beacon,
+    /// A burst of interference begins or ends.
+    Interference,
+    /// The hardware may have worked on the first PSDU of a category for as long as it may.
+    TimeLimit(StationId, Category),
+    /// A receiver may give up a hole in what came under an agreement.
+    Release(AgreementId),
+    /// The driver has reacted to the end of a PPDU of this category.
+    HandedOver(StationId, Category),
+    /// Something else is demanded of a flow from now on.
+    Demand(usize),
+    /// A window of the series ends.
+    Window,
+}
+
+/// The beacons of the access point.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beacons {
+    pub(crate) interval: Span,
+    /// Of the first one, so that networks on one channel do not send them at the same time.
+    pub(crate) offset: Span,
+    pub(crate) duration: Span,
+    pub(crate) due: bool,
+}
+
+/// A demand that begins, changes or ends while the run is under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DemandChange {
+    pub(crate) at: Instant,
+    /// Who sends the data of the flow over the air.
+    pub(crate) node: StationId,
+    pub(crate) flow: FlowId,
+    pub(crate) demand: Option<Demand>,
+}
+
+/// The parts of a network.
+pub(crate) struct Parts {
+    pub(crate) end: Instant,
+    pub(crate) transmitters: Vec<Transmitter>,
+    pub(crate) medium: Medium,
+    /// Contention functions of each transmitter, and the errors at its receivers, until they are added to the medium.
+    pub(crate) contention: Vec<([Edcaf; 4], Stream)>,
+    pub(crate) links: Links,
+    pub(crate) tree: Tree,
+    pub(crate) beacons: Option<Beacons>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) endpoints: Vec<AnyEndpoint>,
+    /// The endpoint that shapes uplinks; `None` without shaped uplinks.
+    pub(crate) shaping: Option<EndpointId>,
+    pub(crate) demands: Vec<DemandChange>,
+    /// From the access point to the server.
+    pub(crate) wire_up: Wire,
+    pub(crate) meters: Meters,
+    /// Length of the windows of the series.
+    pub(crate) window: Span,
+}
+
+/// A network under way: one access point, its stations and neighbours.
+pub(crate) struct Network {
+    pub(crate) parts: Parts,
+    pub(crate) now: Instant,
+    /// The number of its first node on the medium.
+    first_tx: u16,
+    /// Total time for which the channel was busy.
+    busy: Span,
+    /// Whether no other network is simulated on its channel; otherwise the domain ends what is on the air.
+    alone: bool,
+    txops: u64,
+    /// The receivers' sides of all block-ack agreements.
+    recipients: Vec<BlockAckRecipient>,
+    /// Whether traces dictate PHY rates, of which links have to be told.
+    dictates: bool,
+    events: Agenda<Event>,
+    processed: u64,
+    // Lists that are filled and emptied again and again.
+    dropped: Vec<Dropped<Packet>>,
+    returned: Returned<Packet>,
+    arrivals: Vec<Arrival>,
+    winners: Vec<AccessId>,
+    answers: Vec<Answer>,
+    sensed: Vec<Packet>,
+}
+
+impl Network {
+    /// A network that has its medium to itself.
+    pub(crate) fn new(mut parts: Parts) -> Self {
+        let mut first_tx = None;
+        for (edca, reception) in std::mem::take(&mut parts.contention) {
+            let tx = parts.medium.add(edca, reception);
+            first_tx.get_or_insert(tx.0);
+        }
+        let mut network = Self {
+            now: Instant::ZERO,
+            first_tx: first_tx.unwrap_or(0),
+            busy: Span::ZERO,
+            alone: true,
+            txops: 0,
+            recipients: delivery::of_links(parts.transmitters.len()),
+            dictates: parts.links.dictates(),
+            events: Agenda::new(),
+            processed: 0,
+            dropped: Vec::new(),
+            returned: Returned::default(),
+            arrivals: Vec::new(),
+            winners: Vec::new(),
+            answers: Vec::new(),
+            sensed: Vec::new(),
+            parts,
+        };
+        network.begin();
+        network
+    }
+
+    /// A network that shares the medium of another, which it takes over.
+    pub(crate) fn sharing(mut parts: Parts, other: &mut Self) -> Self {
+        std::mem::swap(&mut parts.medium, &mut other.parts.medium);
+        Self::new(parts)
+    }
+
+    /// Whether a contention function of the medium is one of this network.
+    pub(crate) fn has(&self, at: AccessId) -> bool {
+        (at.tx.0.checked_sub(self.first_tx))
+            .is_some_and(|node| usize::from(node) < self.parts.transmitters.len())
+    }
+
+    /// Schedules what happens without a cause.
+    fn begin(&mut self) {
+        self.tell_link_stats();
+        for node in 0..self.parts.transmitters.len() {
+            self.sleep(StationId(node as u16));
+        }
+        self.begin_endpoints();
+        if let Some(beacons) = self.parts.beacons {
+            self.schedule(Instant::ZERO + beacons.interval + beacons.offset, Event::Beacon);
+        }
+        if let Some(at) = self.parts.links.next_jam_change(Instant::ZERO) {
+            self.schedule(at, Event::Interference);
+        }
+        for change in 0..self.parts.demands.len() {
+            self.schedule(self.parts.demands[change].at, Event::Demand(change));
+        }
+        self.schedule(Instant::ZERO + self.parts.window, Event::Window);
+    }
+
+    fn schedule(&mut self, at: Instant, event: Event) {
+        if at <= self.parts.end {
+            self.events.push(at.max(self.now), event);
+        }
+    }
+
+    /// How many events were processed, transmissions included.
+    pub(crate) const fn processed(&self) -> u64 {
+        self.processed
+    }
+
+    /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
+    pub(crate) fn next_event(&self) -> Instant {
+        self.events.next().min(self.next_access())
+    }
+
+    /// Moves the fates of packets of outside since the last call, in order.
+    pub(crate) fn take_carried(&mut self, into: &mut Vec<Carried>) {
+        for endpoint in &mut self.parts.endpoints {
+            if let AnyEndpoint::External(external) = endpoint {
+                external.take(into);
+            }
+        }
+    }
+
+    /// Advances until `until` or the end of the run, whichever comes first.
+    pub(crate) fn advance(&mut self, until: Instant) {
+        let until = until.min(self.parts.end);
+        loop {
+            let event = self.events.next();
+            let access = self.next_access();
+            if event.min(access) > until {
+                break;
+            }
+            self.processed += 1;
+            if event <= access {
+                let Some((at, event)) = self.events.pop() else { break };
+                self.now = at;
+                self.handle(event);
+            } else {
+                self.now = access;
+                self.transmit();
+            }
+        }
+        self.now = until;
+    }
+
+    /// Notes whom the transmitters protect without having been told to.
+    pub(crate) fn note_found(&mut self) {
+        let Parts { transmitters, meters, .. } = &mut self.parts;
+        meters.note_found(|flow| {
+            let sender = match flow.direction {
+                Direction::Down => ACCESS_POINT,
+                Direction::Up => flow.station,
+            };
+            transmitters[sender.index()].link.queue().protection(flow.id)?.found
+        });
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::ExchangeEnd => self.on_exchange_end(),
+            Event::Wake(node) => self.on_wake(node),
+            Event::AtServer(packet) => self.on_packet_at_server(packet),
+            Event::Timer(endpoint, timer) => self.on_timer(endpoint, timer),
+            Event::Beacon => self.on_beacon_due(),
+            Event::Interference => self.on_interference(),
+            Event::TimeLimit(node, category) => self.on_time_limit(node, category),
+            Event::Release(agreement) => self.on_release(agreement),
+            Event::HandedOver(node, category) => self.on_handed_over(node, category),
+            Event::Demand(change) => {
+                let DemandChange { node, flow, demand, .. } = self.parts.demands[change];
+                let accepted = self.parts.transmitters[node.index()].link.set_demand(self.now, flow, demand);
+                debug_assert!(accepted.is_ok(), "tried when the run was built: {accepted:?}");
+            }
+            Event::Window => {
+                self.note_found();
+                self.parts.meters.end_window(self.now);
+                self.schedule(self.now + self.parts.window, Event::Window);
+            }
+        }
+    }
+
+    /// Lets rate controls know what their links are like before the first frame.
+    fn tell_link_stats(&mut self) {
+        for link in (1..self.parts.transmitters.len() as u16).map(StationId) {
+            let stats = self.link_stats(link);
+            self.tell_ends(self.now, link, &stats);
+        }
+    }
+
+    /// The knowledge that both ends have of a link before their first frame.
+    fn link_stats(&mut self, link: StationId) -> LinkStats {
+        /// A ratio at which every rate is free of errors.
+        const FLAWLESS: Decibel = Decibel::new(100.0);
+        let (snr, rate) = match self.parts.links.quality(link_id(link), self.now) {
+            LinkQuality::Perfect => (FLAWLESS, None),
+            LinkQuality::Snr(snr) => (snr, None),
+            LinkQuality::Phy(quality) => (FLAWLESS, Some(quality.rate)),
+        };
+        LinkStats { snr: Some(snr), rate }
+    }
+
+    /// Tells both ends of a link about it.
+    fn tell_ends(&mut self, now: Instant, link: StationId, stats: &LinkStats) {
+        let parent = self.parts.tree.parent(link);
+        self.parts.transmitters[parent.index()].link.on_link_stats(now, link, stats);
+        self.parts.transmitters[link.index()].link.on_link_stats(now, parent, stats);
+    }
+}

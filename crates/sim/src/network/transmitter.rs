@@ -1,0 +1,454 @@
+//! A transmitter: packets enter its queue, PPDUs its hardware, and its link is told of the channel.
+//!
+//! The time limit of the hardware on a PSDU counts from when the PSDU is the first of its category, and so contends for the channel:
+//! backoff, and waiting for a busy channel, are part of it. A PSDU on the air at the end of its time is finished first.
+//!
+//! All transmitters hear each other, so that there is one busy time. Times are counted when an exchange ends; a report to a link
+//! compares two points in time. Only links that ask are told ([`Link::deadline`]).
+
+use std::collections::VecDeque;
+
+use airbound_air::channel::AccessId;
+use airbound_control::frame::{StationId, TxDescriptor};
+use airbound_control::link::{Link, Room};
+use airbound_control::rate::LinkStats;
+use airbound_units::{Instant, Span};
+use airbound_wifi::edca::Category;
+use airbound_wifi::rate::Rate;
+
+use super::{Event, Network};
+use crate::endpoint::AnyEndpoint;
+use crate::ingress::{Categories, Ingress};
+use crate::link::AnyLink;
+use crate::packet::Packet;
+
+/// When aggregates are formed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forming {
+    /// When the channel is won, by a device that looks into its queue then.
+    AtAccess,
+    /// Ahead: up to so many per category wait in the hardware.
+    Ahead(usize),
+}
+
+/// A descriptor in the hardware.
+#[derive(Debug)]
+pub(crate) struct InHardware {
+    pub(crate) descriptor: TxDescriptor<Packet>,
+    pub(crate) handed: Instant,
+    /// When it became the first of its category; `Instant::MAX` until then.
+    pub(crate) contending: Instant,
+    /// When its first transmission began; `Instant::MAX` until then.
+    pub(crate) started: Instant,
+    pub(crate) transmissions: u32,
+    /// The TXOP of its last transmission.
+    pub(crate) txop: u64,
+    pub(crate) airtime: Span,
+}
+
+/// A transmitter: the access point, a station, which may be a relay, or a neighbour.
+#[derive(Debug)]
+pub(crate) struct Transmitter {
+    pub(crate) link: AnyLink,
+    pub(crate) ingress: Ingress,
+    pub(crate) forming: Forming,
+    pub(crate) hardware: [VecDeque<InHardware>; 4],
+    /// Most transmissions of one descriptor, whatever the rate chain says.
+    pub(crate) hardware_tries: u32,
+    /// Most PPDUs in hardware over all categories.
+    pub(crate) hardware_total: usize,
+    /// From the end of a PPDU until the one that takes its place is in the hardware.
+    pub(crate) handover: Span,
+    /// Places whose next PPDU is on its way into the hardware, by category.
+    pub(crate) handing: [usize; 4],
+    /// Whether packets of shaped uplinks arrive here.
+    pub(crate) shapes: bool,
+    /// Whether receivers put its MPDUs in order, as a block-ack agreement makes them.
+    pub(crate) block_ack: bool,
+    /// Whether airtime of received frames is charged to the sender.
+    pub(crate) charges_received: bool,
+    /// Airtime of its transmissions, acknowledgements included.
+    pub(crate) own: Span,
+    pub(crate) channel_load: ChannelLoad,
+    /// The pending wake-up for arrivals; `Instant::MAX` for none.
+    pub(crate) wake: Instant,
+}
+
+impl Transmitter {
+    /// How many more PPDUs of a category the hardware takes, of which `depth` may be there.
+    fn room(&self, category: Category, depth: usize) -> usize {
+        let taken =
+            |category: Category| self.hardware[category.index()].len() + self.handing[category.index()];
+        let own = depth.saturating_sub(taken(category));
+        if self.hardware_total == usize::MAX {
+            return own;
+        }
+        let all: usize = Category::ALL.into_iter().map(taken).sum();
+        own.min(self.hardware_total.saturating_sub(all))
+    }
+}
+
+/// The time since which a transmitter listens, and what had been heard then.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ChannelLoad {
+    /// What it listens for ends then.
+    until: Option<Instant>,
+    since: Instant,
+    busy: Span,
+    own: Span,
+}
+
+impl InHardware {
+    /// A descriptor that is handed to the hardware at `now`.
+    pub(super) const fn new(descriptor: TxDescriptor<Packet>, now: Instant) -> Self {
+        Self {
+            descriptor,
+            handed: now,
+            contending: Instant::MAX,
+            started: Instant::MAX,
+            transmissions: 0,
+            txop: 0,
+            airtime: Span::ZERO,
+        }
+    }
+
+    /// The rate of the next transmission. A device whose tries outlast the chain repeats the last step.
+    pub(super) fn next_rate(&self) -> Rate {
+        let chain = self.descriptor.chain;
+        let last = chain.steps().last().map_or(chain.first_rate(), |step| step.rate);
+        chain.rate_of(self.transmissions).unwrap_or(last)
+    }
+
+    /// Whether its time is over.
+    pub(super) fn is_expired(&self, now: Instant) -> bool {
+        self.descriptor
+            .give_up_after
+            .is_some_and(|limit| now >= self.contending && now - self.contending >= limit)
+    }
+}
+
+impl Network {
+    /// Lets everything in that has arrived at a node by now.
+    pub(super) fn take_in(&mut self, node: StationId) {
+        loop {
+            let queued = self.only_queued(node);
+            let parts = &mut self.parts;
+            let Transmitter { ingress, link, .. } = &mut parts.transmitters[node.index()];
+            if let Some(queued) = queued
+                && let Some(mut arrivals) = ingress.arrivals(self.now, queued, &mut parts.meters)
+            {
+                let last = link.enqueue_all(&mut arrivals, &mut self.dropped);
+                if let Some(at) = last
+                    && !self.dropped.is_empty()
+                {
+                    self.note_drops(at);
+                    continue;
+                }
+            }
+            // With the next one, if there is one, more happens.
+            let Some((at, packet)) = ingress.arrive(self.now, &mut parts.meters) else { break };
+            if self.parts.flows[packet.flow.0 as usize].is_shaped {
+                self.hold_back(at, packet);
+            } else {
+                self.admit(node, at, packet);
+            }
+        }
+    }
+
+    /// The categories of a node whose packets enter the queue, and nothing else comes of it, if there are any: who contends with what
+    /// waits when the channel is won has nothing to do before.
+    fn only_queued(&self, node: StationId) -> Option<Categories> {
+        let parts = &self.parts;
+        let owner = &parts.transmitters[node.index()];
+        if owner.forming != Forming::AtAccess || owner.shapes {
+            return None;
+        }
+        let ready = Categories::of(parts.medium.ready(self.tx(node)));
+        ready.are_any().then_some(ready)
+    }
+
+    /// Gives a packet of a shaped uplink to the shaper of its station.
+    fn hold_back(&mut self, at: Instant, packet: Packet) {
+        if let Some(id) = self.parts.shaping {
+            self.call(id, |endpoint, out| {
+                if let AnyEndpoint::Allocation(allocation) = endpoint {
+                    allocation.hold_back(at, packet, out);
+                }
+            });
+        }
+    }
+
+    /// Puts a packet that a station itself made in its queue.
+    pub(super) fn originate(&mut self, node: StationId, packet: Packet) {
+        self.take_in(node);
+        self.parts.meters.on_sent(&packet);
+        self.admit(node, self.now, packet);
+    }
+
+    /// Puts a packet that arrived at `at` in the queue, and in the hardware if that has room.
+    #[inline]
+    pub(super) fn admit(&mut self, node: StationId, at: Instant, packet: Packet) {
+        let category = airbound_control::frame::Payload::category(&packet);
+        self.parts.transmitters[node.index()].link.enqueue(at, packet, &mut self.dropped);
+        if !self.dropped.is_empty() {
+            self.note_drops(at);
+        }
+        self.fill(node, category, at);
+    }
+
+    /// Makes sure that a winner has a PPDU to send.
+    pub(super) fn prepare(&mut self, at: AccessId) -> bool {
+        let (node, category) = (self.node_of(at), at.category);
+        if self.parts.transmitters[node.index()].hardware[category.index()].is_empty() {
+            self.take_in(node);
+            self.form(node, category, self.now);
+            let since = self.parts.medium.ready_since(at);
+            let first = self.parts.transmitters[node.index()].hardware[category.index()].front_mut();
+            if let (Some(first), Some(since)) = (first, since) {
+                // An aggregate formed at access contended before it had a shape.
+                first.contending = since;
+            }
+        }
+        if self.parts.transmitters[node.index()].hardware[category.index()].is_empty() {
+            // What waited was dropped, or may not go now.
+            self.parts.medium.withdraw(at);
+            self.sleep(node);
+            return false;
+        }
+        true
+    }
+
+    /// Asks the link for a PPDU and puts it in the hardware. Returns whether there was one.
+    pub(super) fn form(&mut self, node: StationId, category: Category, now: Instant) -> bool {
+        let longest = self.parts.medium.longest_ppdu(self.access(node, category));
+        self.form_within(node, category, now, longest)
+    }
+
+    /// The same with a bound on the PPDU.
+    pub(super) fn form_within(
+        &mut self,
+        node: StationId,
+        category: Category,
+        now: Instant,
+        longest: Span,
+    ) -> bool {
+        if self.dictates {
+            while let Some((link, rate)) = self.parts.links.changed(now) {
+                let stats = LinkStats { rate: Some(rate), ..LinkStats::default() };
+                self.tell_ends(now, StationId(link.0 + 1), &stats);
+            }
+        }
+        let owner = &mut self.parts.transmitters[node.index()];
+        let descriptor = owner.link.next(now, Room { category, max_duration: longest }, &mut self.dropped);
+        let queue = &mut owner.hardware[category.index()];
+        let formed = descriptor.is_some();
+        if let Some(descriptor) = descriptor {
+            queue.push_back(InHardware::new(descriptor, now));
+        }
+        if formed {
+            self.contend(node, category, now);
+        }
+        self.note_drops(now);
+        formed
+    }
+
+    /// Fills the hardware of a category, and lets it contend if it has something to send since `at`.
+    pub(super) fn fill(&mut self, node: StationId, category: Category, at: Instant) {
+        let owner = &self.parts.transmitters[node.index()];
+        let has_something = match owner.forming {
+            Forming::Ahead(depth) => {
+                let room = owner.room(category, depth);
+                let formed = (0..room).take_while(|_| self.form(node, category, at)).count();
+                formed > 0 || !self.parts.transmitters[node.index()].hardware[category.index()].is_empty()
+            }
+            Forming::AtAccess => {
+                self.is_ready(node, category)
+                    || !owner.hardware[category.index()].is_empty()
+                    || owner.link.has_backlog(category)
+            }
+        };
+        if has_something && !self.is_ready(node, category) {
+            self.parts.medium.set_ready(at, self.access(node, category));
+        }
+    }
+
+    /// A place in the hardware is free: fills it now, or when the driver has reacted.
+    pub(super) fn refill(&mut self, node: StationId, category: Category) {
+        let handover = self.parts.transmitters[node.index()].handover;
+        if handover.is_zero() {
+            self.fill_freed(node, category);
+        } else {
+            self.parts.transmitters[node.index()].handing[category.index()] += 1;
+            self.schedule(self.now + handover, Event::HandedOver(node, category));
+            self.fill(node, category, self.now);
+        }
+    }
+
+    /// The driver has been told of the end of a PPDU and puts the next one in its place.
+    pub(super) fn on_handed_over(&mut self, node: StationId, category: Category) {
+        self.take_in(node);
+        let handing = &mut self.parts.transmitters[node.index()].handing[category.index()];
+        *handing = handing.saturating_sub(1);
+        self.fill_freed(node, category);
+        self.sleep(node);
+    }
+
+    /// Where categories share the places of the hardware, a free one may be taken by any of them; the highest goes first.
+    fn fill_freed(&mut self, node: StationId, category: Category) {
+        let owner = &self.parts.transmitters[node.index()];
+        if owner.hardware_total == usize::MAX && !owner.link.limits_all_categories() {
+            self.fill(node, category, self.now);
+            return;
+        }
+        // The link may name one category after the other.
+        loop {
+            let held = |owner: &Transmitter| owner.hardware.iter().map(VecDeque::len).sum::<usize>();
+            let before = held(&self.parts.transmitters[node.index()]);
+            for category in Category::ALL.into_iter().rev() {
+                self.fill(node, category, self.now);
+            }
+            if held(&self.parts.transmitters[node.index()]) == before {
+                break;
+            }
+        }
+    }
+
+    /// The first descriptor of a category, if it does not contend yet, contends since `at`.
+    pub(super) fn contend(&mut self, node: StationId, category: Category, at: Instant) {
+        let first = self.parts.transmitters[node.index()].hardware[category.index()].front_mut();
+        if let Some(first) = first.filter(|first| first.contending == Instant::MAX) {
+            first.contending = at;
+            if let Some(limit) = first.descriptor.give_up_after {
+                self.schedule(at + limit, Event::TimeLimit(node, category));
+            }
+        }
+    }
+
+    /// The time of a descriptor may be over; the event of one that has left means nothing for its successor, which has one of its own.
+    pub(super) fn on_time_limit(&mut self, node: StationId, category: Category) {
+        let on_air = self.parts.medium.is_on_air(self.access(node, category));
+        let is_over = |network: &Self| {
+            let first = network.parts.transmitters[node.index()].hardware[category.index()].front();
+            first.is_some_and(|first| first.is_expired(network.now))
+        };
+        if on_air || !is_over(self) {
+            return;
+        }
+        // While it is still the first, so that nothing else becomes the first for what arrives.
+        self.take_in(node);
+        let Some(done) = self.parts.transmitters[node.index()].hardware[category.index()].pop_front() else {
+            return;
+        };
+        // In a collision that outlasted its own frame, it was over before.
+        let over = done.contending + done.descriptor.give_up_after.unwrap_or(Span::ZERO);
+        let tried = done.transmissions > 0;
+        self.report(node, category, done, None);
+        self.contend(node, category, over.min(self.now));
+        let at = self.access(node, category);
+        if tried {
+            // The next frame starts with the least window once this backoff is over.
+            self.parts.medium.reset_window(at);
+        }
+        self.refill(node, category);
+        if self.parts.transmitters[node.index()].hardware[category.index()].is_empty() {
+            self.parts.medium.clear_ready(at);
+        }
+        self.sleep(node);
+    }
+
+    /// A node with nothing to send in some category is woken when something may arrive for it.
+    pub(super) fn sleep(&mut self, node: StationId) {
+        self.sleep_after(node, None);
+    }
+
+    /// The same for a link that was `asked` just now: a deadline up to then, which it could not use, says nothing new. Those that a
+    /// researcher writes may name any time.
+    fn sleep_after(&mut self, node: StationId, asked: Option<Instant>) {
+        let owner = &self.parts.transmitters[node.index()];
+        let ready = self.parts.medium.ready(self.tx(node));
+        let idle = Category::ALL.into_iter().filter(|category| !ready[category.index()]);
+        let arrival = idle.filter_map(|category| owner.ingress.next_arrival(category)).min();
+        // A link may also want to be asked again, or to be told of the channel, at a time of its own.
+        let deadline = owner.link.deadline();
+        let deadlines = [deadline.select, deadline.channel_load]
+            .into_iter()
+            .flatten()
+            .filter(|at| asked.is_none_or(|asked| *at > asked));
+        let next = arrival.into_iter().chain(deadlines).min();
+        self.listen(node);
+        if let Some(at) = next {
+            self.wake_at(node, at.max(self.now));
+        }
+    }
+
+    /// Wakes a node at `at` or before.
+    pub(super) fn wake_at(&mut self, node: StationId, at: Instant) {
+        let wake = &mut self.parts.transmitters[node.index()].wake;
+        if at < *wake {
+            *wake = at;
+            self.schedule(at, Event::Wake(node));
+        }
+    }
+
+    pub(super) fn on_wake(&mut self, node: StationId) {
+        if self.parts.transmitters[node.index()].wake > self.now {
+            // An earlier wake-up has done it already.
+            return;
+        }
+        self.parts.transmitters[node.index()].wake = Instant::MAX;
+        self.take_in(node);
+        self.tell_channel(node);
+        for category in Category::ALL {
+            self.fill(node, category, self.now);
+        }
+        self.sleep_after(node, Some(self.now));
+    }
+
+    /// The channel was busy from `start` to `end`.
+    pub(super) fn note_busy(&mut self, start: Instant, end: Instant) {
+        self.parts.meters.on_busy(start, end);
+        self.busy += end.since(start);
+    }
+
+    /// Begins to listen for a link that wants to be told of the channel.
+    pub(super) fn listen(&mut self, node: StationId) {
+        let owner = &mut self.parts.transmitters[node.index()];
+        let until = owner.link.deadline().channel_load;
+        if until.is_some() && until != owner.channel_load.until {
+            owner.channel_load = ChannelLoad { until, since: self.now, busy: self.busy, own: owner.own };
+        }
+    }
+
+    /// Tells a link what was heard, if it wants to know by now.
+    pub(super) fn tell_channel(&mut self, node: StationId) {
+        let owner = &mut self.parts.transmitters[node.index()];
+        if owner.link.deadline().channel_load.is_none_or(|due| due > self.now) {
+            return;
+        }
+        let heard = owner.channel_load;
+        let elapsed = self.now.since(heard.since);
+        // What ended in this time may have begun before it.
+        let share =
+            |span: Span| (!elapsed.is_zero()).then(|| (span.as_secs_f64() / elapsed.as_secs_f64()).min(1.0));
+        let (busy, own) = (share(self.busy - heard.busy), share(owner.own - heard.own));
+        owner.link.on_channel(self.now, busy, own);
+        self.listen(node);
+    }
+
+    /// Books what the link dropped.
+    #[inline]
+    pub(super) fn note_drops(&mut self, now: Instant) {
+        if !self.dropped.is_empty() {
+            self.count_drops(now);
+        }
+    }
+
+    fn count_drops(&mut self, now: Instant) {
+        let mut dropped = std::mem::take(&mut self.dropped);
+        for lost in dropped.drain(..) {
+            self.forget(&lost.packet, lost.reason);
+            self.parts.meters.on_dropped(now, &lost.packet, lost.reason);
+        }
+        self.dropped = dropped;
+    }
+}

@@ -1,0 +1,105 @@
+//! A transport from outside: an endpoint that a researcher attaches to flows of a scenario.
+
+use std::sync::{Arc, Mutex};
+
+use airbound_control::frame::{DropReason, FlowId};
+use airbound_scenario::{Overrides, Scenario};
+use airbound_sim::{Counts, Endpoint, Kind, NoObserver, Outbox, Outgoing, Packet, Plugins, Run, Timer};
+use airbound_units::{ByteCount, Instant, Span};
+
+const TEXT: &str = "duration = \"1 s\"\nwarm-up = \"0 s\"\n[wire]\ndelay = \"5 ms\"\n\
+    [[station]]\nname = \"laptop\"\n\
+    [[flow]]\nname = \"question\"\nkind = \"cbr\"\nstation = \"laptop\"\nrate = \"9 Mbit/s\"\n\
+    [[flow]]\nname = \"answer\"\nkind = \"cbr\"\nstation = \"laptop\"\nrate = \"9 Mbit/s\"\ndirection = \"up\"\n";
+
+/// Round trips that were measured.
+type Log = Arc<Mutex<Vec<Span>>>;
+
+/// Asks every 10 ms, one question at a time: the next waits for the answer.
+struct Stop {
+    question: FlowId,
+    answer: FlowId,
+    asked: Option<Instant>,
+    numbers: [u64; 2],
+    log: Log,
+}
+
+impl Stop {
+    const SIZE: ByteCount = ByteCount::new(500);
+
+    fn send(&mut self, back: bool, out: &mut Outbox<'_>) {
+        let flow = if back { self.answer } else { self.question };
+        let number = self.numbers[usize::from(back)];
+        self.numbers[usize::from(back)] += 1;
+        out.send(Outgoing { flow, number, kind: Kind::Datagram, tag: number, size: Self::SIZE });
+    }
+}
+
+impl Endpoint for Stop {
+    fn begin(&mut self, out: &mut Outbox<'_>) {
+        out.wake_at(Instant::ZERO, Timer(0));
+    }
+
+    fn on_packet(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
+        if packet.flow == self.question {
+            self.send(true, out);
+            out.counts().delivered(self.question, now, Self::SIZE);
+        } else if let Some(asked) = self.asked.take() {
+            self.log.lock().expect("not poisoned").push(now - asked);
+        }
+    }
+
+    fn on_lost(&mut self, _: Instant, _: &Packet, _: DropReason, _: &mut Counts<'_>) {
+        self.asked = None;
+    }
+
+    fn on_timer(&mut self, now: Instant, timer: Timer, out: &mut Outbox<'_>) {
+        if self.asked.is_none() {
+            self.asked = Some(now);
+            self.send(false, out);
+        }
+        out.wake_at(now + Span::from_millis(10), timer);
+    }
+}
+
+fn run(flows: [&'static str; 2]) -> Result<(Vec<Span>, [u64; 2]), String> {
+    let scenario = Scenario::parse(TEXT, "test", &Overrides::none()).expect("a scenario");
+    let log = Log::default();
+    let mut plugins = Plugins::default();
+    let own = Arc::clone(&log);
+    plugins.attach(
+        flows,
+        Arc::new(move |flows, _seed| {
+            let (question, answer) = (flows[0], flows[1]);
+            Box::new(Stop { question, answer, asked: None, numbers: [0; 2], log: Arc::clone(&own) })
+        }),
+    );
+    let run = Run::observed("test", &scenario, &scenario.scheme, 1, &plugins, Box::new(NoObserver))
+        .map_err(|error| error.to_string())?;
+    let (outcome, _) = run.finish().expect("packets are conserved");
+    let sent = |name: &str| {
+        let flow = outcome.summary.flows.iter().find(|flow| flow.name == name).expect("both are reported");
+        flow.packets.sent
+    };
+    let sent = [sent("question"), sent("answer")];
+    let log = log.lock().expect("not poisoned").clone();
+    Ok((log, sent))
+}
+
+#[test]
+fn an_attached_endpoint_takes_the_place_of_the_flows_own_traffic() {
+    let (round_trips, [questions, answers]) = run(["question", "answer"]).expect("a run");
+    // The wire takes 5 ms each way, so that a round trip takes at least 10 ms: a question goes with every second timer.
+    assert!((49..=51).contains(&questions), "{questions} questions");
+    assert!(answers == questions || answers + 1 == questions, "{answers} of {questions}");
+    assert!(round_trips.len() as u64 + 1 >= answers);
+    let air = Span::from_millis(5);
+    let wire = Span::from_millis(10);
+    assert!(round_trips.iter().all(|trip| (wire..wire + air).contains(trip)), "{round_trips:?}");
+    assert_eq!(round_trips, run(["question", "answer"]).expect("a run").0, "the same again");
+}
+
+#[test]
+fn an_endpoint_for_a_flow_that_is_not_there_is_refused() {
+    assert_eq!(run(["question", "reply"]).expect_err("refused"), "no flow is named \"reply\"");
+}
