@@ -3,7 +3,7 @@
 use airbound_scenario::{Air, Edca, Path};
 use airbound_units::ByteCount;
 use airbound_wifi::ampdu::AmpduLimits;
-use airbound_wifi::control_frames::{Basic, ControlTiming};
+use airbound_wifi::control_frames::ControlTiming;
 use airbound_wifi::mpdu::{self, Protection};
 use airbound_wifi::{Category, EdcaParameters, Format, PpduTiming};
 
@@ -36,7 +36,7 @@ pub(crate) struct Exchange {
 
 impl Medium {
     pub(crate) fn of(air: &Air) -> Self {
-        let control = ControlTiming { band: air.band, basic: Basic::MANDATORY, fixed: air.control_rate };
+        let control = air.control();
         let eifs = air.band.eifs().saturating_sub(air.band.difs());
         Self {
             control,

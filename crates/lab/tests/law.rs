@@ -1,15 +1,17 @@
 //! Law in the access point's driver: its bound holds, no frame is lost or answered twice, and receivers wait for nothing in vain.
 
+mod driver;
+
 use std::collections::BTreeMap;
 
 use airbound_control::link::LawConfig;
-use airbound_lab::channel::{Command, Event, Frame, HEAD, Step};
+use airbound_lab::channel::{Command, Event, Frame, Step};
 use airbound_lab::medium::Medium;
 use airbound_lab::plan::{self, Driver};
 use airbound_scenario::{Overrides, Scenario};
 use airbound_units::{Instant, Span};
 
-const HT: u8 = 1;
+use driver::{HT, data_frame, us};
 
 /// Two stations with a signal-to-noise ratio each, and a queue of the scheme.
 fn scenario(snr: [&str; 2], queue: &str) -> Scenario {
@@ -23,35 +25,13 @@ fn scenario(snr: [&str; 2], queue: &str) -> Scenario {
     Scenario::parse(&text, "test", &Overrides::none()).expect("a scenario")
 }
 
-fn us(micros: u64) -> Instant {
-    Instant::ZERO + Span::from_micros(micros)
-}
-
-/// A QoS data frame of 1500 B from the access point, under a block-ack agreement. The kernel's chain is MCS 0.
+/// A frame of 1500 B from the access point. The kernel's chain is MCS 0.
 fn frame(to: u8, cookie: u32, at: Instant) -> Frame {
-    let mut head = [0; HEAD];
-    head[0] = 0x88;
-    head[4..10].copy_from_slice(&[2, 0, 0, 0, to, 0]);
-    head[22..24].copy_from_slice(&((cookie as u16 & 0xfff) << 4).to_le_bytes());
     let step = Step { index: 0, tries: 4, flags: HT };
-    Frame {
-        radio: 0,
-        queue: 2,
-        aggregates: true,
-        no_ack: false,
-        beacon: false,
-        probe: false,
-        cookie,
-        at,
-        queued: at,
-        length: 1538,
-        most_tries: 0,
-        rates: [step, Step::NONE, Step::NONE, Step::NONE],
-        head,
-    }
+    data_frame((0, to), cookie, at, cookie as u16 & 0xfff, (1538, [step, Step::NONE]))
 }
 
-/// What became of a frame, and when; frames are numbered in the order in which they were handed over.
+/// Ends of frames, and their times; frames are numbered in the order in which they were handed over.
 #[derive(Debug, Default)]
 struct Fates {
     delivered: BTreeMap<u32, Instant>,

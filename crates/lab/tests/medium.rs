@@ -1,13 +1,16 @@
 //! The medium without a kernel: what it makes of frames, and that it loses none.
 
-use airbound_lab::channel::{COMMAND_SIZE, Command, EVENT_SIZE, Event, Frame, HEAD, Step};
+mod driver;
+
+use airbound_lab::channel::{COMMAND_SIZE, Command, EVENT_SIZE, Event, Frame, Step};
 use airbound_lab::log::Row;
 use airbound_lab::medium::Medium;
 use airbound_scenario::{Overrides, Scenario};
 use airbound_units::{Instant, Span};
 use proptest::prelude::*;
 
-const HT: u8 = 1;
+use driver::{HT, data_frame, us};
+
 const VHT: u8 = 2;
 
 fn scenario(snr: &str) -> Scenario {
@@ -36,33 +39,10 @@ station = "a-1"
     Scenario::parse(&text, "test", &Overrides::none()).expect("a scenario")
 }
 
-/// A QoS data frame from one radio to another.
+/// A frame from one radio to another, at MCS 7 and then at the lowest rate.
 fn frame(from: u8, to: u8, cookie: u32, at: Instant, sequence: u16) -> Frame {
-    let mut head = [0; HEAD];
-    head[0] = 0x88;
-    head[4..10].copy_from_slice(&[2, 0, 0, 0, to, 0]);
-    head[10..16].copy_from_slice(&[2, 0, 0, 0, from, 0]);
-    head[22..24].copy_from_slice(&(sequence << 4).to_le_bytes());
     let chain = Step { index: 7, tries: 4, flags: HT };
-    Frame {
-        radio: from,
-        queue: 2,
-        aggregates: true,
-        no_ack: false,
-        beacon: false,
-        probe: false,
-        cookie,
-        at,
-        queued: at,
-        length: 1536,
-        most_tries: 0,
-        rates: [chain, Step { index: 0, ..chain }, Step::NONE, Step::NONE],
-        head,
-    }
-}
-
-fn us(micros: u64) -> Instant {
-    Instant::ZERO + Span::from_micros(micros)
+    data_frame((from, to), cookie, at, sequence, (1536, [chain, Step { index: 0, ..chain }]))
 }
 
 #[test]

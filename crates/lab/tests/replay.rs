@@ -2,19 +2,20 @@
 //!
 //! A change that is meant is accepted with `INSTA_UPDATE=always cargo test -p airbound-lab --test replay`, and reviewed like code.
 
+mod driver;
+
 use std::fmt::Write;
 
-use airbound_lab::channel::{Command, Event, Frame, HEAD, Step};
+use airbound_lab::channel::{Command, Event, Frame, Step};
 use airbound_lab::log::{NONE, Row};
 use airbound_lab::medium::Medium;
 use airbound_scenario::{Overrides, Scenario};
-use airbound_units::{Instant, Span};
+use airbound_units::Instant;
 
-const HT: u8 = 1;
+use driver::{HT, data_frame, us};
+
 const VHT: u8 = 2;
 const RTS: u8 = 0x20;
-/// The access category of best effort, as mac80211 numbers them.
-const BEST_EFFORT: u8 = 2;
 
 /// Three stations at 12, 20 and 30 dB.
 fn scenario(air: &str) -> Scenario {
@@ -39,17 +40,12 @@ impl Dice {
     }
 }
 
-fn us(micros: u64) -> Instant {
-    Instant::ZERO + Span::from_micros(micros)
-}
-
-/// A QoS data frame of 1500 B of UDP from one radio to another, at MCS 4 and then at the lowest rate.
+/// A frame of 1500 B of UDP from one radio to another, at MCS 4 and then at the lowest rate.
 fn frame(from: u8, to: u8, cookie: u32, micros: u64) -> Frame {
-    let mut head = [0; HEAD];
-    head[0] = 0x88;
-    head[4..10].copy_from_slice(&[2, 0, 0, 0, to, 0]);
-    head[10..16].copy_from_slice(&[2, 0, 0, 0, from, 0]);
-    head[22..24].copy_from_slice(&((cookie as u16 & 0xfff) << 4).to_le_bytes());
+    let chain = [Step { index: 4, tries: 3, flags: HT }, Step { index: 0, tries: 2, flags: HT }];
+    let mut frame = data_frame((from, to), cookie, us(micros), cookie as u16 & 0xfff, (1536, chain));
+    frame.queued = us(micros.saturating_sub(500));
+    let head = &mut frame.head;
     // LLC and SNAP, IPv4 with its length, UDP to the first port of flows, the number of the datagram.
     head[26..34].copy_from_slice(&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
     head[34] = 0x45;
@@ -57,22 +53,7 @@ fn frame(from: u8, to: u8, cookie: u32, micros: u64) -> Frame {
     head[43] = 17;
     head[56..58].copy_from_slice(&(airbound_lab::plan::FIRST_PORT + u16::from(to)).to_be_bytes());
     head[66..70].copy_from_slice(&cookie.to_be_bytes());
-    let chain = Step { index: 4, tries: 3, flags: HT };
-    Frame {
-        radio: from,
-        queue: BEST_EFFORT,
-        aggregates: true,
-        no_ack: false,
-        beacon: false,
-        probe: false,
-        cookie,
-        at: us(micros),
-        queued: us(micros.saturating_sub(500)),
-        length: 1536,
-        most_tries: 0,
-        rates: [chain, Step { index: 0, tries: 2, flags: HT }, Step::NONE, Step::NONE],
-        head,
-    }
+    frame
 }
 
 fn chain(rates: &[Step; 4]) -> String {

@@ -3,7 +3,6 @@
 use airbound_air::propagation::{LinkBudget, Propagation};
 use airbound_air::trace::Saturation;
 use airbound_units::{ByteCount, Span};
-use airbound_wifi::control_frames::{Basic, ControlTiming};
 use airbound_wifi::edca::{Category, EdcaParameters};
 use airbound_wifi::error::noise_floor;
 use airbound_wifi::mpdu::{self, Protection};
@@ -45,7 +44,7 @@ impl Station {
         let station = self;
         let protection = if air.encryption { Protection::Ccmp } else { Protection::Open };
         let rate = representative(station);
-        let control = ControlTiming { band: air.band, basic: Basic::MANDATORY, fixed: air.control_rate };
+        let control = air.control();
         let contention = match air.edca {
             Edca::Linux => EdcaParameters::linux_access_point(Category::Be),
             Edca::Equal => EdcaParameters::linux_station(Category::Be),

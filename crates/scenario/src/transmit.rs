@@ -1,13 +1,39 @@
-//! Parts of a scenario as the controllers take them: the limits of a transmit path, and the rates of a station.
+//! Parts of a scenario as the air and the controllers take them: what all radios of the channel share, the limits of a transmit path,
+//! the rates of a station.
 
+use airbound_air::exchange::PhyConfig;
 use airbound_control::link::LinkConfig;
 use airbound_control::rate::Capabilities;
-use airbound_units::ByteCount;
+use airbound_units::{ByteCount, Decibel};
 use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::control_frames::{Basic, ControlTiming};
+use airbound_wifi::error::noise_floor;
 use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 use airbound_wifi::{Format, GuardInterval};
 
-use crate::{Path, Scenario, Station};
+use crate::{Air, Path, Scenario, Station};
+
+/// A ratio to the noise that every frame exceeds.
+const ALWAYS_DETECTED: Decibel = Decibel::new(-300.0);
+
+impl Air {
+    /// The rates and spaces of responses and of RTS.
+    #[must_use]
+    pub const fn control(&self) -> ControlTiming {
+        ControlTiming { band: self.band, basic: Basic::MANDATORY, fixed: self.control_rate }
+    }
+
+    /// The parameters that all radios of the channel share.
+    #[must_use]
+    pub fn phy_config(&self) -> PhyConfig {
+        let floor = noise_floor(self.width, self.noise_figure);
+        PhyConfig {
+            control: self.control(),
+            rts_threshold: self.rts_threshold.unwrap_or(ByteCount::MAX),
+            detection: self.sensitivity.map_or(ALWAYS_DETECTED, |weakest| weakest - floor),
+        }
+    }
+}
 
 impl Scenario {
     /// Aggregation and retries of a path whose frames have the headers of `standard`.
@@ -32,6 +58,17 @@ impl Scenario {
             max_tries: path.max_tries,
             give_up_after: None,
             limits: path.time_limits(),
+        }
+    }
+
+    /// Rates of the access point towards a station of which nothing is known.
+    #[must_use]
+    pub fn access_point_capabilities(&self) -> Capabilities {
+        Capabilities {
+            format: self.air.standard,
+            width: self.air.width,
+            max_streams: self.access_point.streams,
+            ..Capabilities::default()
         }
     }
 

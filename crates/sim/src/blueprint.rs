@@ -1,4 +1,4 @@
-//! What a network is built from: a scenario, a scheme, a seed, and its place on a channel.
+//! The sources of a network: a scenario, a scheme, a seed, and its place on a channel.
 
 use airbound_scenario::{self as scenario, Scenario, Scheme};
 use airbound_senders::allocation::AllocationConfig;

@@ -9,10 +9,8 @@ use airbound_control::queue::{
     RoundRobinConfig, WqmConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
-use airbound_units::{ByteCount, Decibel, Instant, Span};
-use airbound_wifi::control_frames::{Basic, ControlTiming};
+use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::{Category, EdcaParameters};
-use airbound_wifi::error::noise_floor;
 use airbound_wifi::rate::{Format, Legacy, Rate};
 use airbound_wifi::timing::ppdu_duration;
 
@@ -30,7 +28,6 @@ use crate::site::Site;
 use crate::topology::Tree;
 use airbound_air::channel::Channel;
 use airbound_air::edca::Edcaf;
-use airbound_air::exchange::PhyConfig;
 use airbound_air::propagation::Links;
 use airbound_air::trace::Capacity;
 use airbound_random::{Purpose, Stream, seed_for};
@@ -81,19 +78,13 @@ impl Blueprint<'_> {
 
         self.attach_endpoints(&mut flows, &mut endpoints)?;
 
-        let control = self.control();
         let path = &scenario.access_point.path;
         let links = scenario.stations.iter().zip(0..);
         let links = links.map(|(station, link)| station.propagation(&scenario.air, path, self.seed, link));
         let links = Links::new(links, &scenario.interferences, self.channel.seed);
-        let phy = PhyConfig {
-            control,
-            rts_threshold: scenario.air.rts_threshold.unwrap_or(ByteCount::MAX),
-            detection: self.detection(),
-        };
         let medium = match scenario.pipe() {
             Some(link) => Medium::Pipe(Pipe::new(Capacity::new(Arc::clone(&link.trace)))),
-            None => Medium::Channel(Channel::new(phy, scenario.air.eifs)),
+            None => Medium::Channel(Channel::new(scenario.air.phy_config(), scenario.air.eifs)),
         };
         let contention = (0..nodes).map(|node| {
             let reception = Stream::new(self.seed, Purpose::Reception, node as u64);
@@ -179,20 +170,6 @@ impl Blueprint<'_> {
         Ok(changes)
     }
 
-    /// The ratio to the noise below which a receiver does not notice a frame.
-    fn detection(&self) -> Decibel {
-        let air = &self.scenario.air;
-        match air.sensitivity {
-            Some(weakest) => weakest - noise_floor(air.width, air.noise_figure),
-            None => Decibel::new(-300.0),
-        }
-    }
-
-    fn control(&self) -> ControlTiming {
-        let air = &self.scenario.air;
-        ControlTiming { band: air.band, basic: Basic::MANDATORY, fixed: air.control_rate }
-    }
-
     /// One direction of the wire: 0 towards the access point, 1 towards the server.
     fn wire(&self, flows: &[Flow], direction: u64) -> Wire {
         let wire = &self.scenario.wire;
@@ -221,12 +198,7 @@ impl Blueprint<'_> {
     fn access_point(&self, flows: &[Flow]) -> Result<Transmitter, BuildError> {
         let scenario = self.scenario;
         let streams = scenario.access_point.streams;
-        let default = Capabilities {
-            format: scenario.air.standard,
-            width: scenario.air.width,
-            max_streams: streams,
-            ..Capabilities::default()
-        };
+        let default = scenario.access_point_capabilities();
         let peers: Vec<_> = scenario
             .stations
             .iter()

@@ -1,4 +1,4 @@
-//! What flows into one transmitter: its sources, merged in the order of sending, and the wire in front of it.
+//! The way into one transmitter: its sources, merged in the order of sending, and the wire in front of it.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -69,7 +69,7 @@ impl Categories {
     }
 }
 
-/// What a ingress tells while it advances.
+/// Receives what an ingress sends while it advances.
 pub(crate) trait IngressObserver {
     /// A source sent `packet`; `lost` if the wire lost it.
     fn on_sent(&mut self, packet: &Packet, lost: bool);
@@ -267,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    /// Who counts what it is told of.
+    /// Counts what it is told of.
     #[derive(Default)]
     struct Counter(usize);
 

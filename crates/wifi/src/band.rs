@@ -46,7 +46,7 @@ impl Band {
         Span::from_micros(20)
     }
 
-    /// How long after its frame a sender waits for the start of the response: SIFS, a slot and aRxPHYStartDelay
+    /// Time after its frame for which a sender waits for the start of the response: SIFS, a slot and aRxPHYStartDelay
     /// (10.3.2.11).
     #[must_use]
     pub fn response_timeout(self) -> Span {

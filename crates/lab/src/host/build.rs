@@ -21,7 +21,7 @@ pub struct Built {
 
 /// Where the tools come from, whatever the kernel.
 const TOOLS_FROM: Source = Source { folder: "apt", suites: &["bookworm", "bookworm-backports"] };
-/// What runs inside besides our own program.
+/// Debian packages that run inside besides our own program.
 const TOOLS: [&str; 8] =
     ["busybox-static", "hostapd", "iw", "iperf3", "iproute2", "iputils-ping", "nftables", "util-linux"];
 

@@ -14,7 +14,6 @@ use airbound_air::channel::AccessId;
 use airbound_control::frame::{Dropped, FlowId, Payload, PlainPacket, StationId, TxDescriptor, TxReport};
 use airbound_control::link::{Law, Link, Returned, Room};
 use airbound_control::queue::AnyQueue;
-use airbound_control::rate::Capabilities;
 use airbound_random::{Purpose, seed_for};
 use airbound_scenario::Scenario;
 use airbound_units::{ByteCount, Instant, Span};
@@ -86,12 +85,7 @@ impl LawDriver {
         let queue = config.inside.0.build(seed).map_err(|error| wrong(&error))?;
         let access_point = &scenario.access_point;
         let path = scenario.link_config(&access_point.path, scenario.air.standard);
-        let default = Capabilities {
-            format: scenario.air.standard,
-            width: scenario.air.width,
-            max_streams: access_point.streams,
-            ..Capabilities::default()
-        };
+        let default = scenario.access_point_capabilities();
         let overhead = path.overhead;
         let mut law = Law::new(config, path, queue, &default).map_err(|error| wrong(&error))?;
         for (station, number) in scenario.stations.iter().zip(1..) {

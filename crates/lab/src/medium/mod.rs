@@ -14,14 +14,13 @@ use std::collections::VecDeque;
 
 use airbound_air::channel::{AccessId, Channel, Exchange, TxId};
 use airbound_air::edca::Edcaf;
-use airbound_air::exchange::PhyConfig;
 use airbound_air::propagation::Propagation;
 use airbound_random::{Purpose, Stream};
 use airbound_scenario::{Preset, Scenario};
-use airbound_units::{ByteCount, Decibel, Instant, Span};
+use airbound_units::{Instant, Span};
+use airbound_wifi::Band;
 use airbound_wifi::edca::{Category, EdcaParameters};
 use airbound_wifi::error::noise_floor;
-use airbound_wifi::{Band, Basic, ControlTiming};
 
 use crate::LabError;
 use crate::channel::{Command, Event, Frame, Step};
@@ -127,12 +126,7 @@ impl Medium {
     pub fn new(scenario: &Scenario, seed: u64, now: Instant) -> Result<Self, LabError> {
         let air = &scenario.air;
         let noise = noise_floor(air.width, air.noise_figure);
-        let phy = PhyConfig {
-            control: ControlTiming { band: air.band, basic: Basic::MANDATORY, fixed: air.control_rate },
-            rts_threshold: air.rts_threshold.unwrap_or(ByteCount::MAX),
-            detection: air.sensitivity.map_or(Decibel::new(-300.0), |weakest| weakest - noise),
-        };
-        let mut channel = Channel::new(phy, air.eifs);
+        let mut channel = Channel::new(air.phy_config(), air.eifs);
         let path = &scenario.access_point.path;
         let edca = Category::ALL.map(EdcaParameters::linux_station);
         let radio = |number| {

@@ -20,7 +20,7 @@ pub(crate) struct OnAir {
     pub(crate) start: Instant,
     pub(crate) timing: ExchangeTiming,
     pub(crate) acknowledged: AckBitmap,
-    /// How many began at the same time, itself included; more than one is a collision.
+    /// Number of transmitters that began at the same time, itself included; more than one is a collision.
     pub(crate) transmitters: u16,
     pub(crate) txop: u64,
 }

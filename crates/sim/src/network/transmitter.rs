@@ -75,7 +75,7 @@ pub(crate) struct Transmitter {
 }
 
 impl Transmitter {
-    /// How many more PPDUs of a category the hardware takes, of which `depth` may be there.
+    /// Free places for PPDUs of a category in the hardware, of which `depth` may be there.
     fn room(&self, category: Category, depth: usize) -> usize {
         let taken =
             |category: Category| self.hardware[category.index()].len() + self.handing[category.index()];
@@ -91,7 +91,7 @@ impl Transmitter {
 /// The time since which a transmitter listens, and what had been heard then.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ChannelLoad {
-    /// What it listens for ends then.
+    /// End of the time for which it listens.
     until: Option<Instant>,
     since: Instant,
     busy: Span,

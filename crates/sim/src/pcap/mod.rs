@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use airbound_record::RunInfo;
 use airbound_units::{ByteCount, Instant};
-use airbound_wifi::control_frames::{Basic, ControlTiming};
+use airbound_wifi::control_frames::ControlTiming;
 use airbound_wifi::rate::{Format, Rate};
 
 use crate::measure::ExchangeView;
@@ -78,7 +78,7 @@ impl Capture {
             partial,
             file: Some(BufWriter::with_capacity(1 << 16, file)),
             failed: None,
-            control: ControlTiming { band: air.band, basic: Basic::MANDATORY, fixed: air.control_rate },
+            control: air.control(),
             names: Names::of(info),
             aggregates: 0,
             record: Vec::with_capacity(512),
