@@ -429,6 +429,7 @@ impl Channel {
     }
 
     /// The next exchange that has ended by `now`, in the order in which they began. Each is returned once, with its outcome settled.
+    #[inline]
     pub fn take_ended(&mut self, now: Instant) -> Option<Exchange> {
         let place = self.on_air.iter().position(|one| one.until <= now)?;
         let ended = self.on_air.remove(place)?.exchange;

@@ -268,6 +268,7 @@ impl Medium {
         }
     }
 
+    #[inline]
     pub(crate) fn take_ended(&mut self, now: Instant) -> Option<Exchange> {
         match self {
             Self::Channel(channel) => channel.take_ended(now),

@@ -31,12 +31,14 @@ impl<P> Aggregate<P> {
     }
 
     /// The length of the PSDU when an MPDU of `size` joins those that it has.
+    #[inline(always)]
     fn with(&self, size: ByteCount) -> ByteCount {
         let padding = if self.mpdus.len() == 1 { self.first_padding } else { ByteCount::ZERO };
         self.psdu.padded_to(SUBFRAME_ALIGNMENT) + padding + DELIMITER + size
     }
 
     /// The length of the PSDU when an MPDU of `size` has joined, if it may; the first always may.
+    #[inline(always)]
     pub(super) fn admits(&self, size: ByteCount) -> Option<ByteCount> {
         let psdu = self.with(size);
         (self.mpdus.is_empty() || psdu <= self.max_psdu).then_some(psdu)

@@ -37,16 +37,22 @@ impl<P> Stations<P> {
         self.list.get(station.index())
     }
 
+    #[inline]
     pub(super) fn of(&mut self, station: StationId, config: &LawConfig) -> &mut Station<P> {
         let index = station.index();
         if index >= self.list.len() {
-            let ladder = &self.ladder;
-            self.list.resize_with(index + 1, || Station {
-                kept: [None, None, None, None],
-                controller: Controller::new(ladder.clone(), config),
-                counts: LawCounts::default(),
-            });
+            self.grow(index + 1, config);
         }
         &mut self.list[index]
+    }
+
+    #[cold]
+    fn grow(&mut self, peers: usize, config: &LawConfig) {
+        let ladder = &self.ladder;
+        self.list.resize_with(peers, || Station {
+            kept: [None, None, None, None],
+            controller: Controller::new(ladder.clone(), config),
+            counts: LawCounts::default(),
+        });
     }
 }
