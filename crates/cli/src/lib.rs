@@ -12,8 +12,8 @@ pub mod matrix;
 mod output;
 mod performance;
 mod progress;
+pub mod request;
 pub mod results;
-pub mod session;
 
 use std::ffi::OsString;
 

@@ -7,8 +7,8 @@ use airbound_report::Comparison;
 
 use crate::error::CliError;
 use crate::jobs;
+use crate::request::{self, Named, Opened, RunRequest, Watch};
 use crate::results::{Entry, Index, REPORT, Staging, write_report};
-use crate::session::{self, Named, Opened, RunRequest, Watch};
 
 /// What is run: every scheme with every seed.
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ impl Matrix {
             .collect();
         // What is wrong with a scheme is said before anything is written.
         for named in &self.schemes {
-            session::check(opened, named, false)?;
+            request::check(opened, named, false)?;
         }
         let staging = Staging::begin(folder)?;
         let encoding = if entries.len() < threads { Encoding::Thread } else { Encoding::Inline };

@@ -7,7 +7,7 @@ use airbound_units::Span;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::args::Verbosity;
-use crate::session::Watch;
+use crate::request::Watch;
 use crate::{interrupt, output};
 
 /// Runs that are over sooner show no bar.

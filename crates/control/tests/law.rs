@@ -86,7 +86,7 @@ enum State {
 }
 
 #[derive(Default)]
-struct Session {
+struct Window {
     /// Sequence numbers in the hardware.
     out: BTreeMap<u64, ()>,
     next: u64,
@@ -102,7 +102,7 @@ struct Checked {
     inside: Backlog,
     dropped: Vec<Dropped<Packet>>,
     out: Vec<TxDescriptor<Packet>>,
-    sessions: BTreeMap<(StationId, Category), Session>,
+    windows: BTreeMap<(StationId, Category), Window>,
     delivered: usize,
     repeated: usize,
     expired: usize,
@@ -122,7 +122,7 @@ impl Checked {
             inside: Backlog::default(),
             dropped: Vec::new(),
             out: Vec::new(),
-            sessions: BTreeMap::new(),
+            windows: BTreeMap::new(),
             delivered: 0,
             repeated: 0,
             expired: 0,
@@ -167,7 +167,7 @@ impl Checked {
             assert!(descriptor.psdu <= self.path.ampdu.max_bytes);
         }
         assert!(descriptor.mpdus.windows(2).all(|pair| pair[0].sequence < pair[1].sequence));
-        let session = self.sessions.entry((descriptor.station, descriptor.category)).or_default();
+        let window = self.windows.entry((descriptor.station, descriptor.category)).or_default();
         for mpdu in &descriptor.mpdus {
             assert_eq!(
                 (mpdu.packet.station, mpdu.packet.category),
@@ -177,16 +177,16 @@ impl Checked {
             assert!(self.now.since(mpdu.packet.enqueued) <= self.config.limit_q, "pushed too late");
             assert_eq!(mpdu.retries > 0, again);
             if !again {
-                assert_eq!((self.states[mpdu.packet.number], mpdu.sequence), (State::Waiting, session.next));
-                session.next += 1;
+                assert_eq!((self.states[mpdu.packet.number], mpdu.sequence), (State::Waiting, window.next));
+                window.next += 1;
                 self.inside.packets -= 1;
                 self.inside.bytes -= mpdu.packet.size;
             }
             self.states[mpdu.packet.number] = State::InGrant;
-            session.out.insert(mpdu.sequence, ());
+            window.out.insert(mpdu.sequence, ());
         }
-        let first = session.out.keys().next().copied().unwrap_or_default();
-        assert!(session.next - first <= u64::from(self.path.window.clamp(1, 256)), "beyond the window");
+        let first = window.out.keys().next().copied().unwrap_or_default();
+        assert!(window.next - first <= u64::from(self.path.window.clamp(1, 256)), "beyond the window");
         self.longest = self.longest.max(count);
         self.repeated += usize::from(again);
     }
@@ -218,7 +218,7 @@ impl Checked {
         let acknowledged = if transmissions == 0 { AckBitmap::NONE } else { acknowledged };
         let key = (descriptor.station, descriptor.category);
         for (index, mpdu) in descriptor.mpdus.iter().enumerate() {
-            self.sessions.entry(key).or_default().out.remove(&mpdu.sequence);
+            self.windows.entry(key).or_default().out.remove(&mpdu.sequence);
             self.states[mpdu.packet.number] = State::Gone;
             self.delivered += usize::from(acknowledged.get(index));
         }
@@ -251,11 +251,11 @@ impl Checked {
             self.out.push(descriptor);
         }
         assert!(missing.is_empty(), "{missing:?} are kept");
-        let session = self.sessions.entry(key).or_default();
+        let window = self.windows.entry(key).or_default();
         if let Some(start) = returned.window_start {
-            assert!(start >= session.window_start, "the window went back");
-            assert!(session.out.keys().all(|sequence| *sequence >= start));
-            session.window_start = start;
+            assert!(start >= window.window_start, "the window went back");
+            assert!(window.out.keys().all(|sequence| *sequence >= start));
+            window.window_start = start;
         }
         self.check();
     }

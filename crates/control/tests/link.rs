@@ -101,7 +101,7 @@ enum State {
 
 /// What is known of one station and category.
 #[derive(Default)]
-struct Session {
+struct Window {
     /// Sequence numbers that were sent and are not settled; whether they are in a descriptor.
     unsettled: BTreeMap<u64, bool>,
     window_start: u64,
@@ -120,7 +120,7 @@ struct Checked {
     inside: Backlog,
     dropped: Vec<Dropped<Packet>>,
     outstanding: Vec<TxDescriptor<Packet>>,
-    sessions: BTreeMap<(StationId, Category), Session>,
+    windows: BTreeMap<(StationId, Category), Window>,
     dictated: BTreeMap<StationId, BitRate>,
     delivered: usize,
     /// MPDUs in descriptors that had been in one before, and the most of a descriptor.
@@ -142,7 +142,7 @@ impl Checked {
             inside: Backlog::default(),
             dropped: Vec::new(),
             outstanding: Vec::new(),
-            sessions: BTreeMap::new(),
+            windows: BTreeMap::new(),
             dictated: BTreeMap::new(),
             delivered: 0,
             repeated: 0,
@@ -231,16 +231,16 @@ impl Checked {
 
     /// The window, the order of retries, and that nothing is in two places.
     fn check_sequence(&mut self, descriptor: &TxDescriptor<Packet>) {
-        let session = self.sessions.entry((descriptor.station, descriptor.category)).or_default();
+        let window = self.windows.entry((descriptor.station, descriptor.category)).or_default();
         assert!(descriptor.mpdus.windows(2).all(|pair| pair[0].sequence < pair[1].sequence));
-        let mut kept = session.unsettled.iter().filter(|(_, in_grant)| !**in_grant).map(|(at, _)| *at);
+        let mut kept = window.unsettled.iter().filter(|(_, in_grant)| !**in_grant).map(|(at, _)| *at);
         let mut fresh = false;
         for mpdu in &descriptor.mpdus {
             match self.states[mpdu.packet.number] {
                 State::Waiting => {
                     fresh = true;
                     assert_eq!(mpdu.retries, 0);
-                    assert!(session.sent.insert(mpdu.sequence), "a sequence number for two packets");
+                    assert!(window.sent.insert(mpdu.sequence), "a sequence number for two packets");
                 }
                 State::Kept(descriptors) => {
                     assert!(!fresh);
@@ -258,9 +258,9 @@ impl Checked {
             self.states[mpdu.packet.number] = State::InGrant(mpdu.retries);
             self.inside.packets -= 1;
             self.inside.bytes -= mpdu.packet.size;
-            session.unsettled.insert(mpdu.sequence, true);
+            window.unsettled.insert(mpdu.sequence, true);
         }
-        let (first, last) = (session.unsettled.keys().min(), session.unsettled.keys().max());
+        let (first, last) = (window.unsettled.keys().min(), window.unsettled.keys().max());
         let spread = last.expect("not empty") - first.expect("not empty");
         assert!(spread < u64::from(self.config.window.clamp(1, 256)), "beyond the window");
     }
@@ -268,7 +268,7 @@ impl Checked {
     fn report(&mut self, which: usize, acknowledged: AckBitmap, transmissions: u32, airtime: Option<Span>) {
         let descriptor = self.outstanding.remove(which);
         let key = (descriptor.station, descriptor.category);
-        let session = self.sessions.entry(key).or_default();
+        let window = self.windows.entry(key).or_default();
         let mut given_up = 0;
         for (index, mpdu) in descriptor.mpdus.iter().enumerate() {
             let state = &mut self.states[mpdu.packet.number];
@@ -277,14 +277,14 @@ impl Checked {
             if arrived || retries + 1 >= self.config.max_grants {
                 *state = State::Gone;
                 self.live[key.1.index()] -= 1;
-                session.unsettled.remove(&mpdu.sequence);
+                window.unsettled.remove(&mpdu.sequence);
                 self.delivered += usize::from(arrived);
                 given_up += usize::from(!arrived);
             } else {
                 *state = State::Kept(retries + 1);
                 self.inside.packets += 1;
                 self.inside.bytes += mpdu.packet.size;
-                session.unsettled.insert(mpdu.sequence, false);
+                window.unsettled.insert(mpdu.sequence, false);
             }
         }
         let report = TxReport {
@@ -306,9 +306,9 @@ impl Checked {
             assert!(returned.window_start.is_some());
         }
         if let Some(start) = returned.window_start {
-            assert!(start >= session.window_start, "the window went back");
-            assert!(session.unsettled.keys().all(|sequence| *sequence >= start));
-            session.window_start = start;
+            assert!(start >= window.window_start, "the window went back");
+            assert!(window.unsettled.keys().all(|sequence| *sequence >= start));
+            window.window_start = start;
         }
         assert!(self.link.queue().throughput.contains_key(&key.0));
         self.check();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use airbound_cli::CliError;
-use airbound_cli::session::Opened;
+use airbound_cli::request::Opened;
 use airbound_scenario::{Overrides, find_shipped};
 use pyo3::prelude::*;
 

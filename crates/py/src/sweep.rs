@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use airbound_cli::session::Watch as Advanced;
+use airbound_cli::request::Watch as Advanced;
 use airbound_cli::{CliError, jobs};
 use airbound_sweep::{Changes, Folder, Grid, Percent, Plan, Progress, SweepError, Watch, local};
 use airbound_units::Span;

@@ -34,8 +34,8 @@ pub use rows::{
 pub use split::{Moments, Split};
 pub use stage::Stage;
 pub use summary::{
-    AirSummary, DemandSummary, Direction, FlowSummary, FoundSummary, FrameCounts, Jain, LatencyStats,
-    NetworkSummary, PacketCounts, Performance, RtcSummary, Scheme, SentRates, SessionSummary, StationSummary,
+    AirSummary, ConferenceSummary, DemandSummary, Direction, FlowSummary, FoundSummary, FrameCounts, Jain,
+    LatencyStats, NetworkSummary, PacketCounts, Performance, RtcSummary, Scheme, SentRates, StationSummary,
     Summary, UserSummary,
 };
 pub use table::Row;

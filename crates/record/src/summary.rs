@@ -36,7 +36,7 @@ pub struct Summary {
     pub jain: Jain,
     /// Only of a multi-user session: what it was worth to its users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<SessionSummary>,
+    pub session: Option<ConferenceSummary>,
     /// Only of a scenario that names its networks: each of them, in its order. What stands above is of all together: `air` has the
     /// mean busy share of the channels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -46,7 +46,7 @@ pub struct Summary {
 /// What a multi-user session was worth to its users (Plum, equations 1 and 2), all of them from 0 to 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SessionSummary {
+pub struct ConferenceSummary {
     /// Name of the QoE function of one user (Table I).
     pub qoe: String,
     /// M: the received bitrate that gives a QoE of 1, Mb/s.

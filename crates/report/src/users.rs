@@ -1,12 +1,12 @@
 //! What a multi-user session was worth to its users.
 
-use airbound_record::SessionSummary;
+use airbound_record::ConferenceSummary;
 
 use crate::comparison::Comparison;
 use crate::grid::{Grid, spread};
 
 /// A value of a session.
-type Value<'a> = &'a dyn Fn(&SessionSummary) -> Option<f64>;
+type Value<'a> = &'a dyn Fn(&ConferenceSummary) -> Option<f64>;
 
 impl Comparison {
     /// The QoE of each user, what it comes to for all, and the utility, under each scheme; `None` without a session.
@@ -33,7 +33,8 @@ impl Comparison {
         row("fairness", &|session| Some(session.fairness));
         row("utility", &|session| Some(session.utility));
         // Schemes may score differently, where each is a Plum of its own.
-        let scored = |session: &SessionSummary| (session.qoe.clone(), session.max_bitrate_mbps, session.rho);
+        let scored =
+            |session: &ConferenceSummary| (session.qoe.clone(), session.max_bitrate_mbps, session.rho);
         let alike = all()
             .filter_map(|summary| summary.session.as_ref())
             .all(|session| scored(session) == scored(first));

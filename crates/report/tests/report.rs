@@ -3,7 +3,7 @@
 mod example;
 
 use airbound_record::{
-    Fate, FrameCounts, LatencyStats, PacketRow, RtcSummary, SentRates, SessionSummary, Tables, UserSummary,
+    ConferenceSummary, Fate, FrameCounts, LatencyStats, PacketRow, RtcSummary, SentRates, Tables, UserSummary,
 };
 use airbound_report::{
     Comparison, Outcome, ReportError, Run, Tolerance, ValidationRow, Verdict, explain, outcome,
@@ -151,7 +151,7 @@ fn real_time_video_has_a_table_of_its_own() {
 #[test]
 fn a_session_is_worth_something_to_each_user() {
     assert!(comparison().users().is_none());
-    let session = |qoe: f64| SessionSummary {
+    let session = |qoe: f64| ConferenceSummary {
         qoe: "linear".to_owned(),
         max_bitrate_mbps: 30.0,
         rho: 0.25,

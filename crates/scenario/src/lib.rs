@@ -4,6 +4,7 @@
 
 mod access_point;
 mod air;
+mod conference;
 mod demand;
 mod disturbance;
 mod error;
@@ -20,7 +21,6 @@ mod relay;
 mod rtc;
 mod scheme;
 mod section;
-mod session;
 mod shipped;
 mod size_law;
 mod source;
@@ -42,6 +42,7 @@ pub use airbound_air::propagation::{
     Activity, Blockage, ChannelSpec, Coming, Effect, Fading, Independence, Interference, LogDistance, Motion,
     Position, Shape, TraceLink, TraceUse, Walk,
 };
+pub use conference::{Access, Client, Conference, Encoder};
 pub use demand::DemandSchedule;
 pub use disturbance::{Load, Neighbour, Spells};
 pub use error::{Place, ScenarioError};
@@ -51,7 +52,6 @@ pub use overrides::Overrides;
 pub use path::{DriverOrder, Form, Path, Preset};
 pub use rtc::{ErrorCorrection, RtcStream};
 pub use scheme::{Part, Scheme, Slot, check_law};
-pub use session::{Access, Client, Encoder, VideoSession};
 pub use shipped::{Shipped, find as find_shipped, shipped};
 pub use size_law::SizeLaw;
 pub use station::Station;
@@ -108,7 +108,7 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// A multi-user video session.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<VideoSession>,
+    pub session: Option<Conference>,
     /// Other networks on the channel.
     #[serde(rename = "neighbour")]
     pub neighbours: Vec<Neighbour>,
@@ -217,7 +217,7 @@ impl Scenario {
         let (stations, empty_groups) = read_stations(top, &air, &access_point, &networks)?;
         let deciders =
             flow::Deciders { down: &scheme.queue, up: uplink.queue.as_ref().unwrap_or(&scheme.queue) };
-        let session = VideoSession::read(top, &stations, &scheme.queue)?;
+        let session = Conference::read(top, &stations, &scheme.queue)?;
         let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire, &deciders, session.as_ref())?;
         if let Some(session) = &session {
             session.check(top, &flows, duration + warm_up)?;
@@ -238,7 +238,7 @@ impl Scenario {
         }
         let schemes = match top.texts("schemes")? {
             Some(names) => names.into_iter().map(str::to_owned).collect(),
-            None if has_session => session::DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
+            None if has_session => conference::DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
             None => DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
         };
         for name in &schemes {
@@ -396,7 +396,7 @@ fn read_flows(
     empty_groups: &[String],
     wire: &Wire,
     deciders: &flow::Deciders<'_>,
-    session: Option<&VideoSession>,
+    session: Option<&Conference>,
 ) -> Result<(Vec<Flow>, String), ScenarioError> {
     let mut entries = Vec::new();
     let mut names = BTreeSet::new();

@@ -2,10 +2,10 @@
 
 use crate::args::{Check, Verbosity};
 use crate::error::CliError;
-use crate::{output, session};
+use crate::{output, request};
 
 pub(super) fn check(check: &Check, verbosity: Verbosity) -> Result<(), CliError> {
-    let mut opened = session::open(&check.source)?;
+    let mut opened = request::open(&check.source)?;
     for name in &opened.scenario.schemes {
         opened.scheme(Some(name))?;
     }

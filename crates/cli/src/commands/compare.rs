@@ -9,8 +9,8 @@ use crate::args::{Compare, Verbosity};
 use crate::error::CliError;
 use crate::matrix::{Matrix, baseline};
 use crate::progress::Progress;
+use crate::request::{self, Named, Opened};
 use crate::results::{Index, REPORT};
-use crate::session::{self, Named, Opened};
 use crate::{jobs, output};
 
 /// What `--json` prints.
@@ -33,7 +33,7 @@ struct Outcome<'a> {
 }
 
 pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), CliError> {
-    let opened = session::open(&compare.source)?;
+    let opened = request::open(&compare.source)?;
     let names = if compare.schemes.is_empty() { &opened.scenario.schemes } else { &compare.schemes };
     let schemes = schemes(&opened, names)?;
     let matrix = Matrix {

@@ -6,13 +6,13 @@ use super::compare;
 use crate::args::{Changes, Demo, Source, Verbosity};
 use crate::error::CliError;
 use crate::matrix::{Matrix, baseline};
-use crate::{jobs, output, session};
+use crate::{jobs, output, request};
 
 const SCENARIO: &str = "vr-congested";
 
 pub(super) fn demo(demo: &Demo, verbosity: Verbosity) -> Result<(), CliError> {
     let source = Source { scenario: SCENARIO.to_owned(), changes: Changes::default() };
-    let opened = session::open(&source)?;
+    let opened = request::open(&source)?;
     let schemes = compare::schemes(&opened, &opened.scenario.schemes)?;
     let matrix = Matrix { baseline: baseline(&opened, &schemes), schemes, seeds: 1, tables: Tables::SMALL };
     output::say(verbosity, &format!("{}\n{}\n\n", opened.scenario.title, opened.scenario.description))?;

@@ -13,7 +13,7 @@ use crate::args::lab::{Lab, LabDriver, LabGuest, LabRun, LabShell};
 use crate::args::{Source, Verbosity};
 use crate::error::CliError;
 use crate::results::{REPORT, write_report};
-use crate::{output, session};
+use crate::{output, request};
 
 pub(super) fn lab(lab: Lab, host: Host, verbosity: Verbosity) -> Result<(), CliError> {
     if host == Host::Python {
@@ -49,7 +49,7 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
         let problem = "--driver law and --agent both decide over queue and rates; choose one of them";
         return Err(CliError::Input(problem.to_owned()));
     }
-    let opened = session::open(&run.source)?;
+    let opened = request::open(&run.source)?;
     let scenario = Driver::from(run.driver).put_into(&opened.scenario)?;
     let folder =
         run.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("{}-lab", opened.name)));
@@ -83,7 +83,7 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
 }
 
 fn open(shell: LabShell, verbosity: Verbosity) -> Result<(), CliError> {
-    let opened = session::open(&Source { scenario: shell.scenario, changes: shell.changes })?;
+    let opened = request::open(&Source { scenario: shell.scenario, changes: shell.changes })?;
     let built = prepare(&shell.build, verbosity)?;
     let scratch = std::env::temp_dir().join(format!("airbound-lab-{}", std::process::id()));
     let network = Network { bridged: shell.network.bridged, ..Network::default() };

@@ -13,8 +13,8 @@ use crate::args::{Changes, Source, Verbosity};
 use crate::error::CliError;
 use crate::output;
 use crate::progress::Progress;
+use crate::request::{self, Opened, RunRequest};
 use crate::results::{REPORT, write_report};
-use crate::session::{self, Opened, RunRequest};
 
 /// How long the scenarios last that do not need their full length, for a first look.
 const QUICK: &str = "duration=\"4 s\"";
@@ -65,7 +65,7 @@ impl std::io::Write for Watched {
 pub(super) fn faults(faults: &LabFaults, verbosity: Verbosity) -> Result<(), CliError> {
     let built = prepare(&faults.build, verbosity)?;
     let opened =
-        session::open(&Source { scenario: FAULTS_SCENARIO.to_owned(), changes: Changes::default() })?;
+        request::open(&Source { scenario: FAULTS_SCENARIO.to_owned(), changes: Changes::default() })?;
     let network = Network::default();
     let beside = std::env::temp_dir().join("airbound-faults");
     let machine =
@@ -134,7 +134,7 @@ fn open(one: Demonstration, demo: &LabDemo, sets: &[&str]) -> Result<Opened, Cli
         seed: demo.seed,
         ..Changes::default()
     };
-    session::open(&Source { scenario: one.scenario().to_owned(), changes })
+    request::open(&Source { scenario: one.scenario().to_owned(), changes })
 }
 
 fn play(

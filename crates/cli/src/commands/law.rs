@@ -12,8 +12,8 @@ use serde::Serialize;
 use crate::args::{ChooseBound, Law, Source, Verbosity};
 use crate::error::CliError;
 use crate::progress::Steps;
-use crate::session::{Named, Opened};
-use crate::{jobs, output, session};
+use crate::request::{Named, Opened};
+use crate::{jobs, output, request};
 
 /// The baselines of the paper's Fig. 24.
 const BASELINES: [&str; 3] = ["minstrel-ht", "llra", "thompson"];
@@ -64,7 +64,7 @@ struct Job<'a> {
 }
 
 fn choose_bound(choose: &ChooseBound, verbosity: Verbosity) -> Result<(), CliError> {
-    let opened = session::open(&choose.source)?;
+    let opened = request::open(&choose.source)?;
     opened.refuse_all_but_a_network()?;
     let flow = watched(&opened, choose.flow.as_deref())?;
     let names: Vec<String> = if choose.schemes.is_empty() {
@@ -142,7 +142,7 @@ fn with_law(source: &Source, limit_q: Span, limit_h: Span) -> Result<(Opened, Na
         .sets
         .push(format!("scheme.queue={{ kind = \"law\", limit-q = \"{limit_q}\", limit-h = \"{limit_h}\" }}"));
     source.changes.sets.push("scheme.rate=law".to_owned());
-    let opened = session::open(&source)?;
+    let opened = request::open(&source)?;
     opened.refuse_all_but_a_network()?;
     let named = opened.scheme(None)?;
     Ok((opened, named))

@@ -8,12 +8,12 @@ use airbound_validation::plan::{Case, Confusion, Set, check};
 
 use crate::args::{Plan, Source, Verbosity};
 use crate::error::CliError;
-use crate::{jobs, output, session};
+use crate::{jobs, output, request};
 
 pub(super) fn plan(plan: &Plan, verbosity: Verbosity) -> Result<(), CliError> {
     let Some(name) = &plan.scenario else { return checked(plan, verbosity) };
     let source = Source { scenario: name.clone(), changes: plan.changes.clone() };
-    let opened = session::open(&source)?;
+    let opened = request::open(&source)?;
     opened.refuse_all_but_a_network()?;
     // What is typed comes later, and so takes the place of what the scenario demands of the same flow.
     let mut demands = Demand::of(&opened.scenario);

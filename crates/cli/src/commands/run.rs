@@ -10,12 +10,12 @@ use crate::args::{Run, Verbosity};
 use crate::error::CliError;
 use crate::matrix::{Matrix, file_name};
 use crate::progress::Progress;
+use crate::request::{self, Opened, RunRequest};
 use crate::results::{Fresh, REPORT, write_report};
-use crate::session::{self, Opened, RunRequest};
 use crate::{jobs, output};
 
 pub(super) fn run(run: &Run, verbosity: Verbosity) -> Result<(), CliError> {
-    let opened = session::open(&run.source)?;
+    let opened = request::open(&run.source)?;
     let named = opened.scheme(run.scheme.as_deref())?;
     let folder = run.out.clone().unwrap_or_else(|| {
         let seed = run.source.changes.seed.map_or(String::new(), |seed| format!("-seed{seed}"));

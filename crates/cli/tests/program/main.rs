@@ -2,6 +2,7 @@
 
 mod capture;
 mod commands;
+mod conferences;
 mod golden;
 mod interrupt;
 #[cfg(target_os = "linux")]
@@ -12,7 +13,6 @@ mod place;
 mod plan;
 mod reproduce;
 mod same_bytes;
-mod sessions;
 mod sweep;
 mod traces;
 mod wrong_input;

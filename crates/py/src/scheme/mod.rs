@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use airbound_cli::session::{Named, Opened};
+use airbound_cli::request::{Named, Opened};
 use airbound_control::frame::DropReason;
 use airbound_sim::{Plugin, Site};
 use airbound_units::Instant;

@@ -77,7 +77,7 @@ enum Event {
     Report(usize),
 }
 
-pub(crate) struct Session {
+pub(crate) struct RtpSession {
     path: Path,
     /// What the source sends of the target at most.
     encoder_max: BitRate,
@@ -94,7 +94,7 @@ pub(crate) struct Session {
     pub(crate) probes: Vec<(f64, BitRate)>,
 }
 
-impl Session {
+impl RtpSession {
     pub(crate) fn new(config: GccConfig, path: Path) -> Self {
         let gcc = Gcc::new(config).expect("valid");
         let mut session = Self {

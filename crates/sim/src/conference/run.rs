@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use airbound_control::frame::DropReason;
 use airbound_record::{
-    AirSummary, Component, Direction, DistributionRow, FlowSummary, Jain, LatencyHistogram, LatencyStats,
-    PacketCounts, RunInfo, SessionSummary, Summary, UserSummary,
+    AirSummary, Component, ConferenceSummary, Direction, DistributionRow, FlowSummary, Jain,
+    LatencyHistogram, LatencyStats, PacketCounts, RunInfo, Summary, UserSummary,
 };
 use airbound_senders::conference::{ConferenceConfig, PlumConfig, Welfare};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -241,7 +241,7 @@ impl ConferenceRun {
 
     /// The quality of experience of the users, as the Plum of the scheme sees it, or that of the scenario, so that policies are scored
     /// alike; `flows` begins with those of the clients.
-    fn worth(&self, flows: &[FlowSummary]) -> SessionSummary {
+    fn worth(&self, flows: &[FlowSummary]) -> ConferenceSummary {
         let slots = [self.scheme.session.as_ref(), self.scenario.scheme.session.as_ref()];
         let plum = slots.into_iter().flatten().find_map(|slot| match slot_config(slot, "session") {
             Ok(ConferenceConfig::Plum(config)) => Some(config),
@@ -264,7 +264,7 @@ impl ConferenceRun {
         let weights: Vec<f64> = users.iter().map(|user| user.weight / all).collect();
         let Welfare { mean, fairness, utility } = Welfare::of(&values, &weights, rho);
         let qoe = qoe.name().to_owned();
-        SessionSummary { qoe, max_bitrate_mbps: most, rho, users, mean_qoe: mean, fairness, utility }
+        ConferenceSummary { qoe, max_bitrate_mbps: most, rho, users, mean_qoe: mean, fairness, utility }
     }
 }
 

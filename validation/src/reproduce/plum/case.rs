@@ -1,4 +1,4 @@
-//! Sessions that the claims ask for: each run once, several at a time.
+//! Conferences that the claims ask for: each run once, several at a time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -123,9 +123,9 @@ impl Case {
 
 /// What all sessions brought.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(BTreeMap<Case, ConferenceOutcome>);
+pub(super) struct Conferences(BTreeMap<Case, ConferenceOutcome>);
 
-impl Sessions {
+impl Conferences {
     pub(super) fn of(
         cases: impl IntoIterator<Item = Case>,
         traces: &TraceSets,

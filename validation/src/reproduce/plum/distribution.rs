@@ -2,7 +2,7 @@
 
 use airbound_report::{Chapter, Chart, ChartKind, Line, Lines, Tolerance, ValidationRow};
 
-use super::case::{Case, Sessions, Who};
+use super::case::{Case, Conferences, Who};
 use super::gain;
 use super::traces::Set;
 use crate::Effort;
@@ -20,7 +20,7 @@ pub(super) fn cases(effort: Effort) -> Vec<Case> {
 }
 
 /// The highest received bitrate among all sources in each second, of all clients and seeds, in order; and all sources together.
-fn samples(sessions: &Sessions, who: Who, effort: Effort) -> [Vec<f64>; 2] {
+fn samples(sessions: &Conferences, who: Who, effort: Effort) -> [Vec<f64>; 2] {
     let mut both = [Vec::new(), Vec::new()];
     for client in sessions.over_seeds(case(who, effort), effort).iter().flat_map(|outcome| &outcome.clients) {
         both[0].extend_from_slice(&client.best_source);
@@ -42,7 +42,7 @@ fn above(sorted: &[f64], value: f64) -> f64 {
     (sorted.len() - below) as f64 / sorted.len().max(1) as f64
 }
 
-pub(super) fn part(sessions: &Sessions, effort: Effort) -> Part {
+pub(super) fn part(sessions: &Conferences, effort: Effort) -> Part {
     let all = SCHEMES.map(|who| samples(sessions, who, effort));
     let of = |which: usize, part: f64| all.each_ref().map(|both| quantile(&both[which], part));
     let mut rows = Vec::new();

@@ -2,7 +2,7 @@
 
 use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, ValidationRow};
 
-use super::case::{Case, Sessions, Who};
+use super::case::{Case, Conferences, Who};
 use super::fluid::{Limits, bound, oracle};
 use super::traces::{Set, TraceSets};
 use super::{gain, text};
@@ -63,7 +63,13 @@ struct Point {
 }
 
 impl Point {
-    fn of(set: Set, clients: usize, sessions: &Sessions, traces: &TraceSets, effort: Effort) -> Option<Self> {
+    fn of(
+        set: Set,
+        clients: usize,
+        sessions: &Conferences,
+        traces: &TraceSets,
+        effort: Effort,
+    ) -> Option<Self> {
         let down = |who| {
             let case = Case::usual(set, clients, who, effort);
             sessions.mean(case, effort, airbound_sim::conference::ConferenceOutcome::mean_down)
@@ -157,7 +163,7 @@ pub(super) fn bounds(traces: &TraceSets, effort: Effort) -> Part {
     Part { rows: Vec::new(), chapter }
 }
 
-pub(super) fn part(sessions: &Sessions, traces: &TraceSets, effort: Effort) -> Part {
+pub(super) fn part(sessions: &Conferences, traces: &TraceSets, effort: Effort) -> Part {
     let columns = [
         "traces",
         "clients",
@@ -290,7 +296,7 @@ fn judged(set: Set, points: &[Point]) -> Vec<ValidationRow> {
 }
 
 /// With a slow server all schemes are alike.
-fn slow_server(set: Set, sessions: &Sessions, effort: Effort) -> Option<ValidationRow> {
+fn slow_server(set: Set, sessions: &Conferences, effort: Effort) -> Option<ValidationRow> {
     let down = |who| {
         let case = Case { server: Some(SLOW_SERVER), ..Case::usual(set, 16, who, effort) };
         sessions.mean(case, effort, airbound_sim::conference::ConferenceOutcome::mean_down)

@@ -1,4 +1,4 @@
-//! Sessions as fluids: what a fair share brings, and what is best for whoever knows every capacity at every second.
+//! Conferences as fluids: what a fair share brings, and what is best for whoever knows every capacity at every second.
 
 use airbound_senders::conference::{Problem, Qoe, User};
 use airbound_units::BitRate;

@@ -17,7 +17,7 @@ mod traces;
 
 pub use traces::{TraceSetError, TraceSets};
 
-use case::Sessions;
+use case::Conferences;
 
 use super::{Paper, Part, Reproduction, by_claim, shown};
 use crate::{Effort, TrialError};
@@ -34,7 +34,7 @@ pub(super) fn reproduce(
         shared::cases(effort),
         sensitivity::cases(effort),
     ];
-    let sessions = Sessions::of(wanted.into_iter().flatten(), traces, effort, progress)?;
+    let sessions = Conferences::of(wanted.into_iter().flatten(), traces, effort, progress)?;
     let parts = [
         downlink::bounds(traces, effort),
         downlink::part(&sessions, traces, effort),

@@ -4,7 +4,7 @@ use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, V
 use airbound_senders::conference::Welfare;
 use airbound_sim::conference::ConferenceOutcome;
 
-use super::case::{Case, Sessions, Who};
+use super::case::{Case, Conferences, Who};
 use super::traces::Set;
 use crate::Effort;
 use crate::reproduce::{Part, shown};
@@ -35,7 +35,7 @@ fn welfare(outcome: &ConferenceOutcome) -> Welfare {
 }
 
 /// Received bitrate of the worst-served user of each seed under Plum over that user's own without it.
-fn worst_ratio(sessions: &Sessions, set: Set, who: Who, effort: Effort) -> Option<f64> {
+fn worst_ratio(sessions: &Conferences, set: Set, who: Who, effort: Effort) -> Option<f64> {
     let plum = sessions.over_seeds(case(set, who, effort), effort);
     let plain = sessions.over_seeds(case(set, Who::Vanilla, effort), effort);
     let ratios: Vec<f64> = plum
@@ -46,7 +46,7 @@ fn worst_ratio(sessions: &Sessions, set: Set, who: Who, effort: Effort) -> Optio
     (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64)
 }
 
-pub(super) fn part(sessions: &Sessions, effort: Effort) -> Part {
+pub(super) fn part(sessions: &Conferences, effort: Effort) -> Part {
     let mut grid = Grid::new(
         "QoE functions, 8 clients, rho 0.5",
         &["traces", "scheme", "mean Mb/s", "worst Mb/s", "worst over Vanilla", "Jain"],
@@ -131,7 +131,7 @@ pub(super) fn part(sessions: &Sessions, effort: Effort) -> Part {
 }
 
 /// The two terms of equation 1 over rho, for each set of traces.
-fn rho(sessions: &Sessions, effort: Effort) -> (Vec<ValidationRow>, Vec<Chart>) {
+fn rho(sessions: &Conferences, effort: Effort) -> (Vec<ValidationRow>, Vec<Chart>) {
     let (mut rows, mut charts) = (Vec::new(), Vec::new());
     for set in Set::ALL {
         let term = |figure: fn(&Welfare) -> f64| -> Vec<(f64, f64)> {

@@ -2,7 +2,7 @@
 
 use airbound_report::{Chapter, Grid, Tolerance, ValidationRow};
 
-use super::case::{Case, Sessions, Who};
+use super::case::{Case, Conferences, Who};
 use super::gain;
 use super::traces::Set;
 use crate::Effort;
@@ -20,7 +20,7 @@ pub(super) fn cases(effort: Effort) -> Vec<Case> {
     all.flat_map(|case| case.seeds(effort)).collect()
 }
 
-pub(super) fn part(sessions: &Sessions, effort: Effort) -> Part {
+pub(super) fn part(sessions: &Conferences, effort: Effort) -> Part {
     let mut grid = Grid::new(
         "Two of eight clients behind one access point, downlink Mb/s",
         &["traces", "scheme", "the two", "the others"],

@@ -18,7 +18,7 @@ use airbound_air::propagation::TraceLink;
 /// Clients around a forwarding server: each sends its video there, and receives that of all others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct VideoSession {
+pub struct Conference {
     /// What the server sends at most; `None` for ample.
     #[serde(serialize_with = "or_ample")]
     pub server: Option<BitRate>,
@@ -111,7 +111,7 @@ const MOST_CLIENTS: usize = 64;
 /// The longest session: what is counted by second, client and source has to be kept.
 const LONGEST: Span = Span::from_secs(3600);
 
-impl VideoSession {
+impl Conference {
     /// Reads `[session]`, if there is one; `queue` decides over what comes down to the stations.
     pub(super) fn read(
         top: &Section<'_>,
