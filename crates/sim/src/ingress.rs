@@ -100,6 +100,10 @@ impl Ingress {
     /// A source has had its turn, and has `own` next, if it sends once more. Returns whose turn it is.
     #[inline]
     fn take_turn(&mut self, own: Option<Turn>) -> Option<Turn> {
+        if self.others.is_empty() { own } else { self.pick_turn(own) }
+    }
+
+    fn pick_turn(&mut self, own: Option<Turn>) -> Option<Turn> {
         let Some(mut top) = self.others.peek_mut() else { return own };
         match own {
             Some(own) if own < top.0 => Some(own),
