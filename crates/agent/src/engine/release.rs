@@ -115,8 +115,13 @@ impl Engine {
         {
             let before = self.out.verdicts.len();
             self.send_aggregate(&turn);
-            turns.on_turn(self.out.verdicts.len() > before);
+            let released = self.out.verdicts.len() > before;
+            turns.on_turn(released || !self.dropped.is_empty());
+            if released {
+                self.settle_dropped();
+            }
         }
+        self.settle_dropped();
         let window = gate * 2;
         if self.below.airtime[category.index()] >= gate
             && has_news(self.told.window[category.index()], self.now, window, WINDOW_TOLD)
@@ -154,7 +159,6 @@ impl Engine {
             self.hand_down(held);
         }
         self.gone = packets;
-        self.settle_dropped();
     }
 
     fn hand_down(&mut self, held: Held) {
