@@ -40,6 +40,11 @@ pub trait Payload: Clone {
     fn category(&self) -> Category;
     /// Its length from the IP header on (802.11: the MSDU without LLC/SNAP).
     fn size(&self) -> ByteCount;
+    /// In how many frames it leaves: more than one for a super-packet of segmentation offload. 1 or more.
+    #[inline]
+    fn frames(&self) -> u16 {
+        1
+    }
     /// When it entered the queue; the value last given to [`Payload::set_enqueued`].
     fn enqueued(&self) -> Instant;
     /// Notes when it entered the queue. Called once, by the queue that takes it.

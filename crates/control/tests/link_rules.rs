@@ -269,3 +269,44 @@ fn slow_stations_are_known_to_the_queue() {
     assert_eq!(told.len(), 3);
     assert!(told.iter().all(|mbps| (6.1..6.3).contains(mbps)), "{told:?}");
 }
+
+/// A link above layers that form PPDUs by themselves, with 40 packets of 1500 B for one station at 65 Mb/s.
+fn above_a_kernel(queue: &str) -> TestLink {
+    let ampdu = AmpduLimits { max_mpdus: 64, max_bytes: ByteCount::MAX, max_duration: Span::from_millis(4) };
+    let config = LinkConfig { ampdu, forms_ppdus: false, ..config() };
+    let rate = RateConfig::Fixed(FixedConfig::default()).build(&Capabilities::only(vht(0)), 1);
+    let mut link = TestLink::new(Watched::new(queue), None, rate.expect("valid"), config);
+    let stats = LinkStats { rate: Some(BitRate::from_mbps(65)), ..LinkStats::default() };
+    link.on_link_stats(NOW, StationId(1), &stats);
+    fill(&mut link, &[1], 40);
+    link
+}
+
+#[test]
+fn estimates_fill_an_aggregate_where_the_layers_below_form_ppdus() {
+    // 1538 B at 65 Mb/s and a sixteenth of 40 us: 188 us in steps of 4. 21 of them take 3948 us of the 4 ms.
+    let count = |queue| next(&mut above_a_kernel(queue)).map(|descriptor| descriptor.mpdus.len());
+    assert_eq!(count("kind = \"fifo\""), Some(21));
+    // A queue that does not know the size of its next packet goes beyond by one; nothing can be kept back.
+    assert_eq!(count("kind = \"linux\"\nairtime-queue-limit = false"), Some(22));
+}
+
+#[test]
+fn packets_come_back_one_by_one_where_the_layers_below_form_ppdus() {
+    let mut link = above_a_kernel("kind = \"linux\"");
+    let mut first = next(&mut link).expect("40 wait");
+    let below = |link: &TestLink| link.queue().below[&(StationId(1), BE)];
+    let estimate = Span::from_micros(188);
+    assert_eq!((first.mpdus.len(), below(&link)), (22, estimate * 22));
+    for (place, arrives) in [(20, true), (3, false), (0, true)] {
+        let mpdus = vec![first.mpdus.remove(place)];
+        let one = TxDescriptor { mpdus, ..first.clone() };
+        let returned = report(&mut link, one, |_| arrives);
+        // It is not sent again.
+        assert_eq!(returned.dropped.len(), usize::from(!arrives));
+        assert!(returned.retry_now.is_none());
+    }
+    assert_eq!((below(&link), link.backlog().packets), (estimate * 19, 18));
+    // The next one does not wait for the rest.
+    assert_eq!(next(&mut link).map(|descriptor| descriptor.mpdus.len()), Some(18));
+}

@@ -52,6 +52,7 @@ impl Scenario {
             overhead: LLC_SNAP + header + encryption + FCS,
             first_subframe_padding: path.first_subframe_padding,
             window: path.block_ack_window,
+            forms_ppdus: true,
             block_ack: path.block_ack,
             chain_steps: path.rates_per_grant,
             max_grants: path.max_grants,

@@ -1,9 +1,9 @@
 //! What is below the agent, released and not completed: who is charged, who is not waited for, what is given up.
 
-use airbound_control::frame::RateChain;
-use airbound_control::frame::{Mpdu, TxDescriptor, TxReport};
-use airbound_control::frame::{Payload, StationId};
+use airbound_control::frame::{Mpdu, Payload, RateChain, StationId, TxDescriptor, TxReport};
+use airbound_control::link::Link;
 use airbound_control::queue::{Direction, Eligibility, Fact, Queue};
+use airbound_control::rate::{LinkStats, RateControl};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
@@ -11,8 +11,6 @@ use airbound_wifi::edca::Category;
 use super::packet::{Carried, Completion, Held, StationFacts};
 use super::{Decision, Engine};
 
-/// The packets whose throughput a queue is told (minstrel: `AVG_PKT_SIZE`).
-const AVERAGE_PACKET: ByteCount = ByteCount::new(1200);
 /// A packet of a bulk transfer.
 const FULL_PACKET: ByteCount = ByteCount::new(1500);
 /// How often stations are looked at for what is overdue.
@@ -56,9 +54,11 @@ impl Engine {
     /// A frame to a known station completed.
     pub(super) fn complete(&mut self, id: StationId, completion: &Completion) {
         let now = self.now;
-        self.resume(id);
+        if self.peers.get(id).is_some_and(|peer| peer.stalled) {
+            self.resume(id);
+        }
         let Some(peer) = self.peers.get_mut(id) else { return };
-        let (done, renewed) = peer.on_completion(now, completion);
+        let (done, rate) = peer.on_completion(now, completion);
         let tries = u64::from(completion.tries.max(1));
         let size = completion.size.or_else(|| {
             let held = &done.as_ref()?.held;
@@ -66,15 +66,12 @@ impl Engine {
         });
         let category = completion.category.or_else(|| done.as_ref().map(|done| done.held.category));
         let category = category.unwrap_or_default();
-        let estimated = || peer.estimate.of(size.unwrap_or(FULL_PACKET), category) * tries;
+        let estimated = || self.link.estimate(id).of(size.unwrap_or(FULL_PACKET), category) * tries;
         let airtime = completion.airtime.unwrap_or_else(estimated);
         peer.counts.airtime_us += airtime.as_micros();
-        let (shape, rate) = (peer.shape(), peer.rate());
         let direction = Direction::Sent;
-        self.queue.on(now, Fact::Airtime { station: id, category, airtime, direction });
-        if renewed {
-            self.tell_rate(id, rate);
-        }
+        self.link.queue_mut().on(now, Fact::Airtime { station: id, category, airtime, direction });
+        self.tell_rate(id, rate);
         let Some(done) = done else {
             self.counts.foreign += u64::from(completion.carried == Carried::Other);
             return;
@@ -83,16 +80,14 @@ impl Engine {
         if let Some(rule) = self.measures.of(done.held.rule) {
             rule.on_done(done.acknowledged, done.held.size, took);
         }
-        let ended = completion.at.min(now);
-        let chain = RateChain::single(shape, completion.tries);
         self.settle(&done.held);
-        self.report(done.held, done.acknowledged, ended, chain);
+        self.report(done.held, done.acknowledged, completion);
     }
 
     /// A packet is given up below: no completion came of it.
     fn give_up(&mut self, held: &Held) {
         self.settle(held);
-        self.queue.on(self.now, Fact::Dropped(held));
+        self.link.queue_mut().on(self.now, Fact::Dropped(held));
     }
 
     /// A packet is below no more.
@@ -102,35 +97,35 @@ impl Engine {
         self.flows.on_gone(held.flow);
     }
 
-    /// Lets the queue learn of a latency. Boundaries of aggregates are not known here.
-    fn report(&mut self, held: Held, acknowledged: bool, ended: Instant, chain: RateChain) {
-        let mut report = TxReport {
-            handed: held.enqueued(),
+    /// Gives a packet back to the link. Boundaries of aggregates are not known here.
+    fn report(&mut self, held: Held, acknowledged: bool, completion: &Completion) {
+        let Held { station, category, size, .. } = held;
+        let chain = RateChain::single(self.link.rate_control().expected_rate(station), completion.tries);
+        let mut mpdus = self.link.spare_lists().pop().unwrap_or_default();
+        let handed = held.enqueued();
+        mpdus.push(Mpdu::new(held, size, 0, self.now));
+        let report = TxReport {
+            handed,
             started: None,
-            ended,
+            ended: completion.at.min(self.now),
             used: chain,
             airtime: None,
             acknowledged: AckBitmap::first(usize::from(acknowledged)),
             boundaries_known: false,
             descriptor: TxDescriptor {
-                station: held.station,
-                category: held.category,
+                station,
+                category,
                 alternate: false,
-                psdu: held.size,
-                mpdus: self.told.take_spare(),
+                psdu: size,
+                mpdus,
                 aggregated: false,
                 chain,
                 give_up_after: None,
                 give_up_at: None,
             },
         };
-        let size = held.size;
-        report.descriptor.mpdus.push(Mpdu::new(held, size, 0, self.now));
-        self.queue.on(self.now, Fact::Reported(&report));
-        if !acknowledged && let Some(mpdu) = report.descriptor.mpdus.first() {
-            self.queue.on(self.now, Fact::Dropped(&mpdu.packet));
-        }
-        self.told.give_spare(report.descriptor.mpdus);
+        self.link.on_report(self.now, report, &mut self.returned);
+        self.returned.dropped.clear();
     }
 
     /// What the kernel says of a station.
@@ -147,24 +142,16 @@ impl Engine {
             self.out.decisions.push(joined);
         }
         let Some(id) = self.peers.find(facts.station) else { return };
-        let Some(peer) = self.peers.get_mut(id) else { return };
-        if peer.on_facts(facts.rate, facts.aggregates) {
-            let rate = peer.rate();
-            self.tell_rate(id, rate);
-        }
+        let changed = self.link.rate_control_mut().set_aggregates(id, facts.aggregates);
+        let rate = self.peers.get_mut(id).and_then(|peer| peer.on_facts(facts.rate, changed));
+        self.tell_rate(id, rate);
     }
 
-    /// Tells the queue at which rate data goes to a station.
+    /// Tells the link at which rate data goes to a station.
     fn tell_rate(&mut self, id: StationId, rate: Option<BitRate>) {
-        let Some(rate) = rate else { return };
-        let Some(peer) = self.peers.get(id) else { return };
-        let throughput = peer.estimate.throughput(AVERAGE_PACKET);
-        let packet = peer.estimate.of(FULL_PACKET, Category::Be);
-        let fitting =
-            self.config.window.aggregate.div_floor(packet).clamp(1, u64::from(self.config.window.packets));
-        let most = if peer.aggregates { u16::try_from(fitting).unwrap_or(u16::MAX) } else { 1 };
-        self.queue.on(self.now, Fact::Throughput { station: id, throughput });
-        self.queue.on(self.now, Fact::Rate { station: id, rate, mpdus: most });
+        if rate.is_some() {
+            self.link.on_link_stats(self.now, id, &LinkStats { snr: None, rate });
+        }
     }
 
     /// Forgets what is below of a station; returns how many packets that were.
@@ -235,7 +222,7 @@ impl Engine {
             self.below.airtime[category.index()] -= airtime;
             let counted = &mut self.below.packets[category.index()];
             *counted = counted.saturating_sub(packets);
-            self.queue.on(self.now, eligibility(id, category, Eligibility::Blocked));
+            self.link.queue_mut().on(self.now, eligibility(id, category, Eligibility::Blocked));
         }
     }
 
@@ -247,7 +234,7 @@ impl Engine {
         for category in Category::ALL {
             self.below.airtime[category.index()] += peer.below[category.index()];
             self.below.packets[category.index()] += peer.packets_below(category);
-            self.queue.on(self.now, eligibility(id, category, Eligibility::Fresh));
+            self.link.queue_mut().on(self.now, eligibility(id, category, Eligibility::Fresh));
         }
         self.out.decisions.push(Decision::Resumed { station });
     }

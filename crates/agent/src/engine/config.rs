@@ -1,7 +1,9 @@
 //! What the engine is told.
 
+use airbound_control::link::{LinkConfig, TimeLimits};
 use airbound_control::queue::{Demand, QueueConfig};
-use airbound_units::{ConfigError, Span};
+use airbound_units::{ByteCount, ConfigError, Span};
+use airbound_wifi::ampdu::AmpduLimits;
 use serde::{Deserialize, Serialize};
 
 /// How much is released to the kernel before completions are waited for.
@@ -114,6 +116,19 @@ impl Default for EngineConfig {
 }
 
 impl EngineConfig {
+    /// A link above a kernel that forms PPDUs and repeats them by itself.
+    pub(super) fn link(&self) -> LinkConfig {
+        let WindowConfig { aggregate, packets, .. } = self.window;
+        let max_bytes = ByteCount::MAX;
+        LinkConfig {
+            ampdu: AmpduLimits { max_mpdus: packets.into(), max_bytes, max_duration: aggregate },
+            window: packets,
+            forms_ppdus: false,
+            limits: TimeLimits { queue: self.time_limit, ..TimeLimits::NONE },
+            ..LinkConfig::default()
+        }
+    }
+
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.window.check()?;
         if let Some(limit) = self.time_limit {

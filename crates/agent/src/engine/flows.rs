@@ -94,11 +94,13 @@ impl Flows {
     }
 
     /// Forgets flows that have been silent for long, and returns those that were protected with their rules.
+    #[inline]
     pub(super) fn sweep(&mut self, now: Instant) -> Vec<(FlowId, u16)> {
+        if now < self.next_sweep { Vec::new() } else { self.sweep_all(now) }
+    }
+
+    fn sweep_all(&mut self, now: Instant) -> Vec<(FlowId, u16)> {
         let mut ended = Vec::new();
-        if now < self.next_sweep {
-            return ended;
-        }
         self.next_sweep = now + SWEEP;
         for (number, known) in self.known.iter_mut().enumerate() {
             if known.live && known.inside == 0 && now.since(known.last) >= FORGOTTEN_AFTER {

@@ -21,11 +21,13 @@ mod measure;
 mod output;
 mod packet;
 mod peers;
+mod rates;
 mod release;
 mod tuner;
 mod view;
 
 use airbound_control::frame::{DropReason, Dropped, FlowId, Payload, StationId};
+use airbound_control::link::{Composed, Link, Returned};
 use airbound_control::queue::{AnyQueue, Demand, Fact, Queue};
 use airbound_linux::MacAddress;
 use airbound_units::{ConfigError, Instant};
@@ -43,6 +45,7 @@ use flows::{Change, Flows};
 use measure::Measures;
 use packet::Held;
 use peers::Peers;
+use rates::KernelRates;
 use release::Told;
 
 /// What happened in all.
@@ -68,7 +71,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Engine {
     config: EngineConfig,
-    queue: AnyQueue<Held>,
+    link: Composed<Held, AnyQueue<Held>, AnyQueue<Held>, KernelRates>,
     peers: Peers,
     flows: Flows,
     below: Below,
@@ -77,6 +80,8 @@ pub struct Engine {
     counts: Counts,
     out: Output,
     dropped: Vec<Dropped<Held>>,
+    /// Room for what the link gives back.
+    returned: Returned<Held>,
     /// WQM's sizes, as the journal knows them.
     buffers: [usize; 4],
     /// Room for what is forgotten.
@@ -98,10 +103,11 @@ impl Engine {
         if let Some(demands) = queue.demands() {
             config.rules.iter().try_for_each(|rule| demands.check(&rule.demand))?;
         }
+        let link = config.link();
         Ok(Self {
             measures: Measures::new(&config.rules),
             config,
-            queue,
+            link: Composed::new(queue, None, KernelRates::default(), link),
             peers: Peers::default(),
             flows: Flows::default(),
             below: Below::default(),
@@ -109,6 +115,7 @@ impl Engine {
             counts: Counts::default(),
             out: Output::default(),
             dropped: Vec::new(),
+            returned: Returned::default(),
             buffers: [0; 4],
             gone: Vec::new(),
             now: Instant::ZERO,
@@ -141,10 +148,10 @@ impl Engine {
         if let Some(peer) = self.peers.get_mut(id) {
             peer.held += 1;
         }
-        if self.queue.backlog().total().packets >= self.config.hold_packets {
+        if self.link.queue().backlog().total().packets >= self.config.hold_packets {
             self.dropped.push(Dropped { packet: held, reason: DropReason::QueueFull });
         } else {
-            self.queue.enqueue(self.now, held, &mut self.dropped);
+            self.link.enqueue(self.now, held, &mut self.dropped);
         }
         self.settle_dropped();
         self.release();
@@ -196,7 +203,7 @@ impl Engine {
     /// How the channel was used of late: see [`Fact::ChannelLoad`].
     pub fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
         self.advance(now);
-        self.queue.on(self.now, Fact::ChannelLoad { busy, own });
+        self.link.on_channel(self.now, busy, own);
         self.release();
     }
 
@@ -209,13 +216,13 @@ impl Engine {
     /// When [`Engine::on_channel`] wants to be called, for the time up to then; `None`: not as long as nothing comes.
     #[must_use]
     pub fn channel_deadline(&self) -> Option<Instant> {
-        self.queue.deadline().channel_load
+        self.link.deadline().channel_load
     }
 
     /// When [`Engine::on_tick`] wants to be called if nothing else happens; `None`: not before something happens.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        let queue = self.queue.deadline().select;
+        let queue = self.link.deadline().select;
         let own = [self.flows.next_deadline(), self.measures.next_deadline(), self.below.next_deadline()];
         own.into_iter().flatten().chain(queue).min()
     }
@@ -242,7 +249,7 @@ impl Engine {
         self.measures.advance(self.now, &mut self.out.decisions);
         for (flow, rule) in self.flows.sweep(self.now) {
             // Removing a demand cannot fail.
-            let _ = set_demand(&mut self.queue, self.now, flow, None);
+            let _ = set_demand(self.link.queue_mut(), self.now, flow, None);
             let rule = self.rule_name(rule);
             self.out.decisions.push(Decision::Unprotected { rule, flow: flow.0 });
         }
@@ -270,7 +277,7 @@ impl Engine {
         let Change { flow, from, to } = change;
         let rule = to.and_then(|to| self.config.rules.get(usize::from(to)));
         let demand = rule.map(|rule| rule.demand);
-        let accepted = set_demand(&mut self.queue, self.now, flow, demand);
+        let accepted = set_demand(self.link.queue_mut(), self.now, flow, demand);
         debug_assert!(accepted.is_ok(), "checked with the configuration: {accepted:?}");
         self.told.forget_flow(flow);
         let station = self.peers.get(station).map(|peer| peer.mac).unwrap_or_default();
@@ -292,6 +299,9 @@ impl Engine {
 
     /// Gives the verdict on what the queue dropped.
     fn settle_dropped(&mut self) {
+        if self.dropped.is_empty() {
+            return;
+        }
         for Dropped { packet, reason } in self.dropped.drain(..) {
             self.counts.dropped += 1;
             self.out.verdicts.push(Verdict { ticket: packet.ticket, fate: Fate::Drop(reason) });
@@ -313,9 +323,6 @@ impl Engine {
         if let Some(rule) = self.measures.of(held.rule) {
             rule.on_release(self.now.since(held.arrived));
         }
-        if let Some(peer) = self.peers.get_mut(held.station) {
-            peer.held = peer.held.saturating_sub(1);
-        }
     }
 
     /// A station left.
@@ -335,8 +342,11 @@ impl Engine {
     /// Gives everything that is held for a station to the kernel, outside of any window.
     fn hand_over(&mut self, id: StationId) -> usize {
         let mut held = std::mem::take(&mut self.gone);
-        self.queue.flush(id, &mut held);
+        self.link.queue_mut().flush(id, &mut held);
         let count = held.len();
+        if let Some(peer) = self.peers.get_mut(id) {
+            peer.held = peer.held.saturating_sub(count);
+        }
         for packet in held.drain(..) {
             self.let_go(&packet);
             self.flows.on_gone(packet.flow());

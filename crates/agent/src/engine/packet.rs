@@ -123,6 +123,9 @@ impl Payload for Held {
     fn size(&self) -> ByteCount {
         self.size
     }
+    fn frames(&self) -> u16 {
+        self.segments
+    }
     fn enqueued(&self) -> Instant {
         self.enqueued
     }

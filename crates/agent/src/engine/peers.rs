@@ -3,19 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use airbound_control::frame::{Payload, StationId};
-use airbound_control::link::AirtimeEstimate;
 use airbound_linux::MacAddress;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
-use airbound_wifi::rate::{GuardInterval, Legacy, Rate, Width};
 
 use super::config::WindowConfig;
 use super::packet::{Carried, Completion, Held};
 
 /// More stations than mac80211 admits to an access point (2007 association identifiers) are not looked at.
 const MOST_STATIONS: usize = 2048;
-/// What a station is taken for before anything is known of it.
-const UNKNOWN_RATE: BitRate = BitRate::from_mbps(24);
 /// The amount whose duration is averaged.
 const MEASURE: ByteCount = ByteCount::new(1000);
 /// A new sample counts an eighth.
@@ -29,13 +25,6 @@ pub(super) struct Sent {
     /// Frames of it that have not completed.
     left: u16,
     /// Whether all that completed were acknowledged.
-    acknowledged: bool,
-}
-
-/// A packet whose fate below is known.
-#[derive(Debug, Clone)]
-pub(super) struct Done {
-    pub(super) held: Held,
     pub(super) acknowledged: bool,
 }
 
@@ -44,7 +33,6 @@ pub(super) struct Done {
 pub(super) struct Peer {
     pub(super) mac: MacAddress,
     pub(super) present: bool,
-    pub(super) aggregates: bool,
     /// Packets in the queue.
     pub(super) held: usize,
     sent: [VecDeque<Sent>; 4],
@@ -59,8 +47,8 @@ pub(super) struct Peer {
     pace: Span,
     /// Whether a completion told the rate since the kernel was asked.
     heard: bool,
-    pub(super) estimate: AirtimeEstimate,
-    estimate_of: Span,
+    /// The pace that the link was told.
+    told_pace: Span,
     /// Completions given up since it was last said.
     pub(super) lost: u64,
     pub(super) counts: PeerCounts,
@@ -83,19 +71,11 @@ pub struct PeerCounts {
     pub airtime_us: u64,
 }
 
-/// The shape of frames to a station, for what they cost beside their data.
-fn shape(aggregates: bool) -> Rate {
-    let ht = Rate::ht(7, Width::Mhz20, GuardInterval::Ns800);
-    ht.ok().filter(|_| aggregates).unwrap_or(Rate::legacy(Legacy::Mbps24))
-}
-
 impl Peer {
     fn new(mac: MacAddress) -> Self {
-        let aggregates = true;
         Self {
             mac,
             present: true,
-            aggregates,
             held: 0,
             sent: Default::default(),
             below: [Span::ZERO; 4],
@@ -104,8 +84,7 @@ impl Peer {
             newest: [Instant::ZERO; 4],
             pace: Span::ZERO,
             heard: false,
-            estimate: AirtimeEstimate::dictated(shape(aggregates), UNKNOWN_RATE),
-            estimate_of: Span::ZERO,
+            told_pace: Span::ZERO,
             lost: 0,
             counts: PeerCounts::default(),
         }
@@ -116,27 +95,20 @@ impl Peer {
         (!self.pace.is_zero()).then(|| BitRate::of(MEASURE, self.pace))
     }
 
-    /// Shape of its frames, as rate control would report them.
-    pub(super) fn shape(&self) -> Rate {
-        shape(self.aggregates)
-    }
-
-    /// What the kernel says of it. Returns whether estimates changed.
-    pub(super) fn on_facts(&mut self, rate: Option<BitRate>, aggregates: bool) -> bool {
-        let changed = self.aggregates != aggregates;
-        self.aggregates = aggregates;
+    /// What the kernel says of it. Returns the rate that the link has to be told: if it moved, or in any case if it has `changed`.
+    pub(super) fn on_facts(&mut self, rate: Option<BitRate>, changed: bool) -> Option<BitRate> {
         if let Some(rate) = rate.filter(|_| !self.heard) {
             self.average(rate);
         }
         self.heard = false;
-        self.renew(changed)
+        self.news_of_rate(changed)
     }
 
-    /// A frame went out at a rate. Returns whether estimates changed.
-    fn on_rate(&mut self, rate: BitRate) -> bool {
+    /// A frame went out at a rate. Returns the rate that the link has to be told, if it moved.
+    fn on_rate(&mut self, rate: BitRate) -> Option<BitRate> {
         self.heard = true;
         self.average(rate);
-        self.renew(false)
+        self.news_of_rate(false)
     }
 
     fn average(&mut self, rate: BitRate) {
@@ -145,24 +117,24 @@ impl Peer {
         self.pace = if self.pace.is_zero() { sample } else { (self.pace * (WEIGHT - 1) + sample) / WEIGHT };
     }
 
-    /// Works estimates out anew if the rate has moved by more than a thirty-second.
-    fn renew(&mut self, anyway: bool) -> bool {
-        let moved = self.pace.saturating_sub(self.estimate_of) + self.estimate_of.saturating_sub(self.pace);
-        if !anyway && moved <= self.estimate_of / 32 {
-            return false;
+    /// The rate, if it has moved by more than a thirty-second since the link was told.
+    fn news_of_rate(&mut self, anyway: bool) -> Option<BitRate> {
+        let moved = self.pace.saturating_sub(self.told_pace) + self.told_pace.saturating_sub(self.pace);
+        if !anyway && moved <= self.told_pace / 32 {
+            return None;
         }
-        self.estimate_of = self.pace;
-        self.estimate = AirtimeEstimate::dictated(self.shape(), self.rate().unwrap_or(UNKNOWN_RATE));
-        true
+        self.told_pace = self.pace;
+        self.rate()
     }
 
-    /// A packet goes down.
+    /// A held packet goes down.
     pub(super) fn hand(&mut self, now: Instant, held: Held) {
         if self.below.iter().all(|below| below.is_zero()) {
             self.progress = now;
         }
         let category = held.category.index();
         self.below[category] += held.airtime_estimate();
+        self.held = self.held.saturating_sub(1);
         self.counts.released += 1;
         let left = held.segments;
         self.sent[category].push_back(Sent { held, released: now, left, acknowledged: true });
@@ -178,12 +150,16 @@ impl Peer {
         self.below.iter().copied().sum()
     }
 
-    /// A frame completed: the packet, if that was its last frame, and whether estimates changed.
-    pub(super) fn on_completion(&mut self, now: Instant, completion: &Completion) -> (Option<Done>, bool) {
+    /// A frame completed: the packet, if that was its last frame, and the rate that the link has to be told, if it moved.
+    pub(super) fn on_completion(
+        &mut self,
+        now: Instant,
+        completion: &Completion,
+    ) -> (Option<Sent>, Option<BitRate>) {
         self.progress = now;
         self.counts.completed += 1;
         self.counts.failed += u64::from(!completion.acknowledged);
-        let renewed = completion.rate.is_some_and(|rate| self.on_rate(rate));
+        let renewed = completion.rate.and_then(|rate| self.on_rate(rate));
         let Some((category, place)) = self.find(completion) else { return (None, renewed) };
         let Some(sent) = self.sent[category].get_mut(place) else { return (None, renewed) };
         sent.left = sent.left.saturating_sub(1);
@@ -192,14 +168,13 @@ impl Peer {
         if sent.left > 0 {
             return (None, renewed);
         }
-        let done = self.take(category, place);
-        (done, renewed)
+        (self.take(category, place), renewed)
     }
 
-    fn take(&mut self, category: usize, place: usize) -> Option<Done> {
+    fn take(&mut self, category: usize, place: usize) -> Option<Sent> {
         let sent = self.sent[category].remove(place)?;
         self.below[category] -= sent.held.airtime_estimate();
-        Some(Done { held: sent.held, acknowledged: sent.acknowledged })
+        Some(sent)
     }
 
     /// Which packet a frame carried: that with the ticket; without one the oldest of that length, else the oldest.
@@ -280,14 +255,20 @@ impl Peer {
 /// All stations, by number and by address.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Peers {
-    numbers: BTreeMap<MacAddress, StationId>,
+    /// By address, as one word: the search compares for every packet.
+    numbers: BTreeMap<u64, StationId>,
     list: Vec<Peer>,
+}
+
+/// An address as a word.
+fn word(MacAddress([a, b, c, d, e, f]): MacAddress) -> u64 {
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
 impl Peers {
     /// The number of a station that is known.
     pub(super) fn find(&self, mac: MacAddress) -> Option<StationId> {
-        self.numbers.get(&mac).copied()
+        self.numbers.get(&word(mac)).copied()
     }
 
     /// The number of a station, which is new if the second value says so; `None` if there are too many.
@@ -299,7 +280,7 @@ impl Peers {
         let reused = self.list.iter().position(|peer| !peer.present && peer.is_unused());
         let number = match reused {
             Some(place) => {
-                self.numbers.remove(&self.list[place].mac);
+                self.numbers.remove(&word(self.list[place].mac));
                 self.list[place] = fresh;
                 place
             }
@@ -310,7 +291,7 @@ impl Peers {
             None => return None,
         };
         let id = StationId(u16::try_from(number).ok()?);
-        self.numbers.insert(mac, id);
+        self.numbers.insert(word(mac), id);
         Some((id, true))
     }
 

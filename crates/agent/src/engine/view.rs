@@ -76,7 +76,7 @@ impl Engine {
     /// All flows that match a rule, by number.
     pub fn protected(&self) -> impl Iterator<Item = FlowView> + '_ {
         self.flows.protected().map(|(flow, station, rule)| {
-            let protection = self.queue.protection(flow);
+            let protection = self.link.queue().protection(flow);
             FlowView {
                 flow: flow.0,
                 rule,
@@ -102,7 +102,7 @@ impl Engine {
             category,
             below_ms: self.below.airtime[category.index()].as_millis_f64(),
             gate_ms: self.gate().0.as_millis_f64(),
-            buffer: match &self.queue {
+            buffer: match self.link.queue() {
                 AnyQueue::Wqm(queue) => Some(queue.buffer_size(category).packets()),
                 _ => None,
             },
@@ -112,7 +112,7 @@ impl Engine {
     /// Packets that are held.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.queue.backlog().total().packets
+        self.link.queue().backlog().total().packets
     }
 
     /// Flows that are known.

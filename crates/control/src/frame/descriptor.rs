@@ -32,7 +32,7 @@ impl<P> Mpdu<P> {
     }
 
     /// Notes a descriptor in which it was sent `transmissions` times within `stay`, without being acknowledged.
-    pub fn came_back(&mut self, transmissions: u32, stay: Span) {
+    pub(crate) fn came_back(&mut self, transmissions: u32, stay: Span) {
         let transmissions = u16::try_from(transmissions).unwrap_or(u16::MAX);
         self.retries = self.retries.saturating_add(1);
         self.transmissions = self.transmissions.saturating_add(transmissions);

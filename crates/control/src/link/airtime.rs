@@ -89,12 +89,6 @@ impl AirtimeEstimate {
     }
 }
 
-/// The expected airtime of one packet of `size` in `category` at `rate`; see [`AirtimeEstimate`].
-#[must_use]
-pub fn expected_airtime(rate: Rate, size: ByteCount, category: Category) -> Span {
-    AirtimeEstimate::new(rate).of(size, category)
-}
-
 #[cfg(test)]
 mod tests {
     use airbound_wifi::rate::{GuardInterval, Legacy, Width};
@@ -108,7 +102,7 @@ mod tests {
     }
 
     fn micros(rate: Rate, size: ByteCount, category: Category) -> u64 {
-        expected_airtime(rate, size, category).as_micros()
+        AirtimeEstimate::new(rate).of(size, category).as_micros()
     }
 
     #[test]

@@ -49,6 +49,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             upper.on(Instant::ZERO, Fact::LowerQueue);
         }
         config.window = config.window.clamp(1, MOST_MPDUS);
+        if !config.forms_ppdus {
+            config.max_grants = 1;
+        }
         Self {
             upper,
             lower,
@@ -75,14 +78,30 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         &self.rate
     }
 
+    /// The rate control, to tell it what no report does.
+    pub const fn rate_control_mut(&mut self) -> &mut R {
+        &mut self.rate
+    }
+
+    /// Emptied lists of descriptors, to be filled again: for who reports packets one by one.
+    pub const fn spare_lists(&mut self) -> &mut Vec<Vec<Mpdu<P>>> {
+        &mut self.state.spare
+    }
+
     /// Estimates of airtime to a station.
-    fn estimate(&mut self, station: StationId) -> AirtimeEstimate {
+    pub fn estimate(&mut self, station: StationId) -> AirtimeEstimate {
         self.state.estimate(station, || self.rate.expected_rate(station))
     }
 
     /// Moves packets down while the driver takes them, as `wake_tx_queue` makes a driver do.
+    #[inline]
     fn refill(&mut self, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
-        let depth = self.lower.as_ref().map_or(0, |lower| lower.depth);
+        if let Some(lower) = &self.lower {
+            self.refill_to(lower.depth, now, category, dropped);
+        }
+    }
+
+    fn refill_to(&mut self, depth: usize, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
         let mut turns = Turns::among(self.state.len());
         while self.lowered[category.index()] < depth
             && let Some(turn) = turns.next(|| self.upper.select(now, category))
@@ -179,9 +198,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         let category = packet.category();
         self.state.add(packet.station());
         self.upper.enqueue(now, packet, dropped);
-        if self.lower.is_some() {
-            self.refill(now, category, dropped);
-        }
+        self.refill(now, category, dropped);
     }
 
     fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<TxDescriptor<P>> {
@@ -213,7 +230,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             let acknowledged = acknowledged.count().min(count);
             self.rate.on_report(now, station, &RateReport { used, mpdus: count, acknowledged });
         }
-        if let Some(first) = mpdus.first() {
+        if let Some(first) = mpdus.first().filter(|_| self.config.forms_ppdus) {
             self.state.originator(station, category).returned(first.sequence);
         }
         let (mut place, handed_back) = (0.., mpdus.len());
@@ -232,12 +249,14 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         }
         self.lowered[category.index()] = self.lowered[category.index()].saturating_sub(arrived);
         self.state.give_spare(mpdus);
-        self.state.tell_window(station, category, returned);
         if let Some(airtime) = airtime {
             self.upper.on(now, Fact::Airtime { station, category, airtime, direction: Direction::Sent });
         }
-        self.tell_throughput(now, station);
-        self.update_eligibility(now, station, category);
+        if self.config.forms_ppdus {
+            self.state.tell_window(station, category, returned);
+            self.tell_throughput(now, station);
+            self.update_eligibility(now, station, category);
+        }
     }
 
     fn on_received(&mut self, now: Instant, station: StationId, category: Category, airtime: Span) {

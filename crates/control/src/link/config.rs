@@ -22,6 +22,9 @@ pub struct LinkConfig {
     pub first_subframe_padding: ByteCount,
     /// MPDUs that may lie between the oldest unsettled one and the newest: the block-ack window, 1 to 256.
     pub window: u16,
+    /// Whether PPDUs are formed here. Otherwise the layers below number, aggregate and repeat by themselves: no window bounds a
+    /// descriptor, only estimates tell its airtime, its packets come back in any order, one by one, and are not sent again.
+    pub forms_ppdus: bool,
     /// Whether there is a block-ack agreement. Without one MPDUs go one by one and no window bounds them.
     pub block_ack: bool,
     /// Steps of a rate chain that the hardware takes with one descriptor, 1 to 4; what it cannot take is cut off.
@@ -44,6 +47,7 @@ impl Default for LinkConfig {
             overhead: LLC_SNAP + QOS_DATA_HEADER + FCS,
             first_subframe_padding: ByteCount::ZERO,
             window: 64,
+            forms_ppdus: true,
             block_ack: true,
             chain_steps: RateChain::MAX_STEPS as u8,
             max_grants: 7,
@@ -62,7 +66,7 @@ impl LinkConfig {
 
     /// MPDUs between the oldest unsettled one and the newest, at most.
     pub(super) const fn reach(&self) -> u16 {
-        if self.block_ack { self.window } else { u16::MAX }
+        if self.block_ack && self.forms_ppdus { self.window } else { u16::MAX }
     }
 
     /// Number of MPDUs with packets of 1500 B that an A-MPDU holds whose PSDU may be `longest`, at least one.

@@ -10,12 +10,12 @@ mod outstanding;
 mod rate_facts;
 mod transmit_state;
 
-pub use airtime::{AirtimeEstimate, expected_airtime};
+pub use airtime::AirtimeEstimate;
 pub use composed::{Composed, LowerQueue};
 pub use config::LinkConfig;
 pub use law::{BesideClassic, Law, LawConfig, LawCounts, LawState, LawView};
 pub use limits::TimeLimits;
-pub use outstanding::Outstanding;
+pub(crate) use outstanding::Outstanding;
 
 use std::ops::ControlFlow;
 

@@ -16,7 +16,7 @@ struct Handed<T> {
 
 /// Grants of one category in the order in which they were handed down, each with what its owner wants to remember of it.
 #[derive(Debug, Clone)]
-pub struct Outstanding<T> {
+pub(crate) struct Outstanding<T> {
     descriptors: VecDeque<Handed<T>>,
 }
 
@@ -31,7 +31,7 @@ impl<T> Default for Outstanding<T> {
 
 impl<T> Outstanding<T> {
     /// A descriptor goes to the hardware.
-    pub fn hand<P>(&mut self, descriptor: &TxDescriptor<P>, facts: T) {
+    pub(crate) fn hand<P>(&mut self, descriptor: &TxDescriptor<P>, facts: T) {
         if self.descriptors.len() >= MOST_GRANTS {
             self.descriptors.pop_front();
         }
@@ -40,7 +40,7 @@ impl<T> Outstanding<T> {
     }
 
     /// A descriptor comes back, in any order; `None` if it is not known.
-    pub fn take<P>(&mut self, descriptor: &TxDescriptor<P>) -> Option<T> {
+    pub(crate) fn take<P>(&mut self, descriptor: &TxDescriptor<P>) -> Option<T> {
         let sequence = descriptor.mpdus.first().map_or(0, |mpdu| mpdu.sequence);
         let is_it = |handed: &Handed<T>| handed.station == descriptor.station && handed.sequence == sequence;
         let place = self.descriptors.iter().position(is_it)?;
@@ -48,13 +48,12 @@ impl<T> Outstanding<T> {
     }
 
     /// Whether the hardware is empty.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.descriptors.is_empty()
     }
 
     /// The facts of each, first handed down first.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.descriptors.iter().map(|handed| &handed.facts)
     }
 }

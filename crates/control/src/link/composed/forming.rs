@@ -1,6 +1,6 @@
 //! Aggregation of a composed link: first what has to be sent again, then what has no sequence number yet.
 
-use airbound_units::{ByteCount, Instant};
+use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT};
 use airbound_wifi::rate::Format;
@@ -19,10 +19,13 @@ use crate::rate::RateControl;
 pub(super) struct Aggregate<P> {
     pub(super) mpdus: Vec<Mpdu<P>>,
     psdu: ByteCount,
-    most: usize,
+    /// Most MPDUs; a super-packet takes the places of all its frames.
+    pub(super) most: usize,
     max_psdu: ByteCount,
     /// Padding behind the first subframe.
     first_padding: ByteCount,
+    /// Estimated airtime that is left, where the layers below form the PPDUs.
+    pub(super) airtime: Option<Span>,
 }
 
 impl<P> Aggregate<P> {
@@ -68,10 +71,16 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         // Every step of the chain has to carry the aggregate within the limit (ath9k: `ath_lookup_rate`).
         let limits = &self.config.ampdu;
         let longest = room.max_duration.min(bound.duration).min(limits.max_duration);
-        let reported = self.state.reported_rate(station);
-        let max_psdu = limits.max_bytes.min(self.state.rates.max_psdu(&chain, longest, reported));
+        let airtime = (!self.config.forms_ppdus).then_some(longest);
+        let max_psdu = match airtime {
+            Some(_) => ByteCount::MAX,
+            None => {
+                let reported = self.state.reported_rate(station);
+                limits.max_bytes.min(self.state.rates.max_psdu(&chain, longest, reported))
+            }
+        };
         // A sample of another rate goes alone, so that it costs little if it fails (ath9k: `ath_tx_form_aggr`).
-        let aggregating = chain.first_rate().format() != Format::Legacy && !chain.probe;
+        let aggregating = airtime.is_some() || chain.first_rate().format() != Format::Legacy && !chain.probe;
         let most = self.config.max_mpdus().min(u32::from(bound.mpdus)).min(u32::from(MOST_MPDUS));
 
         let mut aggregate = Aggregate {
@@ -80,6 +89,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             most: if aggregating { most.max(1) as usize } else { 1 },
             max_psdu,
             first_padding: self.config.first_subframe_padding,
+            airtime,
         };
         if self.add_retries(now, station, category, &mut aggregate, dropped) {
             self.add_fresh(now, turn, &mut aggregate, dropped);
@@ -96,8 +106,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         if !aggregated && matches!(chain.first_rate().format(), Format::Legacy | Format::Ht) {
             psdu = first.size;
         }
-        self.state.originator(station, category).handed(lowest);
-        self.update_eligibility(now, station, category);
+        if airtime.is_none() {
+            self.state.originator(station, category).handed(lowest);
+            self.update_eligibility(now, station, category);
+        }
         let give_up_after = self.config.give_up_after;
         let limits = self.config.limits;
         let deadline = |mpdu: &Mpdu<P>| limits.deadline(now, mpdu, mpdu.packet.enqueued());
@@ -147,7 +159,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     ) {
         let &Turn { station, category, .. } = turn;
         let counts = self.lower.is_none() && turn.counts_airtime;
-        let estimates = counts.then(|| Estimates::new(self.estimate(station), category));
+        let estimates =
+            (counts || aggregate.airtime.is_some()).then(|| Estimates::new(self.estimate(station), category));
         let window = self.config.reach();
         let originator = self.state.originator(station, category);
         let mut fresh = Fresh {
@@ -158,6 +171,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             overhead: self.config.overhead,
             limits: self.config.limits,
             estimates,
+            counts,
             foreseen: None,
             taken: 0,
             left_over: None,
@@ -170,10 +184,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             self.upper.dequeue_into(now, turn, &mut fresh, dropped);
             self.lowered[category.index()] += fresh.taken;
         }
-        let Fresh { sequence, left_over, .. } = fresh;
         let originator = self.state.originator(station, category);
-        originator.numbered_to(sequence);
-        if let Some(mpdu) = left_over {
+        originator.numbered_to(fresh.sequence);
+        if let Some(mpdu) = fresh.left_over {
             // It goes first next time.
             let bytes = mpdu.packet.size();
             originator.keep(mpdu);

@@ -15,19 +15,21 @@ use crate::queue::Sink;
 pub(super) struct Estimates {
     of: AirtimeEstimate,
     category: Category,
-    last: (ByteCount, Span),
+    last: Option<(ByteCount, Span)>,
 }
 
 impl Estimates {
     pub(super) fn new(of: AirtimeEstimate, category: Category) -> Self {
-        Self { of, category, last: (ByteCount::ZERO, of.of(ByteCount::ZERO, category)) }
+        Self { of, category, last: None }
     }
 
     fn of(&mut self, size: ByteCount) -> Span {
-        if size != self.last.0 {
-            self.last = (size, self.of.of(size, self.category));
+        if let Some((_, estimate)) = self.last.filter(|(last, _)| *last == size) {
+            return estimate;
         }
-        self.last.1
+        let estimate = self.of.of(size, self.category);
+        self.last = Some((size, estimate));
+        estimate
     }
 }
 
@@ -43,8 +45,10 @@ pub(super) struct Fresh<'a, P> {
     pub(super) overhead: ByteCount,
     /// Of the layers that a packet has behind it when it leaves the queue.
     pub(super) limits: TimeLimits,
-    /// Where the queue counts what lies below it.
+    /// Where they are asked for.
     pub(super) estimates: Option<Estimates>,
+    /// Whether the queue counts what lies below it.
+    pub(super) counts: bool,
     /// The size of the next packet, as the queue foresaw it, and the PSDU with it.
     pub(super) foreseen: Option<(ByteCount, ByteCount)>,
     /// Number of packets that were taken.
@@ -63,6 +67,9 @@ impl<P: Payload> Sink<P> for Fresh<'_, P> {
         if self.aggregate.mpdus.is_empty() {
             return true;
         }
+        if let (Some(left), Some(estimates)) = (self.aggregate.airtime, &mut self.estimates) {
+            return !left.is_zero() && size().is_none_or(|size| estimates.of(size) <= left);
+        }
         let Some(size) = size() else { return true };
         self.foreseen = self.aggregate.admits(size + self.overhead).map(|psdu| (size, psdu));
         self.foreseen.is_some()
@@ -75,10 +82,14 @@ impl<P: Payload> Sink<P> for Fresh<'_, P> {
         }
         self.taken += 1;
         let size = packet.size();
-        let estimate = self.estimates.as_mut().map(|estimates| estimates.of(size));
+        let frames = packet.frames().max(1);
+        let each = ByteCount::new(size.as_u64().div_ceil(frames.into()));
+        let estimate = self.estimates.as_mut().map(|estimates| estimates.of(each) * u64::from(frames));
         if let Some(estimate) = estimate {
             packet.set_airtime_estimate(estimate);
+            self.aggregate.airtime = self.aggregate.airtime.map(|left| left - estimate);
         }
+        self.aggregate.most = self.aggregate.most.saturating_sub(usize::from(frames - 1));
         let mpdu = Mpdu::new(packet, size + self.overhead, self.sequence, self.now);
         self.sequence += 1;
         let psdu = match self.foreseen {
@@ -89,7 +100,7 @@ impl<P: Payload> Sink<P> for Fresh<'_, P> {
             Some(psdu) => self.aggregate.add(mpdu, psdu),
             None => self.left_over = Some(mpdu),
         }
-        Ok(estimate)
+        Ok(estimate.filter(|_| self.counts))
     }
 }
 

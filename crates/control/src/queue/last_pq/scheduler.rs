@@ -427,7 +427,8 @@ impl<P: Payload> Queue<P> for LastPq<P> {
                 self.below[packet.category().index()] -= packet.airtime_estimate();
                 self.default.on(now, fact);
             }
-            Fact::Granted(descriptor) => self.on_granted(descriptor),
+            // What lies below another queue is known by its airtime alone.
+            Fact::Granted(descriptor) if !self.has_lower => self.on_granted(descriptor),
             Fact::Reported(report) => {
                 self.on_report(now, report);
                 self.default.on(now, fact);
