@@ -1,21 +1,19 @@
 //! A link made of any queue and any rate control, as mac80211 and its drivers are made.
 
 mod forming;
-mod fresh;
 
-use airbound_units::{Instant, Span};
+use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Format;
 
-use self::fresh::Lowered;
 use super::airtime::AirtimeEstimate;
-use super::config::LinkConfig;
+use super::config::{LinkConfig, TimeLimits};
 use super::transmit_state::{MOST_MPDUS, TransmitState};
 use super::{Link, Returned, Room};
 use crate::frame::RateChain;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor, TxReport};
-use crate::queue::{Backlog, Deadline, Direction, Eligibility, Fact, Queue, Turns};
+use crate::queue::{Backlog, Deadline, Direction, Eligibility, Fact, Queue, Sink, Turns};
 use crate::rate::{LinkStats, RateControl, RateReport};
 
 /// A queue below the scheme's own: a driver's or a firmware's, which the scheme cannot order.
@@ -39,6 +37,33 @@ pub struct Composed<P, Q, L, R> {
     config: LinkConfig,
     state: TransmitState<P>,
     dropped_below: Vec<Dropped<P>>,
+}
+
+/// A packet that moves from the scheme's queue to the driver's.
+struct Lowered<P> {
+    now: Instant,
+    limits: TimeLimits,
+    /// Where the queue counts what lies below it.
+    estimate: Option<AirtimeEstimate>,
+    packet: Option<P>,
+}
+
+impl<P: Payload> Sink<P> for Lowered<P> {
+    fn has_room(&mut self, _size: impl FnOnce() -> Option<ByteCount>) -> bool {
+        self.packet.is_none()
+    }
+
+    fn put(&mut self, mut packet: P) -> Result<Option<Span>, P> {
+        if self.limits.outlived_in_queue(self.now, packet.enqueued()) {
+            return Err(packet);
+        }
+        let estimate = self.estimate.map(|estimate| estimate.of(packet.size(), packet.category()));
+        if let Some(estimate) = estimate {
+            packet.set_airtime_estimate(estimate);
+        }
+        self.packet = Some(packet);
+        Ok(estimate)
+    }
 }
 
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> {

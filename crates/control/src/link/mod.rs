@@ -5,16 +5,14 @@ mod block_ack;
 mod composed;
 mod config;
 pub mod law;
-mod limits;
 mod outstanding;
 mod rate_facts;
 mod transmit_state;
 
 pub use airtime::AirtimeEstimate;
 pub use composed::{Composed, LowerQueue};
-pub use config::LinkConfig;
+pub use config::{LinkConfig, TimeLimits};
 pub use law::{BesideClassic, Law, LawConfig, LawCounts, LawState, LawView};
-pub use limits::TimeLimits;
 pub(crate) use outstanding::Outstanding;
 
 use std::ops::ControlFlow;

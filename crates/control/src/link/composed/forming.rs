@@ -6,13 +6,13 @@ use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT};
 use airbound_wifi::rate::Format;
 
 use super::Composed;
-use super::fresh::{Estimates, Fresh};
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor};
 use crate::link::Room;
-use crate::link::limits::TimeLimits;
+use crate::link::airtime::AirtimeEstimate;
+use crate::link::config::TimeLimits;
 use crate::link::transmit_state::MOST_MPDUS;
-use crate::queue::{Queue, Turn};
+use crate::queue::{Queue, Sink, Turn};
 use crate::rate::RateControl;
 
 /// An aggregate that is being put together, and what it may hold.
@@ -50,6 +50,100 @@ impl<P> Aggregate<P> {
     pub(super) fn add(&mut self, mpdu: Mpdu<P>, psdu: ByteCount) {
         self.psdu = psdu;
         self.mpdus.push(mpdu);
+    }
+}
+
+/// Estimates of airtime for packets that are mostly of one size.
+#[derive(Debug, Clone, Copy)]
+struct Estimates {
+    of: AirtimeEstimate,
+    category: Category,
+    last: Option<(ByteCount, Span)>,
+}
+
+impl Estimates {
+    fn new(of: AirtimeEstimate, category: Category) -> Self {
+        Self { of, category, last: None }
+    }
+
+    fn of(&mut self, size: ByteCount) -> Span {
+        if let Some((_, estimate)) = self.last.filter(|(last, _)| *last == size) {
+            return estimate;
+        }
+        let estimate = self.of.of(size, self.category);
+        self.last = Some((size, estimate));
+        estimate
+    }
+}
+
+/// An aggregate that is being filled with packets that have no sequence number yet.
+struct Fresh<'a, P> {
+    aggregate: &'a mut Aggregate<P>,
+    now: Instant,
+    /// The sequence number of the next packet.
+    sequence: u64,
+    /// From this one on the window admits nothing.
+    end: u64,
+    /// Bytes of an MPDU beyond its packet.
+    overhead: ByteCount,
+    /// Of the layers that a packet has behind it when it leaves the queue.
+    limits: TimeLimits,
+    /// Where they are asked for.
+    estimates: Option<Estimates>,
+    /// Whether the queue counts what lies below it.
+    counts: bool,
+    /// The size of the next packet, as the queue foresaw it, and the PSDU with it.
+    foreseen: Option<(ByteCount, ByteCount)>,
+    /// Number of packets that were taken.
+    taken: usize,
+    /// A packet that left the queue and did not fit: the queue had dropped the one that it foresaw.
+    left_over: Option<Mpdu<P>>,
+}
+
+impl<P: Payload> Sink<P> for Fresh<'_, P> {
+    #[inline(always)]
+    fn has_room(&mut self, size: impl FnOnce() -> Option<ByteCount>) -> bool {
+        if !self.aggregate.has_place() || self.sequence >= self.end || self.left_over.is_some() {
+            return false;
+        }
+        self.foreseen = None;
+        if self.aggregate.mpdus.is_empty() {
+            return true;
+        }
+        if let (Some(left), Some(estimates)) = (self.aggregate.airtime, &mut self.estimates) {
+            return !left.is_zero() && size().is_none_or(|size| estimates.of(size) <= left);
+        }
+        let Some(size) = size() else { return true };
+        self.foreseen = self.aggregate.admits(size + self.overhead).map(|psdu| (size, psdu));
+        self.foreseen.is_some()
+    }
+
+    #[inline(always)]
+    fn put(&mut self, mut packet: P) -> Result<Option<Span>, P> {
+        if self.limits.outlived_in_queue(self.now, packet.enqueued()) {
+            return Err(packet);
+        }
+        self.taken += 1;
+        let size = packet.size();
+        let frames = packet.frames().max(1);
+        let each = ByteCount::new(size.as_u64().div_ceil(frames.into()));
+        let estimate = self.estimates.as_mut().map(|estimates| estimates.of(each) * u64::from(frames));
+        if let Some(estimate) = estimate {
+            packet.set_airtime_estimate(estimate);
+            self.aggregate.airtime = self.aggregate.airtime.map(|left| left - estimate);
+        }
+        self.aggregate.most = self.aggregate.most.saturating_sub(usize::from(frames - 1));
+        let mpdu = Mpdu::new(packet, size + self.overhead, self.sequence, self.now);
+        self.sequence += 1;
+        let psdu = match self.foreseen {
+            Some((foreseen, psdu)) if foreseen == size => Some(psdu),
+            _ => self.aggregate.admits(mpdu.size),
+        };
+        match psdu {
+            Some(psdu) => self.aggregate.add(mpdu, psdu),
+            None => self.left_over = Some(mpdu),
+        }
+        Ok(estimate.filter(|_| self.counts))
     }
 }
 
