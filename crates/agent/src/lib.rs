@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod datapath;
 pub mod engine;
 mod error;
 pub mod expression;
@@ -11,7 +12,6 @@ pub mod http;
 pub mod journal;
 pub mod law;
 pub mod metrics;
-pub mod plane;
 pub mod record;
 pub mod snapshot;
 pub mod status;

@@ -10,9 +10,9 @@ use std::thread;
 use std::time::Duration;
 
 use airbound_agent::config::{Config, Metrics, Rule};
-use airbound_agent::plane::{Around, Plan};
+use airbound_agent::datapath::{Around, Plan};
 use airbound_agent::supervise::{Ended, Heartbeat, supervise};
-use airbound_agent::{AgentError, http, plane, status};
+use airbound_agent::{AgentError, datapath, http, status};
 use airbound_control::queue::Demand;
 use airbound_linux::nftables;
 use airbound_linux::privileges::{self, Capability};
@@ -120,7 +120,7 @@ fn this_command() -> Result<Command, CliError> {
 /// The child: holds packets.
 fn work(run: &AgentRun) -> Result<(), CliError> {
     let config = configuration(run)?;
-    let shared = plane::shared();
+    let shared = datapath::shared();
     let metrics = config.metrics;
     let plan = Plan::new(config)?;
     let mut heart = Heartbeat::new();
