@@ -19,8 +19,7 @@ use crate::rate::RateControl;
 pub(super) struct Aggregate<P> {
     pub(super) mpdus: Vec<Mpdu<P>>,
     psdu: ByteCount,
-    /// Most MPDUs; a super-packet takes the places of all its frames.
-    pub(super) most: usize,
+    most: usize,
     max_psdu: ByteCount,
     /// Padding behind the first subframe.
     first_padding: ByteCount,
@@ -47,6 +46,16 @@ impl<P> Aggregate<P> {
         (self.mpdus.is_empty() || psdu <= self.max_psdu).then_some(psdu)
     }
 
+    /// Counts the airtime and the frames of a packet where the layers below form the PPDUs.
+    #[inline(always)]
+    pub(super) fn charge(&mut self, estimate: Span, frames: u16) {
+        if let Some(left) = &mut self.airtime {
+            *left -= estimate;
+            let places = self.most.saturating_sub(usize::from(frames.saturating_sub(1)));
+            self.most = if left.is_zero() { 0 } else { places };
+        }
+    }
+
     pub(super) fn add(&mut self, mpdu: Mpdu<P>, psdu: ByteCount) {
         self.psdu = psdu;
         self.mpdus.push(mpdu);
@@ -67,12 +76,14 @@ impl Estimates {
     }
 
     fn of(&mut self, size: ByteCount) -> Span {
-        if let Some((_, estimate)) = self.last.filter(|(last, _)| *last == size) {
-            return estimate;
+        match self.last {
+            Some((last, estimate)) if last == size => estimate,
+            _ => {
+                let estimate = self.of.of(size, self.category);
+                self.last = Some((size, estimate));
+                estimate
+            }
         }
-        let estimate = self.of.of(size, self.category);
-        self.last = Some((size, estimate));
-        estimate
     }
 }
 
@@ -110,10 +121,10 @@ impl<P: Payload> Sink<P> for Fresh<'_, P> {
         if self.aggregate.mpdus.is_empty() {
             return true;
         }
-        if let (Some(left), Some(estimates)) = (self.aggregate.airtime, &mut self.estimates) {
-            return !left.is_zero() && size().is_none_or(|size| estimates.of(size) <= left);
-        }
         let Some(size) = size() else { return true };
+        if let (Some(left), Some(estimates)) = (self.aggregate.airtime, &mut self.estimates) {
+            return estimates.of(size) <= left;
+        }
         self.foreseen = self.aggregate.admits(size + self.overhead).map(|psdu| (size, psdu));
         self.foreseen.is_some()
     }
@@ -130,9 +141,8 @@ impl<P: Payload> Sink<P> for Fresh<'_, P> {
         let estimate = self.estimates.as_mut().map(|estimates| estimates.of(each) * u64::from(frames));
         if let Some(estimate) = estimate {
             packet.set_airtime_estimate(estimate);
-            self.aggregate.airtime = self.aggregate.airtime.map(|left| left - estimate);
+            self.aggregate.charge(estimate, frames);
         }
-        self.aggregate.most = self.aggregate.most.saturating_sub(usize::from(frames - 1));
         let mpdu = Mpdu::new(packet, size + self.overhead, self.sequence, self.now);
         self.sequence += 1;
         let psdu = match self.foreseen {
