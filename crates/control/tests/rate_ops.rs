@@ -155,6 +155,16 @@ fn any_order_of_calls_is_survived() {
     });
 }
 
+/// Law gives a PSDU back whose time ended before it was on the air.
+#[test]
+fn a_report_of_no_transmission_is_survived() {
+    let report = |transmissions, acknowledged| Op::Report { transmissions, mpdus: 3, acknowledged };
+    let ops = [Op::RateChain(1, 3), report(0, 0), report(0, 3), Op::RateChain(1, 3), report(1, 3)];
+    for config in configs() {
+        apply(config.build(&Capabilities::default(), 1).expect("valid"), &ops);
+    }
+}
+
 fn read<const N: usize>(fields: [(&'static str, &'static str); N]) -> Result<RateConfig, Error> {
     let fields = fields.into_iter().map(|(key, value)| (key.into_deserializer(), value));
     RateConfig::deserialize(MapDeserializer::<'_, _, Error>::new(

@@ -146,11 +146,11 @@ impl Station {
     pub(super) fn on_report(&mut self, now: Instant, report: &RateReport, config: &LlraConfig) {
         let mpdus = f64::from(report.mpdus);
         let acknowledged = f64::from(report.acknowledged.min(report.mpdus));
-        let last = report.used.steps().len() - 1;
-        for (index, step) in report.used.steps().iter().enumerate() {
+        let steps = report.used.steps();
+        for (index, step) in steps.iter().enumerate() {
             if let Some(of) = self.rates.iter_mut().find(|of| of.rate == step.rate) {
                 of.sent += mpdus * f64::from(step.tries);
-                if index == last {
+                if index + 1 == steps.len() {
                     of.acknowledged += acknowledged;
                 }
             }

@@ -200,9 +200,9 @@ impl RateControl for Thompson {
         let Some((station, _)) = self.station(now, station) else { return };
         let mpdus = u32::from(report.mpdus);
         let acknowledged = u32::from(report.acknowledged).min(mpdus);
-        let last = report.used.steps().len() - 1;
-        for (index, step) in report.used.steps().iter().enumerate() {
-            let acknowledged = if index == last { acknowledged } else { 0 };
+        let steps = report.used.steps();
+        for (index, step) in steps.iter().enumerate() {
+            let acknowledged = if index + 1 == steps.len() { acknowledged } else { 0 };
             let sent = mpdus.saturating_mul(u32::from(step.tries));
             station.count(step.rate, acknowledged, sent.saturating_sub(acknowledged));
         }
