@@ -20,7 +20,7 @@ impl DelayWatch {
         Self { flows, from, nanos: Arc::default() }
     }
 
-    /// What was gathered.
+    /// Takes the delays gathered so far, in ascending order.
     pub(crate) fn delays(&self) -> Delays {
         let mut nanos = std::mem::take(&mut *self.nanos.lock().unwrap_or_else(PoisonError::into_inner));
         nanos.sort_unstable();

@@ -1,5 +1,5 @@
-//! What the access-point agent is to show in the laboratory: which scenario, which arguments, and what is asked of the two runs, that of
-//! the kernel alone and that with the agent.
+//! Demonstrations of the access-point agent in the laboratory: scenario, arguments, and the aims for the two runs, that of the kernel alone
+//! and that with the agent.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub enum Demonstration {
     Law,
 }
 
-/// What a run with the agent left besides its summary.
+/// Output of a run with the agent, besides the summary of the run.
 #[derive(Debug, Clone, Default)]
 pub struct AgentBooks {
     /// The agent's own summary (`agent-summary.json`), null if there is none.
@@ -43,7 +43,7 @@ impl Demonstration {
         }
     }
 
-    /// What stands above its table.
+    /// Returns the heading of its table.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -85,7 +85,7 @@ impl Demonstration {
         }
     }
 
-    /// What the simulator plays beside it: the scheme, and changes of the scenario. An agent that releases two aggregates at a time over a
+    /// Returns the simulator's counterpart: the scheme, and changes of the scenario. An agent that releases two aggregates at a time over a
     /// driver is, to the simulator, a queue over a driver that takes two aggregates (preset `ath9k-fq`).
     #[must_use]
     pub const fn simulated(self) -> (&'static str, &'static [&'static str]) {
@@ -311,7 +311,7 @@ fn law(
 /// The wire of the scenario, which the agent does not see.
 const WIRE_MS: f64 = 2.0;
 
-/// What the agent costs: instructions are nanoseconds in the laboratory.
+/// Returns the rows of the agent's cost in processor time: instructions are nanoseconds in the laboratory.
 fn cost(id: Demonstration, seconds: f64, books: &AgentBooks) -> Vec<ValidationRow> {
     let mut noted: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     for line in books.processor.lines() {

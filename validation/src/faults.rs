@@ -1,5 +1,5 @@
-//! What is lost when something goes wrong beside the agent, or with it: the script that the laboratory's machine carries out, and what its
-//! lines come to.
+//! Losses and outages under faults beside the agent, or in it: the script that the laboratory's machine carries out, and the rows made of
+//! its lines.
 
 use airbound_report::{Tolerance, ValidationRow};
 
@@ -77,7 +77,7 @@ fn line<'a>(output: &'a str, name: &str) -> Option<Line<'a>> {
     })
 }
 
-/// What the script's output comes to: two rows for each case, not run where a line is missing.
+/// Returns the rows of the script's output: two for each case, not run where a line is missing.
 #[must_use]
 pub fn fault_rows(output: &str) -> Vec<ValidationRow> {
     CASES.iter().flat_map(|case| rows_of(case, line(output, case.name))).collect()

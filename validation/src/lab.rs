@@ -19,7 +19,7 @@ const LATENCY: Tolerance = Tolerance::Relative(0.25);
 /// One comparison.
 struct Case {
     id: &'static str,
-    /// What is looked at, by the name of the flow: goodput, latency.
+    /// Names of the flows whose goodput (`total`: of all together), and whose latency, is compared.
     goodput: &'static [&'static str],
     latency: &'static [&'static str],
     /// Latency that is told and not judged.
@@ -31,7 +31,7 @@ struct Case {
     flows: &'static str,
 }
 
-/// What a case does not say.
+/// Defaults of a case.
 const PLAIN: Case = Case {
     id: "",
     goodput: &[],
@@ -294,7 +294,7 @@ fn find<'a>(summary: &'a Summary, flow: &str) -> Option<&'a FlowSummary> {
     summary.flows.iter().find(|entry| entry.name == flow)
 }
 
-/// What one row reads from a summary.
+/// Function that reads the value of one row from a summary.
 type Reading<'a> = Box<dyn Fn(&Summary) -> Option<f64> + 'a>;
 
 fn compare(case: &Case, ours: &Summary, kernel: Result<Summary, String>) -> Vec<ValidationRow> {

@@ -62,7 +62,7 @@ impl Rung {
         Self::ALL.into_iter().find(|rung| rung.name() == name)
     }
 
-    /// What stands above its table.
+    /// Returns the heading of its table.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl Rung {
     }
 }
 
-/// How the laboratory's rung is climbed. It stands apart from the others: it needs QEMU and Debian's packages, and takes minutes.
+/// Setting of the laboratory's rung. It stands apart from the others: it needs QEMU and Debian's packages, and takes minutes.
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy)]
 pub struct LabSetting<'a> {
@@ -112,10 +112,10 @@ pub fn lab_rows(effort: Effort, setting: &LabSetting<'_>) -> Result<Vec<Validati
     lab::rows(effort, setting)
 }
 
-/// What stands above the laboratory's table.
+/// Heading of the laboratory's table.
 pub const LAB_TITLE: &str = "The real Linux stack over the same air";
 
-/// How much work is put into it.
+/// Amount of work: length and number of the runs, and simulations at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
     /// Shorter runs, one seed: for a first look and for tests. Sampling errors are larger; the tolerances stay.

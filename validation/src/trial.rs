@@ -11,7 +11,7 @@ use airbound_units::Span;
 /// A run to be made: a scenario as text, and a seed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Trial {
-    /// What it is called in messages.
+    /// Name of the run in messages.
     pub name: String,
     /// The scenario, as in a scenario file.
     pub scenario: String,
@@ -25,7 +25,7 @@ pub struct Trial {
 pub struct TrialError {
     /// The run.
     pub name: String,
-    /// What went wrong.
+    /// Cause of the failure.
     pub reason: String,
 }
 

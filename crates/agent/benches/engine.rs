@@ -1,4 +1,4 @@
-//! What a packet costs in the engine: arrival, release and completion, with four stations that always have something to send.
+//! Cost of a packet in the engine: arrival, release and completion, with four stations that always have something to send.
 
 use std::time::Duration;
 

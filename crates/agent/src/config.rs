@@ -1,4 +1,4 @@
-//! What the agent is told: by a file, and on top of it by the command line.
+//! Configuration of the agent: a file, and on top of it the command line.
 
 mod read;
 
@@ -16,15 +16,15 @@ use crate::engine::{Engine, EngineConfig, Protected, WindowConfig};
 use crate::error::AgentError;
 use crate::expression::Expression;
 
-/// What the agent does with the packets that it holds.
+/// The treatment of the packets that the agent holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Scheme {
-    /// What Linux does for Wi-Fi, and flows with a latency demand before all others while they are urgent.
+    /// Linux's queues for Wi-Fi, but flows with a latency demand go before all others while they are urgent.
     #[default]
     LastPq,
-    /// What Linux does: flow queues with CoDel for each station, airtime fairness.
+    /// Linux's queues for Wi-Fi: flow queues with CoDel for each station, airtime fairness.
     #[serde(alias = "fq-codel-airtime")]
     Linux,
     /// One queue with a time limit, two PSDUs below.
@@ -76,11 +76,11 @@ impl FromStr for Scheme {
     }
 }
 
-/// What enforces WQM's buffer size.
+/// The mechanism that enforces WQM's buffer size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mechanism {
-    /// What the driver suggests: mac80211's own limit where it bounds what the driver takes (airtime queue limit), the agent's hold
+    /// Chosen for the driver: mac80211's own limit where it bounds what the driver takes (airtime queue limit), the agent's hold
     /// elsewhere.
     #[default]
     Auto,
@@ -161,11 +161,11 @@ pub struct Rule {
     pub name: String,
     /// Which packets.
     pub condition: Expression,
-    /// What is demanded.
+    /// The demand on these packets.
     pub demand: Demand,
 }
 
-/// What of Law a program above the driver can do (docs/law.md has the whole).
+/// Settings of Law, as far as a program above the driver can do it (docs/law.md has the whole).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LawSettings {
@@ -189,7 +189,7 @@ impl Default for LawSettings {
 }
 
 impl LawSettings {
-    /// What contention and acknowledgement take of Limit_h (as `overhead` of [`LawConfig`]).
+    /// Returns Limit_h less the share for contention and acknowledgement (`overhead` of [`LawConfig`]).
     #[must_use]
     pub fn airtime(&self) -> Span {
         self.limit_h - LawConfig::default().overhead
@@ -212,12 +212,12 @@ impl LawSettings {
     }
 }
 
-/// What the agent is told, checked.
+/// The agent's configuration, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// The Wi-Fi interface; `None` if the command line has to name it.
     pub interface: Option<String>,
-    /// What it does.
+    /// The scheme.
     pub scheme: Scheme,
     /// The parameters of the scheme's queue, where they are not the defaults.
     pub queue: Option<QueueConfig>,
@@ -225,7 +225,7 @@ pub struct Config {
     pub law: LawSettings,
     /// With `scheme = "wqm"`, what enforces the size.
     pub mechanism: Mechanism,
-    /// How much is released at a time.
+    /// The release window.
     pub window: WindowConfig,
     /// Most packets that are held: 1 to 65 536. Default 4096.
     pub hold_packets: usize,
@@ -239,7 +239,7 @@ pub struct Config {
     pub metrics: Metrics,
     /// Where the journal is written; `None`: standard error.
     pub journal: Option<PathBuf>,
-    /// How long the agent may show no sign of life: 200 ms to 10 s. Default 700 ms.
+    /// Longest time without a sign of life of the agent: 200 ms to 10 s. Default 700 ms.
     pub watchdog: Span,
     /// Whom to protect.
     pub rules: Vec<Rule>,
@@ -294,7 +294,7 @@ impl Config {
         Ok(())
     }
 
-    /// What the engine is told.
+    /// Returns the engine's configuration.
     #[must_use]
     pub fn engine(&self) -> EngineConfig {
         let is_law = self.scheme == Scheme::Law;

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of the agent.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub enum AgentError {
         file: String,
         /// The line, counted from 1.
         line: usize,
-        /// What is wrong, and what is allowed.
+        /// The problem, and what is allowed.
         problem: String,
     },
     /// A value is wrong, or values do not fit together.
@@ -36,11 +36,11 @@ pub enum AgentError {
     /// A file or a socket.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb phrase.
         action: &'static str,
-        /// What with.
+        /// Its path.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }

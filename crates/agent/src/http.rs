@@ -14,7 +14,7 @@ use crate::snapshot::Snapshot;
 const LONGEST_REQUEST: usize = 4096;
 /// The longest answer that the client reads.
 const LONGEST_ANSWER: u64 = 16 << 20;
-/// How long a client may take to ask, and to read.
+/// Time limit for reading a whole request, and for each other operation on a connection.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The picture that is shown, shared with the loop.

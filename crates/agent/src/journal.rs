@@ -22,18 +22,18 @@ pub enum Event {
         interface: String,
         /// The process that holds packets, a child of the one that was started.
         pid: u32,
-        /// What it does.
+        /// Name of the scheme.
         scheme: String,
         /// Where packets are taken.
         plane: String,
         /// Where completions come from.
         completions: String,
-        /// What of the scheme is in force, and what is not.
+        /// The parts of the scheme that are in force, and those that are not.
         in_force: Vec<String>,
     },
     /// A setting of the driver was changed.
     Setting {
-        /// What.
+        /// The setting, in words.
         what: String,
         /// To what.
         value: String,

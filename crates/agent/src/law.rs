@@ -1,4 +1,4 @@
-//! What of Law a program above the driver can do, and the bound that it can keep.
+//! The part of Law that a program above the driver can carry out, and the bound that it can keep.
 
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::{Category, EdcaParameters};
@@ -7,7 +7,7 @@ use airbound_wifi::{Band, control_frames::block_ack};
 
 use crate::config::LawSettings;
 
-/// What the agent's bound is made of.
+/// The terms of the agent's bound.
 ///
 /// ```text
 /// bound = Limit_q + release window + longest try chain
@@ -24,7 +24,7 @@ pub struct Bound {
     pub window: Span,
     /// All tries of one aggregate, with the mean backoff before each.
     pub chain: Span,
-    /// How many tries that are.
+    /// Number of these tries.
     pub tries: u32,
 }
 
@@ -44,7 +44,7 @@ impl Bound {
     }
 }
 
-/// What `tries` transmissions of `one` take, each with AIFS, the mean backoff of its window, and a missing or present block ack.
+/// Returns the time of `tries` transmissions of `one`, each with AIFS, the mean backoff of its window, and a missing or present block ack.
 fn chain(one: Span, tries: u32) -> Span {
     let band = Band::Ghz5;
     let edca = EdcaParameters::linux_access_point(Category::Be);
@@ -56,7 +56,7 @@ fn chain(one: Span, tries: u32) -> Span {
     (0..tries.max(1)).map(each).sum()
 }
 
-/// What of Law is in force, and what is not, in sentences.
+/// Tells in sentences which parts of Law are in force, and which are not.
 #[must_use]
 pub fn in_force(settings: &LawSettings, retries_settable: bool, aggregate: Span) -> Vec<String> {
     let tries = if retries_settable {

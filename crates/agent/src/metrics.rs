@@ -36,7 +36,7 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// What a metric shows of a station.
+/// Reads a metric's value from a station's row; `None` if it is unknown.
 type OfStation = fn(&StationRow) -> Option<f64>;
 
 /// The metrics of a picture.

@@ -1,4 +1,4 @@
-//! What a run of the agent leaves: the house's `summary.json`, made from its last picture.
+//! The record of an agent's run: the house's `summary.json`, made from its last picture.
 //!
 //! A flow of the summary is a rule; its latency is that of Wi-Fi alone, from entering the agent to the acknowledgement. What an access
 //! point cannot see is null, and `air.busy_share` is the share of the agent's own frames.

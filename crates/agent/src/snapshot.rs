@@ -1,4 +1,4 @@
-//! What the agent shows of itself: one picture, for the status table, for `--json` and for the metrics.
+//! The agent's snapshot: one picture, for the status table, for `--json` and for the metrics.
 
 use airbound_control::frame::DropReason;
 use airbound_record::LatencyStats;
@@ -14,7 +14,7 @@ pub struct Snapshot {
     pub airbound: String,
     /// The Wi-Fi interface.
     pub interface: String,
-    /// What it does.
+    /// Name of the scheme.
     pub scheme: String,
     /// Where completions come from: "eBPF" or "counters".
     pub completions: String,
@@ -22,9 +22,9 @@ pub struct Snapshot {
     pub uptime_s: f64,
     /// CPU time of the process, seconds.
     pub cpu_s: f64,
-    /// What of the scheme is in force.
+    /// The parts of the scheme that are in force, and those that are not.
     pub in_force: Vec<String>,
-    /// What it can promise, where it can: with Law, for each station.
+    /// Bounds that it can promise, where it can: with Law, for each station.
     pub bounds: Vec<BoundView>,
     /// Counters.
     pub totals: Totals,
@@ -42,10 +42,10 @@ pub struct Snapshot {
     pub categories: Vec<CategoryRow>,
 }
 
-/// What Law's queue can promise for a station.
+/// The bound that the agent can promise with Law for a station.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BoundView {
-    /// Who.
+    /// The station's address.
     pub station: String,
     /// Limit_q.
     pub limit_q_ms: f64,
@@ -87,7 +87,7 @@ pub struct Totals {
 pub struct RuleView {
     /// Its name.
     pub name: String,
-    /// What is demanded.
+    /// The demanded latency.
     pub demand_ms: f64,
     /// Of which percentile.
     pub percentile: f64,
@@ -97,7 +97,7 @@ pub struct RuleView {
     pub met_share: Option<f64>,
     /// From entering the agent to the acknowledgement.
     pub latency_ms: LatencyStats,
-    /// How long packets waited in the agent.
+    /// Time for which released packets waited in the agent.
     pub held_ms: LatencyStats,
     /// Packets that came.
     pub packets: u64,
@@ -126,7 +126,7 @@ pub struct ProtectedView {
     pub rule: String,
     /// To whom it goes.
     pub station: String,
-    /// How long its packets may queue.
+    /// Time for which its packets may queue.
     pub permitted_ms: Option<f64>,
     /// Its latency in the last window of the controller.
     pub latency_ms: Option<f64>,

@@ -17,16 +17,16 @@ use airbound_linux::now;
 use airbound_units::Span;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// How often the child shows that it lives.
+/// Interval of the child's signs of life.
 pub const BEAT: Span = Span::from_millis(100);
-/// How long a child may take to end when it is asked to.
+/// Longest time that a child may take to end when it is asked to.
 const FAREWELL: Span = Span::from_secs(3);
-/// How long it may take to begin: opening queues, loading programs.
+/// Longest time that it may take to begin: opening queues, loading programs.
 const BEGINNING: Span = Span::from_secs(15);
-/// How often the wish to end is looked at.
+/// Longest wait between two checks of `stop`.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How the child ended.
+/// The end of the child, by its cause.
 #[derive(Debug)]
 pub enum Ended {
     /// By itself.

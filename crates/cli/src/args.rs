@@ -1,4 +1,4 @@
-//! What may be typed.
+//! Commands and arguments of the command line.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod agent;

@@ -1,4 +1,4 @@
-//! What can go wrong, and what the exit code says of it.
+//! Errors of the commands, and their exit codes.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -66,14 +66,14 @@ pub enum CliError {
     /// The operating system refused something.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// Attempted action, as a verb.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// What was typed cannot be done.
+    /// The input is wrong, or asks for what cannot be done.
     #[error("{0}")]
     Input(String),
     /// A validation that does not hold.
@@ -94,7 +94,7 @@ pub enum CliError {
     /// Something that cannot happen.
     #[error("{0}; this is a defect of airbound")]
     Defect(String),
-    /// Somebody pressed Ctrl-C.
+    /// Ctrl-C was pressed.
     #[error("interrupted; what was not finished is removed")]
     Interrupted,
     /// A thread gave up; what it said stands above.

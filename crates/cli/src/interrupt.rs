@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// What a shell reports of a program that Ctrl-C ended.
+/// Exit code that a shell reports of a program that Ctrl-C ended.
 const EXIT_CODE: i32 = 130;
 
 /// From now on Ctrl-C only asks the runs to stop. Who asks twice does not wait for that.

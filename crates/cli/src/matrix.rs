@@ -10,12 +10,12 @@ use crate::jobs;
 use crate::request::{self, Named, Opened, RunRequest, Watch};
 use crate::results::{Entry, Index, REPORT, Staging, write_report};
 
-/// What is run: every scheme with every seed.
+/// Runs of a comparison: every scheme with every seed.
 #[derive(Debug, Clone)]
 pub struct Matrix {
     /// The schemes, each under another label.
     pub schemes: Vec<Named>,
-    /// How many seeds, counted up from that of the scenario.
+    /// Number of seeds, counted up from that of the scenario.
     pub seeds: u32,
     /// The tables that each run leaves.
     pub tables: Tables,
@@ -25,7 +25,7 @@ pub struct Matrix {
 
 /// A comparison that is on disk.
 pub struct Finished {
-    /// What its folder says of it.
+    /// Index in its folder.
     pub index: Index,
     /// The summaries, in the order of the index.
     pub summaries: Vec<Summary>,
@@ -34,7 +34,7 @@ pub struct Finished {
 }
 
 impl Matrix {
-    /// How many runs it has.
+    /// Returns the number of runs.
     #[must_use]
     pub fn size(&self) -> usize {
         self.schemes.len() * self.seeds as usize
@@ -43,7 +43,7 @@ impl Matrix {
     /// Runs everything, and leaves a folder with the runs and their report.
     ///
     /// # Errors
-    /// What is wrong with a scheme, what the system refuses, or [`CliError::Interrupted`] once `watch` says so; then an earlier
+    /// A scheme is wrong, the system refuses something, or [`CliError::Interrupted`] once `watch` says so; then an earlier
     /// comparison in the folder stays.
     pub fn run(
         &self,

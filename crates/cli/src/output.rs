@@ -1,4 +1,4 @@
-//! What is printed, and where.
+//! Printing: results on standard output, remarks and errors on standard error.
 
 use std::error::Error;
 use std::io::{self, ErrorKind, IsTerminal, Write};

@@ -1,4 +1,4 @@
-//! How fast a run was.
+//! Speed and memory of a run.
 
 use std::time::Duration;
 

@@ -13,7 +13,7 @@ use crate::{interrupt, output};
 /// Runs that are over sooner show no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How far several runs have come, in simulated time.
+/// Progress of several runs, in simulated time.
 pub(crate) struct Progress {
     bar: ProgressBar,
     begun: Instant,
@@ -99,7 +99,7 @@ impl Drop for Progress {
     }
 }
 
-/// What a sweep does: it checks its cells, then makes its runs.
+/// Progress of a sweep: it checks its cells, then makes its runs.
 pub(crate) struct Counts {
     bar: ProgressBar,
     begun: Instant,

@@ -16,7 +16,7 @@ use crate::performance::performance;
 /// A scenario that was asked for.
 #[derive(Debug, Clone)]
 pub struct Opened {
-    /// What it is called in results: the name of a shipped one, or the file's without its ending.
+    /// Name in results: the name of a shipped one, or the file's without its ending.
     pub name: String,
     /// The scenario, resolved.
     pub scenario: Scenario,
@@ -27,7 +27,7 @@ pub struct Opened {
 pub struct Named {
     /// The name in tables, plots and folders.
     pub label: String,
-    /// What it stands for.
+    /// Scheme that the name stands for.
     pub scheme: Scheme,
     /// Plugins that fill its slots.
     pub plugins: Plugins,
@@ -42,11 +42,11 @@ pub struct RunRequest {
     pub seed: u64,
     /// The tables that are left.
     pub tables: Tables,
-    /// Who encodes them.
+    /// Thread that encodes them.
     pub encoding: Encoding,
 }
 
-/// Who watches runs, and may end them.
+/// Watches runs, and may end them.
 pub trait Watch: Sync {
     /// So much more has been simulated.
     fn advance(&self, span: Span);
@@ -120,7 +120,7 @@ impl Opened {
         Err(CliError::Input(problem))
     }
 
-    /// How long a run simulates, warm-up included.
+    /// Returns the time that a run simulates, warm-up included.
     #[must_use]
     pub fn length(&self) -> Span {
         self.scenario.end()
@@ -174,7 +174,7 @@ impl RunRequest {
     /// Simulates, and leaves the run in `folder`; its air in `capture`.
     ///
     /// # Errors
-    /// What is wrong with the scheme, what the system refuses, or [`CliError::Interrupted`] once `watch` says so; then nothing of
+    /// The scheme is wrong, the system refuses something, or [`CliError::Interrupted`] once `watch` says so; then nothing of
     /// the run remains.
     pub fn run(
         &self,

@@ -15,7 +15,7 @@ const INDEX: &str = "comparison.json";
 /// The page of a run or a comparison.
 pub const REPORT: &str = "report.html";
 
-/// What a comparison consists of: `comparison.json`.
+/// Index of a comparison: `comparison.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Index {
     /// Name of the scenario.

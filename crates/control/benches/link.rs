@@ -1,4 +1,4 @@
-//! What a packet costs in a composed link, from its arrival to the report that it was received: queue, aggregation at 780
+//! Processing time of a packet in a composed link, from its arrival to the report that it was received: queue, aggregation at 780
 //! Mbit/s, rate control, bookkeeping of the block-ack window.
 
 mod packet;

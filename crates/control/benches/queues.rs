@@ -1,4 +1,4 @@
-//! What a packet costs in each queue: enqueue and dequeue, in aggregates of 32, over 1, 10 and 50 flows, of as many
+//! Processing time of a packet in each queue: enqueue and dequeue, in aggregates of 32, over 1, 10 and 50 flows, of as many
 //! stations or all of one.
 
 mod packet;

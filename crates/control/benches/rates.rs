@@ -1,4 +1,4 @@
-//! What an aggregate costs each rate control: a chain asked for, a report taken in; for Minstrel-HT with the statistics that
+//! Processing time of an aggregate in each rate control: a chain asked for, a report taken in; for Minstrel-HT with the statistics that
 //! are drawn every 50 ms.
 
 use std::hint::black_box;

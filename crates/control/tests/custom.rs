@@ -95,7 +95,7 @@ enum Op {
     Pass { micros: u16 },
 }
 
-/// What became of each packet.
+/// Whether each packet, by number, is settled: acknowledged or dropped.
 #[derive(Default)]
 struct Books {
     settled: Vec<bool>,

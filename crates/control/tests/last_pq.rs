@@ -167,7 +167,7 @@ fn indebted(config: LastPqConfig) -> Desk {
     desk
 }
 
-/// How many turns of 1 ms the laptop has before the phone is served.
+/// Serves the laptop in turns of 1 ms as long as it comes before the phone; returns their number.
 fn turns_of_the_laptop(desk: &mut Desk) -> usize {
     let mut turns = 0;
     while desk.next() == Some(LAPTOP) {

@@ -153,7 +153,7 @@ impl Checked {
         }
     }
 
-    /// What holds of every descriptor.
+    /// Asserts the invariants of every descriptor and records its MPDUs.
     fn check_grant(&mut self, descriptor: &TxDescriptor<Packet>, again: bool) {
         let count = descriptor.mpdus.len();
         assert!((1..=self.path.ampdu.max_mpdus.min(256) as usize).contains(&count));

@@ -209,7 +209,7 @@ impl Model {
         self.fill();
     }
 
-    /// Who transmits next, and when.
+    /// Returns the start of the next transmission and the index of its category.
     fn next_start(&self) -> Option<(Instant, usize)> {
         let firsts =
             self.hardware.iter().enumerate().filter_map(|(category, held)| Some((held.front()?, category)));
@@ -316,7 +316,7 @@ impl Model {
     }
 }
 
-/// How long the frame exchange of a try takes.
+/// Returns the duration of the frame exchange of a try.
 fn exchange(descriptor: &TxDescriptor<Packet>, attempt: u32) -> Span {
     let rate = descriptor.chain.rate_of(attempt).unwrap_or(descriptor.chain.first_rate());
     ppdu_duration(rate, descriptor.psdu) + AFTER_PPDU

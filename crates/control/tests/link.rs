@@ -35,7 +35,7 @@ enum Op {
     GoBack { micros: u32 },
 }
 
-/// How the link is built.
+/// Parameters from which the link is built.
 #[derive(Debug, Clone, TypeGenerator)]
 struct Setup {
     window: u8,
@@ -99,7 +99,7 @@ enum State {
     Gone,
 }
 
-/// What is known of one station and category.
+/// Block-ack window of one station and category, as the test knows it.
 #[derive(Default)]
 struct Window {
     /// Sequence numbers that were sent and are not settled; whether they are in a descriptor.

@@ -71,7 +71,7 @@ struct Checked {
     left: usize,
     dropped: Vec<Dropped<Packet>>,
     outstanding: Vec<(TxDescriptor<Packet>, Instant)>,
-    /// How often each packet was sent.
+    /// Number of transmissions of each packet, by packet number.
     sent: BTreeMap<usize, u32>,
 }
 

@@ -98,7 +98,7 @@ fn a_full_aggregate_does_not_give_its_station_another_turn() {
     assert_eq!(turns, [(1, 2), (2, 2), (1, 2), (2, 2), (1, 2), (2, 2)]);
 }
 
-/// What a fixed rate, and a driver that pads the first subframe, leave of an aggregate within 4 ms.
+/// Returns the MPDU count and the PSDU bytes of an aggregate within 4 ms at a fixed `rate`, `padding` bytes behind the first subframe.
 fn mpdus_within_4_ms(rate: Rate, padding: u64) -> (usize, u64) {
     let mut config = LinkConfig { ampdu: AmpduLimits::ath9k(), ..config() };
     config.first_subframe_padding = ByteCount::new(padding);

@@ -48,7 +48,7 @@ struct Checked {
     /// Airtime that was handed down and not returned.
     below: [[Span; 4]; 8],
     dropped: Vec<Dropped<PlainPacket>>,
-    /// Who was served, with which packet, and what was dropped on the way.
+    /// Stations selected, packets dequeued (by number), and the number of packets dropped on the way, in the order of calls.
     log: Vec<(Option<StationId>, Option<usize>, usize)>,
 }
 

@@ -105,7 +105,7 @@ fn on_a_steady_channel_nearly_the_best_rate_is_used() {
     }
 }
 
-/// How long a control keeps to a rate that has stopped working. Thompson sampling first has to outweigh what it remembers of a second.
+/// Returns the reaction time to a rate that has stopped working. Thompson sampling first has to outweigh what it remembers of a second.
 fn reaction(config: &RateConfig) -> Span {
     match config {
         RateConfig::Thompson(_) => Span::from_secs(2),

@@ -15,7 +15,7 @@ pub enum Answer {
     No,
 }
 
-/// What a scenario and its demands come to.
+/// Result of a plan: whether the demands can be met, by how much, and what to change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Whether all demands can be met.
@@ -39,11 +39,11 @@ pub struct Plan {
 /// One demand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outlook {
-    /// What is demanded.
+    /// The demand: flow, latency and percentile.
     pub demand: Demand,
     /// Its station.
     pub station: String,
-    /// What its source offers, in payload.
+    /// Payload rate that its source offers.
     pub rate: BitRate,
     /// The PHY rate of the station in its middle state.
     pub phy_rate: BitRate,
@@ -60,9 +60,9 @@ pub struct Outlook {
 pub struct Relaxed {
     /// The flow.
     pub flow: String,
-    /// What is demanded.
+    /// Latency demanded.
     pub from: Span,
-    /// What could be.
+    /// Latency that could be met, in whole milliseconds.
     pub to: Span,
 }
 
@@ -71,9 +71,9 @@ pub struct Relaxed {
 pub struct Slower {
     /// The flow.
     pub flow: String,
-    /// What it offers.
+    /// Payload rate that it offers.
     pub from: BitRate,
-    /// What it could offer.
+    /// Payload rate at which all demands could be met, a multiple of 100 kbit/s.
     pub to: BitRate,
 }
 

@@ -1,4 +1,4 @@
-//! How long the access point waits for the channel before one of its exchanges.
+//! Wait of the access point for the channel before one of its exchanges.
 //!
 //! Bianchi's model (see `airbound_wifi::bianchi`) with contenders of several kinds, each of which has something to send
 //! only some of the time. With p the probability that another one begins in the same slot, W_k the window after k
@@ -21,14 +21,14 @@ use airbound_wifi::EdcaParameters;
 use crate::draws::Draws;
 use crate::exchange::{Exchange, Medium};
 
-/// Who contends with the access point.
+/// Transmitters of one kind that contend with the access point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Contender {
     /// Number of the station; `None` for one of another network, and for beacons.
     pub(crate) station: Option<usize>,
     /// With what.
     pub(crate) parameters: EdcaParameters,
-    /// How many of the kind.
+    /// Number of transmitters of the kind.
     pub(crate) count: f64,
     /// Packets that each gets a second; infinite if it is saturated.
     pub(crate) load: f64,
@@ -36,7 +36,7 @@ pub(crate) struct Contender {
     pub(crate) is_bursty: bool,
     /// The size of a packet.
     pub(crate) packet: ByteCount,
-    /// What it sends.
+    /// Frame exchanges of each.
     pub(crate) exchange: Exchange,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct Wait {
     /// Mean and variance of the time that a slot takes in which others may begin.
     slot_mean: f64,
     slot_variance: f64,
-    /// What a collision costs.
+    /// Time that a collision takes, in seconds.
     crash: f64,
     /// The share of the others that one of them makes.
     one: f64,
@@ -125,7 +125,7 @@ pub(crate) struct Echo {
     /// The probability that its backoff ends before that of the access point, and in the same slot.
     pub(crate) before: f64,
     pub(crate) tied: f64,
-    /// What a collision costs beyond the longest of its frames.
+    /// Time that a collision takes beyond the longest of its frames, in seconds.
     pub(crate) pause: f64,
 }
 
@@ -156,7 +156,7 @@ impl Echo {
         }
     }
 
-    /// What it adds to the wait in front of an exchange of `own` seconds, as a draw of 0 to 1 has it, and whether it is sent then.
+    /// Returns the time that it adds to the wait before an exchange of `own` seconds, for a draw of 0 to 1, and whether it is sent then.
     pub(crate) fn adds(&self, own: f64, draw: f64) -> (f64, bool) {
         if draw < self.before {
             (self.duration, true)
@@ -167,7 +167,7 @@ impl Echo {
         }
     }
 
-    /// What it adds on average.
+    /// Returns the mean time that it adds, in seconds.
     pub(crate) fn mean(&self, own: f64) -> f64 {
         self.before * self.duration + self.tied * self.crash(own)
     }
@@ -178,8 +178,8 @@ impl Echo {
 }
 
 impl Wait {
-    /// How often others begin after so many failures, of how often they do otherwise: who collided has doubled its window too, until it
-    /// gets through, about half of the time.
+    /// Returns the factor (0.5 to 1) of the others' probability to begin in a slot after so many failures: a station that collided has
+    /// doubled its window too, until it gets through, about half of the time.
     fn calm(&self, failures: u32) -> f64 {
         let growth =
             f64::from(self.parameters.window(failures)) / f64::from(self.parameters.window(0)).max(1.0);

@@ -1,4 +1,4 @@
-//! What is demanded: of which flow, which latency, at which percentile.
+//! Latency demands: of which flow, which latency, at which percentile.
 
 use airbound_scenario::{Direction, Flow, Scenario};
 use airbound_units::Span;
@@ -26,9 +26,9 @@ pub enum PlanError {
     /// A demand is not written as it should be.
     #[error("--demand {text}: {problem}; write FLOW=LATENCY or FLOW=LATENCY@PERCENTILE, such as vr=20ms@95")]
     Demand {
-        /// What was written.
+        /// The demand as it was written.
         text: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
     /// The access point cannot keep it.
@@ -50,7 +50,7 @@ pub enum PlanError {
         "the plan speaks of one network, and the scenario has {count} ([[network]]); plan them one by one"
     )]
     Networks {
-        /// How many there are.
+        /// Number of networks in the scenario.
         count: usize,
     },
     /// The model has no air to speak of.

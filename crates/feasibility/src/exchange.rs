@@ -1,4 +1,4 @@
-//! How long a frame exchange takes, and how much fits into it.
+//! Duration of a frame exchange, and its capacity in MPDUs.
 
 use airbound_scenario::{Air, Edca, Path};
 use airbound_units::ByteCount;
@@ -9,7 +9,7 @@ use airbound_wifi::{Category, EdcaParameters, Format, PpduTiming};
 
 use crate::link::Link;
 
-/// What all exchanges of a network have in common. Times are in seconds: they are parts of means and variances here.
+/// Parameters that all exchanges of a network have in common. Times are in seconds: they are parts of means and variances here.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Medium {
     control: ControlTiming,
@@ -17,7 +17,7 @@ pub(crate) struct Medium {
     rts_above: Option<ByteCount>,
     edca: Edca,
     pub(crate) slot: f64,
-    /// What a collision costs beyond the longest of its frames.
+    /// Time that a collision takes beyond the longest of its frames.
     pub(crate) collision_pause: f64,
 }
 

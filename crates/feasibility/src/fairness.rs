@@ -1,11 +1,11 @@
-//! What the airtime scheduler leaves to uplink transfers.
+//! Airtime that the airtime scheduler leaves to uplink transfers.
 //!
 //! A TCP transfer from a station goes no faster than its acknowledgements come back, and these wait in the access point's
 //! queue until the station's turn. Turns are by airtime, in which what the station itself sent counts too. So beside stations that
 //! have always something queued, a transfer from a station gets no more airtime than these do, less what a demand at the same
 //! station takes. (Other stations that are served as urgent take theirs beforehand.) What rides along with urgent aggregates comes on top.
 
-/// What a station takes of the air.
+/// Airtime claims of a station.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Claim {
     /// Share of all time that its demands take.

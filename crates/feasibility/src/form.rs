@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::answer::{Answer, CLOSE, MOST_HEADROOM, Plan};
 
-/// What `airbound plan --json` prints: keys with their units, as in `summary.json`.
+/// Output of `airbound plan --json`: keys with their units, as in `summary.json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanForm {
     /// Name of the scenario.
@@ -33,17 +33,17 @@ pub struct DemandForm {
     pub flow: String,
     /// Its station.
     pub station: String,
-    /// What is demanded.
+    /// Latency demanded, in milliseconds.
     pub latency_ms: f64,
     /// At which percentile.
     pub percentile: f64,
-    /// What the source offers.
+    /// Payload rate that the source offers, in Mbit/s.
     pub rate_mbps: f64,
     /// The PHY rate of the station in its middle state.
     pub phy_rate_mbps: f64,
     /// Share of all time that the flow needs.
     pub load: f64,
-    /// What is to be expected; null if the queue never empties.
+    /// Expected latency at the percentile, in milliseconds; null if the queue never empties.
     pub expected_ms: Option<f64>,
     /// Demanded less expected.
     pub margin_ms: Option<f64>,
@@ -56,9 +56,9 @@ pub struct DemandForm {
 pub struct RelaxForm {
     /// The flow.
     pub flow: String,
-    /// What is demanded.
+    /// Latency demanded, in milliseconds.
     pub from_ms: f64,
-    /// What could be.
+    /// Latency that could be met, in milliseconds.
     pub to_ms: f64,
 }
 
@@ -67,9 +67,9 @@ pub struct RelaxForm {
 pub struct RateForm {
     /// The flow.
     pub flow: String,
-    /// What it offers.
+    /// Payload rate that it offers, in Mbit/s.
     pub from_mbps: f64,
-    /// What it could offer.
+    /// Payload rate at which all demands could be met, in Mbit/s.
     pub to_mbps: f64,
 }
 
@@ -124,7 +124,7 @@ impl Plan {
         }
     }
 
-    /// What it comes to, and what to do: one sentence a line.
+    /// Returns the answer and what to do: one sentence a line.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let mut lines = Vec::new();

@@ -6,10 +6,10 @@
 
 use airbound_units::Span;
 
-/// What the packets of one baseline met.
+/// Latencies and losses of the packets under one baseline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stays {
-    /// What the baseline is called.
+    /// Name of the baseline.
     pub name: String,
     /// Latencies of the packets that arrived, in any order.
     pub latencies: Vec<Span>,
@@ -20,7 +20,7 @@ pub struct Stays {
 /// The latency that a share of the packets stays below under one baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
-    /// What the baseline is called.
+    /// Name of the baseline.
     pub name: String,
     /// beta; `None` where fewer packets than that share arrive at all.
     pub latency: Option<Span>,
@@ -39,7 +39,7 @@ pub struct BoundChoice {
     pub highest: Span,
     /// The bound on the stay in the link layer: the middle of the interval. The paper leaves open which value of it to take.
     pub bound: Span,
-    /// What is left of the bound for the driver's queue.
+    /// Limit_q: the part of the bound that is left for the driver's queue.
     pub limit_q: Span,
 }
 

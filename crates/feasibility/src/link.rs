@@ -1,4 +1,4 @@
-//! What a station can receive as time goes by: the channel, and the rate that suits it.
+//! Link to a station as time goes by: the channel, and the rate that suits it.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ const MEMORY: u64 = 75;
 pub(crate) struct Link {
     /// The rate, or the form of the PPDU where a trace dictates how fast it is.
     pub(crate) rate: Rate,
-    /// What a trace dictates.
+    /// PHY rate that a trace dictates; `None` without one.
     pub(crate) dictated: Option<BitRate>,
     /// The probability that an MPDU arrives.
     pub(crate) success: f64,
@@ -39,7 +39,7 @@ impl Link {
         Self { rate, dictated: None, success: 1.0 }
     }
 
-    /// How fast it is.
+    /// Returns the PHY rate: the dictated one, else that of `rate`.
     pub(crate) fn bit_rate(&self) -> BitRate {
         self.dictated.unwrap_or_else(|| self.rate.bit_rate())
     }
@@ -198,7 +198,7 @@ pub(crate) fn is_probed(scenario: &Scenario, number: usize) -> bool {
     !is_fixed && scenario.scheme.rate.kind() == "minstrel-ht"
 }
 
-/// How often the hardware repeats what nobody acknowledges.
+/// Returns the number of tries by the hardware of an exchange of which nothing is acknowledged.
 pub(crate) fn tries(scenario: &Scenario, number: usize) -> u32 {
     if is_probed(scenario, number) { LEARNT_TRIES } else { TRIES }
 }

@@ -39,7 +39,7 @@ const HIGHEST_PERCENTILE: f64 = 99.99;
 /// A scenario, prepared.
 pub(crate) struct Model<'a> {
     scenario: &'a Scenario,
-    /// How LAST-PQ treats others: as it does by default.
+    /// LAST-PQ's default configuration, by which it treats others.
     scheduler: LastPqConfig,
     medium: Medium,
     limits: AmpduLimits,
@@ -62,7 +62,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) rhythm: Rhythm,
 }
 
-/// What the model says of one flow with a demand.
+/// Estimate of the model for one flow with a demand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Estimate {
     /// Share of all time that its exchanges and the waits in front of them take.
@@ -128,7 +128,7 @@ impl<'a> Model<'a> {
         middle(self.courses.get(station).map_or(&[], Vec::as_slice))
     }
 
-    /// What comes of each demand when its flow sends at its rate times `scales`.
+    /// Returns the estimate for each demand when its flow sends at its rate times `scales`.
     pub(crate) fn estimates(&self, scales: &[f64]) -> Vec<Estimate> {
         let rhythms: Vec<Rhythm> =
             self.wanted.iter().zip(scales).map(|(wanted, scale)| wanted.rhythm.scaled(*scale)).collect();
@@ -201,7 +201,7 @@ impl<'a> Model<'a> {
             .collect()
     }
 
-    /// How a flow is served, in each draw as time goes by.
+    /// Returns the service of a flow, in each draw as time goes by.
     fn services(&self, wanted: &Wanted<'_>) -> Vec<Vec<Service>> {
         let category = wanted.flow.category;
         let txop = self.medium.parameters(category, true).txop_limit;
@@ -281,7 +281,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// What each station takes of the air.
+/// Returns the airtime claims of each station.
 fn claims(
     scenario: &Scenario,
     medium: &Medium,

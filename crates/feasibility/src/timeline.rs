@@ -13,18 +13,18 @@ use crate::draws::Draws;
 use crate::exchange::Exchange;
 use crate::link::RateCourse;
 
-/// How a station is served.
+/// Parameters by which a station is served.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Service {
     pub(crate) station: usize,
     pub(crate) exchange: Exchange,
     /// In front of each exchange.
     pub(crate) wait: Wait,
-    /// What the station answers to each.
+    /// TCP acknowledgements with which the station answers each.
     pub(crate) echo: Option<Echo>,
     /// Whether rate control probes other rates, for which a packet goes alone.
     pub(crate) probes: bool,
-    /// How often the hardware sends it when nothing arrives.
+    /// Number of tries by the hardware when nothing arrives.
     pub(crate) tries: u32,
 }
 
@@ -43,11 +43,11 @@ pub(crate) struct Stream {
     pub(crate) services: Vec<Service>,
     /// Ascending, in seconds.
     pub(crate) arrivals: Vec<f64>,
-    /// How long its packets may queue until it is urgent (l_pq), in seconds.
+    /// Permitted queueing latency (l_pq), in seconds: urgent once its oldest packet's age and the hardware's drain reach it.
     pub(crate) permitted: f64,
 }
 
-/// How a station is served at a time.
+/// Returns the service of a station at a time, in seconds.
 fn at(services: &[Service], seconds: f64) -> Option<&Service> {
     services.get(RateCourse::step(seconds).min(services.len().saturating_sub(1)))
 }
@@ -80,7 +80,7 @@ pub(crate) struct Hardware {
 struct Echoes(BTreeMap<usize, Echo>);
 
 impl Echoes {
-    /// What they add to the wait of an exchange of `own` seconds that begins to wait at `start`, when the last ended at `end`.
+    /// Returns the time that they add to the wait of an exchange of `own` seconds that waits from `start` on, when the last ended at `end`.
     fn add(&mut self, draws: &mut Draws, own: f64, start: f64, end: f64) -> f64 {
         let mut added = 0.0;
         // Meanwhile all the channel was theirs.
@@ -104,7 +104,7 @@ impl Echoes {
     }
 }
 
-/// Whose turn it is.
+/// The stream or backlog whose turn it is.
 #[derive(Debug, Clone, Copy)]
 enum Turn {
     Stream(usize),
@@ -137,7 +137,7 @@ impl Shares {
     }
 }
 
-/// What of a stream is still to be sent.
+/// Packets of a stream that are still to be sent.
 #[derive(Debug, Clone, Default)]
 struct Pending {
     /// The first packet that was not sent yet.

@@ -1,4 +1,4 @@
-//! What the flows of a scenario bring: bursts to be protected, a backlog beside them, and stations that contend.
+//! Traffic of the flows of a scenario: bursts to be protected, a backlog beside them, and stations that contend.
 
 use airbound_scenario::{Direction, ErrorCorrection, Flow, Load, Scenario, SizeLaw, Traffic, Transport};
 use airbound_units::{BitRate, ByteCount};
@@ -45,7 +45,7 @@ pub(crate) struct Frames {
 }
 
 impl Rhythm {
-    /// What a flow brings; `None` if it takes whatever it gets.
+    /// Returns the rhythm of a flow; `None` if it takes whatever it gets, or an allocator decides its rate.
     pub(crate) fn of(flow: &Flow, wire: Option<BitRate>) -> Option<Self> {
         let udp = |payload: f64, rate: f64| Self {
             packet: ByteCount::new(payload as u64) + UDP_HEADER + IPV4_HEADER,

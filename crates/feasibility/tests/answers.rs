@@ -1,4 +1,4 @@
-//! What the plan says of scenarios whose answer is known, and that it answers whatever it is asked.
+//! Answers of the plan for scenarios whose answer is known, and that it answers whatever it is asked.
 
 use airbound_feasibility::{Answer, Demand, Plan, plan};
 use airbound_scenario::{Overrides, Scenario};

@@ -34,7 +34,7 @@ pub struct Frame {
     pub queue: u8,
     /// It may share an A-MPDU.
     pub aggregates: bool,
-    /// Nobody acknowledges it.
+    /// No receiver acknowledges it.
     pub no_ack: bool,
     /// It is a beacon.
     pub beacon: bool,
@@ -56,7 +56,7 @@ pub struct Frame {
     pub head: [u8; HEAD],
 }
 
-/// What the driver tells.
+/// Event that the driver reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// The time at the end of this reading.
@@ -135,7 +135,7 @@ impl Event {
     }
 }
 
-/// What the medium wants of the driver.
+/// Command of the medium to the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// Return from reading at this time.
@@ -183,7 +183,7 @@ pub enum Command {
         /// The chain with the tries made.
         rates: [Step; 4],
     },
-    /// How busy the channel was so far.
+    /// Time for which the channel was busy so far.
     Survey {
         /// Number of the radio.
         radio: u8,

@@ -21,7 +21,7 @@ pub mod medium;
 pub mod plan;
 pub mod rates;
 
-/// What can go wrong.
+/// Errors of the laboratory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabError {
@@ -31,9 +31,9 @@ pub enum LabError {
     /// Something that must be installed is not.
     #[error("the laboratory needs {what}: {how}")]
     Missing {
-        /// What.
+        /// Thing that is missing.
         what: String,
-        /// How to get it.
+        /// Way to get it.
         how: String,
     },
     /// A program on the host failed.
@@ -47,7 +47,7 @@ pub enum LabError {
     /// A file or a device failed.
     #[error("cannot {action} {path}: {source}")]
     Io {
-        /// What was tried.
+        /// Attempted action, as a verb.
         action: &'static str,
         /// With what.
         path: String,

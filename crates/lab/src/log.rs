@@ -1,4 +1,4 @@
-//! What the programs inside the guest write down: rows of sixteen 64-bit words, one file for each program.
+//! Logs of the programs inside the guest: rows of sixteen 64-bit words, one file for each program.
 
 use std::io::{self, Read, Write};
 
@@ -231,7 +231,7 @@ impl Row {
     /// Writes the row.
     ///
     /// # Errors
-    /// What `out` says.
+    /// The error of `out`.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let mut raw = [0; ROW];
         for (place, word) in raw.chunks_exact_mut(8).zip(self.words()) {
@@ -243,7 +243,7 @@ impl Row {
     /// Reads all rows; what is not known, and half a row at the end, is left out.
     ///
     /// # Errors
-    /// What `from` says.
+    /// The error of `from`.
     pub fn read_all(from: &mut impl Read) -> io::Result<Vec<Self>> {
         let mut raw = Vec::new();
         from.read_to_end(&mut raw)?;

@@ -17,7 +17,7 @@ pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 100);
 pub const MOST_STATIONS: usize = 16;
 /// The most frames of a category in the access point's radio (`LAB_MOST_DEPTH` of the driver).
 const MOST_DEPTH: u32 = 1500;
-/// What a virtual cable carries without being noticed.
+/// Bit rate that a virtual cable carries without being noticed.
 const UNBOUNDED: BitRate = BitRate::from_mbps(1000);
 /// The longest run: more would take hours.
 const LONGEST: Span = Span::from_secs(300);

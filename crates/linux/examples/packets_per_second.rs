@@ -1,4 +1,4 @@
-//! What holding costs: floods a queue between three network namespaces on this machine with UDP packets of 1000 B, releases them in
+//! Cost of holding: floods a queue between three network namespaces on this machine with UDP packets of 1000 B, releases them in
 //! batches, and prints packets a second and processor time a packet. As root:
 //! `cargo run --release -p airbound-linux --example packets_per_second -- [SECONDS]`
 #![allow(clippy::print_stdout, reason = "that is what it is for")]

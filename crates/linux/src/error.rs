@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of this crate.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,15 +19,15 @@ pub enum LinuxError {
     /// A system call failed.
     #[error("cannot {action}: {source}")]
     System {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb phrase.
         action: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The kernel understood, and refused.
     #[error("the kernel refused to {action}: {source}{}", detail(.reason))]
     Refused {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb phrase.
         action: &'static str,
         /// The error that it returned.
         source: io::Error,
@@ -40,7 +40,7 @@ pub enum LinuxError {
     /// Kernel or driver does not have it.
     #[error("{what} cannot be had: {why}")]
     Unavailable {
-        /// What.
+        /// Name of the missing feature.
         what: &'static str,
         /// Why not.
         why: String,

@@ -1,4 +1,4 @@
-//! What Airbound asks of Linux. It decides nothing: the agent does.
+//! Airbound's access to Linux. It decides nothing: the agent does.
 //!
 //! | module | what it does |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What changes while the agent runs: stations, the interface, addresses, our rules. Multicast from nl80211, rtnetlink and nftables.
+//! Changes while the agent runs: stations, the interface, addresses, our rules. Multicast from nl80211, rtnetlink and nftables.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -28,7 +28,7 @@ pub enum Change {
     Interface(Interface),
     /// The interface is gone. Made anew, it will have another number.
     InterfaceGone,
-    /// Somebody has an address, or has it no more.
+    /// An IP address belongs to a station now, or to none any more.
     Neighbour(Neighbour),
     /// A table, chain or rule of ours was removed, by us or somebody else: see [`nftables::Table::is_present`].
     RulesTouched,
@@ -61,7 +61,7 @@ impl Monitor {
         Ok(Self { interface, wifi, route, netfilter })
     }
 
-    /// What to wait for: any of these readable means that something changed.
+    /// Returns the descriptors to wait for: any of these readable means that something changed.
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let wifi = self.wifi.as_ref().map(|family| family.socket.as_fd());
         let netfilter = self.netfilter.as_ref().map(AsFd::as_fd);

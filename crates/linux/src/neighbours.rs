@@ -27,11 +27,11 @@ pub struct Neighbour {
     pub interface: u32,
     /// The IP address.
     pub ip: IpAddr,
-    /// Who has it; `None`: nobody, as far as the kernel knows.
+    /// The station that has it; `None`: none, as far as the kernel knows.
     pub station: Option<MacAddress>,
 }
 
-/// Who has which address behind one interface.
+/// The station of each IP address behind one interface.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Neighbours {
     interface: u32,
@@ -79,7 +79,7 @@ impl Neighbours {
         };
     }
 
-    /// How many addresses are known.
+    /// Returns the number of known addresses.
     #[must_use]
     pub fn len(&self) -> usize {
         self.stations.len()

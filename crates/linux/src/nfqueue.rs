@@ -65,7 +65,7 @@ const BATCH: usize = 64;
 /// Verdicts are sent when they fill this many bytes (40 B each with a mark).
 const VERDICTS: usize = 16 << 10;
 
-/// How a queue is opened.
+/// Configuration of a [`Queue`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueConfig {
     /// Number of the queue, as the rules name it.
@@ -141,7 +141,7 @@ impl Packet<'_> {
     }
 }
 
-/// What was lost or refused since the queue was opened.
+/// Counters of packets, verdicts and losses since the queue was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueCounters {
     /// Packets that came.
@@ -156,7 +156,7 @@ pub struct QueueCounters {
     pub refused: u64,
 }
 
-/// What the kernel itself counts (/proc/net/netfilter/nfnetlink_queue; the calling thread decides on the namespace).
+/// The kernel's own counters (/proc/net/netfilter/nfnetlink_queue; the calling thread decides on the namespace).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KernelCounters {
     /// Packets that wait for a verdict.
@@ -325,13 +325,13 @@ impl Queue {
         Ok(())
     }
 
-    /// What was lost or refused so far.
+    /// Returns the counters since the queue was opened.
     #[must_use]
     pub const fn counters(&self) -> QueueCounters {
         self.counters
     }
 
-    /// What the kernel counts of this queue; `None` where /proc does not tell.
+    /// Returns the kernel's counters of this queue; `None` where /proc does not tell.
     #[must_use]
     pub fn kernel_counters(&self) -> Option<KernelCounters> {
         let text = fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue").ok()?;
@@ -357,7 +357,7 @@ const fn gap(last: Option<u32>, now: u32) -> u64 {
     }
 }
 
-/// What a message of the queue's socket is.
+/// A message of the queue's socket, by its kind.
 #[derive(Debug, PartialEq, Eq)]
 enum Read<'a> {
     Packet(Packet<'a>),

@@ -50,7 +50,7 @@ impl Plane {
     }
 }
 
-/// What the rules say.
+/// Parameters of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
     /// Packets that leave by this interface are held.
@@ -180,7 +180,7 @@ fn without_bridge(script: &str) -> String {
         .fold(String::new(), |all, line| all + line + "\n")
 }
 
-/// What `nft` is called as where the search path of a service has no sbin.
+/// Commands tried for `nft`: the search path of a service may have no sbin.
 const PLACES: [&str; 3] = ["nft", "/usr/sbin/nft", "/sbin/nft"];
 
 /// Lets `nft` and the kernel check rules without putting them in force.

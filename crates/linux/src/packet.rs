@@ -1,4 +1,4 @@
-//! What a packet's first bytes tell: addresses, flow, access category. Pure: bytes in, facts out, nothing beyond the bytes.
+//! Reading of a packet's first bytes: addresses, flow, access category. Pure: bytes in, facts out, nothing beyond the bytes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -199,7 +199,7 @@ impl Headers {
     }
 }
 
-/// How the kernel maps a code point to a user priority without a QoS map.
+/// The kernel's mapping of a code point to a user priority without a QoS map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PriorityMap {
     /// The three upper bits: kernels before 6.9.
@@ -258,7 +258,7 @@ impl PriorityMap {
     }
 }
 
-/// What a bridged frame's header says.
+/// A bridged frame: the fields of its header, and its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// To whom.
@@ -269,7 +269,7 @@ pub struct Frame<'a> {
     pub vlan: Option<u16>,
     /// EtherType behind all tags.
     pub ethertype: u16,
-    /// What follows.
+    /// The bytes behind the header.
     pub payload: &'a [u8],
 }
 

@@ -8,7 +8,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use crate::LinuxError;
 
-/// What a process may be allowed, of what matters here.
+/// Capabilities of a process, as far as they matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
     /// Queues, rules, Wi-Fi settings (CAP_NET_ADMIN).

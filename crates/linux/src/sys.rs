@@ -103,7 +103,7 @@ impl Batch {
         Ok(self.received)
     }
 
-    /// How many datagrams it takes at once.
+    /// Returns the number of datagrams that it takes at once.
     pub(crate) fn capacity(&self) -> usize {
         self.headers.len()
     }
@@ -277,7 +277,7 @@ fn check(result: i64) -> io::Result<i64> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// What a map is.
+/// Kind of a map (`enum bpf_map_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MapKind {
     Array = 2,

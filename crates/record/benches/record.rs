@@ -1,4 +1,4 @@
-//! What one packet costs the record: pushing and encoding its row, and entering it in the distributions.
+//! Cost of one packet in the record: pushing and encoding its row, and entering it in the distributions.
 
 #![allow(missing_docs)]
 

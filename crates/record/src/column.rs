@@ -1,4 +1,4 @@
-//! How the values of one column stand in memory and in a Parquet file.
+//! Layout of the values of one column in memory and in a Parquet file.
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use parquet::basic::{Repetition, Type as Physical};
@@ -92,7 +92,7 @@ native!(i32, Int);
 native!(i64, Long);
 native!(f64, Double);
 
-/// How one kind of field is stored.
+/// Storage format of one kind of field.
 pub(crate) trait Format {
     type Value: Copy;
     type Native: Native;
@@ -229,7 +229,7 @@ format!(
     |v| v.map(u32::cast_signed), |n| Some(n.map(i32::cast_unsigned))
 );
 format!(
-    /// How a packet of media came, or null.
+    /// Way in which a packet of media came, or null.
     MaybeWay: Option<PacketWay> as i32, stored(Physical::INT32, OPTIONAL, Some(8)),
     |v| v.map(|way| way as i32),
     |n| match n {

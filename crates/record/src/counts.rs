@@ -10,14 +10,14 @@ use airbound_units::Span;
 /// Times are told apart to `2^STEP_BITS` ns at best.
 const STEP_BITS: u32 = 9;
 
-/// What is longer than 2^40 - 1 ns (1100 s) counts as that.
+/// Longest time, 2^40 - 1 ns (1100 s); longer ones count as that.
 const LONGEST: u64 = (1 << 40) - 1;
 
 /// Bits of the mantissa of a float, and the bias of its exponent (IEEE 754, binary64).
 const MANTISSA: u32 = 52;
 const BIAS: usize = 1023;
 
-/// How often each time was seen.
+/// Number of samples in each bucket of time.
 #[derive(Debug, Clone)]
 pub(crate) struct Counts {
     /// Logarithm of the number of buckets for each doubling of the time.
@@ -31,7 +31,7 @@ pub(crate) struct Counts {
     total: u64,
 }
 
-/// What [`Counts::add_all`] found.
+/// Result of [`Counts::add_all`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Added {
     /// Times of no length, which are not counted.
@@ -135,7 +135,7 @@ impl Counts {
         }
     }
 
-    /// How many times were counted.
+    /// Returns the number of samples counted.
     pub(crate) const fn total(&self) -> u64 {
         self.total
     }

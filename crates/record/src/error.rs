@@ -1,4 +1,4 @@
-//! What can go wrong between a run and its folder.
+//! Errors in writing and reading the folder of a run.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ pub enum RecordError {
     /// The operating system refused something.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
-        /// What was tried, as a verb: "create", "read".
+        /// Attempted action, as a verb: "create", "read".
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The output folder holds something that no run left.
@@ -45,7 +45,7 @@ pub enum RecordError {
         path: PathBuf,
         /// The table that was wanted.
         table: &'static str,
-        /// What is missing or different.
+        /// Part that is missing or different.
         reason: String,
     },
     /// A Parquet file that is truncated or damaged.
@@ -53,7 +53,7 @@ pub enum RecordError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// Description of the damage.
         reason: String,
     },
     /// A table could not be encoded.
@@ -61,7 +61,7 @@ pub enum RecordError {
     Encode {
         /// The file.
         path: PathBuf,
-        /// What the encoder said.
+        /// Error of the encoder.
         source: parquet::errors::ParquetError,
     },
     /// The encoding thread is gone.
@@ -75,7 +75,7 @@ pub enum RecordError {
     Json {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with line and column.
+        /// Error of the parser, with line and column.
         source: serde_json::Error,
     },
     /// A number that JSON cannot hold.

@@ -26,7 +26,7 @@ const OTHERS: [&str; 9] = [
 /// Ends the name of a file that is being written.
 const PARTIAL: &str = ".partial";
 
-/// What to do when the folder already holds a run.
+/// Policy for a folder that already holds a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// Put the new run in its place, once it is complete.

@@ -1,4 +1,4 @@
-//! What every table says about the run that it belongs to.
+//! Metadata of every table about the run that it belongs to.
 
 use serde::{Deserialize, Serialize};
 

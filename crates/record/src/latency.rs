@@ -8,7 +8,7 @@ use crate::split::Split;
 use crate::stage::Stage;
 use crate::summary::LatencyStats;
 
-/// How finely a distribution is kept.
+/// Resolution at which a distribution is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
     /// Relative error below 0.1 % (at most 90 kB): for quantiles that are reported.

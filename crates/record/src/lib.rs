@@ -1,4 +1,4 @@
-//! What a run leaves: a folder with the resolved scenario, a summary, and tables in Parquet.
+//! Record of a run: a folder with the resolved scenario, a summary, and tables in Parquet.
 //!
 //! [`Recorder`] takes rows while a run goes on and writes them in bounded memory; [`RunFolder`] finds what an
 //! earlier run left; [`TableReader`] reads its tables row by row. The files are described in

@@ -37,12 +37,12 @@ impl Tables {
     /// Everything.
     pub const ALL: Self =
         Self { packets: true, hops: true, txops: true, frames: true, series: true, distributions: true };
-    /// What a report needs, and whose size does not follow the number of packets.
+    /// Tables that a report needs, and whose size does not follow the number of packets.
     pub const SMALL: Self =
         Self { packets: false, hops: false, txops: false, frames: true, series: true, distributions: true };
 }
 
-/// Who encodes the tables. The bytes are the same.
+/// Thread that encodes the tables. The bytes are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     /// The thread that pushes the rows.

@@ -7,7 +7,7 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::stage::Stage;
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It arrived.
@@ -49,7 +49,7 @@ pub struct PacketRow {
     pub arrived: Instant,
     /// The transmitter was done with it: it got the acknowledgement, or dropped the packet.
     pub completed: Instant,
-    /// What became of it.
+    /// Fate of the packet.
     pub fate: Fate,
     /// Number of transmissions.
     pub tries: u8,
@@ -63,7 +63,7 @@ pub struct PacketRow {
 pub struct HopRow {
     /// Number of the packet; its hops come in the order in which it took them.
     pub packet: u64,
-    /// Who sent: number of the transmitter, see [`crate::RunInfo::transmitters`].
+    /// Number of the sending transmitter, see [`crate::RunInfo::transmitters`].
     pub transmitter: u16,
     /// The relay: number of the transmitter.
     pub receiver: u16,
@@ -87,7 +87,7 @@ pub struct HopRow {
     pub txop: u64,
 }
 
-/// What a transmission opportunity carried.
+/// Kind of content of a transmission opportunity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum TxopKind {
@@ -104,13 +104,13 @@ pub enum TxopKind {
 pub struct TxopRow {
     /// Number of the transmission opportunity, from 1.
     pub txop: u64,
-    /// Who sent: number of the transmitter, see [`crate::RunInfo::transmitters`].
+    /// Number of the sending transmitter, see [`crate::RunInfo::transmitters`].
     pub transmitter: u16,
     /// For whom: number of the transmitter that listens.
     pub receiver: u16,
     /// Access category: 0 background, 1 best effort, 2 video, 3 voice.
     pub category: u8,
-    /// What it carried.
+    /// Kind of its content.
     pub kind: TxopKind,
     /// The transmitter began to contend.
     pub contending: Instant,
@@ -130,7 +130,7 @@ pub struct TxopRow {
     pub collided: bool,
 }
 
-/// What became of a video frame.
+/// Fate of a video frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameFate {
@@ -161,7 +161,7 @@ pub struct FrameRow {
     pub delivered: Instant,
     /// Size of the frame.
     pub size: ByteCount,
-    /// What became of it.
+    /// Fate of the frame.
     pub fate: FrameFate,
     /// All its packets were there: `delivered`, or earlier where a frame that it builds on was missing still. Real-time video only.
     pub complete: Instant,
@@ -175,7 +175,7 @@ pub struct FrameRow {
     pub recovered: Option<u32>,
     /// Of them, those that a retransmission brought.
     pub retransmitted: Option<u32>,
-    /// How the packet came that made it complete; `None` if it never was.
+    /// Way in which the packet came that made it complete; `None` if it never was.
     pub completed_by: Option<PacketWay>,
 }
 
@@ -202,7 +202,7 @@ impl FrameRow {
     }
 }
 
-/// How a packet of real-time media came to its receiver.
+/// Way in which a packet of real-time media came to its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PacketWay {
@@ -221,9 +221,9 @@ pub struct SeriesRow {
     pub window_start: Instant,
     /// Number of the flow.
     pub flow: u32,
-    /// What the source sent in the window, Mb/s of payload.
+    /// Rate sent by the source in the window, Mb/s of payload.
     pub offered_mbps: f64,
-    /// What arrived in the window, Mb/s of payload.
+    /// Rate that arrived in the window, Mb/s of payload.
     pub goodput_mbps: f64,
     /// Median latency of packets that arrived in the window, ms; `None` if none did.
     pub latency_p50_ms: Option<f64>,

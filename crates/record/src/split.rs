@@ -41,7 +41,7 @@ impl Moments {
     }
 }
 
-/// How long one delivered packet spent in each stage. The stages sum exactly to the latency.
+/// Time that one delivered packet spent in each stage. The stages sum exactly to the latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Split([Span; 6]);
 
@@ -157,7 +157,7 @@ impl Split {
 impl std::ops::Add for Split {
     type Output = Self;
 
-    /// What two parts of a packet's way took together, such as two hops.
+    /// Adds, stage by stage, the times of two parts of a packet's way, such as two hops.
     fn add(self, other: Self) -> Self {
         let mut sum = self.0;
         for (stage, further) in sum.iter_mut().zip(other.0) {

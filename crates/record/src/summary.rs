@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::RecordError;
 use crate::number;
 
-/// What a run came to: `summary.json`. The same for a simulated, a lab and a field run.
+/// Results of a run: `summary.json`. The same for a simulated, a lab and a field run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
@@ -19,7 +19,7 @@ pub struct Summary {
     pub airbound: String,
     /// Name of the scenario.
     pub scenario: String,
-    /// What filled the four slots.
+    /// Contents of the four slots.
     pub scheme: Scheme,
     /// Seed of the run.
     pub seed: u64,
@@ -43,7 +43,7 @@ pub struct Summary {
     pub networks: Vec<NetworkSummary>,
 }
 
-/// What a multi-user session was worth to its users (Plum, equations 1 and 2), all of them from 0 to 1.
+/// QoE of the users of a multi-user session, fairness and utility (Plum, equations 1 and 2), all of them from 0 to 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConferenceSummary {
@@ -74,7 +74,7 @@ pub struct ConferenceSummary {
 pub struct UserSummary {
     /// Name of the client.
     pub name: String,
-    /// What it counts, against the others.
+    /// Weight of the user relative to the others.
     #[serde(with = "number")]
     pub weight: f64,
     /// QoE of its mean received bitrate.
@@ -94,7 +94,7 @@ pub struct NetworkSummary {
     pub scheme: String,
     /// The names of its stations.
     pub stations: Vec<String>,
-    /// What receivers got of its flows to the stations, Mb/s of payload.
+    /// Goodput of its flows to the stations, Mb/s of payload.
     #[serde(with = "number")]
     pub downlink_mbps: f64,
     /// The same of those from the stations.
@@ -109,7 +109,7 @@ pub struct NetworkSummary {
     pub jain: Jain,
 }
 
-/// What filled the four slots of the scheme; a slot that the scenario leaves empty is null.
+/// Contents of the four slots of the scheme, by name; a slot that the scenario leaves empty is null.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scheme {
@@ -145,10 +145,10 @@ pub struct FlowSummary {
     pub station: String,
     /// Which way the data go.
     pub direction: Direction,
-    /// What the source wanted to send, Mb/s of payload.
+    /// Offered load: rate that the source wanted to send, Mb/s of payload.
     #[serde(with = "number")]
     pub offered_mbps: f64,
-    /// What the receiver's application got, Mb/s of payload.
+    /// Goodput: rate that the receiver's application got, Mb/s of payload.
     #[serde(with = "number")]
     pub goodput_mbps: f64,
     /// Latency of delivered packets, from sending to arrival.
@@ -221,7 +221,7 @@ pub struct RtcSummary {
     pub packets_retransmitted: u64,
     /// Key frames that the receiver asked for, having lost what it builds on.
     pub key_frame_requests: u64,
-    /// What was sent, Mb/s of IP packets.
+    /// Sending rates by kind of packet, Mb/s of IP packets.
     pub sent_mbps: SentRates,
 }
 
@@ -259,7 +259,7 @@ pub struct SentRates {
     /// Padding that probes for bandwidth.
     #[serde(with = "number")]
     pub padding: f64,
-    /// What the receiver sends back.
+    /// Feedback that the receiver sends back.
     #[serde(with = "number")]
     pub feedback: f64,
 }
@@ -401,7 +401,7 @@ impl Jain {
     }
 }
 
-/// How fast a run was: `performance.json`. Differs from machine to machine.
+/// Speed of a run: `performance.json`. Differs from machine to machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Performance {

@@ -20,7 +20,7 @@ pub(crate) mod sealed {
     pub trait Columns: Sized {
         /// Name of the table; its file is `<name>.parquet`.
         const TABLE: &'static str;
-        /// What one row is.
+        /// Meaning of one row.
         const MEANING: &'static str;
         #[doc(hidden)]
         #[allow(private_interfaces)]

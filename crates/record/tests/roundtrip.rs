@@ -1,4 +1,4 @@
-//! What is written comes back, in any encoding, and takes the place of an earlier run only when complete.
+//! A record is read back as written, in any encoding, and takes the place of an earlier run only when complete.
 
 mod example;
 

@@ -1,4 +1,4 @@
-//! What a reproduction draws: charts described by their data, and the page that holds them.
+//! Charts of a reproduction, described by their data, and the page that holds them.
 
 use crate::error::ReportError;
 use crate::figures::Figure;
@@ -10,7 +10,7 @@ use crate::validate::{ValidationRow, validation_grid};
 /// A named line; `None` interrupts it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Line {
-    /// What it stands for.
+    /// Name in the legend.
     pub name: String,
     /// Its points, from left to right.
     pub points: Vec<Option<(f64, f64)>>,
@@ -26,9 +26,9 @@ impl Line {
 /// Lines over a common axis.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Lines {
-    /// What the horizontal axis shows, with its unit.
+    /// Quantity on the horizontal axis, with its unit.
     pub x: String,
-    /// What the vertical axis shows, with its unit.
+    /// Quantity on the vertical axis, with its unit.
     pub y: String,
     /// Whether the horizontal axis is logarithmic.
     pub logarithmic: bool,
@@ -40,7 +40,7 @@ pub struct Lines {
     pub levels: Vec<(String, f64)>,
     /// Values of a reference, as diamonds.
     pub marks: Vec<(String, (f64, f64))>,
-    /// What lies around each line, in the order of the lines; none where there is no such band.
+    /// Band around each line, in the order of the lines; empty where there is none.
     pub bands: Vec<Band>,
 }
 
@@ -50,7 +50,7 @@ pub type Band = Vec<(f64, f64, f64)>;
 /// The share of samples above each latency, both axes logarithmic.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tails {
-    /// What the samples are, such as "packets".
+    /// Kind of the samples, such as "packets".
     pub samples: String,
     /// Points are (latency in ms, share of the samples above it, 0 to 1), by ascending latency; more than seven lines cannot
     /// be told apart and are left out.
@@ -71,7 +71,7 @@ pub struct Bar {
 /// Groups of bars.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bars {
-    /// What the height shows, with its unit.
+    /// Quantity that the height shows, with its unit.
     pub y: String,
     /// The settings.
     pub groups: Vec<String>,
@@ -82,9 +82,9 @@ pub struct Bars {
 /// Panels of coloured cells.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Matrix {
-    /// What the columns stand for.
+    /// Setting that the columns stand for.
     pub across: String,
-    /// What the rows stand for.
+    /// Setting that the rows stand for.
     pub down: String,
     /// Names of the columns.
     pub columns: Vec<String>,
@@ -101,13 +101,13 @@ pub struct Matrix {
 /// A chart with the sentence below it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// What is drawn.
+    /// Kind of the chart, with its data.
     pub kind: ChartKind,
-    /// What the reader sees, and which figure of the paper it redraws.
+    /// Sentence on what the reader sees, and on which figure of the paper it redraws.
     pub caption: String,
 }
 
-/// What is drawn.
+/// Kind of a chart, with its data.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ChartKind {
@@ -173,7 +173,7 @@ fn drawn(lines: &[Line]) -> Vec<plot::Line> {
 pub struct Chapter {
     /// Its heading.
     pub title: String,
-    /// What was done, in a few sentences.
+    /// Description of what was done, in a few sentences.
     pub text: String,
     /// Tables.
     pub tables: Vec<Grid>,

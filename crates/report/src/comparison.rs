@@ -119,7 +119,7 @@ impl Comparison {
         names
     }
 
-    /// How many runs the table cells stand for.
+    /// Returns the number of runs that a table cell stands for: the largest of all schemes.
     pub(crate) fn seeds(&self) -> usize {
         self.schemes.iter().map(|scheme| scheme.runs.len()).max().unwrap_or(0)
     }
@@ -169,7 +169,7 @@ impl Comparison {
         grid
     }
 
-    /// What each scheme costs the other flows against the default scheme; `None` without one or without others.
+    /// Returns the cost of each scheme to the other flows against the default scheme; `None` without one or without others.
     #[must_use]
     pub fn costs(&self) -> Option<Grid> {
         let base = self.schemes.iter().find(|scheme| Some(&scheme.name) == self.baseline.as_ref())?;
@@ -490,7 +490,7 @@ impl Comparison {
         Some(grid)
     }
 
-    /// What a terminal shows: the headline and the costs, or all flows of a single scheme, or all networks. Lines are no longer
+    /// Returns the text for a terminal: the headline and the costs, or all flows of a single scheme, or all networks. Lines are no longer
     /// than `width`.
     #[must_use]
     pub fn to_text(&self, width: u16) -> String {

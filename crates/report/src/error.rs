@@ -1,4 +1,4 @@
-//! What can go wrong while a report is made.
+//! Errors in making a report.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub enum ReportError {
     /// The flow to look at is in none of the runs.
     #[error("no flow is named \"{wanted}\"; the flows are {known}")]
     UnknownFlow {
-        /// What was asked for.
+        /// Name of the flow that was asked for.
         wanted: String,
         /// The flows there are.
         known: String,
@@ -25,9 +25,9 @@ pub enum ReportError {
     /// A plot could not be drawn.
     #[error("cannot draw the plot of {subject}: {reason}; this is a defect of Airbound")]
     Plot {
-        /// What it shows.
+        /// Subject of the plot.
         subject: &'static str,
-        /// What the plotter said.
+        /// Error of the plotter, as text.
         reason: String,
     },
     /// The page could not be filled in.
@@ -41,7 +41,7 @@ pub enum ReportError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
 }

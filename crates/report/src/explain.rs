@@ -5,7 +5,7 @@ use airbound_units::{Instant, Span};
 
 const BAR: usize = 16;
 
-/// What happened to a packet that took `hops` before its last, as lines of text no longer than 100 columns if names are short.
+/// Tells what happened to a packet that took `hops` before its last, as lines of text no longer than 100 columns if names are short.
 #[must_use]
 pub fn explain(row: &PacketRow, hops: &[HopRow], info: &RunInfo) -> String {
     let name = |names: &[String], number: usize| RunInfo::name(names, number);

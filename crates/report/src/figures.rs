@@ -21,7 +21,7 @@ pub(crate) struct Figure {
 }
 
 impl Comparison {
-    /// What the lines stand for: schemes, or the flows of a single one.
+    /// Returns the subjects of the lines: schemes, or the flows of a single one.
     fn subjects(&self) -> (Vec<(String, &SchemeRuns, String)>, String) {
         let names = self.flow_names();
         if self.schemes.len() > 1 {

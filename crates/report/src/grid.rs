@@ -6,13 +6,13 @@ use serde::Serialize;
 /// A table of texts with a title.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Grid {
-    /// What the table shows.
+    /// Title: what the table shows.
     pub title: String,
     /// Names of the columns.
     pub columns: Vec<Column>,
     /// The cells, row by row.
     pub rows: Vec<Vec<Cell>>,
-    /// What a reader must know, possibly empty.
+    /// Note that a reader must know, possibly empty.
     pub note: String,
 }
 
@@ -134,7 +134,7 @@ fn aligned(text: &str, numeric: bool) -> comfy_table::Cell {
     })
 }
 
-/// What stands where there is no number.
+/// Placeholder where there is no number.
 pub(crate) const NOTHING: &str = "–";
 
 /// A number with three significant digits, more before the point; a dash for what is none.

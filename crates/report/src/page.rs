@@ -23,7 +23,7 @@ struct Page<'a> {
 #[derive(Default, Serialize)]
 pub(crate) struct Section {
     pub(crate) title: String,
-    /// What comes before tables and figures, possibly empty.
+    /// Text before tables and figures, possibly empty.
     pub(crate) text: String,
     pub(crate) tables: Vec<Grid>,
     pub(crate) figures: Vec<Figure>,
@@ -80,7 +80,7 @@ impl Comparison {
         self.schemes.iter().map(|scheme| scheme.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// What was run: slots, seeds, versions, speed, and the scenarios.
+    /// Returns the section on the runs: slots, seeds, versions, speed, and the scenarios.
     fn provenance(&self) -> Section {
         let columns = [
             "scheme",

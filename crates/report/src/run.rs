@@ -11,14 +11,14 @@ use airbound_units::Span;
 
 use crate::error::ReportError;
 
-/// What a report shows of one run. Its memory follows the length of the time series, not the number of packets.
+/// Data of one run that a report shows. Its memory follows the length of the time series, not the number of packets.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// The stable summary.
     pub summary: Summary,
     /// The resolved scenario, empty if the folder has none.
     pub scenario: String,
-    /// How fast the run was, if the folder tells.
+    /// Speed of the run, if the folder tells.
     pub performance: Option<Performance>,
     scheme: Option<String>,
     /// By flow.

@@ -1,4 +1,4 @@
-//! What a multi-user session was worth to its users.
+//! Table of the QoE of a multi-user session's users, and of its utility.
 
 use airbound_record::ConferenceSummary;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::error::ReportError;
 use crate::grid::{Grid, NOTHING, number};
 
-/// How far a measured value may lie from its reference.
+/// Allowed deviation of a measured value from its reference.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tolerance {
@@ -49,7 +49,7 @@ impl Tolerance {
     }
 }
 
-/// What a row says about the model.
+/// Verdict of a row on the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -80,7 +80,7 @@ impl Verdict {
 pub struct ValidationRow {
     /// Identity, that of the claim where there is one.
     pub id: String,
-    /// What is compared.
+    /// Compared quantity.
     pub metric: String,
     /// Unit of reference and measured value, possibly empty.
     pub unit: String,
@@ -90,9 +90,9 @@ pub struct ValidationRow {
     /// Our value, null where nothing was measured.
     #[serde(serialize_with = "six_digits")]
     pub measured: Option<f64>,
-    /// What counts as a match, null where the row only informs.
+    /// Deviation that counts as a match, null where the row only informs.
     pub tolerance: Option<Tolerance>,
-    /// What it comes to.
+    /// Result of the comparison.
     pub verdict: Verdict,
     /// Where the reference stands, and why a difference is there.
     pub note: String,
@@ -143,7 +143,7 @@ impl ValidationRow {
     }
 }
 
-/// What a validation comes to: the exit code of the command.
+/// Result of a validation: the exit code of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Every row that has a tolerance and was measured lies within it.

@@ -39,7 +39,7 @@ impl AccessPoint {
     }
 }
 
-/// What every station sends with that is no relay: relays send with what the access point has.
+/// Queue, rate control and path of every station that is no relay: relays send with what the access point has.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Uplink {
@@ -86,7 +86,7 @@ pub struct Wire {
     pub way: WireWay,
 }
 
-/// What a packet meets on the wire besides the shared bottleneck; each flow may have its own.
+/// Delay, loss and jitter of a packet on the wire besides the shared bottleneck; each flow may have its own.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WireWay {

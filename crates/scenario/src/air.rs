@@ -32,20 +32,20 @@ pub struct Air {
     pub rts_threshold: Option<ByteCount>,
     /// Whether who could not decode a frame waits EIFS after it.
     pub eifs: bool,
-    /// How often the access point sends a beacon; `None` never.
+    /// Interval of the access point's beacons; `None` for no beacons.
     #[serde(serialize_with = "text::or_false")]
     pub beacons: Option<Span>,
     /// The MPDU of a beacon.
     pub beacon_size: ByteCount,
-    /// Who contends with which parameters.
+    /// Contention parameters of access point and stations.
     pub edca: Edca,
     /// Whether data frames carry CCMP (16 bytes each).
     pub encryption: bool,
     /// From the signal-to-noise ratio to the loss of an MPDU.
     pub error_model: ErrorModel,
-    /// What the receiver adds to thermal noise.
+    /// Noise figure of the receiver: noise that it adds to thermal noise.
     pub noise_figure: Decibel,
-    /// What every transmitter radiates.
+    /// Transmit power of every transmitter.
     pub tx_power: Dbm,
     /// A receiver does not notice a frame that is weaker than this (ns-3: -82 dBm); `None` leaves it to the error model.
     #[serde(serialize_with = "text::optional")]
@@ -56,11 +56,11 @@ pub struct Air {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Edca {
-    /// What hostapd gives the access point and announces to its stations.
+    /// Parameters that hostapd gives the access point, and those that it announces to its stations.
     Linux,
     /// Access point and stations alike contend as 802.11-2012's table for stations says, and as ns-3 does.
     Equal,
-    /// Everyone contends as DCF does, whatever the category.
+    /// Access point and stations contend as DCF does, whatever the category.
     Dcf,
 }
 

@@ -19,14 +19,14 @@ use airbound_air::propagation::TraceLink;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Conference {
-    /// What the server sends at most; `None` for ample.
+    /// Rate of the server's outbound link; `None` for ample.
     #[serde(serialize_with = "or_ample")]
     pub server: Option<BitRate>,
     /// One-way delay between server and access links.
     pub delay: Span,
     /// Congestion control of all streams.
     pub congestion: Congestion,
-    /// What all clients encode with.
+    /// Video encoder of all clients.
     pub encoder: Encoder,
     /// The clients; their index is their number.
     #[serde(rename = "client")]
@@ -75,7 +75,7 @@ pub struct Client {
     pub name: String,
     /// The name of the `[[session.client]]` entry it comes from; its own if the entry makes one client.
     pub group: String,
-    /// What it counts in the policy's utility.
+    /// Weight in the policy's utility, 0.001 to 1000.
     pub weight: f64,
     /// The latency that is demanded of the packets that the access point sends to it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ const ENCODER_KEYS: &[&str] = &["fps", "min-rate", "max-rate", "backlog"];
 const CLIENT_KEYS: &[&str] = &["name", "group", "count", "weight", "demand"];
 const ACCESS_KEYS: &[&str] = &["station", "rate", "wire", "trace"];
 
-/// What `compare` compares unless the scenario says otherwise.
+/// Session schemes that `compare` compares unless the scenario says otherwise.
 pub(super) const DEFAULT_SCHEMES: [&str; 4] = ["plain", "last-n", "tack", "plum"];
 /// The most clients of a session.
 const MOST_CLIENTS: usize = 64;
@@ -189,13 +189,13 @@ impl Conference {
 }
 
 impl Client {
-    /// What that which it receives is called in results.
+    /// Returns the name in results of the traffic that it receives.
     #[must_use]
     pub fn down(&self) -> String {
         format!("{} down", self.name)
     }
 
-    /// What that which it sends is called in results.
+    /// Returns the name in results of the traffic that it sends.
     #[must_use]
     pub fn up(&self) -> String {
         format!("{} up", self.name)

@@ -15,7 +15,7 @@ const DEFAULT_PERCENTILE: f64 = 95.0;
 const FORM: &str = "allowed are a time such as \"20 ms\", a table such as { latency = \"20 ms\", percentile = 95 }, and a list \
                     of pairs such as [[\"0 s\", \"25 ms\"], [\"20 s\", \"none\"]]";
 
-/// What is demanded of a flow, and from when on.
+/// Latency demands of a flow, each with the time from which it holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DemandSchedule {
     /// Times from the beginning of the run, ascending; `None` ends a demand. At least one.
@@ -29,7 +29,7 @@ impl DemandSchedule {
         &self.steps
     }
 
-    /// What is demanded at a time.
+    /// Returns the demand at a time, counted from the beginning of the run.
     #[must_use]
     pub fn at(&self, time: Span) -> Option<Demand> {
         self.steps.iter().rev().find(|(from, _)| *from <= time).and_then(|(_, demand)| *demand)

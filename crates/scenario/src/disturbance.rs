@@ -18,9 +18,9 @@ use super::text;
 pub struct Neighbour {
     /// Its name.
     pub name: String,
-    /// How many transmitters it has, each with the same load.
+    /// Number of transmitters, each with the same load.
     pub transmitters: u32,
-    /// What each transmitter is offered.
+    /// Load offered to each transmitter.
     pub load: Load,
     /// The PHY rate of its data.
     pub rate: Rate,
@@ -45,7 +45,7 @@ pub struct Spells {
     pub mean_off: Span,
 }
 
-/// What a transmitter is offered.
+/// Load offered to a transmitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     /// Packets at this mean rate, at exponential intervals.

@@ -1,4 +1,4 @@
-//! What can be wrong with a scenario.
+//! Errors of a scenario.
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ pub enum ScenarioError {
     Read {
         /// The file.
         file: String,
-        /// What the operating system says.
+        /// Why it cannot be read, such as the operating system's message.
         reason: String,
     },
     /// The text is not TOML.
@@ -46,7 +46,7 @@ pub enum ScenarioError {
     Syntax {
         /// Where.
         place: Place,
-        /// What the TOML reader says.
+        /// Message of the TOML reader.
         reason: String,
     },
     /// A key that nobody reads.
@@ -66,7 +66,7 @@ pub enum ScenarioError {
         place: Place,
         /// The whole dotted key.
         key: String,
-        /// What to write.
+        /// Advice on what to write.
         hint: String,
     },
     /// A value that cannot be used.
@@ -76,7 +76,7 @@ pub enum ScenarioError {
         place: Place,
         /// The whole dotted key.
         key: String,
-        /// What is wrong and what is allowed.
+        /// The problem, and what is allowed.
         problem: String,
     },
     /// An override that names nothing.
@@ -84,7 +84,7 @@ pub enum ScenarioError {
     Override {
         /// The option as it was written.
         option: String,
-        /// What is wrong and what is allowed.
+        /// The problem, and what is allowed.
         problem: String,
     },
     /// A trace file that cannot be used.
@@ -94,13 +94,13 @@ pub enum ScenarioError {
         place: Place,
         /// The whole dotted key.
         key: String,
-        /// What is wrong, with file and line of the trace.
+        /// The problem, with file and line of the trace.
         problem: String,
     },
     /// There is no shipped scenario of this name.
     #[error("there is no shipped scenario \"{name}\" and no such file; shipped are {known}")]
     NotShipped {
-        /// What was asked for.
+        /// Name that was asked for.
         name: String,
         /// The names of the shipped scenarios.
         known: String,
@@ -110,9 +110,9 @@ pub enum ScenarioError {
     Scheme {
         /// Where.
         place: Place,
-        /// What was read.
+        /// The name as it was read.
         scheme: String,
-        /// What is wrong and what is allowed.
+        /// The problem, and what is allowed.
         problem: String,
     },
 }

@@ -42,7 +42,7 @@ pub struct Flow {
     pub demand: Option<DemandSchedule>,
     /// Its own way over the wire.
     pub wire: WireWay,
-    /// What it sends.
+    /// Traffic that it sends.
     #[serde(flatten)]
     pub traffic: Traffic,
 }
@@ -57,7 +57,7 @@ pub enum Direction {
     Up,
 }
 
-/// What a flow sends.
+/// Traffic of a flow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Traffic {
@@ -80,7 +80,7 @@ pub enum Traffic {
 }
 
 impl Traffic {
-    /// How it sends over TCP; `None` if it does not.
+    /// Returns the options of its TCP connections; `None` if it does not send over TCP.
     pub(super) fn tcp(&self) -> Option<&TcpOptions> {
         match self {
             Self::Tcp(bulk) => Some(&bulk.tcp),
@@ -110,7 +110,7 @@ pub struct Datagrams {
     pub size: ByteCount,
 }
 
-/// How a TCP connection sends.
+/// Options of a TCP connection.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TcpOptions {
@@ -128,10 +128,10 @@ pub struct TcpOptions {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Bulk {
-    /// How fast the application writes at most (as `iperf -b`); `None` without limit.
+    /// Highest rate at which the application writes (as `iperf -b`); `None` without limit.
     #[serde(serialize_with = "text::optional")]
     pub limit: Option<BitRate>,
-    /// How it sends.
+    /// Options of its TCP connection.
     #[serde(flatten)]
     pub tcp: TcpOptions,
 }
@@ -144,7 +144,7 @@ pub struct ShortTransfers {
     pub size: ByteCount,
     /// Mean time from the beginning of one transfer to that of the next.
     pub interval: Span,
-    /// How each sends.
+    /// Options of each TCP connection.
     #[serde(flatten)]
     pub tcp: TcpOptions,
 }
@@ -157,15 +157,15 @@ pub struct VrStream {
     pub rate: BitRate,
     /// Frames a second.
     pub fps: f64,
-    /// How frames are carried.
+    /// Transport protocol of the frames.
     pub transport: Transport,
-    /// How frame sizes vary.
+    /// Variation of frame sizes around their mean.
     pub size_law: SizeLaw,
-    /// How fast the server hands a frame to the network.
+    /// Rate at which the server hands a frame to the network.
     pub burst_rate: BitRate,
     /// A frame that arrives later than this after its rendering is late.
     pub deadline: Span,
-    /// How its TCP sends.
+    /// Options of its TCP connection, if it has one.
     #[serde(flatten)]
     pub tcp: TcpOptions,
 }
@@ -182,7 +182,7 @@ impl VrStream {
     }
 }
 
-/// How the frames of a stream are carried.
+/// Transport protocol of the frames of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {

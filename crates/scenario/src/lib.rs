@@ -1,4 +1,4 @@
-//! What is simulated, as a TOML file with units in its values: read strictly, and resolved with every default filled in.
+//! Scenario of a simulation, as a TOML file with units in its values: read strictly, and resolved with every default filled in.
 //!
 //! `docs/scenarios.md` is the reference of all keys.
 
@@ -73,11 +73,11 @@ pub mod reading {
 pub struct Scenario {
     /// One line that says what it is.
     pub title: String,
-    /// What it shows.
+    /// Description of what it shows.
     pub description: String,
-    /// How long is measured, after the warm-up.
+    /// Measured time, after the warm-up.
     pub duration: Span,
-    /// How long is simulated before that without being measured.
+    /// Time that is simulated before that without being measured.
     pub warm_up: Span,
     /// Length of a window of the time series.
     pub window: Span,
@@ -87,13 +87,13 @@ pub struct Scenario {
     pub focus: String,
     /// The names of the schemes that `compare` compares unless told otherwise.
     pub schemes: Vec<String>,
-    /// What all transmitters share.
+    /// The channel and the rules that all transmitters share.
     pub air: Air,
     /// The access point.
     pub access_point: AccessPoint,
-    /// Who decides.
+    /// Deciders of the run: queue, rate control, senders, session.
     pub scheme: Scheme,
-    /// What the stations send with.
+    /// Queue, rate control and path of the stations.
     pub uplink: Uplink,
     /// The way between servers and access point.
     pub wire: Wire,
@@ -289,7 +289,7 @@ impl Scenario {
         self.flows.iter().enumerate().filter(|(_, flow)| flow.name == self.focus || flow.group == self.focus)
     }
 
-    /// What the headline is about is called in results: the first of the flows, or what the first client of a session receives.
+    /// Returns the name in results of the headline's subject: the first of the flows, or what the first client of a session receives.
     #[must_use]
     pub fn focus_name(&self) -> Option<String> {
         let client = self.session.as_ref().and_then(|session| session.client(&self.focus));

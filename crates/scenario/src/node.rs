@@ -7,7 +7,7 @@ use super::error::{Place, ScenarioError};
 /// A value and where it was written: a line of the file, or an option of the command line.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// What was written.
+    /// The value.
     pub value: Value,
     /// Where.
     pub origin: Origin,
@@ -42,7 +42,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What it is, for error messages.
+    /// Describes the value for error messages.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {

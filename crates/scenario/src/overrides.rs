@@ -18,7 +18,7 @@ pub struct Overrides {
 struct Set {
     key: String,
     value: String,
-    /// How messages name it, where it does not come from a `--set`.
+    /// Name in messages, where it does not come from a `--set`.
     label: Option<String>,
     /// Where relative file names in it begin; empty for the working directory.
     base: PathBuf,

@@ -89,27 +89,27 @@ pub struct Path {
     pub max_ampdu_bytes: ByteCount,
     /// Longest PPDU.
     pub max_ppdu_duration: Span,
-    /// What the driver adds behind the first subframe of an A-MPDU, beyond its padding.
+    /// Bytes that the driver adds behind the first subframe of an A-MPDU, beyond its padding.
     pub first_subframe_padding: ByteCount,
     /// Most transmissions of one PPDU by the hardware, whatever the rate chain allows.
     pub hardware_tries: u8,
     /// Steps of a rate chain that the hardware takes with one PPDU; the others are cut off.
     pub rates_per_grant: u8,
-    /// How often an MPDU is handed to the hardware before it is given up.
+    /// Number of times that an MPDU is handed to the hardware before it is given up.
     pub max_grants: u8,
-    /// How many transmissions, over all grants, make an MPDU be given up when it comes back from the hardware.
+    /// Number of transmissions, over all grants, that makes an MPDU be given up when it comes back from the hardware.
     #[serde(serialize_with = "text::or_unlimited")]
     pub max_tries: Option<u16>,
-    /// How long a packet may stay in the queueing scheme.
+    /// Longest time of a packet in the queueing scheme.
     #[serde(serialize_with = "text::optional")]
     pub queue_limit_time: Option<Span>,
-    /// How long it may wait in the driver to be sent again, all such waits together.
+    /// Longest time in the driver, waiting to be sent again, all such waits together.
     #[serde(serialize_with = "text::optional")]
     pub driver_limit_time: Option<Span>,
-    /// How long it may be in the hardware, all grants together.
+    /// Longest time in the hardware, all grants together.
     #[serde(serialize_with = "text::optional")]
     pub hardware_limit_time: Option<Span>,
-    /// How long it may stay in all layers together.
+    /// Longest time in all layers together.
     #[serde(serialize_with = "text::optional")]
     pub total_limit_time: Option<Span>,
     /// Whether there is a block-ack agreement; without one frames go one by one, no window bounds them, and receivers pass
@@ -346,7 +346,7 @@ fn read_limit_time(
 }
 
 impl Path {
-    /// How long a packet may stay in each layer.
+    /// Returns the time limits of a packet in each layer, and in all together.
     #[must_use]
     pub const fn time_limits(&self) -> TimeLimits {
         TimeLimits {

@@ -18,7 +18,7 @@ pub struct RtcStream {
     pub rate: BitRate,
     /// The least that congestion control asks for.
     pub min_rate: BitRate,
-    /// What it begins with.
+    /// Rate with which congestion control begins.
     pub start_rate: BitRate,
     /// The most that it allows for all that is sent: media, error correction, retransmissions, headers.
     pub max_rate: BitRate,
@@ -26,13 +26,13 @@ pub struct RtcStream {
     pub fps: f64,
     /// Largest RTP packet, its header included.
     pub size: ByteCount,
-    /// How frame sizes vary.
+    /// Variation of frame sizes around their mean.
     pub size_law: SizeLaw,
     /// Longest time from one key frame to the next.
     pub key_frame_interval: Span,
     /// Mean size of a key frame over that of all frames.
     pub key_frame_factor: f64,
-    /// How often, at most, the encoder takes up a new rate.
+    /// Least time between two changes of the encoder's rate.
     pub reaction: Span,
     /// Forward error correction.
     pub fec: ErrorCorrection,
@@ -40,7 +40,7 @@ pub struct RtcStream {
     pub fec_overhead: f64,
     /// Whether the receiver asks for lost packets again.
     pub nack: bool,
-    /// How long the receiver waits for a frame before it asks for a key frame.
+    /// Time for which the receiver waits for a frame before it asks for a key frame.
     pub give_up: Span,
     /// A frame that can be decoded later than this after it was created has missed its deadline.
     pub deadline: Span,

@@ -36,7 +36,7 @@ pub fn check_law(queue: &Slot, rate: &Slot) -> Result<(), String> {
     ))
 }
 
-/// What may fill a slot.
+/// Kinds that may fill a slot, and the check of their parameters.
 #[derive(Clone, Copy)]
 pub(super) struct Choices {
     kinds: &'static [&'static str],
@@ -70,7 +70,7 @@ pub(super) const RATES: Choices = Choices {
 /// The kinds of sender: `gcc` is that of real-time video, `aggregation` allocates the rates of paced flows, the others are TCP's.
 pub(super) const SENDERS: Choices =
     Choices { kinds: &["cubic", "reno", "bbr", "gcc", ALLOCATING], check: check_sender };
-/// What decides the bitrates of a session.
+/// The kinds of policy that decide the bitrates of a session.
 pub(super) const SESSIONS: Choices = Choices {
     kinds: &["plain", "last-n", "tack", "plum"],
     check: |slot| slot.config::<ConferenceConfig>()?.check().map_err(|error| error.to_string()),
@@ -101,7 +101,7 @@ const CUSTOM: &str = "custom";
 const VARIANTS: [(&str, &str, &str, &str); 2] =
     [("last-pq-auto", "last-pq", "protect", "auto"), ("law-last-pq", LAW, "inside", "last-pq")];
 
-/// What fills a slot: a kind, and parameters that differ from its defaults.
+/// Content of a slot: a kind, and parameters that differ from its defaults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slot {
     kind: &'static str,
@@ -374,7 +374,7 @@ pub struct Scheme {
 }
 
 impl Default for Scheme {
-    /// What a Linux access point does out of the box.
+    /// Returns the scheme of a Linux access point out of the box.
     fn default() -> Self {
         Self {
             queue: Slot::plain("linux"),

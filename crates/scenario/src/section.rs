@@ -8,7 +8,7 @@ use std::str::FromStr;
 use super::error::{Place, ScenarioError};
 use super::node::{Node, Origin, Value, shortened};
 
-/// What the whole reading shares.
+/// Context of a reading: file, folder and overrides.
 pub struct Document<'a> {
     /// The file as it is named in messages.
     pub file: &'a str,

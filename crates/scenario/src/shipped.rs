@@ -9,7 +9,7 @@ pub(super) const PREFIX: &str = "shipped:";
 /// A scenario that comes with the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shipped {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: &'static str,
     /// Its text.
     pub text: &'static str,

@@ -34,7 +34,7 @@ pub struct Station {
     /// The station over which it is reached; `None`: it hears the access point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
-    /// What lies between it and the next node on the way to the access point.
+    /// Channel between it and the next node on the way to the access point.
     pub channel: ChannelSpec,
 }
 

@@ -1,4 +1,4 @@
-//! How values that have no text form of their own are written in a scenario, for reading and for printing.
+//! Text forms, for reading and for printing, of the values in a scenario that have none of their own.
 
 use airbound_units::{BitRate, Span};
 use airbound_wifi::{Band, Category, Format, GuardInterval, Legacy};

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario is said in one sentence, with place, key and what is allowed.
+//! Errors of a scenario are one sentence each, with place, key and what is allowed.
 
 use airbound_scenario::{Overrides, Scenario};
 

@@ -1,4 +1,4 @@
-//! What is printed reads as the same scenario again; nothing that is read makes the reader fall.
+//! A printed scenario reads as the same scenario again; nothing that is read makes the reader panic.
 
 use airbound_scenario::{Overrides, Scenario, shipped};
 use proptest::prelude::*;

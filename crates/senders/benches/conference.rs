@@ -1,4 +1,4 @@
-//! What an allocation of Plum costs: the barrier method of the three concave QoE functions, and the convex square.
+//! Cost of an allocation of Plum: the barrier method of the three concave QoE functions, and the convex square.
 
 use airbound_senders::conference::{Problem, Qoe, User};
 use airbound_units::BitRate;

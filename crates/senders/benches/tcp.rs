@@ -1,4 +1,4 @@
-//! What a segment costs TCP: sent, received, acknowledged, over 20 ms of delay; without loss, and with 1 % of it.
+//! Cost of a TCP segment: sent, received, acknowledged, over 20 ms of delay; without loss, and with 1 % of it.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -97,7 +97,7 @@ fn where_others_take_what_is_given_up_nobody_is_held() {
     assert!(climbed > 100.0 && rate(&proxy) > 0.5 * climbed, "{climbed} {}", rate(&proxy));
 }
 
-/// What a wire of `mbps` brings of what is sent, in small frames.
+/// Returns the report of what a wire of `mbps` delivers of `sent` (Mb/s), in small frames.
 fn wired(number: u32, sent: f64, mbps: f64) -> Report {
     report(number, 5, sent.min(mbps))
 }

@@ -32,7 +32,7 @@ fn unlimited(capacities: &[f64]) -> Problem {
     }
 }
 
-/// What all receive together when they send `up`: U' of Sec. III-C.
+/// Returns the sum that all receive when they send `up`: U' of Sec. III-C.
 fn received(capacities: &[f64], up: &[f64]) -> f64 {
     let total: f64 = up.iter().sum();
     capacities.iter().zip(up).map(|(capacity, up)| (capacity - up).min(total - up)).sum()

@@ -58,7 +58,7 @@ fn a_bad_estimate_leaves_the_allocation_in_force() {
     assert_eq!(server.allocation(), Some(&before));
 }
 
-/// What the network does to a message: lost, once, twice, or held back until the next.
+/// Fate of a message in the network: lost, once, twice, or held back until the next.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Lost,

@@ -110,7 +110,7 @@ proptest! {
         }
     }
 
-    /// What the decoder says is what solving the equations one unknown at a time gives, whatever the order of arrival.
+    /// The decoder knows as many packets as solving the equations one unknown at a time gives, whatever the order of arrival.
     #[test]
     fn two_dimensions_are_decoded_by_turns_until_nothing_new_comes(
         media in 1..100_usize, parity in 1..20_usize, lost in prop::collection::vec(any::<prop::sample::Index>(), 0..40), seed in any::<u64>()

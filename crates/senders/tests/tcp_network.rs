@@ -201,7 +201,7 @@ fn config(congestion: Congestion) -> TcpConfig {
 
 const ALL: [Congestion; 3] = [Congestion::Reno, Congestion::Cubic, Congestion::Bbr];
 
-/// What 100 Mb/s carry of payload: 1448 of 1500 bytes.
+/// Payload rate of 100 Mb/s, in Mb/s: 1448 of 1500 bytes.
 const LINK: f64 = 100.0 * 1448.0 / 1500.0;
 
 #[test]

@@ -31,7 +31,7 @@ impl Scene {
         TcpConfig { congestion: Congestion::Reno, initial_window, ..TcpConfig::default() }
     }
 
-    /// What leaves now: the segments' numbers, `-n` for a retransmission of `n` (`-1000` for 0).
+    /// Returns the segments that leave now: their numbers, `-n` for a retransmission of `n` (`-1000` for 0).
     fn sends(&mut self, now: f64) -> Vec<i64> {
         std::iter::from_fn(|| self.sender.poll_transmit(at(now)))
             .map(|segment| {

@@ -1,4 +1,4 @@
-//! What a packet costs the simulator, all in: the saturated VHT scenario of the ns-3 reference with 1, 20 and 50 stations, and a
+//! Time per delivered packet in the simulator, all in: the saturated VHT scenario of the ns-3 reference with 1, 20 and 50 stations, and a
 //! congested access point with a VR stream, TCP and everything else.
 
 #![allow(missing_docs)]

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use airbound_units::Instant;
 
-/// What is to happen, and when.
+/// Pending events, each with its time.
 #[derive(Debug)]
 pub(crate) struct Agenda<E> {
     /// Time, turn among equals, and the place of the event: an event may be large, and the heap moves what it holds.

@@ -295,7 +295,7 @@ impl Blueprint<'_> {
         over_path(queue, rate, path, path_config)
     }
 
-    /// What a part from outside is told of the transmitter that it is made for.
+    /// Returns the site of `node`, for a part from outside that is made for this transmitter.
     fn site(&self, node: StationId, seed: u64) -> Site {
         let station = node.index().checked_sub(1).and_then(|number| self.scenario.stations.get(number));
         let name = station.map_or_else(|| "access-point".to_owned(), |station| station.name.clone());
@@ -348,7 +348,7 @@ impl Blueprint<'_> {
         Ok(config.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
     }
 
-    /// What mac80211 does depends on the driver below it, where the scenario does not say otherwise.
+    /// Fits mac80211's parameters to the driver below it and to the standard, where the scenario does not give them.
     fn fit_airtime(&self, config: &mut FqCodelAirtimeConfig, given: Option<&toml::Table>, path: &Path) {
         let given = |key: &str| given.is_some_and(|given| given.contains_key(key));
         if !given("airtime-queue-limit") && !path.airtime_queue_limit {

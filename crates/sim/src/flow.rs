@@ -45,7 +45,7 @@ impl EndpointId {
 #[derive(Debug, Clone)]
 pub(crate) struct Flow {
     pub(crate) name: String,
-    /// What the summary calls its kind.
+    /// Its kind, as the summary names it.
     pub(crate) kind: &'static str,
     pub(crate) id: FlowId,
     pub(crate) station: StationId,
@@ -61,7 +61,7 @@ pub(crate) struct Flow {
     pub(crate) goes_back: bool,
     /// Bytes of each packet that are not payload.
     pub(crate) headers: u64,
-    /// What it meets on the wire.
+    /// Delay, jitter and loss that it meets on the wire.
     pub(crate) way: WireWay,
     /// The number of the entry of the scenario that it comes from; acknowledgements have that of what they acknowledge.
     pub(crate) origin: u32,
@@ -70,7 +70,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// What its random numbers are keyed by, so that a flow more or less changes nothing for the others.
+    /// Returns the number that keys its random numbers, so that a flow more or less changes nothing for the others.
     pub(crate) fn entity(&self) -> u64 {
         u64::from(self.origin) * 2 + u64::from(self.goes_back)
     }

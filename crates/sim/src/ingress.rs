@@ -203,8 +203,8 @@ impl Ingress {
         Some(packet)
     }
 
-    /// What the sources send by `until`, up to the first packet that is of no `wanted` category, if that arrives as it is sent; `None`
-    /// if a wire lies between.
+    /// Returns the packets that the sources send by `until`, up to the first of no `wanted` category, if they arrive as they are sent;
+    /// `None` if a wire lies between.
     pub(crate) fn arrivals<'a, O: IngressObserver>(
         &'a mut self,
         until: Instant,

@@ -64,7 +64,7 @@ impl AnyLink {
         queue.demands_mut().map_or(Ok(()), |demands| demands.set(now, flow, demand))
     }
 
-    /// What is held of flows, where Law and a classic link share them.
+    /// Returns the verdicts on flows, where Law and a classic link share them.
     pub(crate) fn verdicts(&self) -> Vec<(FlowId, Verdict)> {
         match self {
             Self::Composed(_) | Self::Law(_) => Vec::new(),

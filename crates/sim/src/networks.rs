@@ -22,11 +22,11 @@ pub(crate) struct Member {
     pub(crate) name: Option<String>,
     /// The number of its channel.
     pub(crate) channel: u16,
-    /// Who decides in it.
+    /// The scheme that decides in it.
     pub(crate) scheme: Scheme,
-    /// What its own numbers become in the tables.
+    /// Mapping of its own numbers to those in the tables.
     numbers: Numbers,
-    /// How many stations.
+    /// Number of its stations.
     stations: usize,
 }
 
@@ -194,7 +194,7 @@ impl Member {
     }
 }
 
-/// What the numbers of a network become among those of the run.
+/// Mapping of the numbers of a network to those of the run.
 #[derive(Debug, Clone, Copy, Default)]
 struct Numbers {
     network: u64,

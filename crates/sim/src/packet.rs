@@ -4,7 +4,7 @@ use airbound_control::frame::{FlowId, Payload, StationId};
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-/// What a packet is to the ends of its flow.
+/// Role of a packet for the ends of its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A datagram, in the end nothing but its length; `tag` is the frame it belongs to, if any.
@@ -15,11 +15,11 @@ pub enum Kind {
     Acknowledgement,
     /// A packet of real-time video, or what protects or repairs one; `tag` is the frame that it was sent with.
     Media,
-    /// What the receiver of real-time video sends back.
+    /// Feedback from the receiver of real-time video.
     Feedback,
 }
 
-/// What the packets of a flow have in common.
+/// Properties that the packets of a flow have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The flow.
@@ -37,7 +37,7 @@ pub struct Header {
 pub struct Packet {
     /// Its number within its flow, from 0.
     pub number: u64,
-    /// What it carries, see [`Kind`].
+    /// Number that identifies its content, see [`Kind`].
     pub tag: u64,
     /// When its source sent it.
     pub sent: Instant,
@@ -55,7 +55,7 @@ pub struct Packet {
     pub to: StationId,
     /// Its access category.
     pub category: Category,
-    /// What it is to its flow.
+    /// Its role for the ends of its flow.
     pub kind: Kind,
 }
 

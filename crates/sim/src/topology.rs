@@ -1,4 +1,4 @@
-//! Who reaches whom over whom: a tree whose root is the access point.
+//! Routes between nodes, over relays: a tree whose root is the access point.
 
 use airbound_control::frame::StationId;
 
@@ -58,7 +58,7 @@ impl Tree {
         }
     }
 
-    /// Who sends the packets of `flow` to the relay `node`.
+    /// Returns the node that sends the packets of `flow` to the relay `node`.
     pub(crate) fn previous_hop(&self, node: StationId, flow: &Flow) -> StationId {
         match flow.direction {
             Direction::Down => self.parent(node),

@@ -21,7 +21,7 @@ const KINDS: [(&str, Option<bool>, &str); 10] = [
     ("cbr-8", Some(false), "kind = \"cbr\"\nrate = \"8 Mbit/s\""),
 ];
 
-/// What runs beside what, over one fading link of some 20 Mbit/s; all in one category.
+/// Flows that run beside each other, over one fading link of some 20 Mbit/s; all in one category.
 const MIXES: [&[&str]; 7] = [
     &["cubic", "rtc", "voip"],
     &["reno", "cbr", "vr"],
@@ -49,7 +49,7 @@ fn scenario(mix: &[&str], snr: u32, seconds: u64) -> String {
     text
 }
 
-/// How often each kind of flow was looked at once it had been known for 5 s, and how often it went the classic way then: on trial,
+/// Counts for each kind of flow the looks at it once it had been known for 5 s, and those at which it went the classic way: on trial,
 /// and found.
 fn looks(seeds: std::ops::Range<u64>, seconds: u64) -> BTreeMap<&'static str, [u64; 3]> {
     let mut looks = BTreeMap::<_, [u64; 3]>::new();

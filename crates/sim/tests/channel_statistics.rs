@@ -195,7 +195,7 @@ fn a_bandwidth_trace_becomes_phy_rates() {
 }
 
 proptest! {
-    /// What is asked before, and in which order, changes nothing.
+    /// Earlier questions, and their order, change no answer.
     #[test]
     fn order_of_questions_does_not_matter(mut times in proptest::collection::vec(0u64..1 << 44, 1..40), seed: u64) {
         let text = "kind = \"log-distance\", walk = { from = \"2 m\", to = \"20 m\", return = true }, shadowing = \"3 dB\", \

@@ -1,4 +1,4 @@
-//! Who gets the channel, when, and for how long.
+//! Channel access: collisions, priorities, TXOPs, beacons, interference, and shares of airtime.
 
 mod simulate;
 

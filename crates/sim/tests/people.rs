@@ -16,7 +16,7 @@ fn channel(parts: &str, seed: u64, link: u64) -> Propagation {
     scenario.stations[0].propagation(&scenario.air, &scenario.access_point.path, seed, link)
 }
 
-/// What a channel loses against one without people, in dB, every `step`.
+/// Returns the losses of a channel against one without people, in dB, every `step`.
 fn losses(parts: &str, seed: u64, step: Span, count: u64) -> Vec<f64> {
     let open = channel("shadowing = \"0 dB\"", seed, 0).snr(Instant::ZERO).unwrap().value();
     let blocked = channel(parts, seed, 0);
@@ -190,7 +190,7 @@ fn a_neighbour_rests_between_its_spells() {
     assert!((part / offered - 0.248).abs() < 0.06, "{part} of {offered}");
 }
 
-/// What a channel remembers of the last question changes no answer, in whatever order it is asked.
+/// A channel's memory of the last question changes no answer, in whatever order questions come.
 #[test]
 fn the_order_of_questions_changes_no_answer() {
     let parts = "shadowing = \"3 dB\", fading = \"rician\", activity = { pause = \"5 s\", length = \"3 s\", length-spread = 0.5 }, \

@@ -1,4 +1,4 @@
-//! What flows get: capacity, losses, isolation, traces, the wire, TCP, video.
+//! Service that flows get: capacity, losses, isolation, traces, the wire, TCP, video.
 
 mod simulate;
 

@@ -26,7 +26,7 @@ fn cbr(rate: &str, path: &str, queue: &str, more: &str) -> String {
     saturated(rate, path, queue, &format!("{flow}{more}"))
 }
 
-/// What lies below the queue and in it at the end of a run; what an aggregate of `slack` packets has just freed may be missing.
+/// Asserts that `least` to `most` packets wait below the queue and in it at the end of a run; an aggregate of `slack` may just have left.
 #[track_caller]
 fn assert_waiting(text: &str, least: u64, most: u64, slack: u64) {
     let outcome = run(text);

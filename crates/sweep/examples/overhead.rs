@@ -1,4 +1,4 @@
-//! What a sweep adds to its runs: `cargo run --release -p airbound-sweep --example overhead`.
+//! Overhead that a sweep adds to its runs: `cargo run --release -p airbound-sweep --example overhead`.
 //!
 //! Many tiny runs, first alone, then as a sweep with one thread and with two, in processor time, which others on the machine change
 //! little.

@@ -17,7 +17,7 @@ pub struct Parameter {
     pub name: String,
     /// The dotted keys that take the value, as `--set` has them.
     pub keys: Vec<String>,
-    /// How the values are stored.
+    /// Storage form of the values.
     pub form: Form,
     /// The unit of all values; empty where they have none, or different ones.
     pub unit: String,
@@ -56,7 +56,7 @@ impl Parameter {
 /// An axis: a parameter and all its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What differs.
+    /// The parameter that differs.
     pub parameter: Parameter,
     /// Its values, in the order of the grid.
     pub(crate) values: Vec<Setting>,

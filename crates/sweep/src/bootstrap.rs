@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    /// How often an interval at 95 % holds the true mean, of 2000 draws each.
+    /// Coverage of intervals at 95 %: the share of 2000 trials each in which they hold the true mean.
     #[test]
     fn intervals_hold_the_mean_as_often_as_they_say() {
         let covered = |count: u64, value: fn(Key) -> f64, truth: f64| {

@@ -1,4 +1,4 @@
-//! What can go wrong with a sweep.
+//! Errors of a sweep.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub enum SweepError {
         cell: usize,
         /// Its settings, such as `flow.vr.rate = 10 Mbit/s, scheme linux`.
         settings: String,
-        /// What is wrong, with its place.
+        /// The problem, with its place.
         problem: String,
     },
     /// A run failed, which is a defect of the simulator.
@@ -32,10 +32,10 @@ pub enum SweepError {
         settings: String,
         /// The seed.
         seed: u64,
-        /// What went wrong.
+        /// The failure.
         problem: String,
     },
-    /// What a worker was given, or gave back, cannot be used.
+    /// The order or the result of a run on another machine cannot be used, or that run failed.
     #[error("a run on another machine: {0}")]
     Remote(String),
     /// The output folder holds something else.
@@ -55,7 +55,7 @@ pub enum SweepError {
     Others {
         /// The folder.
         path: PathBuf,
-        /// How many.
+        /// Number of these runs.
         runs: usize,
     },
     /// Another process works in the folder.
@@ -67,11 +67,11 @@ pub enum SweepError {
     /// The operating system refused something.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The operation that failed, as a verb phrase.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A file of results that is damaged, or not ours.
@@ -79,13 +79,13 @@ pub enum SweepError {
     Table {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// Reason why it cannot be used.
         reason: String,
     },
     /// The report cannot be made.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// Somebody asked to stop.
+    /// A stop was requested.
     #[error("interrupted; {kept} of at most {runs} runs are kept, and the same command goes on from there")]
     Interrupted {
         /// Runs whose results are on disk.

@@ -31,7 +31,7 @@ const RESULTS: &str = "results";
 const JOURNAL: &str = ".journal";
 const LOCK: &str = ".lock";
 const PARTITION: &str = "results.parquet";
-/// What a partition was made from.
+/// Metadata key of the digest of a partition's inputs.
 const DIGEST_KEY: &str = "airbound.sweep.digest";
 
 /// Where a sweep leaves its results; nobody else writes there meanwhile.
@@ -242,7 +242,7 @@ fn encoded(text: &str) -> String {
         .collect()
 }
 
-/// What decides the content of a partition.
+/// Returns the digest of all that decides the content of a partition.
 fn digest(plan: &Plan, shard: usize) -> Key {
     let grid = &plan.grid;
     let schemes = grid.schemes.len();

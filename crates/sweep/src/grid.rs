@@ -20,7 +20,7 @@ pub(crate) const MOST_POINTS: usize = 1_000_000;
 const MOST_SEEDS: u32 = 10_000;
 /// Seeds unless the grid says otherwise: with a rule to stop, and without.
 const SEEDS: [u32; 2] = [64, 3];
-/// What is looked at unless the grid says otherwise.
+/// Metrics of the report unless the grid says otherwise.
 const DEFAULT_METRICS: [&str; 3] = ["latency_p95_ms", "goodput_mbps", "loss_rate"];
 const MOST_METRICS: usize = 12;
 
@@ -39,7 +39,7 @@ const KEYS: &[&str] = &[
     "sample",
 ];
 
-/// What the command line changes in a grid.
+/// Changes of a grid by the command line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Changes {
     /// Stop a cell once its interval is this narrow.
@@ -51,7 +51,7 @@ pub struct Changes {
 /// A sweep that was asked for; its cells have not been looked at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
-    /// What it is called: the file's name without its ending.
+    /// Its name: that of the file without its ending.
     pub name: String,
     /// One line that says what it is; possibly empty.
     pub title: String,
@@ -71,7 +71,7 @@ pub struct Grid {
     pub design: Design,
     /// The grid as it was written.
     pub text: String,
-    /// What is the same in all cells.
+    /// Settings that are the same in all cells.
     fixed: Vec<(Parameter, Setting)>,
     /// The folder of the grid file: relative file names begin there.
     folder: PathBuf,
@@ -88,7 +88,7 @@ pub enum Design {
 }
 
 impl Design {
-    /// How many cells there are.
+    /// Returns the number of cells.
     #[must_use]
     pub fn cells(&self) -> usize {
         match self {
@@ -97,7 +97,7 @@ impl Design {
         }
     }
 
-    /// What differs between cells.
+    /// Returns the parameters that differ between cells.
     #[must_use]
     pub fn parameters(&self) -> Vec<&Parameter> {
         match self {
@@ -227,7 +227,7 @@ impl Grid {
         }
     }
 
-    /// What the scenario is called in results.
+    /// Returns the name of the scenario in results.
     #[must_use]
     pub fn scenario_name(&self) -> String {
         let stem = Path::new(&self.scenario).file_stem();
@@ -274,7 +274,7 @@ fn read_design(top: &Section<'_>) -> Result<Design, ScenarioError> {
     }
 }
 
-/// What `[set]` says, whose keys may be written with dots or in quotes.
+/// Reads the settings in `[set]`, whose keys may be written with dots or in quotes.
 fn fixed(section: &Section<'_>) -> Result<Vec<(Parameter, Setting)>, ScenarioError> {
     fn collect(
         section: &Section<'_>,

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// How many threads to use: as many as asked for, or one for each core.
+/// Returns the number of threads to use: as many as asked for, or one for each core.
 #[must_use]
 pub fn threads(asked: Option<u16>) -> usize {
     asked.map_or_else(

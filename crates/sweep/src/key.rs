@@ -1,4 +1,4 @@
-//! What a run is known by: a hash of all that its results depend on.
+//! Key of a run: a hash of all that its results depend on.
 
 use std::fmt::{self, Debug, Write};
 use std::str::FromStr;

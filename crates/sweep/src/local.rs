@@ -5,17 +5,17 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use crate::error::SweepError;
 use crate::sweep::{Progress, Sweep};
 
-/// Who waits for a sweep.
+/// Observer of a sweep under way, which can stop it.
 pub trait Watch: Sync {
     /// Whether to stop; what is done by then is kept.
     fn is_stopped(&self) -> bool;
     /// So many of all cells have been checked.
     fn checked(&self, done: usize, of: usize);
-    /// How far the runs have come.
+    /// Receives the progress of the runs.
     fn progress(&self, progress: &Progress);
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct State<'a> {
     sweep: &'a mut Sweep,
     failed: Option<SweepError>,

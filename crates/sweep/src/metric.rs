@@ -1,4 +1,4 @@
-//! What is kept of each run: the figures of its summary, flow by flow.
+//! Metrics that are kept of each run: the figures of its summary, flow by flow.
 
 use airbound_record::{FlowSummary, LatencyStats, StationSummary, Summary, rounded};
 use airbound_scenario::Scenario;
@@ -10,7 +10,7 @@ pub struct Metric {
     pub name: &'static str,
     /// The unit; empty where there is none.
     pub unit: &'static str,
-    /// What it is.
+    /// Its meaning, in words.
     pub meaning: &'static str,
     /// Whether it counts something.
     pub is_count: bool,
@@ -102,7 +102,7 @@ impl Metric {
     }
 }
 
-/// What one flow of one run came to.
+/// Results of one flow in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowResult {
@@ -120,7 +120,7 @@ pub struct FlowResult {
     pub values: Vec<Option<f64>>,
 }
 
-/// What a run came to.
+/// Results of a run, flow by flow.
 pub type RunResult = Vec<FlowResult>;
 
 /// The figures of a run, six digits each, as its `summary.json` has them.

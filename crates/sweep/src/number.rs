@@ -7,7 +7,7 @@ use airbound_scenario::reading::{Node, Section, Value, shortened};
 /// The largest number at the end of a range.
 const LARGEST: f64 = 1e15;
 
-/// How the values of a column are stored and shown.
+/// Form in which the values of a column are stored and shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Whole numbers.

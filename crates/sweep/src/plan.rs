@@ -15,9 +15,9 @@ use crate::metric;
 /// schemes.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What was asked for.
+    /// The grid that was asked for.
     pub grid: Grid,
-    /// What the runs of each point are known by.
+    /// Key of each point, from which those of its runs derive.
     keys: Vec<Key>,
 }
 
@@ -50,13 +50,13 @@ impl Plan {
         Ok(Self { keys: keys.into_iter().flatten().collect(), grid })
     }
 
-    /// How many points there are.
+    /// Returns the number of points.
     #[must_use]
     pub fn points(&self) -> usize {
         self.keys.len()
     }
 
-    /// How many runs there are at most.
+    /// Returns the largest possible number of runs.
     #[must_use]
     pub fn most_runs(&self) -> usize {
         self.points() * self.grid.seeds.len()
@@ -79,7 +79,7 @@ impl Plan {
         self.keys[point]
     }
 
-    /// What the run of a point with a seed is known by; `number` counts seeds from 0.
+    /// Returns the key of the run of a point with a seed; `number` counts seeds from 0.
     pub(crate) fn run_key(&self, point: usize, number: usize) -> Key {
         self.keys[point].with_seed(self.grid.seeds[number])
     }

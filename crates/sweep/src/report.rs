@@ -1,4 +1,4 @@
-//! What a sweep found: a table for the terminal, one of intervals for programs, a page to look at.
+//! Results of a sweep: a table for the terminal, one of intervals for programs, a page to look at.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const MOST_ROWS: usize = 300;
 /// Rows of a table in the terminal.
 const FEW_ROWS: usize = 24;
 
-/// What a sweep found, point by point.
+/// Results of a sweep, point by point.
 #[derive(Debug, Clone)]
 pub struct Findings {
     plan: Arc<Plan>,
@@ -34,7 +34,7 @@ impl Findings {
         Self { plan, points }
     }
 
-    /// What was swept.
+    /// Returns the plan of the sweep.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan

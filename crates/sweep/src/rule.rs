@@ -53,7 +53,7 @@ pub struct Rule {
     pub round: usize,
 }
 
-/// What happens after a round.
+/// The step after a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The cell is done, before its seeds are used up or with them.
@@ -79,12 +79,12 @@ impl Rule {
         Ok(Self { until: changed.or(until), confidence: confidence / 100.0, round: round as usize })
     }
 
-    /// How many seeds of `most` are run before anything is looked at.
+    /// Returns the number of seeds, of `most`, that are run before anything is looked at.
     pub(crate) fn first(&self, most: usize) -> usize {
         if self.until.is_some() { self.round.min(most) } else { most }
     }
 
-    /// What comes after runs in which the deciding metric had these values.
+    /// Returns the step after runs in which the deciding metric had these values.
     pub(crate) fn next(&self, values: &[Option<f64>], most: usize, seed: u64) -> Next {
         let left = most.saturating_sub(values.len());
         let Some(until) = self.until else {

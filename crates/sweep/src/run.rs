@@ -12,7 +12,7 @@ use crate::key::Key;
 use crate::metric::{self, RunResult};
 use crate::plan::{Plan, Prepared};
 
-/// How much is simulated before somebody is asked whether to stop.
+/// Simulated time between two checks whether to stop.
 const PIECE: Span = Span::from_millis(100);
 
 /// The point of a job, prepared by whoever runs the first of its seeds.
@@ -83,7 +83,7 @@ impl Job {
         serde_json::to_string(&order).map_err(|error| SweepError::Remote(error.to_string()))
     }
 
-    /// What went wrong with the run.
+    /// Returns the error of the failed run: `problem` with cell, settings and seed.
     pub(crate) fn failed(&self, problem: String) -> SweepError {
         let (cell, _) = self.plan.place(self.point);
         SweepError::Run { cell, settings: self.plan.describe(self.point), seed: self.seed(), problem }

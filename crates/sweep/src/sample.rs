@@ -10,7 +10,7 @@ use crate::number::{Form, Number, Setting, common};
 
 /// The keys of `[sample]` that are no parameters.
 const OWN: [&str; 2] = ["count", "seed"];
-/// What each parameter has one of.
+/// Laws of the values, of which each parameter has one.
 const LAWS: [&str; 3] = ["uniform", "log-uniform", "choice"];
 const ALLOWED: &[&str] = &["uniform", "log-uniform", "choice", "keys"];
 
@@ -18,11 +18,11 @@ const ALLOWED: &[&str] = &["uniform", "log-uniform", "choice", "keys"];
 /// number of the cell: a larger sample begins with the points of a smaller one, and a further parameter moves no other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// How many points.
+    /// Number of points.
     pub count: usize,
     /// From where they come.
     pub seed: u64,
-    /// What is drawn.
+    /// Parameters that are drawn, each with its law.
     pub(crate) drawn: Vec<Drawn>,
 }
 

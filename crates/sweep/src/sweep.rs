@@ -24,7 +24,7 @@ use crate::shard::Shard;
 /// A cell under a scheme, when it is done.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
-    /// How many runs it took.
+    /// Number of runs that it took.
     pub runs: usize,
     /// Whether its interval was narrow enough before its seeds were used up.
     pub stopped_early: bool,
@@ -41,7 +41,7 @@ pub struct Estimate {
     pub range: Option<(f64, f64)>,
 }
 
-/// How far a sweep has come.
+/// Progress of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Progress {
     /// Runs whose results are there.
@@ -66,7 +66,7 @@ pub struct Sweep {
     open: BTreeMap<usize, Shard>,
     /// Point and number of the seed of what may be run now.
     ready: VecDeque<(usize, usize)>,
-    /// What was taken and has not come back.
+    /// Point and number of the seed of each run that was taken and has not come back.
     outstanding: BTreeSet<(usize, usize)>,
     points: Vec<Option<Point>>,
     progress: Progress,
@@ -95,7 +95,7 @@ impl Sweep {
         })
     }
 
-    /// What is swept.
+    /// Returns the plan of the sweep.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -107,7 +107,7 @@ impl Sweep {
         &self.folder
     }
 
-    /// How far it has come.
+    /// Returns its progress.
     #[must_use]
     pub const fn progress(&self) -> Progress {
         self.progress

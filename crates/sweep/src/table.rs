@@ -166,7 +166,7 @@ pub(crate) fn read(path: &Path, table: &str) -> Result<Read, SweepError> {
     }
 }
 
-/// What a table says under a key, from its footer alone.
+/// Returns the metadata value of a table under a key, from its footer alone; `None` without it or under another schema version.
 pub(crate) fn said(path: &Path, table: &str, key: &str) -> Result<Option<String>, SweepError> {
     let file = File::open(path).map_err(SweepError::io("open", path))?;
     let damaged = |reason: String| SweepError::Table { path: path.to_owned(), reason };

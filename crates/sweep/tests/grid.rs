@@ -1,4 +1,4 @@
-//! What a grid file may say, and what is said where it is wrong.
+//! Reading of grid files: allowed contents, defaults, and error messages.
 
 mod place;
 

@@ -53,7 +53,7 @@ pub struct Encoder {
     frames: u64,
     last_key: Option<Instant>,
     key_wanted: bool,
-    /// What key frames took beyond their share, in bytes, and by how many frames it is paid back.
+    /// Bytes that key frames took beyond their share and have yet to be paid back, and the number of frames left for that.
     debt: f64,
     payers: u64,
 }

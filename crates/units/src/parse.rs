@@ -7,7 +7,7 @@ pub enum ParseQuantityError {
     /// No number in front of the unit.
     #[error("\"{text}\" does not start with a number; write for example \"{example}\"")]
     NoNumber {
-        /// What was read.
+        /// Text that was read.
         text: String,
         /// A text that would do.
         example: &'static str,
@@ -15,7 +15,7 @@ pub enum ParseQuantityError {
     /// The unit is missing or unknown.
     #[error("\"{text}\" has {}; allowed are {allowed}, for example \"{example}\"", unit_words(.unit))]
     Unit {
-        /// What was read.
+        /// Text that was read.
         text: String,
         /// The unit that was found, possibly empty.
         unit: String,
@@ -27,7 +27,7 @@ pub enum ParseQuantityError {
     /// The number is negative, not finite, or too large to be counted.
     #[error("\"{text}\" is out of range; allowed is {range}")]
     Range {
-        /// What was read.
+        /// Text that was read.
         text: String,
         /// The allowed range in words.
         range: &'static str,

@@ -133,7 +133,7 @@ impl Span {
         Self(libm::round(self.0 as f64 * factor) as u64)
     }
 
-    /// How many whole times `part` fits in; zero if `part` is zero.
+    /// Returns the number of whole times that `part` fits in; zero if `part` is zero.
     #[must_use]
     pub const fn div_floor(self, part: Self) -> u64 {
         match self.0.checked_div(part.0) {

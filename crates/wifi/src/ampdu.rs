@@ -1,4 +1,4 @@
-//! How large an aggregate may become.
+//! Limits on the size and the duration of an aggregate.
 
 use airbound_units::{ByteCount, Span};
 

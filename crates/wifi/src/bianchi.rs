@@ -21,7 +21,7 @@ use crate::edca::EdcaParameters;
 use crate::rate::{Legacy, Rate};
 use crate::timing::ppdu_duration;
 
-/// What each of the contending stations does.
+/// Number, contention windows and retry limit of the contending stations.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Contention {
     /// Contending stations, at least 1.
@@ -85,10 +85,10 @@ impl Contention {
     }
 }
 
-/// How long the channel is taken by what can happen in a slot.
+/// Time for which each possible event of a slot takes the channel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct SlotTimes {
-    /// Nobody sends.
+    /// No station sends.
     pub idle: Span,
     /// One station sends: frame, SIFS, ACK, DIFS.
     pub success: Span,
@@ -111,7 +111,7 @@ impl SlotTimes {
     }
 }
 
-/// What saturated stations achieve together.
+/// Performance of all saturated stations together.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Saturation {
     /// tau and p.

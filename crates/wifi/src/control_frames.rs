@@ -33,37 +33,37 @@ pub const BLOCK_ACK_256: ByteCount = ByteCount::new(56);
 /// A compressed BlockAckReq (9.3.1.7.2).
 pub const BLOCK_ACK_REQUEST: ByteCount = ByteCount::new(24);
 
-/// How long a control frame of `size` lasts.
+/// Returns the duration of a control frame of `size`.
 #[must_use]
 pub fn duration(size: ByteCount, rate: Legacy, band: Band) -> Span {
     PpduTiming::in_band(Rate::legacy(rate), band).duration(size)
 }
 
-/// How long an ACK lasts.
+/// Returns the duration of an ACK.
 #[must_use]
 pub fn ack(rate: Legacy, band: Band) -> Span {
     duration(ACK, rate, band)
 }
 
-/// How long a compressed BlockAck of 64 MPDUs lasts.
+/// Returns the duration of a compressed BlockAck of 64 MPDUs.
 #[must_use]
 pub fn block_ack(rate: Legacy, band: Band) -> Span {
     duration(BLOCK_ACK, rate, band)
 }
 
-/// How long a compressed BlockAckReq lasts.
+/// Returns the duration of a compressed BlockAckReq.
 #[must_use]
 pub fn block_ack_request(rate: Legacy, band: Band) -> Span {
     duration(BLOCK_ACK_REQUEST, rate, band)
 }
 
-/// How long an RTS lasts.
+/// Returns the duration of an RTS.
 #[must_use]
 pub fn rts(rate: Legacy, band: Band) -> Span {
     duration(RTS, rate, band)
 }
 
-/// How long a CTS lasts.
+/// Returns the duration of a CTS.
 #[must_use]
 pub fn cts(rate: Legacy, band: Band) -> Span {
     duration(CTS, rate, band)
@@ -131,7 +131,7 @@ impl Default for Basic {
     }
 }
 
-/// How a network sends its control frames.
+/// Band and rates of a network's control frames.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ControlTiming {
     /// The band.
@@ -149,13 +149,13 @@ impl ControlTiming {
         self.fixed.unwrap_or_else(|| self.basic.response_rate(rate))
     }
 
-    /// How long the ACK of a frame at `rate` lasts.
+    /// Returns the duration of the ACK of a frame at `rate`.
     #[must_use]
     pub fn ack_for(&self, rate: Rate) -> Span {
         ack(self.rate_for(rate), self.band)
     }
 
-    /// How long the BlockAck of an A-MPDU at `rate` lasts.
+    /// Returns the duration of the BlockAck of an A-MPDU at `rate`.
     #[must_use]
     pub fn block_ack_for(&self, rate: Rate) -> Span {
         block_ack(self.rate_for(rate), self.band)

@@ -99,7 +99,7 @@ pub struct EdcaParameters {
     pub cw_min: u16,
     /// Where the doubling of the window ends, in slots.
     pub cw_max: u16,
-    /// How long a won opportunity may last; zero allows one frame exchange of any length.
+    /// Largest duration of a won opportunity; zero allows one frame exchange of any length.
     pub txop_limit: Span,
 }
 
@@ -117,7 +117,7 @@ impl EdcaParameters {
         Self::new(2, 15, 1023, Span::ZERO)
     }
 
-    /// What a station uses where the access point announces nothing (802.11-2020 table 9-155, OFDM column).
+    /// Returns the parameters of a station where the access point announces none (802.11-2020 table 9-155, OFDM column).
     #[must_use]
     pub const fn standard_station(category: Category) -> Self {
         match category {
@@ -128,9 +128,9 @@ impl EdcaParameters {
         }
     }
 
-    /// What Linux access points announce to their stations (hostapd `wmm_ac_*`), and what mac80211 assumes by
-    /// itself (`ieee80211_set_wmm_default`): the table of 802.11-2012, where best effort and background may send one
-    /// frame exchange for each access.
+    /// Returns the parameters that Linux access points announce to their stations (hostapd `wmm_ac_*`), and that
+    /// mac80211 assumes by itself (`ieee80211_set_wmm_default`): the table of 802.11-2012, where best effort and
+    /// background may send one frame exchange for each access.
     #[must_use]
     pub fn linux_station(category: Category) -> Self {
         let txop_limit = match category {
@@ -141,8 +141,8 @@ impl EdcaParameters {
         Self { txop_limit, ..Self::standard_station(category) }
     }
 
-    /// What a Linux access point itself uses (hostapd `tx_queue_data*`): best effort with a window of at most 63,
-    /// video and voice with AIFSN 1.
+    /// Returns the parameters of a Linux access point itself (hostapd `tx_queue_data*`): best effort with a window of
+    /// at most 63, video and voice with AIFSN 1.
     #[must_use]
     pub fn linux_access_point(category: Category) -> Self {
         match category {

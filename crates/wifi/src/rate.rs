@@ -30,7 +30,7 @@ pub enum RateError {
     Mcs {
         /// The format.
         format: Format,
-        /// What was asked for.
+        /// The MCS index that was asked for.
         mcs: u8,
         /// The highest index of the format.
         highest: u8,
@@ -38,7 +38,7 @@ pub enum RateError {
     /// The number of spatial streams is not supported.
     #[error("{streams} spatial streams are not supported; allowed are 1 to 4")]
     Streams {
-        /// What was asked for.
+        /// The number of spatial streams that was asked for.
         streams: u8,
     },
     /// The format does not know this width.
@@ -46,7 +46,7 @@ pub enum RateError {
     Width {
         /// The format.
         format: Format,
-        /// What was asked for.
+        /// The width that was asked for.
         width: Width,
         /// The allowed widths.
         allowed: &'static str,
@@ -56,7 +56,7 @@ pub enum RateError {
     GuardInterval {
         /// The format.
         format: Format,
-        /// What was asked for.
+        /// The guard interval that was asked for.
         guard_interval: GuardInterval,
         /// The allowed intervals.
         allowed: &'static str,
@@ -78,7 +78,7 @@ pub enum RateError {
         "\"{text}\" is not a rate; write for example \"VHT80 MCS9 2SS LGI\", \"HT40 MCS12 2SS SGI\", \"HE80 MCS11 2SS 0.8us\" or \"OFDM 54 Mbit/s\""
     )]
     Text {
-        /// What was read.
+        /// The text that was read.
         text: String,
     },
 }

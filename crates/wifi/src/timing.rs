@@ -1,4 +1,4 @@
-//! How long a PPDU takes, how much fits into a time, and when each of its bytes has arrived.
+//! Duration of a PPDU, largest PSDU that fits into a time, and arrival time of each byte.
 //!
 //! Durations follow the TXTIME equations of the standard for the convolutional code: preamble, then whole OFDM
 //! symbols that carry 16 service bits, the PSDU, and six tail bits for each encoder (equations 17-29, 19-92, 21-107;
@@ -53,7 +53,7 @@ fn he_training(guard_interval: GuardInterval) -> Span {
     useful + guard_interval.span()
 }
 
-/// How long a PPDU at `rate` with a PSDU of `psdu` lasts in the 5 GHz band.
+/// Returns the duration of a PPDU at `rate` with a PSDU of `psdu` in the 5 GHz band.
 #[must_use]
 pub fn ppdu_duration(rate: Rate, psdu: ByteCount) -> Span {
     PpduTiming::new(rate).duration(psdu)
@@ -117,7 +117,7 @@ impl PpduTiming {
         self.bits_per_symbol
     }
 
-    /// How long a PPDU with this PSDU lasts. An empty PSDU still takes the symbol of its service bits.
+    /// Returns the duration of a PPDU with this PSDU. An empty PSDU still takes the symbol of its service bits.
     #[must_use]
     pub fn duration(&self, psdu: ByteCount) -> Span {
         let data = self.symbol * self.symbols_for(psdu.bits().saturating_add(u64::from(self.overhead_bits)));

@@ -31,7 +31,7 @@ const LINKS: [(&str, &str, &str, u8); 5] = [
     ("HE80 MCS11 2SS 0.8us", "he", "80 MHz", 2),
 ];
 
-/// What the formulas say of a link.
+/// Closed-form values of a link.
 struct Formula {
     /// MPDUs of a full aggregate.
     mpdus: u64,
@@ -112,7 +112,7 @@ size = "{PAYLOAD} B"
     )
 }
 
-/// What is seen of the exchanges of a saturated link.
+/// Statistics of the exchanges of a saturated link.
 #[derive(Debug, Clone, Copy, Default)]
 struct Exchanges {
     count: u64,

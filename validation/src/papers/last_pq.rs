@@ -1,7 +1,7 @@
 //! LAST-PQ's case study (Sec. I and III): a VR stream over Linux's FQ-CoDel with airtime fairness on ath9k.
 //!
-//! What the paper leaves open is decided as in the project's notes: VR, VoIP and background in BK; a server that hands a frame
-//! over at 400 Mb/s. Other choices are printed beside it and judge nothing.
+//! Points that the paper leaves open are decided as in the project's notes: VR, VoIP and background in BK; a server that hands a frame over
+//! at 400 Mb/s. Other choices are printed beside it and judge nothing.
 
 mod case;
 
@@ -15,7 +15,7 @@ use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../data/last-pq.csv");
 
-/// What a case comes to, mean over seeds.
+/// Figures of a case, mean over seeds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Figures {
     first_p95: Option<f64>,
@@ -172,7 +172,7 @@ fn absolute(figures: &[Figures], variant: Variant) -> Vec<ValidationRow> {
     rows
 }
 
-/// What the paper says in words.
+/// Returns the rows of the claims that the paper makes in words.
 fn trends(figures: &[Figures]) -> Vec<ValidationRow> {
     let figure = |case: &str, value: fn(&Figures) -> Option<f64>| of(figures, case).and_then(value);
     let p95 = |case: &str| figure(case, |figures| figures.first_p95);
@@ -262,9 +262,9 @@ fn trends(figures: &[Figures]) -> Vec<ValidationRow> {
 }
 
 impl Variant {
-    /// What the notes decide.
+    /// The variant that the notes decide.
     const MAIN: Self = Self { burst_mbps: 400, background: Background::Bk };
-    /// What else is printed.
+    /// The other variants that are printed.
     const OTHERS: [Self; 3] = [
         Self { burst_mbps: 200, background: Background::Bk },
         Self { burst_mbps: 1000, background: Background::Bk },

@@ -48,13 +48,13 @@ pub struct Case {
 pub struct Judged {
     /// Name of the flow.
     pub flow: String,
-    /// What is demanded, in ms.
+    /// Demanded latency, in ms.
     pub demanded_ms: f64,
     /// At which percentile.
     pub percentile: f64,
-    /// What the plan expects; `None` without bound.
+    /// Latency that the plan expects, in ms; `None` without bound.
     pub planned_ms: Option<f64>,
-    /// What was measured from the queue to the acknowledgement, over all seeds; `None` if nothing arrived.
+    /// Latency measured from the queue to the acknowledgement, in ms, over all seeds; `None` if nothing arrived.
     pub measured_ms: Option<f64>,
     /// Delivered over offered payload.
     pub delivered: f64,
@@ -64,7 +64,7 @@ pub struct Judged {
     pub met: bool,
 }
 
-/// How answers and simulations agree.
+/// Numbers of cases by the plan's answer and the simulation's outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Confusion {
     /// Planned and met.
@@ -93,13 +93,13 @@ impl Confusion {
         confusion
     }
 
-    /// How many cases.
+    /// Returns the number of cases.
     #[must_use]
     pub const fn all(&self) -> usize {
         self.yes_met + self.yes_missed + self.no_met + self.no_missed
     }
 
-    /// How many answers are wrong.
+    /// Returns the number of wrong answers.
     #[must_use]
     pub const fn wrong(&self) -> usize {
         self.yes_missed + self.no_met
@@ -126,12 +126,12 @@ impl Case {
     }
 }
 
-/// How a set is checked.
+/// Parameters of the check of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Set {
     /// Seed from which the scenarios follow.
     pub seed: u64,
-    /// How many scenarios.
+    /// Number of scenarios.
     pub count: u64,
     /// Runs of each with seeds of its own, whose packets are judged together.
     pub runs: u64,
@@ -188,7 +188,7 @@ fn case(random: &RandomScenario, runs: u64) -> Result<Case, TrialError> {
     })
 }
 
-/// What several runs of a scenario came to.
+/// Latencies and goodput of several runs of a scenario.
 struct Heard {
     runs: u64,
     /// Of the packets of each flow.
@@ -197,7 +197,7 @@ struct Heard {
     goodput: Vec<f64>,
 }
 
-/// What became of a demand.
+/// Measured outcome of a demand.
 struct Found {
     demanded: Span,
     /// At its percentile; `None` if nothing arrived.

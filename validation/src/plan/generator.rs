@@ -1,7 +1,7 @@
 //! Random scenarios with demands, to ask both the plan and the simulator about.
 //!
-//! What a scenario holds is a keyed function of the seed of the set and its number in it. The ranges were chosen before
-//! the model was compared with any of them, such that some are easily met, some hopeless, and many near the border.
+//! The content of a scenario is a keyed function of the seed of the set and its number in it. The ranges were chosen before the model was
+//! compared with any of them, such that some are easily met, some hopeless, and many near the border.
 
 use std::fmt::Write as _;
 
@@ -53,7 +53,7 @@ impl Draws {
     }
 }
 
-/// What all rates of a scenario are taken from.
+/// The PHY from which all rates of a scenario are taken.
 #[derive(Debug, Clone, Copy)]
 struct Phy {
     standard: &'static str,

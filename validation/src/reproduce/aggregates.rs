@@ -25,7 +25,7 @@ pub(crate) struct Arrived {
     pub(crate) exchanged: Instant,
 }
 
-/// What the watch saw.
+/// Aggregates and packets that the watch saw.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Aggregates {
     pub(crate) sent: Vec<Aggregate>,
@@ -38,7 +38,7 @@ pub(crate) struct Aggregates {
 #[derive(Debug, Clone)]
 pub(crate) struct AggregateWatch {
     from: Instant,
-    /// Whose packets are kept too.
+    /// Flow whose packets are kept too.
     flow: Option<u32>,
     seen: Arc<Mutex<Aggregates>>,
 }

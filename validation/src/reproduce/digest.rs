@@ -1,4 +1,4 @@
-//! What the packets of one flow met on the last hop, summed up while the run goes on.
+//! Latency, losses and transmissions of the packets of one flow on the last hop, summed up while the run goes on.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,7 +35,7 @@ pub(crate) struct Digest {
     pub(crate) retransmitted: u64,
     /// Transmissions of the packets that were delivered.
     pub(crate) transmissions: u64,
-    /// How often so many packets were lost one after the other.
+    /// Number of runs of consecutive lost packets, by their length in packets.
     pub(crate) loss_runs: BTreeMap<u64, u64>,
     /// Measured time.
     pub(crate) seconds: f64,
@@ -159,7 +159,7 @@ impl DigestWatch {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was seen in so many seconds.
+    /// Takes the digest of the packets seen, for a measured time of `seconds`.
     pub(crate) fn digest(&self, seconds: f64) -> Digest {
         let mut seen = std::mem::take(&mut *self.seen());
         seen.digest.seconds = seconds;

@@ -15,7 +15,7 @@ use super::trace::{Trace, TraceWatch};
 use crate::trial::in_parallel;
 use crate::{Trial, TrialError};
 
-/// What of a run is kept beside its figures.
+/// Part of a run that is kept beside its figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Watch {
     /// Nothing.
@@ -42,9 +42,9 @@ pub(crate) enum Watch {
 pub(crate) struct Experiment {
     /// The run.
     pub(crate) trial: Trial,
-    /// What is kept.
+    /// The part that is kept.
     pub(crate) watch: Watch,
-    /// How often queues and controllers are looked at.
+    /// Interval of simulated time between looks at queues and controllers; `None` for no looks.
     pub(crate) every: Option<Span>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Sample {
     pub(crate) latency: Span,
 }
 
-/// What the watched flow did.
+/// Deliveries of the watched flow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watched {
     /// Its packets, in the order of their acknowledgement.
@@ -66,12 +66,12 @@ pub(crate) struct Watched {
     pub(crate) frames: Vec<Instant>,
 }
 
-/// What a run brought.
+/// Results of a run.
 #[derive(Debug)]
 pub(crate) struct Measured {
     /// Its figures.
     pub(crate) outcome: airbound_sim::Outcome,
-    /// What the watched flow did; empty where none was.
+    /// Deliveries of the watched flow; empty where none was watched.
     pub(crate) watched: Watched,
     /// All that it and its access point did, where that was wanted.
     pub(crate) trace: Option<Trace>,
@@ -79,7 +79,7 @@ pub(crate) struct Measured {
     pub(crate) digest: Option<Digest>,
     /// The aggregates of the access point, where they were wanted.
     pub(crate) aggregates: Aggregates,
-    /// What queues and controllers said, with the time in s.
+    /// State of queues and controllers at each look, with the time in s.
     pub(crate) views: Vec<(f64, Snapshot)>,
 }
 
@@ -234,7 +234,7 @@ impl Watched {
     }
 }
 
-/// What all runs brought.
+/// Results of all runs.
 #[derive(Debug, Default)]
 pub(crate) struct Results(BTreeMap<Experiment, Measured>);
 
@@ -265,12 +265,12 @@ impl Results {
         Ok(Self(experiments.into_iter().zip(measured).collect()))
     }
 
-    /// How many runs were made.
+    /// Returns the number of runs that were made.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// What a run brought; `None` if no study asked for it.
+    /// Returns the results of a run; `None` if no study asked for it.
     pub(crate) fn get(&self, experiment: &Experiment) -> Option<&Measured> {
         self.0.get(experiment)
     }

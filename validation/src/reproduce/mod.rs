@@ -43,12 +43,12 @@ fn shown(value: f64) -> String {
     airbound_report::number(value)
 }
 
-/// What a study brought.
+/// Results of a study.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Part {
     /// Its claims.
     pub(crate) rows: Vec<ValidationRow>,
-    /// What it shows.
+    /// Its text, tables and charts.
     pub(crate) chapter: Chapter,
 }
 
@@ -57,7 +57,7 @@ pub(crate) trait Study: Sync {
     /// The runs that it needs.
     fn experiments(&self, effort: Effort) -> Vec<Experiment>;
 
-    /// What they say.
+    /// Returns the claims and the chapter that follow from the runs.
     fn part(&self, effort: Effort, results: &Results) -> Part;
 }
 
@@ -96,7 +96,7 @@ impl Paper {
         Self::ALL.into_iter().find(|paper| paper.name() == name)
     }
 
-    /// What stands above the report.
+    /// Returns the heading of the report.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {

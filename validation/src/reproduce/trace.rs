@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use airbound_record::{Fate, FrameRow, PacketRow, TxopRow};
 use airbound_sim::{Event, Events, Observer};
 
-/// What was seen of one flow and its transmitter.
+/// Events of one flow and of its transmitter.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trace {
     /// Packets with their fate, in the order in which it was decided.
@@ -33,7 +33,7 @@ impl TraceWatch {
         note(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// What was seen; nothing is left.
+    /// Takes all that was seen; nothing is left.
     pub(crate) fn take(&self) -> Trace {
         let mut taken = Trace::default();
         self.note(|seen| std::mem::swap(seen, &mut taken));

@@ -17,7 +17,7 @@ use crate::expression::Facts;
 
 /// The upper byte of the marks with which packets are released: frames that carry it are the agent's.
 const MARK: u32 = 0xab00_0000;
-/// What is left of a packet's number in its mark.
+/// Mask of the bits of a packet's number that its mark keeps.
 const NUMBER: u32 = 0x00ff_ffff;
 /// Payload of a segment of a super-packet; the kernel does not tell the true one.
 const SEGMENT: u64 = 1448;
@@ -145,7 +145,7 @@ fn rate_of(step: &RateTry) -> Option<BitRate> {
     Some(rate.bit_rate())
 }
 
-/// What the kernel says of a station, for the engine.
+/// Turns the kernel's record of a station into the engine's.
 pub(super) fn facts_of(station: &nl80211::Station) -> StationFacts {
     let rate = station.transmit_rate;
     StationFacts {
@@ -155,7 +155,7 @@ pub(super) fn facts_of(station: &nl80211::Station) -> StationFacts {
     }
 }
 
-/// What of an amount of bytes took a part of the time, for a channel's shares.
+/// Returns `part` / `whole`, for a channel's shares; `None` if `part` is unknown or `whole` is zero.
 pub(super) fn share(part: Option<Span>, whole: Span) -> Option<f64> {
     (!whole.is_zero()).then_some(part?.as_secs_f64() / whole.as_secs_f64())
 }

@@ -16,7 +16,7 @@ use crate::snapshot::Snapshot;
 
 pub use plan::{Action, Plan};
 
-/// What the loop needs of the process around it.
+/// Callbacks and data that the loop needs of the process around it.
 pub struct Around<'a> {
     /// Called often; `false` means that the agent shall end.
     pub beat: &'a mut dyn FnMut() -> bool,

@@ -1,4 +1,4 @@
-//! What will be done on this interface, and why: made before anything is changed, printed by `--dry-run`.
+//! The plan for this interface, with its reasons: made before anything is changed, printed by `--dry-run`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ use crate::law::{self, Bound};
 /// tries each.
 const USUAL_TRIES: u32 = 40;
 
-/// What is done at all.
+/// The mechanism that carries out the scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Packets are held.
@@ -37,7 +37,7 @@ pub struct Plan {
     pub(super) wifi: WifiInterface,
     pub(super) wiphy: Wiphy,
     pub(super) interface: Interface,
-    /// What is done.
+    /// The mechanism.
     pub action: Action,
     pub(super) rules: Rules,
     stations: Vec<Station>,
@@ -90,7 +90,7 @@ impl Plan {
             .then(|| Bound::new(&self.config.law, aggregate, rate, self.tries(limited)))
     }
 
-    /// What of the scheme is in force, and what is not.
+    /// Lists the parts of the scheme that are in force, and those that are not.
     #[must_use]
     pub fn in_force(&self) -> Vec<String> {
         let config = &self.config;

@@ -26,11 +26,11 @@ use crate::snapshot::{BoundView, Snapshot};
 
 /// At least so often the loop turns, to show that it lives.
 const LONGEST_WAIT: Span = Span::from_millis(50);
-/// How often stations are asked for their rates.
+/// Interval at which stations are asked for their rates.
 const STATIONS: Span = Span::from_secs(1);
-/// How often the picture is renewed.
+/// Interval at which the picture is renewed.
 const PICTURE: Span = Span::from_millis(250);
-/// How often it is looked whether the rules are there, beside the kernel's notices.
+/// Interval of the checks that the rules are there, beside the kernel's notices.
 const RULES: Span = Span::from_secs(5);
 /// A try to put rules back that failed is repeated after so long.
 const RETRY: Span = Span::from_secs(1);
@@ -86,7 +86,7 @@ struct Server<'a> {
     completed: Vec<Completion>,
 }
 
-/// What the kernel has to tell.
+/// Whether the packet queue and the monitor have something to read.
 #[derive(Debug, Clone, Copy)]
 struct News {
     packets: bool,

@@ -12,7 +12,7 @@ use crate::journal::{Event, Journal};
 /// All eight traffic identifiers that data travels under.
 const ALL_TIDS: u16 = 0xff;
 
-/// What was changed, and what it was before.
+/// The settings that were changed, with their previous values.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     txq: Option<u32>,
@@ -61,7 +61,7 @@ impl Settings {
         );
     }
 
-    /// Who left has to be told anew when it comes back.
+    /// Forgets a station that left: its tries have to be limited anew when it comes back.
     pub(super) fn forget(&mut self, station: MacAddress) {
         self.limited.remove(&station);
     }

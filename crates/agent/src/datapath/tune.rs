@@ -14,7 +14,7 @@ use crate::error::AgentError;
 use crate::journal::{Event, Journal};
 use crate::snapshot::Snapshot;
 
-/// How often the end is looked for.
+/// Longest wait between two checks whether to end.
 const LOOK: Span = Span::from_millis(50);
 
 /// The share of the channel that others left since the last reading.

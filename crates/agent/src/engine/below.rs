@@ -1,4 +1,4 @@
-//! What is below the agent, released and not completed: who is charged, who is not waited for, what is given up.
+//! Packets below the agent, released and not completed: airtime charged, stations that are not waited for, packets given up.
 
 use airbound_control::frame::{Mpdu, Payload, RateChain, StationId, TxDescriptor, TxReport};
 use airbound_control::link::Link;
@@ -13,9 +13,9 @@ use super::{Decision, Engine};
 
 /// A packet of a bulk transfer.
 const FULL_PACKET: ByteCount = ByteCount::new(1500);
-/// How often stations are looked at for what is overdue.
+/// Interval of the checks of all stations for overdue completions.
 const LOOK: Span = Span::from_millis(10);
-/// How often lost completions of a station are spoken of.
+/// Shortest interval between reports of a station's lost completions.
 const LOSSES_TOLD: Span = Span::from_secs(1);
 
 /// The airtime and packets below, by category, of stations that are waited for.
@@ -128,7 +128,7 @@ impl Engine {
         self.returned.dropped.clear();
     }
 
-    /// What the kernel says of a station.
+    /// Updates a station by the kernel's facts; one that is not present joins.
     pub(super) fn on_facts(&mut self, facts: &StationFacts) {
         if facts.station.is_group() {
             return;

@@ -1,4 +1,4 @@
-//! What the engine is told.
+//! Configuration of the engine.
 
 use airbound_control::link::{LinkConfig, TimeLimits};
 use airbound_control::queue::{Demand, QueueConfig};
@@ -6,7 +6,7 @@ use airbound_units::{ByteCount, ConfigError, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use serde::{Deserialize, Serialize};
 
-/// How much is released to the kernel before completions are waited for.
+/// Limits of what is released to the kernel before completions are waited for.
 ///
 /// Two aggregates: while the radio sends one, the next one waits behind it; so the air is never idle for want of packets, and an
 /// urgent packet waits for little more than one aggregate. What an aggregate may take on the air is the least of `aggregate`,
@@ -79,7 +79,7 @@ impl WindowConfig {
     }
 }
 
-/// What is demanded of the packets that match a rule.
+/// The demand on the packets that match a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Protected {
     /// Its name in journal, metrics and status.
@@ -88,14 +88,14 @@ pub struct Protected {
     pub demand: Demand,
 }
 
-/// What an [`super::Engine`] is made of.
+/// Configuration of an [`super::Engine`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineConfig {
     /// The queue that decides the order and the drops.
     pub queue: QueueConfig,
-    /// What has waited longer is dropped when its turn comes (Law's Limit_q); `None`: no limit. 1 ms to 10 s.
+    /// Longest wait: a packet that has waited longer is dropped when its turn comes (Law's Limit_q); `None`: no limit. 1 ms to 10 s.
     pub time_limit: Option<Span>,
-    /// How much is released at a time.
+    /// The release window.
     pub window: WindowConfig,
     /// Most packets that are held: 1 to 65 536. Below the kernel's limit of its queue, or the kernel drops first.
     pub hold_packets: usize,

@@ -9,11 +9,11 @@ use super::packet::FlowKey;
 
 /// Flows beyond this number share a few numbers and are not protected.
 const MOST_FLOWS: usize = 4096;
-/// How many they share.
+/// Count of the numbers that they share.
 const SHARED: u64 = 256;
 /// A flow without a packet for so long is forgotten.
 const FORGOTTEN_AFTER: Span = Span::from_secs(60);
-/// How often idle flows are looked for.
+/// Interval at which idle flows are looked for.
 const SWEEP: Span = Span::from_secs(5);
 
 /// A flow that is known.
@@ -38,7 +38,7 @@ pub(super) struct Flows {
     next_sweep: Instant,
 }
 
-/// What the demand of a flow has to become.
+/// A flow's change of rule, and so of its demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) flow: FlowId,
@@ -128,7 +128,7 @@ impl Flows {
             .filter_map(|(known, number)| known.rule.map(|rule| (FlowId(number), known.key.0, rule)))
     }
 
-    /// How many are known.
+    /// Returns the number of known flows.
     pub(super) fn len(&self) -> usize {
         self.numbers.len()
     }

@@ -1,4 +1,4 @@
-//! What becomes of protected packets, rule by rule: how long they take, and whether the demand is kept.
+//! Fates and latencies of protected packets, rule by rule, and whether the demand is kept.
 
 use airbound_control::frame::DropReason;
 use airbound_control::queue::Demand;
@@ -16,7 +16,7 @@ const WINDOW: Span = Span::from_secs(1);
 pub struct RuleRecord {
     /// Its name.
     pub name: String,
-    /// What is demanded.
+    /// The demand on these packets.
     pub demand: Demand,
     /// Packets that came, and their bytes.
     pub arrived: u64,
@@ -34,7 +34,7 @@ pub struct RuleRecord {
     pub dropped: [u64; DropReason::ALL.len()],
     /// Packets of which no completion came.
     pub unknown: u64,
-    /// How long packets waited in the agent.
+    /// Time for which released packets waited in the agent.
     pub held: LatencyHistogram,
     /// From entering the agent to the acknowledgement.
     pub latency: LatencyHistogram,

@@ -10,7 +10,7 @@
 //! Every packet of an [`Arrival`] gets exactly one [`Verdict`]; [`Engine::drain`] gives those that are left to the kernel. Time that
 //! runs backwards stands still.
 //!
-//! What was released and has not completed is *below*. Each category has a window of airtime below ([`WindowConfig`]), since the
+//! Packets released and not completed are *below*. Each category has a window of airtime below ([`WindowConfig`]), since the
 //! hardware's queues contend with each other; completions, or time, make room in it. Where completions are lost nothing stops: they
 //! age out, and a station to which nothing completes is not waited for.
 
@@ -48,7 +48,7 @@ use peers::Peers;
 use rates::KernelRates;
 use release::Told;
 
-/// What happened in all.
+/// Counters of packets and frames since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     /// Packets that came.
@@ -122,7 +122,7 @@ impl Engine {
         })
     }
 
-    /// What was decided since the lists were last emptied; who acts on it empties them.
+    /// Returns what was decided since the lists were last emptied; the caller that acts on it empties them.
     pub const fn output(&mut self) -> &mut Output {
         &mut self.out
     }
@@ -200,7 +200,7 @@ impl Engine {
         self.release();
     }
 
-    /// How the channel was used of late: see [`Fact::ChannelLoad`].
+    /// Takes in the channel's load since the last call: see [`Fact::ChannelLoad`].
     pub fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
         self.advance(now);
         self.link.on_channel(self.now, busy, own);
@@ -237,7 +237,7 @@ impl Engine {
         }
     }
 
-    /// What happened in all.
+    /// Returns the counters since the start.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts

@@ -1,4 +1,4 @@
-//! What the engine answers: verdicts, and decisions with their reasons.
+//! The engine's output: verdicts, and decisions with their reasons.
 
 use airbound_control::frame::DropReason;
 use airbound_linux::MacAddress;
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::packet::Ticket;
 
-/// What becomes of a held packet.
+/// The fate of a held packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// The kernel sends it on.
@@ -56,7 +56,7 @@ fn brief(span: &Span) -> String {
 pub enum Decision {
     /// A station is served from now on.
     StationJoined {
-        /// Who.
+        /// Its address.
         station: MacAddress,
         /// Its number in the status.
         id: u16,
@@ -66,7 +66,7 @@ pub enum Decision {
     },
     /// A station left.
     StationLeft {
-        /// Who.
+        /// Its address.
         station: MacAddress,
         /// Held packets that went on to the kernel, which knows what to do with them.
         released: usize,
@@ -81,7 +81,7 @@ pub enum Decision {
         station: MacAddress,
         /// The number of the flow.
         flow: u32,
-        /// What is demanded.
+        /// The demanded latency.
         #[serde(serialize_with = "millis", rename = "demand_ms")]
         demand: Span,
         /// Of which percentile.
@@ -100,13 +100,13 @@ pub enum Decision {
         rule: String,
         /// The flow.
         flow: u32,
-        /// How long its packets may queue now.
+        /// Time for which its packets may queue now.
         #[serde(serialize_with = "millis", rename = "permitted_ms")]
         permitted: Span,
         /// The latency of the last window.
         #[serde(serialize_with = "millis_or_null", rename = "latency_ms")]
         latency: Option<Span>,
-        /// What is demanded.
+        /// The demanded latency.
         #[serde(serialize_with = "millis", rename = "demand_ms")]
         demand: Span,
     },
@@ -119,13 +119,13 @@ pub enum Decision {
         /// The percentile of the second.
         #[serde(serialize_with = "millis", rename = "measured_ms")]
         measured: Span,
-        /// What is demanded.
+        /// The demanded latency.
         #[serde(serialize_with = "millis", rename = "demand_ms")]
         demand: Span,
         /// Packets that were acknowledged in the second.
         packets: u64,
     },
-    /// How much airtime is released before a completion is waited for.
+    /// The airtime that is released before a completion is waited for.
     Window {
         /// In which category.
         category: Category,
@@ -137,25 +137,25 @@ pub enum Decision {
     },
     /// Nothing to this station completes: others no longer wait for it.
     Stalled {
-        /// Who.
+        /// Its address.
         station: MacAddress,
-        /// What it has below.
+        /// Estimated airtime of what it has below.
         #[serde(serialize_with = "millis", rename = "outstanding_ms")]
         outstanding: Span,
-        /// How long nothing completed.
+        /// Time for which nothing completed.
         #[serde(serialize_with = "millis", rename = "silent_ms")]
         silent: Span,
     },
     /// Completions to a stalled station came again.
     Resumed {
-        /// Who.
+        /// Its address.
         station: MacAddress,
     },
     /// Completions that never came were given up.
     CompletionsLost {
         /// To whom the packets went.
         station: MacAddress,
-        /// How many, since this was last said of the station.
+        /// Number of such packets since this was last said of the station.
         packets: u64,
     },
     /// WQM changed the size of a buffer.
@@ -228,7 +228,7 @@ impl Decision {
     }
 }
 
-/// What is to be done, in the order in which it was decided.
+/// Verdicts and decisions, each in the order in which they were made.
 #[derive(Debug, Clone, Default)]
 pub struct Output {
     /// One for each packet that leaves the agent.

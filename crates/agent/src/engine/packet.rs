@@ -1,4 +1,4 @@
-//! What the kernel tells the engine: packets that it holds, and frames that left the radio.
+//! The engine's input from the kernel: packets that the kernel holds, and frames that left the radio.
 
 use airbound_control::frame::{FlowId, Payload, StationId};
 use airbound_linux::MacAddress;
@@ -32,7 +32,7 @@ pub struct Arrival {
     pub segments: u16,
 }
 
-/// What a frame carried.
+/// The content of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carried {
     /// This packet, or a part of it.
@@ -58,7 +58,7 @@ pub struct Completion {
     pub acknowledged: bool,
     /// The PHY rate of its last transmission.
     pub rate: Option<BitRate>,
-    /// How often it was sent; 0 if that is not known.
+    /// Number of transmissions; 0 if that is not known.
     pub tries: u8,
     /// The airtime of all tries.
     pub airtime: Option<Span>,

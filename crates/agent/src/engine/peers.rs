@@ -43,7 +43,7 @@ pub(super) struct Peer {
     progress: Instant,
     /// The latest release of what has completed.
     newest: [Instant; 4],
-    /// What [`MEASURE`] takes on average; zero if unknown.
+    /// Average time that [`MEASURE`] takes; zero if unknown.
     pace: Span,
     /// Whether a completion told the rate since the kernel was asked.
     heard: bool,
@@ -54,7 +54,7 @@ pub(super) struct Peer {
     pub(super) counts: PeerCounts,
 }
 
-/// What became of a station's packets.
+/// Counters of a station's packets and frames by their fate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PeerCounts {
     /// Released packets.
@@ -95,7 +95,7 @@ impl Peer {
         (!self.pace.is_zero()).then(|| BitRate::of(MEASURE, self.pace))
     }
 
-    /// What the kernel says of it. Returns the rate that the link has to be told: if it moved, or in any case if it has `changed`.
+    /// Takes in the rate that the kernel tells. Returns the rate that the link has to be told: if it moved, or in any case if `changed`.
     pub(super) fn on_facts(&mut self, rate: Option<BitRate>, changed: bool) -> Option<BitRate> {
         if let Some(rate) = rate.filter(|_| !self.heard) {
             self.average(rate);
@@ -241,7 +241,7 @@ impl Peer {
         (!below.is_zero()).then(|| self.progress + window.stall_after + below * 2)
     }
 
-    /// How long nothing has completed.
+    /// Returns the time for which nothing has completed.
     pub(super) fn silent(&self, now: Instant) -> Span {
         now.since(self.progress)
     }
@@ -303,7 +303,7 @@ impl Peers {
         self.list.get_mut(id.index())
     }
 
-    /// How many numbers were given out.
+    /// Returns the count of numbers that were given out.
     pub(super) fn len(&self) -> usize {
         self.list.len()
     }

@@ -15,7 +15,7 @@ use super::{Below, Decision, Engine};
 const PERMITTED_TOLD: Span = Span::from_secs(1);
 const WINDOW_TOLD: Span = Span::from_secs(10);
 
-/// What the journal was told, so that it is not told all the time.
+/// Values last told to the journal, and when, so that it is not told all the time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Told {
     window: [Option<(Instant, Span)>; 4],

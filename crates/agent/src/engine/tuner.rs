@@ -6,7 +6,7 @@ use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 
 use super::output::Decision;
 
-/// What waits in the kernel for one station.
+/// The kernel's backlog for one station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
     /// Bytes.

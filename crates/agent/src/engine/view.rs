@@ -1,4 +1,4 @@
-//! What the status and the metrics show of an engine.
+//! Views of an engine that the status and the metrics show.
 
 use airbound_control::queue::{AnyQueue, Queue};
 use airbound_linux::MacAddress;
@@ -23,7 +23,7 @@ pub struct StationView {
     pub held: usize,
     /// Estimated airtime of what is below.
     pub below: Span,
-    /// What became of its packets.
+    /// Counters of its packets and frames by their fate.
     pub counts: PeerCounts,
 }
 
@@ -36,7 +36,7 @@ pub struct FlowView {
     pub rule: u16,
     /// To whom it goes.
     pub station: MacAddress,
-    /// How long its packets may queue; `None` if the queue protects nobody.
+    /// Time for which its packets may queue; `None` if the queue protects no flow.
     pub permitted: Option<Span>,
     /// Its latency in the last window in which there was one.
     pub latency: Option<Span>,

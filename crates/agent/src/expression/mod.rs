@@ -25,7 +25,7 @@ use airbound_linux::MacAddress;
 
 pub use parse::ParseExpressionError;
 
-/// What a packet's headers say, as far as a rule may ask.
+/// Properties of a packet that a rule may test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// From whom.

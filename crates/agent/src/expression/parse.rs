@@ -44,13 +44,13 @@ const PROTOCOLS: [(&str, u8); 7] =
 
 const WORDS: &str = "udp, tcp, icmp, proto, ip4, ip6, sport, dport, port, saddr, daddr, addr, dscp, station, mark, any, not and (";
 
-/// What is wrong with a condition, and in which column, counted from 1.
+/// An error in a condition, and its column, counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {problem}")]
 pub struct ParseExpressionError {
     /// Where, in characters.
     pub column: usize,
-    /// What, and what is allowed.
+    /// The error, and what is allowed.
     pub problem: String,
 }
 

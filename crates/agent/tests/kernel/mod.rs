@@ -10,7 +10,7 @@ use airbound_linux::MacAddress;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-/// What an exchange takes besides its data: AIFS, backoff, preamble, SIFS and block ack.
+/// Time of an exchange besides its data: AIFS, backoff, preamble, SIFS and block ack.
 const OVERHEAD: Span = Span::from_micros(200);
 /// The longest aggregate of the radio.
 const AGGREGATE: Span = Span::from_micros(5_484);
@@ -27,7 +27,7 @@ impl Dice {
     }
 }
 
-/// What goes wrong with completions, in thousandths.
+/// Probabilities of faults of completions, in thousandths.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Faults {
     pub(crate) lost: u64,

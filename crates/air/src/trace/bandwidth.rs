@@ -8,9 +8,9 @@ use super::steps::Steps;
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandwidthTrace {
     steps: Steps<BitRate>,
-    /// What can be transferred before each step, in bits times 10^9 (bit/s times ns).
+    /// Data that can be transferred before each step, in bits times 10^9 (bit/s times ns).
     before: Vec<u128>,
-    /// What can be transferred in one period, likewise; zero if the trace is not repeated.
+    /// Data that can be transferred in one period, likewise; zero if the trace is not repeated.
     in_period: u128,
 }
 
@@ -107,7 +107,7 @@ impl BandwidthTrace {
         self.steps.values()
     }
 
-    /// How long it lasts before it is repeated, or to its last line.
+    /// Returns the length of one period, or the time to the last line of a trace that is not repeated.
     #[must_use]
     pub fn length(&self) -> Span {
         self.steps.length()

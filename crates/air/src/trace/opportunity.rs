@@ -2,7 +2,7 @@
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-/// What one opportunity can carry.
+/// Capacity of one opportunity.
 const OPPORTUNITY: ByteCount = ByteCount::new(1500);
 
 /// Times at each of which 1500 bytes may be delivered.
@@ -24,7 +24,7 @@ impl OpportunityTrace {
         Self { times, period }
     }
 
-    /// What one opportunity can carry.
+    /// Returns the capacity of one opportunity.
     #[must_use]
     pub const fn capacity(&self) -> ByteCount {
         OPPORTUNITY
@@ -73,7 +73,7 @@ impl OpportunityTrace {
         self.time_of(self.first_from(start).saturating_add(needed - 1))
     }
 
-    /// How long it lasts.
+    /// Returns the length of the trace: the time of its last opportunity.
     #[must_use]
     pub fn length(&self) -> Span {
         Span::from_millis(self.times.last().copied().unwrap_or(0))

@@ -40,7 +40,7 @@ impl SnrTrace {
         self.steps.next_change(self.steps.find(now, 0))
     }
 
-    /// How long it lasts before it is repeated, or to its last line.
+    /// Returns the length of one period, or the time to the last line of a trace that is not repeated.
     #[must_use]
     pub fn length(&self) -> Span {
         self.steps.length()

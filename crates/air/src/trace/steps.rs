@@ -16,7 +16,7 @@ pub(super) struct Steps<T> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
     pub(super) index: usize,
-    /// How often the trace has begun again before.
+    /// Number of periods completed before; 0 if the trace is not repeated.
     pub(super) round: u64,
     /// Time since the trace last began, in nanoseconds.
     pub(super) offset: u64,

@@ -1,4 +1,4 @@
-//! What may be typed behind `airbound agent`.
+//! Arguments of `airbound agent`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What may be typed after `airbound sweep`.
+//! Arguments of `airbound sweep`.
 
 use std::path::PathBuf;
 

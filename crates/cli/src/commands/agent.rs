@@ -22,7 +22,7 @@ use crate::args::agent::{Agent, AgentRun, AgentStatus};
 use crate::error::CliError;
 use crate::{interrupt, output};
 
-/// How often the table is renewed.
+/// Interval at which the table is renewed.
 const RENEWED: Duration = Duration::from_secs(1);
 
 pub(super) fn agent(agent: Agent, verbosity: Verbosity) -> Result<(), CliError> {

@@ -13,7 +13,7 @@ use crate::request::{self, Named, Opened};
 use crate::results::{Index, REPORT};
 use crate::{jobs, output};
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Serialize)]
 struct Results<'a> {
     scenario: &'a str,

@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::request::{self, Opened, RunRequest};
 use crate::results::{REPORT, write_report};
 
-/// How long the scenarios last that do not need their full length, for a first look.
+/// Duration of the scenarios that do not need their full length, for a first look.
 const QUICK: &str = "duration=\"4 s\"";
 
 pub(super) fn demo(demo: &LabDemo, verbosity: Verbosity) -> Result<(), CliError> {
@@ -41,7 +41,7 @@ fn judge(rows: &[ValidationRow], verbosity: Verbosity) -> Result<(), CliError> {
     if outside == 0 { Ok(()) } else { Err(CliError::Demonstration(outside, rows.len())) }
 }
 
-/// What the machine prints, which is also shown as it comes: whole lines are written at once.
+/// Output of the machine, whose fault cases are also shown as they come: whole lines are written at once.
 struct Watched {
     verbosity: Verbosity,
     bytes: Vec<u8>,
@@ -166,7 +166,7 @@ fn simulate(
     Ok((summary, record))
 }
 
-/// What the agent left in a run's folder; what is not there is empty, and its rows are not judged.
+/// Reads what the agent left in a run's folder; what is not there is empty, and its rows are not judged.
 fn books(folder: &Path) -> AgentBooks {
     let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
     let json = |name: &str| serde_json::from_str(&text(name)).unwrap_or_default();

@@ -24,7 +24,7 @@ pub(super) fn law(law: &Law, verbosity: Verbosity) -> Result<(), CliError> {
     }
 }
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Serialize)]
 struct Form<'a> {
     scenario: &'a str,
@@ -46,7 +46,7 @@ struct Baseline<'a> {
     loss_rate: f64,
 }
 
-/// What Law makes of one bound.
+/// Results of Law with one bound.
 #[derive(Serialize)]
 struct Trial {
     bound_ms: f64,

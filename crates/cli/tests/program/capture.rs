@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::place::Place;
 use airbound_record::{Fate, PacketRow, TableReader, TxopRow};
 
-/// What tshark prints of some fields of those frames that pass a filter.
+/// Returns the lines that tshark prints: some fields of those frames that pass a filter.
 fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     let mut command = Command::new("tshark");
     command.arg("-r").arg(file).args(["-o", "tcp.analyze_sequence_numbers:FALSE", "-T", "fields"]);

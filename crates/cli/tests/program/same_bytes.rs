@@ -2,7 +2,7 @@
 
 use crate::place::Place;
 
-/// What the machine has a say in, and what says how long something took.
+/// Tells whether a file depends on the machine, or says how long something took.
 fn depends_on_machine(name: &str) -> bool {
     name.ends_with("performance.json") || name.ends_with("report.html")
 }

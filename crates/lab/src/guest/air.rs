@@ -83,7 +83,7 @@ fn carry_out(medium: &mut Medium, device: &mut File, out: &mut Vec<u8>) -> Resul
     device.write_all(out).map_err(LabError::io("write", DEVICE))
 }
 
-/// How long the processor has idled since the guest started. `/proc/stat` measures idle time; other times it samples.
+/// Returns the time for which the processor has idled since the guest started. `/proc/stat` measures idle time; other times it samples.
 fn idle_time() -> Instant {
     const TICK: Span = Span::from_millis(10);
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();

@@ -17,7 +17,7 @@ use crate::LabError;
 use crate::log::Row;
 use crate::plan::{FIRST_PORT, SERVER, station_address};
 
-/// How long an end listens after the scenario has ended.
+/// Time for which an end listens after the scenario has ended.
 const PATIENCE: Span = Span::from_millis(1000);
 /// Bytes written to a connection at once: four segments.
 const CHUNK: usize = 4 * 1448;

@@ -1,4 +1,4 @@
-//! What runs inside the virtual machine: the medium, and the two ends of every flow. All of them are this program, started by
+//! Processes inside the virtual machine: the medium, and the two ends of every flow. All of them are this program, started by
 //! the guest's `/init` (see [`crate::host`]).
 
 mod air;

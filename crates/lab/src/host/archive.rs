@@ -9,7 +9,7 @@ const VARIABLE: &str = "AIRBOUND_DEBIAN_ARCHIVE";
 /// The URI of an archive of Debian.
 ///
 /// # Errors
-/// Nobody names one, or what the environment names is none.
+/// Neither the environment nor this host's apt names one, or what the environment names is none.
 pub(crate) fn uri() -> Result<String, LabError> {
     if let Some(named) = std::env::var_os(VARIABLE) {
         let named = named.to_string_lossy().into_owned();

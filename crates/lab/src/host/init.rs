@@ -1,4 +1,4 @@
-//! What the machine is told: the settings of its first program (`lab/guest/init.sh`), and hostapd's configuration.
+//! Configuration of the machine: the settings of its first program (`lab/guest/init.sh`), and hostapd's configuration.
 
 use airbound_scenario::{Scenario, Traffic, Transport};
 use airbound_units::Span;
@@ -6,12 +6,12 @@ use airbound_wifi::{Format, GuardInterval, Width};
 
 use crate::plan::{self, SERVER};
 
-/// What happens once the network is up.
+/// Purpose of the machine once the network is up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The scenario is played, its record brought back.
     Play,
-    /// Somebody looks around.
+    /// A shell is opened to look around.
     Shell,
     /// A command is carried out, its output shown.
     Command,
@@ -27,7 +27,7 @@ impl Purpose {
     }
 }
 
-/// What the access point is besides the kernel's own.
+/// Setup of the access point: how it joins air and wire, and its agent.
 #[derive(Debug, Clone, Default)]
 pub struct Network {
     /// Air and wire are ports of a bridge, instead of two networks with a router between them.
@@ -74,7 +74,7 @@ pub(crate) fn hostapd(scenario: &Scenario) -> String {
     )
 }
 
-/// What differs from machine to machine, as `lab/guest/init.sh` reads it.
+/// Returns the settings that differ from machine to machine, as `lab/guest/init.sh` reads them.
 pub(crate) fn settings(scenario: &Scenario, purpose: Purpose, network: &Network) -> String {
     let flag = |on: bool| if on { "1" } else { "" }.to_owned();
     let settings = [

@@ -25,7 +25,7 @@ const PROGRAMS: [&str; 10] = [
 ];
 /// A checksum that others ask for by name, not by symbol, so none of them names it as its need. Newer kernels have it built in.
 const CHECKSUM: &str = "crc32c_generic";
-/// What holds packets.
+/// Kernel modules that hold packets for the agent.
 const AGENT: [&str; 7] = [
     CHECKSUM,
     "nf_tables",

@@ -22,22 +22,22 @@ use crate::plan;
 pub struct Machine<'a> {
     /// Kernel and initial file system.
     pub built: &'a Built,
-    /// What is played; its seed is the run's.
+    /// Scenario to be played; its seed is the run's.
     pub scenario: &'a Scenario,
-    /// What the access point is besides the kernel's own.
+    /// Setup of the access point: how it joins air and wire, and its agent.
     pub network: &'a Network,
     /// A folder for its files, which are removed afterwards.
     pub scratch: PathBuf,
 }
 
-/// What a machine left.
+/// Results that a machine left.
 #[derive(Debug)]
 pub struct Outcome {
     /// The rows of all logs.
     pub rows: Vec<Row>,
     /// Text files: what `iw` says of each station and of the channel.
     pub texts: Vec<(String, String)>,
-    /// How long the machine ran.
+    /// Wall time for which the machine ran.
     pub wall: Duration,
 }
 
@@ -230,7 +230,7 @@ impl Machine<'_> {
     }
 }
 
-/// What was said last, without empty lines.
+/// Returns the last lines, at most 12, without empty ones.
 fn last_words(mut lines: Vec<String>) -> String {
     lines.retain(|line| !line.trim().is_empty());
     lines[lines.len().saturating_sub(12)..].join("\n")

@@ -78,7 +78,7 @@ pub fn write_record(
     Ok(summary)
 }
 
-/// What is known of one flow.
+/// Measurements of one flow.
 #[derive(Default)]
 struct FlowBook {
     latency: FlowLatency,
@@ -91,7 +91,7 @@ struct FlowBook {
     frames: Option<FrameBook>,
 }
 
-/// What is known of a flow's video frames.
+/// Measurements of a flow's video frames.
 struct FrameBook {
     latency: LatencyHistogram,
     delivered: u64,

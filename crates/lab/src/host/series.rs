@@ -3,16 +3,16 @@
 use airbound_record::{Fate, LatencyHistogram, PacketRow, Resolution, SeriesRow, TxopKind, TxopRow};
 use airbound_units::{Instant, Span};
 
-/// What arrived at a flow's end: when, and bytes of payload.
+/// Data at an end of a flow, piece by piece: time, and bytes of payload.
 pub(super) type Arrivals = Vec<(Instant, u64)>;
 
 /// A flow as the series needs it.
 pub(super) struct Flow<'a> {
     /// Its packets, whose latency, loss and queueing count.
     pub packets: Vec<&'a PacketRow>,
-    /// What its source sent.
+    /// Payload that its source sent.
     pub offered: &'a Arrivals,
-    /// What its receiver got.
+    /// Payload that its receiver got.
     pub received: &'a Arrivals,
     /// Number of its station on the air, from 1.
     pub station: u16,

@@ -19,7 +19,7 @@ use crate::LabError;
 const FOLDERS: [&str; 3] = ["bin", "libexec/gcc", "lib/linux-kbuild-"];
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const LOADER: &str = "ld-linux-x86-64.so.2";
-/// How the file of a program is called behind its script.
+/// Suffix of the file of a program behind its script.
 const HIDDEN: &str = ".elf";
 
 /// Lets all programs that were unpacked below `root` start with the libraries that were unpacked beside them. It may be done twice.
@@ -93,7 +93,7 @@ pub(crate) fn path(root: &Path) -> Result<OsString, LabError> {
     })
 }
 
-/// What takes debugging information out of a module.
+/// Returns the command that strips debugging information from a module.
 pub(crate) fn strip(root: &Path) -> Command {
     Command::new(root.join("usr/bin/x86_64-linux-gnu-strip"))
 }

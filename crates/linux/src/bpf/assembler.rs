@@ -17,7 +17,7 @@ pub(crate) enum Register {
     Stack,
 }
 
-/// How many bytes are loaded or stored.
+/// Width of a load or store: 1, 2, 4 or 8 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Width {
     Byte = 0x10,

@@ -6,7 +6,7 @@ use std::io;
 const MAGIC: u16 = 0xeb9f;
 /// Bytes of `struct btf_type`.
 const TYPE: usize = 12;
-/// How deep unnamed members may lie within each other, and how many names one type may have.
+/// Greatest depth of unnamed members within each other, and most names that one type may have.
 const DEEPEST: u8 = 16;
 
 mod kind {
@@ -206,7 +206,7 @@ impl<'b> Types<'b> {
         self.base?.constant(wanted)
     }
 
-    /// How many arguments a function has, and which of them is the first that points to this structure.
+    /// Returns the number of a function's arguments, and the place of the first that points to this structure.
     pub(crate) fn argument(&self, function: u32, structure: &str) -> Option<(usize, Option<usize>)> {
         let prototype = self.get(self.get(function)?.size_or_type)?;
         if prototype.kind != kind::FUNC_PROTO {

@@ -1,4 +1,4 @@
-//! What left the radio: each frame with its fate (eBPF), or, where that cannot be had, counters of each station read now and then
+//! Completed frames: each with its fate (eBPF), or, where that cannot be had, counters of each station read now and then
 //! (nl80211). Both through one type, [`Completions`].
 
 mod polled;
@@ -16,7 +16,7 @@ use crate::{LinuxError, MacAddress};
 use polled::Poller;
 use traced::Tracer;
 
-/// How completions are watched.
+/// Configuration of [`Completions`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletionConfig {
     /// Where completions come from; `None`: eBPF if it can be had, counters else.
@@ -45,7 +45,7 @@ pub enum Source {
     Polled,
 }
 
-/// What became of frames.
+/// The fate of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// The station acknowledged.
@@ -74,9 +74,9 @@ pub struct Completion {
     pub at: Instant,
     /// For whom they were.
     pub station: MacAddress,
-    /// What became of them.
+    /// Their fate.
     pub fate: Fate,
-    /// How many frames: 1 with eBPF.
+    /// Number of frames: 1 with eBPF.
     pub frames: u32,
     /// Their bytes, with the 802.11 header; an A-MSDU's with all its packets.
     pub bytes: ByteCount,
@@ -84,11 +84,11 @@ pub struct Completion {
     pub tries: u32,
     /// Airtime, as far as the driver tells.
     pub airtime: Option<Span>,
-    /// What only eBPF tells.
+    /// Details that only eBPF tells.
     pub details: Option<Details>,
 }
 
-/// What eBPF tells of a frame.
+/// Details of a frame that only eBPF tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Details {
     /// The mark that the packet was released with ([`crate::nfqueue::Queue::accept`]). An A-MSDU has that of its first packet.
@@ -103,7 +103,7 @@ pub struct Details {
     pub rates: [Option<RateTry>; 4],
 }
 
-/// What was missed.
+/// Counters of frames told and missed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompletionCounters {
     /// Frames told.
@@ -184,7 +184,7 @@ impl Completions {
         }
     }
 
-    /// What was told and missed so far.
+    /// Returns the counters of frames told and missed so far.
     #[must_use]
     pub fn counters(&self) -> CompletionCounters {
         match &self.source {

@@ -29,7 +29,7 @@ impl Reading {
         }
     }
 
-    /// What happened since: frames acknowledged and frames lost. A station that came anew begins from zero.
+    /// Returns the frames acknowledged and the frames lost since `before`. A station that came anew begins from zero.
     fn since(&self, before: &Self, station: MacAddress, at: Instant) -> [Option<Completion>; 2] {
         let is_anew = self.bytes < before.bytes;
         let before = if is_anew { Self::default() } else { *before };

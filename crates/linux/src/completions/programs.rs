@@ -108,7 +108,7 @@ impl Places {
     }
 }
 
-/// What the programs are told.
+/// Parameters of the programs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings {
     pub(super) wiphy: u32,
@@ -443,7 +443,7 @@ impl Writer<'_> {
         program.atomic_add(R1, what, R2);
     }
 
-    /// What every record has: times, and the frame in R9.
+    /// Writes the fields of every record: times, and those of the frame in R9.
     fn put_frame(&self, program: &mut Assembler) {
         program.call(Helper::Time);
         program.store(Double, R6, field::AT, R0);

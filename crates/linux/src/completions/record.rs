@@ -1,4 +1,4 @@
-//! What the eBPF programs write of a frame, and how it is read. Pure.
+//! Records of frames that the eBPF programs write, and how they are read. Pure.
 
 use airbound_units::{ByteCount, Instant, Span};
 

@@ -12,7 +12,7 @@ use rustix::net::{
 use super::message::{ACK, Builder, DONE, DUMP, Message, Messages, REQUEST};
 use crate::{LinuxError, sys};
 
-/// What the kernel puts into one datagram of a dump at most (NLMSG_GOODSIZE is a page; nl80211's wiphys use up to 32 KiB).
+/// Bytes of the receive buffer: no datagram of a dump is larger (NLMSG_GOODSIZE is a page; nl80211's wiphys use up to 32 KiB).
 const DATAGRAM: usize = 64 << 10;
 /// The kernel answers within its own system call; more than this is a fault.
 const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };

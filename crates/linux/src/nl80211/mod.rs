@@ -57,7 +57,7 @@ pub(crate) mod attribute {
     pub(super) const TID_CONFIG: u16 = 285;
 }
 
-/// What an interface is for.
+/// The role of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// An access point, or its part in a peer-to-peer group.
@@ -107,7 +107,7 @@ pub struct WifiInterface {
     pub wiphy: u32,
     /// Its hardware address, an access point's BSSID.
     pub address: MacAddress,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// The network's name, where there is one; bytes that are no UTF-8 are replaced.
     pub ssid: Option<String>,
@@ -115,7 +115,7 @@ pub struct WifiInterface {
     pub frequency: Option<u32>,
     /// Width of the channel, MHz.
     pub width: Option<u32>,
-    /// What waits in its queue for groups (multicast).
+    /// Counters of its queue for groups (multicast).
     pub multicast: Option<TxqCounters>,
 }
 
@@ -165,7 +165,7 @@ impl Wireless {
         Err(LinuxError::NotWifi(name.to_owned()))
     }
 
-    /// What a radio can do.
+    /// Reads the capabilities of a radio.
     ///
     /// # Errors
     /// It is gone, or nl80211 failed.
@@ -201,7 +201,7 @@ impl Wireless {
         Ok(all)
     }
 
-    /// How busy the channels were, that in use among them; empty where the driver has no survey.
+    /// Reads the survey of the channels, that in use among them; empty where the driver has no survey.
     ///
     /// # Errors
     /// The interface is gone, or nl80211 failed.

@@ -1,4 +1,4 @@
-//! What can be set. Drivers refuse what they do not have (EOPNOTSUPP): the error says so, nothing is half set.
+//! Settings of radios, interfaces and stations. Drivers refuse what they do not have (EOPNOTSUPP): the error says so, nothing is half set.
 
 use super::{TxqLimits, Wireless, attribute, command};
 use crate::{LinuxError, MacAddress};
@@ -99,7 +99,7 @@ impl BitrateMask {
     }
 }
 
-/// How rates of a traffic identifier are chosen.
+/// The choice of rates for a traffic identifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TidRate {
     /// By the driver's rate control.

@@ -247,7 +247,7 @@ impl Station {
         Some(station)
     }
 
-    /// What waits in its queues in mac80211, all traffic identifiers together; `None` where the driver has no such queues.
+    /// Returns the counters of its queues in mac80211, summed over all traffic identifiers; `None` where the driver has no such queues.
     #[must_use]
     pub fn backlog(&self) -> Option<TxqCounters> {
         self.tids.iter().filter_map(|counters| counters.txq).reduce(|all, one| TxqCounters {

@@ -1,11 +1,11 @@
-//! How busy a channel was.
+//! Survey of a channel: its load and noise.
 
 use airbound_units::Span;
 
 use super::attribute;
 use crate::netlink::message::Attributes;
 
-/// What a driver counted on a channel (`NL80211_SURVEY_INFO_*`), since it began to.
+/// A driver's counters of a channel (`NL80211_SURVEY_INFO_*`), since it began to count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Centre of the channel, MHz.

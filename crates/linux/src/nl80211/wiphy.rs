@@ -25,11 +25,11 @@ pub struct TxqLimits {
     pub packets: Option<u32>,
     /// The most memory, bytes.
     pub memory: Option<u32>,
-    /// What a flow may send in its turn, bytes.
+    /// Bytes that a flow may send in its turn.
     pub quantum: Option<u32>,
 }
 
-/// What can be set for each traffic identifier: bits of `NL80211_TID_CONFIG_ATTR_*`.
+/// Settings that each traffic identifier can have: bits of `NL80211_TID_CONFIG_ATTR_*`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TidSupport {
     /// For the interface.
@@ -94,9 +94,9 @@ pub struct Wiphy {
     commands: Vec<u32>,
     /// Limits of mac80211's queues; empty where the driver has no such queues.
     pub txq_limits: TxqLimits,
-    /// What waits in mac80211's queues of this radio, all stations together.
+    /// Counters of mac80211's queues of this radio, all stations together.
     pub txq: Option<super::TxqCounters>,
-    /// What can be set for each traffic identifier.
+    /// Settings that each traffic identifier can have.
     pub tid: TidSupport,
     /// Tries of a short frame.
     pub short_retries: Option<u8>,

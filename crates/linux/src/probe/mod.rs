@@ -1,4 +1,4 @@
-//! What this kernel and this driver offer, how that was found out, and what the agent will therefore use.
+//! Probe of this kernel and this driver: what they offer, how that was found out, and what the agent will therefore use.
 //!
 //! Nothing is taken from lists of drivers: the kernel is asked, or the thing is tried. What is tried leaves nothing behind: a queue to
 //! which no rule leads, eBPF programs that run for a moment, rules that `nft` only checks.
@@ -42,13 +42,13 @@ impl Availability {
 pub struct Row {
     /// A name that does not change, for programs.
     pub id: &'static str,
-    /// What it is.
+    /// The feature, in words.
     pub what: &'static str,
     /// Whether it can be had.
     pub available: Availability,
-    /// How that was found out, with what was found.
+    /// The evidence: how that was found out, with what was found.
     pub found: String,
-    /// What the agent will therefore use or leave.
+    /// The consequence: what the agent will use or leave.
     pub therefore: String,
 }
 
@@ -59,7 +59,7 @@ pub struct Report {
     pub interface: String,
     /// Its hardware address.
     pub address: MacAddress,
-    /// What it is for: "access point", "station" and so on.
+    /// Its role: "access point", "station" and so on.
     pub role: &'static str,
     /// Its radio's name.
     pub radio: String,
@@ -67,7 +67,7 @@ pub struct Report {
     pub driver: Option<String>,
     /// The kernel's release.
     pub kernel: String,
-    /// How many stations are associated; some things are known only with one.
+    /// Number of associated stations; some things are known only with one.
     pub stations: usize,
     /// One for each thing that matters.
     pub rows: Vec<Row>,
@@ -81,7 +81,7 @@ impl Report {
     }
 }
 
-/// What was found, before anything is concluded from it.
+/// Facts that were found, before anything is concluded from them.
 #[derive(Debug, Clone, Default)]
 struct Findings {
     wiphy: Wiphy,
@@ -98,7 +98,7 @@ struct Findings {
     has_bpf_qdisc: Option<bool>,
 }
 
-/// What came of trying something.
+/// The result of trying something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Tried {
     Works,

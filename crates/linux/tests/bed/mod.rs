@@ -21,7 +21,7 @@ pub(crate) struct Bed {
     names: [String; 3],
 }
 
-/// What sends packets to the queue here.
+/// The rule that sends packets to the queue here.
 pub(crate) enum Rule {
     /// Our own table.
     Nft(Table),

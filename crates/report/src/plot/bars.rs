@@ -16,7 +16,7 @@ pub(crate) struct UprightBar {
     pub(crate) value: f64,
     /// Lowest and highest over seeds.
     pub(crate) range: Option<(f64, f64)>,
-    /// What a reference says, drawn as a diamond.
+    /// Value of a reference, drawn as a diamond.
     pub(crate) reference: Option<f64>,
 }
 

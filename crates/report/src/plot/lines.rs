@@ -12,12 +12,12 @@ use crate::error::ReportError;
 
 const HEIGHT: u32 = 300;
 
-/// What is drawn besides the lines, and how.
+/// Axes of a plot, and everything that is drawn besides the lines.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Frame {
-    /// What the horizontal axis shows, with its unit.
+    /// Quantity on the horizontal axis, with its unit.
     pub(crate) x: String,
-    /// What the vertical axis shows, with its unit.
+    /// Quantity on the vertical axis, with its unit.
     pub(crate) y: String,
     /// Whether the horizontal axis is logarithmic; points at or below zero are then left out.
     pub(crate) logarithmic: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Frame {
     pub(crate) levels: Vec<(String, f64)>,
     /// Points of a reference, with their names.
     pub(crate) marks: Vec<(String, (f64, f64))>,
-    /// What is shaded around each line: (x, low, high).
+    /// Range shaded around each line: (x, low, high).
     pub(crate) bands: Vec<Vec<(f64, f64, f64)>>,
 }
 

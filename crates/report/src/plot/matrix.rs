@@ -37,7 +37,7 @@ pub(crate) fn matrix(
     Ok(Some(embed(&svg, &format!("{} by {} and {}", names.join(" and "), axes.0, axes.1))))
 }
 
-/// What is white and what is dark.
+/// Values of the white and of the darkest cells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale {
     pub(crate) best: f64,
@@ -45,7 +45,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// How far a value lies on the way from best to worst; 1 is the worst.
+    /// Returns the position of a value on the way from best (0) to worst (1), not clamped.
     fn badness(self, value: f64) -> f64 {
         let way = self.worst - self.best;
         if way == 0.0 { 0.0 } else { (value - self.best) / way }

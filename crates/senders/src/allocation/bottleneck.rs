@@ -4,7 +4,7 @@
 //! of the wire, and their frames stay small. So what tells the two apart is the level while less arrives than was sent. It is the
 //! level of whole frames: beside a transfer of its own the station's frames are full of acknowledgements, whatever is sent to it.
 
-/// What limits a station.
+/// Bottleneck of a station.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Bottleneck {
     /// Nothing: what is sent arrives, in frames below the target.
@@ -32,7 +32,7 @@ pub struct BottleneckDetector {
 pub(super) const VOTES: u32 = 3;
 /// Below this share of the target frames are clearly below it: levels of slots scatter by a tenth.
 const CLEARLY_BELOW: f64 = 0.75;
-/// What arrives is less than what was sent below this share: slots cut frames, which is worth one frame in a slot.
+/// Share of what was sent below which arrivals count as less: slots cut frames, which is worth one frame in a slot.
 const LESS: f64 = 0.97;
 /// More than this share of a slot's packets lost in a queue: it overflows.
 const OVERFLOW: f64 = 0.01;
@@ -44,7 +44,7 @@ impl BottleneckDetector {
         Self::default()
     }
 
-    /// What limits the station, as far as is known.
+    /// Returns the station's bottleneck, as far as is known.
     #[must_use]
     pub const fn judgement(&self) -> Bottleneck {
         self.judgement

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// No rate is below this, so that every station has something to report: 20 kbit/s, some two packets a second.
 pub(super) const LEAST: f64 = 20e3;
 
-/// How airtime is shared between stations of different PHY rates.
+/// Policy by which airtime is shared between stations of different PHY rates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Share {
@@ -20,7 +20,7 @@ pub enum Share {
     Printed,
 }
 
-/// Who decides.
+/// Form of the rate control: central or distributed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
@@ -31,7 +31,7 @@ pub enum Form {
     Distributed,
 }
 
-/// How a rate finds its first value, and reacts to a change that the reports show.
+/// Method by which a rate finds its first value, and reacts to a change that the reports show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
@@ -42,7 +42,7 @@ pub enum Start {
     Feedback,
 }
 
-/// What timestamps are worth.
+/// Precision of the timestamps of packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stamps {
@@ -63,22 +63,22 @@ pub struct AllocationConfig {
     pub gain: f64,
     /// The update interval Δ: 500 ms. 10 ms to 10 s.
     pub interval: Span,
-    /// How airtime is shared: `optimal`.
+    /// Policy by which airtime is shared: `optimal`.
     pub share: Share,
-    /// Who decides: `central`.
+    /// Form of the rate control: `central`.
     pub form: Form,
-    /// How a rate starts: `model`.
+    /// Method by which a rate starts: `model`.
     pub start: Start,
     /// The rate of a station that has not reported yet, in payload: 1 Mbit/s. 10 kbit/s to 1 Gbit/s.
     pub start_rate: BitRate,
     /// Payload of a packet, to convert between packets and bits: 1470 B. 12 B to 1472 B.
     pub packet: ByteCount,
-    /// What a packet costs on the air beyond its payload: UDP, IP, LLC, MAC header, FCS, delimiter and padding: 74 B. 0 to 200 B.
+    /// Size of a packet on the air beyond its payload: UDP, IP, LLC, MAC header, FCS, delimiter and padding: 74 B. 0 to 200 B.
     pub packet_overhead: ByteCount,
     /// Channel access and frame overhead T_acc + T_oh that a start assumes until it has measured it: 214 us (Sec. 4.1, footnote 6).
     /// 50 us to 5 ms.
     pub frame_overhead: Span,
-    /// How long the rate of a station is kept when its reports fail to come; afterwards it halves every interval: 2 s. 100 ms to 60 s.
+    /// Time for which a station's rate is kept when its reports fail to come; afterwards it halves every interval: 2 s. 100 ms to 60 s.
     pub hold: Span,
     /// After how long without a report a station no longer counts: 10 s. `hold` to 1 h.
     pub forget: Span,
@@ -111,7 +111,7 @@ impl Default for AllocationConfig {
 }
 
 impl AllocationConfig {
-    /// What the paper's prototype does, in the form of theorem 1 that is feasible.
+    /// Returns the parameters of the paper's prototype, with the form of theorem 1 that is feasible.
     #[must_use]
     pub fn paper() -> Self {
         Self {
@@ -170,12 +170,12 @@ impl AllocationConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SensorConfig {
-    /// How often it reports (Δ): 500 ms. 10 ms to 10 s.
+    /// Interval of its reports (Δ): 500 ms. 10 ms to 10 s.
     pub interval: Span,
     /// For how long after the first packet, and after a change of the PHY rate, it reports every 50 ms instead: 1 s. 0 for never,
     /// up to 10 s.
     pub lively: Span,
-    /// What its timestamps are worth.
+    /// Precision of its timestamps.
     pub stamps: Stamps,
 }
 

@@ -1,4 +1,4 @@
-//! What a station is held at that gets less than its share.
+//! Limit of the rate of a station that gets less than its share.
 //!
 //! On a bottleneck of its own a station gets what it is sent as soon as that is less than what it got. Where others fill the same queue
 //! it does not: losses stay, and take their part of whatever is sent. Transfers upwards of four stations fill the access point's queue
@@ -21,12 +21,12 @@ const SMALL: f64 = 0.06;
 /// Reports after which a cut that did not help is tried again: others may have gone.
 const RETRY: u32 = 20;
 
-/// How a cut did.
+/// Result of a cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trial {
     /// It is not known yet: what waits in the queue still arrives.
     Open,
-    /// What is sent arrives, or much more of it.
+    /// The station no longer gets less than it is sent.
     Helped,
     /// It was given up.
     InVain,

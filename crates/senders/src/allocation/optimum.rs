@@ -14,7 +14,7 @@
 
 use super::model::Downlink;
 
-/// What the users of a network wish for.
+/// Utility of the users' rates, which problem P maximises.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Utility {
     /// The sum of the logarithms.
@@ -32,7 +32,7 @@ pub struct Optimum {
     pub rates: Vec<f64>,
     /// The rate of the stations that are held at the target, which no station exceeds.
     pub cap: f64,
-    /// How many stations are.
+    /// Number of stations that are held at the target.
     pub capped: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What a station reports to the proxy.
+//! Report of a station to the proxy.
 
 use airbound_units::{BitRate, ByteCount, Span};
 
@@ -14,7 +14,7 @@ const LONGEST_SLOT: Span = Span::from_secs(60);
 /// No frame holds more packets (HE-MU with extended block acknowledgement).
 pub(super) const LARGEST_FRAME: u32 = 1024;
 
-/// What a sensor saw in one slot.
+/// Measurements of a station over one slot.
 ///
 /// On the wire all numbers are big-endian: version (1 B), flags (1 B, zero), number (4), slot in us (4), frames (4), repeats (2),
 /// packets (4), payload in B (4), transmissions (4), spread in 1/256 packet (2), PHY rate in kb/s (4), retransmitted (4),
@@ -23,7 +23,7 @@ pub(super) const LARGEST_FRAME: u32 = 1024;
 pub struct Report {
     /// Ascends by one from report to report; wraps.
     pub number: u32,
-    /// How long the slot was; whole microseconds on the wire.
+    /// Duration of the slot; whole microseconds on the wire.
     pub slot: Span,
     /// Frames with packets that were new.
     pub frames: u32,

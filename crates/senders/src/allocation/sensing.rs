@@ -11,7 +11,7 @@ use super::config::SensorConfig;
 use super::grouping::Grouping;
 use super::report::{LARGEST_FRAME, Report};
 
-/// How many frames back a retransmission may come: losses are repeated within a few frames.
+/// Number of past frames that a retransmission may belong to: losses are repeated within a few frames.
 const RECENT_FRAMES: usize = 16;
 /// Most sequence numbers that are waited for; the oldest are given up first. More than a block-ack window many times over.
 const MOST_HOLES: usize = 4096;
@@ -146,7 +146,7 @@ impl FrameSensor {
         })
     }
 
-    /// How packets are told into frames.
+    /// Returns the grouping of packets into frames.
     #[must_use]
     pub const fn grouping(&self) -> &Grouping {
         &self.grouping

@@ -14,7 +14,7 @@ const TELLING: f64 = 2.5;
 /// Nor do levels above this share of a block-ack window, where the queue may be growing.
 const STABLE: f64 = 56.0;
 
-/// What is known of the overhead T_acc + T_oh of a frame.
+/// Overhead T_acc + T_oh of a frame, assumed or measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Overhead {
     seconds: f64,

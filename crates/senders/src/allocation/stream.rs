@@ -84,7 +84,7 @@ impl Stream {
         }
     }
 
-    /// What it is held at, in bit/s.
+    /// Returns the rate that it is held at, in bit/s; `None` if it is not held.
     pub(super) fn limit(&self) -> Option<f64> {
         self.held.and_then(|held| held.limit())
     }

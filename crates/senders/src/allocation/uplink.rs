@@ -112,7 +112,7 @@ impl<P> UplinkShaper<P> {
 }
 
 impl Report {
-    /// What the uplink's frames would hold, were they of any size: the mean level, or the standing queue where that is more.
+    /// Returns the level of the uplink's frames, were they of any size: the mean level, or the standing queue where that is more.
     /// A level cannot say more than the largest frame; a queue can. `None` if nothing was sent and nothing waits.
     #[must_use]
     pub fn uplink(&self, packet: ByteCount) -> Option<f64> {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct LastNConfig {
     /// Share of the participants that is forwarded at least, above 0 to 1. Default 0.75.
     pub active: f64,
-    /// How often speakers change, 100 ms to 1 h. Default 5 s.
+    /// Interval between changes of speakers, 100 ms to 1 h. Default 5 s.
     pub period: Span,
     /// Probability that a paused participant resumes at a change, 0 to 1. Default 1/3 (Sec. IV-A).
     pub resume: f64,
@@ -24,12 +24,12 @@ impl Default for LastNConfig {
     }
 }
 
-/// Who is forwarded.
+/// Selection of the participants that are forwarded.
 #[derive(Debug, Clone)]
 pub struct LastN {
     config: LastNConfig,
     paused: Vec<bool>,
-    /// Who falls silent next.
+    /// Index at which the search for the next participant to pause begins.
     turn: usize,
     next: Instant,
 }

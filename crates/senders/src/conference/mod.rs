@@ -23,7 +23,7 @@ pub use utility::Welfare;
 
 use airbound_units::ConfigError;
 
-/// What fills the slot `session`.
+/// Configuration of the slot `session`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ConferenceConfig {

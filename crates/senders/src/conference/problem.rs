@@ -14,12 +14,12 @@ pub(super) const QUANTUM: BitRate = BitRate::from_kbps(1);
 pub struct User {
     /// B_i: what both directions of the half-duplex bottleneck carry together.
     pub capacity: BitRate,
-    /// What this user's QoE counts in mean and deviation, relative to the others'; above 0 and finite. The paper gives
+    /// Weight of this user's QoE in mean and deviation, relative to the others'; above 0 and finite. The paper gives
     /// everybody the same.
     pub weight: f64,
 }
 
-/// What is to be maximised, and under which limits.
+/// Allocation problem: the objective to maximise, and its constraints.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// The participants.
@@ -32,7 +32,7 @@ pub struct Problem {
     pub max_bitrate: BitRate,
     /// M/V: what one source is worth at most to one viewer.
     pub source_cap: BitRate,
-    /// What an encoder cannot go below. A quarter of the capacity where that is less.
+    /// Lowest bitrate of an encoder. A quarter of the capacity where that is less.
     pub least_up: BitRate,
 }
 
@@ -52,7 +52,7 @@ pub enum ProblemError {
     /// There is nobody to watch or nobody to be watched.
     #[error("a session of {users} cannot be allocated; it needs at least 2 participants")]
     TooFew {
-        /// How many there are.
+        /// Number of participants.
         users: usize,
     },
     /// A number that means nothing.
@@ -60,7 +60,7 @@ pub enum ProblemError {
     Number {
         /// Which.
         what: String,
-        /// What was found.
+        /// The number found.
         value: f64,
         /// The allowed range in words.
         allowed: &'static str,
@@ -68,7 +68,7 @@ pub enum ProblemError {
     /// The solver stopped without an optimum.
     #[error("no allocation was found: {reason}")]
     Unsolved {
-        /// What the solver said.
+        /// Reason that the solver gave.
         reason: String,
     },
     /// An allocation that breaks a constraint of Sec. III-C.
@@ -130,7 +130,7 @@ impl Problem {
         self.least_up.min(BitRate::from_bps(user.capacity.as_bps() / 4)).min(self.source_cap)
     }
 
-    /// What equation 1 says of downlink rates.
+    /// Returns the terms and the sum of equation 1 for downlink rates.
     #[must_use]
     pub fn welfare(&self, shares: &[Share]) -> Welfare {
         let max = self.max_mbps();

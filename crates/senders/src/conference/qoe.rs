@@ -1,4 +1,4 @@
-//! What one viewer makes of a bitrate: the single-user QoE functions of Plum (Table I, Fig. 8).
+//! Single-user QoE functions of Plum: the QoE of one viewer at a bitrate (Table I, Fig. 8).
 
 use serde::{Deserialize, Serialize};
 

@@ -38,7 +38,7 @@ impl TackConfig {
         ConfigError::check(counts.contains(&self.most), "most", self.most, "1 to 1000")
     }
 
-    /// How many segments one acknowledgement covers, and how long it waits at most, at a rate and a smallest round trip.
+    /// Returns the number of segments that one acknowledgement covers, and its longest wait, at a rate and a smallest round trip.
     #[must_use]
     pub fn policy(&self, rate: BitRate, mss: ByteCount, min_rtt: Span) -> (u32, Span) {
         let bits = rate.as_bps() as f64;

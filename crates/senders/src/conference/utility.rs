@@ -1,4 +1,4 @@
-//! What a whole session is worth: mean and fairness of its users' QoE (Plum, equations 1 and 2).
+//! Welfare of a whole session: mean and fairness of its users' QoE (Plum, equations 1 and 2).
 
 /// The two terms of equation 1 and their sum.
 #[derive(Debug, Clone, Copy, PartialEq)]

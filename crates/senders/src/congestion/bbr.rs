@@ -190,7 +190,7 @@ impl Bbr {
         }
     }
 
-    /// How much more is acknowledged in bursts than the bandwidth explains: Wi-Fi aggregates (Linux
+    /// Estimates the segments acknowledged in bursts beyond what the bandwidth explains: Wi-Fi aggregates (Linux
     /// `bbr_update_ack_aggregation`).
     fn update_aggregation(&mut self, window: &Window, ack: &AckEvent) {
         if ack.delivered == 0 || ack.rate.delivered == 0 {

@@ -15,7 +15,7 @@ pub enum Congestion {
     Bbr,
 }
 
-/// How CUBIC leaves slow start.
+/// Condition on which CUBIC leaves slow start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HystartKind {

@@ -46,7 +46,7 @@ impl Window {
     }
 }
 
-/// How the connection sees the network at an acknowledgement.
+/// Loss recovery state of the connection at an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Phase {
     /// Nothing is being repaired.
@@ -73,7 +73,7 @@ pub struct RateSample {
     pub has_prior: bool,
 }
 
-/// What one acknowledgement told, after losses were marked.
+/// Content and effect of one acknowledgement, after losses were marked.
 #[derive(Debug, Clone, Copy)]
 pub struct AckEvent {
     /// When it arrived.
@@ -110,7 +110,7 @@ pub struct AckEvent {
     pub next_release: Instant,
 }
 
-/// What decides the congestion window. The connection calls it; loss-based algorithms leave the window alone during
+/// Algorithm that sets the congestion window. The connection calls it; loss-based algorithms leave the window alone during
 /// fast recovery, where proportional rate reduction rules.
 pub trait CongestionControl {
     /// An acknowledgement arrived.
@@ -135,7 +135,7 @@ pub trait CongestionControl {
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
-    /// What it believes the path to deliver, if it has a model of it.
+    /// Returns its estimate of the rate that the path delivers, if it has a model of it.
     fn bandwidth(&self) -> Option<BitRate> {
         None
     }

@@ -18,7 +18,7 @@ pub(crate) struct Pacer {
     rate: Option<BitRate>,
     /// When the next burst may begin.
     next_release: Instant,
-    /// What the burst under way may still carry.
+    /// Bytes that the burst under way may still carry.
     burst_left: u64,
     sent: u64,
 }

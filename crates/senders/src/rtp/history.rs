@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use airbound_units::{ConfigError, Instant, Span};
 use serde::{Deserialize, Serialize};
 
-/// How long packets are kept for retransmission. Defaults: libwebrtc.
+/// Limits of keeping packets for retransmission. Defaults: libwebrtc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct HistoryConfig {

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct NackConfig {
-    /// How often a packet is asked for: 10 (`kMaxNackRetries`). 1 to 100.
+    /// Most requests for one packet: 10 (`kMaxNackRetries`). 1 to 100.
     pub tries: u32,
-    /// How long after its gap was seen a packet is first asked for: 0 ms. More forgives reordering, and gives parity packets time.
+    /// Time from when its gap was seen to the first request for a packet: 0 ms. More forgives reordering, and gives parity packets time.
     /// At most 1 s.
     pub delay: Span,
     /// The round trip while it is unknown: 100 ms (`kDefaultRtt`). 1 ms to 10 s.
@@ -199,13 +199,13 @@ impl NackRequester {
         std::mem::take(&mut self.key_frame)
     }
 
-    /// How many packets are missed at present.
+    /// Returns the number of packets missed at present.
     #[must_use]
     pub fn missing(&self) -> usize {
         self.missing.len()
     }
 
-    /// How many packets were given up.
+    /// Returns the number of packets given up.
     #[must_use]
     pub fn given_up(&self) -> u64 {
         self.given_up

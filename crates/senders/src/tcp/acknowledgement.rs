@@ -1,4 +1,4 @@
-//! What an acknowledgement, and the expiry of a timer, mean to the sending end.
+//! Processing of acknowledgements, and of the expiry of timers, at the sending end.
 
 use airbound_units::{Instant, Span};
 
@@ -9,7 +9,7 @@ use super::segment::{Ack, SackBlock};
 use crate::congestion::pacing::window_rate;
 use crate::congestion::{AckEvent, CongestionControl, Phase, RateSample};
 
-/// What the segments of one acknowledgement tell.
+/// Information from the segments of one acknowledgement.
 #[derive(Debug, Default)]
 struct Heard {
     /// Transmission of the first and of the last segment acknowledged cumulatively that was sent once.
@@ -24,7 +24,7 @@ struct Heard {
     duplicate: Option<SackBlock>,
 }
 
-/// What one acknowledgement changed.
+/// Effects and measurements of one acknowledgement.
 #[derive(Debug)]
 struct Answer {
     /// Segments newly delivered.

@@ -1,4 +1,4 @@
-//! What a connection is made of.
+//! Configuration of a connection.
 
 use airbound_units::{ByteCount, Span};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct DelayedAck {
     /// In-order segments that one acknowledgement covers at most. 1 acknowledges each. Default 2 (RFC 5681
     /// section 4.2).
     pub segments: u32,
-    /// How long an acknowledgement waits for the next segment. Default 40 ms (Linux `TCP_ATO_MIN`).
+    /// Time for which an acknowledgement waits for the next segment. Default 40 ms (Linux `TCP_ATO_MIN`).
     pub timeout: Span,
     /// Segments that are acknowledged at once at the start and after a pause of `idle`. Default 16 (Linux
     /// `TCP_MAX_QUICKACKS`).
@@ -45,17 +45,17 @@ impl Default for DelayedAck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct TcpConfig {
-    /// Who decides the window. Default CUBIC.
+    /// Congestion control that sets the window. Default CUBIC.
     pub congestion: Congestion,
     /// Payload of a full segment, 1 to 65 495 B. Default 1448 B: 1500 B less IPv4 (20), TCP (20) and timestamps
     /// (12).
     pub mss: ByteCount,
     /// Initial window in segments, 1 to 1000. Default 10 (RFC 6928).
     pub initial_window: u32,
-    /// What the receiver advertises, 1 B to 1 GB. Default 3 MiB, half of Linux's largest receive buffer
+    /// Window that the receiver advertises, 1 B to 1 GB. Default 3 MiB, half of Linux's largest receive buffer
     /// (`tcp_rmem`); the kernel's gradual opening of the window is not modelled.
     pub receive_window: ByteCount,
-    /// What the sender holds at most, sent and unacknowledged or waiting; at least one segment. Default 4 MiB
+    /// Bytes that the sender holds at most, sent and unacknowledged or waiting; at least one segment. Default 4 MiB
     /// (Linux `tcp_wmem`).
     pub send_buffer: ByteCount,
     /// When the receiver acknowledges.
@@ -65,7 +65,7 @@ pub struct TcpConfig {
     pub min_rto: Span,
     /// Whether segments are spaced.
     pub pacing: Pacing,
-    /// How CUBIC leaves slow start.
+    /// Condition on which CUBIC leaves slow start.
     pub hystart: HystartKind,
     /// Whether a short segment waits while another short one is unacknowledged (Nagle's algorithm with Minshall's
     /// change, as in Linux). Default no: streaming applications set `TCP_NODELAY`.

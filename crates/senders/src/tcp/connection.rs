@@ -16,7 +16,7 @@ use crate::congestion::{
     Congestion, CongestionControl, Controller, CustomControl, Phase, UNSET_THRESHOLD, Window,
 };
 
-/// What a connection looks like from outside.
+/// State and counters of the sending end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SenderMetrics {
     /// Congestion window.
@@ -27,7 +27,7 @@ pub struct SenderMetrics {
     pub srtt: Option<Span>,
     /// Smallest round trip of the last 300 s.
     pub min_rtt: Option<Span>,
-    /// What the last acknowledgement measured, if it did: the sample that the smoothed round trip takes (web10g: `SampleRTT`).
+    /// Round trip that the last acknowledgement measured, if it did: the sample that the smoothed round trip takes (web10g: `SampleRTT`).
     pub last_rtt: Option<Span>,
     /// Segments believed to be in the network.
     pub in_flight: u32,
@@ -43,12 +43,12 @@ pub struct SenderMetrics {
     pub undone: u64,
     /// Pacing rate; `None` when segments are not spaced.
     pub pacing_rate: Option<BitRate>,
-    /// What the path is believed to deliver: the model of BBR, and of a window-based control its window over the smoothed
+    /// Rate that the path is believed to deliver: the model of BBR, and of a window-based control its window over the smoothed
     /// round trip (Plum, Sec. VI). `None` before the first sample.
     pub bandwidth: Option<BitRate>,
 }
 
-/// What may be undone.
+/// Episode of loss whose reduction of the window may be undone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Episode {
     pub(super) prior: Window,
@@ -117,7 +117,7 @@ pub struct TcpSender {
     pub(super) undone: u64,
 }
 
-/// How much of the window the application uses (Linux `tcp_cwnd_validate`).
+/// Use of the window by the application (Linux `tcp_cwnd_validate`).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Usage {
     pub(super) limited: bool,
@@ -333,7 +333,7 @@ impl TcpSender {
         }
     }
 
-    /// What must hold between calls.
+    /// Asserts the invariants that hold between calls.
     #[cfg(test)]
     pub(super) fn check(&self) {
         assert!(self.first_unacked <= self.next);

@@ -1,4 +1,4 @@
-//! How much may leave while losses are repaired: proportional rate reduction (RFC 6937, RFC 9937; Linux
+//! Window while losses are repaired: proportional rate reduction (RFC 6937, RFC 9937; Linux
 //! `tcp_cwnd_reduction`).
 
 /// One recovery's account, in segments.

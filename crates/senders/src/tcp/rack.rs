@@ -27,11 +27,11 @@ pub(super) struct Rack {
     duplicate_round_end: u64,
 }
 
-/// What a look at the scoreboard found.
+/// Result of one pass over the scoreboard.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Losses {
     pub(super) lost: u32,
-    /// How many of them were retransmissions.
+    /// Number of lost segments that were retransmissions.
     pub(super) retransmissions: u32,
     /// When the next segment would be lost.
     pub(super) next: Option<Instant>,
@@ -73,7 +73,7 @@ impl Rack {
         }
     }
 
-    /// How much longer than a round trip a segment may take (step 4).
+    /// Returns the time beyond a round trip that a segment may take (step 4).
     pub(super) fn reordering_window(
         &self,
         recovering: bool,

@@ -1,10 +1,10 @@
-//! How fast the network delivers (draft-cheng-iccrg-delivery-rate-estimation, Linux `tcp_rate.c`).
+//! Delivery rate of the network (draft-cheng-iccrg-delivery-rate-estimation, Linux `tcp_rate.c`).
 
 use airbound_units::{Instant, Span};
 
 use crate::congestion::RateSample;
 
-/// What a segment remembers of the connection when it was sent.
+/// State of the connection that a segment records when it is sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Snapshot {
     /// Segments delivered on the whole.
@@ -37,7 +37,7 @@ struct Newest {
 }
 
 impl DeliveryRate {
-    /// What the next segment remembers; `nothing_in_flight` begins a new flight.
+    /// Returns the state that the next segment records; `nothing_in_flight` begins a new flight.
     #[inline]
     pub(super) fn snapshot(&mut self, now: Instant, nothing_in_flight: bool) -> Snapshot {
         if nothing_in_flight {

@@ -1,4 +1,4 @@
-//! What arrived, and when it is acknowledged.
+//! The receiving end: arrivals, and when they are acknowledged.
 
 use airbound_units::{ByteCount, Instant};
 
@@ -22,7 +22,7 @@ pub struct TcpReceiver {
     now: Instant,
     /// RCV.NXT.
     next: u64,
-    /// What the last acknowledgement said.
+    /// The cumulative acknowledgement last sent.
     acknowledged: u64,
     early: RangeSet,
     recent: [SackBlock; RECENT_BLOCKS],

@@ -10,7 +10,7 @@ use crate::congestion::windowed::WindowedMax;
 const INITIAL_RTO: Span = Span::from_secs(1);
 /// Linux `TCP_RTO_MAX`.
 const MAX_RTO: Span = Span::from_secs(120);
-/// How long the smallest round trip is remembered (Linux `tcp_min_rtt_wlen`).
+/// Time for which the smallest round trip is remembered (Linux `tcp_min_rtt_wlen`).
 const MIN_RTT_WINDOW: Span = Span::from_secs(300);
 
 /// The smoothed round trip, its variation, and the timeout. Differs from RFC 6298 as Linux does: the floor applies

@@ -1,4 +1,4 @@
-//! What is in flight: every segment between the first unacknowledged byte and the next to send.
+//! Scoreboard of the sending end: every segment between the first unacknowledged byte and the next to send.
 //!
 //! Segments lie in sequence in a ring, so that the common acknowledgement only pops its front. Two queues of segment
 //! numbers stand beside it and drop stale entries when they reach them: the order of transmission, whose head is the
@@ -321,7 +321,7 @@ impl Scoreboard {
         self.order.make_contiguous().sort_by_key(|&(number, sent)| (sent, number));
     }
 
-    /// What must hold between calls.
+    /// Asserts the invariants that hold between calls.
     #[cfg(test)]
     pub(super) fn check(&self, first_unacked: u64, next: u64) {
         let mut expected = first_unacked;

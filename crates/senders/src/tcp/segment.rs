@@ -1,4 +1,4 @@
-//! What travels: segments one way, acknowledgements the other.
+//! Packets of a connection: segments one way, acknowledgements the other.
 
 use airbound_units::{ByteCount, Instant};
 
@@ -35,7 +35,7 @@ pub struct SackBlock {
     pub end: u64,
 }
 
-/// What the receiver has.
+/// State of the receiver, sent as an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
     /// Every byte before this one arrived.
@@ -43,7 +43,7 @@ pub struct Ack {
     /// Selective acknowledgements, the most recent first (RFC 2018); the first reports a duplicate where it lies
     /// below `cumulative` or inside the second (RFC 2883).
     pub sack: [SackBlock; 3],
-    /// How many of `sack` count, 0 to 3.
+    /// Number of blocks of `sack` that count, 0 to 3.
     pub sack_count: u8,
     /// Bytes that may be sent beyond `cumulative`.
     pub window: ByteCount,

@@ -1,4 +1,4 @@
-//! What leaves, and when: retransmissions, new segments, probes.
+//! Choice and time of transmissions: retransmissions, new segments, probes.
 
 use airbound_units::Instant;
 use airbound_units::Span;

@@ -19,7 +19,7 @@ pub(crate) fn mbps(megabits: f64) -> BitRate {
     BitRate::from_bps_f64(megabits * 1e6)
 }
 
-/// What lies between sender and receiver.
+/// Network path between sender and receiver.
 pub(crate) struct Path {
     /// Capacity from each of these times on.
     pub(crate) capacity: Vec<(f64, BitRate)>,
@@ -79,7 +79,7 @@ enum Event {
 
 pub(crate) struct RtpSession {
     path: Path,
-    /// What the source sends of the target at most.
+    /// Highest rate of the source, whatever the target.
     encoder_max: BitRate,
     gcc: Gcc,
     pacer: Pacer<u64>,

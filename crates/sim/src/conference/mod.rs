@@ -41,12 +41,12 @@ use crate::path::{Pipe, Way};
 use crate::plugins::Plugins;
 use airbound_random::{Purpose, Stream as Draws, seed_for};
 
-/// What may wait before the server's outbound link.
+/// Capacity of the queue before the server's outbound link.
 const SERVER_QUEUE: ByteCount = ByteCount::new(1000 * 1500);
 /// A frame is left out where so many frames' worth of the lowest bitrate, or of the backlog that halves it, waits unsent: live video
 /// does not catch up.
 const MOST_WAITING: u64 = 8;
-/// How often TACK adapts to the path.
+/// Interval at which TACK adapts to the path.
 const TACK_INTERVAL: Span = Span::from_millis(100);
 
 /// An event.

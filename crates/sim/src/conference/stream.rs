@@ -23,7 +23,7 @@ pub(super) struct Frame {
     pub(super) bytes: u64,
     /// The byte of the stream that ends it.
     end: u64,
-    /// What the sender of this frame believed the path to deliver, in bit/s: the message of one float that rides on it.
+    /// Path bandwidth that the sender of this frame estimated, in bit/s, 0 for none: the message of one float that rides on it.
     pub(super) estimate: f64,
 }
 

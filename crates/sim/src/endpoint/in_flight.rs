@@ -1,5 +1,4 @@
-//! What packets under way carry, where their length does not say it: kept aside by the number of the packet, so that a packet stays
-//! small.
+//! Contents of packets under way, where their length does not say them: kept aside by packet number, so that a packet stays small.
 
 use std::collections::VecDeque;
 

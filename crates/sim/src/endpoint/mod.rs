@@ -40,9 +40,9 @@ pub struct Outgoing {
     pub flow: FlowId,
     /// Its number within the flow, rising by one from packet to packet.
     pub number: u64,
-    /// What it is to the endpoint.
+    /// Its role for the endpoint.
     pub kind: Kind,
-    /// What it carries, see [`Kind`].
+    /// Number that identifies its content, see [`Kind`].
     pub tag: u64,
     /// Its size from the IP header on.
     pub size: ByteCount,
@@ -120,7 +120,7 @@ impl<'a> Outbox<'a> {
         self.answers.push(Answer::Ask(station, token));
     }
 
-    /// What the endpoint counts.
+    /// Returns the counters of the endpoint.
     pub const fn counts(&mut self) -> &mut Counts<'a> {
         &mut self.counts
     }

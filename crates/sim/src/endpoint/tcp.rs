@@ -43,7 +43,7 @@ pub(crate) struct Connection {
     pub(crate) data: FlowId,
     pub(crate) acknowledgements: FlowId,
     pub(crate) config: TcpConfig,
-    /// What decides the window, if that comes from outside.
+    /// Congestion control from outside that decides the window, if there is one.
     pub(crate) control: Option<Control>,
     pub(crate) sender: TcpSender,
     pub(crate) receiver: TcpReceiver,

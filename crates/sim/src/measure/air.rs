@@ -1,4 +1,4 @@
-//! What the channel and the stations did.
+//! Meters of the channel and the stations.
 
 use airbound_control::frame::StationId;
 use airbound_units::Span;
@@ -19,7 +19,7 @@ struct StationMeter {
     window_rate_sum: f64,
 }
 
-/// What the channel and the stations did in the measured time.
+/// Meter of the channel and the stations over the measured time.
 #[derive(Debug, Clone)]
 pub(crate) struct AirMeter {
     busy: Span,

@@ -71,7 +71,7 @@ impl DemandMeter {
         self.window.clear();
     }
 
-    /// What it came to at the end of a run, if anything was ever demanded.
+    /// Returns the result at the end of a run, if anything was ever demanded.
     pub(super) fn summary(&self) -> Option<DemandSummary> {
         let mut last = self.clone();
         last.close_window();

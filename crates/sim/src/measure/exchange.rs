@@ -47,7 +47,7 @@ pub struct ExchangeView<'a> {
 /// One MPDU of a transmission.
 #[derive(Debug, Clone, Copy)]
 pub struct MpduView<'a> {
-    /// What it carries.
+    /// The packet that it carries.
     pub packet: &'a Packet,
     /// Its length with MAC header and FCS.
     pub size: ByteCount,
@@ -60,7 +60,7 @@ pub struct MpduView<'a> {
 }
 
 impl<'a> ExchangeView<'a> {
-    /// Who transmits: the access point is 0, stations follow, transmitters of neighbour networks come last.
+    /// Returns the transmitter: the access point is 0, stations follow, transmitters of neighbour networks come last.
     #[must_use]
     pub const fn transmitter(&self) -> StationId {
         self.on_air.node
@@ -120,7 +120,7 @@ impl<'a> ExchangeView<'a> {
         self.on_air.timing.end
     }
 
-    /// How long the first frame lasts: the RTS where there is one, else the data.
+    /// Returns the duration of the first frame: the RTS where there is one, else the data.
     #[must_use]
     pub const fn first_frame(&self) -> Span {
         self.on_air.timing.first_frame

@@ -1,4 +1,4 @@
-//! What became of one flow.
+//! Meter of one flow: fates of its packets and frames, latencies, goodput.
 
 use std::collections::VecDeque;
 
@@ -54,7 +54,7 @@ const OPEN_FRAMES: usize = 64;
 #[derive(Debug, Clone)]
 pub(crate) struct FlowMeter {
     flow: Flow,
-    /// What [`Flow::is_reported`] says.
+    /// Value of [`Flow::is_reported`].
     reported: bool,
     /// Whether its latencies go into distributions.
     keeps_latency: bool,

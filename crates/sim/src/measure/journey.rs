@@ -1,4 +1,4 @@
-//! What packets met on the hops that they have behind them.
+//! Times and latency stages of packets on the hops that they have behind them.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ impl Arrival {
     }
 }
 
-/// What one packet met before the hop that it is on.
+/// Times and latency stages of one packet before the hop that it is on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Journey {
     /// When it entered the queue of its first transmitter.

@@ -1,4 +1,4 @@
-//! What the meters are told of sessions of real-time video.
+//! Events of sessions of real-time video that the meters receive.
 
 use airbound_control::frame::FlowId;
 use airbound_units::{BitRate, ByteCount, Instant};

@@ -6,7 +6,7 @@
 use airbound_record::{FlowLatency, LatencyHistogram, Split};
 use airbound_units::Span;
 
-/// How many wait at most. All that waits for a flow takes 2 kB.
+/// Largest number of samples in a column. All that waits for a flow takes 2 kB.
 const MOST: usize = 32;
 
 type Column = [Span; MOST];
@@ -14,12 +14,12 @@ type Column = [Span; MOST];
 /// The latencies that wait, kind by kind.
 #[derive(Debug, Clone)]
 pub(super) struct Samples {
-    /// How many packets of the measured time wait.
+    /// Number of packets of the measured time that wait.
     measured: usize,
     latency: Column,
     stages: [Column; 6],
     wifi: Column,
-    /// How many wait for the time series, and their latencies.
+    /// Number of packets that wait for the time series, and their latencies.
     windowed: usize,
     window: Column,
 }

@@ -12,7 +12,7 @@ use airbound_units::{ByteCount, Instant, Span};
 use super::{DemandMeter, FlowMeter, Meters};
 use crate::flow;
 
-/// What the meters say at the end.
+/// Figures of the meters at the end of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Figures {
     pub(crate) flows: Vec<FlowSummary>,

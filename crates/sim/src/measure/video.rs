@@ -1,4 +1,4 @@
-//! What became of the frames of a real-time video.
+//! Meter of a real-time video: fates of its frames, rates by purpose, freezes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -234,7 +234,7 @@ impl VideoMeter {
         self.freezes.share()
     }
 
-    /// What it came to when the run ended at `end`.
+    /// Returns the summary of a run that ended at `end`.
     pub(super) fn summary(&self, measured: Span, end: Instant, latency: &FlowLatency) -> RtcSummary {
         let of = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let frames = self.frames;

@@ -182,7 +182,7 @@ impl CollisionDomain {
 pub(crate) struct Domains {
     /// One for each channel.
     domains: Vec<CollisionDomain>,
-    /// What happens next on each.
+    /// Next step of each, and its time.
     next: Vec<(Instant, Next)>,
 }
 
@@ -250,7 +250,7 @@ impl Domains {
         self.domains.into_iter().flat_map(|domain| domain.networks)
     }
 
-    /// How far the run has come.
+    /// Returns the time that the run has reached.
     pub(crate) fn now(&self) -> Instant {
         self.networks().next().map_or(Instant::MAX, |network| network.now)
     }

@@ -42,10 +42,10 @@ pub(crate) fn link_id(lower: StationId) -> Option<LinkId> {
     lower.0.checked_sub(1).map(LinkId)
 }
 
-/// What happens at a point in time.
+/// An event of a network at a point in time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Event {
-    /// What is on the air ends.
+    /// The exchanges, the beacon or the jam on the air end.
     ExchangeEnd,
     /// Packets may have arrived at a node whose hardware waits for them.
     Wake(StationId),
@@ -83,7 +83,7 @@ pub(crate) struct Beacons {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DemandChange {
     pub(crate) at: Instant,
-    /// Who sends the data of the flow over the air.
+    /// The transmitter that sends the data of the flow over the air.
     pub(crate) node: StationId,
     pub(crate) flow: FlowId,
     pub(crate) demand: Option<Demand>,
@@ -204,7 +204,7 @@ impl Network {
         }
     }
 
-    /// How many events were processed, transmissions included.
+    /// Returns the number of processed events, transmissions included.
     pub(crate) const fn processed(&self) -> u64 {
         self.processed
     }

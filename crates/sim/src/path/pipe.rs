@@ -31,7 +31,7 @@ pub enum Sharing {
 pub struct PipeSpec {
     /// Its bandwidth over time, overheads taken off.
     pub trace: Arc<Trace>,
-    /// How the directions share it.
+    /// The way in which the directions share it.
     pub sharing: Sharing,
     /// The number of clients that it serves.
     pub clients: usize,

@@ -22,7 +22,7 @@ const RETRY: u8 = 0x08;
 const PORT: u16 = 10_000;
 const SERVER_PORT: u16 = 5_000;
 
-/// Who is who in a capture.
+/// Addresses of nodes and conversation numbers of flows in a capture.
 pub(super) struct Names {
     /// For each flow the number by which both of its directions go.
     conversations: Vec<u16>,

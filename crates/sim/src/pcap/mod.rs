@@ -26,7 +26,7 @@ use radiotap::Aggregate;
 const MAGIC: u32 = 0xa1b2_3c4d;
 /// LINKTYPE_IEEE802_11_RADIOTAP.
 const LINK_TYPE: u32 = 127;
-/// What no captured frame exceeds: headers, and the longest control frame.
+/// Upper bound of the captured bytes of a frame: headers, and the longest control frame.
 const SNAP_LENGTH: u32 = 256;
 
 /// Why a capture could not be written.
@@ -51,7 +51,7 @@ pub struct Capture {
     record: Vec<u8>,
 }
 
-/// What of a frame stands in its record besides its bytes.
+/// Properties of a frame that its record states besides its bytes.
 struct Shown {
     at: Instant,
     rate: Rate,

@@ -383,7 +383,7 @@ fn tcp_config(
     Ok(config)
 }
 
-/// What decides the window of a flow's connections, if that comes from outside.
+/// Returns the congestion control from outside that decides the window of a flow's connections, if there is one.
 fn control_of(
     blueprint: &Blueprint<'_>,
     index: usize,

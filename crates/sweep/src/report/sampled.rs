@@ -1,4 +1,4 @@
-//! What a random sample shows: which parameter matters, and how.
+//! Chapters of the report on a random sample: which parameter matters, and how.
 
 use airbound_report::{Cell, Chapter, Chart, ChartKind, Grid as Shown, Line, Lines};
 

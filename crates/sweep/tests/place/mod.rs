@@ -39,7 +39,7 @@ seeds = 3
 "station.far.channel.distance" = ["10 m", "30 m"]
 "#;
 
-/// Nobody waits.
+/// A watch that shows nothing and never stops the sweep.
 pub(crate) struct Quiet;
 
 impl Watch for Quiet {

@@ -1,4 +1,4 @@
-//! What a rate is made of: width, guard interval, modulation, code rate; and the legacy rates, which have names.
+//! Parameters of a rate: width, guard interval, modulation, code rate; and the legacy rates, which have names.
 
 use airbound_units::{BitRate, Span};
 
@@ -57,7 +57,7 @@ impl GuardInterval {
     }
 }
 
-/// How bits become points of one subcarrier.
+/// Mapping of bits to the constellation points of one subcarrier.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Modulation {
     /// 1 bit.

@@ -9,10 +9,10 @@ pub(super) enum Background {
     Be,
 }
 
-/// What the paper leaves open.
+/// Choices that the paper leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Variant {
-    /// How fast the server hands over a frame.
+    /// Rate at which the server hands over a frame, in Mb/s.
     pub(super) burst_mbps: u32,
     /// The category of TCP and VoIP; VR is in BK.
     pub(super) background: Background,
@@ -153,7 +153,7 @@ stagger = "50 ms"
         Trial { name: format!("last-pq {}", self.name), scenario, seed }
     }
 
-    /// What is known of a difference.
+    /// Returns the note on a metric: the cause of its difference from the paper, where it is known.
     pub(super) fn note(&self, metric: &str) -> &'static str {
         match (self.name, metric) {
             ("fig1-voip-alone", _) => {

@@ -31,7 +31,7 @@ impl Network {
         Self { stations, wire_share: 0.25 * libm::pow(8.0, unit()) }
     }
 
-    /// What the WLAN carries at the target, in Mb/s of payload.
+    /// Returns the goodput of the WLAN at the target, in Mb/s of payload.
     fn wlan(&self) -> f64 {
         let airtimes = self.stations.iter().map(|(mcs, streams)| Air::packet(vht(*mcs, *streams))).collect();
         Downlink::new(Air::frame_overhead(vht(9, 2)), airtimes)

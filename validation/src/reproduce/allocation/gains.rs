@@ -30,7 +30,7 @@ fn cold(sender: Sender, seed: u64) -> Experiment {
     Experiment::aggregates(setting.trial("gains", seed), setting.measured_from())
 }
 
-/// How fast the shadowing of an office wanders: its coherence time in s. The paper's channel is not described.
+/// Coherence times of an office's shadowing, in s. The paper's channel is not described.
 const PACES: [u32; 3] = [2, 6, 20];
 
 /// A station in an office: shadowing that wanders, and a neighbour's traffic (Fig. 16).
@@ -69,7 +69,7 @@ fn converged(run: &Measured, slot: Span) -> Option<f64> {
         .map(|(_, at, _)| at + slot.as_secs_f64())
 }
 
-/// How slot means scatter once the loop has settled.
+/// Returns the standard deviation of the slot means from `from` (in s) on, when the loop has settled.
 fn scatter(run: &Measured, slot: Span, from: f64) -> Option<f64> {
     let means: Vec<f64> = slot_means(&run.aggregates.sent, slot)
         .into_iter()

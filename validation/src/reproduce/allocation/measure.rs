@@ -1,4 +1,4 @@
-//! What runs come to, and rows made of it.
+//! Figures of runs, and rows made of them.
 
 use std::collections::BTreeMap;
 

@@ -110,7 +110,7 @@ impl Model {
     }
 }
 
-/// What an allocation comes to beside the true optimum.
+/// Rates and levels of an allocation, for comparison with the true optimum.
 struct Compared {
     name: &'static str,
     rates: Vec<f64>,

@@ -1,4 +1,4 @@
-//! How wrong the sensed level is: with jittered timestamps, and behind the reordering buffer.
+//! Error of the sensed level: with jittered timestamps, and behind the reordering buffer.
 
 use airbound_report::{Chapter, Grid, Tolerance};
 use airbound_senders::allocation::{FrameSensor, Observation, SensorConfig, Stamps};

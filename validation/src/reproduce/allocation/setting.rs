@@ -64,10 +64,10 @@ impl Sender {
     }
 }
 
-/// What flows to each station.
+/// Traffic to each station.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Load {
-    /// What the allocator decides.
+    /// Rates that the allocator decides.
     Allocated(Sender),
     /// The same constant rate in kb/s to each station.
     Constant(u64),

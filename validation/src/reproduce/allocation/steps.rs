@@ -69,10 +69,10 @@ impl StreamDrop {
 /// Where the best rate is 351 Mb/s; MCS 9 with one stream would be 390.
 const AFTER: &str = "18 m";
 
-/// How a run got over the drop.
+/// Recovery of a run from the drop; times in s.
 #[derive(Debug, Clone, Copy)]
 struct Recovery {
-    /// How long frames were as large as they can be.
+    /// From the drop until frames are no longer as large as they can be.
     at_most: f64,
     /// From then until the rate stays within 5 % of its last value.
     settled: f64,

@@ -13,7 +13,7 @@ use crate::reproduce::{Part, Study, shown};
 
 pub(super) struct Uplinks;
 
-/// What the clients send.
+/// Traffic that the clients send.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Up {
     Nothing,
@@ -69,7 +69,7 @@ struct Way {
     level: Option<f64>,
 }
 
-/// What came of the flows whose names begin so.
+/// Returns the figures of the flows whose names begin with `initial`, and the mean level of `frames`.
 fn way(run: &Measured, initial: char, frames: &[Aggregate]) -> Way {
     let flows = || run.outcome.summary.flows.iter().filter(|flow| flow.name.starts_with(initial));
     let delays: Vec<f64> = flows().filter_map(|flow| flow.latency_ms.mean).collect();

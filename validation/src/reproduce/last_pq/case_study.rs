@@ -31,7 +31,7 @@ impl Study for CaseStudy {
     }
 }
 
-/// What the paper leaves open, beside what was chosen: one row for each printed value.
+/// Tabulates the choices that the paper leaves open, beside the one made: one row for each printed value.
 fn side_by_side(main: &[ValidationRow], variants: &[(String, Vec<ValidationRow>)]) -> Grid {
     let mut columns = vec!["value", "paper", "burst 400"];
     columns.extend(["burst 200", "burst 1000", "others in BE"]);

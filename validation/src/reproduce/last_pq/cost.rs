@@ -1,4 +1,4 @@
-//! What the protection costs the others, in the same table as the gain.
+//! Cost of the protection to the other flows, in the same table as the gain.
 
 use airbound_report::{Chapter, Grid};
 

@@ -16,8 +16,8 @@ pub(super) struct TwoStreams;
 /// A load: its name, the rate of each TCP flow in kb/s, the phone's PHY rate.
 type Load = (&'static str, u32, &'static str);
 
-/// What the paper leaves open: 2 x 45 and 3 x 50 Mb/s are more than the 162 Mb/s that Sec. III prints for a phone. Either the load was
-/// less, or the rate higher: 300 Mb/s are the most for two streams.
+/// Loads to choose from, as the paper leaves the load open: 2 x 45 and 3 x 50 Mb/s are more than the 162 Mb/s that Sec. III prints for a
+/// phone. Either the load was less, or the rate higher: 300 Mb/s are the most for two streams.
 const LOADS: [Load; 3] = [
     ("50 Mb/s each at 300", 50_000, "HT40 MCS15 2SS SGI"),
     ("50 Mb/s each at 162", 50_000, "HT40 MCS12 2SS LGI"),

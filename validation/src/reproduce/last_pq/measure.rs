@@ -1,4 +1,4 @@
-//! What the runs of a setting come to, over seeds.
+//! Figures of the runs of a setting, over seeds.
 
 use super::setting::Setting;
 use crate::Effort;
@@ -16,7 +16,7 @@ pub(super) fn runs(setting: Setting, effort: Effort) -> impl Iterator<Item = Exp
     seeds(effort).map(move |seed| Experiment::plain(setting.trial(seed)))
 }
 
-/// What the VR stream got, mean over seeds.
+/// Latency, frame rate and goodput of the VR stream, mean over seeds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Vr {
     /// 95th percentile of the latency from the queue to the acknowledgement, ms.
@@ -44,7 +44,7 @@ pub(super) fn mean(runs: &[&Measured], value: impl Fn(&Measured) -> Option<f64>)
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// What the VR stream got; `None` if a setting was not run.
+/// Returns the figures of the VR stream; `None` if a setting was not run.
 pub(super) fn vr(setting: Setting, effort: Effort, results: &Results) -> Option<Vr> {
     let runs = of(setting, effort, results);
     let p95 = |run: &Measured| p95_of(run, "vr");

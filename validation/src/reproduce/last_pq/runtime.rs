@@ -13,7 +13,7 @@ const DEMANDS_MS: [f64; 3] = [25.0, 20.0, 15.0];
 
 pub(super) struct Runtime;
 
-/// How long each demand holds.
+/// Returns the measured time for which each demand holds, in s.
 const fn phase(effort: Effort) -> u32 {
     effort.seconds(20, 4)
 }

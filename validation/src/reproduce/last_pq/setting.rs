@@ -23,7 +23,7 @@ const M1_M: u32 = 2;
 const S5_M: u32 = 10;
 /// Length of the walk: the paper's excursion begins at 53.5 s and lasts 9.1 s.
 pub(super) const WALK_S: u32 = 66;
-/// How long the background runs before the stream begins.
+/// Time for which the background runs before the stream begins, in s.
 pub(super) const LEAD_S: u32 = 3;
 
 /// Where the VR phone is.
@@ -156,7 +156,7 @@ demand = {demand}
     }
 }
 
-/// What a phone that moves meets.
+/// Fading of the channel of a phone that moves.
 const FADING: &str = "fading = { kind = \"rician\", k = \"10 dB\", speed = \"1 m/s\" }";
 
 fn moving(path: &str) -> String {

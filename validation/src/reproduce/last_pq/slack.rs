@@ -19,7 +19,7 @@ pub(super) struct Slack {
     links: Links,
 }
 
-/// What the links are like.
+/// Links of the headsets and laptops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Links {
     /// Headsets from 5 to 14 m, laptops at 10 m, Minstrel-HT.
@@ -108,7 +108,7 @@ station = "laptop"
         measure::p95_of(run, &format!("vr-{number}"))
     }
 
-    /// How many demands a run met.
+    /// Returns the number of demands that a run met.
     fn met(&self, run: &Measured) -> f64 {
         let demands = self.demands_ms.into_iter().map(f64::from).enumerate();
         let met =
@@ -117,7 +117,7 @@ station = "laptop"
     }
 }
 
-/// What the flows have whose names begin so.
+/// Returns the values of the flows whose names begin with `prefix`.
 fn of_flows<'a>(
     run: &'a Measured,
     prefix: &'a str,

@@ -19,7 +19,7 @@ fn percent(value: Option<f64>) -> String {
     text(value.map(|share| 100.0 * share))
 }
 
-/// What aggregation changes, which the prototype has not.
+/// Effect of aggregation, which the prototype lacks.
 pub(super) struct Aggregation;
 
 const AGGREGATING: &str = "preset = \"openwifi\"\nstreams = 1\npath = { max-ampdu-mpdus = 32 }\n";

@@ -32,7 +32,7 @@ fn sharing(layer: Layer, surroundings: Surroundings, video: bool) -> Setting {
     Setting { surroundings, seconds: FAIRNESS_S, ..Setting::new(layer, traffic) }
 }
 
-/// What is measured in one place.
+/// Measurements in one place.
 struct Place<'a> {
     name: &'static str,
     goodput: &'a dyn Fn(Layer) -> Option<f64>,

@@ -1,4 +1,4 @@
-//! What the runs of a setting come to, over seeds.
+//! Figures of the runs of a setting, over seeds.
 
 use super::setting::{BOUND, Setting};
 use crate::Effort;

@@ -16,7 +16,7 @@ pub(super) struct Moment;
 
 /// Long enough for some bad moments.
 const SECONDS: u64 = 120;
-/// How often the controller is looked at.
+/// Interval between looks at the controller.
 const EVERY: Span = Span::from_millis(1);
 const FRAMES: usize = 3;
 

@@ -13,7 +13,7 @@ pub(super) struct Station {
     pub(super) snr_db: i32,
 }
 
-/// What is sent to a station.
+/// Traffic to a station.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Flow {
     /// UDP at a constant rate, perhaps with a demand on its latency.

@@ -1,4 +1,4 @@
-//! What the paper leaves open: each point decided otherwise.
+//! Points that the paper leaves open, each decided otherwise.
 
 use airbound_report::{Chapter, Grid};
 

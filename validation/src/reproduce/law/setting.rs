@@ -68,15 +68,15 @@ impl Layer {
     }
 }
 
-/// How lively the office is: presets of the channel, frozen before Law first ran on them (docs/office-channel.md).
+/// Activity in the office: presets of the channel, frozen before Law first ran on them (docs/office-channel.md), and two others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Surroundings {
     Calm,
     Office,
     Harsh,
-    /// Nobody else on the channel, and a signal that fades around so many dBm as people move.
+    /// No neighbour on the channel, and a signal that fades around so many dBm as people move.
     Signal(i32),
-    /// Nobody else on the channel, and a signal that loses nothing.
+    /// No neighbour on the channel, and a signal that loses nothing.
     Quiet,
 }
 
@@ -120,7 +120,7 @@ const CHANNEL: &str = "channel = { kind = \"log-distance\", distance = \"1 m\", 
 /// The same for small networks, where nobody comes and goes.
 pub(super) const SHORT_WARM_UP: Span = Span::from_secs(5);
 
-/// What goes to the laptop.
+/// Traffic to the laptop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Traffic {
     /// UDP at 10 Mb/s (Sec. 4.2).
@@ -129,7 +129,7 @@ pub(super) enum Traffic {
     UdpFromCampus,
     /// Streams of video from an edge server (Sec. 4.3).
     Video {
-        /// How many.
+        /// Number of streams.
         streams: u32,
         /// Loss on the wire beside that of the air.
         wire_loss: f64,
@@ -138,7 +138,7 @@ pub(super) enum Traffic {
     },
     /// Downloads under BBR (Sec. 4.4).
     Bbr {
-        /// How many.
+        /// Number of downloads.
         flows: u32,
     },
 }
@@ -195,7 +195,7 @@ impl Setting {
         Instant::ZERO + WARM_UP
     }
 
-    /// What is measured is flow 0.
+    /// Returns the trial with this seed; flow 0 is the one that is measured.
     pub(super) fn trial(&self, seed: u64) -> Trial {
         let Self { layer, surroundings, seconds, .. } = self;
         let (name, sections) = (layer.name, layer.sections());

@@ -1,4 +1,4 @@
-//! What a stream of video came to, over runs.
+//! Figures of a stream of video, over runs.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ pub(super) struct Video {
 pub(super) const COLUMNS: [&str; 6] = ["p50 ms", "p99 ms", "p99.9 ms", "> 100 ms %", "stalled %", "Mb/s"];
 
 impl Video {
-    /// What every table of frames begins with.
+    /// Returns the cells with which every table of frames begins.
     pub(super) fn cells(&self) -> Vec<String> {
         let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
         let percent = |value: Option<f64>| text(value.map(|share| 100.0 * share));

@@ -55,7 +55,7 @@ fn room(queue: &str) -> Result<AccessSpec, TrialError> {
 const MEAN_ALONE: fn() -> ConferenceConfig =
     || ConferenceConfig::Plum(PlumConfig { rho: 0.0, ..PlumConfig::default() });
 const PLUM: fn() -> ConferenceConfig = || ConferenceConfig::Plum(PlumConfig::default());
-/// What is left of the channel at this has room for the demand.
+/// Plum with a largest bitrate at which the rest of the channel has room for the demand.
 const ROOM: fn() -> ConferenceConfig =
     || ConferenceConfig::Plum(PlumConfig { max_bitrate: BitRate::from_mbps(8), ..PlumConfig::default() });
 

@@ -13,7 +13,7 @@ use super::traces::{Set, TraceSets, second_of};
 use crate::trial::in_parallel;
 use crate::{Effort, TrialError};
 
-/// Who decides, as far as a table names it.
+/// The scheme that decides, as far as a table names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Who {
     Vanilla,
@@ -67,7 +67,7 @@ pub(super) struct Case {
     pub(super) clients: usize,
     /// Outbound bandwidth of the server in Mb/s; `None` for ample.
     pub(super) server: Option<u32>,
-    /// How many of the clients share one access link; 1 for none.
+    /// Number of clients that share one access link; 1 for none.
     pub(super) sharing: usize,
     pub(super) who: Who,
     pub(super) seed: u64,
@@ -121,7 +121,7 @@ impl Case {
     }
 }
 
-/// What all sessions brought.
+/// Outcomes of all sessions.
 #[derive(Debug, Default)]
 pub(super) struct Conferences(BTreeMap<Case, ConferenceOutcome>);
 

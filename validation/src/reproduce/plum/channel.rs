@@ -1,4 +1,4 @@
-//! What the half-duplex channel does on the simulated air (Figs. 5 and 16a), what Fig. 4 estimates from traces alone, and the testbed.
+//! The half-duplex channel on the simulated air (Figs. 5 and 16a), Fig. 4's estimates from traces alone, and the testbed.
 
 use airbound_report::{Chapter, Grid, Tolerance, ValidationRow};
 use airbound_sim::Outcome;

@@ -120,7 +120,7 @@ fn static_links(set: Set, clients: usize, traces: &TraceSets, effort: Effort) ->
     cases.iter().map(|case| oracle(case, traces)).sum::<f64>() / cases.len().max(1) as f64
 }
 
-/// What the traces hold, before any session is run.
+/// Returns the chapter on the gain that the traces allow an omniscient allocation, before any session is run.
 pub(super) fn bounds(traces: &TraceSets, effort: Effort) -> Part {
     let columns = ["traces", "clients", "M Mb/s", "encoder Mb/s", "mean alone %", "rho 0.5 %"];
     let mut grid = Grid::new("What an omniscient allocation gains over a fair share", &columns, 1);

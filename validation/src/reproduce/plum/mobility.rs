@@ -25,7 +25,7 @@ const RESOLUTION: f64 = 0.001;
 /// One session.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Case {
-    /// How many of the three are on Wi-Fi.
+    /// Number of the three clients that are on Wi-Fi.
     wireless: usize,
     exponent: Exponent,
     who: Who,
@@ -60,7 +60,7 @@ struct Probe {
     exponent: Exponent,
 }
 
-/// What the links on Wi-Fi carry in each second, in Mb/s.
+/// Load that each link on Wi-Fi carries in each second, in Mb/s.
 struct Carried(Vec<(Probe, Vec<f64>)>);
 
 impl Carried {
@@ -102,8 +102,8 @@ fn mean(outcomes: &[&ConferenceOutcome], figure: impl Fn(&ConferenceOutcome) -> 
     outcomes.iter().map(|outcome| figure(outcome)).sum::<f64>() / outcomes.len().max(1) as f64
 }
 
-/// What Fig. 14a and 14b say of a scheme against Vanilla: the gain of the mean in per cent, the 90th percentile over Vanilla's, the gain of the
-/// 10th in per cent.
+/// Returns the values of Fig. 14a and 14b for a scheme against Vanilla: the gain of the mean in per cent, the 90th percentile over
+/// Vanilla's, the gain of the 10th in per cent.
 fn claims(plain: &[&ConferenceOutcome], found: &[&ConferenceOutcome]) -> [f64; 3] {
     let (before, after) = (bitrates(plain), bitrates(found));
     [
@@ -164,7 +164,7 @@ fn settings() -> impl Iterator<Item = (Exponent, usize)> {
     EXPONENTS.into_iter().flat_map(|exponent| [(exponent, 1), (exponent, 2)])
 }
 
-/// What knowing every capacity would bring.
+/// Tabulates the gain that knowledge of every capacity would bring.
 fn limits(carried: &Carried, seeds: u64) -> Grid {
     let mut grid = Grid::new(
         "What an omniscient allocation gains over an even split, three clients, one walking",

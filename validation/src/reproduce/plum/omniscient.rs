@@ -1,4 +1,4 @@
-//! What an allocation could gain on links of the simulated air, for whoever knows their capacity at every second.
+//! Gain that an allocation could have on links of the simulated air if it knew their capacity at every second.
 
 use airbound_sim::conference::AccessSpec;
 
@@ -10,8 +10,8 @@ use crate::TrialError;
 /// The first seconds, which sessions leave out.
 const WARM_UP: usize = 5;
 
-/// What an access link carries in each measured second while both directions always have packets waiting, in Mb/s of IP packets. Headers and the
-/// acknowledgements of TCP are not taken off, so that what follows from it is an upper bound.
+/// Returns the load that an access link carries in each measured second while both directions always have packets waiting, in Mb/s of IP
+/// packets. Headers and the acknowledgements of TCP are not taken off, so that what follows from it is an upper bound.
 pub(super) fn capacities(link: &AccessSpec, seconds: u32, seed: u64) -> Result<Vec<f64>, TrialError> {
     let wrong = |error: airbound_sim::BuildError| TrialError {
         name: "capacity of a walk".to_owned(),

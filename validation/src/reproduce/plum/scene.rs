@@ -17,7 +17,7 @@ pub(super) const SIDE: f64 = 30.0;
 /// Direction and speed are drawn anew every metre, the speed from 2 to 4 m/s: the defaults of ns-3's random walk.
 const LEG: f64 = 1.0;
 const NEAREST: f64 = 1.0;
-/// What a wire carries each way, in Mb/s.
+/// Rate of a wire in each direction, in Mb/s.
 pub(super) const WIRE: u32 = 50;
 
 /// Exponent of the loss over distance, as it is written.
@@ -113,7 +113,7 @@ mod tests {
 
     const SECONDS: u32 = 12;
 
-    /// What two floods of datagrams, one each way, get through the same BSS.
+    /// Returns the total rate at which two floods of datagrams, one each way, get through the same BSS, in Mb/s of IP packets.
     fn flooded(place: Place, exponent: Exponent) -> f64 {
         let flood = |name: &str, direction: &str| {
             format!(

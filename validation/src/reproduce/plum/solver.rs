@@ -1,4 +1,4 @@
-//! How long an allocation takes (Fig. 15b).
+//! Time of one allocation (Fig. 15b).
 
 use std::time::Instant;
 

@@ -20,7 +20,7 @@ const BESIDE: &str = "../shared/traces";
 pub struct TraceSetError {
     /// The folder.
     pub folder: String,
-    /// What is wrong with it.
+    /// The reason why it cannot be used.
     pub reason: String,
 }
 
@@ -51,8 +51,8 @@ impl Set {
         }
     }
 
-    /// What a synthetic trace of this set is made of: mean bandwidth of each of the clients, spread of its logarithm, and how long it
-    /// remembers.
+    /// Returns the parameters of the synthetic traces of this set: mean bandwidth of each in Mb/s, standard deviation of its natural
+    /// logarithm, and time constant of its memory in s.
     const fn synthetic(self) -> ([f64; 8], f64, f64) {
         match self {
             Self::Game => ([6.0, 9.0, 12.0, 14.0, 17.0, 20.0, 24.0, 30.0], 0.35, 4.0),

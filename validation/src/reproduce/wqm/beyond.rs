@@ -1,4 +1,4 @@
-//! What the paper leaves to future work (Sec. VII): selective drop, an adaptive look-around interval, TCP pacing, 802.11ac.
+//! The paper's future work (Sec. VII): selective drop, an adaptive look-around interval, TCP pacing, 802.11ac.
 
 use airbound_report::{Chapter, Grid};
 
@@ -13,7 +13,7 @@ pub(super) struct FutureWork;
 const USUAL: Setting = Setting { flows: Flows::ToTheEnd(3), ..Setting::USUAL };
 const VHT: Setting = Setting { standard: Standard::Vht80, subframes: 64, ..USUAL };
 
-/// What is compared: a name, a setting, a scheme.
+/// Variants that are compared: a name, a setting, a scheme.
 const VARIANTS: [(&str, Setting, Scheme); 8] = [
     ("FIFO 1000", USUAL, FIFO),
     ("WQM", USUAL, WQM),

@@ -14,7 +14,7 @@ pub(super) struct Comparison {
     pub(super) claim: &'static str,
     pub(super) title: &'static str,
     pub(super) text: &'static str,
-    /// What the charts redraw.
+    /// Figures of the paper that the charts redraw.
     pub(super) figures: &'static str,
     pub(super) groups: Vec<(String, Setting)>,
     /// Round-trip times that the paper prints: the number of the setting, the scheme, ms.
@@ -45,7 +45,7 @@ impl Table {
         self.cells.get(group)?.1.get(place)?.as_ref()
     }
 
-    /// How many times longer the round trip of `scheme` is than that of WQM.
+    /// Returns the round-trip time of `scheme` over that of WQM.
     pub(super) fn factor(&self, group: usize, scheme: Scheme) -> Option<f64> {
         let ours = self.of(group, WQM)?.rtt();
         Some(self.of(group, scheme)?.rtt() / ours)

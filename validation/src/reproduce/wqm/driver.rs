@@ -1,4 +1,4 @@
-//! What lies below every scheme bounds every factor: the driver's 123 frames.
+//! Bound that the queue below every scheme sets on every factor: the driver's 123 frames.
 
 use airbound_report::{Chapter, Grid};
 

@@ -1,4 +1,4 @@
-//! What the runs of a setting come to: round-trip time and goodput, over seeds.
+//! Figures of the runs of a setting: round-trip time and goodput, over seeds.
 
 use airbound_report::{Bar, Line};
 
@@ -26,7 +26,7 @@ impl Case {
         seeds(effort).map(move |seed| Experiment::plain(setting.trial(self.scheme, seed)))
     }
 
-    /// What they came to.
+    /// Returns the figures of its runs; `None` if one is missing.
     pub(super) fn figures(self, effort: Effort, results: &Results) -> Option<Figures> {
         let runs: Option<Vec<&Measured>> =
             self.experiments(effort).map(|experiment| results.get(&experiment)).collect();
@@ -55,7 +55,7 @@ impl Value {
     }
 }
 
-/// What a case came to.
+/// Figures of a case, over seeds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Figures {
     /// Names of the flows.

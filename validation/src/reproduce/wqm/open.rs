@@ -1,4 +1,4 @@
-//! What the paper's words leave open: what the free share is, and what B_min is where a rate forbids aggregates.
+//! Points that the paper's words leave open: the free share, and B_min where a rate forbids aggregates.
 
 use airbound_report::{Chapter, Grid};
 

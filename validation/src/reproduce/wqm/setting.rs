@@ -23,10 +23,10 @@ pub(super) const FIFO: Scheme = scheme("FIFO 1000", "\"fifo\"");
 pub(super) const CODEL: Scheme = scheme("CoDel", "\"codel\"");
 pub(super) const PIE: Scheme = scheme("PIE", "\"pie\"");
 pub(super) const WQM: Scheme = scheme("WQM", "\"wqm\"");
-/// What the paper compares.
+/// Schemes that the paper compares.
 pub(super) const SCHEMES: [Scheme; 4] = [FIFO, CODEL, PIE, WQM];
 
-/// How fast a link sends.
+/// PHY rate of a link: fixed, or by Minstrel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rate {
     /// 6.5 Mb/s.
@@ -65,7 +65,7 @@ impl Rate {
     }
 }
 
-/// Who sends to whom.
+/// Number and destinations of the flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flows {
     /// So many flows to the last node of the row.

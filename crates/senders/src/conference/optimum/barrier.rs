@@ -10,7 +10,7 @@
 //! (Boyd and Vandenberghe, Convex Optimization, ch. 11) has a matrix of two rows a user plus four outer products: its cost is linear in
 //! the number of users. The deviation has the barrier of the second-order cone, -ln(t² - sigma²), whose t has a closed form.
 //!
-//! What proves the result is not the method but a dual bound ([`Program::bound`]): any prices of the constraints give an upper bound of the
+//! A dual bound ([`Program::bound`]), not the method, proves the result: any prices of the constraints give an upper bound of the
 //! utility, and those of the barrier give one that meets it.
 
 use super::curve::Curve;
@@ -32,7 +32,7 @@ const LOWERED: f64 = 0.04;
 /// Rates that are nothing keep an inside: 3 bit/s where M is 30 Mb/s.
 const LEAST: f64 = 1e-7;
 
-/// What the solver found.
+/// Result of the solver.
 #[derive(Debug, Clone)]
 pub(super) struct Solution {
     /// Bitrates in shares of M.
@@ -62,7 +62,7 @@ struct Point {
     up: Vec<f64>,
 }
 
-/// What all users share at a point.
+/// Quantities that all users share at a point.
 #[derive(Debug, Clone, Copy)]
 struct Shared {
     /// Of all sources.

@@ -15,7 +15,7 @@ use super::utility::Welfare;
 /// Participants up to which the convex square is left to SLSQP, whose cost grows with the cube of their number.
 const MOST_FOR_SLSQP: usize = 24;
 
-/// How good an allocation is known to be.
+/// Evidence of the quality of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Certificate {
     /// No allocation has a utility above `bound`, which the dual problem proves.
@@ -25,9 +25,9 @@ pub enum Certificate {
     },
     /// The best local optimum of several starts.
     BestOf {
-        /// How many starts there were.
+        /// Number of starts.
         starts: usize,
-        /// How many of them came within 0.001 of the best.
+        /// Number of starts that came within 0.001 of the best utility, the best included.
         agreeing: usize,
     },
 }
@@ -37,9 +37,9 @@ pub enum Certificate {
 pub struct Allocation {
     /// In the order of the users.
     pub shares: Vec<Share>,
-    /// What they are worth.
+    /// Welfare of the shares.
     pub welfare: Welfare,
-    /// How good they are known to be.
+    /// Evidence of their quality.
     pub certificate: Certificate,
 }
 

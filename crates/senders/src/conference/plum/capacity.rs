@@ -13,11 +13,11 @@ const LARGEST: f64 = 1e12;
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("the {way} estimate of client {client} is {value} bit/s; allowed is 0 to {LARGEST:e} bit/s")]
 pub struct BadEstimate {
-    /// Whose.
+    /// Client whose estimate it is.
     pub client: u16,
     /// `uplink` or `downlink`.
     pub way: &'static str,
-    /// What was found.
+    /// The estimate in bit/s.
     pub value: f64,
 }
 
@@ -36,7 +36,7 @@ struct Estimates {
     latest: Option<BitRate>,
     sum: u64,
     count: u64,
-    /// What the last check made of them.
+    /// Estimate that the last check derived from them.
     checked: Option<BitRate>,
 }
 
@@ -58,7 +58,7 @@ impl Estimates {
     }
 }
 
-/// What is known of one client's bottleneck.
+/// Estimates of one client's bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Capacity {
     up: Estimates,
@@ -82,7 +82,7 @@ impl Capacity {
         self.down.check(reading);
     }
 
-    /// What each direction takes of the bottleneck now: the estimate of its congestion control, and of a constrained direction no more
+    /// Returns each direction's share of the bottleneck now: the estimate of its congestion control, and of a constrained direction no more
     /// than it may send. A congestion control that is limited by its application keeps the estimate of better days, and the sum of both
     /// would count the yielded bandwidth twice.
     pub(super) fn in_use(&self, state: State) -> Option<Share> {
@@ -95,7 +95,7 @@ impl Capacity {
         Some(Share { up, down })
     }
 
-    /// What each direction's congestion control believes to get, constrained or not: its natural rate.
+    /// Returns the estimate of each direction's congestion control, constrained or not: its natural rate.
     pub(super) fn natural(&self) -> Option<Share> {
         Some(Share { up: self.up.checked?, down: self.down.checked? })
     }

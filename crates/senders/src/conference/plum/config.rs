@@ -1,4 +1,4 @@
-//! What Plum is told.
+//! Configuration of Plum.
 
 use airbound_units::{BitRate, ConfigError, Span};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::conference::qoe::Qoe;
 /// V of the paper is not given; its public code takes the number of participants, at most this.
 const MOST_COMPRESSIBLE: usize = 25;
 
-/// What is taken for a congestion control's estimate at a check.
+/// Statistic that a check takes for a congestion control's estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
@@ -35,13 +35,13 @@ pub struct PlumConfig {
     /// public code).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compressibility: Option<f64>,
-    /// How often capacities are checked, 100 ms to 1 h. Default 5 s (Sec. III-D).
+    /// Interval of the checks of capacities, 100 ms to 1 h. Default 5 s (Sec. III-D).
     pub period: Span,
     /// Change of a capacity against the last one acted upon that is obvious, above 0 to 10. Default 0.2 (Sec. III-D).
     pub change: f64,
-    /// What counts as a direction's estimate. Default the mean over the period.
+    /// Statistic that counts as a direction's estimate. Default the mean over the period.
     pub reading: Reading,
-    /// How long a notice may go unanswered before it is sent again, 10 ms to 10 s. Default 200 ms.
+    /// Time after which an unanswered notice is sent again, 10 ms to 10 s. Default 200 ms.
     pub repeat: Span,
 }
 

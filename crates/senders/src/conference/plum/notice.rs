@@ -1,4 +1,4 @@
-//! How a decision reaches a client although packets are lost, doubled and reordered.
+//! Delivery of a decision to a client although packets are lost, duplicated and reordered.
 //!
 //! The public code writes the target into the header of forwarded media: a client that receives none is never told, and one whose
 //! last packet is lost never learns of a change. Here a notice is a message of its own with a sequence number. It is repeated until

@@ -38,7 +38,7 @@ pub struct PlumServer {
     members: BTreeMap<ClientId, Member>,
     now: Instant,
     next_check: Instant,
-    /// Somebody joined, left or changed weight: capacities need not change for a new allocation.
+    /// A client joined, left, changed weight or has no estimates yet: capacities need not change for a new allocation.
     stale: bool,
     last: Option<Allocation>,
     error: Option<ProblemError>,
@@ -86,8 +86,8 @@ impl PlumServer {
         self.stale |= self.members.remove(&client).is_some();
     }
 
-    /// What the congestion controls of a client's two directions believe to get, in bit/s: the client's own estimate of its uplink comes in a
-    /// message of one float, which may hold anything.
+    /// Takes the estimates of the congestion controls of a client's two directions, in bit/s: the client's own estimate of its uplink comes
+    /// in a message of one float, which may hold anything.
     ///
     /// # Errors
     /// An estimate cannot be true. Both are then ignored, and the allocation in force stays.
@@ -185,7 +185,7 @@ impl PlumServer {
             .find_map(|(id, member)| member.outbox.poll(now, repeat).map(|notice| (*id, notice)))
     }
 
-    /// What may be forwarded to a client; `None` while the server is natural towards it.
+    /// Returns the rate at which the server may forward to a client; `None` while the server is natural towards it.
     #[must_use]
     pub fn limit(&self, client: ClientId) -> Option<BitRate> {
         self.members.get(&client)?.gate.limit()
@@ -226,7 +226,7 @@ impl PlumServer {
         self.error.as_ref()
     }
 
-    /// How often targets were computed.
+    /// Returns the number of computations of targets, failed ones included.
     #[must_use]
     pub const fn computed(&self) -> u64 {
         self.computed

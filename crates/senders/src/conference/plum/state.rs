@@ -12,12 +12,12 @@ pub enum State {
     Natural,
     /// II: the client encodes at a settled rate, the server is natural.
     ClientConstrained {
-        /// What the client may send.
+        /// Rate at which the client may send.
         rate: BitRate,
     },
     /// III: the server forwards at a settled rate, the client is natural.
     ServerConstrained {
-        /// What the server may send to this client.
+        /// Rate at which the server may send to this client.
         rate: BitRate,
     },
 }
@@ -51,7 +51,7 @@ impl State {
         }
     }
 
-    /// What the server may send, if it is constrained.
+    /// Returns the rate at which the server may send, if it is constrained.
     #[must_use]
     pub const fn server_limit(self) -> Option<BitRate> {
         match self {

@@ -21,7 +21,7 @@ pub enum FecKind {
     ReedSolomon,
 }
 
-/// How much protection, and how it is laid out.
+/// Amount and layout of the protection.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FecConfig {

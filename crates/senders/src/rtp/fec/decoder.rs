@@ -81,7 +81,7 @@ impl FecDecoder {
         self.repair(block)
     }
 
-    /// How many packets were rebuilt so far.
+    /// Returns the number of packets rebuilt so far.
     #[must_use]
     pub fn recovered(&self) -> u64 {
         self.recovered
@@ -102,7 +102,7 @@ impl FecDecoder {
     }
 }
 
-/// What one parity packet (of a Reed-Solomon block: all of them together) gives back.
+/// Returns the packets that one parity packet (of a Reed-Solomon block: all of them together) gives back.
 fn step(parities: &[ParityPacket], known: &Known) -> Option<Vec<u64>> {
     parities.iter().find_map(|parity| {
         let lacking: Vec<u64> =

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::feedback::{ARRIVAL_STEP, PacketResult, TransportFeedback};
 
-/// What libwebrtc takes for the size of a report when it plans the interval: IPv4 20, UDP 8, SRTP 10 and a report of 30 bytes
+/// Size of a report that libwebrtc assumes when it plans the interval: IPv4 20, UDP 8, SRTP 10 and a report of 30 bytes
 /// (`transport_sequence_number_feedback_generator.cc`).
 const PLANNED_REPORT: ByteCount = ByteCount::new(68);
 /// The most packets one report speaks of; the field counts to 65 535 (draft Sec. 3.1), and a report should fit a packet of 1200 bytes.
@@ -79,7 +79,7 @@ pub struct FeedbackCollector {
     now: Instant,
 }
 
-/// How long reported arrivals are remembered, in case a late packet before them makes them be reported again
+/// Time for which reported arrivals are remembered, in case a late packet before them makes them be reported again
 /// (libwebrtc `kBackWindow`).
 const MEMORY: Span = Span::from_millis(500);
 /// Arrivals that wait for their report; with more, which only a caller that never polls brings about, the oldest is forgotten.

@@ -174,7 +174,7 @@ impl Gcc {
         self.now = self.now.max(now);
     }
 
-    /// What it sees and thinks.
+    /// Returns its estimates and the state of its detectors.
     #[must_use]
     pub fn metrics(&self) -> GccMetrics {
         GccMetrics {

@@ -1,4 +1,4 @@
-//! What the receiver tells the sender: which packets arrived, and when.
+//! Feedback of the receiver to the sender: which packets arrived, and when.
 
 use airbound_units::{ByteCount, Instant, Span};
 
@@ -14,7 +14,7 @@ pub struct TransportFeedback {
     pub packets: Vec<PacketResult>,
 }
 
-/// What became of one packet.
+/// Arrival status of one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketResult {
     /// The transport-wide sequence number: it counts all packets of the sender (media, parity, retransmissions, padding).
@@ -23,7 +23,7 @@ pub struct PacketResult {
     pub arrival: Option<Instant>,
 }
 
-/// How a packet shows in the report: the number is that of its two-bit symbol.
+/// Status of a packet in the report: the discriminant is its two-bit symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Symbol {
     Missing,

@@ -1,4 +1,4 @@
-//! What was sent and not yet reported.
+//! Packets sent and not yet reported as arrived.
 
 use std::collections::BTreeMap;
 
@@ -29,12 +29,12 @@ pub(super) struct Delivered {
     pub(super) probe: Option<u32>,
 }
 
-/// What a report says about packets that this sender knows.
+/// New arrivals and losses in a report, of packets that this sender knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct News {
     /// Those that arrived, in the order of their arrival.
     pub(super) delivered: Vec<Delivered>,
-    /// How many are missing that were not before.
+    /// Number of packets missing that were not before.
     pub(super) lost: u64,
 }
 

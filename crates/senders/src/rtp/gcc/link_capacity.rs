@@ -1,4 +1,4 @@
-//! What the path carried when it was last over-used (libwebrtc `link_capacity_estimator.cc`).
+//! Rate that the path carried when it was over-used (libwebrtc `link_capacity_estimator.cc`).
 //!
 //! Near this rate the sender adds, elsewhere it multiplies (draft Sec. 5.5, "close to convergence": within three standard deviations).
 

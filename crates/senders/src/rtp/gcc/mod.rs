@@ -66,7 +66,7 @@ pub struct PacketSent {
     pub probe: Option<u32>,
 }
 
-/// What the delay of the packets says of the path.
+/// State of the path, judged by the delay of the packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Usage {
     /// Delays neither grow nor fall.
@@ -78,7 +78,7 @@ pub enum Usage {
     Underuse,
 }
 
-/// What congestion control sees and thinks, for plots.
+/// Estimates and detector state of the congestion control, for plots.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GccMetrics {
     /// The judgement of the over-use detector.

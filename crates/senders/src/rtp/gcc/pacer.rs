@@ -19,7 +19,7 @@ const CLUSTERS: usize = 8;
 /// The least time left that the 2 s rule reckons with, as libwebrtc does.
 const LEAST_LEFT: Span = Span::from_millis(1);
 
-/// Who goes first; within one priority it is first come, first served (libwebrtc `prioritized_packet_queue.cc`).
+/// Priority of a packet, highest first; within one priority it is first come, first served (libwebrtc `prioritized_packet_queue.cc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
     /// Audio: goes at once, and does not count against the rate (libwebrtc `pace_audio` is off).
@@ -67,7 +67,7 @@ impl Burst {
 pub struct Pacer<T> {
     rate: BitRate,
     queues: [VecDeque<Waiting<T>>; 4],
-    /// What waits, all but audio.
+    /// Size of the packets that wait, all but audio.
     size: ByteCount,
     /// Sum of the instants at which those came, in ns, for the mean of their waiting times.
     entered: u128,
@@ -165,8 +165,8 @@ impl<T> Pacer<T> {
         Some((waiting.item, self.probed(waiting.size)))
     }
 
-    /// What a probe under way lacks while nothing waits: the caller enqueues a packet of padding of that size, or of the largest
-    /// that it may send, and polls again.
+    /// Returns the size that a probe under way lacks while nothing waits: the caller enqueues a packet of padding of that size, or of the
+    /// largest that it may send, and polls again.
     ///
     /// It is no less than the largest packet of the probe so far: the measurement leaves out the first packet's size of what arrives
     /// and the last one's of what is sent, so a last packet smaller than the first makes the path look slower than it is.
@@ -192,13 +192,13 @@ impl<T> Pacer<T> {
         (release < Instant::MAX).then_some(release.max(self.now))
     }
 
-    /// How long what waits takes at the present rate (without the 2 s rule); zero if nothing waits.
+    /// Returns the time that waiting packets, without audio, take at the present rate (without the 2 s rule); zero if there are none.
     #[must_use]
     pub fn queue_time(&self) -> Span {
         if self.count == 0 { Span::ZERO } else { self.rate.time_for(self.size) }
     }
 
-    /// What waits, without audio.
+    /// Returns the size of the packets that wait, without audio.
     #[must_use]
     pub fn queue_size(&self) -> ByteCount {
         self.size

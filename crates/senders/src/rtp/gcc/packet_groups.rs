@@ -19,7 +19,7 @@ pub(super) fn millis_between(later: Instant, earlier: Instant) -> f64 {
     (later - earlier).as_millis_f64() - (earlier - later).as_millis_f64()
 }
 
-/// How two successive groups differ.
+/// Differences between two successive groups.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct GroupDelta {
     /// Between their departures, in ms.

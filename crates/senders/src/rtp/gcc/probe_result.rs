@@ -1,4 +1,4 @@
-//! What a probe cluster measured (libwebrtc `probe_bitrate_estimator.cc`).
+//! Rate measured by a probe cluster (libwebrtc `probe_bitrate_estimator.cc`).
 //!
 //! | rule | value |
 //! |---|---|

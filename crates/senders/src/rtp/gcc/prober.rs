@@ -32,7 +32,7 @@ const LOSS_LIMITED: f64 = 1.5;
 const PACKETS: u32 = 5;
 const DURATION: Span = Span::from_millis(15);
 
-/// What the prober needs to know of the present.
+/// Present state that the prober takes into account.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Situation {
     pub(super) usage: Usage,

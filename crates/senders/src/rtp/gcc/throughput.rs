@@ -13,7 +13,7 @@ const FIRST_VARIANCE: f64 = 50.0;
 const DRIFT: f64 = 5.0;
 /// An estimate below 1 kbit/s would make every sample worthless.
 const LEAST: f64 = 1.0;
-/// What is added when the source has just begun to send more.
+/// Variance that is added when the source has just begun to send more.
 const FAST_CHANGE: f64 = 200.0;
 
 #[derive(Debug, Clone)]

@@ -50,7 +50,7 @@ const ASK_AGAIN: Span = Span::from_millis(200);
 /// The frames of a receiver.
 #[derive(Debug, Clone)]
 pub(crate) struct Frames {
-    /// How long it waits for the next frame before it asks for a key frame.
+    /// Time for which it waits for the next frame before it asks for a key frame.
     patience: Span,
     /// The frame that comes next.
     next: u64,

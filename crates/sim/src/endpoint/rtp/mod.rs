@@ -30,7 +30,7 @@ const RTCP: ByteCount = ByteCount::new(IP_UDP + 4 + 10);
 /// The original sequence number in a retransmission (RFC 4588).
 pub(crate) const ORIGINAL_SEQUENCE: ByteCount = ByteCount::new(2);
 
-/// What a packet of a session carries.
+/// Content of a packet from the sender of a session.
 #[derive(Debug, Clone)]
 pub(crate) enum Content {
     /// A part of a frame, for the first time.
@@ -64,7 +64,7 @@ impl Content {
     }
 }
 
-/// What a receiver sends back: each in a packet of its own (reduced-size RTCP, RFC 5506).
+/// Feedback of a receiver: each in a packet of its own (reduced-size RTCP, RFC 5506).
 #[derive(Debug, Clone)]
 pub(crate) enum Feedback {
     /// When packets arrived.

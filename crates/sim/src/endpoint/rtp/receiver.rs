@@ -22,7 +22,7 @@ pub(crate) struct RtpReceiver {
     pub(crate) nack: Option<NackRequester>,
     pub(crate) fec: Option<FecDecoder>,
     pub(crate) frames: Frames,
-    /// What parity packets tell of those that they cover, by sequence number.
+    /// Descriptions of the media packets that parity packets cover, by sequence number.
     pub(crate) covered: BTreeMap<u64, MediaPacket>,
 }
 
@@ -90,7 +90,7 @@ impl RtpReceiver {
         }
     }
 
-    /// What it sends back now, if anything. To be asked until there is nothing.
+    /// Returns the feedback to send now, if any. To be asked until there is none.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Feedback> {
         if let Some(nack) = &mut self.nack {
             let missing = nack.poll(now);

@@ -18,7 +18,7 @@ const OVERHEAD_WINDOW: Span = Span::from_secs(1);
 /// Video keeps at least half of the rate, whatever repairs take (libwebrtc limits protection so).
 const MOST_OVERHEAD: f64 = 0.5;
 
-/// What decides how fast it sends.
+/// Control of the sending rate.
 #[derive(Debug)]
 pub(crate) enum Control {
     /// Google congestion control.
@@ -44,7 +44,7 @@ impl Control {
     }
 }
 
-/// What was made with one frame, in bytes.
+/// Bytes made with one frame: coded video, and everything else.
 #[derive(Debug, Clone, Copy)]
 struct Spent {
     at: Instant,
@@ -52,7 +52,7 @@ struct Spent {
     other: ByteCount,
 }
 
-/// What a capture brought.
+/// Result of a capture.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Captured {
     /// A frame, and the number of its packets.
@@ -117,7 +117,7 @@ impl RtpSender {
         self.parts.encoder.rate()
     }
 
-    /// What waits in the pacer.
+    /// Returns the size of the pacer's queue.
     pub(crate) fn waiting(&self) -> ByteCount {
         self.pacer.queue_size()
     }

@@ -12,8 +12,8 @@ use crate::{Effort, Trial};
 
 pub(in super::super) struct Households;
 
-/// What is asked of a classifier that acts by itself: a wrong choice takes from everyone else, one that is missed costs only what
-/// Linux costs.
+/// Least precision and recall of a classifier that acts by itself: a wrong choice takes from everyone else, one that is missed costs only
+/// what Linux costs.
 const LEAST_PRECISION: f64 = 0.95;
 const LEAST_RECALL: f64 = 0.8;
 /// From the first packet of a stream.
@@ -37,7 +37,7 @@ fn is_stream(flow: &FlowSummary) -> bool {
     flow.kind == "vr"
 }
 
-/// What kind of thing a flow is: its name without its number.
+/// Returns the kind of a flow: its name without its number.
 fn kind(flow: &FlowSummary) -> &str {
     flow.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-')
 }
@@ -151,7 +151,7 @@ fn rows(all: &[Case<'_>]) -> Vec<ValidationRow> {
     ]
 }
 
-/// Who is found, by kind.
+/// Tabulates the flows that are found, by kind.
 fn verdicts(all: &[Case<'_>]) -> Grid {
     let columns = ["kind", "flows", "found", "share %", "median s to the verdict"];
     let mut grid = Grid::new("Who is taken for a low-latency elephant", &columns, 1);
@@ -192,7 +192,7 @@ fn misses(all: &[Case<'_>]) -> Grid {
     grid
 }
 
-/// What it is worth to the streams, and what it costs the others.
+/// Tabulates the benefit to the streams and the cost to the other flows.
 fn worth(effort: Effort, results: &Results) -> Grid {
     let columns =
         ["queue", "streams", "within 20 ms %", "median p95 ms", "FPS %", "others Mb/s", "calls p95 ms"];

@@ -1,6 +1,6 @@
 //! The ways to run a household that are compared.
 
-/// What it is called, the queue, and what is demanded of the streams by name.
+/// Name and queue of a way, and the demand by which the scenario names the streams; `None` leaves them unnamed.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
     pub(super) name: &'static str,
@@ -8,9 +8,9 @@ pub(super) struct Way {
     pub(super) demand: Option<&'static str>,
 }
 
-/// Nobody is protected.
+/// No flow is protected.
 const LINUX: Way = Way { name: "Linux", queue: "\"linux\"", demand: None };
-/// Somebody knows the streams.
+/// The scenario names the streams.
 const NAMED: Way = Way { name: "LAST-PQ, named", queue: "\"last-pq\"", demand: Some("\"20 ms\"") };
 /// The queue has to find them.
 pub(super) const AUTO: Way = Way { name: "LAST-PQ, auto", queue: "\"last-pq-auto\"", demand: None };
