@@ -184,7 +184,7 @@ pub struct LawSettings {
 impl Default for LawSettings {
     fn default() -> Self {
         let law = LawConfig::default();
-        Self { limit_q: law.limit_q, limit_h: law.limit_h, tries: law.tries, inside: law.inside }
+        Self { limit_q: law.limit_q, limit_h: law.limit_h, tries: law.tries, inside: law.inner_queue }
     }
 }
 

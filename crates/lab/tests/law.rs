@@ -163,7 +163,7 @@ fn law_becomes_the_scheme_with_all_frames_in_the_driver() {
     // Parameters of the scheme's own Law stay.
     let own = scenario(["20 dB", "20 dB"], "{ kind = \"law\", limit-q = \"20 ms\" }");
     let config = Driver::Law.put_into(&own).expect("a laboratory").scheme.queue.law_config().expect("Law");
-    assert_eq!((config.limit_q, config.inside.0.name()), (Span::from_millis(20), "fifo"));
+    assert_eq!((config.limit_q, config.inner_queue.0.name()), (Span::from_millis(20), "fifo"));
 }
 
 #[test]

@@ -267,7 +267,7 @@ impl Slot {
     pub(super) fn shortest_demand(&self) -> Span {
         match self.config() {
             Ok(QueueConfig::LastPq(config)) => config.delay.shortest_demand(),
-            Err(_) if self.is_law() => match self.law_config().map(|config| config.inside.0) {
+            Err(_) if self.is_law() => match self.law_config().map(|config| config.inner_queue.0) {
                 Ok(QueueConfig::LastPq(config)) => config.delay.shortest_demand(),
                 _ => DelayConfig::default().shortest_demand(),
             },
@@ -404,7 +404,7 @@ impl Scheme {
         if !self.queue.is_law() {
             scheme.queue = Slot::plain(LAW);
         } else if self.queue.parameters.contains_key(INSIDE) {
-            let inside = self.queue.law_config()?.inside.0;
+            let inside = self.queue.law_config()?.inner_queue.0;
             if !matches!(inside, QueueConfig::Fifo(_)) {
                 return Err(format!(
                     "inside Law is {}; where frames have their numbers already, only fifo keeps their order",

@@ -387,7 +387,7 @@ impl Blueprint<'_> {
     ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
         let path = Path { airtime_queue_limit: false, ..path.clone() };
         let given = slot.parameters().get("inside").and_then(toml::Value::as_table);
-        let mut inside = config.inside.0.clone();
+        let mut inside = config.inner_queue.0.clone();
         match &mut inside {
             QueueConfig::FqCodelAirtime(airtime) => self.fit_airtime(airtime, given, &path),
             QueueConfig::LastPq(last_pq) => {

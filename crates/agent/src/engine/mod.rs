@@ -46,7 +46,7 @@ use measure::Measures;
 use packet::Held;
 use peers::Peers;
 use rates::KernelRates;
-use release::Told;
+use release::LastReported;
 
 /// Counters of packets and frames since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -76,7 +76,7 @@ pub struct Engine {
     flows: Flows,
     below: Below,
     measures: Measures,
-    told: Told,
+    told: LastReported,
     counts: Counts,
     out: Output,
     dropped: Vec<Dropped<Held>>,
@@ -111,7 +111,7 @@ impl Engine {
             peers: Peers::default(),
             flows: Flows::default(),
             below: Below::default(),
-            told: Told::default(),
+            told: LastReported::default(),
             counts: Counts::default(),
             out: Output::default(),
             dropped: Vec::new(),

@@ -17,13 +17,13 @@ const WINDOW_TOLD: Span = Span::from_secs(10);
 
 /// Values last told to the journal, and when, so that it is not told all the time.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Told {
+pub(super) struct LastReported {
     window: [Option<(Instant, Span)>; 4],
     permitted: BTreeMap<FlowId, (Instant, Span)>,
     next_permitted: Instant,
 }
 
-impl Told {
+impl LastReported {
     pub(super) fn forget_flow(&mut self, flow: FlowId) {
         self.permitted.remove(&flow);
     }

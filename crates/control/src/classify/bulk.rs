@@ -116,7 +116,7 @@ struct Flow {
     rests_until: Instant,
     trials: u32,
     /// Its packets in the queue and below it.
-    inside: usize,
+    pending: usize,
     interval_end: Instant,
     /// Whether packets were inside in every moment of the present interval.
     stands: bool,
@@ -143,7 +143,7 @@ impl Flow {
             since: now,
             rests_until: now,
             trials: 0,
-            inside: 0,
+            pending: 0,
             interval_end: now + INTERVAL,
             stands: false,
             stood: 0,
@@ -162,7 +162,7 @@ impl Flow {
         // Beyond four windows nothing of the past is left.
         for _ in 0..passed.min(4 * u64::from(INTERVALS)) {
             self.stood = (self.stood << 1 | u32::from(self.stands)) & ((1 << INTERVALS) - 1);
-            self.stands = self.inside > 0;
+            self.stands = self.pending > 0;
             let Count { bytes, packets, lost } = std::mem::take(&mut self.count);
             self.mean.bytes += WEIGHT * (bytes - self.mean.bytes);
             self.mean.packets += WEIGHT * (packets - self.mean.packets);
@@ -258,7 +258,7 @@ impl BulkDetector {
             watched.judge(now, self.rhythms.pattern(flow).is_some(), &self.config);
             while self.rhythms.next_silent(now).is_some() {}
         }
-        watched.inside = watched.inside.saturating_add(1);
+        watched.pending = watched.pending.saturating_add(1);
         watched.count.packets += 1.0;
         watched.count.bytes += size.as_u64() as f64;
         watched.last = now;
@@ -271,8 +271,8 @@ impl BulkDetector {
         if watched.turn(self.now) {
             watched.judge(self.now, self.rhythms.pattern(flow).is_some(), &self.config);
         }
-        watched.inside = watched.inside.saturating_sub(1);
-        watched.stands &= watched.inside > 0;
+        watched.pending = watched.pending.saturating_sub(1);
+        watched.stands &= watched.pending > 0;
         watched.count.lost += f64::from(u8::from(lost));
     }
 
@@ -289,7 +289,7 @@ impl BulkDetector {
 
     /// Forgets the flow that was silent longest, of those that have nothing inside; whether there was one.
     fn make_room(&mut self) -> bool {
-        let idle = self.flows.iter().filter(|(_, watched)| watched.inside == 0);
+        let idle = self.flows.iter().filter(|(_, watched)| watched.pending == 0);
         let Some(flow) = idle.min_by_key(|(_, watched)| watched.last).map(|(flow, _)| *flow) else {
             return false;
         };

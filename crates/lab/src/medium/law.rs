@@ -82,7 +82,7 @@ impl LawDriver {
         let wrong = |error: &dyn ToString| LabError::Scenario(error.to_string());
         let config = scenario.scheme.queue.law_config().map_err(|error| wrong(&error))?;
         let seed = seed_for(seed, Purpose::Queue, 0);
-        let queue = config.inside.0.build(seed).map_err(|error| wrong(&error))?;
+        let queue = config.inner_queue.0.build(seed).map_err(|error| wrong(&error))?;
         let access_point = &scenario.access_point;
         let path = scenario.link_config(&access_point.path, scenario.air.standard);
         let default = scenario.access_point_capabilities();

@@ -75,7 +75,7 @@ impl Law {
         config.check().map_err(refused)?;
         let rates = rates.into_iter().flatten().map(|rate| rate.0).collect();
         let capabilities = Capabilities { rates, ..Capabilities::default() };
-        let queue = config.inside.0.build(0).map_err(refused)?;
+        let queue = config.inner_queue.0.build(0).map_err(refused)?;
         let link = link::Law::new(config, LinkConfig::default(), queue, &capabilities).map_err(refused)?;
         Ok(Self { link, handed: Default::default(), next: 0 })
     }

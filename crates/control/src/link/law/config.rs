@@ -97,14 +97,16 @@ pub struct LawConfig {
     /// The rate before anything is known.
     pub first_rate: FirstRate,
     /// Which of a station's rates are on the ladder.
-    pub ladder: LawRates,
+    #[serde(rename = "ladder")]
+    pub rate_set: LawRates,
 
     /// Traffic that goes the classic way instead, beside Law as a standby module: access categories, or `"auto"`, bulk transfers. Both share
     /// the PSDUs of the hardware. Default none.
     pub classic: Classic,
     /// The queue that decides the order. Default `fq-codel-airtime`, so that a good station does not wait behind a bad one; the
     /// paper, which has one receiver, has `fifo`.
-    pub inside: InnerQueue,
+    #[serde(rename = "inside")]
+    pub inner_queue: InnerQueue,
 }
 
 /// Time that a failed software transmission counts as in the averages of TX time.
@@ -236,9 +238,9 @@ impl Default for LawConfig {
             overhead: Span::from_micros(500),
             success_share: 0.5,
             first_rate: FirstRate::default(),
-            ladder: LawRates::default(),
+            rate_set: LawRates::default(),
             classic: Classic::default(),
-            inside: InnerQueue::default(),
+            inner_queue: InnerQueue::default(),
         }
     }
 }
@@ -247,7 +249,7 @@ impl LawConfig {
     /// The paper's link: one queue for all, first in, first out.
     #[must_use]
     pub fn paper() -> Self {
-        Self { inside: InnerQueue(QueueConfig::Fifo(FifoConfig::default())), ..Self::default() }
+        Self { inner_queue: InnerQueue(QueueConfig::Fifo(FifoConfig::default())), ..Self::default() }
     }
 
     /// Checks every value.
@@ -282,7 +284,7 @@ impl LawConfig {
         share("weight-rate", self.weight_rate)?;
         share("success-share", self.success_share)?;
         self.classic.check()?;
-        self.inside.0.build::<PlainPacket>(0).map(|_| ())
+        self.inner_queue.0.build::<PlainPacket>(0).map(|_| ())
     }
 
     /// The longest PPDU of which `tries` fit in Limit_h (open point 13).

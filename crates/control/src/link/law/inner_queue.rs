@@ -68,8 +68,8 @@ mod tests {
             toml::from_str::<LawConfig>(&toml::to_string(&config).expect("writable")),
             Ok(config.clone())
         );
-        config.inside.0.build::<PlainPacket>(1).expect("checked");
-        Ok(config.inside.0.name())
+        config.inner_queue.0.build::<PlainPacket>(1).expect("checked");
+        Ok(config.inner_queue.0.name())
     }
 
     #[test]

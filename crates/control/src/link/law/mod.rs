@@ -92,7 +92,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         config.check()?;
         path.window = path.window.clamp(1, MOST_MPDUS);
         Ok(Self {
-            stations: Stations::new(rate_set::rates(config.ladder, capabilities)?),
+            stations: Stations::new(rate_set::rates(config.rate_set, capabilities)?),
             state: TransmitState::default(),
             len_max: config.first_len_max.map(f64::from),
             config,
@@ -112,7 +112,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         station: StationId,
         capabilities: &Capabilities,
     ) -> Result<(), ConfigError> {
-        let rates = rate_set::rates(self.config.ladder, capabilities)?;
+        let rates = rate_set::rates(self.config.rate_set, capabilities)?;
         let controller = Controller::new(rates, &self.config);
         self.stations.of(station, &self.config).controller = controller;
         Ok(())

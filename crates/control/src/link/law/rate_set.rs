@@ -10,11 +10,11 @@ use crate::rate::Capabilities;
 ///
 /// # Errors
 /// A value of `capabilities` is out of range.
-pub(super) fn rates(ladder: LawRates, capabilities: &Capabilities) -> Result<Vec<Rate>, ConfigError> {
+pub(super) fn rates(which: LawRates, capabilities: &Capabilities) -> Result<Vec<Rate>, ConfigError> {
     let set = capabilities.rate_set()?;
     let all = set.as_slice();
     // What the scenario names is wanted.
-    if ladder == LawRates::All || !capabilities.rates.is_empty() {
+    if which == LawRates::All || !capabilities.rates.is_empty() {
         return Ok(all.to_vec());
     }
     let widest = all.iter().map(|rate| rate.width()).max();
@@ -38,9 +38,9 @@ mod tests {
 
     use super::*;
 
-    fn count(format: Format, width: Width, max_streams: u8, ladder: LawRates) -> usize {
+    fn count(format: Format, width: Width, max_streams: u8, which: LawRates) -> usize {
         let capabilities = Capabilities { format, width, max_streams, ..Capabilities::default() };
-        let rates = rates(ladder, &capabilities).expect("valid");
+        let rates = rates(which, &capabilities).expect("valid");
         assert!(rates.windows(2).all(|pair| pair[0].bit_rate() <= pair[1].bit_rate()));
         rates.len()
     }

@@ -19,14 +19,14 @@ pub(super) struct Station<P> {
 /// All peers, by number; one that is not known yet begins when it is asked for.
 #[derive(Debug, Clone)]
 pub(super) struct Stations<P> {
-    /// The ladder of those whose capabilities were not told.
-    pub(super) ladder: Vec<Rate>,
+    /// The rates of those whose capabilities were not told.
+    pub(super) rates: Vec<Rate>,
     list: Vec<Station<P>>,
 }
 
 impl<P> Stations<P> {
-    pub(super) const fn new(ladder: Vec<Rate>) -> Self {
-        Self { ladder, list: Vec::new() }
+    pub(super) const fn new(rates: Vec<Rate>) -> Self {
+        Self { rates, list: Vec::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -48,10 +48,10 @@ impl<P> Stations<P> {
 
     #[cold]
     fn grow(&mut self, peers: usize, config: &LawConfig) {
-        let ladder = &self.ladder;
+        let rates = &self.rates;
         self.list.resize_with(peers, || Station {
             kept: [None, None, None, None],
-            controller: Controller::new(ladder.clone(), config),
+            controller: Controller::new(rates.clone(), config),
             counts: LawCounts::default(),
         });
     }

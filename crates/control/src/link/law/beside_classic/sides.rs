@@ -57,7 +57,7 @@ const MOST_IDLE: usize = 1024;
 struct Member<P> {
     side: Side,
     /// Packets in the link of that side.
-    inside: usize,
+    pending: usize,
     /// The sequence number behind the highest that was handed down on that side.
     end: u64,
     /// Packets that wait until the flow may go over to the classic side.
@@ -66,7 +66,7 @@ struct Member<P> {
 
 impl<P> Default for Member<P> {
     fn default() -> Self {
-        Self { side: Side::default(), inside: 0, end: 0, held: VecDeque::new() }
+        Self { side: Side::default(), pending: 0, end: 0, held: VecDeque::new() }
     }
 }
 
@@ -109,7 +109,7 @@ impl<P: Payload> Sides<P> {
     ) -> Way<P> {
         let key = key(&packet);
         if !self.members.contains_key(&key) && self.members.len() >= MOST_IDLE {
-            self.members.retain(|_, member| member.inside > 0 || !member.held.is_empty());
+            self.members.retain(|_, member| member.pending > 0 || !member.held.is_empty());
         }
         let member = self.members.entry(key).or_default();
         if member.held.is_empty() && member.side != wanted && member.is_settled(key, &settled) {
@@ -136,9 +136,9 @@ impl<P: Payload> Sides<P> {
     /// A packet left its side for good.
     pub(super) fn leave(&mut self, packet: &P) {
         let key = key(packet);
-        let Some(member) = self.members.get_mut(&key).filter(|member| member.inside > 0) else { return };
-        member.inside -= 1;
-        if member.inside == 0 {
+        let Some(member) = self.members.get_mut(&key).filter(|member| member.pending > 0) else { return };
+        member.pending -= 1;
+        if member.pending == 0 {
             let busy = &mut self.busy[key.1.index()][member.side as usize];
             *busy = busy.saturating_sub(1);
         }
@@ -178,8 +178,8 @@ impl<P: Payload> Sides<P> {
 
     fn count_in(&mut self, key: Key) {
         let Some(member) = self.members.get_mut(&key) else { return };
-        member.inside += 1;
-        if member.inside == 1 {
+        member.pending += 1;
+        if member.pending == 1 {
             self.busy[key.1.index()][member.side as usize] += 1;
         }
     }
@@ -207,7 +207,7 @@ impl<P> Member<P> {
         (station, category, _): Key,
         settled: impl Fn(Side, StationId, Category) -> u64,
     ) -> bool {
-        self.inside == 0 && settled(self.side, station, category) >= self.end
+        self.pending == 0 && settled(self.side, station, category) >= self.end
     }
 
     const fn go_over(&mut self) {
