@@ -101,7 +101,7 @@ impl Engine {
     fn report(&mut self, held: Held, acknowledged: bool, completion: &Completion) {
         let Held { station, category, size, .. } = held;
         let chain = RateChain::single(self.link.rate_control().expected_rate(station), completion.tries);
-        let mut mpdus = self.link.spare_lists().pop().unwrap_or_default();
+        let mut mpdus = self.link.take_spare();
         let handed = held.enqueued();
         mpdus.push(Mpdu::new(held, size, 0, self.now));
         let report = TxReport {

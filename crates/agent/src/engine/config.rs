@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub struct WindowConfig {
     /// Longest aggregate that is released: 4 ms, as ath9k's; the standard's limit is 5.484 ms. 100 us to 50 ms.
     pub aggregate: Span,
-    /// Most packets of one: 64, a block-ack window. 1 to 1024.
+    /// Most packets of one: 64, a block-ack window. 1 to 256.
     pub packets: u16,
     /// So many packets may be below the agent whatever they take: 2, one on the air and one behind it. 1 to 1024.
     pub least_packets: u16,
@@ -72,10 +72,10 @@ impl WindowConfig {
         for (key, value, least, most, allowed) in spans {
             ConfigError::check((least..=most).contains(&value), key, value, allowed)?;
         }
-        for (key, value) in [("window.packets", self.packets), ("window.least-packets", self.least_packets)] {
-            ConfigError::check((1..=1024).contains(&value), key, value, "1 to 1024 packets")?;
-        }
-        Ok(())
+        // No block-ack window is longer than 256.
+        let (packets, least) = (self.packets, self.least_packets);
+        ConfigError::check((1..=256).contains(&packets), "window.packets", packets, "1 to 256 packets")?;
+        ConfigError::check((1..=1024).contains(&least), "window.least-packets", least, "1 to 1024 packets")
     }
 }
 

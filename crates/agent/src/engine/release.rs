@@ -84,7 +84,7 @@ impl Engine {
             for mpdu in mpdus.drain(..) {
                 self.hand_down(mpdu.packet);
             }
-            self.link.spare_lists().push(mpdus);
+            self.link.give_spare(mpdus);
         }
         self.settle_dropped();
         more

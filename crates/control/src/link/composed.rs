@@ -108,9 +108,14 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         &mut self.rate
     }
 
-    /// Emptied lists of descriptors, to be filled again: for who reports packets one by one.
-    pub const fn spare_lists(&mut self) -> &mut Vec<Vec<Mpdu<P>>> {
-        &mut self.state.spare
+    /// An empty list for the descriptor of a report, an emptied one where there is one.
+    pub fn take_spare(&mut self) -> Vec<Mpdu<P>> {
+        self.state.take_spare()
+    }
+
+    /// Takes the emptied list of a descriptor back, to be filled again.
+    pub fn give_spare(&mut self, mpdus: Vec<Mpdu<P>>) {
+        self.state.give_spare(mpdus);
     }
 
     /// Estimates of airtime to a station.

@@ -44,7 +44,7 @@ pub(super) struct TransmitState<P> {
     pub(super) kept: Backlogs,
     pub(super) rates: RateTable,
     /// Emptied lists of earlier descriptors.
-    pub(super) spare: Vec<Vec<Mpdu<P>>>,
+    spare: Vec<Vec<Mpdu<P>>>,
 }
 
 impl<P> Default for TransmitState<P> {
