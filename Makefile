@@ -54,7 +54,7 @@ explore: ## draws new random inputs for all property tests for MINUTES, and name
 	@scripts/require.sh cargo linker crates
 	@scripts/explore.py --minutes $(MINUTES) $(ARGS)
 
-fuzz: ## lets a coverage-guided fuzzer work on TARGET of PACKAGE for SECONDS (docs/testing.md)
+fuzz: ## lets a coverage-guided fuzzer work on TARGET of PACKAGE for SECONDS (docs/reference/testing.md)
 	@scripts/require.sh cargo linker crates
 	@$(CARGO) bolero --version >/dev/null 2>&1 || { \
 	  echo "fuzz: cargo-bolero is missing; install it with: cargo install cargo-bolero --locked" >&2; exit 1; }

@@ -11,7 +11,7 @@ First steps::
 
     airbound.compare("vr-congested", ["fifo", "linux", "last-pq"]).table
 
-Names of columns and keys carry their units (``_ns``, ``_ms``, ``_mbps``, ``_bytes``), as docs/file-formats.md says. The same
+Names of columns and keys carry their units (``_ns``, ``_ms``, ``_mbps``, ``_bytes``), as docs/reference/file-formats.md says. The same
 scenario, scheme and seed give the same rows on every machine.
 """
 

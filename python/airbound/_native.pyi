@@ -79,7 +79,7 @@ class Scenario:
 
     @staticmethod
     def from_file(path: str | PathLike[str]) -> Scenario:
-        """A scenario file (docs/scenarios.md)."""
+        """A scenario file (docs/reference/scenario-keys.md)."""
 
     @staticmethod
     def from_text(text: str, name: str = "scenario") -> Scenario:
@@ -280,7 +280,7 @@ class Ack:
 class Wqm:
     """WQM's buffer size (algorithm 1 of its paper): feed it once in a measurement interval.
 
-    Parameters: ``limit``, ``interval``, ``subframes``, ``floor``, ``max_packets``, ``step`` (docs/wqm.md).
+    Parameters: ``limit``, ``interval``, ``subframes``, ``floor``, ``max_packets``, ``step`` (docs/understand/wqm.md).
     """
 
     def __new__(cls, **parameters: Value) -> Wqm: ...
@@ -308,7 +308,7 @@ class DelayController:
     """LAST-PQ's delay controller: how long the packets of each flow may queue, so that its demand is met (Sec. IV).
 
     Parameters: ``window``, ``guard_interval``, ``oscillation``, ``decrease``, ``increase``, ``additive_increase``,
-    ``least_permitted``, ``least_completions``, ``memory``, ``hold`` (docs/last-pq.md).
+    ``least_permitted``, ``least_completions``, ``memory``, ``hold`` (docs/understand/last-pq.md).
     """
 
     def __new__(cls, **parameters: Value) -> DelayController: ...
@@ -339,7 +339,7 @@ class RateAllocator:
     """The low-delay rate allocation: sending rates from the aggregation level that stations report.
 
     Parameters: ``target``, ``gain``, ``interval``, ``share``, ``form``, ``start``, ``start_rate``, ``packet``, ``hold``,
-    ``forget``, ``steady`` and others (docs/low-delay-rate-allocation.md).
+    ``forget``, ``steady`` and others (docs/understand/low-delay-rate-allocation.md).
     """
 
     def __new__(cls, **parameters: Value) -> RateAllocator: ...
@@ -434,7 +434,7 @@ class Law:
     """Law as a link: one queue with a time limit, and rate and retries of each transmission, decided by one state.
 
     ``rates`` are what stations can receive; VHT at 80 MHz with two streams unless given. Parameters: ``limit_q``, ``limit_h``
-    and others (docs/law.md).
+    and others (docs/understand/law.md).
     """
 
     def __new__(cls, rates: Sequence[Rate] | None = None, **parameters: Value) -> Law: ...

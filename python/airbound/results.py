@@ -48,7 +48,7 @@ class RunResult:
 
     def __init__(self, folder: Path, label: str, keeper: Folder | None = None) -> None:
         self.folder = folder
-        """Where the run is on disk: the same files as those of ``airbound run`` (docs/file-formats.md)."""
+        """Where the run is on disk: the same files as those of ``airbound run`` (docs/reference/file-formats.md)."""
         self.label = label
         """The scheme, by the name under which it was asked for."""
         self._keeper = keeper

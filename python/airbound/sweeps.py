@@ -45,7 +45,7 @@ class SweepResult:
         self._text = text
 
     def scan(self) -> pl.LazyFrame:
-        """The data set, read when it is needed: one row for each flow of each run (docs/sweep.md names the columns)."""
+        """The data set, read when it is needed: one row for each flow of each run (docs/use/sweep.md names the columns)."""
         return pl.scan_parquet(self.folder / "results" / "**" / "*.parquet", hive_partitioning=False)
 
     @property
@@ -113,7 +113,7 @@ def sweep(
     on: str | None = None,
     progress: bool | None = None,
 ) -> SweepResult:
-    """Runs a grid or a sample over keys of a scenario, schemes and seeds; docs/sweep.md is the reference of grid files.
+    """Runs a grid or a sample over keys of a scenario, schemes and seeds; docs/use/sweep.md is the reference of grid files.
 
     ``grid``
         A grid file, or the name of one that comes with the package.

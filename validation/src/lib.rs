@@ -1,7 +1,7 @@
 //! Being right: the simulator beside closed forms, beside ns-3 and beside the numbers that papers report.
 //!
 //! Each rung of the ladder makes [`ValidationRow`]s. References are files under `validation/data` that are compiled in, each
-//! with its origin in its head. A difference is explained in the row's note and in `docs/validation.md`, never tuned away.
+//! with its origin in its head. A difference is explained in the row's note and in `docs/results/validation.md`, never tuned away.
 
 mod bianchi;
 mod closed;

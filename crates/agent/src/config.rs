@@ -165,7 +165,7 @@ pub struct Rule {
     pub demand: Demand,
 }
 
-/// Settings of Law, as far as a program above the driver can do it (docs/law.md has the whole).
+/// Settings of Law, as far as a program above the driver can do it (docs/understand/law.md has the whole).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LawSettings {

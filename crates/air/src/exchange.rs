@@ -254,7 +254,7 @@ impl Phy {
             let answered = self.facts(response);
             if draws.unit() >= self.rates[answered].errors.mpdu_success(snr, answer) {
                 // The answer is lost: to the transmitter nothing got through. The data counts as lost too (see the model's
-                // limits in docs/simulator.md).
+                // limits in docs/understand/simulator.md).
                 return AckBitmap::NONE;
             }
         }

@@ -282,7 +282,7 @@ Examples:
   airbound plan --check 200 --seed 3            how often is the plan wrong?
 
 The latency is that from the access point's queue to the acknowledgement, when the flows with demands are \
-served first (LAST-PQ). docs/plan.md holds the model and how often it is wrong.
+served first (LAST-PQ). docs/use/plan.md holds the model and how often it is wrong.
 
 Exit codes: 0 yes, all demands can be met; 1 no; 2 wrong input.")]
 pub(crate) struct Plan {

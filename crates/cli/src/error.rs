@@ -77,7 +77,7 @@ pub enum CliError {
     #[error("{0}")]
     Input(String),
     /// A validation that does not hold.
-    #[error("{0} of {1} rows fall outside their tolerance; docs/validation.md explains the known ones")]
+    #[error("{0} of {1} rows fall outside their tolerance; docs/results/validation.md explains the known ones")]
     Validation(usize, usize),
     /// There is nothing to plan.
     #[error(transparent)]
@@ -86,10 +86,10 @@ pub enum CliError {
     #[error("{0} of {1} demands cannot be met")]
     Unmet(usize, usize),
     /// A demonstration that does not hold.
-    #[error("{0} of {1} aims are missed; docs/agent.md says why")]
+    #[error("{0} of {1} aims are missed; docs/use/agent.md says why")]
     Demonstration(usize, usize),
     /// A reproduction in which not every claim holds.
-    #[error("{0} of {1} rows fall outside their tolerance; docs/{2}.md says why")]
+    #[error("{0} of {1} rows fall outside their tolerance; docs/results/{2}.md says why")]
     Reproduction(usize, usize, &'static str),
     /// Something that cannot happen.
     #[error("{0}; this is a defect of airbound")]

@@ -11,7 +11,7 @@
 //! rates, frames, bursts -> arrivals ---------------> timeline --> latency at the percentile > demand? too slow
 //! ```
 //!
-//! `docs/plan.md` holds the equations, the limits, and how often the answer is wrong. The model computes with seconds as
+//! `docs/use/plan.md` holds the equations, the limits, and how often the answer is wrong. The model computes with seconds as
 //! floating-point numbers, since it is about means and variances; what is handed in and out has its units.
 
 mod answer;

@@ -9,7 +9,7 @@
 //! | [`medium`] | who is on the air when, and what gets through: a state machine without clock or device |
 //! | [`channel`] | what driver and medium say to each other |
 //!
-//! docs/lab.md explains it; `lab/radio` is the driver.
+//! docs/use/lab.md explains it; `lab/radio` is the driver.
 
 pub mod channel;
 #[cfg(target_os = "linux")]

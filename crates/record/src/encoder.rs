@@ -117,7 +117,7 @@ fn properties<R: Row>(info: &RunInfo) -> WriterProperties {
         .map(|(key, value)| KeyValue { key: key.to_owned(), value: Some(value) })
         .collect();
     // Delta encoding makes rising timestamps small and is faster than writing them plainly; Snappy after it
-    // removes what constant columns still take, at a few per cent of the time (docs/file-formats.md has figures).
+    // removes what constant columns still take, at a few per cent of the time (docs/reference/file-formats.md has figures).
     let mut properties = WriterProperties::builder()
         .set_created_by(format!("airbound {}", env!("CARGO_PKG_VERSION")))
         .set_key_value_metadata(Some(metadata))

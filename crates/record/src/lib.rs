@@ -2,7 +2,7 @@
 //!
 //! [`Recorder`] takes rows while a run goes on and writes them in bounded memory; [`RunFolder`] finds what an
 //! earlier run left; [`TableReader`] reads its tables row by row. The files are described in
-//! docs/file-formats.md.
+//! docs/reference/file-formats.md.
 
 mod column;
 mod counts;

@@ -1,6 +1,6 @@
 //! Scenario of a simulation, as a TOML file with units in its values: read strictly, and resolved with every default filled in.
 //!
-//! `docs/scenarios.md` is the reference of all keys.
+//! `docs/reference/scenario-keys.md` is the reference of all keys.
 
 mod access_point;
 mod air;

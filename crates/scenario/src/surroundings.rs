@@ -1,6 +1,6 @@
 //! `surroundings`: what a scenario leaves open, filled in from a preset.
 //!
-//! A preset is a file of the scenario language with a `channel` and the neighbours and bursts of a place; docs/office-channel.md
+//! A preset is a file of the scenario language with a `channel` and the neighbours and bursts of a place; docs/understand/office-channel.md
 //! holds the source of each number. It is filled in before overrides are applied and before anything is read, so that the
 //! resolved scenario shows every number and an option can change it.
 

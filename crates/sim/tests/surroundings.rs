@@ -102,7 +102,7 @@ fn ratios(preset: &str) -> Vec<f64> {
     all
 }
 
-/// The signal of each preset, as docs/office-channel.md prints it.
+/// The signal of each preset, as docs/understand/office-channel.md prints it.
 #[test]
 fn signal_levels_are_those_of_the_table() {
     // Percentiles in dB, and the share of time below where half of the packets of 1500 B are lost at MCS 0, 2 and 4
@@ -134,7 +134,7 @@ fn digest(bytes: impl IntoIterator<Item = u8>) -> u64 {
 }
 
 /// The presets were frozen before Law first ran on them. Whoever changes one of these numbers bends the channel of
-/// every figure of docs/law.md: say in docs/office-channel.md why, and make all figures again.
+/// every figure of docs/understand/law.md: say in docs/understand/office-channel.md why, and make all figures again.
 #[test]
 fn the_presets_are_frozen() {
     for (preset, numbers, course) in FROZEN {

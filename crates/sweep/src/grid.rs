@@ -1,6 +1,6 @@
 //! The grid file: what is swept, over which values, how often, and what is looked at.
 //!
-//! `docs/sweep.md` is the reference of its keys.
+//! `docs/use/sweep.md` is the reference of its keys.
 
 use std::path::{Path, PathBuf};
 

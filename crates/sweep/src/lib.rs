@@ -3,7 +3,7 @@
 //! [`Grid`] is the file that asks for it, [`Plan`] its cells after each has been checked. A [`Sweep`] says which run comes next and
 //! takes the results, in whatever order they come: it knows no threads and no machines. [`local()`] drives it with threads; the
 //! Python package drives it over Ray. Results go to a [`Folder`]: a partitioned Parquet data set, a table of intervals, a report.
-//! The bytes depend on the grid and on nothing else. `docs/sweep.md` describes both files and rules.
+//! The bytes depend on the grid and on nothing else. `docs/use/sweep.md` describes both files and rules.
 
 mod axis;
 mod bootstrap;

@@ -187,7 +187,7 @@ impl Findings {
             title: "What was run".to_owned(),
             text: format!(
                 "Scenario {}, schemes {}, up to {seeds} seeds for each cell and scheme.{rule} Intervals come from the bootstrap over seeds \
-                 with expanded percentiles (docs/sweep.md).",
+                 with expanded percentiles (docs/use/sweep.md).",
                 grid.scenario,
                 grid.schemes.join(", "),
             ),

@@ -26,7 +26,7 @@ Examples:
   airbound agent run --iface wlan0 --scheme law --dry-run
 
 A condition is made of words such as udp, tcp, dport 5000-5010, daddr 10.0.0.0/8, dscp ef, station MAC, joined by and, or, \
-not and parentheses. docs/agent.md lists them, the keys of the file, and what the agent does in every fault.
+not and parentheses. docs/use/agent.md lists them, the keys of the file, and what the agent does in every fault.
 
 Needs nft and CAP_NET_ADMIN, at its start for exact completions CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN; gives up all but the first.")]
 pub(crate) struct AgentRun {

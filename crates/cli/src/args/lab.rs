@@ -47,7 +47,7 @@ Examples:
   airbound lab run lab-hello --agent \"--protect 'udp dport 5000' --p95 20ms\"
 
 Needs QEMU (qemu-system-x86), apt, dpkg, make, gcc and xz on a Debian or Ubuntu; no root, no KVM. What the \
-laboratory cannot express is refused by name; docs/lab.md lists it.")]
+laboratory cannot express is refused by name; docs/use/lab.md lists it.")]
 pub(crate) struct LabRun {
     #[command(flatten)]
     pub(crate) source: Source,
@@ -98,7 +98,7 @@ Examples:
   airbound lab demo vr --quick
 
 Each demonstration plays its scenario three times: with the kernel alone, with the agent, and in the simulator. It exits \
-with 1 if an aim is missed. docs/agent.md has the figures.")]
+with 1 if an aim is missed. docs/use/agent.md has the figures.")]
 pub(crate) struct LabDemo {
     /// Which of them [default: all]
     #[arg(value_parser = ["vr", "wqm", "law"])]

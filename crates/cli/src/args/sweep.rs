@@ -11,7 +11,7 @@ Examples:
   airbound sweep vr-load                         a grid that comes with airbound, in half a minute
   airbound sweep my-grid.toml --until 2%         each cell until its interval is within 2 % of its mean
   airbound sweep my-grid.toml --dry-run          is my grid right, and how many runs is it?
-  airbound sweep my-grid.toml --on local-cluster over Ray (needs the Python package; docs/sweep.md)
+  airbound sweep my-grid.toml --on local-cluster over Ray (needs the Python package; docs/use/sweep.md)
 
 A grid names a scenario, axes and schemes:
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
 
-/// Criteria of a low-latency elephant. `docs/auto-protect.md` gives the reasons and what follows from other values.
+/// Criteria of a low-latency elephant. `docs/understand/auto-protect.md` gives the reasons and what follows from other values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ClassifierConfig {

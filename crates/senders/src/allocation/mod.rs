@@ -24,7 +24,7 @@
 //! | `optimum` | the exact optimum of problem P |
 //! | `dual` | the dual ascent of Sec. 5.2 |
 //!
-//! Everything here is sans-I/O and gives the same answers on every machine. `docs/low-delay-rate-allocation.md` has the
+//! Everything here is sans-I/O and gives the same answers on every machine. `docs/understand/low-delay-rate-allocation.md` has the
 //! derivations.
 
 mod bottleneck;

@@ -1,7 +1,7 @@
 //! From packets to frames, and from frames to reports.
 //!
 //! Timestamps have to be taken before the receiver's reordering buffer, as a monitor interface sees them. Behind it a loss holds
-//! back what came after it, and several frames seem to come at once (`docs/low-delay-rate-allocation.md` says how wrong that is).
+//! back what came after it, and several frames seem to come at once (`docs/understand/low-delay-rate-allocation.md` says how wrong that is).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

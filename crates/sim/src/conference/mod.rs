@@ -1,6 +1,6 @@
 //! Multi-user video conferences: clients around a forwarding server, each behind an access link of its own or sharing one.
 //!
-//! `docs/plum.md` holds the model and its limits.
+//! `docs/understand/plum.md` holds the model and its limits.
 //!
 //! ```text
 //!  camera ─► encoder ─► stream up ─► queue ─► access link ─► delay ─► server: forwarding unit ─► streams down of all others

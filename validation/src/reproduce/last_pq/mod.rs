@@ -46,7 +46,7 @@ pub(super) fn reason(claim: &str) -> Option<&'static str> {
         }
         "multi-flow" | "multi-client" => {
             "Linux's CoDel cuts the stream's window where it is most congested, so that frames wait in the server and not in the \
-             access point (docs/validation.md); three clients lie just beyond the factor of 1.5"
+             access point (docs/results/validation.md); three clients lie just beyond the factor of 1.5"
         }
         "edca-all-in-vi" | "edca-last-pq" => {
             "2 x 45 and 3 x 50 Mb/s do not fit on the 162 Mb/s that Sec. III prints. At 300 Mb/s, the phone's highest rate, the \

@@ -19,7 +19,7 @@ impl Study for Parameters {
         let (delay, drain) = (DelayConfig::default(), DrainConfig::default());
         let micros = |span: Span| span.as_nanos() as f64 / 1e3;
         let mark = Mark::encode(Span::from_millis(20)).bits();
-        let unit = "the paper gives no unit; microseconds (docs/last-pq.md)";
+        let unit = "the paper gives no unit; microseconds (docs/understand/last-pq.md)";
         let rows = [
             ("MD", "", 0.3, delay.decrease, "Sec. V"),
             ("MI", "", 0.3, delay.increase, "Sec. V"),

@@ -60,7 +60,7 @@ pub(super) fn reason(claim: &str) -> Option<&'static str> {
         "frame-tail" | "per-frame-loss" | "stronger-routers" | "bound-60-vs-46" | "competing-2mbps" => {
             "bad moments are here mostly neighbours' bursts of 100 ms and more, in which half of the air is left. What Law drops then, \
              beyond what error correction repairs, has to be sent again over the same air: the frame comes later than if its \
-             packets had waited. Dropping pays where a channel fails a packet and not where it is short of air (docs/law.md)"
+             packets had waited. Dropping pays where a channel fails a packet and not where it is short of air (docs/understand/law.md)"
         }
         "bbr" => {
             "calm as printed. In office BBR loses 16 % of its packets under the bound, which it does not mind, but the probes and \

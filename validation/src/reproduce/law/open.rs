@@ -60,7 +60,7 @@ impl Study for Open {
         let mut grid = Grid::new("The open points, decided otherwise", &names, 2);
         let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
         for (point, layer) in [("", LAW)].into_iter().chain(CHOICES) {
-            let name = if point.is_empty() { "as in docs/law.md" } else { layer.name };
+            let name = if point.is_empty() { "as in docs/understand/law.md" } else { layer.name };
             let mut cells = vec![point.to_owned(), name.to_owned()];
             for place in Surroundings::JUDGED {
                 let digest = measure::digest_of(setting(layer, place), 1, effort, results);
@@ -70,7 +70,7 @@ impl Study for Open {
             grid.rows.push(cells.into_iter().map(Into::into).collect());
         }
         grid.note = format!(
-            "One seed, {SECONDS} s each. Points as in docs/law.md, which says what was chosen and why; – for two that its list does \
+            "One seed, {SECONDS} s each. Points as in docs/understand/law.md, which says what was chosen and why; – for two that its list does \
              not have. Point 13 and 14 concern aggregates only."
         );
         let chapter = Chapter {

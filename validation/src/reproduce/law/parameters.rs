@@ -49,7 +49,7 @@ impl Study for Parameters {
         let chapter = Chapter {
             title: "Parameters".to_owned(),
             text: "What the paper prints stands in the table of claims; this is everything that Law was told here, open points \
-                   included (docs/law.md)."
+                   included (docs/understand/law.md)."
                 .to_owned(),
             tables: vec![in_force(&law)],
             charts: Vec::new(),

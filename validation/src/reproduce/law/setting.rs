@@ -68,7 +68,7 @@ impl Layer {
     }
 }
 
-/// Activity in the office: presets of the channel, frozen before Law first ran on them (docs/office-channel.md), and two others.
+/// Activity in the office: presets of the channel, frozen before Law first ran on them (docs/understand/office-channel.md), and two others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Surroundings {
     Calm,

@@ -93,7 +93,7 @@ impl Study for Steps {
         let rows = RULES.iter().zip(&figures).skip(1).map(|(rule, figures)| {
             let factor = figures.as_ref().map(Figures::rtt).zip(aimd).map(|(other, aimd)| other / aimd);
             let metric = format!("RTT of {} over AIMD", rule.name);
-            let note = "Fig. 5; the rules other than AIMD are ours to define (docs/wqm.md)";
+            let note = "Fig. 5; the rules other than AIMD are ours to define (docs/understand/wqm.md)";
             ValidationRow::judged(
                 "aimd",
                 metric,

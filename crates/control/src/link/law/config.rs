@@ -11,7 +11,7 @@ use crate::link::law::inner_queue::InnerQueue;
 use crate::queue::{FifoConfig, QueueConfig};
 
 /// Configuration of [`super::Law`]. Defaults are the paper's; where it gives none (open points 1 to 14 of
-/// `docs/law.md`), the default is stated with its reason.
+/// `docs/understand/law.md`), the default is stated with its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LawConfig {

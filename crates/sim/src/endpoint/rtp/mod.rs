@@ -1,7 +1,7 @@
 //! Real-time video as WebRTC sends it: the two ends of an RTP session, between which packets cross the wire and the air.
 //!
 //! The controllers are those of `airbound_senders`; here stand the frames, and what ties the parts together.
-//! `docs/real-time-video.md` has a picture.
+//! `docs/understand/real-time-video.md` has a picture.
 
 pub(crate) mod frames;
 pub(crate) mod receiver;
