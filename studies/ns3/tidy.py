@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 HEAD = """\
-# Measured with ns-3 by the programs in validation/ns3 (`validation/ns3/run` makes this file again).
+# Measured with ns-3 by the programs in studies/ns3 (`studies/ns3/run` makes this file again).
 # {what}
 # build: apt = Debian's ns-3.37-2, wheel = ns-3.44 from PyPI.
 """

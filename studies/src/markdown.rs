@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use airbound_report::{Grid, ValidationRow, Verdict};
 
-use crate::Rung;
+use crate::ladder::Rung;
 
 /// The rows of a rung under its title.
 #[must_use]

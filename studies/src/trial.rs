@@ -1,6 +1,7 @@
 //! Running a scenario that is written in code, and many of them at a time.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,6 +16,8 @@ pub struct Trial {
     pub name: String,
     /// The scenario, as in a scenario file.
     pub scenario: String,
+    /// Keys of the scenario with the values that take the place of the file's, as `--set` has them.
+    pub sets: Vec<(String, String)>,
     /// The seed.
     pub seed: u64,
 }
@@ -30,6 +33,11 @@ pub struct TrialError {
 }
 
 impl Trial {
+    /// A scenario as it is written.
+    pub fn new(name: impl Into<String>, scenario: impl Into<String>, seed: u64) -> Self {
+        Self { name: name.into(), scenario: scenario.into(), sets: Vec::new(), seed }
+    }
+
     /// Runs it.
     ///
     /// # Errors
@@ -57,7 +65,11 @@ impl Trial {
         mut look: impl FnMut(&Run),
     ) -> Result<(Outcome, Box<dyn Observer>), TrialError> {
         let wrong = |reason: String| TrialError { name: self.name.clone(), reason };
-        let scenario = Scenario::parse(&self.scenario, &self.name, &Overrides::default())
+        let mut overrides = Overrides::none();
+        for (key, value) in &self.sets {
+            overrides.set_from(key, value, &format!("{}: {key}", self.name), Path::new(""));
+        }
+        let scenario = Scenario::parse(&self.scenario, &self.name, &overrides)
             .map_err(|error| wrong(error.to_string()))?;
         let mut run =
             Run::observed(&self.name, &scenario, &scenario.scheme, self.seed, &Plugins::default(), observer)
@@ -122,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_wrong_scenario_is_named() {
-        let trial = Trial { name: "odd".to_owned(), scenario: "x = 1".to_owned(), seed: 1 };
+        let trial = Trial::new("odd", "x = 1", 1);
         let error = trial.run().expect_err("no scenario").to_string();
         assert!(error.contains("odd"), "{error}");
     }

@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 
 use airbound_report::{Verdict, outcome};
-use airbound_validation::{Effort, Rung};
+use airbound_studies::Effort;
+use airbound_studies::ladder::Rung;
 
 fn effort(jobs: usize) -> Effort {
     Effort { quick: true, jobs: NonZeroUsize::new(jobs).unwrap_or(NonZeroUsize::MIN), ..Effort::default() }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use airbound_validation::plan::{Confusion, Set, check};
+use airbound_studies::plan::{Confusion, Set, check};
 
 const SET: Set = Set { seed: 1, count: 30, runs: 1 };
 

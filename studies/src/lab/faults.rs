@@ -4,7 +4,7 @@
 use airbound_report::{Tolerance, ValidationRow};
 
 /// The cases, for the shell of the laboratory's machine.
-pub const FAULTS: &str = include_str!("../../lab/guest/faults.sh");
+pub const FAULTS: &str = include_str!("../../../lab/guest/faults.sh");
 /// The scenario whose network is up meanwhile.
 pub const FAULTS_SCENARIO: &str = "lab-vr";
 

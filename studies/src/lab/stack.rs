@@ -9,8 +9,27 @@ use airbound_record::{FlowSummary, Summary};
 use airbound_report::{Tolerance, ValidationRow};
 use airbound_scenario::{Overrides, Scenario};
 
-use crate::trial::{Trial, TrialError};
-use crate::{Effort, LabSetting};
+use crate::{Effort, Trial, TrialError};
+
+/// Heading of the table.
+pub const LAB_TITLE: &str = "The real Linux stack over the same air";
+
+/// Setting of the laboratory's rows, which need QEMU and Debian's packages, and take minutes.
+#[derive(Clone, Copy)]
+pub struct LabSetting<'a> {
+    /// The program that the machine runs inside.
+    pub program: &'a Path,
+    /// The laboratory's cache.
+    pub cache: &'a Path,
+    /// The kernel that plays.
+    pub kernel: host::Kernel,
+    /// Only cases whose id contains this.
+    pub only: Option<&'a str>,
+    /// Keeps the record of each run in a folder here.
+    pub out: Option<&'a Path>,
+    /// Receives a line for each step.
+    pub say: &'a dyn Fn(&str),
+}
 
 /// Of goodput, and of median and 95th percentile of the latency.
 const GOODPUT: Tolerance = Tolerance::Relative(0.10);
@@ -244,13 +263,18 @@ impl Case {
     }
 }
 
-pub(super) fn rows(effort: Effort, setting: &LabSetting<'_>) -> Result<Vec<ValidationRow>, TrialError> {
+/// The rows: the simulator beside the real Linux stack; without a measured value, and with the reason, where the laboratory cannot
+/// be had.
+///
+/// # Errors
+/// [`TrialError`] if the simulator cannot run a case, which is a defect.
+pub fn rows(effort: Effort, setting: &LabSetting<'_>) -> Result<Vec<ValidationRow>, TrialError> {
     let mut rows = Vec::new();
     let wanted = |case: &&Case| setting.only.is_none_or(|only| case.id.contains(only));
     let built = host::build(setting.cache, setting.kernel, &mut |step| (setting.say)(step));
     for case in CASES.iter().filter(wanted) {
         (setting.say)(case.id);
-        let trial = Trial { name: format!("lab {}", case.id), scenario: case.text(effort), seed: 1 };
+        let trial = Trial::new(format!("lab {}", case.id), case.text(effort), 1);
         let ours = trial.run()?.summary;
         let kernel = match &built {
             Ok(built) => play(&trial, built, setting),
@@ -347,6 +371,7 @@ mod tests {
     #[test]
     fn without_the_laboratory_nothing_is_judged() {
         let trial = Trial {
+            sets: Vec::new(),
             name: "idle".to_owned(),
             scenario: CASES[0].text(Effort { quick: true, ..Effort::default() }),
             seed: 1,

@@ -90,7 +90,7 @@ size = "{payload} B"
             rate = megabits(data),
             payload = PAYLOAD.as_u64(),
         );
-        Trial { name: self.name(), scenario, seed: 1 }
+        Trial::new(self.name(), scenario, 1)
     }
 
     fn name(self) -> String {

@@ -9,7 +9,7 @@ use airbound_report::{Tolerance, ValidationRow};
 use airbound_sim::Outcome;
 
 use self::case::{Background, CASES, Case, Variant};
-use crate::table::Table;
+use super::table::Table;
 use crate::trial::run_all;
 use crate::{Effort, Trial, TrialError};
 

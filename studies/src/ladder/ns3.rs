@@ -1,5 +1,5 @@
-//! The same scenario in ns-3: recorded results of the programs in `validation/ns3`, each with its definitions in
-//! `validation/ns3/README.md`.
+//! The same scenario in ns-3: recorded results of the programs in `studies/ns3`, each with its definitions in
+//! `studies/ns3/README.md`.
 
 mod dcf;
 mod rate_control;

@@ -270,6 +270,13 @@ impl Results {
         self.0.len()
     }
 
+    /// Returns the results of several runs; `None` if there are none, or one is missing.
+    pub(crate) fn all(&self, experiments: &[Experiment]) -> Option<Vec<&Measured>> {
+        let runs: Option<Vec<&Measured>> =
+            experiments.iter().map(|experiment| self.get(experiment)).collect();
+        runs.filter(|runs| !runs.is_empty())
+    }
+
     /// Returns the results of a run; `None` if no study asked for it.
     pub(crate) fn get(&self, experiment: &Experiment) -> Option<&Measured> {
         self.0.get(experiment)
@@ -282,7 +289,7 @@ mod tests {
 
     fn trial(seed: u64) -> Trial {
         let scenario = "duration = \"100 ms\"\n[[station]]\nname = \"a\"\n[[flow]]\nname = \"f\"\nkind = \"cbr\"\nstation = \"a\"\nrate = \"1 Mbit/s\"\n";
-        Trial { name: "small".to_owned(), scenario: scenario.to_owned(), seed }
+        Trial::new("small", scenario.to_owned(), seed)
     }
 
     #[test]

@@ -6,9 +6,11 @@
 
 mod aggregates;
 mod allocation;
+mod claims;
 mod digest;
 mod distribution;
 mod experiment;
+mod grid;
 mod last_pq;
 mod law;
 mod plum;
@@ -98,9 +100,9 @@ impl Paper {
 
     /// Returns the heading of the report.
     #[must_use]
-    pub const fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
-            Self::Wqm => "WQM: Battling Latency in Modern Wireless Networks",
+            Self::Wqm => &wqm::CLAIMS.title,
             Self::LastPq => "LAST-PQ: latency-aware scheduling for low-latency elephant VR flows",
             Self::Plum => "Plum: bidirectional bandwidth coordination under half-duplex bottlenecks",
             Self::Law => "Law: towards consistent low latency in 802.11 home networks",
@@ -122,7 +124,7 @@ impl Paper {
     /// Why a claim comes out as it does, for those that do not match.
     fn reason(self, claim: &str) -> Option<&'static str> {
         match self {
-            Self::Wqm => wqm::reason(claim),
+            Self::Wqm => wqm::CLAIMS.reason(claim),
             Self::LastPq => last_pq::reason(claim),
             Self::Plum => plum::reason(claim),
             Self::Law => law::reason(claim),

@@ -216,7 +216,7 @@ impl Heard {
         let flows = scenario.flows.len();
         let mut heard = Self { runs: 0, latencies: vec![Vec::new(); flows], goodput: vec![0.0; flows] };
         for seed in seeds {
-            let trial = Trial { name: random.name.clone(), scenario: random.text.clone(), seed };
+            let trial = Trial::new(random.name.clone(), random.text.clone(), seed);
             let ears = Ears { from: Instant::ZERO + scenario.warm_up, latencies: heard.latencies };
             let (outcome, observer) = trial.observed(Box::new(ears))?;
             let observer: Box<dyn Any> = observer;

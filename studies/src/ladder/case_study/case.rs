@@ -150,7 +150,7 @@ stagger = "50 ms"
                 );
             }
         }
-        Trial { name: format!("last-pq {}", self.name), scenario, seed }
+        Trial::new(format!("last-pq {}", self.name), scenario, seed)
     }
 
     /// Returns the note on a metric: the cause of its difference from the paper, where it is known.

@@ -175,8 +175,7 @@ fn saturated(
 ) -> Result<Vec<ValidationRow>, TrialError> {
     let seconds = effort.seconds(20, 5);
     let load = "1500 Mbit/s";
-    let trial =
-        Trial { name: format!("saturated {}", link.0), scenario: scenario(link, load, seconds), seed: 1 };
+    let trial = Trial::new(format!("saturated {}", link.0), scenario(link, load, seconds), 1);
     let watch = Watch::default();
     let (outcome, _) = trial.observed(Box::new(watch.clone()))?;
     let seen = *watch.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -236,8 +235,7 @@ fn saturated(
 
 /// Packets far apart on an idle channel leave at once: their latency is that of one PPDU.
 fn unloaded(link: (&str, &str, &str, u8), formula: &Formula) -> Result<Vec<ValidationRow>, TrialError> {
-    let trial =
-        Trial { name: format!("unloaded {}", link.0), scenario: scenario(link, "1 Mbit/s", 5), seed: 1 };
+    let trial = Trial::new(format!("unloaded {}", link.0), scenario(link, "1 Mbit/s", 5), 1);
     let outcome = trial.run()?;
     let micros = |span: Span| span.as_nanos() as f64 / 1e3;
     let latency = outcome.summary.flows.first().map(|flow| flow.latency_ms);

@@ -2,11 +2,11 @@
 
 use airbound_report::ValidationRow;
 
-use crate::table::{Row, Table};
+use super::super::table::{Row, Table};
 use crate::trial::run_all;
 use crate::{Effort, Trial, TrialError};
 
-const REFERENCE: &str = include_str!("../../data/ns3-dcf.csv");
+const REFERENCE: &str = include_str!("../../../data/ns3-dcf.csv");
 
 fn trial(reference: &Row<'_>, effort: Effort) -> Trial {
     let scenario = format!(
@@ -44,7 +44,7 @@ size = "1470 B"
         rate = reference.whole("data_rate"),
         offered = reference.text("offered_per_sta_mbps"),
     );
-    Trial { name: name(reference), scenario, seed: 1 }
+    Trial::new(name(reference), scenario, 1)
 }
 
 fn name(reference: &Row<'_>) -> String {

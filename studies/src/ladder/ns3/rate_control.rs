@@ -2,7 +2,7 @@
 
 use airbound_report::{Tolerance, ValidationRow};
 
-use crate::table::{Row, Table};
+use super::super::table::{Row, Table};
 use crate::trial::run_all;
 use crate::{Effort, Trial, TrialError};
 
@@ -17,14 +17,18 @@ const CONTROLS: [Control; 3] = [
     Control {
         id: "ns3-minstrel",
         rate: "minstrel-ht",
-        reference: include_str!("../../data/ns3-minstrel.csv"),
+        reference: include_str!("../../../data/ns3-minstrel.csv"),
     },
-    Control { id: "ns3-thompson", rate: "thompson", reference: include_str!("../../data/ns3-thompson.csv") },
+    Control {
+        id: "ns3-thompson",
+        rate: "thompson",
+        reference: include_str!("../../../data/ns3-thompson.csv"),
+    },
     // Acknowledgements are never lost, as in the simulator.
     Control {
         id: "ns3-thompson-loud",
         rate: "thompson",
-        reference: include_str!("../../data/ns3-thompson-loud.csv"),
+        reference: include_str!("../../../data/ns3-thompson-loud.csv"),
     },
 ];
 /// Goodput in ns-3 above which a difference counts, in Mb/s.
@@ -69,7 +73,7 @@ size = "1470 B"
 "#,
         seconds = effort.seconds(10, 5),
     );
-    Trial { name: name(reference), scenario, seed }
+    Trial::new(name(reference), scenario, seed)
 }
 
 fn name(reference: &Row<'_>) -> String {

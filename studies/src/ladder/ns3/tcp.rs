@@ -3,12 +3,12 @@
 use airbound_report::{Tolerance, ValidationRow};
 use airbound_units::{Instant, Span};
 
-use crate::delays::DelayWatch;
-use crate::table::{Row, Table};
+use super::super::delays::DelayWatch;
+use super::super::table::{Row, Table};
 use crate::trial::in_parallel;
 use crate::{Effort, Trial, TrialError};
 
-const REFERENCE: &str = include_str!("../../data/ns3-tcp.csv");
+const REFERENCE: &str = include_str!("../../../data/ns3-tcp.csv");
 
 /// ns-3's HyStart asks for twice the shortest round trip (Linux: an eighth more, 4 to 16 ms), and what it takes for a train of
 /// acknowledgements ends at the first gap between aggregates: over this link its slow start mostly ends by loss.
@@ -59,7 +59,7 @@ receive-window = "8388608 B"
         hystart = HYSTART,
         below = reference.whole("mac_queue_pkts"),
     );
-    Trial { name: format!("TCP {}", name(reference)), scenario, seed }
+    Trial::new(format!("TCP {}", name(reference)), scenario, seed)
 }
 
 fn name(reference: &Row<'_>) -> String {

@@ -3,13 +3,13 @@
 use airbound_report::{Tolerance, ValidationRow};
 use airbound_units::{Instant, Span};
 
+use super::super::delays::DelayWatch;
+use super::super::table::{Row, Table};
 use super::mean_ampdu;
-use crate::delays::DelayWatch;
-use crate::table::{Row, Table};
 use crate::trial::in_parallel;
 use crate::{Effort, Trial, TrialError};
 
-const REFERENCE: &str = include_str!("../../data/ns3-vht.csv");
+const REFERENCE: &str = include_str!("../../../data/ns3-vht.csv");
 
 fn trial(reference: &Row<'_>, effort: Effort) -> Trial {
     let n = reference.whole("n");
@@ -46,7 +46,7 @@ size = "1470 B"
         seconds = effort.seconds(10, 3),
         packets = 200 * n,
     );
-    Trial { name: format!("VHT n = {n}, {}", reference.text("load")), scenario, seed: 1 }
+    Trial::new(format!("VHT n = {n}, {}", reference.text("load")), scenario, 1)
 }
 
 pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {

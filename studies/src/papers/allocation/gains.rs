@@ -7,8 +7,8 @@ use airbound_units::Span;
 use super::measure::{deviation, holds, judged, mean, slot_means, told};
 use super::setting::{Air, FAST, IDEAL, PAPER, PAYLOAD, Sender, Setting, vht};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 
 pub(super) struct Gains;
 

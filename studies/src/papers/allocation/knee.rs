@@ -5,8 +5,8 @@ use airbound_report::{Chapter, Chart, ChartKind, Line, Lines, Tolerance};
 use super::measure::{delay, goodput, holds, judged, line, loss};
 use super::setting::{FAST, PAPER, Sender, Setting};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study};
 
 pub(super) struct Knee;
 

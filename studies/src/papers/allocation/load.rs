@@ -6,8 +6,8 @@ use airbound_senders::allocation::Downlink;
 use super::measure::{holds, judged, levels, mean, told};
 use super::setting::{Air, FAST, Load, PAYLOAD, Setting, fixed, vht};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study};
 
 pub(super) struct Loads;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use airbound_report::{Tolerance, ValidationRow};
 use airbound_units::Span;
 
-use crate::reproduce::aggregates::Aggregate;
-use crate::reproduce::experiment::Measured;
+use crate::papers::aggregates::Aggregate;
+use crate::papers::experiment::Measured;
 
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)

@@ -6,8 +6,8 @@ use airbound_senders::allocation::{Downlink, DualAscent, Optimum, Regulated, Uti
 use super::cone;
 use super::measure::{holds, judged, told};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 /// L: 1500 B.
 const BITS: f64 = 12_000.0;

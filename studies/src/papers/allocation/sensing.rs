@@ -7,9 +7,9 @@ use airbound_units::{ByteCount, Instant, Span};
 use super::measure::{judged, told};
 use super::setting::{FAST, PAYLOAD, Setting};
 use crate::Effort;
-use crate::reproduce::aggregates::{Aggregates, Arrived};
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::aggregates::{Aggregates, Arrived};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 pub(super) struct Sensing;
 
@@ -81,7 +81,7 @@ fn experiment(stations: usize, channel: &str, effort: Effort) -> Experiment {
     };
     let from = setting.measured_from();
     Experiment {
-        watch: crate::reproduce::experiment::Watch::Aggregates(from, Some(0)),
+        watch: crate::papers::experiment::Watch::Aggregates(from, Some(0)),
         ..Experiment::plain(setting.trial("sensing", 1))
     }
 }

@@ -168,7 +168,7 @@ sender = {sender}
             );
         }
         scenario.push_str(&self.extra);
-        Trial { name: format!("allocation {name}"), scenario, seed }
+        Trial::new(format!("allocation {name}"), scenario, seed)
     }
 }
 

@@ -6,8 +6,8 @@ use airbound_senders::allocation::{Downlink, Optimum, Regulated, Utility};
 use super::measure::{delay, goodput, judged, loss, told};
 use super::setting::{Air, OURS, PAPER, Sender, Setting, fixed, vht};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 
 pub(super) struct Shares;
 

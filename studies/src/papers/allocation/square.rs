@@ -8,9 +8,9 @@ use airbound_units::BitRate;
 use super::measure::{delay, goodput, judged, loss, mean, quantile, told};
 use super::setting::{Air, KERNEL, NS3, OURS, PAPER, Sender, Setting, vht};
 use crate::Effort;
-use crate::reproduce::aggregates::Aggregate;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::aggregates::Aggregate;
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 
 pub(super) struct Square;
 

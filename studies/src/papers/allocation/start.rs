@@ -6,8 +6,8 @@ use airbound_units::Span;
 use super::measure::{judged, mean, told};
 use super::setting::{FAST, OURS, PAPER, Sender, Setting};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study};
 
 pub(super) struct Starts;
 

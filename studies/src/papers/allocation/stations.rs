@@ -8,8 +8,8 @@ use super::measure::{
 };
 use super::setting::{Air, FAST, Setting, vht};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study};
 
 pub(super) struct Stations;
 

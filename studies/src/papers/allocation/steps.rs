@@ -7,8 +7,8 @@ use airbound_units::Span;
 use super::measure::{judged, mean, slot_means, told};
 use super::setting::{IDEAL, Load, OURS, PAPER, Sender, Setting};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study};
 
 /// A station that is moved away at once, at `at` s.
 fn moved(near: &str, far: &str, at: u32, more: &str) -> String {

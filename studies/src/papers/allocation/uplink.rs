@@ -7,9 +7,9 @@ use airbound_report::{Chapter, Grid, Tolerance};
 use super::measure::{goodput, judged, levels, loss, mean, told};
 use super::setting::{Air, FAST, OURS, PAYLOAD, Setting, vht};
 use crate::Effort;
-use crate::reproduce::aggregates::Aggregate;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::aggregates::Aggregate;
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 
 pub(super) struct Uplinks;
 

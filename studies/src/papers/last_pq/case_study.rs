@@ -3,23 +3,25 @@
 use airbound_report::{Bar, Bars, Chapter, Chart, ChartKind, Grid, ValidationRow};
 
 use crate::Effort;
-use crate::papers::last_pq;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::ladder::case_study;
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 
 pub(super) struct CaseStudy;
 
 impl Study for CaseStudy {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        last_pq::trials(effort).into_iter().map(Experiment::plain).collect()
+        case_study::trials(effort).into_iter().map(Experiment::plain).collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let outcome =
             |trial| results.get(&Experiment::plain(trial)).map(|measured: &Measured| &measured.outcome);
-        let outcomes: Option<Vec<_>> = last_pq::trials(effort).into_iter().map(outcome).collect();
-        let mut variants =
-            outcomes.map(|outcomes| last_pq::by_variant(&outcomes, effort)).unwrap_or_default().into_iter();
+        let outcomes: Option<Vec<_>> = case_study::trials(effort).into_iter().map(outcome).collect();
+        let mut variants = outcomes
+            .map(|outcomes| case_study::by_variant(&outcomes, effort))
+            .unwrap_or_default()
+            .into_iter();
         let (_, rows) = variants.next().unwrap_or_default();
         let chapter = Chapter {
             title: "The case study".to_owned(),

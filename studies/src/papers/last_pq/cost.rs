@@ -5,8 +5,8 @@ use airbound_report::{Chapter, Grid};
 use super::measure;
 use super::setting::{LAST_PQ, LINUX, OURS, Setting};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 
 pub(super) struct Cost;
 

@@ -4,8 +4,8 @@ use airbound_report::{Bar, Bars, Chapter, Chart, ChartKind, Tolerance, Validatio
 
 use super::measure;
 use super::setting::{Categories, LAST_PQ, LINUX, Place, Setting};
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study};
 use crate::{Effort, Trial};
 
 const SCHEMES: [(&str, &str); 2] = [("Linux", LINUX), ("LAST-PQ", LAST_PQ)];
@@ -63,7 +63,7 @@ stagger = "50 ms"
 demand = "30 ms"
 "#
     );
-    Trial { name: "last-pq two streams in VI".to_owned(), scenario, seed }
+    Trial::new("last-pq two streams in VI", scenario, seed)
 }
 
 fn runs(queue: &'static str, load: Load, effort: Effort) -> impl Iterator<Item = Experiment> {

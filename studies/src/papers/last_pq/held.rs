@@ -6,8 +6,8 @@ use airbound_units::{Instant, Span};
 use super::measure;
 use super::setting::{LAST_PQ, LEAD_S, LINUX, OURS, Place, S6_M, Setting};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 
 pub(super) struct Held;
 

@@ -2,7 +2,7 @@
 
 use super::setting::Setting;
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
+use crate::papers::experiment::{Experiment, Measured, Results};
 
 /// Seeds of each setting: "each experiment consists of 5 runs" (Sec. III).
 pub(super) fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {

@@ -5,8 +5,8 @@ use airbound_units::{Instant, Span};
 
 use super::setting::{LAST_PQ, LEAD_S, LINUX, M8_M, Place, Setting, WALK_S};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study};
 
 const WAYS: [(&str, Place); 2] = [("M1 to M8", Place::Away(M8_M)), ("M8 to M1", Place::Back(M8_M))];
 const DEMAND_MS: f64 = 20.0;

@@ -5,8 +5,8 @@ use airbound_report::{Chapter, Tolerance, ValidationRow};
 use airbound_units::Span;
 
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study};
 
 pub(super) struct Parameters;
 

@@ -5,8 +5,8 @@ use airbound_report::{Chapter, Grid, Tolerance, ValidationRow};
 use super::measure::{self, Vr};
 use super::setting::{M8_M, Place, S6_M, Setting};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 const AT: [u32; 5] = [10, 15, 20, 25, 30];
 const AROUND: [u32; 4] = [5, 10, 15, 20];

@@ -5,8 +5,8 @@ use airbound_units::Span;
 
 use super::setting::{LAST_PQ, LEAD_S, Place, S6_M, Setting};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study};
 
 const PLACES: [u32; 3] = [5, 15, S6_M];
 const DEMANDS_MS: [f64; 3] = [25.0, 20.0, 15.0];

@@ -152,7 +152,7 @@ demand = {demand}
                 "[[flow]]\nname = \"call\"\nkind = \"voip\"\nstation = \"phone\"\ncategory = \"{background}\"\n"
             );
         }
-        Trial { name: format!("last-pq {} flows, {} clients", self.flows, self.clients), scenario, seed }
+        Trial::new(format!("last-pq {} flows, {} clients", self.flows, self.clients), scenario, seed)
     }
 }
 

@@ -5,8 +5,8 @@ use airbound_report::{Chapter, Grid};
 
 use super::measure;
 use super::setting::{LINUX, OURS};
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 use crate::{Effort, Trial};
 
 /// Four users with a demand of their own each, beside two downloads.
@@ -92,7 +92,7 @@ station = "laptop"
                  rate = \"{rate} Mbit/s\"\nfps = 30\ndemand = \"{demand} ms\"\n"
             );
         }
-        Trial { name: "last-pq four VR users".to_owned(), scenario, seed }
+        Trial::new("last-pq four VR users", scenario, seed)
     }
 
     fn runs(&self, queue: &'static str, rate: u32, effort: Effort) -> impl Iterator<Item = Experiment> {

@@ -5,8 +5,8 @@ use airbound_report::{Chapter, Chart, ChartKind, Grid, Matrix, Tolerance, Valida
 use super::measure::{self, Vr};
 use super::setting::{Categories, LAST_PQ, LINUX, Setting};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 const CLAIM: &str = "static-headline";
 const SCHEMES: [(&str, &str); 2] = [("Linux", LINUX), ("LAST-PQ", LAST_PQ)];

@@ -8,8 +8,8 @@ use super::network::{Flow, Network, Station};
 use super::setting::{LAW, Layer, MINSTREL, Setting, Traffic, VIDEO};
 use super::video::Video;
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 
 fn text(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), shown)

@@ -7,9 +7,9 @@ use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, V
 use super::measure;
 use super::setting::{MINSTREL, Setting, Surroundings, Traffic};
 use crate::Effort;
-use crate::reproduce::digest::{Digest, STEP, STEPS};
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::digest::{Digest, STEP, STEPS};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 const CLAIM: &str = "breakdown";
 

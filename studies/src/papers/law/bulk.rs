@@ -5,8 +5,8 @@ use airbound_report::{Bar, Bars, Chart, ChartKind, Grid, Tolerance, ValidationRo
 use super::measure;
 use super::setting::{ALL, LAW, LLRA, Layer, MINSTREL, Setting, Surroundings, THOMPSON, Traffic};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 
 /// Goodput of one download, and fairness among several.
 pub(super) struct Bulk;

@@ -6,8 +6,8 @@ use super::measure;
 use super::setting::{ALL, Layer, Setting, Surroundings, VIDEO};
 use super::video::{COLUMNS, Video};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 /// Frames without bursts.
 pub(super) struct Bursts;

@@ -5,9 +5,9 @@ use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, V
 use super::measure;
 use super::setting::{LAW, Layer, RIVALS, Setting, Surroundings, Traffic};
 use crate::Effort;
-use crate::reproduce::digest::Digest;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::digest::Digest;
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 /// Thresholds of the baselines, and Law over several bounds.
 pub(super) struct Choose;

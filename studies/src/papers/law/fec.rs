@@ -6,8 +6,8 @@ use super::measure;
 use super::setting::{MINSTREL, Setting, Surroundings, Traffic};
 use super::video::Video;
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study};
 
 /// Video with and without one percent of additional loss.
 pub(super) struct Correction;

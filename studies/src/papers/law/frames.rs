@@ -6,8 +6,8 @@ use super::measure::{self, change};
 use super::setting::{ALL, LAW, Layer, RIVALS, Setting, Surroundings, THOMPSON, VIDEO};
 use super::video::{COLUMNS, Video};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 /// The frames of all schemes in all surroundings.
 pub(super) struct Frames;

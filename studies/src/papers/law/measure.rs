@@ -2,8 +2,8 @@
 
 use super::setting::{BOUND, Setting};
 use crate::Effort;
-use crate::reproduce::digest::Digest;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
+use crate::papers::digest::Digest;
+use crate::papers::experiment::{Experiment, Measured, Results};
 
 /// Seeds of most settings.
 const SEEDS: u64 = 3;

@@ -8,8 +8,8 @@ use airbound_units::{Instant, Span};
 use super::measure;
 use super::setting::{LAW, Layer, Setting, THOMPSON, VIDEO};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 
 /// A look at three frames.
 pub(super) struct Moment;

@@ -8,9 +8,9 @@ use super::measure;
 use super::packets::tail;
 use super::setting::{LAW, Layer, MINSTREL, Setting, Surroundings, Traffic};
 use crate::Effort;
-use crate::reproduce::digest::Digest;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::digest::Digest;
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 /// Settings A and B, and the split limit, in one place.
 pub(super) struct Naive(pub(super) Surroundings);

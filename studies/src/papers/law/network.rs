@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::setting::{Layer, SHORT_WARM_UP};
-use crate::reproduce::experiment::Experiment;
+use crate::papers::experiment::Experiment;
 use crate::{Effort, Trial};
 
 /// A station whose signal fades around a mean as people move.
@@ -64,7 +64,7 @@ impl Network {
                 "[[flow]]\nname = \"{name}\"\nkind = \"{kind}\"\nstation = \"{station}\"\n{keys}\n"
             );
         }
-        Trial { name: format!("law beyond, {}", self.layer.name), scenario, seed }
+        Trial::new(format!("law beyond, {}", self.layer.name), scenario, seed)
     }
 }
 

@@ -5,8 +5,8 @@ use airbound_report::{Chapter, Grid};
 use super::measure;
 use super::setting::{LAW, Layer, Setting, Surroundings, Traffic};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 /// One run for each other choice.
 pub(super) struct Open;

@@ -6,9 +6,9 @@ use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Tails, Tolerance, V
 use super::measure::{self, change};
 use super::setting::{ALL, KNOWING, LAW, Layer, RIVALS, Setting, Surroundings, Traffic};
 use crate::Effort;
-use crate::reproduce::digest::Digest;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::digest::Digest;
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 /// The packets of all schemes in all surroundings.
 pub(super) struct Packets;

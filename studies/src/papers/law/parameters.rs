@@ -4,8 +4,8 @@ use airbound_control::link::LawConfig;
 use airbound_report::{Chapter, Grid, Tolerance, ValidationRow};
 
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study};
 
 pub(super) struct Parameters;
 

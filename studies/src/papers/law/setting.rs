@@ -221,7 +221,7 @@ name = "laptop"
             scenario += "[[neighbour]]\nname = \"downloads\"\nload = \"1 kbit/s\"\n";
         }
         self.add_flows(&mut scenario);
-        Trial { name: format!("law {name}, {}", surroundings.name()), scenario, seed }
+        Trial::new(format!("law {name}, {}", surroundings.name()), scenario, seed)
     }
 
     fn add_flows(&self, scenario: &mut String) {

@@ -6,8 +6,8 @@ use super::measure::{self, change};
 use super::setting::{LAW, Layer, MINSTREL, RIVALS, Setting, Standard, Surroundings, Traffic, VIDEO};
 use super::video::Video;
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 /// Video under what the paper varies, in one place.
 pub(super) struct Variants(pub(super) Surroundings);

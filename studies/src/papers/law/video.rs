@@ -6,8 +6,8 @@ use airbound_record::{Component, FlowSummary, RtcSummary};
 use airbound_units::Span;
 
 use super::measure;
-use crate::reproduce::experiment::Measured;
-use crate::reproduce::shown;
+use crate::papers::experiment::Measured;
+use crate::papers::shown;
 
 /// Samples of a latency in buckets, of several runs together.
 #[derive(Debug, Clone, Default)]

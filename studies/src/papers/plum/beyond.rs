@@ -16,7 +16,7 @@ use airbound_units::{BitRate, Span};
 
 use super::scene::wired;
 use super::text;
-use crate::reproduce::{Part, shown};
+use crate::papers::{Part, shown};
 use crate::trial::in_parallel;
 use crate::{Effort, TrialError};
 

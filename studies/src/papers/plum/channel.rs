@@ -5,7 +5,7 @@ use airbound_sim::Outcome;
 
 use super::traces::{Set, TraceSets, second_of};
 use super::{gain, text};
-use crate::reproduce::Part;
+use crate::papers::Part;
 use crate::trial::run_all;
 use crate::{Effort, Trial, TrialError};
 
@@ -46,7 +46,7 @@ delay = "2 ms"
     for station in ["client-1", "client-2"] {
         scenario += &format!("[[station]]\nname = \"{station}\"\nrate = \"VHT20 MCS8 1SS LGI\"\n");
     }
-    Trial { name: format!("plum {name}"), scenario, seed: 1 }
+    Trial::new(format!("plum {name}"), scenario, 1)
 }
 
 fn goodput(outcome: &Outcome, flow: &str) -> f64 {
@@ -73,8 +73,8 @@ pub(super) fn part(traces: &TraceSets, effort: Effort) -> Result<Part, TrialErro
     let settings =
         ["all four flows", "without C2 down", "C2 alone, both", "C2 alone, up", "C2 alone, down halved"];
     for (name, outcome) in settings.iter().zip(outcomes.iter().chain(&halved)) {
-        let cells = ["c2-up", "c2-down", "c1-up", "c1-down"]
-            .map(|flow| crate::reproduce::shown(goodput(outcome, flow)));
+        let cells =
+            ["c2-up", "c2-down", "c1-up", "c1-down"].map(|flow| crate::papers::shown(goodput(outcome, flow)));
         grid.rows.push(std::iter::once((*name).to_owned()).chain(cells).map(Into::into).collect());
     }
     let mut rows = Vec::new();

@@ -7,7 +7,7 @@ use super::fluid::{Limits, bound, oracle};
 use super::traces::{Set, TraceSets};
 use super::{gain, text};
 use crate::Effort;
-use crate::reproduce::{Part, shown};
+use crate::papers::{Part, shown};
 
 const ID: &str = "average-downlink";
 

@@ -124,8 +124,8 @@ mod tests {
 
     #[test]
     fn the_oracle_of_steady_links_is_the_optimum_of_their_means() {
-        use crate::reproduce::plum::case::Who;
-        use crate::reproduce::plum::traces::Set;
+        use crate::papers::plum::case::Who;
+        use crate::papers::plum::traces::Set;
         let traces = TraceSets::synthetic();
         let case =
             Case::usual(Set::Game, 8, Who::Vanilla, crate::Effort { quick: true, ..Default::default() });

@@ -9,7 +9,7 @@ use airbound_units::Span;
 use super::case::Who;
 use super::scene::{self, Exponent, Place, SIDE, WIRE};
 use super::{gain, omniscient};
-use crate::reproduce::{Part, shown};
+use crate::papers::{Part, shown};
 use crate::trial::in_parallel;
 use crate::{Effort, TrialError};
 

@@ -124,7 +124,7 @@ mod tests {
         let quiet = bss(place, exponent, SECONDS);
         let (before, _) = quiet.split_once("[[flow]]").expect("a flow");
         let scenario = format!("{before}{}{}", flood("down", "down"), flood("up", "up"));
-        let outcome = Trial { name: "flood".to_owned(), scenario, seed: 1 }.run().expect("runs");
+        let outcome = Trial::new("flood", scenario, 1).run().expect("runs");
         // Of the IP packet all but 28 bytes are payload.
         outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum::<f64>() * 1500.0 / 1472.0
     }

@@ -7,7 +7,7 @@ use airbound_sim::conference::ConferenceOutcome;
 use super::case::{Case, Conferences, Who};
 use super::traces::Set;
 use crate::Effort;
-use crate::reproduce::{Part, shown};
+use crate::papers::{Part, shown};
 
 /// rho in per cent.
 const RHOS: [u8; 5] = [0, 25, 50, 75, 100];

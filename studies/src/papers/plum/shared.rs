@@ -6,7 +6,7 @@ use super::case::{Case, Conferences, Who};
 use super::gain;
 use super::traces::Set;
 use crate::Effort;
-use crate::reproduce::{Part, shown};
+use crate::papers::{Part, shown};
 
 const ID: &str = "shared-channel";
 const SCHEMES: [Who; 5] = [Who::Vanilla, Who::LastN, Who::Tack, Who::PLUM, Who::MEAN];

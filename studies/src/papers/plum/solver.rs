@@ -7,7 +7,7 @@ use airbound_senders::conference::{Problem, Qoe, User};
 use airbound_units::BitRate;
 
 use crate::Effort;
-use crate::reproduce::{Part, shown};
+use crate::papers::{Part, shown};
 
 /// Capacities from 5 to 60 Mb/s.
 fn problem(users: u64, qoe: Qoe) -> Problem {

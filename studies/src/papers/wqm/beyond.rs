@@ -1,56 +1,48 @@
 //! The paper's future work (Sec. VII): selective drop, an adaptive look-around interval, TCP pacing, 802.11ac.
 
-use airbound_report::{Chapter, Grid};
-
-use super::measure::Case;
-use super::setting::{FIFO, Flows, Scheme, Setting, Standard, WQM};
+use super::measure::figures;
+use super::{CLAIMS, FIFO, RUNS, WQM};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study};
 
 pub(super) struct FutureWork;
 
-const USUAL: Setting = Setting { flows: Flows::ToTheEnd(3), ..Setting::USUAL };
-const VHT: Setting = Setting { standard: Standard::Vht80, subframes: 64, ..USUAL };
-
-/// Variants that are compared: a name, a setting, a scheme.
-const VARIANTS: [(&str, Setting, Scheme); 8] = [
-    ("FIFO 1000", USUAL, FIFO),
-    ("WQM", USUAL, WQM),
-    ("WQM, selective drop", USUAL, Scheme { queue: "{ kind = \"wqm\", drop = \"selective\" }", ..WQM }),
-    ("WQM, adaptive look-around", USUAL, Scheme { queue: "{ kind = \"wqm\", look-around = true }", ..WQM }),
-    ("WQM, paced TCP", USUAL, Scheme { sender: "{ kind = \"cubic\", pacing = \"on\" }", ..WQM }),
-    ("FIFO 1000, 802.11ac", VHT, FIFO),
-    ("WQM, 802.11ac", VHT, WQM),
-    ("WQM, 802.11ac, paced TCP", VHT, Scheme { sender: "{ kind = \"cubic\", pacing = \"on\" }", ..WQM }),
+/// Scheme and transmit path of each variant.
+const VARIANTS: [[&str; 2]; 8] = [
+    [FIFO, "ath9k"],
+    [WQM, "ath9k"],
+    ["WQM, selective drop", "ath9k"],
+    ["WQM, adaptive look-around", "ath9k"],
+    ["WQM, paced TCP", "ath9k"],
+    [FIFO, "802.11ac"],
+    [WQM, "802.11ac"],
+    ["WQM, paced TCP", "802.11ac"],
 ];
+
+fn cell([scheme, path]: [&'static str; 2]) -> [&'static str; 3] {
+    [scheme, path, "3 flows"]
+}
+
+fn name([scheme, path]: [&str; 2]) -> String {
+    match (scheme.strip_prefix("WQM, "), path) {
+        (_, "ath9k") => scheme.to_owned(),
+        (Some(variant), path) => format!("WQM, {path}, {variant}"),
+        (None, path) => format!("{scheme}, {path}"),
+    }
+}
 
 impl Study for FutureWork {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let cases = VARIANTS.iter().map(|(_, setting, scheme)| Case { setting: *setting, scheme: *scheme });
-        cases.flat_map(|case| case.experiments(effort)).collect()
+        VARIANTS.into_iter().flat_map(|variant| RUNS.experiments(&cell(variant), effort)).collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let columns = ["variant", "RTT ms", "RTT p99 ms", "goodput Mb/s", "Jain", "MPDUs"];
-        let mut grid = Grid::new("WQM's own future work: three flows over one hop, Minstrel", &columns, 1);
-        for (name, setting, scheme) in VARIANTS {
-            let Some(figures) = (Case { setting, scheme }).figures(effort, results) else { continue };
-            grid.rows.push(vec![
-                name.into(),
-                shown(figures.rtt()).into(),
-                shown(figures.rtt_p99_ms.mean).into(),
-                shown(figures.goodput.mean).into(),
-                shown(figures.jain.mean).into(),
-                shown(figures.ampdu.mean).into(),
-            ]);
+        let mut grid = CLAIMS.table("beyond", &[]);
+        for variant in VARIANTS {
+            let Some(figures) = figures(&cell(variant), effort, results) else { continue };
+            grid.rows.push([name(variant)].into_iter().chain(figures.columns()).map(Into::into).collect());
         }
-        let chapter = Chapter {
-            title: "Beyond the paper: WQM's future work".to_owned(),
-            text: "What Sec. VII names and leaves open, tried one at a time.".to_owned(),
-            tables: vec![grid],
-            charts: Vec::new(),
-        };
-        Part { rows: Vec::new(), chapter }
+        Part { rows: Vec::new(), chapter: CLAIMS.chapter("beyond", vec![grid], Vec::new()) }
     }
 }

@@ -1,17 +1,25 @@
 //! Sec. IV: the equations with Table 1, and what the text makes of them.
 
 use airbound_control::queue::wqm::{WqmConfig, equations};
-use airbound_report::{Chapter, Grid, Tolerance, ValidationRow};
 use airbound_units::BitRate;
 
+use super::CLAIMS;
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 /// 802.11n's highest rate, with the longest aggregate.
 const FASTEST: (BitRate, u16) = (BitRate::from_mbps(600), 64);
 /// Its lowest, at which nothing is aggregated.
 const SLOWEST: (BitRate, u16) = (BitRate::from_kbps(6_500), 1);
+/// Rates of the table, with their longest aggregates.
+const RATES: [(BitRate, u16); 5] = [
+    SLOWEST,
+    (BitRate::from_mbps(13), 2),
+    (BitRate::from_mbps(65), 21),
+    (BitRate::from_kbps(144_444), 32),
+    FASTEST,
+];
 
 pub(super) struct Bounds;
 
@@ -25,43 +33,22 @@ impl Study for Bounds {
         let most = equations::round_trip(FASTEST.0, FASTEST.1).as_millis_f64();
         let least = equations::round_trip(SLOWEST.0, SLOWEST.1).as_millis_f64();
         let packets = equations::bandwidth_delay_product(FASTEST.0, FASTEST.1) as f64;
-        let row = |metric: &str, unit: &str, reference: f64, measured: f64, tolerance, note: &str| {
-            let (reference, measured) = (Some(reference), Some(measured));
-            ValidationRow::judged("bounds", metric, unit, reference, measured, Some(tolerance), false, note)
-        };
-        // What the text rounds upwards, a tenth at most.
-        let rounded = Tolerance::Relative(0.1);
-        let exact = Tolerance::Absolute(0.005);
-        let text = "the text, rounded upwards; the equations are what is built";
-        let equation = "equations 6 and 7 with Table 1, worked by hand";
-        let choice = "the default of the configuration";
-        let rows = vec![
-            row("ARTT at 600 Mb/s, 64 subframes", "ms", 1.9, most, rounded, text),
-            row("ARTT at 600 Mb/s, 64 subframes, exactly", "ms", 1.78, most, exact, equation),
-            row("B_max from the equations", "packets", 95.0, packets, rounded, text),
-            row("B_max from the equations, exactly", "packets", 89.0, packets, exact, equation),
-            row("limit from the equations", "ms", 2.5, least, rounded, text),
-            row("limit from the equations, exactly", "ms", 2.38, least, exact, equation),
-            row("B_max that WQM uses", "packets", 95.0, defaults.max_packets as f64, exact, choice),
-            row("limit that WQM uses", "ms", 2.5, defaults.limit.as_millis_f64(), exact, choice),
-            row(
-                "B_min in 802.11n",
-                "packets",
-                64.0,
-                f64::from(defaults.subframes),
-                exact,
-                "most subframes of an A-MPDU",
-            ),
-        ];
-        let columns = ["rate Mb/s", "subframes", "T_d-DATA ms", "T_d-ACK ms", "ARTT ms", "R x ARTT packets"];
-        let mut grid = Grid::new("Equations 1, 6 and 7", &columns, 0);
-        for (rate, subframes) in [
-            SLOWEST,
-            (BitRate::from_mbps(13), 2),
-            (BitRate::from_mbps(65), 21),
-            (BitRate::from_kbps(144_444), 32),
-            FASTEST,
-        ] {
+        let rows = [
+            ("ARTT at 600 Mb/s, 64 subframes", "ms", most),
+            ("ARTT at 600 Mb/s, 64 subframes, exactly", "ms", most),
+            ("B_max from the equations", "packets", packets),
+            ("B_max from the equations, exactly", "packets", packets),
+            ("limit from the equations", "ms", least),
+            ("limit from the equations, exactly", "ms", least),
+            ("B_max that WQM uses", "packets", defaults.max_packets as f64),
+            ("limit that WQM uses", "ms", defaults.limit.as_millis_f64()),
+            ("B_min in 802.11n", "packets", f64::from(defaults.subframes)),
+        ]
+        .map(|(quantity, unit, measured)| {
+            CLAIMS.row("bounds").with("quantity", quantity).with("unit", unit).measured(measured)
+        });
+        let mut grid = CLAIMS.table("bounds", &[]);
+        for (rate, subframes) in RATES {
             let cells = [
                 shown(rate.as_bps() as f64 / 1e6),
                 subframes.to_string(),
@@ -72,12 +59,6 @@ impl Study for Bounds {
             ];
             grid.rows.push(cells.map(Into::into).to_vec());
         }
-        let chapter = Chapter {
-            title: "The bounds".to_owned(),
-            text: "What the paper's equations give, and what its text rounds them to.".to_owned(),
-            tables: vec![grid],
-            charts: Vec::new(),
-        };
-        Part { rows, chapter }
+        Part { rows: rows.to_vec(), chapter: CLAIMS.chapter("bounds", vec![grid], Vec::new()) }
     }
 }

@@ -1,69 +1,45 @@
 //! Bound that the queue below every scheme sets on every factor: the driver's 123 frames.
 
-use airbound_report::{Chapter, Grid};
-
-use super::measure::Case;
-use super::setting::{Rate, SCHEMES, Setting, WQM};
+use super::measure::figures;
+use super::{CLAIMS, RUNS, SCHEMES, WQM};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Results};
-use crate::reproduce::{Part, Study, shown};
-
-const DEPTHS: [u32; 3] = [0, 16, 123];
-const SUBFRAMES: [u32; 2] = [32, 64];
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
 
 pub(super) struct Driver;
 
-fn settings() -> impl Iterator<Item = Setting> {
-    DEPTHS.into_iter().flat_map(|driver_queue| {
-        SUBFRAMES.into_iter().map(move |subframes| Setting {
-            driver_queue,
-            subframes,
-            rate: Rate::Mcs7,
-            seconds: 40,
-            ..Setting::USUAL
-        })
-    })
+/// Depth of the driver's queue, and most subframes of an A-MPDU.
+fn settings() -> impl Iterator<Item = (u32, u32)> {
+    [0, 16, 123].into_iter().flat_map(|driver| [32, 64].map(|subframes| (driver, subframes)))
+}
+
+/// Calls `with` for the cell of a setting under a scheme.
+fn cell<T>((driver, subframes): (u32, u32), scheme: &str, with: impl FnOnce(&[&str]) -> T) -> T {
+    let path = format!("driver {driver}, subframes {subframes}");
+    with(&["65 Mb/s", "40 s", &path, scheme])
 }
 
 impl Study for Driver {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let cases = settings().flat_map(|setting| SCHEMES.map(|scheme| Case { setting, scheme }));
-        cases.flat_map(|case| case.experiments(effort)).collect()
+        let cells = settings().flat_map(|setting| SCHEMES.map(|scheme| (setting, scheme)));
+        cells
+            .flat_map(|(setting, scheme)| cell(setting, scheme, |cell| RUNS.experiments(cell, effort)))
+            .collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let columns =
-            ["driver", "subframes", "bound", "FIFO/WQM", "CoDel/WQM", "PIE/WQM", "WQM ms", "WQM Mb/s"];
-        let mut grid = Grid::new("What the driver's queue leaves to a scheme, 65 Mb/s", &columns, 0);
-        for setting in settings() {
-            let figures = |scheme| Case { setting, scheme }.figures(effort, results);
-            let rtts = SCHEMES.map(|scheme| figures(scheme).map(|figures| figures.rtt()));
-            let Some(ours) = figures(WQM) else { continue };
-            let factor = |rtt: Option<f64>| rtt.map_or(String::new(), |rtt| shown(rtt / ours.rtt()));
-            grid.rows.push(vec![
-                setting.driver_queue.to_string().into(),
-                setting.subframes.to_string().into(),
-                shown(bound(setting.driver_queue, setting.subframes)).into(),
-                factor(rtts[0]).into(),
-                factor(rtts[1]).into(),
-                factor(rtts[2]).into(),
-                shown(ours.rtt()).into(),
-                shown(ours.goodput.mean).into(),
-            ]);
+        let mut grid = CLAIMS.table("driver", &[]);
+        for (driver, subframes) in settings() {
+            let of = |scheme| cell((driver, subframes), scheme, |cell| figures(cell, effort, results));
+            let Some(ours) = of(WQM) else { continue };
+            let factors = SCHEMES[..3]
+                .iter()
+                .map(|scheme| of(scheme).map_or(String::new(), |figures| shown(figures.rtt() / ours.rtt())));
+            let mut row = vec![driver.to_string(), subframes.to_string(), shown(bound(driver, subframes))];
+            row.extend(factors.chain([shown(ours.rtt()), shown(ours.goodput.mean)]));
+            grid.rows.push(row.into_iter().map(Into::into).collect());
         }
-        grid.note = "bound: (1000 + D) / (B + D) with D frames in the driver and B = the subframe limit, the smallest buffer that \
-                     WQM may choose: no queue above the driver can make FIFO's round trip longer than so many times WQM's while \
-                     both are full."
-            .to_owned();
-        let chapter = Chapter {
-            title: "The driver below".to_owned(),
-            text: "ath9k keeps up to 123 frames of a category below the transmit queue. They are the same for all schemes, \
-                   so they bound every factor of the paper."
-                .to_owned(),
-            tables: vec![grid],
-            charts: Vec::new(),
-        };
-        Part { rows: Vec::new(), chapter }
+        Part { rows: Vec::new(), chapter: CLAIMS.chapter("driver", vec![grid], Vec::new()) }
     }
 }
 

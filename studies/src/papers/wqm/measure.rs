@@ -2,36 +2,14 @@
 
 use airbound_report::{Bar, Line};
 
-use super::setting::{Scheme, Setting};
+use super::RUNS;
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
+use crate::papers::experiment::{Measured, Results};
+use crate::papers::shown;
 
-/// Seeds of each setting: "at least three runs" (Sec. V-C).
-pub(super) fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
-    if effort.quick { 1..=1 } else { 1..=3 }
-}
-
-/// A setting under a scheme.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Case {
-    pub(super) setting: Setting,
-    pub(super) scheme: Scheme,
-}
-
-impl Case {
-    /// Its runs; a quick one is shorter.
-    pub(super) fn experiments(self, effort: Effort) -> impl Iterator<Item = Experiment> {
-        let seconds = if effort.quick { self.setting.seconds.min(8) } else { self.setting.seconds };
-        let setting = Setting { seconds, ..self.setting };
-        seeds(effort).map(move |seed| Experiment::plain(setting.trial(self.scheme, seed)))
-    }
-
-    /// Returns the figures of its runs; `None` if one is missing.
-    pub(super) fn figures(self, effort: Effort, results: &Results) -> Option<Figures> {
-        let runs: Option<Vec<&Measured>> =
-            self.experiments(effort).map(|experiment| results.get(&experiment)).collect();
-        runs.filter(|runs| !runs.is_empty()).map(|runs| Figures::of(&runs))
-    }
+/// Returns the figures of a cell's runs; `None` if one is missing.
+pub(super) fn figures(cell: &[&str], effort: Effort, results: &Results) -> Option<Figures> {
+    results.all(&RUNS.experiments(cell, effort)).map(|runs| Figures::of(&runs))
 }
 
 /// A value over seeds: its mean and its range.
@@ -99,13 +77,19 @@ impl Figures {
             ampdu: over_runs(&|run| {
                 run.outcome.summary.stations.first().and_then(|station| station.mean_ampdu).unwrap_or(0.0)
             }),
-            distribution: crate::reproduce::distribution::shares(runs, airbound_record::Component::RoundTrip),
+            distribution: crate::papers::distribution::shares(runs, airbound_record::Component::RoundTrip),
         }
     }
 
     /// Round-trip time, mean over the flows, ms.
     pub(super) fn rtt(&self) -> f64 {
         self.rtt_ms.iter().map(|value| value.mean).sum::<f64>() / self.rtt_ms.len().max(1) as f64
+    }
+
+    /// The columns of most tables: round-trip time, its 99th percentile, goodput, fairness, aggregates.
+    pub(super) fn columns(&self) -> [String; 5] {
+        let Self { rtt_p99_ms, goodput, jain, ampdu, .. } = self;
+        [self.rtt(), rtt_p99_ms.mean, goodput.mean, jain.mean, ampdu.mean].map(shown)
     }
 
     pub(super) fn line(&self, name: &str) -> Line {

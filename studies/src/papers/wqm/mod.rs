@@ -1,4 +1,6 @@
 //! WQM (IEEE Access 2018): every experiment of Sec. III and V.
+//!
+//! `runs.toml` holds the testbed and its variants, `claims.toml` what the paper states.
 
 mod beyond;
 mod bloat;
@@ -6,13 +8,26 @@ mod bounds;
 mod compare;
 mod driver;
 mod measure;
-mod multi_flow;
 mod open;
-mod setting;
-mod single_flow;
 mod steps;
 
+use std::sync::LazyLock;
+
 use super::Study;
+use super::claims::Claims;
+use super::grid::Grid;
+
+pub(super) static CLAIMS: LazyLock<Claims> =
+    LazyLock::new(|| Claims::read("wqm", include_str!("claims.toml")));
+static RUNS: LazyLock<Grid> =
+    LazyLock::new(|| Grid::read("wqm", include_str!("runs.toml"), &[("row.toml", include_str!("row.toml"))]));
+
+const FIFO: &str = "FIFO 1000";
+const CODEL: &str = "CoDel";
+const PIE: &str = "PIE";
+const WQM: &str = "WQM";
+/// Schemes that the paper compares.
+const SCHEMES: [&str; 4] = [FIFO, CODEL, PIE, WQM];
 
 /// All experiments, in the order of the paper.
 pub(super) fn studies() -> Vec<Box<dyn Study>> {
@@ -22,37 +37,9 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
         Box::new(bloat::Aggregates),
         Box::new(steps::Steps),
     ];
-    studies.extend(single_flow::studies());
-    studies.extend(multi_flow::studies());
+    studies.extend(compare::COMPARISONS.iter().map(|comparison| Box::new(comparison) as Box<dyn Study>));
     studies.push(Box::new(driver::Driver));
     studies.push(Box::new(open::Open));
     studies.push(Box::new(beyond::FutureWork));
     studies
-}
-
-/// Why a claim does not hold in every row, as far as it was found out.
-pub(super) fn reason(claim: &str) -> Option<&'static str> {
-    Some(match claim {
-        "aimd" => {
-            "AIAD and MIAD are 15 % slower, as in the paper. MIMD is as fast as AIMD: it halves at the same alarms. What MI is, is ours to \
-             define (twice as many)"
-        }
-        "hops" => {
-            "FIFO and CoDel as printed. PIE holds its target above the driver here, 2 to 2.5 times WQM; the paper's PIE was as slow \
-             as FIFO, which a queue at its target cannot be. Three hops cost half a percent more goodput than 5"
-        }
-        "multi-flow" => {
-            "FIFO and CoDel as printed; PIE: see hops. FIFO's unfairness among three flows lasts seconds (Jain 0.8 in the first 8 s) \
-             and evens out over 100 s"
-        }
-        "no-aggregation" => {
-            "R of equation 2 is the PHY rate, of which single frames reach a fifth: 2.5 ms by WQM's reckoning are 12 ms, where CoDel \
-             aims at 5; with each hop that counts again"
-        }
-        "distance" => {
-            "with a channel at rest the gap shrinks as in Fig. 12; with slow fading it stays within the scatter of the seeds"
-        }
-        "parking-lot" => "PIE holds its target above the driver, see hops",
-        _ => return None,
-    })
 }

@@ -1,32 +1,27 @@
 //! Sec. V-A: the step rule, and how the buffer size moves.
 
-use airbound_report::{Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, ValidationRow};
+use airbound_report::{Chart, Line};
 use airbound_units::Span;
 
-use super::measure::{Case, Figures};
-use super::setting::{Rate, Scheme, Setting, WQM};
+use super::measure::{Figures, figures};
+use super::{CLAIMS, RUNS, WQM};
 use crate::Effort;
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 
-/// The four rules of Fig. 5.
-const RULES: [Scheme; 4] = [
-    Scheme { name: "AIMD", ..WQM },
-    Scheme { name: "AIAD", queue: "{ kind = \"wqm\", step = \"aiad\" }", ..WQM },
-    Scheme { name: "MIAD", queue: "{ kind = \"wqm\", step = \"miad\" }", ..WQM },
-    Scheme { name: "MIMD", queue: "{ kind = \"wqm\", step = \"mimd\" }", ..WQM },
-];
+/// The four rules of Fig. 5, and the variants that have them.
+const RULES: [(&str, &str); 4] = [("AIMD", WQM), ("AIAD", "AIAD"), ("MIAD", "MIAD"), ("MIMD", "MIMD")];
 
 pub(super) struct Steps;
 
-fn case(scheme: Scheme) -> Case {
-    Case { setting: Setting::USUAL, scheme }
+/// A run of which buffer size and queue are looked at.
+fn looked_at(cell: &[&str], effort: Effort) -> Experiment {
+    Experiment::plain(RUNS.trial(cell, 1, effort)).looking(Span::from_millis(50))
 }
 
-/// A rule of which the buffer size is looked at.
-fn looked_at(rule: Scheme, effort: Effort) -> Experiment {
-    let setting = Setting { seconds: effort.seconds(100, 8), ..Setting::USUAL };
-    Experiment::plain(setting.trial(rule, 1)).looking(Span::from_millis(50))
+/// One flow at 65 Mb/s (Fig. 4).
+fn watched(effort: Effort) -> Experiment {
+    looked_at(&[WQM, "65 Mb/s", "30 s"], effort)
 }
 
 /// The mean buffer size of a run.
@@ -36,92 +31,44 @@ fn mean_size(run: &Measured) -> Option<f64> {
     (!sizes.is_empty()).then(|| sizes.iter().sum::<f64>() / sizes.len() as f64)
 }
 
-/// One flow at 65 Mb/s, of which buffer size and queue are looked at (Fig. 4).
-fn watched(effort: Effort) -> Experiment {
-    let setting = Setting { rate: Rate::Mcs7, seconds: effort.seconds(30, 8), ..Setting::USUAL };
-    Experiment::plain(setting.trial(WQM, 1)).looking(Span::from_millis(50))
-}
-
 /// The buffer size and what waits, over time.
 fn adaptation(run: &Measured) -> Chart {
     let size = run.views.iter().filter_map(|(at, view)| Some((*at, view.buffer_size? as f64)));
     let backlog = run.views.iter().map(|(at, view)| (*at, view.backlog.packets as f64));
-    let kind = ChartKind::Lines(Lines {
-        x: "time (s)".to_owned(),
-        y: "packets".to_owned(),
-        lines: vec![
-            Line::whole("buffer size B", size),
-            Line::whole("waiting at the sender, driver included", backlog),
-        ],
-        ..Lines::default()
-    });
-    Chart { kind, caption: "Fig. 4: how the buffer size follows the queue, one flow at 65 Mb/s.".to_owned() }
+    let lines = vec![
+        Line::whole("buffer size B", size),
+        Line::whole("waiting at the sender, driver included", backlog),
+    ];
+    CLAIMS.lines("adaptation", &[], lines)
 }
 
 impl Study for Steps {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let rules = RULES.iter().flat_map(|rule| case(*rule).experiments(effort));
-        let looks = RULES.iter().map(|rule| looked_at(*rule, effort));
+        let rules = RULES.iter().flat_map(|(_, scheme)| RUNS.experiments(&[scheme], effort));
+        let looks = RULES.iter().map(|(_, scheme)| looked_at(&[scheme], effort));
         rules.chain(looks).chain([watched(effort)]).collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let figures: Vec<Option<Figures>> =
-            RULES.iter().map(|rule| case(*rule).figures(effort, results)).collect();
-        let mut grid = Grid::new(
-            "Step rules, one flow over one hop",
-            &["rule", "RTT ms", "RTT p99 ms", "goodput Mb/s", "mean B"],
-            1,
-        );
+        let of_rules: Vec<Option<Figures>> =
+            RULES.iter().map(|(_, scheme)| figures(&[scheme], effort, results)).collect();
+        let mut grid = CLAIMS.table("aimd", &[]);
         let mut lines = Vec::new();
-        for (rule, figures) in RULES.iter().zip(&figures) {
+        for ((rule, scheme), figures) in RULES.iter().zip(&of_rules) {
             let Some(figures) = figures else { continue };
-            grid.rows.push(vec![
-                rule.name.into(),
-                shown(figures.rtt()).into(),
-                shown(figures.rtt_p99_ms.mean).into(),
-                shown(figures.goodput.mean).into(),
-                results
-                    .get(&looked_at(*rule, effort))
-                    .and_then(mean_size)
-                    .map_or(String::new(), shown)
-                    .into(),
-            ]);
-            lines.push(figures.line(rule.name));
+            let [rtt, p99, goodput, ..] = figures.columns();
+            let size = results.get(&looked_at(&[scheme], effort)).and_then(mean_size);
+            let cells = [(*rule).to_owned(), rtt, p99, goodput, size.map_or(String::new(), shown)];
+            grid.rows.push(cells.map(Into::into).to_vec());
+            lines.push(figures.line(rule));
         }
-        let aimd = figures.first().and_then(Option::as_ref).map(Figures::rtt);
-        let rows = RULES.iter().zip(&figures).skip(1).map(|(rule, figures)| {
+        let aimd = of_rules[0].as_ref().map(Figures::rtt);
+        let rows = RULES.iter().zip(&of_rules).skip(1).map(|((rule, _), figures)| {
             let factor = figures.as_ref().map(Figures::rtt).zip(aimd).map(|(other, aimd)| other / aimd);
-            let metric = format!("RTT of {} over AIMD", rule.name);
-            let note = "Fig. 5; the rules other than AIMD are ours to define (docs/understand/wqm.md)";
-            ValidationRow::judged(
-                "aimd",
-                metric,
-                "",
-                Some(1.0),
-                factor,
-                Some(Tolerance::AtLeast),
-                false,
-                note,
-            )
+            CLAIMS.row("step").with("rule", rule).measured(factor)
         });
-        let rows = rows.collect();
-        let kind = ChartKind::Lines(Lines {
-            x: "round-trip time (ms)".to_owned(),
-            y: "share of samples (%)".to_owned(),
-            top: Some(100.0),
-            lines,
-            ..Lines::default()
-        });
-        let chapter = Chapter {
-            title: "The step rule".to_owned(),
-            text: "How the buffer grows and shrinks: additively or multiplicatively.".to_owned(),
-            tables: vec![grid],
-            charts: [Chart { kind, caption: "Fig. 5: round-trip time of the four rules.".to_owned() }]
-                .into_iter()
-                .chain(results.get(&watched(effort)).map(adaptation))
-                .collect(),
-        };
-        Part { rows, chapter }
+        let charts = [CLAIMS.lines("aimd", &[], lines)];
+        let charts = charts.into_iter().chain(results.get(&watched(effort)).map(adaptation)).collect();
+        Part { rows: rows.collect(), chapter: CLAIMS.chapter("aimd", vec![grid], charts) }
     }
 }

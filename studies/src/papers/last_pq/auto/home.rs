@@ -5,8 +5,8 @@ use airbound_scenario::shipped;
 
 use super::super::measure;
 use super::ways::{WAYS, Way};
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 use crate::{Effort, Trial};
 
 pub(in super::super) struct Home;
@@ -24,8 +24,7 @@ fn scenario(way: Way) -> String {
 }
 
 fn runs(way: Way, effort: Effort) -> impl Iterator<Item = Experiment> {
-    let trial =
-        move |seed| Trial { name: format!("mixed-home, {}", way.name), scenario: scenario(way), seed };
+    let trial = move |seed| Trial::new(format!("mixed-home, {}", way.name), scenario(way), seed);
     measure::seeds(effort).map(move |seed| Experiment::plain(trial(seed)))
 }
 

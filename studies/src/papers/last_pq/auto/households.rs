@@ -6,8 +6,8 @@ use airbound_scenario::{Overrides, Scenario};
 
 use super::mix;
 use super::ways::{AUTO, WAYS, Way};
-use crate::reproduce::experiment::{Experiment, Measured, Results};
-use crate::reproduce::{Part, Study, shown};
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study, shown};
 use crate::{Effort, Trial};
 
 pub(in super::super) struct Households;
@@ -29,7 +29,7 @@ fn scenario(way: Way, seed: u64, effort: Effort) -> String {
 
 fn experiment(way: Way, seed: u64, effort: Effort) -> Experiment {
     let scenario = scenario(way, seed, effort);
-    Experiment::plain(Trial { name: format!("household {seed}, {}", way.name), scenario, seed })
+    Experiment::plain(Trial::new(format!("household {seed}, {}", way.name), scenario, seed))
 }
 
 /// A low-latency stream: the truth, which the classifier does not see.
