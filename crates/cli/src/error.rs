@@ -77,7 +77,9 @@ pub enum CliError {
     #[error("{0}")]
     Input(String),
     /// A validation that does not hold.
-    #[error("{0} of {1} rows fall outside their tolerance; docs/results/validation.md explains the known ones")]
+    #[error(
+        "{0} of {1} rows fall outside their tolerance; docs/results/validation.md explains the known ones"
+    )]
     Validation(usize, usize),
     /// There is nothing to plan.
     #[error(transparent)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use airbound_lab::host::{self, Built, Machine, Network};
 use airbound_record::{Encoding, RunFolder, Summary, Tables};
 use airbound_report::{Comparison, ValidationRow, validation_grid, validation_json};
-use airbound_validation::{AgentBooks, Demonstration, FAULTS, FAULTS_SCENARIO, fault_rows, first_look};
+use airbound_studies::lab::{AgentBooks, Demonstration, FAULTS, FAULTS_SCENARIO, fault_rows, first_look};
 
 use super::lab_machine::{prepare, progress, scratch};
 use crate::args::lab::{LabDemo, LabFaults};

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use airbound_feasibility::{Answer, Demand, Plan as Planned, plan as planned};
 use airbound_report::{Cell, Column, Grid};
-use airbound_validation::plan::{Case, Confusion, Set, check};
+use airbound_studies::plan::{Case, Confusion, Set, check};
 
 use crate::args::{Plan, Source, Verbosity};
 use crate::error::CliError;

@@ -5,7 +5,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use airbound_report::{validation_grid, validation_json};
-use airbound_validation::{Effort, Paper, TraceSets, grid_markdown, rows_markdown};
+use airbound_studies::papers::{Paper, TraceSets};
+use airbound_studies::{Effort, grid_markdown, rows_markdown};
 
 use crate::args::{Reproduce, Verbosity};
 use crate::error::CliError;
