@@ -44,9 +44,20 @@ pub(super) struct Choices {
     check: fn(&Slot) -> Result<(), String>,
 }
 
+/// The queues of `control`, and Law.
+const QUEUE_KINDS: [&str; QueueConfig::KINDS.len() + 1] = {
+    let mut kinds = [LAW; QueueConfig::KINDS.len() + 1];
+    let mut place = 0;
+    while place < QueueConfig::KINDS.len() {
+        kinds[place] = QueueConfig::KINDS[place];
+        place += 1;
+    }
+    kinds
+};
+
 /// The kinds of queue.
 pub(super) const QUEUES: Choices = Choices {
-    kinds: &["fifo", "codel", "pie", "fq-codel", "linux", "last-pq", "round-robin", "wqm", LAW],
+    kinds: &QUEUE_KINDS,
     check: |slot| {
         if slot.is_law() {
             return slot.law_config().and_then(|config| config.check().map_err(|error| error.to_string()));
