@@ -1,6 +1,9 @@
-//! An initial file system in the format that the kernel unpacks: cpio, "newc" (Documentation/driver-api/early-userspace).
+//! An initial file system in the format that the kernel unpacks: initrd, "newc" (Documentation/driver-api/early-userspace).
 
 use std::collections::BTreeSet;
+use std::io::Write;
+
+use cpio::newc::{self, ModeFileType};
 
 /// An archive under construction.
 #[derive(Debug, Default)]
@@ -9,10 +12,6 @@ pub(crate) struct Archive {
     inode: u32,
     folders: BTreeSet<String>,
 }
-
-const FOLDER: u32 = 0o040_000;
-const FILE: u32 = 0o100_000;
-const CHARACTER_DEVICE: u32 = 0o020_000;
 
 impl Archive {
     pub(crate) fn new() -> Self {
@@ -25,7 +24,7 @@ impl Archive {
         while at < name.len() {
             at = name[at..].find('/').map_or(name.len(), |found| at + found);
             if self.folders.insert(name[..at].to_owned()) {
-                self.entry(&name[..at], FOLDER | 0o755, (0, 0), b"");
+                self.entry(&name[..at], ModeFileType::Directory, 0o755, (0, 0), b"");
             }
             at += 1;
         }
@@ -36,40 +35,33 @@ impl Archive {
         if let Some((folder, _)) = name.rsplit_once('/') {
             self.folder(folder);
         }
-        self.entry(name, FILE | permissions, (0, 0), content);
+        self.entry(name, ModeFileType::Regular, permissions, (0, 0), content);
     }
 
     /// A character device.
     pub(crate) fn device(&mut self, name: &str, major: u32, minor: u32) {
-        self.entry(name, CHARACTER_DEVICE | 0o600, (major, minor), b"");
+        self.entry(name, ModeFileType::Char, 0o600, (major, minor), b"");
     }
 
     /// The whole archive.
-    pub(crate) fn finish(mut self) -> Vec<u8> {
-        self.inode = 0;
-        self.entry("TRAILER!!!", 0, (0, 0), b"");
-        self.bytes
+    pub(crate) fn finish(self) -> Vec<u8> {
+        newc::trailer(self.bytes).expect("memory takes all bytes")
     }
 
-    fn entry(&mut self, name: &str, mode: u32, device: (u32, u32), content: &[u8]) {
+    fn entry(
+        &mut self,
+        name: &str,
+        kind: ModeFileType,
+        permissions: u32,
+        (major, minor): (u32, u32),
+        content: &[u8],
+    ) {
         self.inode += 1;
         let size = u32::try_from(content.len()).unwrap_or(u32::MAX);
-        let name_size = u32::try_from(name.len() + 1).unwrap_or(u32::MAX);
-        // Inode, mode, owner, group, links, time, size, device, device of the file, size of the name, checksum.
-        let fields = [self.inode, mode, 0, 0, 1, 0, size, 0, 0, device.0, device.1, name_size, 0];
-        self.bytes.extend_from_slice(b"070701");
-        for field in fields {
-            self.bytes.extend_from_slice(format!("{field:08x}").as_bytes());
-        }
-        self.bytes.extend_from_slice(name.as_bytes());
-        self.bytes.push(0);
-        self.pad();
-        self.bytes.extend_from_slice(content);
-        self.pad();
-    }
-
-    fn pad(&mut self) {
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+        let entry = newc::Builder::new(name).ino(self.inode).mode(permissions).set_mode_file_type(kind);
+        let mut writer = entry.rdev_major(major).rdev_minor(minor).write(&mut self.bytes, size);
+        let written = writer.write_all(content).and_then(|()| writer.finish());
+        written.expect("memory takes all bytes");
     }
 }
 
