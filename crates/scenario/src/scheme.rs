@@ -84,7 +84,10 @@ pub(super) const SENDERS: Choices =
 /// The kinds of policy that decide the bitrates of a session.
 pub(super) const SESSIONS: Choices = Choices {
     kinds: &["plain", "last-n", "tack", "plum"],
-    check: |slot| slot.config::<ConferenceConfig>()?.check().map_err(|error| error.to_string()),
+    check: |slot| match slot.kind {
+        "plain" => slot.refuse_parameters(),
+        _ => slot.config::<ConferenceConfig>()?.check().map_err(|error| error.to_string()),
+    },
 };
 /// The kinds of sender of TCP.
 pub(super) const TCP_SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr"], check: check_sender };
@@ -100,7 +103,7 @@ fn check_sender(slot: &Slot) -> Result<(), String> {
     }
     match slot.kind {
         "gcc" => slot.gcc_config().and_then(|config| config.check().map_err(|error| error.to_string())),
-        "fixed" => slot.parameters.keys().next().map_or(Ok(()), |key| Err(format!("unknown key {key}"))),
+        "fixed" => slot.refuse_parameters(),
         _ => TcpSender::new(slot.tcp_config()?).map(|_| ()).map_err(|error| error.to_string()),
     }
 }
@@ -122,6 +125,14 @@ pub struct Slot {
 impl Slot {
     pub(super) fn plain(kind: &'static str) -> Self {
         Self { kind, parameters: toml::Table::new() }
+    }
+
+    /// For a kind that has no parameters.
+    fn refuse_parameters(&self) -> Result<(), String> {
+        self.parameters
+            .keys()
+            .next()
+            .map_or(Ok(()), |key| Err(format!("unknown key {key}, {} has none", self.kind)))
     }
 
     /// The kind and, for a variant, the parameter that it sets of what a name stands for; `None` if that is none of `kinds`.

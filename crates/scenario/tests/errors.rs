@@ -198,6 +198,10 @@ fn schemes_are_checked() {
         &format!("{GOOD}[scheme]\nqueue = {{ kind = \"fifo\", limit = {{ packets = 0 }} }}\n"),
         &["scheme.queue", "is 0", "1 to"],
     );
+    check(
+        &format!("{GOOD}[scheme]\nsession = {{ kind = \"plain\", x = 1 }}\n"),
+        &["scheme.session", "unknown key x, plain has none"],
+    );
 }
 
 #[test]
