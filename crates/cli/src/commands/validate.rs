@@ -3,14 +3,15 @@
 use std::num::NonZeroUsize;
 
 use airbound_report::{ValidationRow, validation_grid, validation_json};
+use airbound_runs::jobs;
 use airbound_validation::{Effort, Rung, markdown};
 #[cfg(target_os = "linux")]
 use airbound_validation::{LAB_TITLE, LabSetting, lab_rows, rows_markdown};
 
 use crate::args::{Validate, Verbosity};
 use crate::error::CliError;
+use crate::output;
 use crate::progress::Steps;
-use crate::{jobs, output};
 
 pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), CliError> {
     let effort = Effort {
