@@ -2,11 +2,9 @@
 
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airbound_scenario::{Overrides, Scenario};
-use airbound_sim::{NoObserver, Observer, Outcome, Plugins, Run};
+use airbound_sim::{NoObserver, Observer, Outcome, Run};
 use airbound_units::Span;
 
 /// A run to be made: a scenario as text, and a seed.
@@ -71,9 +69,9 @@ impl Trial {
         }
         let scenario = Scenario::parse(&self.scenario, &self.name, &overrides)
             .map_err(|error| wrong(error.to_string()))?;
-        let mut run =
-            Run::observed(&self.name, &scenario, &scenario.scheme, self.seed, &Plugins::default(), observer)
-                .map_err(|error| wrong(error.to_string()))?;
+        let mut run = Run::new(&self.name, &scenario, &scenario.scheme, self.seed)
+            .map_err(|error| wrong(error.to_string()))?;
+        run.observe(observer);
         if let Some(every) = every.filter(|every| !every.is_zero()) {
             while run.advance(every) {
                 look(&run);
@@ -92,24 +90,7 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
     jobs: NonZeroUsize,
     work: impl Fn(&T) -> Result<R, TrialError> + Sync,
 ) -> Result<Vec<R>, TrialError> {
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Result<R, TrialError>)>> = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.get().min(items.len()) {
-            scope.spawn(|| {
-                while let Some((place, item)) = {
-                    let place = next.fetch_add(1, Ordering::Relaxed);
-                    items.get(place).map(|item| (place, item))
-                } {
-                    let result = work(item);
-                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((place, result));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    done.sort_by_key(|(place, _)| *place);
-    done.into_iter().map(|(_, result)| result).collect()
+    airbound_runs::jobs::all(jobs.get(), items, work)
 }
 
 /// Runs all trials, `jobs` at a time.
@@ -123,14 +104,6 @@ pub(crate) fn run_all(trials: &[Trial], jobs: NonZeroUsize) -> Result<Vec<Outcom
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn results_keep_their_order() {
-        let items: Vec<u64> = (0..100).collect();
-        let jobs = NonZeroUsize::new(4).unwrap_or(NonZeroUsize::MIN);
-        let squares = in_parallel(&items, jobs, |item| Ok(item * item)).expect("no item fails");
-        assert!(squares.iter().zip(&items).all(|(square, item)| *square == item * item));
-    }
 
     #[test]
     fn a_wrong_scenario_is_named() {

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use airbound_report::{ValidationRow, validation_grid, validation_json};
+use airbound_runs::jobs;
 #[cfg(target_os = "linux")]
 use airbound_studies::lab::{LAB_TITLE, LabSetting, lab_rows};
 use airbound_studies::ladder::Rung;
@@ -12,8 +13,8 @@ use airbound_studies::{Effort, markdown};
 
 use crate::args::{Validate, Verbosity};
 use crate::error::CliError;
+use crate::output;
 use crate::progress::Steps;
-use crate::{jobs, output};
 
 pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), CliError> {
     let effort = Effort {
