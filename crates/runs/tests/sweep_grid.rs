@@ -14,7 +14,7 @@ fn axes(lines: &str) -> String {
 
 fn cells(place: &Place, text: &str) -> Vec<String> {
     let grid = place.grid(text).expect("a grid");
-    (0..grid.design.cells()).map(|cell| grid.describe(cell)).collect()
+    (0..grid.cells()).map(|cell| grid.describe(cell)).collect()
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn grid_reading_never_panics() {
 /// A grid that was read can be described cell by cell.
 fn read(text: &str, folder: &Path) {
     if let Ok(grid) = Grid::parse(text, "spliced", folder, &Changes::default()) {
-        let cells = grid.design.cells();
+        let cells = grid.cells();
         for cell in [0, cells / 2, cells.saturating_sub(1)] {
             assert!(!grid.describe(cell).is_empty());
         }

@@ -48,7 +48,7 @@ pub(super) fn sweep(asked: &Asked, verbosity: Verbosity) -> Result<(), CliError>
 }
 
 fn tell_plan(plan: &Plan, verbosity: Verbosity) -> Result<(), CliError> {
-    let (cells, schemes, seeds) = (plan.grid.design.cells(), plan.grid.schemes.len(), plan.grid.seeds.len());
+    let (cells, schemes, seeds) = (plan.grid.cells(), plan.grid.schemes.len(), plan.grid.seeds.len());
     if verbosity.json {
         return Ok(output::json(&serde_json::json!({
             "cells": cells, "schemes": plan.grid.schemes, "seeds": plan.grid.seeds, "most_runs": plan.most_runs(),

@@ -12,15 +12,15 @@ const MOST_VALUES: usize = 10_000;
 
 /// A key of the scenario that differs between cells, or several that differ together; a column of the results.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parameter {
+pub(crate) struct Parameter {
     /// Name of the column: the key, or what the grid calls several.
-    pub name: String,
+    pub(crate) name: String,
     /// The dotted keys that take the value, as `--set` has them.
-    pub keys: Vec<String>,
+    pub(crate) keys: Vec<String>,
     /// Storage form of the values.
-    pub form: Form,
+    pub(crate) form: Form,
     /// The unit of all values; empty where they have none, or different ones.
-    pub unit: String,
+    pub(crate) unit: String,
     /// Where it was written, for messages.
     pub(crate) place: String,
 }
@@ -55,9 +55,9 @@ impl Parameter {
 
 /// An axis: a parameter and all its values.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Axis {
+pub(crate) struct Axis {
     /// The parameter that differs.
-    pub parameter: Parameter,
+    pub(crate) parameter: Parameter,
     /// Its values, in the order of the grid.
     pub(crate) values: Vec<Setting>,
 }

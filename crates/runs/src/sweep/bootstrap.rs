@@ -12,20 +12,20 @@ const RESAMPLES: u64 = 2000;
 
 /// A mean and its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
+pub(crate) struct Interval {
     /// The mean.
-    pub mean: f64,
+    pub(crate) mean: f64,
     /// Lower end.
-    pub low: f64,
+    pub(crate) low: f64,
     /// Upper end.
-    pub high: f64,
+    pub(crate) high: f64,
 }
 
 impl Interval {
     /// Of the mean of `values` at a `confidence` between 0 and 1; `seed` decides what is drawn. `None` for fewer than two values, or
     /// if one is not finite.
     #[must_use]
-    pub fn of(values: &[f64], confidence: f64, seed: u64) -> Option<Self> {
+    pub(crate) fn of(values: &[f64], confidence: f64, seed: u64) -> Option<Self> {
         if values.len() < 2 || values.iter().any(|value| !value.is_finite()) {
             return None;
         }
@@ -53,7 +53,7 @@ impl Interval {
 
     /// Half the width over the mean: what `--until` looks at. Zero for an interval without width, infinite around zero.
     #[must_use]
-    pub fn relative_half_width(&self) -> f64 {
+    pub(crate) fn relative_half_width(&self) -> f64 {
         let half = (self.high - self.low) / 2.0;
         if half == 0.0 { 0.0 } else { half / self.mean.abs() }
     }

@@ -64,12 +64,12 @@ pub struct Grid {
     pub seeds: Vec<u64>,
     /// The flow, or group of flows, that the metrics are of.
     pub flow: String,
-    /// The metrics of the report, by their numbers in [`METRICS`]; the first decides when a cell is done.
-    pub metrics: Vec<usize>,
+    /// The metrics of the report, by their numbers in `METRICS`; the first decides when a cell is done.
+    pub(crate) metrics: Vec<usize>,
     /// When a cell is done.
     pub rule: Rule,
     /// The cells.
-    pub design: Design,
+    pub(crate) design: Design,
     /// The grid as it was written.
     pub text: String,
     /// Settings that are the same in all cells.
@@ -80,8 +80,7 @@ pub struct Grid {
 
 /// Which settings the cells have.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Design {
+pub(crate) enum Design {
     /// Every combination; the last axis changes fastest.
     Axes(Vec<Axis>),
     /// Random points.
@@ -91,7 +90,7 @@ pub enum Design {
 impl Design {
     /// Returns the number of cells.
     #[must_use]
-    pub fn cells(&self) -> usize {
+    pub(crate) fn cells(&self) -> usize {
         match self {
             Self::Axes(axes) => axes.iter().map(|axis| axis.values.len()).product(),
             Self::Sample(sample) => sample.count,
@@ -100,7 +99,7 @@ impl Design {
 
     /// Returns the parameters that differ between cells.
     #[must_use]
-    pub fn parameters(&self) -> Vec<&Parameter> {
+    pub(crate) fn parameters(&self) -> Vec<&Parameter> {
         match self {
             Self::Axes(axes) => axes.iter().map(|axis| &axis.parameter).collect(),
             Self::Sample(sample) => sample.drawn.iter().map(|drawn| &drawn.parameter).collect(),
@@ -233,6 +232,12 @@ impl Grid {
     pub fn scenario_name(&self) -> String {
         let stem = Path::new(&self.scenario).file_stem();
         stem.map_or_else(|| self.scenario.clone(), |stem| stem.to_string_lossy().into_owned())
+    }
+
+    /// Returns the number of cells: of the settings that are combined with every scheme.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        self.design.cells()
     }
 
     /// The settings of a cell in words.

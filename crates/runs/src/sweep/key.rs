@@ -12,7 +12,7 @@ const EDITION: u32 = 1;
 /// 128 bits of XXH3 over the program's version, the resolved scenario with its scheme, the content of its traces, and the seed.
 /// Not made to withstand somebody who looks for collisions; among 10^9 runs one happens by chance with a probability of 10^-21.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(u128);
+pub(crate) struct Key(u128);
 
 impl Key {
     /// Of a text.

@@ -5,17 +5,17 @@ use airbound_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
 /// A figure of a flow, or of the run that it belongs to.
-pub struct Metric {
+pub(crate) struct Metric {
     /// Name of its column, with the unit.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The unit; empty where there is none.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
     /// Its meaning, in words.
-    pub meaning: &'static str,
+    pub(crate) meaning: &'static str,
     /// Whether it counts something.
-    pub is_count: bool,
+    pub(crate) is_count: bool,
     /// Whether more of it is better; `None` where that depends.
-    pub more_is_better: Option<bool>,
+    pub(crate) more_is_better: Option<bool>,
     of: fn(&Facts<'_>) -> Option<f64>,
 }
 
@@ -54,7 +54,7 @@ macro_rules! metrics {
 }
 
 /// Every figure, in the order of the columns. The keys of `summary.json` with their path joined by underscores.
-pub const METRICS: &[Metric] = metrics![
+pub(crate) const METRICS: &[Metric] = metrics![
     "offered_mbps", "Mb/s", false, None, "what the source wanted to send", |f| Some(f.flow.offered_mbps);
     "goodput_mbps", "Mb/s", false, MORE, "what the receiver's application got", |f| Some(f.flow.goodput_mbps);
     "loss_rate", "", false, LESS, "dropped packets over dropped and delivered ones", |f| f.flow.loss_rate;
@@ -97,7 +97,7 @@ pub const METRICS: &[Metric] = metrics![
 impl Metric {
     /// The metric of that name, by its number.
     #[must_use]
-    pub fn find(name: &str) -> Option<usize> {
+    pub(crate) fn find(name: &str) -> Option<usize> {
         METRICS.iter().position(|metric| metric.name == name)
     }
 }

@@ -9,7 +9,7 @@ const LARGEST: f64 = 1e15;
 
 /// Form in which the values of a column are stored and shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// Whole numbers.
     Whole,
     /// Numbers, possibly of a unit.

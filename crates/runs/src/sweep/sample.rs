@@ -17,11 +17,11 @@ const ALLOWED: &[&str] = &["uniform", "log-uniform", "choice", "keys"];
 /// Points drawn at random. The value of a parameter in a cell is a function of the sample's seed, the parameter's name and the
 /// number of the cell: a larger sample begins with the points of a smaller one, and a further parameter moves no other.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// Number of points.
-    pub count: usize,
+    pub(crate) count: usize,
     /// From where they come.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Parameters that are drawn, each with its law.
     pub(crate) drawn: Vec<Drawn>,
 }
