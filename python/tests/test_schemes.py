@@ -292,8 +292,8 @@ class Mute(airbound.SenderScheme):
 @pytest.mark.parametrize(
     ("scheme", "sentence"),
     [
-        (Thief, "which is not waiting in this queue"),
-        (Elsewhere, "station 4711 was selected, which was none of those that can be served"),
+        (Thief, "is not waiting in this queue"),
+        (Elsewhere, "`select` returned station 4711, which is not eligible now"),
         (Misspelt, "boredom is no reason to drop a packet; allowed are queue_full"),
         (Nothing, "Packet"),
         (NoConstructor, "__init__"),
