@@ -1,4 +1,4 @@
-//! One run: a scenario, a scheme, a seed.
+//! A run: one scenario, one scheme, one seed.
 
 use airbound_record::{RunInfo, Summary};
 use airbound_units::{Instant, Span};
@@ -18,19 +18,19 @@ use airbound_scenario::{Scenario, Scheme, Traffic};
 
 /// The simulated part of a run.
 enum Engine {
-    /// Networks, and what they are in the scenario, in the order of the domains.
+    /// Networks, and their members in the scenario, in the order of the domains.
     Networks(Domains, Vec<Member>),
-    /// A conference, perhaps over a network.
+    /// A conference, optionally over a network.
     Conference(Box<ConferenceRun>),
 }
 
-/// A run under way.
+/// A run in progress.
 pub struct Run {
     engine: Engine,
     audience: Option<Audience>,
     info: RunInfo,
     scheme: Scheme,
-    /// Whether the scheme's sender serves a flow.
+    /// Whether a flow uses the scheme's sender.
     has_sender: bool,
     /// The congestion control of the first real-time video.
     media_sender: Option<&'static str>,
@@ -92,7 +92,7 @@ impl Run {
         &self.info
     }
 
-    /// The instant that it has reached.
+    /// The present simulated time.
     #[must_use]
     pub fn now(&self) -> Instant {
         match &self.engine {
@@ -110,7 +110,7 @@ impl Run {
         }
     }
 
-    /// Advances by `span` of simulated time. Returns whether there is more to do.
+    /// Advances by `span` of simulated time. Returns whether the run is unfinished.
     pub fn advance(&mut self, span: Span) -> bool {
         let until = self.now() + span;
         match &mut self.engine {
@@ -120,7 +120,7 @@ impl Run {
         self.now() < self.end()
     }
 
-    /// The state of controllers and queues now; of several networks, those of the first one on the first channel.
+    /// The present state of controllers and queues; of several networks, that of the first one on the first channel.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         match &self.engine {
@@ -129,8 +129,8 @@ impl Run {
         }
     }
 
-    /// The protection of a flow, by its number in the scenario; `None` without a demand, or where the queue that decides
-    /// over the flow's data protects nobody. Between two calls of [`Run::advance`] it shows the controller at work.
+    /// The protection of a flow, by its number in the scenario; `None` without a demand, or if the queue of the flow's
+    /// data does not support demands. Between two calls of [`Run::advance`] it shows the state of the controller.
     #[must_use]
     pub fn protection(&self, flow: usize) -> Option<Protection> {
         let Engine::Networks(domains, members) = &self.engine else { return None };
@@ -141,7 +141,7 @@ impl Run {
         nodes.map(|node| node.link.queue()).find_map(|queue| queue.protection(flow))
     }
 
-    /// Runs to the end, checks conservation, and gives the observer back.
+    /// Runs to the end, checks conservation, and returns the results and the observer.
     ///
     /// # Errors
     /// [`Imbalance`] if a packet was lost or counted twice, which is a defect of the simulator.
@@ -150,7 +150,7 @@ impl Run {
             Engine::Networks(domains, members) => (domains, members),
             Engine::Conference(conference) => {
                 let outcome = conference.finish(self.info)?;
-                return Ok((outcome, given_back(self.audience)));
+                return Ok((outcome, returned_observer(self.audience)));
             }
         };
         domains.advance(Instant::MAX);
@@ -197,16 +197,16 @@ impl Run {
             distributions: figures.distributions,
             events,
         };
-        // The networks' own observers are what else had it.
+        // Only the networks' own observers still share it.
         if self.audience.is_some() {
             drop(observer.take());
         }
-        Ok((outcome, observer.unwrap_or_else(|| given_back(self.audience))))
+        Ok((outcome, observer.unwrap_or_else(|| returned_observer(self.audience))))
     }
 }
 
-/// The observer that an audience was given.
-fn given_back(audience: Option<Audience>) -> Box<dyn Observer> {
+/// Returns the observer given to an audience.
+fn returned_observer(audience: Option<Audience>) -> Box<dyn Observer> {
     audience.and_then(Audience::into_observer).unwrap_or_else(|| Box::new(NoObserver))
 }
 

@@ -1,4 +1,4 @@
-//! `[session]` in scenario files: what is refused, what is printed, what comes out.
+//! `[session]` in scenario files: refused input, output, results.
 
 use airbound_record::{FlowSummary, Summary};
 use airbound_scenario::{Access, Overrides, Scenario};
@@ -106,7 +106,7 @@ fn policies_need_a_session_and_right_parameters() {
 
     let scheme = &parse(GOOD).scheme;
     assert_eq!(scheme.to_string(), "linux+fixed+cubic+plum");
-    // The same kind keeps its parameters, another one has none.
+    // The same kind keeps its parameters, another kind has none.
     let slot = |name: &str| scheme.with_name(name).expect(name).session.expect("a session");
     assert_eq!(slot("last-pq+plum").parameters().len(), 1);
     assert!(slot("last-n").parameters().is_empty() && slot("last-n").kind() == "last-n");
@@ -114,7 +114,7 @@ fn policies_need_a_session_and_right_parameters() {
 }
 
 #[test]
-fn what_is_printed_is_the_same_scenario() {
+fn the_printed_scenario_is_the_same() {
     let scenario = parse(GOOD);
     let again = parse(&scenario.to_toml());
     assert_eq!(again, scenario);
@@ -147,7 +147,7 @@ fn clients_come_first_and_other_flows_follow() {
     let names: Vec<&str> = all.stations.iter().map(|station| station.name.as_str()).collect();
     assert_eq!(names, ["headset-1", "headset-2", "laptop"]);
     assert!(all.air.busy_share > 0.5);
-    // The demand is kept in the books of the queue that it is meant for; nobody else has one.
+    // The demand is set in the queue of the flow's data, and in no other.
     let demands: Vec<&str> =
         all.flows.iter().filter(|flow| flow.demand.is_some()).map(|flow| flow.name.as_str()).collect();
     assert_eq!(demands, ["room-1 down", "room-2 down"]);
@@ -159,7 +159,7 @@ fn clients_come_first_and_other_flows_follow() {
 
 #[test]
 fn the_order_of_clients_is_that_of_the_file() {
-    // The wire in front of the air: numbers on the air and in the summary differ.
+    // With a wire before the air, numbers on the air and in the summary differ.
     let wired = "[[session.client]]\nname = \"first\"\nrate = \"3 Mbit/s\"\n";
     let text = GOOD.replacen("[[session.client]]", &format!("{wired}[[session.client]]"), 1);
     let summary = summary(&text);
@@ -204,7 +204,7 @@ fn the_summary_says_what_the_session_was_worth() {
     assert!((session.mean_qoe - mean).abs() < 1e-9, "{session:?}");
     let utility = (1.0 - session.rho) * session.mean_qoe + session.rho * session.fairness;
     assert!((session.utility - utility).abs() < 1e-9 && session.fairness < 1.0, "{session:?}");
-    // Other policies are scored as the scenario's own Plum would optimise.
+    // Other policies are scored with the scenario's own Plum configuration.
     let scenario = parse(GOOD);
     let plain = scenario.scheme.with_name("plain").expect("a policy");
     let run = Run::new("test", &scenario, &plain, 1).expect("builds").finish().expect("balanced").0;
