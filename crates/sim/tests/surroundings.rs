@@ -106,8 +106,7 @@ fn ratios(preset: &str) -> Vec<f64> {
 #[test]
 fn signal_levels_are_those_of_the_table() {
     // Percentiles in dB, and the share of time below the SNR at which half of the packets of 1500 B are lost at MCS 0,
-    // 2 and 4
-    // (crates/wifi/tests/error_curves.rs).
+    // 2 and 4 (crates/wifi/tests/error_curves.rs).
     let expected = [
         ("calm", [24.9, 22.7, 21.3, 15.8], [0.0, 0.0, 0.001_1]),
         ("office", [21.8, 17.3, 13.3, 9.3], [0.000_02, 0.001_0, 0.029_1]),

@@ -45,7 +45,7 @@ impl AirSpec {
             return Err(refused(format!("the network of the session has no station {client}")));
         }
         let Some(any) = scenario.flows.first() else {
-            return Err(refused("its air has no flow to be like".to_owned()));
+            return Err(refused("the network of the session has no flow".to_owned()));
         };
         let (like, others): (Vec<Flow>, Vec<Flow>) =
             scenario.flows.iter().cloned().partition(|flow| clients.contains(&flow.station));
