@@ -157,7 +157,7 @@ def test_law_sends_reports_and_gives_up() -> None:
     view = law.view(1)
     assert view is not None and view["state"] == "stable" and view["successes"] >= 1
     assert law.view(9) is None
-    with pytest.raises(ValueError, match="was reported before"):
+    with pytest.raises(ValueError, match="was already reported"):
         law.report(3 * MS, grant, 1, [True] * len(grant.packets))
     for number in range(100, 103):
         law.enqueue(3 * MS, 1, number)
