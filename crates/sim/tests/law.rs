@@ -160,7 +160,7 @@ fn law_fills_two_slots() {
 
 #[test]
 fn law_with_another_decider_is_refused() {
-    let sentence = "law decides over queue and rate with one state, so queue law and rate minstrel-ht cannot be combined; write law for both, or for neither";
+    let sentence = "law controls queue and rate with one state, so queue law and rate minstrel-ht cannot be combined; write law for both, or for neither";
     let default = scheme("").unwrap();
     assert!(default.with_name("law+minstrel-ht").unwrap_err().to_string().contains(sentence));
     let law = scheme("[scheme]\nqueue = \"law\"\n").unwrap();

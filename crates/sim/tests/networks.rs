@@ -225,11 +225,14 @@ fn beacons_of_several_networks_do_not_meet() {
 fn errors_name_the_problem() {
     let base = "duration = \"1 s\"\n[[station]]\nname = \"s\"\n[[flow]]\nname = \"f\"\nkind = \"voip\"\nstation = \"s\"\n";
     for (text, expected) in [
-        ("[[network]]\nname = \"a\"\n[[network]]\nname = \"a\"\n", "already is a a"),
+        ("[[network]]\nname = \"a\"\n[[network]]\nname = \"a\"\n", "is \"a\", which is already taken"),
         ("[[network]]\nname = \"a\"\ncount = 51\n", "51"),
         ("[[network]]\nname = \"a\"\nchannel = 0\n", "channel"),
         ("[[network]]\nname = \"a\"\nscheme = \"fio\"\n", "fifo"),
-        ("[[network]]\nname = \"a\"\n[[station]]\nname = \"t\"\nnetwork = \"b\"\n", "no network is named"),
+        (
+            "[[network]]\nname = \"a\"\n[[station]]\nname = \"t\"\nnetwork = \"b\"\n",
+            "not the name of a network",
+        ),
         ("[[station]]\nname = \"t\"\nnetwork = \"b\"\n", "write a [[network]]"),
         ("[[network]]\nname = \"a\"\n[[neighbour]]\nname = \"n\"\n", "[[neighbour]]"),
         (

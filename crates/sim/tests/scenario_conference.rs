@@ -60,7 +60,7 @@ fn refused(old: &str, new: &str, parts: &[&str]) {
 fn clients_have_one_access_link_each() {
     let wire = "wire = \"50 Mbit/s\"";
     refused(wire, "", &["test.toml:", "session.client.wired", "station, rate, wire, trace"]);
-    refused(wire, "wire = \"50 Mbit/s\"\nrate = \"2 Mbit/s\"", &["wired", "one access link too many"]);
+    refused(wire, "wire = \"50 Mbit/s\"\nrate = \"2 Mbit/s\"", &["wired", "a second access link"]);
     refused(wire, "wire = \"1 bit/s\"", &["wired.wire", "100 kbit/s"]);
     refused("station = \"headset\"\n", "station = \"helmet\"\n", &["room.station", "helmet"]);
     refused("station = \"headset\"\n", "station = \"headset\"\ncount = 2\n", &["count", "[[station]]"]);
@@ -69,11 +69,11 @@ fn clients_have_one_access_link_each() {
     refused("weight = 2", "demand = \"20 ms\"", &["pipe.demand", "on the air"]);
     refused("weight = 2", "wight = 2", &["wight", "did you mean weight"]);
     refused("weight = 2", "weight = 0", &["pipe.weight", "0.001 to 1000"]);
-    refused("name = \"pipe\"", "name = \"mobile\"", &["given twice", "mobile"]);
+    refused("name = \"pipe\"", "name = \"mobile\"", &["already taken", "mobile"]);
     refused(
         "name = \"pipe\"\nrate = \"9 Mbit/s\"",
         "name = \"pipe\"\nstation = \"headset-1\"",
-        &["headset-1", "client already"],
+        &["headset-1", "already a client"],
     );
 }
 
