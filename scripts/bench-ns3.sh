@@ -5,10 +5,10 @@ cd "$(dirname "$0")/.."
 
 if [ "${NS3:-1}" = 0 ]; then
     echo "ns-3: left out (NS3=0)"
-elif [ ! -x validation/ns3/speed ]; then
-    echo "ns-3: validation/ns3/speed is not part of this tree yet"
+elif [ ! -x studies/ns3/speed ]; then
+    echo "ns-3: studies/ns3/speed is not part of this tree yet"
 elif ! compgen -G '/usr/include/ns3*/ns3/core-module.h' >/dev/null; then
     echo "ns-3: not installed, so nothing to compare with; to get it: sudo apt-get install g++ libns3-dev"
 else
-    validation/ns3/speed
+    studies/ns3/speed
 fi

@@ -1,5 +1,5 @@
 # What becomes of traffic when something goes wrong: one case after another, each with an agent of its own, a stream of 40 Mbit/s and a
-# ping every 10 ms to station 1. `airbound lab faults` reads the lines that begin with "fault" (validation/src/faults.rs).
+# ping every 10 ms to station 1. `airbound lab faults` reads the lines that begin with "fault" (studies/src/lab/faults.rs).
 
 arguments="--iface wlan0 --protect icmp --p95 20ms"
 

@@ -32,7 +32,7 @@ RENAMED = {
     "Session": ("RunRequest", ("cli",)),
     "Standby": ("BesideClassic", EVERYWHERE),
     "Told": ("LastReported", EVERYWHERE),
-    "View": ("Snapshot", ("sim", "runs", "validation", "studies")),
+    "View": ("Snapshot", ("sim", "runs", "studies")),
     "Voice": ("Verbosity", EVERYWHERE),
     "Within": ("Host", EVERYWHERE),
     "books": ("conservation", ("sim",)),

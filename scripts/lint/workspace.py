@@ -14,7 +14,7 @@ STRING = re.compile(r'b?r(#+)".*?"\1|b?r"[^"]*"|b?"(?:[^"\\]|\\.)*"', re.S)
 def crates():
     """Names and folders of all crates; those outside of `crates` are called by their folder."""
     folders = [file.parent for file in ROOT.glob("crates/*/Cargo.toml")]
-    folders += [ROOT / name for name in ("validation", "studies") if (ROOT / name / "Cargo.toml").exists()]
+    folders += [ROOT / name for name in ("studies",) if (ROOT / name / "Cargo.toml").exists()]
     return {folder.name: folder for folder in sorted(folders)}
 
 

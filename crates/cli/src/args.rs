@@ -10,8 +10,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use airbound_record::Tables;
+use airbound_runs::Opened;
+use airbound_scenario::Overrides;
 use airbound_units::Span;
 use clap::{Args, Parser, Subcommand};
+
+use crate::error::CliError;
 
 /// Simulates Wi-Fi, and compares what keeps its latency bounded.
 #[derive(Debug, Parser)]
@@ -92,6 +96,13 @@ pub(crate) struct Source {
     pub(crate) changes: Changes,
 }
 
+impl Source {
+    /// Reads the scenario with its changes.
+    pub(crate) fn open(&self) -> Result<Opened, CliError> {
+        Ok(Opened::by_name(&self.scenario, &self.changes.overrides()?)?)
+    }
+}
+
 /// What is different from the scenario as it is written.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Changes {
@@ -104,6 +115,22 @@ pub(crate) struct Changes {
     /// From where all randomness comes [default: that of the scenario]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
+}
+
+impl Changes {
+    pub(crate) fn overrides(&self) -> Result<Overrides, CliError> {
+        let mut overrides = Overrides::none();
+        for set in &self.sets {
+            overrides.set(set)?;
+        }
+        if let Some(trace) = &self.trace {
+            overrides.trace(trace);
+        }
+        if let Some(seed) = self.seed {
+            overrides.set(&format!("seed={seed}"))?;
+        }
+        Ok(overrides)
+    }
 }
 
 /// How often, how many at once, and what is kept.

@@ -10,37 +10,20 @@ use airbound_lab::LabError;
 use airbound_linux::LinuxError;
 use airbound_record::RecordError;
 use airbound_report::ReportError;
+use airbound_runs::RunsError;
 use airbound_scenario::ScenarioError;
-use airbound_sim::pcap::CaptureError;
-use airbound_sim::{BuildError, Imbalance};
-use airbound_sweep::SweepError;
 use airbound_units::Span;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum CliError {
-    /// The scenario, or a change to it, is wrong.
+pub(crate) enum CliError {
+    /// Runs: their scenario, scheme, folder or report.
     #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// The scheme is wrong.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// A run cannot be written or read.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    /// A report cannot be made.
-    #[error(transparent)]
-    Report(#[from] ReportError),
-    /// The capture cannot be written.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
+    Runs(#[from] RunsError),
     /// The laboratory.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// A sweep.
-    #[error(transparent)]
-    Sweep(#[from] SweepError),
     /// Another program that did the work failed, and has said why.
     #[error("the sweep did not end well; the message is above")]
     Elsewhere(u8),
@@ -60,9 +43,6 @@ pub enum CliError {
     /// It showed no sign of life.
     #[error("the agent showed no sign of life for {0} and was ended; its rules are removed")]
     AgentHung(Span),
-    /// Packets were lost by the simulator itself.
-    #[error(transparent)]
-    Imbalance(#[from] Imbalance),
     /// The operating system refused something.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
@@ -77,7 +57,9 @@ pub enum CliError {
     #[error("{0}")]
     Input(String),
     /// A validation that does not hold.
-    #[error("{0} of {1} rows fall outside their tolerance; docs/results/validation.md explains the known ones")]
+    #[error(
+        "{0} of {1} rows fall outside their tolerance; docs/results/validation.md explains the known ones"
+    )]
     Validation(usize, usize),
     /// There is nothing to plan.
     #[error(transparent)]
@@ -94,9 +76,6 @@ pub enum CliError {
     /// Something that cannot happen.
     #[error("{0}; this is a defect of airbound")]
     Defect(String),
-    /// Ctrl-C was pressed.
-    #[error("interrupted; what was not finished is removed")]
-    Interrupted,
     /// A thread gave up; what it said stands above.
     #[error("the message above is a defect of airbound; please report it with the command that led to it")]
     Panic,
@@ -110,26 +89,53 @@ impl CliError {
 
     /// 1 for a defect, 2 for wrong input, 130 as shells report it after Ctrl-C.
     #[must_use]
-    pub const fn code(&self) -> u8 {
+    pub(crate) const fn code(&self) -> u8 {
         match self {
-            Self::Imbalance(_)
-            | Self::Lab(LabError::Guest(_))
+            Self::Runs(error) => code_of_runs(error),
+            Self::Lab(LabError::Guest(_))
             | Self::AgentHung(_)
             | Self::Defect(_)
             | Self::Panic
             | Self::Validation(..)
             | Self::Demonstration(..)
             | Self::Unmet(..)
-            | Self::Reproduction(..)
-            | Self::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
-            | Self::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,
-            Self::Sweep(SweepError::Run { .. } | SweepError::Remote(_) | SweepError::Report(_)) => 1,
+            | Self::Reproduction(..) => 1,
             Self::Elsewhere(code) => *code,
-            Self::Interrupted | Self::Sweep(SweepError::Interrupted { .. }) => 130,
             Self::Command(code) => *code,
             Self::AgentEnded(2) => 2,
             Self::AgentEnded(_) => 1,
             _ => 2,
         }
+    }
+}
+
+const fn code_of_runs(error: &RunsError) -> u8 {
+    match error {
+        RunsError::Imbalance(_)
+        | RunsError::Run { .. }
+        | RunsError::Remote(_)
+        | RunsError::Defect(_)
+        | RunsError::Report(ReportError::Plot { .. } | ReportError::Page(_) | ReportError::Json(_))
+        | RunsError::Record(RecordError::EncoderGone { .. } | RecordError::Unwritable { .. }) => 1,
+        RunsError::Interrupted | RunsError::SweepInterrupted { .. } => 130,
+        _ => 2,
+    }
+}
+
+impl From<ScenarioError> for CliError {
+    fn from(error: ScenarioError) -> Self {
+        Self::Runs(error.into())
+    }
+}
+
+impl From<RecordError> for CliError {
+    fn from(error: RecordError) -> Self {
+        Self::Runs(error.into())
+    }
+}
+
+impl From<ReportError> for CliError {
+    fn from(error: ReportError) -> Self {
+        Self::Runs(error.into())
     }
 }

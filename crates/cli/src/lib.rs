@@ -1,25 +1,19 @@
 //! The command `airbound`: reads the command line, lets the other crates do the work, and tells how it went.
 //!
-//! The program is one call of [`main`], and so is the script that the Python package installs. What leads from a scenario to runs
-//! on disk is open to that package too: [`session`] for one run, [`matrix`] for a comparison.
+//! The program is one call of [`main`], and so is the script that the Python package installs.
 #![forbid(unsafe_code)]
 
 mod args;
 mod commands;
-pub mod error;
+mod error;
 mod interrupt;
-pub mod matrix;
 mod output;
-mod performance;
 mod progress;
-pub mod request;
-pub mod results;
 
 use std::ffi::OsString;
 
-pub use airbound_sweep::jobs;
 use args::Cli;
-pub use error::CliError;
+use error::CliError;
 
 /// The program that the command is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

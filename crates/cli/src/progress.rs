@@ -3,17 +3,16 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use airbound_units::Span;
+use airbound_runs::{Step, Watch};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::args::Verbosity;
-use crate::request::Watch;
 use crate::{interrupt, output};
 
 /// Runs that are over sooner show no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Progress of several runs, in simulated time.
+/// Progress of runs.
 pub(crate) struct Progress {
     bar: ProgressBar,
     begun: Instant,
@@ -22,29 +21,49 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Nothing of `total` is done.
-    pub(crate) fn new(verbosity: Verbosity, total: Span) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(total.as_nanos() / 1000), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("simulating {wide_bar} {percent:>3} %, {eta} left") {
-            bar.set_style(style.progress_chars("━╸ "));
-        }
+    /// Nothing is done.
+    pub(crate) fn new(verbosity: Verbosity) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
         let wanted = !verbosity.json && !verbosity.quiet && output::is_watched();
         Self { bar, begun: Instant::now(), wanted, shown: OnceLock::new() }
+    }
+
+    fn begin(&self, name: &'static str, figures: &str) {
+        // What is left of a step is not told by the time that another one took.
+        self.bar.reset();
+        self.bar.set_message(name);
+        if let Ok(style) =
+            ProgressStyle::with_template(&format!("{{msg}} {{wide_bar}} {figures}, {{eta}} left"))
+        {
+            self.bar.set_style(style.progress_chars("━╸ "));
+        }
     }
 }
 
 impl Watch for Progress {
-    fn advance(&self, span: Span) {
-        if self.wanted && self.begun.elapsed() > PATIENCE {
-            self.shown.get_or_init(|| {
-                self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
-            });
-        }
-        self.bar.inc(span.as_nanos() / 1000);
-    }
-
     fn is_stopped(&self) -> bool {
         interrupt::is_asked()
+    }
+
+    fn on_progress(&self, step: Step, done: u64, total: u64) {
+        if !self.wanted {
+            return;
+        }
+        let (name, figures) = match step {
+            Step::Simulating => ("simulating", "{percent:>3} %"),
+            Step::Checking => ("checking cells", "{pos} of {len}"),
+            Step::Baselines => ("baselines", "{pos} of {len}"),
+            Step::Law => ("Law", "{pos} of {len}"),
+            _ => ("runs", "{pos} of {len}"),
+        };
+        if self.bar.message() != name {
+            self.begin(name, figures);
+        }
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+        if self.begun.elapsed() > PATIENCE {
+            self.shown.get_or_init(|| self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5)));
+        }
     }
 }
 
@@ -94,62 +113,6 @@ impl Drop for Steps {
 }
 
 impl Drop for Progress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-/// Progress of a sweep: it checks its cells, then makes its runs.
-pub(crate) struct Counts {
-    bar: ProgressBar,
-    begun: Instant,
-    wanted: bool,
-    shown: OnceLock<()>,
-}
-
-impl Counts {
-    /// Nothing is done.
-    pub(crate) fn new(verbosity: Verbosity) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len}, {eta} left") {
-            bar.set_style(style.progress_chars("━╸ "));
-        }
-        let wanted = !verbosity.json && !verbosity.quiet && output::is_watched();
-        Self { bar, begun: Instant::now(), wanted, shown: OnceLock::new() }
-    }
-
-    fn show(&self, what: &'static str, done: usize, of: usize) {
-        if !self.wanted || self.begun.elapsed() < PATIENCE {
-            return;
-        }
-        self.shown.get_or_init(|| {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
-        });
-        if self.bar.message() != what {
-            // What is left of the runs is not told by the time that the checks took.
-            self.bar.reset();
-            self.bar.set_message(what);
-        }
-        self.bar.set_length(of as u64);
-        self.bar.set_position(done as u64);
-    }
-}
-
-impl airbound_sweep::Watch for Counts {
-    fn is_stopped(&self) -> bool {
-        crate::interrupt::is_asked()
-    }
-
-    fn checked(&self, done: usize, of: usize) {
-        self.show("checking cells", done, of);
-    }
-
-    fn progress(&self, progress: &airbound_sweep::Progress) {
-        self.show("runs", progress.done, progress.runs);
-    }
-}
-
-impl Drop for Counts {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

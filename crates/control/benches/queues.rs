@@ -41,15 +41,8 @@ fn loaded(config: &QueueConfig, flows: u16, stations: u16) -> AnyQueue<Packet> {
 }
 
 fn queues(criterion: &mut Criterion) {
-    let kinds = [
-        QueueConfig::Fifo(Default::default()),
-        QueueConfig::RoundRobin(Default::default()),
-        QueueConfig::Codel(Default::default()),
-        QueueConfig::Pie(Default::default()),
-        QueueConfig::FqCodel(Default::default()),
-        QueueConfig::FqCodelAirtime(Default::default()),
-        QueueConfig::LastPq(Default::default()),
-    ];
+    let kinds = QueueConfig::KINDS.iter().map(|kind| toml::from_str(&format!("kind = \"{kind}\"")));
+    let kinds: Vec<QueueConfig> = kinds.collect::<Result<_, _>>().expect("defaults are valid");
     let mut group = criterion.benchmark_group("queue");
     group.throughput(Throughput::Elements(AGGREGATE as u64)).sample_size(20);
     group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_millis(700));

@@ -239,6 +239,16 @@ macro_rules! check {
     };
 }
 
+/// A kind that is added is tried here without a further line.
+#[test]
+fn every_kind_keeps_its_promises_with_its_defaults() {
+    bolero::check!().with_type::<Vec<Op>>().for_each(|ops| {
+        for kind in QueueConfig::KINDS {
+            drive(&format!("kind = \"{kind}\""), ops);
+        }
+    });
+}
+
 #[test]
 fn fifo_keeps_its_promises() {
     check!("kind = \"fifo\"\nlimit = { packets = 50, bytes = \"60 kB\" }");

@@ -1,7 +1,6 @@
 //! Exceptions with the messages of the command line.
 
-use airbound_cli::CliError;
-use airbound_sweep::SweepError;
+use airbound_runs::RunsError;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 
@@ -24,13 +23,21 @@ pyo3::create_exception!(
     "A run cannot be written, read or finished; the message says why."
 );
 
-/// The error of a command as an exception.
-pub(crate) fn raised(error: CliError) -> PyErr {
+/// The error of runs as an exception.
+pub(crate) fn raised(error: RunsError) -> PyErr {
     let sentence = error.to_string();
     match error {
-        CliError::Scenario(_) | CliError::Build(_) | CliError::Input(_) => ScenarioError::new_err(sentence),
-        CliError::Sweep(SweepError::Grid(_) | SweepError::Cell { .. }) => ScenarioError::new_err(sentence),
-        CliError::Io { .. } | CliError::Sweep(SweepError::Io { .. }) => PyOSError::new_err(sentence),
+        RunsError::Scenario(_)
+        | RunsError::Build(_)
+        | RunsError::PluginName(_)
+        | RunsError::CaptureOfNetworks
+        | RunsError::CaptureOfPipes
+        | RunsError::NoFolderName { .. }
+        | RunsError::NoComparison { .. }
+        | RunsError::Stranger { .. }
+        | RunsError::Index { .. }
+        | RunsError::Cell { .. } => ScenarioError::new_err(sentence),
+        RunsError::Io { .. } => PyOSError::new_err(sentence),
         _ => RunError::new_err(sentence),
     }
 }

@@ -5,35 +5,36 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use airbound_cli::CliError;
-use airbound_cli::jobs;
-use airbound_cli::matrix::{Matrix, baseline};
-use airbound_cli::request::{Named, RunRequest, Watch};
-use airbound_cli::results::write_report;
-use airbound_record::{Encoding, RunFolder, Tables};
+use airbound_record::{RunFolder, Tables};
 use airbound_report::Comparison;
-use airbound_units::Span;
+use airbound_runs::folder::write_report;
+use airbound_runs::{Matrix, Named, RunRequest, RunsError, Step, Watch, encoding, jobs};
 use pyo3::prelude::*;
 
-use crate::error::raised;
+use crate::error::{RunError, raised};
 use crate::scenario::Scenario;
 use crate::scheme::{self, Asked, Faults};
 
 /// Interval of checking for signals and of reporting progress.
 const GLANCE: Duration = Duration::from_millis(100);
 
+/// Message for a thread that panicked.
+const PANIC: &str =
+    "the message above is a defect of airbound; please report it with the command that led to it";
+
 /// State shared by the working threads and the calling one.
 struct Shared {
-    /// Simulated time so far, ns.
-    done: AtomicU64,
+    /// The share that is done, 0 to 1, as the bits of a float.
+    share: AtomicU64,
     stopped: AtomicBool,
     /// Faults of schemes written in Python.
     faults: Faults,
 }
 
 impl Watch for Shared {
-    fn advance(&self, span: Span) {
-        self.done.fetch_add(span.as_nanos(), Ordering::Relaxed);
+    fn on_progress(&self, _step: Step, done: u64, total: u64) {
+        let share = done as f64 / total.max(1) as f64;
+        self.share.store(share.to_bits(), Ordering::Relaxed);
     }
 
     fn is_stopped(&self) -> bool {
@@ -44,18 +45,17 @@ impl Watch for Shared {
 /// Runs `work` on a thread of its own, while this one reports the finished share to `progress`, and checks for Ctrl-C.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
-    total: Span,
     progress: Option<&Py<PyAny>>,
     faults: Faults,
-    work: impl FnOnce(&dyn Watch) -> Result<T, CliError> + Send,
+    work: impl FnOnce(&dyn Watch) -> Result<T, RunsError> + Send,
 ) -> PyResult<T> {
-    let shared = Shared { done: AtomicU64::new(0), stopped: AtomicBool::new(false), faults };
+    let shared = Shared { share: AtomicU64::new(0), stopped: AtomicBool::new(false), faults };
     let glance = || -> PyResult<()> {
         Python::attach(|py| {
             py.check_signals()?;
             if let Some(progress) = progress {
-                let done = shared.done.load(Ordering::Relaxed) as f64 / total.as_nanos().max(1) as f64;
-                progress.call1(py, (done.min(1.0),))?;
+                let share = f64::from_bits(shared.share.load(Ordering::Relaxed));
+                progress.call1(py, (share.min(1.0),))?;
             }
             Ok(())
         })
@@ -81,7 +81,7 @@ pub(crate) fn watched<T: Send>(
                             return Err(interruption);
                         }
                     }
-                    Err(RecvTimeoutError::Disconnected) => return Err(raised(CliError::Panic)),
+                    Err(RecvTimeoutError::Disconnected) => return Err(RunError::new_err(PANIC)),
                 }
             }
         })
@@ -110,10 +110,10 @@ pub(crate) fn run(
     let faults = Faults::default();
     let named = scheme::named(&opened, scheme, &faults)?;
     let seed = seed.unwrap_or(opened.scenario.seed);
-    let encoding = if jobs::threads(None) > 1 { Encoding::Thread } else { Encoding::Inline };
-    let session = RunRequest { named, seed, tables: tables(log_packets), encoding };
-    watched(py, opened.length(), progress.as_ref(), faults, |watch| {
-        session.run(&opened, &folder, capture.as_deref(), watch).map(|_| ())
+    let encoding = encoding(1, jobs::threads(None));
+    let request = RunRequest { named, seed, tables: tables(log_packets), encoding };
+    watched(py, progress.as_ref(), faults, |watch| {
+        request.run(&opened, &folder, capture.as_deref(), watch).map(|_| ())
     })
 }
 
@@ -135,10 +135,8 @@ pub(crate) fn compare(
     let faults = Faults::default();
     let named = |asked| scheme::named(&opened, asked, &faults);
     let schemes: Vec<Named> = schemes.into_iter().map(named).collect::<PyResult<_>>()?;
-    let matrix =
-        Matrix { baseline: baseline(&opened, &schemes), schemes, seeds, tables: tables(log_packets) };
-    let total = opened.length() * matrix.size() as u64;
-    watched(py, total, progress.as_ref(), faults, |watch| {
+    let matrix = Matrix { seeds, tables: tables(log_packets), ..Matrix::of(&opened, schemes) };
+    watched(py, progress.as_ref(), faults, |watch| {
         matrix.run(&opened, jobs::threads(jobs), &folder, watch).map(|_| ())
     })
 }
@@ -156,7 +154,7 @@ pub(crate) fn report(
 ) -> PyResult<String> {
     py.detach(|| {
         let load = |(label, folder): (String, PathBuf)| {
-            Ok::<_, CliError>((label, airbound_report::Run::load(&RunFolder::open(&folder)?)?))
+            Ok::<_, RunsError>((label, airbound_report::Run::load(&RunFolder::open(&folder)?)?))
         };
         let runs = runs.into_iter().map(load).collect::<Result<Vec<_>, _>>()?;
         let comparison = Comparison::new(runs, focus.as_deref(), baseline.as_deref())?;

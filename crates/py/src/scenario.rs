@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use airbound_cli::CliError;
-use airbound_cli::request::Opened;
-use airbound_scenario::{Overrides, find_shipped};
+use airbound_runs::{Opened, RunsError};
+use airbound_scenario::{self as scenario, Overrides, find_shipped};
 use pyo3::prelude::*;
 
-use crate::error::raised;
+use crate::error::{ScenarioError, raised};
 use crate::value::to_toml;
 
 /// The scenarios of the package: pairs of name and title.
@@ -28,23 +27,16 @@ enum Source {
 }
 
 impl Source {
-    fn open(&self, overrides: &Overrides) -> Result<Opened, CliError> {
-        match self {
+    fn open(&self, overrides: &Overrides) -> Result<Opened, scenario::ScenarioError> {
+        Ok(match self {
             Self::Shipped(name) => {
-                Ok(Opened { name: name.clone(), scenario: find_shipped(name)?.load(overrides)? })
+                Opened { name: name.clone(), scenario: find_shipped(name)?.load(overrides)? }
             }
-            Self::File(path) => {
-                let mut opened = Opened::by_name(path, &Overrides::none());
-                if let Ok(opened) = &mut opened {
-                    opened.scenario = airbound_scenario::Scenario::load(path.as_ref(), overrides)?;
-                }
-                opened
+            Self::File(path) => Opened::of(path, scenario::Scenario::load(path.as_ref(), overrides)?),
+            Self::Text(text, name) => {
+                Opened { name: name.clone(), scenario: scenario::Scenario::parse(text, name, overrides)? }
             }
-            Self::Text(text, name) => Ok(Opened {
-                name: name.clone(),
-                scenario: airbound_scenario::Scenario::parse(text, name, overrides)?,
-            }),
-        }
+        })
     }
 }
 
@@ -59,7 +51,7 @@ pub(crate) struct Scenario {
 
 impl Scenario {
     fn of(source: Source, overrides: Overrides) -> PyResult<Self> {
-        let opened = source.open(&overrides).map_err(raised)?;
+        let opened = source.open(&overrides).map_err(|error| raised(error.into()))?;
         Ok(Self { source, overrides, opened })
     }
 }
@@ -86,7 +78,7 @@ impl Scenario {
     #[pyo3(signature = (table, name = "scenario"))]
     fn from_dict(table: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
         let text = toml::to_string(&to_toml(table)?).map_err(|error| {
-            raised(CliError::Input(format!("{name}: the table cannot be written as TOML: {error}")))
+            ScenarioError::new_err(format!("{name}: the table cannot be written as TOML: {error}"))
         })?;
         Self::of(Source::Text(text, name.to_owned()), Overrides::none())
     }
@@ -165,7 +157,7 @@ impl Scenario {
 
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.opened.scenario)
-            .map_err(|error| raised(CliError::Defect(format!("the scenario is not JSON: {error}"))))
+            .map_err(|error| raised(RunsError::Defect(format!("the scenario is not JSON: {error}"))))
     }
 
     fn __repr__(&self) -> String {

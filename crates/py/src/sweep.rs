@@ -1,54 +1,24 @@
 //! Sweeps: started here, run by threads of this process or by workers that execute orders.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use airbound_cli::request::Watch as Advanced;
-use airbound_cli::{CliError, jobs};
-use airbound_sweep::{Changes, Folder, Grid, Percent, Plan, Progress, SweepError, Watch, local};
-use airbound_units::Span;
+use airbound_runs::sweep::{self, Changes, Folder, Grid, Percent, Plan, Progress, local};
+use airbound_runs::{RunsError, jobs};
 use pyo3::prelude::*;
 
 use crate::error::{ScenarioError, raised};
 use crate::runs::watched;
 use crate::scheme::Faults;
 
-/// Reports progress to the waiting thread, counted as nanoseconds.
-struct Counting<'a> {
-    asked: &'a dyn Advanced,
-    runs: u64,
-    told: AtomicU64,
-}
-
-impl Watch for Counting<'_> {
-    fn is_stopped(&self) -> bool {
-        self.asked.is_stopped()
-    }
-
-    fn checked(&self, _done: usize, _of: usize) {}
-
-    fn progress(&self, progress: &Progress) {
-        // Runs made unnecessary by an early stop count as finished.
-        let spared = self.runs.saturating_sub(progress.runs as u64);
-        let done = progress.done as u64 + spared;
-        let before = self.told.swap(done, Ordering::Relaxed);
-        self.asked.advance(Span::from_nanos(done.saturating_sub(before)));
-    }
-}
-
-fn failed(error: SweepError) -> PyErr {
-    raised(CliError::from(error))
-}
-
 /// A sweep in progress. No method may be called after `finish`.
 #[pyclass(module = "airbound._native")]
 pub(crate) struct Sweep {
-    sweep: Option<airbound_sweep::Sweep>,
+    sweep: Option<sweep::Sweep>,
     name: String,
 }
 
 impl Sweep {
-    fn open(&mut self) -> PyResult<&mut airbound_sweep::Sweep> {
+    fn open(&mut self) -> PyResult<&mut sweep::Sweep> {
         self.sweep.as_mut().ok_or_else(|| ScenarioError::new_err("the sweep is finished"))
     }
 }
@@ -72,13 +42,11 @@ impl Sweep {
                     .map_err(|problem| ScenarioError::new_err(format!("until is {text}; {problem}")))
             })
             .transpose()?;
-        let grid = Grid::open(grid, &Changes { until, seeds }).map_err(|error| failed(error.into()))?;
+        let grid = Grid::open(grid, &Changes { until, seeds }).map_err(|error| raised(error.into()))?;
         let name = grid.name.clone();
-        let total = Span::from_nanos(1);
-        let sweep = watched(py, total, None, Faults::default(), |asked| {
-            let counting = Counting { asked, runs: 0, told: AtomicU64::new(0) };
-            let plan = Plan::check(grid, jobs::threads(None), &counting)?;
-            Ok(airbound_sweep::Sweep::begin(plan, Folder::open(&folder)?, replace)?)
+        let sweep = watched(py, None, Faults::default(), |watch| {
+            let plan = Plan::check(grid, jobs::threads(None), watch)?;
+            sweep::Sweep::begin(plan, Folder::open(&folder)?, replace)
         })?;
         Ok(Self { sweep: Some(sweep), name })
     }
@@ -104,11 +72,7 @@ impl Sweep {
     #[pyo3(signature = (jobs, progress))]
     fn local(&mut self, py: Python<'_>, jobs: Option<u16>, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let sweep = self.open()?;
-        let runs = sweep.progress().runs as u64;
-        watched(py, Span::from_nanos(runs), progress.as_ref(), Faults::default(), |asked| {
-            let counting = Counting { asked, runs, told: AtomicU64::new(0) };
-            Ok(local(sweep, jobs::threads(jobs), &counting)?)
-        })
+        watched(py, progress.as_ref(), Faults::default(), |watch| local(sweep, jobs::threads(jobs), watch))
     }
 
     /// Returns the next run: point, number of the seed, and the order for `execute`; `None` if there is none at
@@ -116,16 +80,16 @@ impl Sweep {
     fn take(&mut self, py: Python<'_>) -> PyResult<Option<(usize, usize, String)>> {
         let sweep = self.open()?;
         py.detach(|| {
-            let Some(job) = sweep.take()? else { return Ok::<_, SweepError>(None) };
+            let Some(job) = sweep.take()? else { return Ok::<_, RunsError>(None) };
             Ok(Some((job.point, job.number, job.order()?)))
         })
-        .map_err(failed)
+        .map_err(raised)
     }
 
     /// Takes the result of `execute` for a run.
     fn accept(&mut self, py: Python<'_>, point: usize, number: usize, result: &str) -> PyResult<()> {
         let sweep = self.open()?;
-        py.detach(|| sweep.accept_text(point, number, result)).map_err(failed)
+        py.detach(|| sweep.accept_text(point, number, result)).map_err(raised)
     }
 
     /// Notes that a run was lost and has to be repeated.
@@ -143,12 +107,12 @@ impl Sweep {
         let found = py.detach(|| {
             sweep.finish().map(|(findings, _)| (findings.to_text(width), findings.to_json().to_string()))
         });
-        found.map_err(failed)
+        found.map_err(raised)
     }
 }
 
 /// Executes the run of an order, and returns its results as text. Called by workers.
 #[pyfunction]
 pub(crate) fn execute(py: Python<'_>, order: &str) -> PyResult<String> {
-    py.detach(|| airbound_sweep::execute(order)).map_err(failed)
+    py.detach(|| sweep::execute(order)).map_err(raised)
 }

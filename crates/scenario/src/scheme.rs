@@ -44,9 +44,20 @@ pub(super) struct Choices {
     check: fn(&Slot) -> Result<(), String>,
 }
 
+/// The queues of `control`, and Law.
+const QUEUE_KINDS: [&str; QueueConfig::KINDS.len() + 1] = {
+    let mut kinds = [LAW; QueueConfig::KINDS.len() + 1];
+    let mut place = 0;
+    while place < QueueConfig::KINDS.len() {
+        kinds[place] = QueueConfig::KINDS[place];
+        place += 1;
+    }
+    kinds
+};
+
 /// The kinds of queue.
 pub(super) const QUEUES: Choices = Choices {
-    kinds: &["fifo", "codel", "pie", "fq-codel", "linux", "last-pq", "round-robin", "wqm", LAW],
+    kinds: &QUEUE_KINDS,
     check: |slot| {
         if slot.is_law() {
             return slot.law_config().and_then(|config| config.check().map_err(|error| error.to_string()));
@@ -73,7 +84,10 @@ pub(super) const SENDERS: Choices =
 /// The kinds of policy for the bitrates of a session.
 pub(super) const SESSIONS: Choices = Choices {
     kinds: &["plain", "last-n", "tack", "plum"],
-    check: |slot| slot.config::<ConferenceConfig>()?.check().map_err(|error| error.to_string()),
+    check: |slot| match slot.kind {
+        "plain" => slot.refuse_parameters(),
+        _ => slot.config::<ConferenceConfig>()?.check().map_err(|error| error.to_string()),
+    },
 };
 /// The kinds of sender of TCP.
 pub(super) const TCP_SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr"], check: check_sender };
@@ -89,7 +103,7 @@ fn check_sender(slot: &Slot) -> Result<(), String> {
     }
     match slot.kind {
         "gcc" => slot.gcc_config().and_then(|config| config.check().map_err(|error| error.to_string())),
-        "fixed" => slot.parameters.keys().next().map_or(Ok(()), |key| Err(format!("unknown key {key}"))),
+        "fixed" => slot.refuse_parameters(),
         _ => TcpSender::new(slot.tcp_config()?).map(|_| ()).map_err(|error| error.to_string()),
     }
 }
@@ -111,6 +125,14 @@ pub struct Slot {
 impl Slot {
     pub(super) fn plain(kind: &'static str) -> Self {
         Self { kind, parameters: toml::Table::new() }
+    }
+
+    /// Refuses all parameters, for a kind without any.
+    fn refuse_parameters(&self) -> Result<(), String> {
+        self.parameters
+            .keys()
+            .next()
+            .map_or(Ok(()), |key| Err(format!("unknown key {key}, {} has none", self.kind)))
     }
 
     /// The kind and, for a variant, its parameter, for a name; `None` if the name is not one of `kinds`.

@@ -201,6 +201,11 @@ fn schemes_are_checked() {
         &format!("{GOOD}[scheme]\nqueue = {{ kind = \"fifo\", limit = {{ packets = 0 }} }}\n"),
         &["scheme.queue", "is 0", "1 to"],
     );
+    let session = "duration = \"1 s\"\n[session]\n[[session.client]]\nname = \"a\"\n[scheme]\nsession = ";
+    check(
+        &format!("{session}{{ kind = \"plain\", x = 1 }}\n"),
+        &["scheme.session", "unknown key x, plain has none"],
+    );
 }
 
 #[test]

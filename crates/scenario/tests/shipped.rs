@@ -122,7 +122,7 @@ fn the_ns3_scenarios_offer_what_ns3_offered() {
 /// The reference lists every key of a printed scenario.
 #[test]
 fn the_reference_is_complete() {
-    let reference = std::fs::read_to_string(folder().join("../docs/scenarios.md")).unwrap();
+    let reference = std::fs::read_to_string(folder().join("../docs/reference/scenario-keys.md")).unwrap();
     for entry in shipped() {
         let printed = entry.load(&Overrides::none()).unwrap().to_toml();
         for line in printed.lines() {

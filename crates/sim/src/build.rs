@@ -20,7 +20,7 @@ use crate::error::BuildError;
 use crate::flow::{ACCESS_POINT, EndpointId, Flow, flow_id};
 use crate::ingress::Ingress;
 use crate::link::{AnyLink, ComposedLink};
-use crate::measure::{Meters, Observer};
+use crate::measure::Meters;
 use crate::network::{Beacons, DemandChange, Forming, Medium, Parts, Pipe, Transmitter};
 use crate::path::{Bottleneck, Wire, WireWay};
 use crate::population::Population;
@@ -35,7 +35,7 @@ use airbound_scenario::{self as scenario, DriverOrder, Edca, Form, Path, Scheme}
 
 impl Blueprint<'_> {
     /// Builds all parts of the simulation.
-    pub(crate) fn parts(&self, observer: Box<dyn Observer>) -> Result<Parts, BuildError> {
+    pub(crate) fn parts(&self) -> Result<Parts, BuildError> {
         let scenario = self.scenario;
         let measured_from = Instant::ZERO + scenario.warm_up;
         let end = measured_from + scenario.duration;
@@ -105,7 +105,7 @@ impl Blueprint<'_> {
             tree,
             beacons,
             wire_up: self.wire(&flows, 1),
-            meters: Meters::new(measured_from, end, meters, nodes, observer),
+            meters: Meters::new(measured_from, end, meters, nodes),
             flows,
             endpoints,
             shaping,

@@ -13,7 +13,6 @@ use crate::endpoint::{AnyEndpoint, Outgoing};
 use crate::error::BuildError;
 use crate::flow::EndpointId;
 use crate::flow::flow_id;
-use crate::measure::NoObserver;
 use crate::network::Network;
 use crate::packet::Kind;
 use crate::plugins::Plugins;
@@ -83,7 +82,7 @@ impl<C> Live<C> {
         }
         let channel = SharedChannel::alone(seed);
         let blueprint = Blueprint { scenario: &scenario, scheme: &scenario.scheme, plugins, seed, channel };
-        let mut parts = blueprint.parts(Box::new(NoObserver))?;
+        let mut parts = blueprint.parts()?;
         let endpoint = EndpointId::new(parts.endpoints.len());
         parts.endpoints.push(AnyEndpoint::External(External::default()));
         for lane in &lanes {

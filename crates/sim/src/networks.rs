@@ -34,8 +34,6 @@ pub(crate) struct Member {
 pub(crate) struct Built {
     pub(crate) domains: Domains,
     pub(crate) members: Vec<Member>,
-    /// The common observer; `None` if there is only one network, which has its own.
-    pub(crate) audience: Option<Audience>,
     /// The names of all flows, acknowledgements included.
     pub(crate) flows: Vec<String>,
 }
@@ -77,11 +75,10 @@ pub(crate) fn build(
     scheme: &Scheme,
     seed: u64,
     plugins: &Plugins,
-    observer: Box<dyn Observer>,
 ) -> Result<Built, BuildError> {
     if scenario.networks.is_empty() {
         let blueprint = Blueprint { scenario, scheme, plugins, seed, channel: SharedChannel::alone(seed) };
-        let parts = blueprint.parts(observer)?;
+        let parts = blueprint.parts()?;
         let flows = parts.flows.iter().map(|flow| flow.name.clone()).collect();
         let member = Member {
             name: None,
@@ -91,9 +88,8 @@ pub(crate) fn build(
             stations: scenario.stations.len(),
         };
         let domains = Domains::new(vec![vec![Network::new(parts)]]);
-        return Ok(Built { domains, members: vec![member], audience: None, flows });
+        return Ok(Built { domains, members: vec![member], flows });
     }
-    let audience = Audience::new(observer);
     let mut channels: Vec<u16> = scenario.networks.iter().map(|network| network.channel).collect();
     channels.sort_unstable();
     channels.dedup();
@@ -119,7 +115,7 @@ pub(crate) fn build(
             },
         };
         numbers.own = blueprint.scenario.flows.len() as u32;
-        let parts = blueprint.parts(Box::new(Renumbered::new(audience.clone(), numbers)))?;
+        let parts = blueprint.parts()?;
         members[channel].push(Member {
             name: Some(network.name.clone()),
             channel: network.channel,
@@ -137,7 +133,28 @@ pub(crate) fn build(
         built[channel].push(simulation);
     }
     let members = members.into_iter().flatten().collect();
-    Ok(Built { domains: Domains::new(built), members, audience: Some(audience), flows })
+    Ok(Built { domains: Domains::new(built), members, flows })
+}
+
+/// Gives the networks of a run their observer. A lone network has it to itself, and `None` is returned; several tell an audience, under
+/// the numbers of the run.
+pub(crate) fn observe(
+    domains: &mut Domains,
+    members: &[Member],
+    observer: Box<dyn Observer>,
+) -> Option<Audience> {
+    let mut networks = domains.networks_mut().zip(members);
+    if let [Member { name: None, .. }] = members {
+        if let Some((network, _)) = networks.next() {
+            network.parts.meters.observe(observer);
+        }
+        return None;
+    }
+    let audience = Audience::new(observer);
+    for (network, member) in networks {
+        network.parts.meters.observe(Box::new(Renumbered::new(audience.clone(), member.numbers)));
+    }
+    Some(audience)
 }
 
 /// The seed of a network: the first has that of the run, so that it has the same conditions as alone.

@@ -11,7 +11,7 @@ use airbound_senders::congestion::CustomControl;
 
 use crate::endpoint::Endpoint;
 use crate::error::BuildError;
-use crate::site::Make;
+use crate::site::{Make, Site};
 use airbound_scenario::{Part, Scenario, Slot};
 
 /// Fills one slot of a scheme with one part for each transmitter, or each connection, of a run.
@@ -27,6 +27,21 @@ pub enum Plugin {
 }
 
 impl Plugin {
+    /// A queue of the caller's own: `make` returns what decides at one transmitter.
+    pub fn queue<D: QueueDecider + 'static>(make: impl Fn(Site) -> D + Send + Sync + 'static) -> Self {
+        Self::Queue(Arc::new(move |site| Box::new(make(site))))
+    }
+
+    /// A rate control of the caller's own: `make` returns what decides at one transmitter.
+    pub fn rate<D: RateDecider + 'static>(make: impl Fn(Site) -> D + Send + Sync + 'static) -> Self {
+        Self::Rate(Arc::new(move |site| Box::new(make(site))))
+    }
+
+    /// A congestion control of the caller's own: `make` returns that of one connection.
+    pub fn sender<D: CustomControl + 'static>(make: impl Fn(Site) -> D + Send + Sync + 'static) -> Self {
+        Self::Sender(Arc::new(move |site| Box::new(make(site))))
+    }
+
     /// The slot that it fills.
     #[must_use]
     pub const fn part(&self) -> Part {

@@ -43,37 +43,33 @@ impl Run {
     /// # Errors
     /// The parameters of the scheme are wrong.
     pub fn new(name: &str, scenario: &Scenario, scheme: &Scheme, seed: u64) -> Result<Self, BuildError> {
-        Self::observed(name, scenario, scheme, seed, &Plugins::default(), Box::new(NoObserver))
+        Self::with_plugins(name, scenario, scheme, seed, &Plugins::default())
     }
 
-    /// Prepares a run with `plugins` in the slots that the scheme leaves to them; `observer` receives its events.
+    /// Prepares a run with `plugins` in the slots that the scheme leaves to them.
     ///
     /// # Errors
-    /// The parameters of the scheme are wrong.
-    pub fn observed(
+    /// The parameters of the scheme are wrong, or a plugin is missing.
+    pub fn with_plugins(
         name: &str,
         scenario: &Scenario,
         scheme: &Scheme,
         seed: u64,
         plugins: &Plugins,
-        observer: Box<dyn Observer>,
     ) -> Result<Self, BuildError> {
         plugins.check_flows(scenario)?;
-        let (engine, audience, info) = if scenario.session.is_some() {
-            let mut conference = ConferenceRun::new(scenario, scheme, seed, plugins)?;
-            let info = info(name, scenario, scheme, seed, conference.flows());
-            let audience = Audience::new(observer);
-            conference.observe(&audience, &info);
-            (Engine::Conference(Box::new(conference)), Some(audience), info)
+        let (engine, flows) = if scenario.session.is_some() {
+            let conference = ConferenceRun::new(scenario, scheme, seed, plugins)?;
+            let flows = conference.flows();
+            (Engine::Conference(Box::new(conference)), flows)
         } else {
-            let Built { domains, members, audience, flows } =
-                networks::build(scenario, scheme, seed, plugins, observer)?;
-            (Engine::Networks(domains, members), audience, info(name, scenario, scheme, seed, flows))
+            let Built { domains, members, flows } = networks::build(scenario, scheme, seed, plugins)?;
+            (Engine::Networks(domains, members), flows)
         };
         Ok(Self {
             engine,
-            audience,
-            info,
+            audience: None,
+            info: info(name, scenario, scheme, seed, flows),
             scheme: scheme.clone(),
             has_sender: scenario.flows.iter().any(|flow| {
                 matches!(
@@ -84,6 +80,19 @@ impl Run {
             media_sender: scenario.flows.iter().find_map(|flow| flow.traffic.media_sender(scheme)),
             duration: scenario.duration,
         })
+    }
+
+    /// Attaches the receiver of the run's events, in place of an earlier one. Call it before the first [`Run::advance`]; afterwards it
+    /// misses what has happened.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.audience = match &mut self.engine {
+            Engine::Networks(domains, members) => networks::observe(domains, members, observer),
+            Engine::Conference(conference) => {
+                let audience = Audience::new(observer);
+                conference.observe(&audience, &self.info);
+                Some(audience)
+            }
+        };
     }
 
     /// The header of this run's record.
@@ -141,7 +150,7 @@ impl Run {
         nodes.map(|node| node.link.queue()).find_map(|queue| queue.protection(flow))
     }
 
-    /// Runs to the end, checks conservation, and returns the results and the observer.
+    /// Runs to the end, checks conservation, and returns the results and the observer; without one a [`NoObserver`].
     ///
     /// # Errors
     /// [`Imbalance`] if a packet was lost or counted twice, which is a defect of the simulator.
@@ -150,13 +159,13 @@ impl Run {
             Engine::Networks(domains, members) => (domains, members),
             Engine::Conference(conference) => {
                 let outcome = conference.finish(self.info)?;
-                return Ok((outcome, returned_observer(self.audience)));
+                return Ok((outcome, returned_observer(self.audience, Box::new(NoObserver))));
             }
         };
         domains.advance(Instant::MAX);
         let mut events = 0;
         let mut parts = Vec::new();
-        let mut observer = None;
+        let mut observer: Box<dyn Observer> = Box::new(NoObserver);
         for network in domains.networks_mut() {
             network.check_conservation()?;
             network.note_found();
@@ -165,7 +174,7 @@ impl Run {
         }
         for (member, mut network) in members.iter().zip(domains.into_networks()) {
             parts.push((member, network.parts.meters.figures(member.stations(&self.info))));
-            observer = Some(network.parts.meters.into_observer());
+            observer = network.parts.meters.into_observer();
         }
         parts.sort_by_key(|(member, _)| member.place());
         let networks = networks::summaries(&parts);
@@ -197,17 +206,15 @@ impl Run {
             distributions: figures.distributions,
             events,
         };
-        // Only the networks' own observers still share it.
-        if self.audience.is_some() {
-            drop(observer.take());
-        }
-        Ok((outcome, observer.unwrap_or_else(|| returned_observer(self.audience))))
+        Ok((outcome, returned_observer(self.audience, observer)))
     }
 }
 
-/// Returns the observer given to an audience.
-fn returned_observer(audience: Option<Audience>) -> Box<dyn Observer> {
-    audience.and_then(Audience::into_observer).unwrap_or_else(|| Box::new(NoObserver))
+/// The observer of a run: that of its audience, which a network no longer shares, or the only network's own.
+fn returned_observer(audience: Option<Audience>, of_network: Box<dyn Observer>) -> Box<dyn Observer> {
+    let Some(audience) = audience else { return of_network };
+    drop(of_network);
+    audience.into_observer().unwrap_or_else(|| Box::new(NoObserver))
 }
 
 /// The header of a run's record.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use airbound_control::frame::{DropReason, FlowId};
 use airbound_scenario::{Overrides, Scenario};
-use airbound_sim::{Counts, Endpoint, Kind, NoObserver, Outbox, Outgoing, Packet, Plugins, Run, Timer};
+use airbound_sim::{Counts, Endpoint, Kind, Outbox, Outgoing, Packet, Plugins, Run, Timer};
 use airbound_units::{ByteCount, Instant, Span};
 
 const TEXT: &str = "duration = \"1 s\"\nwarm-up = \"0 s\"\n[wire]\ndelay = \"5 ms\"\n\
@@ -74,7 +74,7 @@ fn run(flows: [&'static str; 2]) -> Result<(Vec<Span>, [u64; 2]), String> {
             Box::new(Stop { question, answer, asked: None, numbers: [0; 2], log: Arc::clone(&own) })
         }),
     );
-    let run = Run::observed("test", &scenario, &scenario.scheme, 1, &plugins, Box::new(NoObserver))
+    let run = Run::with_plugins("test", &scenario, &scenario.scheme, 1, &plugins)
         .map_err(|error| error.to_string())?;
     let (outcome, _) = run.finish().expect("packets are conserved");
     let sent = |name: &str| {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use airbound_sweep::Percent;
+use airbound_runs::sweep::Percent;
 use clap::Args;
 
 #[derive(Debug, Args)]

@@ -2,10 +2,10 @@
 
 use crate::args::{Check, Verbosity};
 use crate::error::CliError;
-use crate::{output, request};
+use crate::output;
 
 pub(super) fn check(check: &Check, verbosity: Verbosity) -> Result<(), CliError> {
-    let mut opened = request::open(&check.source)?;
+    let mut opened = check.source.open()?;
     for name in &opened.scenario.schemes {
         opened.scheme(Some(name))?;
     }

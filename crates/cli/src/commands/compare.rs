@@ -3,15 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use airbound_record::Summary;
+use airbound_runs::folder::{Index, REPORT};
+use airbound_runs::{Matrix, Opened, jobs};
 use serde::Serialize;
 
 use crate::args::{Compare, Verbosity};
 use crate::error::CliError;
-use crate::matrix::{Matrix, baseline};
+use crate::output;
 use crate::progress::Progress;
-use crate::request::{self, Named, Opened};
-use crate::results::{Index, REPORT};
-use crate::{jobs, output};
 
 /// Output of `--json`.
 #[derive(Serialize)]
@@ -33,29 +32,15 @@ struct Outcome<'a> {
 }
 
 pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), CliError> {
-    let opened = request::open(&compare.source)?;
+    let opened = compare.source.open()?;
     let names = if compare.schemes.is_empty() { &opened.scenario.schemes } else { &compare.schemes };
-    let schemes = schemes(&opened, names)?;
     let matrix = Matrix {
-        baseline: baseline(&opened, &schemes),
-        schemes,
         seeds: compare.effort.seeds,
         tables: compare.effort.tables(false),
+        ..Matrix::of(&opened, opened.schemes(names)?)
     };
     let folder = compare.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&opened.name));
     self::matrix(&opened, &matrix, jobs::threads(compare.effort.jobs), &folder, verbosity)
-}
-
-/// The schemes of these names, each once.
-pub(super) fn schemes(opened: &Opened, names: &[String]) -> Result<Vec<Named>, CliError> {
-    let mut schemes: Vec<Named> = Vec::new();
-    for name in names.iter().map(|name| name.trim()) {
-        if schemes.iter().any(|known| known.label == name) {
-            return Err(CliError::Input(format!("--schemes names {name} twice")));
-        }
-        schemes.push(opened.scheme(Some(name))?);
-    }
-    Ok(schemes)
 }
 
 /// Runs everything, and leaves a folder with the runs and their report.
@@ -66,7 +51,7 @@ pub(super) fn matrix(
     folder: &Path,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
-    let progress = Progress::new(verbosity, opened.length() * matrix.size() as u64);
+    let progress = Progress::new(verbosity);
     let finished = matrix.run(opened, threads, folder, &progress)?;
     drop(progress);
     let report = folder.join(REPORT);

@@ -5,13 +5,13 @@ use std::path::Path;
 use airbound_record::{
     Fate, HopRow, PacketRow, RunFolder, RunInfo, Split, Stage, TableReader, find_hops, find_packet,
 };
+use airbound_runs::folder::Index;
 use airbound_units::Instant;
 use serde_json::{Value, json};
 
 use crate::args::{Explain, Verbosity};
 use crate::error::CliError;
 use crate::output;
-use crate::results::Index;
 
 pub(super) fn explain(explain: &Explain, verbosity: Verbosity) -> Result<(), CliError> {
     if let Some(index) = Index::read(&explain.run)? {

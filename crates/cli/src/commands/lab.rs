@@ -6,14 +6,14 @@ use airbound_lab::host::{self, Machine, Network};
 use airbound_lab::plan::Driver;
 use airbound_lab::{LabError, guest};
 use airbound_report::Comparison;
+use airbound_runs::folder::{REPORT, write_report};
 
 use super::lab_machine::{prepare, progress, scratch};
 use crate::Host;
 use crate::args::lab::{Lab, LabDriver, LabGuest, LabRun, LabShell};
 use crate::args::{Source, Verbosity};
 use crate::error::CliError;
-use crate::results::{REPORT, write_report};
-use crate::{output, request};
+use crate::output;
 
 pub(super) fn lab(lab: Lab, host: Host, verbosity: Verbosity) -> Result<(), CliError> {
     if host == Host::Python {
@@ -49,7 +49,7 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
         let problem = "--driver law and --agent both decide over queue and rates; choose one of them";
         return Err(CliError::Input(problem.to_owned()));
     }
-    let opened = request::open(&run.source)?;
+    let opened = run.source.open()?;
     let scenario = Driver::from(run.driver).put_into(&opened.scenario)?;
     let folder =
         run.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("{}-lab", opened.name)));
@@ -83,7 +83,7 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
 }
 
 fn open(shell: LabShell, verbosity: Verbosity) -> Result<(), CliError> {
-    let opened = request::open(&Source { scenario: shell.scenario, changes: shell.changes })?;
+    let opened = Source { scenario: shell.scenario, changes: shell.changes }.open()?;
     let built = prepare(&shell.build, verbosity)?;
     let scratch = std::env::temp_dir().join(format!("airbound-lab-{}", std::process::id()));
     let network = Network { bridged: shell.network.bridged, ..Network::default() };

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use airbound_lab::host::{self, Built, Machine, Network};
 use airbound_record::{Encoding, RunFolder, Summary, Tables};
 use airbound_report::{Comparison, ValidationRow, validation_grid, validation_json};
-use airbound_validation::{AgentBooks, Demonstration, FAULTS, FAULTS_SCENARIO, fault_rows, first_look};
+use airbound_runs::folder::{REPORT, write_report};
+use airbound_runs::{Opened, RunRequest};
+use airbound_studies::lab::{AgentBooks, Demonstration, FAULTS, FAULTS_SCENARIO, fault_rows, first_look};
 
 use super::lab_machine::{prepare, progress, scratch};
 use crate::args::lab::{LabDemo, LabFaults};
@@ -13,8 +15,6 @@ use crate::args::{Changes, Source, Verbosity};
 use crate::error::CliError;
 use crate::output;
 use crate::progress::Progress;
-use crate::request::{self, Opened, RunRequest};
-use crate::results::{REPORT, write_report};
 
 /// Duration of the scenarios that do not need their full length, for a first look.
 const QUICK: &str = "duration=\"4 s\"";
@@ -64,8 +64,7 @@ impl std::io::Write for Watched {
 /// Tries all faults in one machine, one after another.
 pub(super) fn faults(faults: &LabFaults, verbosity: Verbosity) -> Result<(), CliError> {
     let built = prepare(&faults.build, verbosity)?;
-    let opened =
-        request::open(&Source { scenario: FAULTS_SCENARIO.to_owned(), changes: Changes::default() })?;
+    let opened = Source { scenario: FAULTS_SCENARIO.to_owned(), changes: Changes::default() }.open()?;
     let network = Network::default();
     let beside = std::env::temp_dir().join("airbound-faults");
     let machine =
@@ -134,7 +133,7 @@ fn open(one: Demonstration, demo: &LabDemo, sets: &[&str]) -> Result<Opened, Cli
         seed: demo.seed,
         ..Changes::default()
     };
-    request::open(&Source { scenario: one.scenario().to_owned(), changes })
+    Source { scenario: one.scenario().to_owned(), changes }.open()
 }
 
 fn play(
@@ -162,7 +161,7 @@ fn simulate(
         tables: Tables::SMALL,
         encoding: Encoding::Inline,
     };
-    let (record, summary) = session.run(opened, folder, None, &Progress::new(verbosity, opened.length()))?;
+    let (record, summary) = session.run(opened, folder, None, &Progress::new(verbosity))?;
     Ok((summary, record))
 }
 

@@ -4,16 +4,17 @@ use std::num::NonZeroUsize;
 
 use airbound_feasibility::{Answer, Demand, Plan as Planned, plan as planned};
 use airbound_report::{Cell, Column, Grid};
-use airbound_validation::plan::{Case, Confusion, Set, check};
+use airbound_runs::jobs;
+use airbound_studies::plan::{Case, Confusion, Set, check};
 
 use crate::args::{Plan, Source, Verbosity};
 use crate::error::CliError;
-use crate::{jobs, output, request};
+use crate::output;
 
 pub(super) fn plan(plan: &Plan, verbosity: Verbosity) -> Result<(), CliError> {
     let Some(name) = &plan.scenario else { return checked(plan, verbosity) };
     let source = Source { scenario: name.clone(), changes: plan.changes.clone() };
-    let opened = request::open(&source)?;
+    let opened = source.open()?;
     opened.refuse_all_but_a_network()?;
     // What is typed comes later, and so takes the place of what the scenario demands of the same flow.
     let mut demands = Demand::of(&opened.scenario);

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use airbound_record::RunFolder;
 use airbound_report::{Comparison, Run};
+use airbound_runs::folder::{Index, REPORT, write_report};
 use airbound_scenario::{Overrides, Scenario};
 use serde_json::json;
 
 use crate::args::{Report, Verbosity};
 use crate::error::CliError;
 use crate::output;
-use crate::results::{Index, REPORT, write_report};
 
 /// A run with where it was found, and its scheme's name if that was noted.
 struct Found {

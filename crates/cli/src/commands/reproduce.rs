@@ -5,13 +5,15 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use airbound_report::{validation_grid, validation_json};
-use airbound_validation::{Effort, Paper, TraceSets, grid_markdown, rows_markdown};
+use airbound_runs::folder::{Fresh, write_whole};
+use airbound_runs::jobs;
+use airbound_studies::papers::{Paper, TraceSets};
+use airbound_studies::{Effort, grid_markdown, rows_markdown};
 
 use crate::args::{Reproduce, Verbosity};
 use crate::error::CliError;
+use crate::output;
 use crate::progress::Steps;
-use crate::results::{Fresh, write_page};
-use crate::{jobs, output};
 
 pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(), CliError> {
     let paper = Paper::named(&reproduce.paper)
@@ -47,7 +49,7 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
         .reproduce_with(&traces, effort, &|done, count| steps.reach(done, count))
         .map_err(|error| CliError::Defect(error.to_string()))?;
     drop(steps);
-    write_page(&result.to_html()?, &page)?;
+    write_whole(&page, &result.to_html()?)?;
     if let Some(fresh) = fresh {
         fresh.keep();
     }

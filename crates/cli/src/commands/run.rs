@@ -2,53 +2,48 @@
 
 use std::path::{Path, PathBuf};
 
-use airbound_record::Encoding;
 use airbound_report::Comparison;
+use airbound_runs::folder::{REPORT, write_report};
+use airbound_runs::{Matrix, Opened, RunRequest, encoding, jobs};
 
 use super::compare;
 use crate::args::{Run, Verbosity};
 use crate::error::CliError;
-use crate::matrix::{Matrix, file_name};
+use crate::output;
 use crate::progress::Progress;
-use crate::request::{self, Opened, RunRequest};
-use crate::results::{Fresh, REPORT, write_report};
-use crate::{jobs, output};
 
 pub(super) fn run(run: &Run, verbosity: Verbosity) -> Result<(), CliError> {
-    let opened = request::open(&run.source)?;
+    let opened = run.source.open()?;
     let named = opened.scheme(run.scheme.as_deref())?;
     let folder = run.out.clone().unwrap_or_else(|| {
         let seed = run.source.changes.seed.map_or(String::new(), |seed| format!("-seed{seed}"));
-        PathBuf::from("runs").join(format!("{}-{}{seed}", opened.name, file_name(&named.label)))
+        PathBuf::from("runs").join(format!("{}-{}{seed}", opened.name, named.file_name()))
     });
     let tables = run.effort.tables(true);
+    let threads = jobs::threads(run.effort.jobs);
     if run.effort.seeds > 1 {
         if run.pcap.is_some() {
             return Err(CliError::Input("--pcap takes one run; leave out --seeds".to_owned()));
         }
         let matrix = Matrix { schemes: vec![named], seeds: run.effort.seeds, tables, baseline: None };
-        return compare::matrix(&opened, &matrix, jobs::threads(run.effort.jobs), &folder, verbosity);
+        return compare::matrix(&opened, &matrix, threads, &folder, verbosity);
     }
-    let spare = jobs::threads(run.effort.jobs) > 1;
-    let encoding = if spare { Encoding::Thread } else { Encoding::Inline };
-    let session = RunRequest { named, seed: opened.scenario.seed, tables, encoding };
-    one(&opened, &session, &folder, run.pcap.as_deref(), verbosity)
+    let request = RunRequest { named, seed: opened.scenario.seed, tables, encoding: encoding(1, threads) };
+    one(&opened, &request, &folder, run.pcap.as_deref(), verbosity)
 }
 
 fn one(
     opened: &Opened,
-    session: &RunRequest,
+    request: &RunRequest,
     folder: &Path,
     capture: Option<&Path>,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
-    let fresh = Fresh::note(folder);
-    let progress = Progress::new(verbosity, opened.length());
-    let (record, summary) = session.run(opened, folder, capture, &progress)?;
+    let progress = Progress::new(verbosity);
+    let (record, summary) = request.run(opened, folder, capture, &progress)?;
     drop(progress);
-    fresh.keep();
     let loaded = airbound_report::Run::load(&record)?;
-    let label = session.named.label.clone();
+    let label = request.named.label.clone();
     let comparison = Comparison::new(vec![(label, loaded)], opened.focus().as_deref(), None)?;
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use airbound_sweep::{Changes, Folder, Grid, Plan, Sweep, local};
+use airbound_runs::jobs;
+use airbound_runs::sweep::{Changes, Folder, Grid, Plan, Sweep, local};
 
 use crate::args::Verbosity;
 use crate::args::sweep::Sweep as Asked;
 use crate::error::CliError;
-use crate::progress::Counts;
-use crate::results::Fresh;
-use crate::{jobs, output};
+use crate::output;
+use crate::progress::Progress;
 
 /// Names the Python that has the package, where it is not the first in the path.
 const PYTHON: &str = "AIRBOUND_PYTHON";
@@ -22,21 +22,18 @@ pub(super) fn sweep(asked: &Asked, verbosity: Verbosity) -> Result<(), CliError>
         return hand_over(asked, place, verbosity);
     }
     let changes = Changes { until: asked.until, seeds: asked.seeds };
-    let grid = Grid::open(&asked.grid, &changes).map_err(airbound_sweep::SweepError::from)?;
+    let grid = Grid::open(&asked.grid, &changes)?;
     let out = asked.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("sweep-{}", grid.name)));
     let threads = jobs::threads(asked.jobs);
-    let counts = Counts::new(verbosity);
-    let plan = Plan::check(grid, threads, &counts)?;
+    let progress = Progress::new(verbosity);
+    let plan = Plan::check(grid, threads, &progress)?;
     if asked.dry_run {
-        drop(counts);
+        drop(progress);
         return tell_plan(&plan, verbosity);
     }
-    let fresh = Fresh::note(&out);
-    let folder = Folder::open(&out)?;
-    let mut sweep = Sweep::begin(plan, folder, asked.replace)?;
-    fresh.keep();
-    local(&mut sweep, threads, &counts)?;
-    drop(counts);
+    let mut sweep = Sweep::begin(plan, Folder::open(&out)?, asked.replace)?;
+    local(&mut sweep, threads, &progress)?;
+    drop(progress);
     let known = sweep.progress().known;
     let (findings, folder) = sweep.finish()?;
     if verbosity.json {

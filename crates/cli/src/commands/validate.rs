@@ -3,14 +3,18 @@
 use std::num::NonZeroUsize;
 
 use airbound_report::{ValidationRow, validation_grid, validation_json};
-use airbound_validation::{Effort, Rung, markdown};
+use airbound_runs::jobs;
 #[cfg(target_os = "linux")]
-use airbound_validation::{LAB_TITLE, LabSetting, lab_rows, rows_markdown};
+use airbound_studies::lab::{LAB_TITLE, LabSetting, lab_rows};
+use airbound_studies::ladder::Rung;
+#[cfg(target_os = "linux")]
+use airbound_studies::rows_markdown;
+use airbound_studies::{Effort, markdown};
 
 use crate::args::{Validate, Verbosity};
 use crate::error::CliError;
+use crate::output;
 use crate::progress::Steps;
-use crate::{jobs, output};
 
 pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), CliError> {
     let effort = Effort {
@@ -59,6 +63,7 @@ fn lab(validate: &Validate, effort: Effort, verbosity: Verbosity) -> Result<Vec<
     let cache = validate.cache.clone().map_or_else(airbound_lab::host::cache, Ok)?;
     let say = |step: &str| super::lab_machine::progress(verbosity, step);
     let setting = LabSetting {
+        program: std::path::Path::new("/proc/self/exe"),
         cache: &cache,
         kernel: validate.kernel,
         only: validate.only.as_deref(),

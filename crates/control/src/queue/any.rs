@@ -12,29 +12,91 @@ use super::{
 use crate::error::ConfigError;
 use crate::frame::{Dropped, FlowId, Payload, PlainPacket, StationId};
 
-/// Which queue, and its configuration. In a scenario file `kind` names it and the other keys are those of its own
-/// configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum QueueConfig {
-    /// First in, first out.
-    Fifo(FifoConfig),
-    /// CoDel over one queue.
-    Codel(CodelConfig),
-    /// PIE over one queue.
-    Pie(PieConfig),
-    /// Flow queues with CoDel over everything in a category.
-    FqCodel(FqCodelConfig),
-    /// Linux's queueing for Wi-Fi; also called `linux`.
-    #[serde(alias = "linux")]
-    FqCodelAirtime(FqCodelAirtimeConfig),
-    /// Linux's queueing, with flows that have a latency demand before all others while they are urgent.
-    LastPq(Box<LastPqConfig>),
-    /// Stations in turn.
-    RoundRobin(RoundRobinConfig),
-    /// Drop-tail with a size that adapts.
-    Wqm(WqmConfig),
+/// Makes [`QueueConfig`] and [`AnyQueue`] from the table of kinds below.
+macro_rules! queues {
+    (($dollar:tt) $($doc:literal $name:literal $(or $users:literal)?:
+        $kind:ident($config:ty) => $queue:ty, $build:expr;)*) => {
+        /// Kind of a queue, and its configuration. In a scenario file `kind` names it and the other keys are those of its
+        /// configuration.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind")]
+        #[non_exhaustive]
+        pub enum QueueConfig {
+            $(
+                #[doc = $doc]
+                #[serde(rename = $name $(, alias = $users)?)]
+                $kind($config),
+            )*
+        }
+
+        impl QueueConfig {
+            /// The names of all kinds, as users write them.
+            pub const KINDS: &[&str] = &[$(queues!(@users $name $($users)?)),*];
+
+            /// Builds the queue. `seed` decides its random drops, if it makes any.
+            ///
+            /// # Errors
+            /// [`ConfigError::OutOfRange`] if a value is out of range.
+            pub fn build<P: Payload>(&self, seed: u64) -> Result<AnyQueue<P>, ConfigError> {
+                Ok(match self {
+                    $(Self::$kind(config) => {
+                        let build: fn(&$config, u64) -> Result<$queue, ConfigError> = $build;
+                        AnyQueue::$kind(build(config, seed)?)
+                    })*
+                })
+            }
+
+            /// The name of the kind, as in a scenario file.
+            #[must_use]
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => $name,)*
+                }
+            }
+        }
+
+        /// One of the queues. A branch on its kind costs less than a call through a table of functions, and lets calls be
+        /// inlined.
+        #[derive(Debug)]
+        #[non_exhaustive]
+        pub enum AnyQueue<P> {
+            $(
+                #[doc = $doc]
+                $kind($queue),
+            )*
+            /// A queue of someone else's; see [`CustomQueue`].
+            Custom(Box<CustomQueue<P>>),
+        }
+
+        /// Passes a call on to whichever queue it is.
+        macro_rules! each {
+            ($dollar any:expr, $dollar one:ident => $dollar call:expr) => {
+                match $dollar any {
+                    $(AnyQueue::$kind($dollar one) => $dollar call,)*
+                    AnyQueue::Custom($dollar one) => $dollar call,
+                }
+            };
+        }
+    };
+    (@users $name:literal) => { $name };
+    (@users $name:literal $users:literal) => { $users };
+}
+
+// A new queue is a line here: what it is, its name in scenario files (and another that users write), its variant with its
+// configuration, its type, and the way from configuration and seed to the queue.
+queues! { ($)
+    "First in, first out." "fifo": Fifo(FifoConfig) => Fifo<P>, |config, _| Fifo::new(*config);
+    "CoDel over one queue." "codel": Codel(CodelConfig) => Codel<P>, |config, _| Codel::new(*config);
+    "PIE over one queue." "pie": Pie(PieConfig) => Pie<P>, |config, seed| Pie::new(*config, seed);
+    "Flow queues with CoDel over everything in a category."
+    "fq-codel": FqCodel(FqCodelConfig) => FqCodel<P>, |config, _| FqCodel::new(*config);
+    "Linux's queueing for Wi-Fi." "fq-codel-airtime" or "linux":
+        FqCodelAirtime(FqCodelAirtimeConfig) => FqCodelAirtime<P>, |config, _| FqCodelAirtime::new(*config);
+    "Linux's queueing, with flows that have a latency demand before all others while they are urgent."
+    "last-pq": LastPq(Box<LastPqConfig>) => Box<LastPq<P>>, |config, _| LastPq::new(**config).map(Box::new);
+    "Stations in turn."
+    "round-robin": RoundRobin(RoundRobinConfig) => RoundRobin<P>, |config, _| RoundRobin::new(*config);
+    "Drop-tail with a size that adapts." "wqm": Wqm(WqmConfig) => Wqm<P>, |config, _| Wqm::new(*config);
 }
 
 impl Default for QueueConfig {
@@ -44,23 +106,6 @@ impl Default for QueueConfig {
 }
 
 impl QueueConfig {
-    /// Builds the queue. `seed` decides its random drops, if it makes any.
-    ///
-    /// # Errors
-    /// [`ConfigError::OutOfRange`] if a value is out of range.
-    pub fn build<P: Payload>(&self, seed: u64) -> Result<AnyQueue<P>, ConfigError> {
-        Ok(match self {
-            Self::Fifo(config) => AnyQueue::Fifo(Fifo::new(*config)?),
-            Self::Codel(config) => AnyQueue::Codel(Codel::new(*config)?),
-            Self::Pie(config) => AnyQueue::Pie(Pie::new(*config, seed)?),
-            Self::FqCodel(config) => AnyQueue::FqCodel(FqCodel::new(*config)?),
-            Self::FqCodelAirtime(config) => AnyQueue::FqCodelAirtime(FqCodelAirtime::new(*config)?),
-            Self::LastPq(config) => AnyQueue::LastPq(Box::new(LastPq::new(**config)?)),
-            Self::RoundRobin(config) => AnyQueue::RoundRobin(RoundRobin::new(*config)?),
-            Self::Wqm(config) => AnyQueue::Wqm(Wqm::new(*config)?),
-        })
-    }
-
     /// Checks all values, as [`QueueConfig::build`] does.
     ///
     /// # Errors
@@ -68,63 +113,6 @@ impl QueueConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         self.build::<PlainPacket>(0).map(|_| ())
     }
-
-    /// The name of the kind, as in a scenario file.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Fifo(_) => "fifo",
-            Self::Codel(_) => "codel",
-            Self::Pie(_) => "pie",
-            Self::FqCodel(_) => "fq-codel",
-            Self::FqCodelAirtime(_) => "fq-codel-airtime",
-            Self::LastPq(_) => "last-pq",
-            Self::RoundRobin(_) => "round-robin",
-            Self::Wqm(_) => "wqm",
-        }
-    }
-}
-
-/// One of the queues. A branch on its kind costs less than a call through a table of functions, and lets calls be
-/// inlined.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum AnyQueue<P> {
-    /// See [`Fifo`].
-    Fifo(Fifo<P>),
-    /// See [`Codel`].
-    Codel(Codel<P>),
-    /// See [`Pie`].
-    Pie(Pie<P>),
-    /// See [`FqCodel`].
-    FqCodel(FqCodel<P>),
-    /// See [`FqCodelAirtime`].
-    FqCodelAirtime(FqCodelAirtime<P>),
-    /// See [`LastPq`].
-    LastPq(Box<LastPq<P>>),
-    /// See [`RoundRobin`].
-    RoundRobin(RoundRobin<P>),
-    /// See [`Wqm`].
-    Wqm(Wqm<P>),
-    /// See [`CustomQueue`].
-    Custom(Box<CustomQueue<P>>),
-}
-
-/// Passes a call on to whichever queue it is.
-macro_rules! each {
-    ($any:expr, $queue:ident => $call:expr) => {
-        match $any {
-            AnyQueue::Fifo($queue) => $call,
-            AnyQueue::Codel($queue) => $call,
-            AnyQueue::Pie($queue) => $call,
-            AnyQueue::FqCodel($queue) => $call,
-            AnyQueue::FqCodelAirtime($queue) => $call,
-            AnyQueue::LastPq($queue) => $call,
-            AnyQueue::RoundRobin($queue) => $call,
-            AnyQueue::Wqm($queue) => $call,
-            AnyQueue::Custom($queue) => $call,
-        }
-    };
 }
 
 impl<P: Payload> AnyQueue<P> {
@@ -222,10 +210,9 @@ mod tests {
 
     #[test]
     fn each_kind_is_read_by_its_name() {
-        for name in ["fifo", "codel", "pie", "fq-codel", "fq-codel-airtime", "last-pq", "round-robin", "wqm"]
-        {
+        for name in QueueConfig::KINDS {
             let config = read(&format!("kind = \"{name}\"")).expect("a known kind");
-            assert_eq!(config.name(), name);
+            assert!(config.name() == *name || *name == "linux", "{name}");
             config.build::<PlainPacket>(1).expect("valid defaults");
             let text = toml::to_string(&config).expect("writable");
             assert_eq!(read(&text).expect("readable"), config);

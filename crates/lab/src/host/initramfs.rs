@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::cpio::Archive;
+use super::initrd::Archive;
 use super::kernel_modules::Modules;
 use super::{program, read, run};
 use crate::LabError;

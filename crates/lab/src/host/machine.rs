@@ -11,7 +11,7 @@ use airbound_scenario::Scenario;
 
 use super::build::Built;
 use super::init::{self, Network, Purpose};
-use super::{cpio, create, initramfs, program, read, write};
+use super::{create, initramfs, initrd, program, read, write};
 use crate::LabError;
 use crate::guest::unpack;
 use crate::log::Row;
@@ -188,7 +188,7 @@ impl Machine<'_> {
             Err(_) => qemu,
         };
         let initrd = self.scratch.join("initrd");
-        let mut archive = cpio::Archive::new();
+        let mut archive = initrd::Archive::new();
         archive.file("init", 0o755, INIT.as_bytes());
         archive.file("lab/settings", 0o644, init::settings(self.scenario, purpose, self.network).as_bytes());
         archive.file("lab/hostapd.conf", 0o644, init::hostapd(self.scenario).as_bytes());

@@ -2,9 +2,9 @@
 
 mod archive;
 mod build;
-mod cpio;
 mod init;
 mod initramfs;
+mod initrd;
 mod kernel;
 mod kernel_modules;
 mod machine;

@@ -11,8 +11,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use airbound_cli::request::{Named, Opened};
 use airbound_control::frame::DropReason;
+use airbound_runs::{Named, Opened};
 use airbound_sim::{Plugin, Site};
 use airbound_units::Instant;
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -22,7 +22,7 @@ use pyo3::types::PyType;
 pub(crate) use queue::Packet;
 pub(crate) use sender::{Ack, Window};
 
-use crate::error::{ScenarioError, SchemeError, raised};
+use crate::error::{SchemeError, raised};
 
 /// A requested scheme: its label, the name of the built-in parts, and slot, name and class of each slot filled from Python.
 pub(crate) type Asked = (String, Option<String>, Vec<(String, String, Py<PyAny>)>);
@@ -167,12 +167,11 @@ pub(crate) fn named(opened: &Opened, asked: Asked, faults: &Faults) -> PyResult<
     for (slot, name, class) in parts {
         let class = Arc::new(Class { name: name.clone(), class, faults: faults.clone() });
         let plugin = match slot.as_str() {
-            "queue" => Plugin::Queue(Arc::new(move |site| Box::new(queue::PyQueue::new(&class, site)))),
-            "rate" => Plugin::Rate(Arc::new(move |site| Box::new(rate::PyRate::new(&class, site)))),
-            _ => Plugin::Sender(Arc::new(move |site| Box::new(sender::PySender::new(&class, site)))),
+            "queue" => Plugin::queue(move |site| queue::PyQueue::new(&class, site)),
+            "rate" => Plugin::rate(move |site| rate::PyRate::new(&class, site)),
+            _ => Plugin::sender(move |site| sender::PySender::new(&class, site)),
         };
-        named.scheme = named.scheme.with_custom(plugin.part(), &name).map_err(ScenarioError::new_err)?;
-        named.plugins.add(plugin);
+        named = named.with(&name, plugin).map_err(raised)?;
     }
     Ok(Named { label, ..named })
 }

@@ -72,6 +72,12 @@ impl<'a> ExchangeView<'a> {
         self.descriptor.station
     }
 
+    /// Whether it goes from the access point, or a relay, to those below.
+    #[must_use]
+    pub const fn is_downlink(&self) -> bool {
+        matches!(self.way, Direction::Down)
+    }
+
     /// The access category.
     #[must_use]
     pub const fn category(&self) -> Category {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use airbound_record::{FlowSummary, FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
 use airbound_scenario::{Overrides, Scenario};
-use airbound_sim::{Event, Events, Observer, Outcome, Plugins, Run};
+use airbound_sim::{Event, Events, Observer, Outcome, Run};
 
 /// All rows of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -59,9 +59,8 @@ pub(crate) fn scenario(text: &str) -> Scenario {
 /// Prepares a run with the scenario's own scheme and seed, and its rows.
 pub(crate) fn prepare(scenario: &Scenario) -> (Run, Rc<RefCell<Rows>>) {
     let rows = Rc::new(RefCell::new(Rows::default()));
-    let observer = Box::new(Keeper(Rc::clone(&rows)));
-    let run = Run::observed("test", scenario, &scenario.scheme, scenario.seed, &Plugins::default(), observer)
-        .unwrap();
+    let mut run = Run::new("test", scenario, &scenario.scheme, scenario.seed).unwrap();
+    run.observe(Box::new(Keeper(Rc::clone(&rows))));
     (run, rows)
 }
 

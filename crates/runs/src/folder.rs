@@ -1,0 +1,208 @@
+//! Folders of results: single runs, and comparisons of several.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use airbound_report::Comparison;
+use serde::{Deserialize, Serialize};
+
+use crate::error::RunsError;
+
+/// The file that makes a folder a comparison.
+const INDEX: &str = "comparison.json";
+/// The page of a run or a comparison.
+pub const REPORT: &str = "report.html";
+
+/// Index of a comparison: `comparison.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Index {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The flow that the headline is about.
+    pub focus: Option<String>,
+    /// The scheme against which costs are counted.
+    pub baseline: Option<String>,
+    /// The runs, by scheme and seed.
+    pub runs: Vec<Entry>,
+}
+
+/// One run of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its folder within that of the comparison.
+    pub folder: String,
+    /// The scheme under the name by which it was asked for.
+    pub scheme: String,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Index {
+    /// Reads the index of a comparison; `None` if the folder holds none.
+    ///
+    /// # Errors
+    /// It cannot be read, or does not have the form of this version.
+    pub fn read(folder: &Path) -> Result<Option<Self>, RunsError> {
+        let path = folder.join(INDEX);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let text = fs::read_to_string(&path).map_err(RunsError::io("read", &path))?;
+        match serde_json::from_str(&text) {
+            Ok(index) => Ok(Some(index)),
+            Err(error) => Err(RunsError::Index { path, reason: error.to_string() }),
+        }
+    }
+}
+
+/// Folders that are about to be made. When it is dropped, those that did not exist before and are empty are removed; [`Fresh::keep`] keeps
+/// them.
+pub struct Fresh {
+    folders: Vec<PathBuf>,
+}
+
+impl Fresh {
+    /// Notes which of `folder` and those that it is in do not exist.
+    pub fn note(folder: &Path) -> Self {
+        let missing = folder
+            .ancestors()
+            .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+            .map(Path::to_owned);
+        Self { folders: missing.collect() }
+    }
+
+    /// Keeps the folders.
+    pub fn keep(mut self) {
+        self.folders.clear();
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        for folder in &self.folders {
+            // Fails where something is inside, or it was never made: both are fine.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+/// A comparison that is being written next to its place, where it is moved when it is complete.
+pub(crate) struct Staging {
+    place: PathBuf,
+    partial: PathBuf,
+    fresh: Option<Fresh>,
+}
+
+impl Staging {
+    /// Makes sure that a comparison may be put in `place`.
+    ///
+    /// # Errors
+    /// There is something else than an earlier comparison, or nothing can be written there.
+    pub(crate) fn begin(place: &Path) -> Result<Self, RunsError> {
+        check_place(place)?;
+        let Some(name) = place.file_name() else {
+            return Err(RunsError::NoFolderName { path: place.to_owned() });
+        };
+        let partial = place.with_file_name(beside(name, "partial"));
+        let fresh = Some(Fresh::note(place));
+        if partial.exists() {
+            // Left by a run that was killed: nobody else writes under such a name.
+            fs::remove_dir_all(&partial).map_err(RunsError::io("remove", &partial))?;
+        }
+        fs::create_dir_all(&partial).map_err(RunsError::io("create the folder", &partial))?;
+        Ok(Self { place: place.to_owned(), partial, fresh })
+    }
+
+    /// Where to write until then.
+    pub(crate) fn path(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Writes the index and puts everything in its place, instead of an earlier comparison.
+    pub(crate) fn finish(mut self, index: &Index) -> Result<(), RunsError> {
+        let text = serde_json::to_string_pretty(index)
+            .map_err(|error| RunsError::Defect(format!("the index is no JSON: {error}")))?;
+        let path = self.partial.join(INDEX);
+        fs::write(&path, text + "\n").map_err(RunsError::io("write", &path))?;
+        if let Some(fresh) = self.fresh.take() {
+            fresh.keep();
+        }
+        if self.place.exists() {
+            // It was empty, or an earlier comparison and nothing else.
+            check_place(&self.place)?;
+            let old = self.place.with_file_name(beside(self.place.file_name().unwrap_or_default(), "old"));
+            fs::rename(&self.place, &old).map_err(RunsError::io("move", &self.place))?;
+            fs::rename(&self.partial, &self.place).map_err(RunsError::io("move", &self.partial))?;
+            return fs::remove_dir_all(&old).map_err(RunsError::io("remove", &old));
+        }
+        fs::rename(&self.partial, &self.place).map_err(RunsError::io("move", &self.partial))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // Gone already if the comparison was finished.
+        let _ = fs::remove_dir_all(&self.partial);
+    }
+}
+
+fn beside(name: &std::ffi::OsStr, ending: &str) -> OsString {
+    let mut hidden = OsString::from(".");
+    hidden.push(name);
+    hidden.push(".airbound-");
+    hidden.push(ending);
+    hidden
+}
+
+fn check_place(place: &Path) -> Result<(), RunsError> {
+    if !place.exists() {
+        return Ok(());
+    }
+    let read = || RunsError::io("read the folder", place);
+    let entries = fs::read_dir(place).map_err(read())?;
+    let names = entries
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<Result<BTreeSet<OsString>, _>>()
+        .map_err(read())?;
+    if names.is_empty() {
+        return Ok(());
+    }
+    let Some(index) = Index::read(place)? else {
+        return Err(RunsError::NoComparison { path: place.to_owned() });
+    };
+    let known = |name: &OsString| {
+        name == INDEX || name == REPORT || index.runs.iter().any(|entry| name == entry.folder.as_str())
+    };
+    match names.iter().find(|name| !known(name)) {
+        None => Ok(()),
+        Some(stranger) => {
+            Err(RunsError::Stranger { path: place.to_owned(), stranger: PathBuf::from(stranger) })
+        }
+    }
+}
+
+/// Writes the page of a comparison.
+///
+/// # Errors
+/// A plot cannot be drawn, or the file cannot be written.
+pub fn write_report(comparison: &Comparison, path: &Path) -> Result<(), RunsError> {
+    write_whole(path, &comparison.to_html()?)
+}
+
+/// Writes a text file, which appears whole or not at all.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_whole(path: &Path, text: &str) -> Result<(), RunsError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    let partial = path.with_file_name(name);
+    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
+    written.map_err(|source| {
+        // What was tried first says more.
+        let _ = fs::remove_file(&partial);
+        RunsError::io("write", path)(source)
+    })
+}

@@ -1,0 +1,39 @@
+//! From a scenario to a folder: single runs, comparisons, sweeps, the choice of a bound for Law.
+//!
+//! [`Opened`] is a scenario that was asked for, [`Named`] a scheme, perhaps with plugins of one's own in its slots. A [`RunRequest`]
+//! leaves one run in a folder, a [`Matrix`] several schemes and seeds with their report, a [`sweep`] a data set; a [`BoundRequest`]
+//! chooses Law's latency bound. All are built before anything is written, run on one pool ([`jobs`]), tell a [`Watch`] how far they are,
+//! and end when it says so. `examples/own_queue.rs` compares a queue of one's own with those of this program.
+//!
+//! ```
+//! use airbound_runs::{Matrix, Opened};
+//! use airbound_scenario::Overrides;
+//!
+//! let opened = Opened::by_name("hello", &Overrides::from_pairs(&[("duration", "100 ms")]))?;
+//! let schemes = opened.schemes(&["fifo", "linux"])?;
+//! let folder = tempfile::tempdir()?;
+//! let finished = Matrix::of(&opened, schemes).run(&opened, 2, &folder.path().join("results"), &())?;
+//! assert_eq!(finished.summaries.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod bound;
+mod error;
+pub mod folder;
+pub mod jobs;
+mod matrix;
+mod opened;
+mod pcap;
+mod performance;
+mod recording;
+mod request;
+pub mod sweep;
+mod watch;
+
+pub use bound::{BoundRequest, BoundTrial, ChosenBound};
+pub use error::RunsError;
+pub use matrix::{Finished, Matrix};
+pub use opened::{Named, Opened};
+pub use request::{RunRequest, encoding};
+pub use watch::{Step, Watch};

@@ -1,0 +1,248 @@
+//! The bytes of 802.11 frames (802.11-2020, clause 9.3), cut behind the headers of what they carry.
+
+use airbound_control::frame::{Payload, StationId};
+use airbound_record::RunInfo;
+use airbound_sim::{ExchangeView, Kind, MpduView, Packet};
+use airbound_units::{ByteCount, Span};
+use airbound_wifi::control_frames::{ACK, BLOCK_ACK, BLOCK_ACK_256, CTS, RTS};
+use airbound_wifi::edca::Category;
+use airbound_wifi::mpdu::{CCMP, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
+
+pub(super) type Address = [u8; 6];
+
+/// The other end of the wire, and the receivers of neighbour networks.
+const SERVER: Address = [0x02, 0, 0, 1, 0, 0];
+const FROM_ACCESS_POINT: u8 = 0x02;
+const TO_ACCESS_POINT: u8 = 0x01;
+const RETRY: u8 = 0x08;
+/// The first port of a flow; the flow's number is added.
+const PORT: u16 = 10_000;
+const SERVER_PORT: u16 = 5_000;
+
+/// Addresses of nodes and conversation numbers of flows in a capture.
+pub(super) struct Names {
+    /// For each flow the number by which both of its directions go.
+    conversations: Vec<u16>,
+}
+
+impl Names {
+    pub(super) fn of(info: &RunInfo) -> Self {
+        // The acknowledgements of a connection are a flow of their own, named after that of the data.
+        let data = |name: &str| {
+            let name = name.strip_suffix(" (acks)")?;
+            info.flows.iter().position(|flow| flow == name)
+        };
+        let conversations =
+            info.flows.iter().enumerate().map(|(number, name)| data(name).unwrap_or(number) as u16).collect();
+        Self { conversations }
+    }
+
+    /// Transmitter and receiver.
+    pub(super) fn ends(&self, view: &ExchangeView<'_>) -> (Address, Address) {
+        let from = address(view.transmitter().0);
+        let to = if view.transmitter() == view.receiver() { SERVER } else { address(view.receiver().0) };
+        (from, to)
+    }
+
+    fn conversation(&self, packet: &Packet) -> u16 {
+        self.conversations.get(packet.flow.0 as usize).copied().unwrap_or(u16::MAX / 2)
+    }
+}
+
+/// 02:00:00:00:nn:nn, where the access point is 0 and stations follow.
+fn address(node: u16) -> Address {
+    let [high, low] = node.to_be_bytes();
+    [0x02, 0, 0, 0, high, low]
+}
+
+/// A frame as far as it is captured, and its whole length with FCS.
+pub(super) struct Frame {
+    pub(super) bytes: Vec<u8>,
+    pub(super) length: ByteCount,
+}
+
+impl Frame {
+    pub(super) fn rts(from: Address, to: Address, remaining: Span) -> Self {
+        Self::control(0xb4, remaining, &[to, from], &[], RTS)
+    }
+
+    pub(super) fn cts(to: Address, remaining: Span) -> Self {
+        Self::control(0xc4, remaining, &[to], &[], CTS)
+    }
+
+    pub(super) fn ack(to: Address) -> Self {
+        Self::control(0xd4, Span::ZERO, &[to], &[], ACK)
+    }
+
+    /// A compressed block acknowledgement (9.3.1.8.3) of the frames in `view`; 256 bits where 64 are too few.
+    pub(super) fn block_ack(data_from: Address, data_to: Address, view: &ExchangeView<'_>) -> Self {
+        let first = view.mpdus().next().map_or(0, |mpdu| mpdu.sequence);
+        let last = view.mpdus().last().map_or(0, |mpdu| mpdu.sequence);
+        let long = last.saturating_sub(first) >= 64;
+        let mut body = Vec::with_capacity(36);
+        let control = 0x0004_u16 | u16::from(identifier(view)) << 12;
+        body.extend(control.to_le_bytes());
+        // Fragment number 4 announces 256 bits.
+        body.extend((((first & 0xfff) as u16) << 4 | if long { 4 } else { 0 }).to_le_bytes());
+        let begin = body.len();
+        body.resize(begin + if long { 32 } else { 8 }, 0);
+        for mpdu in view.mpdus().filter(|mpdu| mpdu.acknowledged) {
+            let bit = (mpdu.sequence - first) as usize;
+            if let Some(byte) = body.get_mut(begin + bit / 8) {
+                *byte |= 1 << (bit % 8);
+            }
+        }
+        let length = if long { BLOCK_ACK_256 } else { BLOCK_ACK };
+        Self::control(0x94, Span::ZERO, &[data_from, data_to], &body, length)
+    }
+
+    fn control(kind: u8, remaining: Span, addresses: &[Address], body: &[u8], length: ByteCount) -> Self {
+        let mut bytes = Vec::with_capacity(64);
+        bytes.extend([kind, 0]);
+        bytes.extend(duration(remaining));
+        bytes.extend(addresses.iter().flatten());
+        bytes.extend(body);
+        let check = fcs(&bytes);
+        bytes.extend(check.to_le_bytes());
+        debug_assert_eq!(bytes.len() as u64, length.as_u64());
+        Self { bytes, length }
+    }
+
+    /// An MPDU with data.
+    pub(super) fn data(
+        names: &Names,
+        view: &ExchangeView<'_>,
+        mpdu: &MpduView<'_>,
+        from: Address,
+        to: Address,
+        remaining: Span,
+    ) -> Self {
+        // A relay is the access point of those below it; a neighbour's receiver is nobody's.
+        let downwards = view.is_downlink() || view.transmitter() == view.receiver();
+        // What is left are MAC header and encryption.
+        let header = mpdu.size - mpdu.packet.size() - LLC_SNAP - FCS;
+        let qos = header != DATA_HEADER && header != DATA_HEADER + CCMP;
+        let mut bytes = Vec::with_capacity(128);
+        let way = if downwards { FROM_ACCESS_POINT } else { TO_ACCESS_POINT };
+        let retry = if mpdu.packet.first_transmission == view.start() { 0 } else { RETRY };
+        bytes.extend([if qos { 0x88 } else { 0x08 }, way | retry]);
+        bytes.extend(duration(remaining));
+        // Receiver, transmitter, and the far end behind the access point.
+        bytes.extend(to);
+        bytes.extend(from);
+        bytes.extend(SERVER);
+        bytes.extend((((mpdu.sequence & 0xfff) as u16) << 4).to_le_bytes());
+        if qos {
+            bytes.extend([identifier(view), 0]);
+        }
+        // LLC/SNAP of IPv4 (RFC 1042).
+        bytes.extend([0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00]);
+        network(&mut bytes, names, mpdu.packet, mpdu.station, downwards);
+        let header = if qos { QOS_DATA_HEADER } else { DATA_HEADER };
+        Self { bytes, length: mpdu.packet.size() + LLC_SNAP + header + FCS }
+    }
+}
+
+/// The traffic identifier: each category has two (802.11-2020, table 10-1).
+fn identifier(view: &ExchangeView<'_>) -> u8 {
+    match (view.category(), view.alternate()) {
+        (Category::Bk, false) => 1,
+        (Category::Bk, true) => 2,
+        (Category::Be, false) => 0,
+        (Category::Be, true) => 3,
+        (Category::Vi, false) => 5,
+        (Category::Vi, true) => 4,
+        (Category::Vo, false) => 6,
+        (Category::Vo, true) => 7,
+    }
+}
+
+/// The duration field: microseconds, rounded up, at most 32767.
+fn duration(remaining: Span) -> [u8; 2] {
+    (remaining.as_nanos().div_ceil(1000).min(32_767) as u16).to_le_bytes()
+}
+
+/// The headers of IPv4 and UDP or TCP, as far as they fit in the packet; the class is the code point of the category.
+fn network(bytes: &mut Vec<u8>, names: &Names, packet: &Packet, station: StationId, downwards: bool) {
+    let begin = bytes.len();
+    let size = u16::try_from(packet.size().as_u64()).unwrap_or(u16::MAX);
+    let [high, low] = station.0.to_be_bytes();
+    let station = [10, 1, high, low];
+    let server = [10, 0, 0, 1];
+    let (source, destination) = if downwards { (server, station) } else { (station, server) };
+    let protocol = match packet.kind {
+        Kind::Datagram | Kind::Media | Kind::Feedback => 17,
+        Kind::Segment | Kind::Acknowledgement => 6,
+    };
+    let class = match packet.category {
+        Category::Bk => 0x20,
+        Category::Be => 0,
+        Category::Vi => 0xa0,
+        Category::Vo => 0xb8,
+    };
+    bytes.extend([0x45, class]);
+    bytes.extend(size.to_be_bytes());
+    bytes.extend((packet.number as u16).to_be_bytes());
+    // Not to be fragmented; TTL 64; the checksum follows.
+    bytes.extend([0x40, 0, 64, protocol, 0, 0]);
+    bytes.extend(source);
+    bytes.extend(destination);
+    let sum = checksum(&bytes[begin..]);
+    bytes[begin + 10..begin + 12].copy_from_slice(&sum.to_be_bytes());
+    let own = PORT.wrapping_add(names.conversation(packet));
+    let (from, to) = if downwards { (SERVER_PORT, own) } else { (own, SERVER_PORT) };
+    bytes.extend(from.to_be_bytes());
+    bytes.extend(to.to_be_bytes());
+    match packet.kind {
+        Kind::Datagram | Kind::Media | Kind::Feedback => {
+            bytes.extend(size.saturating_sub(20).to_be_bytes());
+            // No checksum.
+            bytes.extend([0, 0]);
+        }
+        Kind::Segment | Kind::Acknowledgement => transport(bytes, packet),
+    }
+    bytes.truncate(begin + usize::from(size));
+}
+
+/// The rest of a TCP header with the timestamp option. Data goes one way: it acknowledges nothing, and acknowledgements have no
+/// sequence number. Both count from 0.
+fn transport(bytes: &mut Vec<u8>, packet: &Packet) {
+    let number = packet.tag as u32;
+    let (sequence, acknowledged) = if packet.kind == Kind::Segment { (number, 0) } else { (0, number) };
+    bytes.extend(sequence.to_be_bytes());
+    bytes.extend(acknowledged.to_be_bytes());
+    // Eight words, ACK, window, checksum and urgent pointer not filled in.
+    bytes.extend([0x80, 0x10, 0xff, 0xff, 0, 0, 0, 0]);
+    let milliseconds = (packet.sent.as_nanos() / 1_000_000) as u32;
+    bytes.extend([1, 1, 8, 10]);
+    bytes.extend(milliseconds.to_be_bytes());
+    bytes.extend([0; 4]);
+}
+
+/// The checksum of an IPv4 header (RFC 1071).
+fn checksum(header: &[u8]) -> u16 {
+    let sum: u32 =
+        header.chunks(2).map(|pair| pair.iter().fold(0, |word, byte| word << 8 | u32::from(*byte))).sum();
+    !((sum & 0xffff) + (sum >> 16)) as u16
+}
+
+/// The frame check sequence: the CRC of 802.11-2020, 9.2.4.8.
+fn fcs(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{checksum, fcs};
+
+    #[test]
+    fn checksums_are_those_of_known_texts() {
+        // The check value of this CRC, and the header of RFC 1071's customary example.
+        assert_eq!(fcs(b"123456789"), 0xcbf4_3926);
+        let header =
+            [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7];
+        assert_eq!(checksum(&header), 0xb861);
+    }
+}

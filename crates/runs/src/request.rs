@@ -1,0 +1,104 @@
+//! One run: built, simulated, and left in a folder.
+
+use std::path::Path;
+use std::time::Instant;
+
+use airbound_record::{Encoding, Existing, Recorder, RunFolder, Summary, Tables};
+use airbound_scenario::Scenario;
+
+use crate::error::RunsError;
+use crate::folder::Fresh;
+use crate::opened::{Named, Opened};
+use crate::pcap::Capture;
+use crate::performance::performance;
+use crate::recording::Recording;
+use crate::watch::{Meter, Watch};
+
+/// One run to be made.
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    /// The scheme.
+    pub named: Named,
+    /// The seed, from which all randomness comes.
+    pub seed: u64,
+    /// The tables that are left.
+    pub tables: Tables,
+    /// Thread that encodes them.
+    pub encoding: Encoding,
+}
+
+impl RunRequest {
+    /// Simulates, and leaves the run in `folder`; its air in `capture`.
+    ///
+    /// # Errors
+    /// The scheme is wrong or there is not one network whose air can be captured, before anything is written; the system refuses
+    /// something, or [`RunsError::Interrupted`] once `watch` says so, and then nothing of the run remains.
+    pub fn run(
+        &self,
+        opened: &Opened,
+        folder: &Path,
+        capture: Option<&Path>,
+        watch: &dyn Watch,
+    ) -> Result<(RunFolder, Summary), RunsError> {
+        self.metered(opened, folder, capture, &Meter::new(watch, opened.length()))
+    }
+
+    pub(crate) fn metered(
+        &self,
+        opened: &Opened,
+        folder: &Path,
+        capture: Option<&Path>,
+        meter: &Meter<'_>,
+    ) -> Result<(RunFolder, Summary), RunsError> {
+        let begun = Instant::now();
+        let scenario = &opened.scenario;
+        if capture.is_some() && !scenario.networks.is_empty() {
+            return Err(RunsError::CaptureOfNetworks);
+        }
+        if capture.is_some() && scenario.stations.is_empty() {
+            return Err(RunsError::CaptureOfPipes);
+        }
+        // Before the run, so that it is dropped after the files that the run's recording removes.
+        let fresh = Fresh::note(folder);
+        let mut run = opened.build(&self.named, self.seed)?;
+        let folder = RunFolder::create(folder, Existing::Replace)?;
+        let recorder = Recorder::create(folder, run.info(), self.tables_of(scenario), self.encoding)?;
+        let capture = capture.map(|file| Capture::create(file, run.info(), &scenario.air)).transpose()?;
+        run.observe(Box::new(Recording::new(recorder, capture)));
+        meter.simulate(&mut run)?;
+        let (outcome, observer) = run.finish()?;
+        let Some(recording) = Recording::of(observer) else {
+            return Err(RunsError::Defect("the run lost its recording".to_owned()));
+        };
+        let (mut recorder, capture) = recording.into_parts();
+        for row in &outcome.distributions {
+            recorder.distribution(*row);
+        }
+        let scheme = self.named.scheme.in_full();
+        let resolved = Scenario { scheme, seed: self.seed, ..scenario.clone() }.to_toml();
+        let performance = performance(outcome.events, opened.length(), begun.elapsed());
+        let folder = recorder.finish(&resolved, &outcome.summary, &performance)?;
+        if let Some(capture) = capture {
+            capture.finish()?;
+        }
+        fresh.keep();
+        Ok((folder, outcome.summary))
+    }
+
+    /// Without relays there are no hops to list; a session is no flow of frames, and its flows have no windows.
+    fn tables_of(&self, scenario: &Scenario) -> Tables {
+        let flows = scenario.session.is_none();
+        Tables {
+            hops: self.tables.hops && scenario.has_relays(),
+            frames: self.tables.frames && flows,
+            series: self.tables.series && flows,
+            ..self.tables
+        }
+    }
+}
+
+/// The thread that encodes tables of so many runs on so many threads: one of its own while there are threads to spare.
+#[must_use]
+pub const fn encoding(runs: usize, threads: usize) -> Encoding {
+    if runs < threads { Encoding::Thread } else { Encoding::Inline }
+}

@@ -1,0 +1,154 @@
+//! Losses and outages under faults beside the agent, or in it: the script that the laboratory's machine carries out, and the rows made of
+//! its lines.
+
+use airbound_report::{Tolerance, ValidationRow};
+
+/// The cases, for the shell of the laboratory's machine.
+pub const FAULTS: &str = include_str!("../../../lab/guest/faults.sh");
+/// The scenario whose network is up meanwhile.
+pub const FAULTS_SCENARIO: &str = "lab-vr";
+
+/// A case, by the name that the script gives it.
+struct Case {
+    name: &'static str,
+    what: &'static str,
+    /// The longest time without an answer, if it is bounded: stations that have to associate again take theirs.
+    longest_ms: Option<f64>,
+    /// Whether the agent goes on.
+    lives: bool,
+    /// Whether its rules are there at the end of the case.
+    rules: bool,
+}
+
+const fn case(
+    name: &'static str,
+    what: &'static str,
+    longest_ms: Option<f64>,
+    lives: bool,
+    rules: bool,
+) -> Case {
+    Case { name, what, longest_ms, lives, rules }
+}
+
+const CASES: [Case; 11] = [
+    case("nothing", "nothing happens", Some(50.0), true, true),
+    case("killed", "kill -9 of the part that holds packets", Some(100.0), false, false),
+    case("all-killed", "kill -9 of all of the agent", Some(100.0), false, true),
+    case("parent-killed", "kill -9 of the part that watches", Some(100.0), false, false),
+    case("hangs", "it hangs (SIGSTOP)", Some(1000.0), false, false),
+    case("station-leaves", "another station leaves and comes back", Some(100.0), true, true),
+    case("interface-down", "the interface goes down and up", None, true, true),
+    case("hostapd-restarted", "hostapd is restarted", None, true, true),
+    case("rules-flushed", "somebody else removes all rules", Some(100.0), true, true),
+    case("overload", "more comes than the radio carries", None, true, true),
+    case("clock-jumps", "the clock of the day jumps by an hour, back by two", Some(100.0), true, true),
+];
+
+/// One line of the script.
+struct Line<'a> {
+    outage_ms: f64,
+    slowest_ms: f64,
+    pings_lost: &'a str,
+    datagrams_lost: &'a str,
+    datagrams: &'a str,
+    agent: &'a str,
+    rules_before: bool,
+    rules_after: bool,
+    left: &'a str,
+    note: String,
+}
+
+fn line<'a>(output: &'a str, name: &str) -> Option<Line<'a>> {
+    output.lines().find_map(|line| {
+        let mut words =
+            line.strip_prefix("fault ")?.strip_prefix(name)?.strip_prefix(' ')?.split_whitespace();
+        Some(Line {
+            outage_ms: words.next()?.parse().ok()?,
+            slowest_ms: words.next()?.parse().ok()?,
+            pings_lost: words.next()?,
+            datagrams_lost: words.next()?,
+            datagrams: words.next()?,
+            agent: words.next()?,
+            rules_before: words.next()? == "yes",
+            rules_after: words.next()? == "yes",
+            left: words.next()?,
+            note: words.collect::<Vec<_>>().join(" "),
+        })
+    })
+}
+
+/// Returns the rows of the script's output: two for each case, not run where a line is missing.
+#[must_use]
+pub fn fault_rows(output: &str) -> Vec<ValidationRow> {
+    CASES.iter().flat_map(|case| rows_of(case, line(output, case.name))).collect()
+}
+
+fn rows_of(case: &Case, line: Option<Line<'_>>) -> [ValidationRow; 2] {
+    let lost = line.as_ref().map_or_else(String::new, |line| {
+        let note = if line.note.is_empty() { String::new() } else { format!("; {}", line.note) };
+        format!(
+            "lost: {} of 450 pings, {} of {} datagrams; slowest answer {:.0} ms{note}",
+            line.pings_lost, line.datagrams_lost, line.datagrams, line.slowest_ms
+        )
+    });
+    // After kill -9 of everything nobody is left who could remove rules; the next start does.
+    let orphaned = !case.lives && case.rules;
+    let order = line.as_ref().map(|line| {
+        let state = (line.agent == "alive") == case.lives && line.rules_after == case.rules;
+        f64::from(u8::from(line.rules_before && state && ((line.left == "removed") != orphaned)))
+    });
+    let state = line.as_ref().map_or_else(String::new, |line| {
+        let rules = if line.rules_after { "there" } else { "gone" };
+        format!("agent {}, its rules {rules}, {} when it was told to end", line.agent, line.left)
+    });
+    [
+        ValidationRow::judged(
+            case.name,
+            format!("{}: longest time without an answer", case.what),
+            "ms",
+            case.longest_ms,
+            line.map(|line| line.outage_ms),
+            case.longest_ms.map(|_| Tolerance::AtMost),
+            false,
+            lost,
+        ),
+        ValidationRow::judged(
+            case.name,
+            "agent and rules as they should be",
+            "",
+            Some(1.0),
+            order,
+            Some(Tolerance::AtLeast),
+            false,
+            state,
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_of_the_script_is_judged() {
+        for case in &CASES {
+            assert!(FAULTS.contains(&format!("end {}", case.name)), "{}", case.name);
+        }
+        assert_eq!(FAULTS.lines().filter(|line| line.contains("; end ")).count(), CASES.len());
+    }
+
+    #[test]
+    fn lines_become_rows() {
+        let output = "noise\nfault killed 30 12.5 3 17 20000 ended:1 yes no removed 9 packets held before\n\
+                      fault hangs 1400 5.0 140 9 20000 ended:1 yes no removed \n";
+        let rows = fault_rows(output);
+        let of = |name: &str| {
+            rows.iter().filter(|row| row.id == name).map(ValidationRow::within).collect::<Vec<_>>()
+        };
+        assert_eq!(of("killed"), [Some(true), Some(true)]);
+        assert_eq!(of("hangs"), [Some(false), Some(true)]);
+        // What the script did not come to is not judged.
+        assert_eq!(of("overload"), [None, None]);
+        assert!(rows.iter().any(|row| row.note.contains("9 packets held before")));
+    }
+}

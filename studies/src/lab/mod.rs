@@ -1,0 +1,9 @@
+//! The laboratory: the simulator beside the real Linux stack, demonstrations of the agent, and faults.
+
+mod demonstrations;
+mod faults;
+mod stack;
+
+pub use demonstrations::{AgentBooks, Demonstration, first_look};
+pub use faults::{FAULTS, FAULTS_SCENARIO, fault_rows};
+pub use stack::{LAB_TITLE, LabSetting, rows as lab_rows};

@@ -1,0 +1,43 @@
+//! Studies: papers reproduced, the simulator validated, the agent demonstrated on the real Linux stack.
+//!
+//! [`papers`] holds each paper's claims beside what this simulator measures, [`ladder`] closed forms, ns-3 and published
+//! measurements, [`lab`] the rows that need a virtual machine, [`plan`] the feasibility check beside LAST-PQ. The product does not
+//! contain them: `airbound` starts the program `airbound-studies`.
+
+#[cfg(target_os = "linux")]
+pub mod lab;
+pub mod ladder;
+mod markdown;
+pub mod papers;
+pub mod plan;
+mod trial;
+
+use std::num::NonZeroUsize;
+
+pub use markdown::{grid_markdown, markdown, rows_markdown};
+pub use trial::{Trial, TrialError};
+
+/// Amount of work: length and number of the runs, and simulations at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Shorter runs, one seed: for a first look and for tests. Sampling errors are larger; the tolerances stay.
+    pub quick: bool,
+    /// Fewer settings and seeds at full length, where a paper's matrix is large (Plum).
+    pub standard: bool,
+    /// Simulations at a time.
+    pub jobs: NonZeroUsize,
+}
+
+impl Default for Effort {
+    /// Full length, one simulation at a time.
+    fn default() -> Self {
+        Self { quick: false, standard: false, jobs: NonZeroUsize::MIN }
+    }
+}
+
+impl Effort {
+    /// `full`, or `quick` where that is asked for.
+    pub(crate) const fn seconds(self, full: u32, quick: u32) -> u32 {
+        if self.quick { quick } else { full }
+    }
+}

@@ -1,0 +1,92 @@
+//! Rows as a table of Markdown, for the documentation.
+
+use std::fmt::Write as _;
+
+use airbound_report::{Grid, ValidationRow, Verdict};
+
+use crate::ladder::Rung;
+
+/// The rows of a rung under its title.
+#[must_use]
+pub fn markdown(rung: Rung, rows: &[ValidationRow]) -> String {
+    rows_markdown(rung.title(), rows)
+}
+
+/// Rows under a title.
+#[must_use]
+pub fn rows_markdown(title: &str, rows: &[ValidationRow]) -> String {
+    let mut text = format!("### {title}\n\n");
+    text += "| id | metric | reference | ours | difference | verdict |\n|---|---|---:|---:|---:|---|\n";
+    for row in rows {
+        let verdict = match row.verdict {
+            Verdict::Match => "match",
+            Verdict::Trend => "trend",
+            Verdict::Differs => "**differs**",
+            Verdict::NotRun => "not run",
+        };
+        // An informing row judges nothing.
+        let verdict = if row.tolerance.is_none() { "-" } else { verdict };
+        let unit = if row.unit.is_empty() { String::new() } else { format!(" ({})", row.unit) };
+        let _ = writeln!(
+            text,
+            "| {} | {}{unit} | {} | {} | {} | {verdict} |",
+            row.id,
+            row.metric,
+            number(row.reference),
+            number(row.measured),
+            difference(row)
+        );
+    }
+    text + "\n"
+}
+
+/// A table under its title, with its note below.
+#[must_use]
+pub fn grid_markdown(grid: &Grid) -> String {
+    let bar =
+        |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+    let mut text = format!("**{}**\n\n", grid.title);
+    text += &bar(&mut grid.columns.iter().map(|column| column.name.clone()));
+    text +=
+        &bar(&mut grid.columns.iter().map(|column| if column.numeric { "---:" } else { "---" }.to_owned()));
+    for row in &grid.rows {
+        text += &bar(&mut row.iter().map(|cell| cell.text.clone()));
+    }
+    if !grid.note.is_empty() {
+        text += &format!("\n{}\n", grid.note);
+    }
+    text + "\n"
+}
+
+fn number(value: Option<f64>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(value) if value == 0.0 || value.abs() >= 1000.0 => format!("{value:.0}"),
+        Some(value) if value.abs() >= 100.0 => format!("{value:.1}"),
+        Some(value) if value.abs() >= 1.0 => format!("{value:.2}"),
+        Some(value) => format!("{value:.4}"),
+    }
+}
+
+fn difference(row: &ValidationRow) -> String {
+    match (row.reference, row.measured) {
+        (Some(reference), Some(measured)) if reference != 0.0 => {
+            format!("{:+.1} %", 100.0 * (measured / reference - 1.0))
+        }
+        _ => "-".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airbound_report::Tolerance;
+
+    #[test]
+    fn a_row_is_one_line() {
+        let tolerance = Some(Tolerance::Relative(0.1));
+        let row = ValidationRow::judged("a", "b", "ms", Some(10.0), Some(12.0), tolerance, false, "why");
+        let text = markdown(Rung::Closed, &[row]);
+        assert!(text.ends_with("| a | b (ms) | 10.00 | 12.00 | +20.0 % | **differs** |\n\n"), "{text}");
+    }
+}

@@ -1,0 +1,293 @@
+//! Claims as data: what a paper states, how far ours may lie from it, and the words of its page.
+//!
+//! `claims.toml` of a paper holds `[rows.KEY]` (one judged quantity, or one for each of several cases), `[reasons]` (why a claim
+//! differs), and the words of `[chapters.KEY]`, `[tables.KEY]` and `[charts.KEY]`. The analysis names a key and gives the measured
+//! value. `{name}` in a text stands for what [`Row::with`] gives it.
+
+use std::collections::BTreeMap;
+
+use airbound_report::{Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, ValidationRow};
+use serde::Deserialize;
+
+/// The claims of a paper.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Claims {
+    /// Heading of the page.
+    pub(crate) title: String,
+    #[serde(default)]
+    rows: BTreeMap<String, RowText>,
+    /// Why a claim does not hold in every row, by the claim's identity.
+    #[serde(default)]
+    reasons: BTreeMap<String, String>,
+    #[serde(default)]
+    chapters: BTreeMap<String, ChapterText>,
+    #[serde(default)]
+    tables: BTreeMap<String, TableText>,
+    #[serde(default)]
+    charts: BTreeMap<String, ChartText>,
+}
+
+/// One judged quantity.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RowText {
+    /// Identity of the claim, as in the list of claims.
+    claim: String,
+    metric: String,
+    #[serde(default)]
+    unit: String,
+    reference: Option<f64>,
+    tolerance: Option<Tolerance>,
+    #[serde(default)]
+    note: String,
+    /// Cases that differ in reference, tolerance or note: the first whose `when` holds is taken.
+    #[serde(default)]
+    cases: Vec<Case>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    /// Values of placeholders.
+    when: BTreeMap<String, String>,
+    reference: Option<f64>,
+    tolerance: Option<Tolerance>,
+    note: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChapterText {
+    title: String,
+    text: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TableText {
+    title: String,
+    columns: Vec<String>,
+    /// The first columns that hold text and not numbers.
+    #[serde(default)]
+    texts: usize,
+    #[serde(default)]
+    note: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChartText {
+    #[serde(default)]
+    x: String,
+    #[serde(default)]
+    y: String,
+    #[serde(default)]
+    logarithmic: bool,
+    top: Option<f64>,
+    /// Horizontal lines.
+    #[serde(default)]
+    levels: Vec<Level>,
+    caption: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Level {
+    name: String,
+    value: f64,
+}
+
+/// Replaces `{name}` by its value.
+fn filled(text: &str, values: &[(&str, String)]) -> String {
+    values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
+impl Claims {
+    /// Reads the claims of a paper.
+    ///
+    /// # Panics
+    /// If the file is wrong, which is a defect of this crate: its files are compiled in, and a test reads all of them.
+    pub(crate) fn read(paper: &str, text: &str) -> Self {
+        toml::from_str(text).unwrap_or_else(|error| panic!("the claims of {paper} are wrong: {error}"))
+    }
+
+    fn find<'a, T>(all: &'a BTreeMap<String, T>, key: &str) -> &'a T {
+        all.get(key).unwrap_or_else(|| panic!("claims.toml has no {key}"))
+    }
+
+    /// Begins a row.
+    ///
+    /// # Panics
+    /// If there is none of this key, which is a defect of this crate.
+    pub(crate) fn row(&self, key: &str) -> Row<'_> {
+        let text = Self::find(&self.rows, key);
+        Row { text, values: Vec::new(), reference: None, trend_holds: false }
+    }
+
+    /// Why a claim does not hold in every row.
+    pub(crate) fn reason(&self, claim: &str) -> Option<&str> {
+        self.reasons.get(claim).map(String::as_str)
+    }
+
+    /// Returns a chapter with its heading and its text.
+    ///
+    /// # Panics
+    /// As [`Claims::row`].
+    pub(crate) fn chapter(&self, key: &str, tables: Vec<Grid>, charts: Vec<Chart>) -> Chapter {
+        let ChapterText { title, text } = Self::find(&self.chapters, key);
+        Chapter { title: title.clone(), text: text.clone(), tables, charts }
+    }
+
+    /// Returns a table without rows; `values` fill its title and its note.
+    ///
+    /// # Panics
+    /// As [`Claims::row`].
+    pub(crate) fn table(&self, key: &str, values: &[(&str, String)]) -> Grid {
+        let TableText { title, columns, texts, note } = Self::find(&self.tables, key);
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let mut grid = Grid::new(filled(title, values), &columns, *texts);
+        grid.note = filled(note, values);
+        grid
+    }
+
+    /// Returns a chart of lines; `values` fill its caption.
+    ///
+    /// # Panics
+    /// As [`Claims::row`].
+    pub(crate) fn lines(&self, key: &str, values: &[(&str, String)], lines: Vec<Line>) -> Chart {
+        self.plot(key, values, Lines { lines, ..Lines::default() })
+    }
+
+    /// Returns a chart of lines with marks or bands; its axes and levels are the file's.
+    ///
+    /// # Panics
+    /// As [`Claims::row`].
+    pub(crate) fn plot(&self, key: &str, values: &[(&str, String)], lines: Lines) -> Chart {
+        let ChartText { x, y, logarithmic, top, levels, caption } = Self::find(&self.charts, key);
+        let kind = ChartKind::Lines(Lines {
+            x: x.clone(),
+            y: y.clone(),
+            logarithmic: *logarithmic,
+            top: *top,
+            levels: levels.iter().map(|level| (level.name.clone(), level.value)).collect(),
+            ..lines
+        });
+        Chart { kind, caption: filled(caption, values) }
+    }
+
+    /// Returns a chart of bars in groups; `values` fill its caption.
+    ///
+    /// # Panics
+    /// As [`Claims::row`].
+    pub(crate) fn bars(
+        &self,
+        key: &str,
+        values: &[(&str, String)],
+        groups: Vec<String>,
+        series: Vec<(String, Vec<Option<Bar>>)>,
+    ) -> Chart {
+        let ChartText { y, caption, .. } = Self::find(&self.charts, key);
+        Chart {
+            kind: ChartKind::Bars(Bars { y: y.clone(), groups, series }),
+            caption: filled(caption, values),
+        }
+    }
+
+    /// Returns the caption of a chart of another kind.
+    ///
+    /// # Panics
+    /// As [`Claims::row`].
+    pub(crate) fn caption(&self, key: &str, values: &[(&str, String)]) -> String {
+        filled(&Self::find(&self.charts, key).caption, values)
+    }
+}
+
+/// A row to which the measured value is still missing.
+#[derive(Debug, Clone)]
+#[must_use = "a row is judged by `measured` or `holds`"]
+pub(crate) struct Row<'a> {
+    text: &'a RowText,
+    values: Vec<(&'a str, String)>,
+    reference: Option<f64>,
+    trend_holds: bool,
+}
+
+impl<'a> Row<'a> {
+    /// Fills a placeholder, and selects the case in which it has this value.
+    pub(crate) fn with(mut self, name: &'a str, value: impl ToString) -> Self {
+        self.values.push((name, value.to_string()));
+        self
+    }
+
+    /// Takes a reference that is computed, in place of the file's.
+    pub(crate) const fn reference(mut self, reference: f64) -> Self {
+        self.reference = Some(reference);
+        self
+    }
+
+    /// Whether the direction or order that the paper claims holds, for a value outside the tolerance.
+    pub(crate) const fn trend(mut self, holds: bool) -> Self {
+        self.trend_holds = holds;
+        self
+    }
+
+    /// Judges the measured value; `None` where nothing was measured.
+    pub(crate) fn measured(self, measured: impl Into<Option<f64>>) -> ValidationRow {
+        let Self { text, values, reference, trend_holds } = self;
+        let applies = |case: &&Case| {
+            case.when
+                .iter()
+                .all(|(name, wanted)| values.iter().any(|(known, value)| known == name && value == wanted))
+        };
+        let case = text.cases.iter().find(applies);
+        let reference = reference.or(case.and_then(|case| case.reference)).or(text.reference);
+        let tolerance = case.and_then(|case| case.tolerance).or(text.tolerance);
+        let note = case.and_then(|case| case.note.as_ref()).unwrap_or(&text.note);
+        ValidationRow::judged(
+            filled(&text.claim, &values),
+            filled(&text.metric, &values),
+            filled(&text.unit, &values),
+            reference,
+            measured.into(),
+            tolerance,
+            trend_holds,
+            filled(note, &values),
+        )
+    }
+
+    /// Judges a statement: 1 where it holds, 0 where it does not; `None` where nothing was measured.
+    pub(crate) fn holds(self, holds: impl Into<Option<bool>>) -> ValidationRow {
+        self.measured(holds.into().map(|holds| if holds { 1.0 } else { 0.0 }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+title = "A paper"
+[rows.rtt]
+claim = "hops"
+metric = "RTT of {scheme}"
+unit = "ms"
+reference = 10
+tolerance = { relative = 0.1 }
+note = "Fig. 1"
+cases = [{ when = { scheme = "PIE" }, reference = 261.3, tolerance = "at_most" }]
+[reasons]
+hops = "{because}"
+"#;
+
+    #[test]
+    fn a_case_takes_the_place_of_the_row() {
+        let claims = Claims::read("test", TEXT);
+        let usual = claims.row("rtt").with("scheme", "WQM").measured(11.5);
+        assert_eq!((usual.metric.as_str(), usual.within()), ("RTT of WQM", Some(false)));
+        let case = claims.row("rtt").with("scheme", "PIE").measured(11.5);
+        assert_eq!((case.reference, case.within()), (Some(261.3), Some(true)));
+        assert_eq!(claims.row("rtt").reference(11.0).measured(11.5).within(), Some(true));
+        assert_eq!(claims.row("rtt").holds(None).measured, None);
+    }
+}

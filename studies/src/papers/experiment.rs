@@ -1,0 +1,319 @@
+//! Runs that studies ask for: each made once, several at a time.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use airbound_record::{Fate, FrameFate, FrameRow, PacketRow};
+use airbound_sim::{Event, Events, NoObserver, Observer, Run, Snapshot};
+use airbound_units::{Instant, Span};
+
+use super::aggregates::{AggregateWatch, Aggregates};
+use super::digest::{Digest, DigestWatch};
+use super::trace::{Trace, TraceWatch};
+use crate::trial::in_parallel;
+use crate::{Trial, TrialError};
+
+/// Part of a run that is kept beside its figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Watch {
+    /// Nothing.
+    Nothing,
+    /// The aggregates of the access point from then on, and the packets of a flow.
+    Aggregates(Instant, Option<u32>),
+    /// The packets and frames of the flow of this number, one by one.
+    Flow(u32),
+    /// All that the flow of this number and its access point do.
+    Trace(u32),
+    /// The digest of the packets of a flow that were sent at `from`, the end of the warm-up, or later.
+    Digest {
+        /// Its number.
+        flow: u32,
+        /// From when on.
+        from: Instant,
+        /// Later packets are late.
+        deadline: Span,
+    },
+}
+
+/// A run, and what of it is watched.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Experiment {
+    /// The run.
+    pub(crate) trial: Trial,
+    /// The part that is kept.
+    pub(crate) watch: Watch,
+    /// Interval of simulated time between looks at queues and controllers; `None` for no looks.
+    pub(crate) every: Option<Span>,
+}
+
+/// A packet of the watched flow that was acknowledged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample {
+    /// When it was acknowledged.
+    pub(crate) completed: Instant,
+    /// From entering the queue to the acknowledgement.
+    pub(crate) latency: Span,
+}
+
+/// Deliveries of the watched flow.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Watched {
+    /// Its packets, in the order of their acknowledgement.
+    pub(crate) packets: Vec<Sample>,
+    /// When each of its whole frames arrived.
+    pub(crate) frames: Vec<Instant>,
+}
+
+/// Results of a run.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    /// Its figures.
+    pub(crate) outcome: airbound_sim::Outcome,
+    /// Deliveries of the watched flow; empty where none was watched.
+    pub(crate) watched: Watched,
+    /// All that it and its access point did, where that was wanted.
+    pub(crate) trace: Option<Trace>,
+    /// The digest of its packets, where one was wanted.
+    pub(crate) digest: Option<Digest>,
+    /// The aggregates of the access point, where they were wanted.
+    pub(crate) aggregates: Aggregates,
+    /// State of queues and controllers at each look, with the time in s.
+    pub(crate) views: Vec<(f64, Snapshot)>,
+}
+
+/// Keeps what happens to one flow.
+#[derive(Debug, Clone, Default)]
+struct FlowWatch {
+    flow: u32,
+    seen: Arc<Mutex<Watched>>,
+}
+
+impl FlowWatch {
+    fn seen(&self) -> std::sync::MutexGuard<'_, Watched> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FlowWatch {
+    fn on_packet(&mut self, row: &PacketRow) {
+        if row.flow == self.flow && row.fate == Fate::Delivered {
+            let latency = row.completed - row.enqueued;
+            self.seen().packets.push(Sample { completed: row.completed, latency });
+        }
+    }
+
+    fn on_frame(&mut self, row: &FrameRow) {
+        if row.flow == self.flow && matches!(row.fate, FrameFate::Delivered | FrameFate::Late) {
+            self.seen().frames.push(row.delivered);
+        }
+    }
+}
+
+impl Observer for FlowWatch {
+    fn wants(&self) -> Events {
+        Events { packets: true, frames: true, ..Events::NONE }
+    }
+    fn on_event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Packet(row) => self.on_packet(row),
+            Event::Frame(row) => self.on_frame(row),
+            _ => {}
+        }
+    }
+}
+
+impl Experiment {
+    /// A run of which only the figures are wanted.
+    pub(crate) fn plain(trial: Trial) -> Self {
+        Self { trial, watch: Watch::Nothing, every: None }
+    }
+
+    /// A run one of whose flows is watched packet by packet.
+    pub(crate) fn watching(trial: Trial, flow: u32) -> Self {
+        Self { watch: Watch::Flow(flow), ..Self::plain(trial) }
+    }
+
+    /// A run of which the digest of a flow is wanted.
+    pub(crate) fn digesting(trial: Trial, flow: u32, from: Instant, deadline: Span) -> Self {
+        Self { watch: Watch::Digest { flow, from, deadline }, ..Self::plain(trial) }
+    }
+
+    /// A run of which all that a flow and its access point do is kept.
+    pub(crate) fn tracing(trial: Trial, flow: u32) -> Self {
+        Self { watch: Watch::Trace(flow), ..Self::plain(trial) }
+    }
+
+    /// A run of which the aggregates of the access point are wanted.
+    pub(crate) fn aggregates(trial: Trial, from: Instant) -> Self {
+        Self { watch: Watch::Aggregates(from, None), ..Self::plain(trial) }
+    }
+
+    /// The same run, looked at at equal distances.
+    pub(crate) fn looking(self, every: Span) -> Self {
+        Self { every: Some(every), ..self }
+    }
+
+    fn run(&self) -> Result<Measured, TrialError> {
+        let watch = FlowWatch {
+            flow: if let Watch::Flow(flow) = self.watch { flow } else { 0 },
+            ..FlowWatch::default()
+        };
+        let digest = match self.watch {
+            Watch::Digest { flow, from, deadline } => Some(DigestWatch::new(flow, from, deadline)),
+            _ => None,
+        };
+        let trace = match self.watch {
+            Watch::Trace(flow) => Some(TraceWatch::new(flow)),
+            _ => None,
+        };
+        let observer: Box<dyn Observer> = match (self.watch, &digest, &trace) {
+            (_, Some(digest), _) => Box::new(digest.clone()),
+            (_, _, Some(trace)) => Box::new(trace.clone()),
+            (Watch::Flow(_), ..) => Box::new(watch.clone()),
+            _ => Box::new(NoObserver),
+        };
+        let aggregates = match self.watch {
+            Watch::Aggregates(from, flow) => Some(AggregateWatch::new(from, flow)),
+            _ => None,
+        };
+        let observer: Box<dyn Observer> = match &aggregates {
+            Some(watch) => Box::new(watch.clone()),
+            None => observer,
+        };
+        let mut views = Vec::new();
+        let look = |run: &Run| views.push((run.now().as_secs_f64(), run.snapshot()));
+        let (outcome, _) = self.trial.looking(observer, self.every, look)?;
+        let mut watched = std::mem::take(&mut *watch.seen());
+        watched.packets.sort_by_key(|sample| sample.completed);
+        watched.frames.sort_unstable();
+        let digest = digest.map(|digest| digest.digest(outcome.summary.duration_s));
+        let trace = trace.map(|trace| trace.take());
+        let aggregates = aggregates.map(|watch| watch.take()).unwrap_or_default();
+        Ok(Measured { outcome, watched, trace, digest, aggregates, views })
+    }
+}
+
+impl Watched {
+    /// A percentile (0 to 100) of the latency in windows of `length`, as (begin of the window in s, latency in ms).
+    pub(crate) fn percentiles(&self, length: Span, percentile: f64) -> Vec<(f64, f64)> {
+        let mut windows: BTreeMap<u64, Vec<Span>> = BTreeMap::new();
+        for sample in &self.packets {
+            let window = sample.completed.as_nanos() / length.as_nanos().max(1);
+            windows.entry(window).or_default().push(sample.latency);
+        }
+        windows
+            .into_iter()
+            .filter_map(|(window, mut latencies)| {
+                latencies.sort_unstable();
+                let rank = (percentile / 100.0 * latencies.len() as f64).ceil() as usize;
+                let value = latencies.get(rank.max(1) - 1)?.as_millis_f64();
+                Some((window as f64 * length.as_secs_f64(), value))
+            })
+            .collect()
+    }
+
+    /// Whole frames that arrived in each window of `length` up to `end`, per second, as (begin of the window in s, frames
+    /// per second).
+    pub(crate) fn frame_rate(&self, length: Span, end: Instant) -> Vec<(f64, f64)> {
+        let count = end.as_nanos() / length.as_nanos().max(1);
+        let mut frames = vec![0_u32; usize::try_from(count).unwrap_or(0)];
+        for at in &self.frames {
+            let window = at.as_nanos() / length.as_nanos().max(1);
+            if let Some(count) = usize::try_from(window).ok().and_then(|window| frames.get_mut(window)) {
+                *count += 1;
+            }
+        }
+        let seconds = length.as_secs_f64();
+        frames
+            .iter()
+            .enumerate()
+            .map(|(place, count)| (place as f64 * seconds, f64::from(*count) / seconds))
+            .collect()
+    }
+}
+
+/// Results of all runs.
+#[derive(Debug, Default)]
+pub(crate) struct Results(BTreeMap<Experiment, Measured>);
+
+impl Results {
+    /// Makes the runs, equal ones once, `jobs` at a time.
+    ///
+    /// # Errors
+    /// The first that cannot be made.
+    pub(crate) fn of(
+        wanted: impl Iterator<Item = Experiment>,
+        jobs: NonZeroUsize,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Self, TrialError> {
+        let mut experiments: Vec<Experiment> = Vec::new();
+        let mut known = std::collections::BTreeSet::new();
+        for experiment in wanted {
+            if known.insert(experiment.clone()) {
+                experiments.push(experiment);
+            }
+        }
+        let done = AtomicUsize::new(0);
+        progress(0, experiments.len());
+        let measured = in_parallel(&experiments, jobs, |experiment| {
+            let measured = experiment.run();
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, experiments.len());
+            measured
+        })?;
+        Ok(Self(experiments.into_iter().zip(measured).collect()))
+    }
+
+    /// Returns the number of runs that were made.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the results of several runs; `None` if there are none, or one is missing.
+    pub(crate) fn all(&self, experiments: &[Experiment]) -> Option<Vec<&Measured>> {
+        let runs: Option<Vec<&Measured>> =
+            experiments.iter().map(|experiment| self.get(experiment)).collect();
+        runs.filter(|runs| !runs.is_empty())
+    }
+
+    /// Returns the results of a run; `None` if no study asked for it.
+    pub(crate) fn get(&self, experiment: &Experiment) -> Option<&Measured> {
+        self.0.get(experiment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(seed: u64) -> Trial {
+        let scenario = "duration = \"100 ms\"\n[[station]]\nname = \"a\"\n[[flow]]\nname = \"f\"\nkind = \"cbr\"\nstation = \"a\"\nrate = \"1 Mbit/s\"\n";
+        Trial::new("small", scenario.to_owned(), seed)
+    }
+
+    #[test]
+    fn equal_runs_are_made_once() {
+        let wanted = [trial(1), trial(2), trial(1)].map(Experiment::plain);
+        let results = Results::of(wanted.into_iter(), NonZeroUsize::MIN, &|_, _| ()).expect("runs");
+        assert_eq!(results.len(), 2);
+        assert!(results.get(&Experiment::plain(trial(2))).is_some());
+        assert!(results.get(&Experiment::watching(trial(2), 0)).is_none());
+    }
+
+    #[test]
+    fn windows_hold_what_was_acknowledged_in_them() {
+        let sample = |at: u64, latency: u64| Sample {
+            completed: Instant::ZERO + Span::from_millis(at),
+            latency: Span::from_millis(latency),
+        };
+        let packets = (1..=20).map(|n| sample(n, n)).chain([sample(150, 7)]).collect();
+        let frames = vec![Instant::ZERO + Span::from_millis(10), Instant::ZERO + Span::from_millis(120)];
+        let watched = Watched { packets, frames };
+        let windows = watched.percentiles(Span::from_millis(100), 95.0);
+        // Nearest rank: the 19th of 20.
+        assert_eq!(windows, vec![(0.0, 19.0), (0.1, 7.0)]);
+        let rate = watched.frame_rate(Span::from_millis(100), Instant::ZERO + Span::from_millis(300));
+        assert_eq!(rate.iter().map(|(_, rate)| *rate).collect::<Vec<_>>(), vec![10.0, 10.0, 0.0]);
+    }
+}
