@@ -24,7 +24,7 @@ const PANIC: &str =
 
 /// State shared by the working threads and the calling one.
 struct Shared {
-    /// The share that is done, 0 to 1, as the bits of a float.
+    /// The finished share, 0 to 1, as the bits of a float.
     share: AtomicU64,
     stopped: AtomicBool,
     /// Faults of schemes written in Python.

@@ -136,8 +136,8 @@ pub(crate) fn build(
     Ok(Built { domains: Domains::new(built), members, flows })
 }
 
-/// Gives the networks of a run their observer. A lone network has it to itself, and `None` is returned; several tell an audience, under
-/// the numbers of the run.
+/// Attaches the observer to the networks of a run. A lone network holds it itself, and `None` is returned; several networks share an
+/// audience, with the numbers of the run.
 pub(crate) fn observe(
     domains: &mut Domains,
     members: &[Member],

@@ -27,17 +27,17 @@ pub enum Plugin {
 }
 
 impl Plugin {
-    /// A queue of the caller's own: `make` returns what decides at one transmitter.
+    /// A custom queue: `make` returns its decider for one transmitter.
     pub fn queue<D: QueueDecider + 'static>(make: impl Fn(Site) -> D + Send + Sync + 'static) -> Self {
         Self::Queue(Arc::new(move |site| Box::new(make(site))))
     }
 
-    /// A rate control of the caller's own: `make` returns what decides at one transmitter.
+    /// A custom rate control: `make` returns its decider for one transmitter.
     pub fn rate<D: RateDecider + 'static>(make: impl Fn(Site) -> D + Send + Sync + 'static) -> Self {
         Self::Rate(Arc::new(move |site| Box::new(make(site))))
     }
 
-    /// A congestion control of the caller's own: `make` returns that of one connection.
+    /// A custom congestion control: `make` returns that of one connection.
     pub fn sender<D: CustomControl + 'static>(make: impl Fn(Site) -> D + Send + Sync + 'static) -> Self {
         Self::Sender(Arc::new(move |site| Box::new(make(site))))
     }

@@ -82,8 +82,8 @@ impl Run {
         })
     }
 
-    /// Attaches the receiver of the run's events, in place of an earlier one. Call it before the first [`Run::advance`]; afterwards it
-    /// misses what has happened.
+    /// Attaches an observer of the run's events, replacing an earlier one. Call it before the first [`Run::advance`]; later calls miss
+    /// earlier events.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.audience = match &mut self.engine {
             Engine::Networks(domains, members) => networks::observe(domains, members, observer),

@@ -38,7 +38,7 @@ struct Watched {
     kept: Option<Instant>,
 }
 
-/// Tells low-latency elephants from other flows by the arrival times of their packets. See [`crate::classify`].
+/// Distinguishes low-latency elephants from other flows by the arrival times of their packets. See [`crate::classify`].
 ///
 /// Call [`FlowClassifier::on_packet`] for each packet that enters a queue. A found flow that falls silent has no packets to be judged
 /// by: [`FlowClassifier::next_silent`] returns it.

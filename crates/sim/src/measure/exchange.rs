@@ -72,7 +72,7 @@ impl<'a> ExchangeView<'a> {
         self.descriptor.station
     }
 
-    /// Whether it goes from the access point, or a relay, to those below.
+    /// Whether it is sent downwards, by the access point or a relay.
     #[must_use]
     pub const fn is_downlink(&self) -> bool {
         matches!(self.way, Direction::Down)
