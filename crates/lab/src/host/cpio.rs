@@ -1,4 +1,4 @@
-//! An initial file system in the format that the kernel unpacks: cpio, "newc" (Documentation/driver-api/early-userspace).
+//! Writes an initial file system: cpio, format "newc" (kernel Documentation/driver-api/early-userspace).
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ impl Archive {
         Self::default()
     }
 
-    /// A folder, and those above it.
+    /// Adds a folder and its parents.
     pub(crate) fn folder(&mut self, name: &str) {
         let mut at = 0;
         while at < name.len() {
@@ -31,7 +31,7 @@ impl Archive {
         }
     }
 
-    /// A file with permissions, and the folders above it.
+    /// Adds a file and its parent folders.
     pub(crate) fn file(&mut self, name: &str, permissions: u32, content: &[u8]) {
         if let Some((folder, _)) = name.rsplit_once('/') {
             self.folder(folder);
@@ -39,12 +39,12 @@ impl Archive {
         self.entry(name, FILE | permissions, (0, 0), content);
     }
 
-    /// A character device.
+    /// Adds a character device.
     pub(crate) fn device(&mut self, name: &str, major: u32, minor: u32) {
         self.entry(name, CHARACTER_DEVICE | 0o600, (major, minor), b"");
     }
 
-    /// The whole archive.
+    /// The finished archive.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.inode = 0;
         self.entry("TRAILER!!!", 0, (0, 0), b"");
@@ -55,7 +55,7 @@ impl Archive {
         self.inode += 1;
         let size = u32::try_from(content.len()).unwrap_or(u32::MAX);
         let name_size = u32::try_from(name.len() + 1).unwrap_or(u32::MAX);
-        // Inode, mode, owner, group, links, time, size, device, device of the file, size of the name, checksum.
+        // Inode, mode, owner, group, links, time, size, device (2), device of the file (2), size of the name, checksum.
         let fields = [self.inode, mode, 0, 0, 1, 0, size, 0, 0, device.0, device.1, name_size, 0];
         self.bytes.extend_from_slice(b"070701");
         for field in fields {
