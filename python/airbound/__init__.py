@@ -1,4 +1,4 @@
-"""Simulates Wi-Fi, and compares what keeps its latency bounded.
+"""Simulates Wi-Fi and compares schemes that bound its latency.
 
 First steps::
 
@@ -6,12 +6,12 @@ First steps::
 
     result = airbound.run("vr-congested", scheme="linux")
     result.summary["flows"][0]["latency_ms"]["p99"]   # ms
-    result.packets                                     # a polars data frame, one row a packet
+    result.packets                                     # a polars data frame, one row per packet
     result.plot_latency()                              # a matplotlib figure
 
     airbound.compare("vr-congested", ["fifo", "linux", "last-pq"]).table
 
-Names of columns and keys carry their units (``_ns``, ``_ms``, ``_mbps``, ``_bytes``), as docs/reference/file-formats.md says. The same
+Names of columns and keys end in their units (``_ns``, ``_ms``, ``_mbps``, ``_bytes``; see docs/reference/file-formats.md). The same
 scenario, scheme and seed give the same rows on every machine.
 """
 
@@ -52,8 +52,8 @@ __all__ = [
     "sweep",
 ]
 
-#: What takes polars and matplotlib, whose import takes most of a second: the command does without.
-_LATER = {
+#: Names that need polars and matplotlib, whose import takes most of a second; the command does not need them.
+_LAZY = {
     "Comparison": "airbound.results",
     "RunResult": "airbound.results",
     "SweepResult": "airbound.sweeps",
@@ -64,17 +64,17 @@ _LATER = {
 }
 
 
-if not TYPE_CHECKING:  # a type checker is to find names that are not there
+if not TYPE_CHECKING:  # a type checker reports undefined names this way
 
     def __getattr__(name: str) -> object:
-        if name in _LATER:
-            value: object = getattr(import_module(_LATER[name]), name)
+        if name in _LAZY:
+            value: object = getattr(import_module(_LAZY[name]), name)
         elif name == "__version__":
             from importlib.metadata import PackageNotFoundError, version
 
             try:
                 value = version("airbound")
-            except PackageNotFoundError:  # imported from the source tree without being installed
+            except PackageNotFoundError:  # imported from the source tree, not installed
                 value = "0+unknown"
         else:
             raise AttributeError(f"module airbound has no attribute {name}")

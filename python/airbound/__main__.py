@@ -1,4 +1,4 @@
-"""The command ``airbound``: ``python -m airbound``, and the script that the package installs."""
+"""The command ``airbound``, as ``python -m airbound`` and as the script that the package installs."""
 
 import signal
 import sys
@@ -7,8 +7,8 @@ from airbound import _native
 
 
 def main() -> int:
-    """Does what the command line asks for; returns the exit code."""
-    # Python only notes Ctrl-C and looks at it between its own instructions, of which there are none here.
+    """Runs the command line; returns the exit code."""
+    # Python handles Ctrl-C between its own instructions only, and none run during the call.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _native.main(["airbound", *sys.argv[1:]])
 

@@ -1,4 +1,4 @@
-"""The native module. Use the package `airbound`, which exports what is meant for others."""
+"""The native module. Use the package `airbound`, which exports its public names."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -20,7 +20,7 @@ class RunError(RuntimeError):
 
 def main(arguments: Sequence[str]) -> int: ...
 def shipped() -> list[tuple[str, str]]:
-    """The scenarios that come with the package: pairs of name and title."""
+    """The shipped scenarios: pairs of name and title."""
 
 def run(
     scenario: Scenario,
@@ -48,11 +48,11 @@ def report(
     width: int,
 ) -> str: ...
 def execute(order: str) -> str:
-    """Does the run that an order of :meth:`Sweep.take` describes; what a worker calls."""
+    """Executes the run of an order of :meth:`Sweep.take`; called by workers."""
 
 @final
 class Sweep:
-    """A sweep under way; after :meth:`finish` nothing else may be asked of it."""
+    """A running sweep. No method may be called after :meth:`finish`."""
 
     def __new__(
         cls, grid: str, folder: PathLike[str], until: str | None, seeds: int | None, replace: bool
@@ -68,68 +68,68 @@ class Sweep:
     def finish(self, width: int) -> tuple[str, str]: ...
 @final
 class Scenario:
-    """What is simulated. It is checked when it is made, and never changes: :meth:`set` makes another one.
+    """The description of a simulation. Immutable and always valid: :meth:`set` returns a changed one.
 
-    All ways to make one raise :class:`ScenarioError` with file, line, key, what is wrong and what is allowed.
+    All constructors raise :class:`ScenarioError` with file, line, key, the problem and the allowed values.
     """
 
     @staticmethod
     def shipped(name: str) -> Scenario:
-        """The scenario of that name that comes with the package; :func:`airbound.shipped` lists them."""
+        """The shipped scenario of a name; :func:`airbound.shipped` lists them."""
 
     @staticmethod
     def from_file(path: str | PathLike[str]) -> Scenario:
-        """A scenario file (docs/reference/scenario-keys.md)."""
+        """The scenario of a file (docs/reference/scenario-keys.md)."""
 
     @staticmethod
     def from_text(text: str, name: str = "scenario") -> Scenario:
-        """The text of a scenario file. Files that it names are relative to the working directory."""
+        """The scenario of the text of a file. Its paths are relative to the working directory."""
 
     @staticmethod
     def from_dict(table: dict[str, Value], name: str = "scenario") -> Scenario:
-        """The same as nested dicts and lists. Underscores in keys stand for hyphens."""
+        """The scenario of nested dicts and lists. Underscores in keys stand for hyphens."""
 
     def set(self, key: str, value: Value) -> Scenario:
         """The scenario with one value changed: ``set("flow.bulk.count", 1)``, ``set("air.width", "80 MHz")``."""
 
     def with_trace(self, path: str | PathLike[str]) -> Scenario:
-        """The scenario with this trace for the first station whose channel is a trace."""
+        """The scenario with this trace for the first station with a trace channel."""
 
     @property
     def name(self) -> str:
-        """What it is called in results."""
+        """The name in results."""
 
     @property
     def title(self) -> str:
-        """One line that says what it is."""
+        """The title, one line."""
 
     @property
     def description(self) -> str:
-        """What it shows."""
+        """The description."""
 
     @property
     def seed(self) -> int:
-        """From where all randomness comes, unless a run says otherwise."""
+        """The default seed of runs."""
 
     @property
     def duration_ns(self) -> int:
-        """How long is measured, after the warm-up."""
+        """The measured time, after the warm-up."""
 
     @property
     def warm_up_ns(self) -> int:
-        """How long is simulated before that."""
+        """The time simulated before the measurement."""
 
     @property
     def schemes(self) -> list[str]:
-        """The schemes that are compared unless told otherwise."""
+        """The schemes compared by default."""
 
     @property
     def own_scheme(self) -> str:
-        """The name of the scheme that a run has unless told otherwise."""
+        """The name of the default scheme of runs."""
 
     @property
     def focus(self) -> str | None:
-        """The flow that the headline is about."""
+        """The focus flow."""
 
     @property
     def stations(self) -> list[str]:
@@ -140,44 +140,44 @@ class Scenario:
         """The names of the flows."""
 
     def to_toml(self) -> str:
-        """The scenario with every default written out; read again it is the same."""
+        """The text of the scenario with all defaults. Reading it gives the same scenario."""
 
     def to_json(self) -> str:
-        """The same as JSON."""
+        """The scenario with all defaults as JSON."""
 
 @final
 class Packet:
-    """A packet that waits in a :class:`airbound.QueueScheme`."""
+    """A packet in a :class:`airbound.QueueScheme`."""
 
     @property
     def number(self) -> int:
-        """Its number in this queue, which ascends from packet to packet."""
+        """The number in this queue, ascending."""
 
     @property
     def flow(self) -> int:
-        """The number of its flow; acknowledgements of TCP are a flow of their own."""
+        """The number of the flow; TCP acknowledgements are a separate flow."""
 
     @property
     def station(self) -> int:
-        """The peer to which it goes next."""
+        """The next hop."""
 
     @property
     def category(self) -> Category:
-        """``"bk"``, ``"be"``, ``"vi"`` or ``"vo"``."""
+        """The access category: ``"bk"``, ``"be"``, ``"vi"`` or ``"vo"``."""
 
     @property
     def size(self) -> int:
-        """Its length from the IP header on, in bytes."""
+        """The length from the IP header on, in bytes."""
 
     @property
     def enqueued(self) -> int:
-        """When it entered the queue, ns."""
+        """The time of arrival in the queue, ns."""
 
     def __hash__(self) -> int: ...
 
 @final
 class Rate:
-    """A PHY rate of the standard, such as ``Rate("VHT80 MCS7 2SS SGI")``. Raises ``ValueError`` if there is no such rate."""
+    """A PHY rate of the standard, such as ``Rate("VHT80 MCS7 2SS SGI")``. Raises ``ValueError`` for an unknown rate."""
 
     def __new__(cls, text: str) -> Rate: ...
     @property
@@ -190,15 +190,15 @@ class Rate:
 
     @property
     def mcs(self) -> int:
-        """The index of modulation and coding."""
+        """The modulation and coding scheme index."""
 
     @property
     def streams(self) -> int:
-        """Spatial streams, 1 to 4."""
+        """The number of spatial streams, 1 to 4."""
 
     @property
     def width_mhz(self) -> int:
-        """The width of the channel."""
+        """The channel width."""
 
     @property
     def guard_interval_ns(self) -> int:
@@ -211,38 +211,38 @@ class Window:
     """The congestion window, in segments."""
 
     cwnd: int
-    """Segments that may be in flight, at least 1."""
+    """The congestion window, at least 1."""
     ssthresh: int
-    """Below it the window is in slow start."""
+    """The slow-start threshold."""
     def __len__(self) -> int: ...
 
 @final
 class Ack:
-    """What one acknowledgement told, after losses were marked."""
+    """The content of an acknowledgement, after loss detection."""
 
     @property
     def now(self) -> int:
-        """When it arrived, ns."""
+        """The time of arrival, ns."""
 
     @property
     def phase(self) -> Literal["open", "recovery", "loss"]:
-        """State of the connection after it."""
+        """The state of the connection after it."""
 
     @property
     def acked(self) -> int:
-        """Segments that may count as growth."""
+        """Acknowledged segments that may increase the window."""
 
     @property
     def delivered(self) -> int:
-        """Segments newly delivered."""
+        """Newly delivered segments."""
 
     @property
     def lost(self) -> int:
-        """Segments newly marked as lost."""
+        """Segments newly detected as lost."""
 
     @property
     def in_flight(self) -> int:
-        """Segments in flight now."""
+        """Segments in flight after it."""
 
     @property
     def prior_in_flight(self) -> int:
@@ -250,35 +250,35 @@ class Ack:
 
     @property
     def window_limited(self) -> bool:
-        """Whether the window, not the application, limited the flight."""
+        """Whether the congestion window limited the segments in flight, rather than the application."""
 
     @property
     def rtt(self) -> int | None:
-        """Round trip of the newest segment that it acknowledged, ns, if that was sent once."""
+        """Round-trip time of the newest acknowledged segment, ns; ``None`` if it was retransmitted."""
 
     @property
     def smoothed_rtt(self) -> int | None:
-        """Smoothed round trip, ns."""
+        """Smoothed round-trip time, ns."""
 
     @property
     def min_rtt(self) -> int | None:
-        """Smallest round trip of the last 300 s, ns."""
+        """Least round-trip time of the last 300 s, ns."""
 
     @property
     def total_delivered(self) -> int:
-        """Segments delivered on the whole."""
+        """Segments delivered since the connection began."""
 
     @property
     def delivery_rate(self) -> float | None:
-        """The measured delivery rate in segments per second, where the sample is valid."""
+        """The measured delivery rate in segments per second; ``None`` without a valid sample."""
 
     @property
     def app_limited(self) -> bool:
-        """Whether the application, not the network, limited that sample."""
+        """Whether the application limited the rate sample, rather than the network."""
 
 @final
 class Wqm:
-    """WQM's buffer size (algorithm 1 of its paper): feed it once in a measurement interval.
+    """WQM's buffer size (algorithm 1 of its paper), updated once per measurement interval.
 
     Parameters: ``limit``, ``interval``, ``subframes``, ``floor``, ``max_packets``, ``step`` (docs/understand/wqm.md).
     """
@@ -286,26 +286,26 @@ class Wqm:
     def __new__(cls, **parameters: Value) -> Wqm: ...
     @property
     def packets(self) -> int:
-        """B: most packets that may wait."""
+        """B: the buffer size in packets."""
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """B_min and B_max as they are now."""
+        """The current B_min and B_max."""
 
     def begin(self, rate: int, subframes: int | None = None) -> None:
-        """The initial stage: B from the bandwidth-delay product at ``rate`` bit/s (equation 1). Further calls change nothing."""
+        """The initial stage: B from the bandwidth-delay product at ``rate`` bit/s (equation 1). Further calls have no effect."""
 
     def on_interval(
         self, backlog: int, rate: int | None = None, free: float | None = None, subframes: int | None = None
     ) -> tuple[int | None, bool, bool]:
-        """An interval has passed: ``backlog`` bytes wait, the PHY rate is ``rate``, the share ``free`` of the channel is ours.
+        """Ends an interval with ``backlog`` bytes queued, the PHY rate ``rate``, and the share ``free`` of the channel available.
 
-        Returns the drain time in ns (``None`` if it cannot be known), whether the buffer is bloated, and whether anything changed.
+        Returns the drain time in ns (``None`` if unknown), whether the buffer is bloated, and whether the buffer size changed.
         """
 
 @final
 class DelayController:
-    """LAST-PQ's delay controller: how long the packets of each flow may queue, so that its demand is met (Sec. IV).
+    """LAST-PQ's delay controller: the permitted queueing time of each flow under its latency demand (Sec. IV).
 
     Parameters: ``window``, ``guard_interval``, ``oscillation``, ``decrease``, ``increase``, ``additive_increase``,
     ``least_permitted``, ``least_completions``, ``memory``, ``hold`` (docs/understand/last-pq.md).
@@ -313,22 +313,22 @@ class DelayController:
 
     def __new__(cls, **parameters: Value) -> DelayController: ...
     def set_demand(self, now: int, flow: int, latency: int | None, percentile: float = 95.0) -> None:
-        """Demands a latency in ns of a flow; ``None``: none any more. Raises ``ValueError`` for one that cannot be met at all."""
+        """Sets the latency demand of a flow in ns; ``None`` removes it. Raises ``ValueError`` for a demand out of range."""
 
     def on_completion(self, now: int, flow: int, latency: int) -> None:
-        """A packet of a flow was acknowledged, ``latency`` ns after it had entered the queue."""
+        """A packet of a flow was acknowledged ``latency`` ns after its arrival in the queue."""
 
     def advance(self, now: int, oldest: dict[int, int] | None = None) -> None:
-        """Closes the windows that have ended. ``oldest`` tells since when the oldest packet of a flow waits, ns."""
+        """Closes the windows that have ended. ``oldest`` is the arrival time of the oldest queued packet by flow, ns."""
 
     def permitted(self, flow: int) -> int | None:
-        """How long packets of a flow may queue, ns; ``None`` without a demand."""
+        """The permitted queueing time of a flow, ns; ``None`` without a demand."""
 
     def latency(self, flow: int) -> int | None:
-        """The latency of the last window in which one was found, ns."""
+        """The latency of the last window with a sample, ns."""
 
     def tightest(self, now: int) -> int | None:
-        """The least permitted latency of the flows that were active of late, ns."""
+        """The least permitted latency of the recently active flows, ns."""
 
     @property
     def next_deadline(self) -> int | None:
@@ -344,16 +344,16 @@ class RateAllocator:
 
     def __new__(cls, **parameters: Value) -> RateAllocator: ...
     def join(self, now: int, station: int) -> None:
-        """A station wants data from now on."""
+        """A station starts to receive data."""
 
     def join_uplink(self, now: int, station: int) -> None:
-        """A station wants to send from now on."""
+        """A station starts to send."""
 
     def leave(self, now: int, station: int) -> None:
-        """A station wants no more data."""
+        """A station stops receiving data."""
 
     def leave_uplink(self, now: int, station: int) -> None:
-        """A station wants to send no more."""
+        """A station stops sending."""
 
     def on_report(
         self,
@@ -375,39 +375,39 @@ class RateAllocator:
         uplink_level: float = 0.0,
         companions: float = 0.0,
     ) -> None:
-        """What a station saw in a slot of ``slot`` ns: so many ``frames`` with ``packets`` of ``payload`` bytes together.
+        """A station's measurement in a slot of ``slot`` ns: ``frames`` with ``packets`` packets of ``payload`` bytes in total.
 
-        The aggregation level is ``transmissions / frames``. ``number`` ascends from report to report. Numbers are rounded as on the
-        wire. Raises ``ValueError`` for what no sensor can see.
+        The aggregation level is ``transmissions / frames``. ``number`` ascends from report to report. Values are rounded as in the
+        report's packet format. Raises ``ValueError`` for values that no sensor can measure.
         """
 
     def on_deadline(self, now: int) -> bool:
-        """Decides, if it is time. Returns whether rates may have changed."""
+        """Allocates rates if the deadline has passed. Returns whether they may have changed."""
 
     def rate(self, station: int) -> int:
-        """The rate of a station's payload, bit/s; 0 for one that is not known."""
+        """The downlink rate of a station's payload, bit/s; 0 for an unknown station."""
 
     def uplink_rate(self, station: int) -> int:
-        """The rate of what a station sends, bit/s."""
+        """The uplink rate of a station, bit/s."""
 
     def allocations(self) -> list[tuple[int, str, int, float | None, int | None, str | None]]:
         """Station, direction, rate (bit/s), level (packets), PHY rate (bit/s), bottleneck (``"wire"``, ``"wlan"``) of each."""
 
     @property
     def next_deadline(self) -> int | None:
-        """When it decides next, ns; ``None`` without stations."""
+        """The time of the next allocation, ns; ``None`` without stations."""
 
     @property
     def refused(self) -> int:
-        """Reports of stations that are not known, or that came late."""
+        """The number of reports of unknown stations and of late reports."""
 
 @final
 class Grant:
-    """What Law hands to the hardware."""
+    """A transmission that Law gives to the hardware."""
 
     @property
     def number(self) -> int:
-        """Its number, which ascends."""
+        """The number, ascending."""
 
     @property
     def station(self) -> int:
@@ -419,42 +419,42 @@ class Grant:
 
     @property
     def series(self) -> list[tuple[Rate, int]]:
-        """The rates to try, and how often."""
+        """The rate chain: rates and tries."""
 
     @property
     def give_up_after(self) -> int | None:
-        """The hardware is to give it back after so many ns of work on it."""
+        """The time on the hardware after which it is returned, ns."""
 
     @property
     def give_up_at(self) -> int | None:
-        """The hardware is to give it back after the first try that fails then or later, ns."""
+        """The time from which a failed try returns it, ns."""
 
 @final
 class Law:
-    """Law as a link: one queue with a time limit, and rate and retries of each transmission, decided by one state.
+    """Law for a transmitter: one queue with a time limit, and rate and retries of each transmission from one state.
 
-    ``rates`` are what stations can receive; VHT at 80 MHz with two streams unless given. Parameters: ``limit_q``, ``limit_h``
-    and others (docs/understand/law.md).
+    ``rates`` are the rates that stations can receive, VHT at 80 MHz with two streams by default. Parameters: ``limit_q``,
+    ``limit_h`` and others (docs/understand/law.md).
     """
 
     def __new__(cls, rates: Sequence[Rate] | None = None, **parameters: Value) -> Law: ...
     def enqueue(self, now: int, station: int, number: int, size: int = 1500, flow: int = 0) -> list[Loss]:
-        """Takes a packet of ``size`` bytes under a number of the caller's. Returns who was dropped, and why."""
+        """Takes a packet of ``size`` bytes with the caller's number. Returns the dropped packets with their reasons."""
 
     def next(self, now: int) -> tuple[Grant | None, list[Loss]]:
-        """What is sent next, if anything may be, and who was dropped, and why."""
+        """Returns the next transmission, if any, and the dropped packets with their reasons."""
 
     def report(
         self, now: int, grant: Grant, tries: int, acknowledged: Sequence[bool], started: int | None = None
     ) -> tuple[Grant | None, list[Loss]]:
-        """The hardware is done with a grant after ``tries`` tries; ``acknowledged`` has an entry for each packet.
+        """A transmission ended after ``tries`` tries; ``acknowledged`` has an entry for each packet.
 
-        Returns what is to be sent again at once, and who was given up, and why. Raises ``ValueError`` for a grant that was reported
-        before.
+        Returns the transmission to repeat at once, if any, and the dropped packets with their reasons. Raises ``ValueError`` for a
+        transmission that was reported before.
         """
 
     def view(self, station: int) -> dict[str, Any] | None:
-        """How Law treats a station: ``state``, ``rate``, ``successes``, ``threshold``, ``len_max`` and others (table 2)."""
+        """Law's state for a station: ``state``, ``rate``, ``successes``, ``threshold``, ``len_max`` and others (table 2)."""
 
 def plum_allocation(
     capacities: list[int], weights: list[float] | None, least_up: int, **parameters: Value

@@ -1,9 +1,9 @@
-"""The controllers by themselves, driven with observations of one's own.
+"""The controllers on their own, driven by the caller's observations.
 
-Each is the same code as in the simulator and on an access point. Parameters are keyword arguments with the names of the scenario
-files, underscores for hyphens, and units in texts: ``Wqm(limit="5 ms", max_packets=200)``. Times are whole nanoseconds, rates whole
-bits per second, sizes bytes. A parameter that is unknown or out of its range raises ``ValueError`` with what is allowed. The same
-calls give the same answers on every machine.
+Each is the code that the simulator and the agent run. Parameters are keyword arguments named as in scenario files, with underscores
+for hyphens, and strings with units: ``Wqm(limit="5 ms", max_packets=200)``. Times are whole nanoseconds, rates whole bits per second,
+sizes bytes. An unknown or out-of-range parameter raises ``ValueError`` with the allowed values. The same calls give the same results
+on every machine.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ __all__ = [
 
 
 class PlumAllocation(NamedTuple):
-    """Bitrates for every participant of a session."""
+    """Bitrates of all participants of a session."""
 
     shares: list[tuple[int, int]]
-    """For each participant the rate that it sends and the rate that it is sent, bit/s."""
+    """Uplink and downlink rate of each participant, bit/s."""
     utility: float
     """(1 - rho) mean + rho fairness (Plum, equation 1)."""
     mean: float
@@ -38,7 +38,7 @@ class PlumAllocation(NamedTuple):
     fairness: float
     """1 - 2 sigma of the QoE, 0 to 1 (equation 2)."""
     bound: float | None
-    """No allocation has a utility above this, which is proven; ``None`` for the convex square, where local optima are compared."""
+    """A proven upper bound of the utility of any allocation; ``None`` for the convex square, where local optima are compared."""
 
 
 def plum_allocation(
@@ -49,11 +49,11 @@ def plum_allocation(
 ) -> PlumAllocation:
     """The bitrates that maximise the utility of a session (Plum, Sec. III-C).
 
-    ``capacities`` are what both directions of each participant's bottleneck carry together, bit/s; ``weights`` what its QoE counts,
-    the same for all unless given; ``least_up`` what an encoder cannot go below. ``parameters`` are Plum's: ``rho``, ``qoe``
-    (``"linear"``, ``"logarithmic"``, ``"concave-square"``, ``"convex-square"``), ``max_bitrate``, ``compressibility``.
+    ``capacities`` are the capacities of the participants' bottlenecks, both directions together, bit/s; ``weights`` the weights of their
+    QoE, equal by default; ``least_up`` the lowest bitrate of an encoder. ``parameters`` are Plum's: ``rho``, ``qoe`` (``"linear"``,
+    ``"logarithmic"``, ``"concave-square"``, ``"convex-square"``), ``max_bitrate``, ``compressibility``.
 
-    Raises ``ValueError`` for fewer than two participants and for numbers out of range.
+    Raises ``ValueError`` for fewer than two participants and for values out of range.
     """
     solution = _native.plum_allocation(
         list(capacities), None if weights is None else list(weights), least_up, **parameters

@@ -1,4 +1,4 @@
-"""Pictures of runs, as matplotlib figures that belong to the caller."""
+"""Plots of runs, as matplotlib figures owned by the caller."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from matplotlib.figure import Figure
 if TYPE_CHECKING:
     from airbound.results import Comparison, RunResult
 
-#: Okabe and Ito's colours, which people who see colours differently can tell apart.
+#: The colours of Okabe and Ito, distinguishable with colour vision deficiencies.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
 
-#: ``component`` of a packet's whole latency in ``distributions``.
+#: ``component`` of a packet's total latency in ``distributions``.
 _LATENCY = 0
 
 
 class Picture(Figure):
-    """A figure that shows itself in a notebook, whatever backend is in use."""
+    """A figure that is displayed in notebooks under any backend."""
 
     def _repr_png_(self) -> bytes:
         png = io.BytesIO()
@@ -33,7 +33,7 @@ def _figure(height: float = 3.6, rows: int = 1) -> Figure:
 
 
 def latency(runs: Mapping[str, Sequence[RunResult]], flow: str) -> Figure:
-    """How many of a flow's packets are later than x ms, for each scheme; seeds together, warm-up left out."""
+    """Complementary distribution of a flow's latency for each scheme; all seeds together, without warm-up."""
     figure = _figure()
     axes = figure.subplots()
     for (label, seeds), colour in zip(runs.items(), COLOURS * (1 + len(runs) // len(COLOURS))):
@@ -54,7 +54,7 @@ def latency(runs: Mapping[str, Sequence[RunResult]], flow: str) -> Figure:
 
 
 def timeline(run: RunResult, flow: str) -> Figure:
-    """Goodput, latency and queue of a flow over time, window by window."""
+    """Goodput, latency and queue of a flow by window of time."""
     rows = run.series.filter(pl.col("flow_name") == flow).sort("window_start_ns")
     seconds = rows["window_start_ns"] / 1e9
     figure = _figure(rows=3)
@@ -75,7 +75,7 @@ def timeline(run: RunResult, flow: str) -> Figure:
 
 
 def airtime(run: RunResult) -> Figure:
-    """The share of the time that the transmissions to and from each station took."""
+    """The share of airtime of each station, both directions."""
     stations = run.summary["stations"]
     figure = _figure()
     axes = figure.subplots()
@@ -87,7 +87,7 @@ def airtime(run: RunResult) -> Figure:
 
 
 def percentiles(comparison: Comparison, flow: str) -> Figure:
-    """Median, 95th and 99th percentile of a flow's latency under each scheme, as bars; means over the seeds."""
+    """Bars of the median, 95th and 99th percentile of a flow's latency under each scheme; means over the seeds."""
     rows = comparison.flows.filter(pl.col("name") == flow).group_by("scheme", maintain_order=True)
     means = rows.agg(pl.col("latency_p50_ms", "latency_p95_ms", "latency_p99_ms").mean())
     figure = _figure()

@@ -1,4 +1,4 @@
-"""A bar for those who wait: in a terminal, and in a notebook."""
+"""Progress bars in terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-#: Runs that are over sooner show no bar, in s.
-PATIENCE = 2.0
+#: Time before a bar is shown, in s.
+DELAY_S = 2.0
 
 
 def _in_notebook() -> bool:
-    """Whether this is a kernel whose output somebody sees in a notebook."""
+    """Whether this process is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 class Progress:
-    """Shows the share that is done, from 0 to 1, which ``callback`` is told.
+    """A bar of the completed share, 0 to 1, which ``callback`` takes.
 
-    ``wanted`` is whether to show it at once; ``None``: where somebody watches, after 2 s.
+    ``wanted`` shows it at once or never; ``None`` shows it after 2 s in a terminal or a notebook.
     """
 
     def __init__(self, title: str, wanted: bool | None) -> None:
-        watched = _in_notebook() or sys.stderr.isatty()
-        self.callback: Callable[[float], None] | None = self._advance if wanted or (wanted is None and watched) else None
-        self._patience = 0.0 if wanted else PATIENCE
+        interactive = _in_notebook() or sys.stderr.isatty()
+        self.callback: Callable[[float], None] | None = self._advance if wanted or (wanted is None and interactive) else None
+        self._delay = 0.0 if wanted else DELAY_S
         self._title = title
         self._begun = time.monotonic()
         self._bar: Any = None
 
     def _advance(self, share: float) -> None:
         if self._bar is None:
-            if time.monotonic() - self._begun < self._patience:
+            if time.monotonic() - self._begun < self._delay:
                 return
             self._bar = self._make()
         self._bar.n = round(1000 * share)
@@ -48,7 +48,7 @@ class Progress:
                 from tqdm.notebook import tqdm as notebook_bar
 
                 return notebook_bar(total=1000, desc=self._title, bar_format=form, leave=False)
-            except ImportError:  # a notebook without ipywidgets still shows text
+            except ImportError:  # a text bar in notebooks without ipywidgets
                 pass
         from tqdm import tqdm as terminal_bar
 

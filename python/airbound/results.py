@@ -1,4 +1,4 @@
-"""What runs and comparisons bring: summaries, data frames, plots, reports."""
+"""Results of runs and comparisons: summaries, data frames, plots, reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from airbound import _native, plots
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Columns that are an index into a list of the run, that list, and the column of names that stands beside.
+#: Index columns, the list of the run that they index, and the column of names that is added.
 _NAMES = (
     ("flow", "flows", "flow_name"),
     ("station", "stations", "station_name"),
@@ -29,7 +29,7 @@ _NAMES = (
 
 
 class Folder:
-    """A folder of results: one that stays, or one that goes with the last result that refers to it."""
+    """A folder of results; a temporary one is removed with the last result that refers to it."""
 
     def __init__(self, path: str | PathLike[str] | None) -> None:
         if path is None:
@@ -40,37 +40,38 @@ class Folder:
 
 
 class RunResult:
-    """One run: its summary, its tables as data frames, and plots of them.
+    """One run: its summary, its tables as data frames, plots.
 
-    Made by :func:`airbound.run`, :func:`airbound.compare` or :func:`airbound.load`. Tables are read when they are first asked
-    for. Without ``out=`` the run lies in a temporary folder, which goes with the last result that refers to it.
+    Made by :func:`airbound.run`, :func:`airbound.compare` or :func:`airbound.load`. Tables are read on first use. Without ``out=``
+    the run is in a temporary folder, removed with the last result that refers to it.
     """
 
-    def __init__(self, folder: Path, label: str, keeper: Folder | None = None) -> None:
+    def __init__(self, folder: Path, label: str, temporary: Folder | None = None) -> None:
         self.folder = folder
-        """Where the run is on disk: the same files as those of ``airbound run`` (docs/reference/file-formats.md)."""
+        """The folder of the run, with the files of ``airbound run`` (docs/reference/file-formats.md)."""
         self.label = label
-        """The scheme, by the name under which it was asked for."""
-        self._keeper = keeper
+        """The scheme, as named in the call."""
+        # Removes a temporary folder once no result refers to it.
+        self._temporary = temporary
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """``summary.json`` as a dict: ``scenario``, ``scheme``, ``seed``, ``flows``, ``stations``, ``air``, ``jain``, of a session ``session``.
+        """``summary.json`` as a dict: ``scenario``, ``scheme``, ``seed``, ``flows``, ``stations``, ``air``, ``jain``.
 
-        Its form is stable; units stand in the names of the keys.
+        Sessions add ``session``. Keys are stable and end in their units.
         """
         return self._json("summary.json")
 
     @cached_property
     def performance(self) -> dict[str, Any]:
-        """How fast the run was: ``events``, ``wall_s``, ``simulated_s_per_wall_s``, ``peak_rss_mb``."""
+        """Cost of the run: ``events``, ``wall_s``, ``simulated_s_per_wall_s``, ``peak_rss_mb``."""
         return self._json("performance.json")
 
     @cached_property
     def scenario(self) -> _native.Scenario:
-        """The resolved scenario, which gives the same run again.
+        """The resolved scenario, which reproduces the run.
 
-        Raises :class:`airbound.ScenarioError` where a scheme written in Python decided: a file cannot name it.
+        Raises :class:`airbound.ScenarioError` if the scheme was written in Python, which a file cannot name.
         """
         return _native.Scenario.from_file(self.folder / "scenario.toml")
 
@@ -82,7 +83,7 @@ class RunResult:
 
     @cached_property
     def packets(self) -> pl.DataFrame:
-        """One row a packet, in the order in which their fates became known; timestamps in ns from the beginning of the run.
+        """One row per packet, in order of delivery or drop; timestamps in ns since the start of the run.
 
         Raises :class:`airbound.RunError` if packets were not logged (``log_packets=False``).
         """
@@ -90,7 +91,7 @@ class RunResult:
 
     @cached_property
     def txops(self) -> pl.DataFrame:
-        """One row a transmission opportunity: who, for whom, when (ns), rate (kb/s), MPDUs sent and acknowledged.
+        """One row per transmission opportunity: transmitter, receiver, start (ns), rate (kb/s), MPDUs sent and acknowledged.
 
         Raises :class:`airbound.RunError` if packets were not logged.
         """
@@ -98,22 +99,22 @@ class RunResult:
 
     @cached_property
     def frames(self) -> pl.DataFrame:
-        """One row a video frame, or a transfer of a ``tcp-short`` flow; empty where the scenario has neither."""
+        """One row per video frame and per transfer of a ``tcp-short`` flow; empty if the scenario has neither."""
         return self._table("frames", "a scenario without [session]")
 
     @cached_property
     def series(self) -> pl.DataFrame:
-        """One row a flow and window of time: rates in Mb/s, latency in ms, queue in packets."""
+        """One row per flow and window of time: rates in Mb/s, latency in ms, queue in packets."""
         return self._table("series", "a scenario without [session]")
 
     @cached_property
     def distributions(self) -> pl.DataFrame:
-        """Latency distributions: one row a flow, component and bucket, in ns."""
+        """Latency distributions: one row per flow, component and bucket, in ns."""
         return self._table("distributions", "a new run")
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """The flows of the summary, one row each: rates in Mb/s, latency in ms (``latency_p50_ms`` to ``latency_max_ms``)."""
+        """The flows of the summary, one row per flow: rates in Mb/s, latency in ms (``latency_p50_ms`` to ``latency_max_ms``)."""
         rows = []
         for flow in self.summary["flows"]:
             row = {"scheme": self.label, "seed": self.seed}
@@ -126,14 +127,14 @@ class RunResult:
     def latency_ms(self, flow: str | None = None) -> pl.Series:
         """The latencies of a flow's delivered packets, in ms, from its source to its destination, warm-up included.
 
-        ``flow`` is its name; without one the flow that the scenario is about. Raises ``KeyError`` for a flow that is not there.
+        ``flow`` is its name, the focus flow by default. Raises ``KeyError`` for an unknown flow.
         """
         name = self._flow(flow)
         rows = self.packets.filter((pl.col("flow_name") == name) & (pl.col("fate") == 0))
         return rows.select(((pl.col("arrived_ns") - pl.col("sent_ns")) / 1e6).alias("latency_ms")).to_series()
 
     def plot_latency(self, flow: str | None = None) -> Figure:
-        """The latency distribution of a flow on a logarithmic scale of the tail: how many packets are later than x ms."""
+        """The complementary latency distribution of a flow, on a logarithmic scale."""
         return plots.latency({self.label: [self]}, self._flow(flow))
 
     def plot_timeline(self, flow: str | None = None) -> Figure:
@@ -141,7 +142,7 @@ class RunResult:
         return plots.timeline(self, self._flow(flow))
 
     def plot_airtime(self) -> Figure:
-        """Which share of the time the transmissions to and from each station took."""
+        """The share of airtime of each station, both directions."""
         return plots.airtime(self)
 
     def report(self, page: str | PathLike[str]) -> Path:
@@ -155,7 +156,7 @@ class RunResult:
         if flow is None:
             flow = self._focus or names[0]
         if flow not in names:
-            raise KeyError(f"there is no flow {flow}; there are {', '.join(names[:20])}")
+            raise KeyError(f"there is no flow {flow}; flows are {', '.join(names[:20])}")
         return flow
 
     @cached_property
@@ -172,7 +173,7 @@ class RunResult:
     def _table(self, name: str, remedy: str) -> pl.DataFrame:
         path = self.folder / f"{name}.parquet"
         if not path.is_file():
-            raise _native.RunError(f"the run left no {name}; it takes {remedy}")
+            raise _native.RunError(f"the run has no {name}; they need {remedy}")
         frame = pl.read_parquet(path)
         names = json.loads(pl.read_parquet_metadata(path)["airbound.run"])
         beside = [
@@ -194,31 +195,31 @@ class Comparison:
     Made by :func:`airbound.compare` or :func:`airbound.load`.
     """
 
-    def __init__(self, folder: Path, keeper: Folder | None = None) -> None:
+    def __init__(self, folder: Path, temporary: Folder | None = None) -> None:
         index = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
         self.folder = folder
-        """Where the comparison is on disk, its ``report.html`` included."""
+        """The folder of the comparison, which contains ``report.html``."""
         self.scenario: str = index["scenario"]
         """The scenario's name."""
         self.focus: str | None = index["focus"]
-        """The flow that the headline is about."""
+        """The focus flow."""
         self.baseline: str | None = index["baseline"]
-        """The scheme against which costs are counted."""
+        """The baseline: the scheme that the others are compared to."""
         self.runs: list[RunResult] = [
-            RunResult(folder / entry["folder"], entry["scheme"], keeper) for entry in index["runs"]
+            RunResult(folder / entry["folder"], entry["scheme"], temporary) for entry in index["runs"]
         ]
         """The runs, by scheme and seed."""
 
     @property
     def schemes(self) -> list[str]:
-        """The labels of the schemes, in the order in which they were asked for."""
+        """The labels of the schemes, in the order of the call."""
         return list(dict.fromkeys(run.label for run in self.runs))
 
     def __getitem__(self, scheme: str) -> list[RunResult]:
-        """The runs of a scheme, by seed. Raises ``KeyError`` for one that was not compared."""
+        """The runs of a scheme, by seed. Raises ``KeyError`` for an unknown scheme."""
         found = [run for run in self.runs if run.label == scheme]
         if not found:
-            raise KeyError(f"{scheme} was not compared; there are {', '.join(self.schemes)}")
+            raise KeyError(f"{scheme} was not compared; schemes are {', '.join(self.schemes)}")
         return found
 
     def __iter__(self) -> Iterator[RunResult]:
@@ -229,12 +230,12 @@ class Comparison:
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """The flows of all runs, one row a scheme, seed and flow; see :attr:`RunResult.flows`."""
+        """The flows of all runs, one row per scheme, seed and flow; see :attr:`RunResult.flows`."""
         return pl.concat([run.flows for run in self.runs], how="vertical_relaxed")
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """One row a scheme: the focus flow's goodput, loss and latency, as means over the seeds."""
+        """One row per scheme: goodput, loss and latency of the focus flow, as means over the seeds."""
         rows = self.flows.filter(pl.col("name") == self.focus) if self.focus else self.flows
         columns = pl.exclude("scheme", "seed", "name", "kind", "station", "direction")
         return rows.group_by("scheme", maintain_order=True).agg(columns.mean())
@@ -244,7 +245,7 @@ class Comparison:
         return plots.latency({scheme: self[scheme] for scheme in self.schemes}, self.runs[0]._flow(flow or self.focus))
 
     def plot_percentiles(self, flow: str | None = None) -> Figure:
-        """Median, 95th and 99th percentile of a flow's latency under each scheme, as bars; seeds as means."""
+        """Bars of the median, 95th and 99th percentile of a flow's latency under each scheme; means over the seeds."""
         return plots.percentiles(self, self.runs[0]._flow(flow or self.focus))
 
     def to_text(self, width: int = 100) -> str:
@@ -260,14 +261,14 @@ class Comparison:
 
 
 def load(folder: str | PathLike[str]) -> RunResult | Comparison:
-    """Opens what ``airbound run`` or ``airbound compare`` left, or what was kept with ``out=``.
+    """Opens a folder of ``airbound run``, ``airbound compare`` or ``out=``.
 
-    Raises :class:`airbound.RunError` if the folder holds neither.
+    Raises :class:`airbound.RunError` if it contains neither a run nor a comparison.
     """
     path = Path(folder)
     if (path / "comparison.json").is_file():
         return Comparison(path)
     if not (path / "summary.json").is_file():
-        raise _native.RunError(f"{path} holds neither a run nor a comparison of airbound")
+        raise _native.RunError(f"{path} contains neither a run nor a comparison")
     scheme = json.loads((path / "summary.json").read_text(encoding="utf-8"))["scheme"]
     return RunResult(path, "+".join(name for name in scheme.values() if name))

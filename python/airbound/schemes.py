@@ -1,6 +1,6 @@
-"""Schemes of one's own: a queue, a rate control or a sender written in Python, beside those that are built in.
+"""Custom schemes: a queue, a rate control or a sender written in Python.
 
-Derive a class from :class:`QueueScheme`, :class:`RateScheme` or :class:`SenderScheme`, and give it where a scheme is wanted::
+Derive a class from :class:`QueueScheme`, :class:`RateScheme` or :class:`SenderScheme`, and pass it as a scheme::
 
     class LastInFirstOut(airbound.QueueScheme):
         def dequeue(self, now, station, category):
@@ -8,10 +8,10 @@ Derive a class from :class:`QueueScheme`, :class:`RateScheme` or :class:`SenderS
 
     airbound.compare("vr-congested", ["fifo", "linux", LastInFirstOut])
 
-Each transmitter of a run (each connection, for a sender) gets an object of its own, made when it is first used. Times are whole
-nanoseconds from the beginning of the run, rates bits per second. The same calls have to give the same answers: draw from
-``self.random``, whose seed follows from that of the run, and read no clock. An exception ends the run with
-:class:`airbound.SchemeError`, whose cause it is; so does an answer that cannot be followed. No packet is ever lost by a mistake.
+Each transmitter of a run (for senders, each connection) has its own object, made on first use. Times are whole nanoseconds since the
+start of the run, rates bits per second. The same calls have to return the same results: draw from ``self.random``, whose seed derives
+from that of the run, and read no clock. An exception ends the run with :class:`airbound.SchemeError`, whose cause it is; so does an
+invalid result. Errors never lose packets.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ __all__ = [
     "SenderScheme",
     "Site",
     "Window",
-    "asked",
+    "resolve",
 ]
 
-#: Why a packet may be dropped; the names in records.
+#: Drop reasons, by their names in records.
 REASONS = ("queue_full", "memory_limit", "congestion", "expired")
 
 
 @dataclass(frozen=True)
 class Site:
-    """For whom an object of a scheme is made."""
+    """The transmitter or flow that an object of a scheme serves."""
 
     name: str
-    """The transmitter, such as ``access-point`` or the name of a station; for a sender the flow."""
+    """The transmitter, ``access-point`` or the name of a station; for senders the flow."""
     number: int
-    """0 is the access point, 1 the first station; for a sender the number of the flow."""
+    """0 is the access point, 1 the first station; for senders the number of the flow."""
     seed: int
-    """From where it may draw what it leaves to chance."""
+    """The seed of its random numbers."""
 
 
 class _Part:
     name: ClassVar[str] = ""
-    """The name in tables and plots, of letters, digits, ``-`` and ``_``; that of the class unless given."""
+    """The name in tables and plots, of letters, digits, ``-`` and ``_``; the name of the class by default."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -67,14 +67,14 @@ class _Part:
 
 
 class QueueScheme(_Part):
-    """Which packets wait, are dropped, go next: the ``queue`` slot of a scheme.
+    """The queue of a transmitter: admission, drops, order. Fills the ``queue`` slot of a scheme.
 
-    As it is, packets of each station and category leave in the order in which they came, the station of the oldest goes first, and
-    a packet that finds ``limit`` packets waiting is dropped. Override what is to be otherwise.
+    By default packets of a station and access category leave in order of arrival, the station with the oldest packet is served first,
+    and packets are dropped on arrival if ``limit`` packets are queued. Override methods to change this.
     """
 
     limit: int = 1000
-    """Most packets that wait, of all stations together."""
+    """The limit of queued packets, all stations together."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site)
@@ -82,103 +82,103 @@ class QueueScheme(_Part):
         self._given_up: list[tuple[int, str]] = []
 
     def waiting(self, station: int, category: str) -> deque[Packet]:
-        """The packets for a station in a category (``"bk"``, ``"be"``, ``"vi"``, ``"vo"``), the oldest first."""
+        """The queued packets for a station in an access category (``"bk"``, ``"be"``, ``"vi"``, ``"vo"``), the oldest first."""
         return self._lists.setdefault((station, category), deque())
 
     def __len__(self) -> int:
-        """How many packets wait, of all stations together."""
+        """The number of queued packets, all stations together."""
         return sum(map(len, self._lists.values()))
 
     def drop(self, packet: Packet, reason: str = "congestion") -> None:
-        """Gives up a packet that waits, or the one that has just come. ``reason`` is one of :data:`REASONS`.
+        """Drops a queued packet, or the one that arrived. ``reason`` is one of :data:`REASONS`.
 
-        To be called in :meth:`enqueue` and :meth:`dequeue` only. The packet has to be out of the lists already. Raises
-        ``ValueError`` for another reason.
+        Only :meth:`enqueue` and :meth:`dequeue` may call it, after removing the packet from the lists. Raises ``ValueError`` for
+        another reason.
         """
         if reason not in REASONS:
-            raise ValueError(f"{reason} is no reason to drop a packet; allowed are {', '.join(REASONS)}")
+            raise ValueError(f"{reason} is not a drop reason; allowed are {', '.join(REASONS)}")
         self._given_up.append((packet.number, reason))
 
     def enqueue(self, now: int, packet: Packet) -> None:
-        """A packet came. It waits unless it is given to :meth:`drop`."""
+        """A packet arrived. Queues it or passes it to :meth:`drop`."""
         if len(self) >= self.limit:
             self.drop(packet, "queue_full")
         else:
             self.waiting(packet.station, packet.category).append(packet)
 
     def select(self, now: int, category: str, stations: Sequence[int]) -> int | None:
-        """Which of ``stations`` is served next; ``None``: nobody now (say when in :meth:`next_deadline`).
+        """Returns which of ``stations`` is served next, or ``None`` for none until :meth:`next_deadline`.
 
-        They are those that have packets, here or sent in vain below, and may send; the one whose oldest packet came first is the
-        first. Never empty.
+        ``stations`` have packets, here or awaiting retransmission below, and may be served; the one with the oldest packet is first.
+        Never empty.
         """
         return stations[0]
 
     def dequeue(self, now: int, station: int, category: str) -> Packet | None:
-        """The next packet for the station that is served, asked for until its aggregate is full; ``None``: no more now.
+        """Returns the next packet for the station being served, or ``None`` to end its aggregate.
 
-        Only asked for where the station has packets here. Packets may be dropped on the way.
+        Called while the aggregate has room and the station has packets here. May drop packets.
         """
         packets = self.waiting(station, category)
         return packets.popleft() if packets else None
 
     def aggregate_bound(self, now: int, station: int, category: str) -> tuple[int, int] | None:
-        """Most MPDUs, and longest airtime in ns, of the next aggregate to a station; ``None``: what standard and hardware allow."""
+        """Limits of the next aggregate to a station: MPDUs and airtime in ns; ``None`` for those of standard and hardware."""
         return None
 
     def on_airtime(self, now: int, station: int, category: str, airtime: int, sent: bool) -> None:
-        """A station took so much air, in ns: ``sent`` to it, or received from it. Tries that failed count."""
+        """A station used ``airtime`` ns: ``sent`` to it, or received from it. Includes failed tries."""
 
     def on_rate(self, now: int, station: int, rate: int, mpdus: int) -> None:
-        """Data to a station goes out at ``rate`` bit/s now, at which an aggregate holds at most ``mpdus`` full-size packets."""
+        """The rate of data to a station changed to ``rate`` bit/s, with at most ``mpdus`` full-size packets per aggregate."""
 
     def on_report(self, now: int, station: int, category: str, mpdus: int, acknowledged: int) -> None:
-        """Of an aggregate of ``mpdus`` packets so many were acknowledged. The others are sent again or given up below."""
+        """``acknowledged`` of the ``mpdus`` packets of an aggregate were acknowledged. The others are retransmitted or dropped below."""
 
     def on_demand(self, now: int, flow: int, demand: tuple[int, float] | None) -> None:
-        """A latency in ns is demanded of a flow at a percentile from now on, or none any more."""
+        """A flow's latency demand changed: latency in ns and percentile, or none."""
 
     def next_deadline(self) -> int | None:
-        """When :meth:`select` wants to be called again although nothing came."""
+        """When to call :meth:`select` again without an event, ns."""
         return None
 
 
 class RateScheme(_Part):
-    """PHY rate and tries of each transmission: the ``rate`` slot of a scheme. :meth:`series` has to be written."""
+    """PHY rate and tries of each transmission. Fills the ``rate`` slot of a scheme. :meth:`series` is required."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site)
         self.rates: dict[int, Sequence[Rate]] = {}
-        """What each station can receive, the slowest rate first."""
+        """The rates that each station can receive, in ascending order."""
 
     def add_station(self, station: int, rates: Sequence[Rate]) -> None:
-        """A station is seen for the first time; called before anything else about it."""
+        """A station appeared. Called before any other method about it."""
         self.rates[station] = rates
 
     def series(self, now: int, station: int, mpdus: int) -> Sequence[tuple[Rate, int]]:
-        """The rates of the next transmission to a station, each with its number of tries, 1 to 255: 1 to 4 steps.
+        """Returns the rate chain of the next transmission to a station: 1 to 4 steps of a rate and its tries, 1 to 255.
 
-        ``mpdus`` are likely to go out together.
+        ``mpdus`` is the expected size of the aggregate.
         """
-        raise NotImplementedError(f"{type(self).__name__} has to say in series() which rates to try")
+        raise NotImplementedError(f"{type(self).__name__} does not implement series(), which returns the rates to try")
 
     def on_report(
         self, now: int, station: int, used: Sequence[tuple[Rate, int]], mpdus: int, acknowledged: int
     ) -> None:
-        """What came of a transmission: the steps with the tries made of each; success, if any, belongs to the last."""
+        """A transmission ended: the steps used, with the tries made of each. A success is that of the last step."""
 
     def on_link_stats(self, now: int, station: int, snr_db: float | None, rate: int | None) -> None:
-        """News of the link: the signal-to-noise ratio at the receiver, and the rate in bit/s where something else decides it."""
+        """The link changed: signal-to-noise ratio at the receiver, and the rate in bit/s if it is set elsewhere."""
 
     def next_deadline(self) -> int | None:
-        """When the simulator wants to look at the rate control although nothing was reported."""
+        """When to call the rate control again without a report, ns."""
         return None
 
 
 class SenderScheme(_Part):
-    """The congestion window of TCP: the ``sender`` slot of a scheme. :meth:`on_ack` and :meth:`on_loss` have to be written.
+    """The congestion control of TCP. Fills the ``sender`` slot of a scheme. :meth:`on_ack` and :meth:`on_loss` are required.
 
-    Everything else of TCP is Linux's. Windows count segments. During fast recovery proportional rate reduction rules, unless
+    The rest of TCP is as in Linux. Windows are in segments. During fast recovery proportional rate reduction sets the window, unless
     ``owns_window``.
     """
 
@@ -186,36 +186,36 @@ class SenderScheme(_Part):
     """Whether :meth:`on_ack` sets the window in every phase, as BBR does."""
 
     def on_ack(self, window: Window, ack: Ack) -> None:
-        """An acknowledgement came: change ``window.cwnd`` and ``window.ssthresh`` in place."""
-        raise NotImplementedError(f"{type(self).__name__} has to say in on_ack() how the window grows")
+        """An acknowledgement arrived. Changes ``window.cwnd`` and ``window.ssthresh`` in place."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement on_ack(), which increases the window")
 
     def on_loss(self, now: int, window: Window) -> int:
-        """A new episode of loss begins; returns the new slow-start threshold in segments."""
-        raise NotImplementedError(f"{type(self).__name__} has to say in on_loss() how the window shrinks")
+        """A loss episode began. Returns the new slow-start threshold in segments."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement on_loss(), which returns the slow-start threshold")
 
     def on_timeout(self, window: Window) -> None:
         """The retransmission timer expired."""
 
     def on_undo(self, window: Window) -> None:
-        """The last episode of loss proved spurious."""
+        """The last loss episode was spurious."""
 
     def on_restart(self, now: int, idle: int, app_limited: bool) -> None:
-        """Sending starts again with nothing in flight, ``idle`` ns after the last transmission."""
+        """Sending resumes with nothing in flight, ``idle`` ns after the last transmission."""
 
     def pacing_rate(self) -> float | None:
-        """The rate in bit/s at which segments are spaced. Who returns ``None`` when a connection begins is never paced."""
+        """The pacing rate in bit/s; ``None`` at the start of a connection disables pacing for it."""
         return None
 
 
-#: A class of one's own, for one slot.
+#: A custom class for one slot.
 AnyPart: TypeAlias = "type[QueueScheme] | type[RateScheme] | type[SenderScheme]"
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """Who decides, slot by slot: a name of what is built in, a class of one's own, or ``None`` for what the scenario has.
+    """A scheme, slot by slot: the name of a built-in part, a custom class, or ``None`` for the scenario's part.
 
-    ``Scheme(queue=MyQueue, rate="llra")`` is a queue of one's own over a rate control that is built in.
+    ``Scheme(queue=MyQueue, rate="llra")`` is a custom queue with a built-in rate control.
     """
 
     queue: str | type[QueueScheme] | None = None
@@ -223,10 +223,10 @@ class Scheme:
     sender: str | type[SenderScheme] | None = None
     session: str | None = None
     label: str | None = None
-    """The name in tables and plots; the names of the parts, joined by ``+``, unless given."""
+    """The name in tables and plots; the names of the parts, joined by ``+``, by default."""
 
 
-#: What may be given where a scheme is wanted.
+#: Scheme arguments.
 AnyScheme: TypeAlias = "str | Scheme | AnyPart"
 
 _SLOTS = (("queue", QueueScheme), ("rate", RateScheme), ("sender", SenderScheme))
@@ -236,10 +236,10 @@ def _name(part: type[_Part]) -> str:
     return part.name or part.__name__
 
 
-def asked(scheme: AnyScheme | None, scenario: _native.Scenario) -> tuple[str, _native.Asked]:
-    """The label of a scheme, and what the native module takes.
+def resolve(scheme: AnyScheme | None, scenario: _native.Scenario) -> tuple[str, _native.Asked]:
+    """Label of a scheme, and the argument of the native module.
 
-    Raises :class:`airbound.ScenarioError` for anything that is no scheme.
+    Raises :class:`airbound.ScenarioError` if it is not a scheme.
     """
     if isinstance(scheme, type):
         slot = next((slot for slot, base in _SLOTS if issubclass(scheme, base)), None)
@@ -250,7 +250,7 @@ def asked(scheme: AnyScheme | None, scenario: _native.Scenario) -> tuple[str, _n
         return label, (label, scheme, [])
     if not isinstance(scheme, Scheme):
         raise _native.ScenarioError(
-            f"{scheme!r} is no scheme; allowed are a name, a Scheme, and a class that derives from QueueScheme, RateScheme or "
+            f"{scheme!r} is not a scheme; allowed are a name, a Scheme, and a class that derives from QueueScheme, RateScheme or "
             "SenderScheme"
         )
     built_in, own, names = [], [], []

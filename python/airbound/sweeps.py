@@ -1,6 +1,6 @@
-"""Sweeps: many runs of a grid or a random sample, on all cores of this machine or over Ray.
+"""Sweeps: the runs of a grid or a random sample, on all cores of this machine or on a Ray cluster.
 
-``python -m airbound.sweeps GRID.toml --on local-cluster`` is what ``airbound sweep --on`` calls.
+``airbound sweep --on`` calls ``python -m airbound.sweeps GRID.toml --on local-cluster``.
 """
 
 from __future__ import annotations
@@ -24,45 +24,44 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-#: Where a cluster of this machine's own is meant, in the place of an address.
+#: Stands for a new cluster on this machine, in place of an address.
 LOCAL_CLUSTER = "local-cluster"
-#: A task of a worker is as many runs as take about this long, in s: what Ray adds to each task is then below 1 %.
+#: Intended length of a worker's task in s, a number of runs: Ray's overhead per task is then below 1 %.
 TASK_S = 0.5
-#: Runs of a task at most: what a lost worker can cost.
+#: Most runs of a task, which a lost worker loses.
 MOST_RUNS = 64
-#: A run that is lost so often kills its workers.
+#: Losses of a run before the sweep fails: the run is then taken to crash its workers.
 MOST_LOSSES = 5
 
 
 class SweepResult:
-    """What a sweep left in its folder."""
+    """The result of a sweep."""
 
     def __init__(self, folder: Path, found: dict[str, Any], text: str) -> None:
         #: The folder.
         self.folder = folder
-        #: Every cell under every scheme with the intervals of the grid's metrics, as ``airbound sweep --json`` prints them.
+        #: All cells under all schemes with the intervals of the grid's metrics, as printed by ``airbound sweep --json``.
         self.found = found
         self._text = text
 
     def scan(self) -> pl.LazyFrame:
-        """The data set, read when it is needed: one row for each flow of each run (docs/use/sweep.md names the columns)."""
+        """The data set, read lazily: one row per run and flow (columns: docs/use/sweep.md)."""
         return pl.scan_parquet(self.folder / "results" / "**" / "*.parquet", hive_partitioning=False)
 
     @property
     def results(self) -> pl.DataFrame:
-        """The whole data set, by cell, scheme in the order of the grid, seed, and flow."""
+        """The data set by cell, scheme in the order of the grid, seed and flow."""
         return self.scan().collect()
 
     @property
     def intervals(self) -> pl.DataFrame:
-        """One row for each cell and scheme: mean and confidence interval of each metric of the grid."""
+        """One row per cell and scheme: mean and confidence interval of each metric of the grid."""
         return pl.read_parquet(self.folder / "intervals.parquet")
 
     def plot(self, metric: str | None = None, over: str | None = None) -> Figure:
-        """Lines with bands: a metric of the grid over one of its parameters, one line for each scheme.
+        """A metric of the grid over one of its parameters: a line with its confidence band per scheme.
 
-        Cells that differ in other parameters, too, are averaged. Raises ``ValueError`` for a metric or parameter that the grid does
-        not have.
+        Averages over the other parameters. Raises ``ValueError`` for an unknown metric or parameter.
         """
         from matplotlib.figure import Figure
 
@@ -91,11 +90,11 @@ class SweepResult:
         return figure
 
     def report(self, page: str | PathLike[str]) -> Path:
-        """Copies the page with heat maps or lines, which stands alone, and returns where it is."""
+        """Copies the self-contained HTML page of the sweep to ``page``; returns its path."""
         return Path(shutil.copyfile(self.folder / "report.html", page))
 
     def to_text(self) -> str:
-        """The table that ``airbound sweep`` prints."""
+        """The table printed by ``airbound sweep``."""
         return self._text
 
     def __repr__(self) -> str:
@@ -113,28 +112,28 @@ def sweep(
     on: str | None = None,
     progress: bool | None = None,
 ) -> SweepResult:
-    """Runs a grid or a sample over keys of a scenario, schemes and seeds; docs/use/sweep.md is the reference of grid files.
+    """Runs a grid or a sample over keys of a scenario, schemes and seeds (grid files: docs/use/sweep.md).
 
     ``grid``
-        A grid file, or the name of one that comes with the package.
+        A grid file, or the name of a shipped one.
     ``out``
-        The folder, ``runs/sweep-GRID`` unless given. What an interrupted sweep left there is taken over.
+        The folder, ``runs/sweep-GRID`` by default. An interrupted sweep in it is resumed.
     ``until``
-        Stop a cell once half its interval is at most this share of its mean, such as ``"2%"``.
+        Ends a cell once half its interval is at most this share of its mean, such as ``"2%"``.
     ``seeds``
-        Seeds of each cell and scheme at most. Those of the grid unless given.
+        Most seeds per cell and scheme, the grid's by default.
     ``jobs``
-        Simulations at once; one for each core unless given.
+        Simulations in parallel, one per core by default.
     ``replace``
-        Whether runs in the folder that are no part of this sweep may be dropped.
+        Whether runs in the folder that do not belong to this sweep may be removed.
     ``on``
         ``"local-cluster"`` for a Ray cluster on this machine, or the address of one such as ``"ray://head:10001"`` or ``"auto"``.
-        Threads of this process unless given. The files are the same.
+        Threads of this process by default. The files are the same.
     ``progress``
-        Whether a bar is shown; where somebody watches and it takes longer than 2 s, unless given.
+        Whether a progress bar is shown; by default after 2 s in a terminal or a notebook.
 
-    Raises :class:`airbound.ScenarioError` for a wrong grid, :class:`airbound.RunError` if the folder holds something else or a run
-    fails, ``OSError`` if it cannot be written, ``ImportError`` if ``on`` is given and Ray is not installed.
+    Raises :class:`airbound.ScenarioError` for an invalid grid, :class:`airbound.RunError` if the folder contains something else or a
+    run fails, ``OSError`` if it cannot be written, ``ImportError`` if ``on`` is given and Ray is not installed.
     """
     name = fspath(grid)
     folder = Path(out) if out is not None else Path("runs") / f"sweep-{Path(name).stem}"
@@ -143,7 +142,7 @@ def sweep(
     if seeds is not None and not 1 <= seeds <= 10_000:
         raise _native.ScenarioError(f"seeds is {seeds}; allowed is 1 to 10000")
     if on is not None:
-        # Before anything is begun.
+        # Fails before any file is written.
         import ray  # noqa: F401
     native = _native.Sweep(name, folder, until, seeds, replace)
     with Progress(f"{native.name}, up to {native.progress()[2]} runs", progress) as shown:
@@ -156,34 +155,34 @@ def sweep(
 
 
 def _execute(orders: list[str]) -> tuple[float, list[str]]:
-    """What a worker does: its runs, and how long they took in s."""
+    """Executes a worker's task; returns the time that it took in s, and the results."""
     begun = time.monotonic()
     results = [_native.execute(order) for order in orders]
     return time.monotonic() - begun, results
 
 
 def _over_ray(
-    native: _native.Sweep, place: str, jobs: int | None, progress: Callable[[float], None] | None
+    native: _native.Sweep, cluster: str, jobs: int | None, progress: Callable[[float], None] | None
 ) -> None:
-    """Hands out runs as tasks. A worker or node that is lost costs the runs of its tasks, which are handed out again."""
+    """Submits runs as tasks. Tasks of a lost worker or node are submitted again."""
     import ray
     from ray.exceptions import RayError, RayTaskError
 
     own = not ray.is_initialized()
     if own:
-        address = None if place == LOCAL_CLUSTER else place
+        address = None if cluster == LOCAL_CLUSTER else cluster
         ray.init(address=address, num_cpus=jobs if address is None else None, log_to_driver=False, include_dashboard=False)
     try:
-        # Lost tasks are counted and handed out again here, where it is known which results are wanted still.
+        # Lost tasks are counted and retried here rather than by Ray: only the runs still needed are retried.
         task = ray.remote(max_retries=0, num_cpus=1)(_execute)
-        under_way: dict[Any, list[tuple[int, int, str]]] = {}
+        pending: dict[Any, list[tuple[int, int, str]]] = {}
         losses: dict[tuple[int, int], int] = {}
         first_runs = native.progress()[2]
         mean_s = TASK_S
         while not native.is_done():
             cores = jobs or int(ray.cluster_resources().get("CPU", 1))
-            # Twice as many tasks as cores: nobody waits for the next one.
-            while len(under_way) < 2 * max(cores, 1):
+            # Twice as many tasks as cores keep all workers busy.
+            while len(pending) < 2 * max(cores, 1):
                 chunk = []
                 for _ in range(min(MOST_RUNS, max(1, round(TASK_S / mean_s)))):
                     run = native.take()
@@ -192,14 +191,14 @@ def _over_ray(
                     chunk.append(run)
                 if not chunk:
                     break
-                under_way[task.remote([order for _, _, order in chunk])] = chunk
-            ready, _ = ray.wait(list(under_way), num_returns=1, timeout=1.0)
+                pending[task.remote([order for _, _, order in chunk])] = chunk
+            ready, _ = ray.wait(list(pending), num_returns=1, timeout=1.0)
             for done in ready:
-                chunk = under_way.pop(done)
+                chunk = pending.pop(done)
                 try:
                     took, results = ray.get(done)
                 except RayTaskError as error:
-                    # The run itself failed, as it would anywhere.
+                    # The run failed, not the worker.
                     raise _native.RunError(str(error.cause)) from error
                 except RayError as error:
                     for point, number, _ in chunk:
@@ -220,7 +219,7 @@ def _over_ray(
 
 
 def main() -> int:
-    """The command line that ``airbound sweep --on`` hands over to; returns the exit code."""
+    """The command line called by ``airbound sweep --on``; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m airbound.sweeps", description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("grid")
     parser.add_argument("--on", metavar="WHERE", help="local-cluster, or the address of a Ray cluster")
@@ -231,27 +230,27 @@ def main() -> int:
     parser.add_argument("--replace", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--quiet", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     try:
         result = sweep(
-            asked.grid,
-            out=asked.out,
-            until=asked.until,
-            seeds=asked.seeds,
-            jobs=asked.jobs,
-            replace=asked.replace,
-            on=asked.on,
-            progress=False if asked.json or asked.quiet else None,
+            options.grid,
+            out=options.out,
+            until=options.until,
+            seeds=options.seeds,
+            jobs=options.jobs,
+            replace=options.replace,
+            on=options.on,
+            progress=False if options.json or options.quiet else None,
         )
     except (_native.ScenarioError, _native.RunError, OSError, ImportError) as error:
         print(f"airbound: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("airbound: interrupted; what is done is kept, and the same command goes on from there", file=sys.stderr)
+        print("airbound: interrupted; finished runs are kept, and the same command resumes the sweep", file=sys.stderr)
         return 130
-    if asked.json:
+    if options.json:
         print(json.dumps(result.found, indent=2))
-    elif not asked.quiet:
+    elif not options.quiet:
         print(f"{result.to_text()}\nResults: {result.folder / 'results'}\nReport:  {result.folder / 'report.html'}")
     return 0
 

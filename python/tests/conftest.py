@@ -1,14 +1,14 @@
-"""What several tests need."""
+"""Fixtures and helpers of several tests."""
 
 import airbound
 import pytest
 
-#: A second of the smallest scenario.
+#: Changes that shorten a scenario to 1 s.
 SHORT = {"duration": "1 s", "warm-up": "100 ms"}
 
 
 def short(name: str = "hello") -> airbound.Scenario:
-    """A shipped scenario, cut to a second."""
+    """A shipped scenario, shortened to 1 s."""
     scenario = airbound.Scenario.shipped(name)
     for key, value in SHORT.items():
         scenario = scenario.set(key, value)
@@ -17,7 +17,7 @@ def short(name: str = "hello") -> airbound.Scenario:
 
 @pytest.fixture(scope="session")
 def result() -> airbound.RunResult:
-    """A run with everything logged."""
+    """A run with its packet log."""
     return airbound.run(short("vr-congested"), "linux", seed=3)
 
 

@@ -1,4 +1,4 @@
-"""The controllers by themselves: the rules of the papers, properties, refusals."""
+"""The controllers on their own: the rules of the papers, properties, invalid parameters."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def test_wqm_halves_at_the_second_alarm() -> None:
 
 
 @given(st.lists(st.tuples(numbers, st.none() | numbers, st.none() | st.floats()), max_size=50))
-def test_wqm_stays_within_its_bounds_and_repeats_itself(observations: list[tuple[int, int | None, float | None]]) -> None:
+def test_wqm_stays_within_its_bounds_and_is_deterministic(observations: list[tuple[int, int | None, float | None]]) -> None:
     one, other = control.Wqm(), control.Wqm()
     for wqm in (one, other):
         wqm.begin(300_000_000)
@@ -52,7 +52,7 @@ def test_delay_controller_permits_less_under_late_packets() -> None:
 
 
 @given(moments, st.integers(2 * MS, 10_000 * MS), st.floats(1, 100))
-def test_delay_controller_keeps_its_bounds_and_repeats_itself(
+def test_delay_controller_keeps_its_bounds_and_is_deterministic(
     completions: list[tuple[int, int, int]], demand: int, percentile: float
 ) -> None:
     one, other = control.DelayController(), control.DelayController()
@@ -103,7 +103,7 @@ def test_allocator_raises_rates_while_levels_are_low() -> None:
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 2000 * MS), st.integers(0, 4), st.integers(1, 500), st.integers(1, 200)), max_size=40))
-def test_allocator_repeats_itself(steps: list[tuple[int, int, int, int]]) -> None:
+def test_allocator_is_deterministic(steps: list[tuple[int, int, int, int]]) -> None:
     one, other = control.RateAllocator(), control.RateAllocator()
     now = 0
     for number, (passed, station, frames, level) in enumerate(steps, 1):
@@ -116,7 +116,7 @@ def test_allocator_repeats_itself(steps: list[tuple[int, int, int, int]]) -> Non
         assert all(rate > 0 for _, _, rate, *_ in one.allocations())
 
 
-def test_allocator_refuses_what_no_sensor_sees() -> None:
+def test_allocator_refuses_impossible_reports() -> None:
     allocator = control.RateAllocator()
     allocator.join(0, 1)
     wrong = report(1, 10, 2) | {"slot": 3600 * 1000 * MS}
@@ -124,7 +124,7 @@ def test_allocator_refuses_what_no_sensor_sees() -> None:
         allocator.on_report(1, 1, **wrong)
 
 
-def test_plum_shares_what_there_is() -> None:
+def test_plum_allocates_within_capacities() -> None:
     found = control.plum_allocation([10_000_000, 20_000_000, 5_000_000], rho=0.5)
     assert len(found.shares) == 3 and 0 <= found.fairness <= 1 and 0 <= found.mean <= 1
     for (up, down), capacity in zip(found.shares, (10_000_000, 20_000_000, 5_000_000)):
@@ -138,13 +138,13 @@ def test_plum_shares_what_there_is() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(500_000, 100_000_000), min_size=2, max_size=6), st.floats(0, 1))
-def test_plum_is_feasible_and_repeats_itself(capacities: list[int], rho: float) -> None:
+def test_plum_is_feasible_and_is_deterministic(capacities: list[int], rho: float) -> None:
     found = control.plum_allocation(capacities, rho=rho)
     assert found == control.plum_allocation(capacities, rho=rho)
     assert all(up + down <= capacity for (up, down), capacity in zip(found.shares, capacities))
 
 
-def test_law_sends_reports_and_gives_up() -> None:
+def test_law_transmits_and_expires_packets() -> None:
     law = control.Law(limit_q="40 ms")
     for number in range(5):
         assert law.enqueue(0, 1, number) == []
@@ -220,7 +220,7 @@ def test_law_loses_no_packet_in_any_order_of_calls(calls: list[tuple[str, int, i
         (lambda: control.Wqm(limit=[[[]]]), "invalid type"),
     ],
 )
-def test_bad_values_are_refused_with_the_cores_sentence(make, sentence: str) -> None:  # type: ignore[no-untyped-def]
+def test_invalid_values_are_refused_with_the_cores_message(make, sentence: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match=".") as caught:
         make()
     assert sentence in str(caught.value) and "\n" not in str(caught.value)

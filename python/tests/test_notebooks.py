@@ -1,4 +1,4 @@
-"""The notebooks run, and are kept without outputs."""
+"""The notebooks run, and are stored without outputs."""
 
 from pathlib import Path
 
@@ -18,9 +18,9 @@ def test_there_are_three() -> None:
 def test_a_notebook_runs_to_its_end(path: Path, tmp_path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     for cell in notebook.cells:
-        assert not cell.get("outputs") and cell.get("execution_count") is None, "keep notebooks without outputs"
+        assert not cell.get("outputs") and cell.get("execution_count") is None, "notebooks are stored without outputs"
     client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
     shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    assert any("image/png" in output.get("data", {}) for output in shown), "a picture is shown"
+    assert any("image/png" in output.get("data", {}) for output in shown), "a figure is displayed"
     assert not any(output.output_type == "error" for output in shown)

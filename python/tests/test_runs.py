@@ -51,7 +51,7 @@ def test_the_same_seed_gives_the_same_rows(result: airbound.RunResult) -> None:
     assert not other.packets.equals(result.packets)
 
 
-def test_python_and_command_leave_the_same_bytes(tmp_path: Path) -> None:
+def test_python_and_command_write_the_same_bytes(tmp_path: Path) -> None:
     airbound.run(short(), "pie", out=tmp_path / "python")
     arguments = ["run", "hello", "--scheme", "pie", "--set", "duration=1 s", "--set", "warm-up=100 ms", "--quiet"]
     command = [sys.executable, "-m", "airbound", *arguments, "--out", str(tmp_path / "command")]
@@ -69,7 +69,7 @@ def test_a_kept_run_is_loaded_again(tmp_path: Path) -> None:
         airbound.load(tmp_path)
 
 
-def test_temporary_results_go_with_the_last_that_refers_to_them() -> None:
+def test_temporary_results_are_removed_with_their_last_reference() -> None:
     comparison = airbound.compare(short(), ["fifo"])
     folder, run = comparison.folder, comparison.runs[0]
     del comparison
@@ -78,16 +78,16 @@ def test_temporary_results_go_with_the_last_that_refers_to_them() -> None:
     assert not folder.exists()
 
 
-def test_without_packets_there_are_none() -> None:
+def test_without_packet_log_packets_raise() -> None:
     run = airbound.run(short(), log_packets=False)
     assert run.series.height > 0
-    with pytest.raises(airbound.RunError, match="left no packets; it takes log_packets=True"):
+    with pytest.raises(airbound.RunError, match="has no packets; they need log_packets=True"):
         run.packets  # noqa: B018
     with pytest.raises(KeyError, match="there is no flow nobody"):
         run.plot_latency("nobody")
 
 
-def test_a_place_that_is_taken_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_of_other_files_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "letters.txt").write_text("dear")
     with pytest.raises(airbound.RunError, match="is not empty and not a run of Airbound"):
         airbound.run(short(), out=tmp_path)
@@ -99,7 +99,7 @@ def test_the_air_is_captured(tmp_path: Path) -> None:
     assert (tmp_path / "air.pcap").read_bytes()[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1")
 
 
-def test_a_comparison_lays_runs_side_by_side(comparison: airbound.Comparison, tmp_path: Path) -> None:
+def test_a_comparison_contains_its_runs(comparison: airbound.Comparison, tmp_path: Path) -> None:
     assert comparison.schemes == ["fifo", "linux"] and len(comparison) == 4 == len(list(comparison))
     assert comparison.scenario == "vr-congested" and comparison.baseline == "linux"
     assert [run.seed for run in comparison["fifo"]] == [1, 2]
@@ -108,7 +108,7 @@ def test_a_comparison_lays_runs_side_by_side(comparison: airbound.Comparison, tm
     assert "fifo" in comparison.to_text(80) and max(map(len, comparison.to_text(80).splitlines())) <= 80
     page = comparison.report(tmp_path / "report.html").read_text()
     assert page.startswith("<!doctype html>") or "<html" in page[:200]
-    with pytest.raises(KeyError, match="pie was not compared; there are fifo, linux"):
+    with pytest.raises(KeyError, match="pie was not compared; schemes are fifo, linux"):
         comparison["pie"]
     loaded = airbound.load(comparison.folder)
     assert isinstance(loaded, airbound.Comparison) and loaded.schemes == comparison.schemes
@@ -134,7 +134,7 @@ def test_plots_are_figures(result: airbound.RunResult, comparison: airbound.Comp
     tails = comparison.plot_latency().axes[0].lines
     assert [line.get_label() for line in tails] == ["fifo", "linux"]
     later = tails[0].get_ydata()
-    assert all(one >= other for one, other in zip(later, later[1:])), "a tail falls"  # type: ignore[arg-type, index]
+    assert all(one >= other for one, other in zip(later, later[1:])), "a complementary distribution falls"  # type: ignore[arg-type, index]
     assert result.report(tmp_path / "run.html").stat().st_size > 10_000
 
 
@@ -142,7 +142,7 @@ def test_a_session_runs_too() -> None:
     run = airbound.run(short("vr-room"))
     assert run.label in ("plain", "last-n", "tack", "plum") and run.summary["scheme"]["session"] == run.label
     assert run.flows.height >= 4 and run.plot_latency().axes
-    # A row is one packet on one access link.
+    # One row per packet and access link.
     assert run.packets.height > 100
 
 
@@ -161,10 +161,10 @@ def test_the_lock_is_released() -> None:
     run = airbound.run(short("vr-congested").set("duration", "20 s"), log_packets=False)
     done.set()
     thread.join()
-    assert ticks > 100 * run.performance["wall_s"], "another thread ran all the while"
+    assert ticks > 100 * run.performance["wall_s"], "another thread runs during the simulation"
 
 
-def test_progress_is_told_and_ends() -> None:
+def test_progress_reaches_the_bar() -> None:
     shares: list[float] = []
     with Progress("test", True) as shown:
         assert shown.callback is not None
@@ -175,7 +175,7 @@ def test_progress_is_told_and_ends() -> None:
     assert Progress("test", False).callback is None
 
 
-def test_ctrl_c_ends_a_run_and_nothing_remains(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_run_and_removes_its_files(tmp_path: Path) -> None:
     script = (
         "import airbound, sys\n"
         "scenario = airbound.Scenario.shipped('vr-congested').set('duration', '3600 s')\n"
@@ -195,7 +195,7 @@ def test_ctrl_c_ends_a_run_and_nothing_remains(tmp_path: Path) -> None:
     assert left == []
 
 
-def test_the_command_is_the_command(tmp_path: Path) -> None:
+def test_the_module_is_the_command(tmp_path: Path) -> None:
     source = str(Path(airbound.__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": source}
 

@@ -1,4 +1,4 @@
-"""Scenarios: made, changed, refused with the sentences of the command line."""
+"""Scenarios: construction, changes, and errors as on the command line."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def test_shipped_scenarios_are_listed_and_open() -> None:
         assert (scenario.name, scenario.title) == (name, title)
 
 
-def test_what_a_scenario_says_of_itself() -> None:
+def test_properties_of_a_scenario() -> None:
     scenario = short("vr-congested")
     assert scenario.duration_ns == 10**9 and scenario.warm_up_ns == 10**8
     assert scenario.seed == 1 and scenario.own_scheme == "linux"
@@ -52,7 +52,7 @@ def test_a_scenario_is_built_from_python() -> None:
     assert scenario.flows == ["call"] and scenario.own_scheme == "fifo"
 
 
-def test_a_trace_is_exchanged(tmp_path: Path) -> None:
+def test_a_trace_is_replaced(tmp_path: Path) -> None:
     trace = tmp_path / "flat.csv"
     trace.write_text(Path("scenarios/traces/corridor.csv").read_text())
     scenario = airbound.Scenario.shipped("trace-snr").with_trace(trace)
@@ -75,15 +75,15 @@ def test_a_trace_is_exchanged(tmp_path: Path) -> None:
         (lambda: airbound.run("nowhere"), 'there is no shipped scenario "nowhere"'),
         (lambda: airbound.run(short(), "lunix"), 'scheme "lunix" names "lunix"'),
         (lambda: airbound.run(short(), seed=-1), "seed is -1; allowed is 0 to"),
-        (lambda: airbound.run(short(), 3), "3 is no scheme"),  # type: ignore[arg-type]
+        (lambda: airbound.run(short(), 3), "3 is not a scheme"),  # type: ignore[arg-type]
         (lambda: airbound.run(short(), airbound.Scheme(queue=int)), "queue of a scheme is"),  # type: ignore[arg-type]
-        (lambda: airbound.compare(short(), ["pie", "pie"]), "scheme pie is given twice"),
-        (lambda: airbound.compare(short(), []), "there is no scheme to compare"),
+        (lambda: airbound.compare(short(), ["pie", "pie"]), "scheme pie occurs twice"),
+        (lambda: airbound.compare(short(), []), "no scheme to compare"),
         (lambda: airbound.compare(short(), seeds=0), "seeds is 0; allowed is 1 to 10000"),
         (lambda: airbound.compare(short(), jobs=0), "jobs is 0; allowed is 1 to 1024"),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(make, sentence: str) -> None:  # type: ignore[no-untyped-def]
+def test_errors_are_one_line(make, sentence: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(airbound.ScenarioError) as caught:
         make()
     assert sentence in str(caught.value) and "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Schemes written in Python, in the same report as those that are built in."""
+"""Schemes written in Python, next to built-in schemes."""
 
 import traceback
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from conftest import short
 
 
 class Fifo(airbound.QueueScheme):
-    """As the base class is, without a limit."""
+    """The base class without a limit."""
 
     limit = 1_000_000
 
@@ -25,7 +25,7 @@ class LastInFirstOut(airbound.QueueScheme):
 
 
 class Coin(airbound.QueueScheme):
-    """Drops half of what comes."""
+    """Drops half of the packets."""
 
     def enqueue(self, now: int, packet: airbound.Packet) -> None:
         if self.random.random() < 0.5:
@@ -40,7 +40,7 @@ class Fastest(airbound.RateScheme):
 
 
 class Halving(airbound.SenderScheme):
-    """Reno without its subtleties."""
+    """A simplified Reno."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site)
@@ -65,11 +65,11 @@ def focus(run: airbound.RunResult) -> dict[str, object]:
     return next(flow for flow in run.summary["flows"] if flow["name"] == name)
 
 
-def test_a_queue_as_it_is_is_the_built_in_fifo() -> None:
-    """The same decisions in Python and in Rust: the same run, packet by packet.
+def test_the_base_queue_equals_the_built_in_fifo() -> None:
+    """The same decisions in Python and in Rust give the same run, packet by packet.
 
-    Where the queue overflows they differ: the built-in one tells the size of its next packet, so that one which does not fit in an
-    aggregate stays in the queue and counts.
+    They differ on overflow: the built-in queue reports the size of its next packet, so a packet that does not fit in an aggregate
+    stays in the queue and counts towards its limit.
     """
     scenario = short("vr-congested")
     own = airbound.run(scenario, Fifo)
@@ -79,12 +79,12 @@ def test_a_queue_as_it_is_is_the_built_in_fifo() -> None:
     assert own.summary["scheme"]["queue"] == "Fifo" and own.label == "Fifo"
 
 
-def test_own_and_built_in_stand_in_one_report(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_custom_and_built_in_schemes_share_a_report(tmp_path) -> None:  # type: ignore[no-untyped-def]
     schemes: list[airbound.schemes.AnyScheme] = ["fifo", LastInFirstOut, airbound.Scheme(queue=Coin, rate="llra")]
     first = airbound.compare(short("vr-congested"), schemes, seeds=2, jobs=2)
     again = airbound.compare(short("vr-congested"), schemes, seeds=2, jobs=1)
     assert first.schemes == ["fifo", "lifo", "Coin+llra"]
-    assert first.flows.equals(again.flows), "the same rows, whoever ran first"
+    assert first.flows.equals(again.flows), "the order of runs does not change the rows"
     assert all(name in first.to_text() for name in first.schemes)
     assert "lifo" in first.report(tmp_path / "report.html").read_text()
     assert first["lifo"][0].summary != first["fifo"][0].summary
@@ -133,7 +133,7 @@ def test_every_hook_of_a_queue_is_called() -> None:
     assert run.txops.filter(run.txops["transmitter"] == 0)["mpdus"].max() == 4
 
 
-def test_a_queue_may_wait_for_its_deadline() -> None:
+def test_a_queue_is_called_at_its_deadline() -> None:
     class Patient(airbound.QueueScheme):
         """Serves in the second half of each 10 ms only."""
 
@@ -151,7 +151,7 @@ def test_a_queue_may_wait_for_its_deadline() -> None:
     assert handed.len() > 10
 
 
-def test_rates_of_ones_own() -> None:
+def test_a_custom_rate_control() -> None:
     run = airbound.run(short("vr-congested"), Fastest)
     assert run.summary["scheme"] == {"queue": "linux", "rate": "Fastest", "sender": "cubic"} | (
         {"session": None} if "session" in run.summary["scheme"] else {}
@@ -160,7 +160,7 @@ def test_rates_of_ones_own() -> None:
     assert sent["rate_kbps"].n_unique() <= 2 * len(run.summary["stations"]) and sent.height > 10
 
 
-def test_rates_hear_of_what_came() -> None:
+def test_rate_control_receives_reports() -> None:
     heard: list[tuple[int, int]] = []
 
     class Attentive(Fastest):
@@ -180,7 +180,7 @@ def test_rates_hear_of_what_came() -> None:
     assert heard and all(0 <= acknowledged <= mpdus for mpdus, acknowledged in heard)
 
 
-def test_senders_of_ones_own() -> None:
+def test_a_custom_sender() -> None:
     scenario = short("vr-congested").set("duration", "3 s")
     own = airbound.run(scenario, Halving)
     assert own.summary["scheme"]["sender"] == "Halving"
@@ -237,7 +237,7 @@ def test_an_exception_ends_the_run_with_its_trace(tmp_path) -> None:  # type: ig
 
 
 class Thief(airbound.QueueScheme):
-    """Hands out the same packet twice."""
+    """Returns the same packet twice."""
 
     first: airbound.Packet | None = None
 
@@ -263,7 +263,7 @@ class Nothing(airbound.QueueScheme):
 
 class NoConstructor(airbound.QueueScheme):
     def __init__(self) -> None:
-        """Takes no site."""
+        """Has no site parameter."""
 
 
 class NoSteps(airbound.RateScheme):
@@ -294,17 +294,17 @@ class Mute(airbound.SenderScheme):
     [
         (Thief, "is not waiting in this queue"),
         (Elsewhere, "`select` returned station 4711, which is not eligible now"),
-        (Misspelt, "boredom is no reason to drop a packet; allowed are queue_full"),
+        (Misspelt, "boredom is not a drop reason; allowed are queue_full"),
         (Nothing, "Packet"),
         (NoConstructor, "__init__"),
         (NoSteps, "a chain has 0 steps; allowed are 1 to 4"),
         (Foreign, "which the station cannot receive"),
         (NoTries, "a step of a chain has no tries"),
-        (Silent, "Silent has to say in series() which rates to try"),
-        (Mute, "Mute has to say in on_ack() how the window grows"),
+        (Silent, "Silent does not implement series(), which returns the rates to try"),
+        (Mute, "Mute does not implement on_ack(), which increases the window"),
     ],
 )
-def test_answers_that_cannot_be_followed_end_the_run(scheme: airbound.schemes.AnyPart, sentence: str) -> None:
+def test_invalid_results_end_the_run(scheme: airbound.schemes.AnyPart, sentence: str) -> None:
     with pytest.raises(airbound.SchemeError) as caught:
         airbound.run(short("vr-congested"), scheme)
     assert sentence in str(caught.value)
@@ -323,21 +323,21 @@ def test_names_are_checked() -> None:
         airbound.run(short(), Odd)
 
 
-def test_an_own_queue_beside_law_takes_the_place_of_law() -> None:
+def test_a_custom_queue_replaces_law() -> None:
     scenario = short().set("scheme", {"queue": "law"})
     assert airbound.run(scenario, Fifo).summary["scheme"]["rate"] == "minstrel-ht"
     with pytest.raises(airbound.ScenarioError, match="law controls queue and rate"):
         airbound.run(scenario, airbound.Scheme(queue=Fifo, rate="law"))
 
 
-def test_a_file_cannot_name_an_own_scheme(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_file_cannot_name_a_custom_scheme(tmp_path) -> None:  # type: ignore[no-untyped-def]
     run = airbound.run(short(), Fifo, out=tmp_path / "run")
     with pytest.raises(airbound.ScenarioError, match="custom"):
         run.scenario  # noqa: B018
     assert run.plot_latency().axes
 
 
-def test_what_is_seen_of_a_packet_and_a_rate() -> None:
+def test_properties_of_packets_and_rates() -> None:
     seen: list[airbound.Packet] = []
 
     class Looking(airbound.QueueScheme):

@@ -1,4 +1,4 @@
-"""Sweeps here and over Ray: the same files, whoever ran them and whatever was lost on the way."""
+"""Sweeps in this process and on Ray give the same files, also after lost workers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-def test_a_sweep_is_a_data_frame_away(grid: Path, tmp_path: Path) -> None:
+def test_a_sweep_gives_data_frames(grid: Path, tmp_path: Path) -> None:
     result = airbound.sweep(grid, out=tmp_path / "out")
     assert result.results.height == 4 * 2 * 2 * 4 * 2  # rates, distances, schemes, seeds, flows
     mean = result.scan().filter(pl.col("flow") == "stream").group_by("scheme").agg(pl.col("goodput_mbps").mean()).collect()
@@ -69,14 +69,14 @@ def test_a_sweep_is_a_data_frame_away(grid: Path, tmp_path: Path) -> None:
     assert "64 runs" in repr(result)
 
 
-def test_the_command_and_the_package_leave_the_same(grid: Path, tmp_path: Path) -> None:
+def test_the_command_and_the_package_write_the_same_files(grid: Path, tmp_path: Path) -> None:
     airbound.sweep(grid, out=tmp_path / "here", until="20%", jobs=2)
     command = [sys.executable, "-m", "airbound", "sweep", str(grid), "--until", "20%", "--out", str(tmp_path / "there")]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     assert files(tmp_path / "here") == files(tmp_path / "there")
 
 
-def test_wrong_grids_are_refused_with_one_sentence(grid: Path, tmp_path: Path) -> None:
+def test_invalid_grids_are_refused(grid: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.toml"
     wrong.write_text(GRID.replace("Mbit/s", "parsec"))
     with pytest.raises(airbound.ScenarioError, match=r"wrong\.toml:5: flow\.stream\.rate = 5 parsec"):
@@ -91,8 +91,8 @@ def test_wrong_grids_are_refused_with_one_sentence(grid: Path, tmp_path: Path) -
         airbound.sweep(grid, out=tmp_path / "mine")
 
 
-def test_orders_can_be_run_by_anybody(grid: Path, tmp_path: Path) -> None:
-    """What a driver of one's own does; a run that is lost is handed out again."""
+def test_orders_run_in_any_process(grid: Path, tmp_path: Path) -> None:
+    """A custom driver of a sweep, with a lost run that is taken again."""
     native = airbound._native.Sweep(str(grid), tmp_path / "orders", None, None, False)
     first = native.take()
     assert first is not None
@@ -112,12 +112,12 @@ def test_orders_can_be_run_by_anybody(grid: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_three_nodes_one_of_which_dies_leave_the_same(grid: Path, tmp_path: Path) -> None:
-    """Ray's own cluster of three nodes on this machine; the third is killed while it works."""
-    ray = pytest.importorskip("ray", reason="SKIPPED: ray is not installed, nothing is run over a cluster")
+def test_a_lost_node_of_three_changes_no_file(grid: Path, tmp_path: Path) -> None:
+    """A Ray cluster of three nodes on this machine, the third of which is killed during the sweep."""
+    ray = pytest.importorskip("ray", reason="SKIPPED: ray is not installed; no sweep on a cluster is tested")
     from ray.cluster_utils import Cluster
 
-    # Long enough that the third node is at work when it goes.
+    # Long enough for the third node to be busy when it is killed.
     grid.write_text(GRID.replace("seeds = 4", "seeds = 12"))
     (tmp_path / "tiny.toml").write_text(TINY.replace("200 ms", "10 s"))
     for jobs in (1, 2):
@@ -134,7 +134,7 @@ def test_three_nodes_one_of_which_dies_leave_the_same(grid: Path, tmp_path: Path
         seen: set[str] = set()
 
         def kill() -> None:
-            # It dies when a part of the results is there, and not before.
+            # Waits for the first results.
             while not any((tmp_path / "nodes" / ".journal").glob("*.jsonl")):
                 time.sleep(0.02)
             time.sleep(0.5)

@@ -1,4 +1,4 @@
-"""The stub of the native module says what the module has."""
+"""The stub of the native module matches the module."""
 
 import inspect
 import os

@@ -38,7 +38,7 @@ RENAMED = {
     "books": ("conservation", ("sim",)),
     "hearing": ("channel_load", EVERYWHERE),
     "inside": ("inner_queue", ("control",)),
-    "ladder": ("rate_set", EVERYWHERE),
+    "ladder": ("rate_set", ("control",)),
     "or_none": ("optional", EVERYWHERE),
     "returns": ("tx_status", ("control",)),
 }

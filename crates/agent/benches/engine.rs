@@ -25,7 +25,7 @@ fn engine(queue: QueueConfig) -> Engine {
     Engine::new(EngineConfig { queue, rules, ..EngineConfig::default() }, 1).expect("valid")
 }
 
-/// A loop without a radio: what is released completes a round later.
+/// A closed loop without a radio: released packets complete one round later.
 struct Round {
     engine: Engine,
     now: Instant,

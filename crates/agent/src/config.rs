@@ -1,4 +1,4 @@
-//! Configuration of the agent: a file, and on top of it the command line.
+//! Configuration of the agent: a file, overridden by the command line.
 
 mod read;
 
@@ -21,7 +21,7 @@ use crate::expression::Expression;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Scheme {
-    /// Linux's queues for Wi-Fi, but flows with a latency demand go before all others while they are urgent.
+    /// Linux's queues for Wi-Fi; flows with a latency demand are served before all others while they are urgent.
     #[default]
     LastPq,
     /// Linux's queues for Wi-Fi: flow queues with CoDel for each station, airtime fairness.
@@ -29,22 +29,22 @@ pub enum Scheme {
     Linux,
     /// One queue with a time limit, two PSDUs below.
     Law,
-    /// A drop-tail buffer of a size that adapts.
+    /// A drop-tail buffer of adaptive size.
     Wqm,
-    /// First in, first out.
+    /// One drop-tail queue.
     Fifo,
     /// CoDel over one queue.
     Codel,
     /// PIE over one queue.
     Pie,
-    /// Flow queues with CoDel over everything in a category.
+    /// Flow queues with CoDel, over all packets of a category.
     FqCodel,
-    /// Stations in turn.
+    /// Round robin over stations.
     RoundRobin,
 }
 
 impl Scheme {
-    /// All of them with their names.
+    /// All schemes with their names.
     const NAMES: [(&str, Self); 9] = [
         ("last-pq", Self::LastPq),
         ("linux", Self::Linux),
@@ -57,7 +57,7 @@ impl Scheme {
         ("round-robin", Self::RoundRobin),
     ];
 
-    /// Its name, as in a file.
+    /// The name in configuration files.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, scheme)| *scheme == self).map_or("", |(name, _)| name)
@@ -71,7 +71,7 @@ impl FromStr for Scheme {
         let found = Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, scheme)| *scheme);
         found.ok_or_else(|| {
             let known: Vec<&str> = Self::NAMES.iter().map(|(name, _)| *name).collect();
-            format!("there is no scheme {name:?}; allowed are {}", known.join(", "))
+            format!("scheme {name:?} is unknown; allowed are {}", known.join(", "))
         })
     }
 }
@@ -80,11 +80,10 @@ impl FromStr for Scheme {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mechanism {
-    /// Chosen for the driver: mac80211's own limit where it bounds what the driver takes (airtime queue limit), the agent's hold
-    /// elsewhere.
+    /// Chosen for the driver: `txq-limit` where mac80211 bounds the driver's queue (airtime queue limit), `hold` elsewhere.
     #[default]
     Auto,
-    /// The agent holds packets, and releases few: for drivers with deep queues of their own.
+    /// The agent holds packets above a short release window: for drivers with deep queues of their own.
     Hold,
     /// The limit of mac80211's queues (nl80211).
     TxqLimit,
@@ -92,25 +91,25 @@ pub enum Mechanism {
     Txqueuelen,
 }
 
-/// Where packets are taken.
+/// The netfilter hook at which packets are intercepted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Plane {
     /// Bridged if the interface is a port of a bridge, else routed.
     #[default]
     Auto,
-    /// Where packets are forwarded by address (nftables `inet`, hook forward).
+    /// IP forwarding (nftables `inet`, hook forward).
     Routed,
-    /// Where frames are forwarded (nftables `bridge`, hook forward).
+    /// Bridge forwarding (nftables `bridge`, hook forward).
     Bridged,
 }
 
-/// Where metrics and status can be had.
+/// The endpoint for metrics and status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metrics {
-    /// Nowhere.
+    /// None.
     Off,
-    /// At this address, over HTTP.
+    /// HTTP at this address.
     At(SocketAddr),
 }
 
@@ -154,28 +153,27 @@ impl<'de> Deserialize<'de> for Metrics {
     }
 }
 
-/// A rule: which packets, and what is demanded of them.
+/// A rule: a condition on packets, and the demand on those that match.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
     /// Its name.
     pub name: String,
-    /// Which packets.
+    /// The packets that the rule covers.
     pub condition: Expression,
     /// The demand on these packets.
     pub demand: Demand,
 }
 
-/// Settings of Law, as far as a program above the driver can do it (docs/understand/law.md has the whole).
+/// Settings of the part of Law that a program above the driver can enforce (docs/understand/law.md describes all of Law).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LawSettings {
-    /// Limit_q: what waited longer in the agent is dropped; 1 ms to 10 s. Default 40 ms (Sec. 4.1).
+    /// Limit_q, the longest wait in the agent; older packets are dropped. 1 ms to 10 s, default 40 ms (Sec. 4.1).
     pub limit_q: Span,
-    /// Limit_h: what one PSDU may take, 1 ms to 50 ms. The agent cannot end a transmission, but it forms none that is meant to take longer.
-    /// Default 3 ms (Sec. 4.1).
+    /// Limit_h, the airtime of one PSDU, contention included: 1 ms to 50 ms, default 3 ms (Sec. 4.1). The agent cannot abort a
+    /// transmission; it bounds the estimated airtime of what it releases.
     pub limit_h: Span,
-    /// Tries of a transmission, where the driver lets that be set for each station and category; 1 to 30. Default 4, as in the
-    /// stable state.
+    /// Tries of a transmission, where the driver supports a limit for each station and TID: 1 to 30, default 4 as in the stable state.
     pub tries: u8,
     /// The queue that decides the order. Default `linux`.
     pub inside: InnerQueue,
@@ -189,7 +187,7 @@ impl Default for LawSettings {
 }
 
 impl LawSettings {
-    /// Returns Limit_h less the share for contention and acknowledgement (`overhead` of [`LawConfig`]).
+    /// Limit_h less the share for contention and acknowledgement (`overhead` of [`LawConfig`]).
     #[must_use]
     pub fn airtime(&self) -> Span {
         self.limit_h - LawConfig::default().overhead
@@ -215,33 +213,33 @@ impl LawSettings {
 /// The agent's configuration, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The Wi-Fi interface; `None` if the command line has to name it.
+    /// The Wi-Fi interface; `None` for the machine's only access point.
     pub interface: Option<String>,
     /// The scheme.
     pub scheme: Scheme,
-    /// The parameters of the scheme's queue, where they are not the defaults.
+    /// The parameters of the scheme's queue; `None` for the defaults.
     pub queue: Option<QueueConfig>,
-    /// With `scheme = "law"`.
+    /// Settings of scheme `law`.
     pub law: LawSettings,
-    /// With `scheme = "wqm"`, what enforces the size.
+    /// The mechanism of scheme `wqm`.
     pub mechanism: Mechanism,
     /// The release window.
     pub window: WindowConfig,
-    /// Most packets that are held: 1 to 65 536. Default 4096.
+    /// The limit of held packets: 1 to 65 536, default 4096.
     pub hold_packets: usize,
-    /// Where packets are taken.
+    /// The netfilter hook at which packets are intercepted.
     pub plane: Plane,
     /// The number of the packet queue (NFQUEUE). Default 77.
     pub queue_number: u16,
-    /// Whether TCP super-packets come whole. Default no: single packets can be scheduled, but where the kernel bridges TCP it has to be yes.
+    /// Whether TCP super-packets are held unsegmented. Default `false`, so that single packets are scheduled; bridged TCP requires `true`.
     pub super_packets: bool,
-    /// Where metrics and status can be had. Default loopback.
+    /// The endpoint for metrics and status. Default loopback.
     pub metrics: Metrics,
-    /// Where the journal is written; `None`: standard error.
+    /// The journal's file; `None`: standard error.
     pub journal: Option<PathBuf>,
-    /// Longest time without a sign of life of the agent: 200 ms to 10 s. Default 700 ms.
+    /// The longest time without a heartbeat: 200 ms to 10 s, default 700 ms.
     pub watchdog: Span,
-    /// Whom to protect.
+    /// The rules, by priority: the first that matches applies.
     pub rules: Vec<Rule>,
 }
 
@@ -267,10 +265,10 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Checks what is not checked by its parts.
+    /// Checks the ranges of all values, and that they are consistent.
     ///
     /// # Errors
-    /// A value is out of range, or values do not fit together.
+    /// A value is out of range, or two values contradict each other.
     pub fn check(&self) -> Result<(), AgentError> {
         self.law.check()?;
         if !(Span::from_millis(200)..=Span::from_secs(10)).contains(&self.watchdog) {
@@ -281,13 +279,16 @@ impl Config {
         }
         if self.mechanism != Mechanism::Auto && self.scheme != Scheme::Wqm {
             return Err(AgentError::Value(format!(
-                "mechanism is for scheme wqm; the scheme is {}",
+                "mechanism applies to scheme wqm only; the scheme is {}",
                 self.scheme.name()
             )));
         }
         for (place, rule) in self.rules.iter().enumerate() {
             if self.rules.iter().take(place).any(|other| other.name == rule.name) {
-                return Err(AgentError::Value(format!("two rules are named {:?}", rule.name)));
+                return Err(AgentError::Value(format!(
+                    "protect.name {:?} occurs twice; names of rules are unique",
+                    rule.name
+                )));
             }
         }
         Engine::new(self.engine(), 0)?;
@@ -312,8 +313,7 @@ impl Config {
         }
     }
 
-    /// The queue with the defaults of an agent. What lies below is bounded by the window, so mac80211's airtime queue limit, meant for
-    /// that, is off.
+    /// The queue with the agent's defaults: mac80211's airtime queue limit is off, since the release window bounds what is below.
     fn engine_queue(&self) -> QueueConfig {
         let linux = FqCodelAirtimeConfig {
             airtime_queue_limit: None,
@@ -322,7 +322,7 @@ impl Config {
         };
         if self.scheme == Scheme::Law {
             return match &self.law.inside.0 {
-                // Named without parameters, it gets those of an agent.
+                // Default parameters are replaced by the agent's.
                 QueueConfig::LastPq(config) if **config == LastPqConfig::default() => {
                     QueueConfig::LastPq(Box::new(LastPqConfig { linux, ..LastPqConfig::default() }))
                 }
@@ -334,8 +334,7 @@ impl Config {
                 QueueConfig::LastPq(Box::new(LastPqConfig { linux, ..LastPqConfig::default() }))
             }
             Scheme::Linux => QueueConfig::FqCodelAirtime(linux),
-            // B_min is the longest aggregate that the network allows (Sec. IV-B): the paper's 32 are its card's, here it is what the window
-            // takes for one.
+            // B_min is the longest aggregate that the network allows (Sec. IV-B): 32 for the paper's card, `window.packets` here.
             Scheme::Wqm => {
                 QueueConfig::Wqm(WqmConfig { subframes: self.window.packets, ..WqmConfig::default() })
             }
@@ -347,7 +346,7 @@ impl Config {
         })
     }
 
-    /// Whether demands decide who goes first; elsewhere they are measured only.
+    /// Whether demands decide the order of service; other schemes only measure them.
     #[must_use]
     pub fn protects(&self) -> bool {
         matches!(self.engine_queue(), QueueConfig::LastPq(_))

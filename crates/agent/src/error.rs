@@ -1,4 +1,4 @@
-//! Errors of the agent.
+//! The agent's error type.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use airbound_linux::LinuxError;
 use airbound_record::RecordError;
 use airbound_units::ConfigError;
 
-/// Why the agent cannot do what it is asked to.
+/// Errors of the agent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -21,19 +21,19 @@ pub enum AgentError {
         /// The problem, and what is allowed.
         problem: String,
     },
-    /// A value is wrong, or values do not fit together.
+    /// A value is wrong, or two values contradict each other.
     #[error("{0}")]
     Value(String),
     /// A parameter of a controller is out of range.
     #[error(transparent)]
     Controller(#[from] ConfigError),
-    /// The operating system refused something.
+    /// The operating system refused an operation.
     #[error(transparent)]
     Linux(#[from] LinuxError),
     /// A record cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A file or a socket.
+    /// An operation on a file or a socket failed.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
         /// The attempted action, as a verb phrase.

@@ -1,5 +1,5 @@
-//! A very small HTTP server for metrics and status, and the client of `airbound agent status`. Two addresses, GET only, one
-//! connection at a time, every read bounded in bytes and time.
+//! A minimal HTTP server for metrics and status, and the client of `airbound agent status`. It serves two paths, GET only, one
+//! connection at a time, and bounds every read in bytes and time.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,35 +10,35 @@ use std::time::{Duration, Instant};
 use crate::metrics;
 use crate::snapshot::Snapshot;
 
-/// The longest request that is read.
+/// Longest request that the server reads.
 const LONGEST_REQUEST: usize = 4096;
-/// The longest answer that the client reads.
+/// Longest response that the client reads.
 const LONGEST_ANSWER: u64 = 16 << 20;
 /// Time limit for reading a whole request, and for each other operation on a connection.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The picture that is shown, shared with the loop.
+/// The current snapshot, shared with the event loop.
 pub type Shared = Arc<Mutex<Arc<Snapshot>>>;
 
-/// The picture that is shown now.
+/// Returns the current snapshot.
 #[must_use]
 pub fn current(shared: &Shared) -> Arc<Snapshot> {
     Arc::clone(&shared.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Serves `shared` at `address` in a thread of its own, as long as the process lives.
+/// Serves `shared` at `address` in a thread that lives as long as the process. Returns the bound address.
 ///
 /// # Errors
-/// The address cannot be had.
+/// The address cannot be bound.
 pub fn serve(address: SocketAddr, shared: Shared) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(address)?;
     let bound = listener.local_addr()?;
     thread::Builder::new().name("metrics".to_owned()).spawn(move || {
         for stream in listener.incoming() {
             match stream {
-                // Who hangs up has what it wanted.
+                // Errors of a connection concern its client only.
                 Ok(stream) => drop(answer(stream, &shared)),
-                // Out of descriptors, mostly: not so fast.
+                // Mostly a shortage of descriptors: retry after a pause.
                 Err(_) => thread::sleep(Duration::from_millis(100)),
             }
         }
@@ -47,7 +47,7 @@ pub fn serve(address: SocketAddr, shared: Shared) -> io::Result<SocketAddr> {
 }
 
 fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     let request = read_request(&mut stream)?;
     let snapshot = current(shared);
     let (status, kind, body) = respond(&request, &snapshot);
@@ -59,9 +59,9 @@ fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.write_all(body.as_bytes())
 }
 
-/// Reads up to the end of the head, or as much as is allowed.
+/// Reads up to the end of the header, at most [`LONGEST_REQUEST`] bytes and some.
 fn read_request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let mut request = Vec::new();
     let mut part = [0; 512];
     while !request.windows(4).any(|four| four == b"\r\n\r\n") && request.len() < LONGEST_REQUEST {
@@ -78,7 +78,7 @@ fn read_request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(request)
 }
 
-/// Status line, content type and body for a request, whatever it is.
+/// Status line, content type and body of the response to any request.
 fn respond(request: &[u8], snapshot: &Snapshot) -> (&'static str, &'static str, String) {
     const TEXT: &str = "text/plain; charset=utf-8";
     let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
@@ -94,28 +94,28 @@ fn respond(request: &[u8], snapshot: &Snapshot) -> (&'static str, &'static str, 
             Err(error) => ("500 Internal Server Error", TEXT, format!("{error}\n")),
         },
         b"/" => ("200 OK", TEXT, "/metrics for Prometheus, /status for airbound agent status\n".to_owned()),
-        _ => ("404 Not Found", TEXT, "there are /metrics and /status\n".to_owned()),
+        _ => ("404 Not Found", TEXT, "not found; allowed are /metrics and /status\n".to_owned()),
     }
 }
 
-/// Asks an agent for its picture.
+/// Requests the snapshot of a running agent.
 ///
 /// # Errors
-/// A sentence: nobody answers, or not as an agent does.
+/// The agent cannot be reached, or the response is not that of an agent of this version.
 pub fn status(address: SocketAddr) -> Result<Snapshot, String> {
     let fetch = || -> io::Result<Vec<u8>> {
-        let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
         write!(stream, "GET /status HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
         let mut answer = Vec::new();
         stream.take(LONGEST_ANSWER).read_to_end(&mut answer)?;
         Ok(answer)
     };
     let answer = fetch().map_err(|error| {
-        format!("no agent answers at {address}: {error}; is `airbound agent run` running, with metrics at this address?")
+        format!("cannot reach an agent at {address}: {error}; `airbound agent run` has to run with metrics at this address")
     })?;
-    let wrong = || format!("what answers at {address} is no airbound agent of this version");
+    let wrong = || format!("the server at {address} is not an airbound agent of this version");
     let head = answer.windows(4).position(|four| four == b"\r\n\r\n").ok_or_else(wrong)?;
     if !answer.starts_with(b"HTTP/1.1 200 ") {
         return Err(wrong());
@@ -133,11 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_goes_over_the_wire() {
+    fn a_snapshot_is_served() {
         let address = serve(SocketAddr::from(([127, 0, 0, 1], 0)), shared()).expect("loopback");
         let snapshot = status(address).expect("an answer");
         assert_eq!((snapshot.interface.as_str(), snapshot.held), ("wlan7", 3));
-        // Who connects and goes away, or talks nonsense, disturbs nobody.
+        // Clients that disconnect at once, or send garbage, do not disturb the server.
         drop(TcpStream::connect(address).expect("loopback"));
         let mut rude = TcpStream::connect(address).expect("loopback");
         rude.write_all(&[0xff; 5000]).expect("written");
@@ -146,9 +146,9 @@ mod tests {
     }
 
     #[test]
-    fn nobody_there() {
+    fn an_unreachable_agent_is_reported() {
         let nowhere = TcpListener::bind(("127.0.0.1", 0)).expect("loopback").local_addr().expect("bound");
-        assert!(status(nowhere).expect_err("closed").contains("no agent answers"));
+        assert!(status(nowhere).expect_err("closed").contains("cannot reach an agent"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The journal: one line of JSON for each decision, with the time and the reason.
+//! The journal: one line of JSON for each event, with time and reason.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -11,42 +11,42 @@ use serde_json::{Map, Value};
 use crate::engine::Decision;
 use crate::error::AgentError;
 
-/// Something that happened to the agent, and not within its engine.
+/// An event outside the engine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Event {
-    /// The agent holds packets from now on.
+    /// The agent starts to hold packets.
     Started {
         /// The Wi-Fi interface.
         interface: String,
-        /// The process that holds packets, a child of the one that was started.
+        /// The process that holds packets, a child of the watchdog.
         pid: u32,
         /// Name of the scheme.
         scheme: String,
-        /// Where packets are taken.
+        /// The netfilter hooks.
         plane: String,
-        /// Where completions come from.
+        /// The source of completions.
         completions: String,
         /// The parts of the scheme that are in force, and those that are not.
         in_force: Vec<String>,
     },
     /// A setting of the driver was changed.
     Setting {
-        /// The setting, in words.
+        /// The setting.
         what: String,
-        /// To what.
+        /// The new value.
         value: String,
-        /// Whether the driver took it.
+        /// Whether the driver accepted it.
         accepted: bool,
-        /// Its words, if it did not.
+        /// The error, if not.
         answer: Option<String>,
     },
-    /// Rules were put back that somebody had removed.
+    /// The nftables rules had been removed and were restored.
     RulesRestored,
-    /// The rules are gone and cannot be put back: packets bypass the agent.
+    /// The nftables rules are missing and cannot be restored: packets bypass the agent.
     RulesMissing {
-        /// Why.
+        /// The error.
         answer: String,
     },
     /// The interface went up or down.
@@ -54,13 +54,13 @@ pub enum Event {
         /// Whether it is up.
         up: bool,
     },
-    /// The kernel had more to tell than was read: everything is read anew.
+    /// Kernel notifications were lost: all state is read again.
     Overrun,
-    /// The agent ended, and gave everything it held to the kernel.
+    /// The agent ended and released all held packets.
     Ended {
         /// Packets that were held.
         released: u64,
-        /// Why it ended.
+        /// The reason of the end.
         reason: String,
     },
 }
@@ -69,26 +69,28 @@ impl Event {
     fn why(&self) -> String {
         match self {
             Self::Started { in_force, .. } => in_force.join("; "),
-            Self::Setting { accepted: true, .. } => {
-                "the scheme asks for it, and the driver has it".to_owned()
-            }
-            Self::Setting { .. } => "the driver refused; the agent goes on without".to_owned(),
-            Self::RulesRestored => "somebody else removed them, as `nft flush ruleset` does".to_owned(),
+            Self::Setting { accepted: true, .. } => "the scheme requires it".to_owned(),
+            Self::Setting { .. } => "the driver refused; the agent continues without the setting".to_owned(),
+            Self::RulesRestored => "another program removed them, as `nft flush ruleset` does".to_owned(),
             Self::RulesMissing { .. } => {
-                "without rules packets go straight to the kernel; another try follows".to_owned()
+                "the rules cannot be installed; packets bypass the agent until a retry succeeds".to_owned()
             }
-            Self::Interface { up: true } => "the kernel says so; its stations will associate anew".to_owned(),
-            Self::Interface { up: false } => "the kernel says so; what was held is gone".to_owned(),
-            Self::Overrun => "a socket overflowed".to_owned(),
+            Self::Interface { up: true } => {
+                "the interface is up again; stations have to associate".to_owned()
+            }
+            Self::Interface { up: false } => {
+                "the interface went down; the kernel dropped the packets held for it".to_owned()
+            }
+            Self::Overrun => "a netlink socket overflowed".to_owned(),
             Self::Ended { reason, .. } => reason.clone(),
         }
     }
 }
 
-/// Where the lines go.
+/// A writer of events.
 pub struct Journal {
     out: Box<dyn Write + Send>,
-    /// Lines that could not be written.
+    /// Lines not written because of errors.
     lost: u64,
 }
 
@@ -99,7 +101,7 @@ impl std::fmt::Debug for Journal {
 }
 
 impl Journal {
-    /// Appends to a file; without one writes to standard error.
+    /// Opens a file for appending; `None` is standard error.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -114,23 +116,23 @@ impl Journal {
         Ok(Self::to(Box::new(file)))
     }
 
-    /// Writes to anything.
+    /// A journal to any writer.
     #[must_use]
     pub fn to(out: Box<dyn Write + Send>) -> Self {
         Self { out, lost: 0 }
     }
 
-    /// A decision of the engine.
+    /// Writes a decision of the engine.
     pub fn decision(&mut self, now: Instant, decision: &Decision) {
         self.line(now, decision, decision.why());
     }
 
-    /// Something else.
+    /// Writes an event outside the engine.
     pub fn event(&mut self, now: Instant, event: &Event) {
         self.line(now, event, event.why());
     }
 
-    /// Lines that could not be written: a full disk is no reason to stop serving packets.
+    /// Number of lines not written. Write errors, such as of a full disk, do not stop the agent.
     #[must_use]
     pub const fn lost(&self) -> u64 {
         self.lost
@@ -138,7 +140,7 @@ impl Journal {
 
     fn line(&mut self, now: Instant, what: &impl Serialize, why: String) {
         let mut line = Map::new();
-        // Microseconds are enough.
+        // Rounded to microseconds.
         line.insert("t_s".to_owned(), Value::from((now.as_secs_f64() * 1e6).round() / 1e6));
         if let Ok(Value::Object(entries)) = serde_json::to_value(what) {
             line.extend(entries);

@@ -1,4 +1,4 @@
-//! The part of Law that a program above the driver can carry out, and the bound that it can keep.
+//! The part of Law that a program above the driver can enforce, and its latency bound.
 
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::{Category, EdcaParameters};
@@ -7,20 +7,20 @@ use airbound_wifi::{Band, control_frames::block_ack};
 
 use crate::config::LawSettings;
 
-/// The terms of the agent's bound.
+/// The terms of the agent's latency bound.
 ///
 /// ```text
 /// bound = Limit_q + release window + longest try chain
 /// ```
 ///
-/// A packet leaves the agent at most Limit_q after it came. Below it is, in the worst case, behind all else that the window permits,
-/// and then the driver sends its aggregate as often as it may. The agent cannot recall what the hardware holds, and neighbours who take
-/// the air are not bounded by anybody: contention is counted with an otherwise idle channel.
+/// A packet leaves the agent at most Limit_q after its arrival. In the worst case a full window is before it, and its aggregate needs
+/// all tries. The agent cannot recall packets from the hardware. The bound assumes an otherwise idle channel: transmissions of
+/// neighbours are not bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
     /// Limit_q.
     pub limit_q: Span,
-    /// The airtime that may be below, with one more packet than fits.
+    /// The airtime that may be below, including one packet above the limit.
     pub window: Span,
     /// All tries of one aggregate, with the mean backoff before each.
     pub chain: Span,
@@ -29,7 +29,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// The bound for a station that is sent to at `rate`, where the driver makes at most `tries` transmissions of an aggregate.
+    /// The bound for a station at `rate`, with at most `tries` transmissions of an aggregate.
     #[must_use]
     pub fn new(settings: &LawSettings, aggregate: Span, rate: BitRate, tries: u32) -> Self {
         let packet = rate.time_for(ByteCount::new(1538));
@@ -37,14 +37,15 @@ impl Bound {
         Self { limit_q: settings.limit_q, window: aggregate * 2 + packet, chain: chain(one, tries), tries }
     }
 
-    /// All of it together.
+    /// The sum of the terms.
     #[must_use]
     pub fn total(&self) -> Span {
         self.limit_q + self.window + self.chain
     }
 }
 
-/// Returns the time of `tries` transmissions of `one`, each with AIFS, the mean backoff of its window, and a missing or present block ack.
+/// The time of `tries` transmissions of duration `one`, each with AIFS, the mean backoff of its contention window, and a block ack or
+/// its timeout.
 fn chain(one: Span, tries: u32) -> Span {
     let band = Band::Ghz5;
     let edca = EdcaParameters::linux_access_point(Category::Be);
@@ -56,13 +57,13 @@ fn chain(one: Span, tries: u32) -> Span {
     (0..tries.max(1)).map(each).sum()
 }
 
-/// Tells in sentences which parts of Law are in force, and which are not.
+/// Lists the parts of Law that are in force, and those that are not.
 #[must_use]
 pub fn in_force(settings: &LawSettings, retries_settable: bool, aggregate: Span) -> Vec<String> {
     let tries = if retries_settable {
         format!("in force: at most {} tries of a transmission (TID configuration)", settings.tries)
     } else {
-        "not in force: a limit of tries (the driver does not let it be set)".to_owned()
+        "not in force: a limit of tries (the driver does not support it)".to_owned()
     };
     vec![
         format!("in force: the time limit of the queue, Limit_q = {}", settings.limit_q),
@@ -71,7 +72,7 @@ pub fn in_force(settings: &LawSettings, retries_settable: bool, aggregate: Span)
             settings.limit_h
         ),
         tries,
-        "not in force: Limit_h of what the hardware has (no driver lets a transmission be ended)".to_owned(),
+        "not in force: Limit_h in the hardware (no driver supports aborting a transmission)".to_owned(),
         "not in force: Law's choice of rates, probes and clean-up state (rate control is the driver's)"
             .to_owned(),
     ]
@@ -87,7 +88,7 @@ mod tests {
         let one = chain(Span::from_millis(1), 1);
         let answer = Band::Ghz5.sifs() + block_ack(Legacy::Mbps24, Band::Ghz5);
         assert_eq!(one, Span::from_nanos(43_000 + 67_500 + 1_000_000) + answer);
-        // The second has 31/2 slots.
+        // The second try has a mean backoff of 31/2 slots.
         let two = chain(Span::from_millis(1), 2);
         assert_eq!(two - one, Span::from_nanos(43_000 + 139_500 + 1_000_000) + answer);
     }

@@ -1,5 +1,5 @@
-//! The access-point agent: holds packets for Wi-Fi stations in the queues of `airbound-control`, and lets go of as much as keeps
-//! the kernel and the radio busy.
+//! The access-point agent: holds packets for Wi-Fi stations in the queues of `airbound-control`, and releases just as many as keep the
+//! kernel and the radio busy.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::snapshot::{Snapshot, StationRow};
 
-/// One family of samples.
+/// A metric family.
 struct Family<'a> {
     out: &'a mut String,
     name: &'static str,
@@ -16,7 +16,7 @@ impl<'a> Family<'a> {
         Ok(Self { out, name })
     }
 
-    /// A sample; labels in pairs. What is not known is left out.
+    /// Writes a sample; unknown values are left out.
     fn sample(&mut self, labels: &[(&str, &str)], value: impl Into<Option<f64>>) -> fmt::Result {
         let Some(value) = value.into() else { return Ok(()) };
         write!(self.out, "airbound_{}", self.name)?;
@@ -31,7 +31,7 @@ impl<'a> Family<'a> {
     }
 }
 
-/// A label's value: backslash, quote and line feed are escaped.
+/// A label's value with backslash, quote and line feed escaped.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
@@ -39,7 +39,7 @@ fn escaped(text: &str) -> String {
 /// Reads a metric's value from a station's row; `None` if it is unknown.
 type OfStation = fn(&StationRow) -> Option<f64>;
 
-/// The metrics of a picture.
+/// The metrics of a snapshot.
 #[must_use]
 pub fn text(snapshot: &Snapshot) -> String {
     let mut out = String::with_capacity(4096);
@@ -55,9 +55,10 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
         ("scheme", &snapshot.scheme),
         ("completions", &snapshot.completions),
     ];
-    Family::new(out, "info", "gauge", "What is running.")?.sample(&info, 1.0)?;
+    Family::new(out, "info", "gauge", "Version, interface, scheme and source of completions.")?
+        .sample(&info, 1.0)?;
     let totals = &snapshot.totals;
-    let mut packets = Family::new(out, "packets_total", "counter", "Packets by what became of them.")?;
+    let mut packets = Family::new(out, "packets_total", "counter", "Packets by fate.")?;
     for (fate, count) in [
         ("arrived", totals.arrived),
         ("passed", totals.passed),
@@ -68,19 +69,23 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
     ] {
         packets.sample(&[("fate", fate)], count as f64)?;
     }
-    let mut frames =
-        Family::new(out, "frames_total", "counter", "Frames that left the radio, or were given up.")?;
+    let mut frames = Family::new(
+        out,
+        "frames_total",
+        "counter",
+        "Frames by fate: completed, not the agent's, without a completion.",
+    )?;
     for (fate, count) in [("completed", totals.completed), ("foreign", totals.foreign), ("lost", totals.lost)]
     {
         frames.sample(&[("fate", fate)], count as f64)?;
     }
-    Family::new(out, "held_packets", "gauge", "Packets that are held.")?.sample(&[], snapshot.held as f64)?;
-    Family::new(out, "flows", "gauge", "Flows that are known.")?.sample(&[], snapshot.flows as f64)?;
+    Family::new(out, "held_packets", "gauge", "Packets held.")?.sample(&[], snapshot.held as f64)?;
+    Family::new(out, "flows", "gauge", "Known flows.")?.sample(&[], snapshot.flows as f64)?;
     Family::new(out, "cpu_seconds_total", "counter", "CPU time of the agent.")?
         .sample(&[], snapshot.cpu_s)?;
     Family::new(out, "uptime_seconds", "gauge", "Time since the start.")?.sample(&[], snapshot.uptime_s)?;
 
-    let mut demand = Family::new(out, "demand_seconds", "gauge", "The latency that is demanded.")?;
+    let mut demand = Family::new(out, "demand_seconds", "gauge", "The demanded latency.")?;
     for rule in &snapshot.rules {
         demand.sample(&[("rule", &rule.name)], rule.demand_ms / 1e3)?;
     }
@@ -88,7 +93,7 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
         out,
         "latency_seconds",
         "summary",
-        "From entering the agent to the acknowledgement, of a rule's packets.",
+        "Time from arrival at the agent to the acknowledgement, of a rule's packets.",
     )?;
     for rule in &snapshot.rules {
         let stats = &rule.latency_ms;
@@ -102,18 +107,16 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
         out,
         "last_second_latency_seconds",
         "gauge",
-        "The demanded percentile in the last second that had packets.",
+        "The demanded percentile in the last second with packets.",
     )?;
     for rule in &snapshot.rules {
         last.sample(&[("rule", &rule.name)], rule.last_ms.map(|ms| ms / 1e3))?;
     }
-    let mut met =
-        Family::new(out, "demand_met_ratio", "gauge", "Share of seconds in which the demand was kept.")?;
+    let mut met = Family::new(out, "demand_met_ratio", "gauge", "Share of seconds that met the demand.")?;
     for rule in &snapshot.rules {
         met.sample(&[("rule", &rule.name)], rule.met_share)?;
     }
-    let mut fates =
-        Family::new(out, "rule_packets_total", "counter", "A rule's packets by what became of them.")?;
+    let mut fates = Family::new(out, "rule_packets_total", "counter", "A rule's packets by fate.")?;
     for rule in &snapshot.rules {
         let name = rule.name.as_str();
         for (fate, count) in [
@@ -132,19 +135,20 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
         ("station_rate_bits_per_second", "gauge", "The average PHY rate of data to a station.", |row| {
             row.rate_mbps.map(|mbps| mbps * 1e6)
         }),
-        ("station_held_packets", "gauge", "Packets that are held for a station.", |row| {
-            Some(row.held as f64)
-        }),
-        ("station_below_seconds", "gauge", "Airtime of what was released and has not completed.", |row| {
-            Some(row.below_ms / 1e3)
-        }),
+        ("station_held_packets", "gauge", "Packets held for a station.", |row| Some(row.held as f64)),
+        (
+            "station_below_seconds",
+            "gauge",
+            "Estimated airtime of packets released and not completed.",
+            |row| Some(row.below_ms / 1e3),
+        ),
         ("station_airtime_seconds_total", "counter", "Airtime of a station's frames.", |row| {
             Some(row.airtime_s)
         }),
-        ("station_dropped_packets_total", "counter", "Packets that the agent dropped.", |row| {
+        ("station_dropped_packets_total", "counter", "Packets dropped by the agent.", |row| {
             Some(row.dropped as f64)
         }),
-        ("station_stalled", "gauge", "Whether nothing to a station completes.", |row| {
+        ("station_stalled", "gauge", "Whether a station has no completions.", |row| {
             Some(f64::from(u8::from(row.state == "stalled")))
         }),
     ];
@@ -158,11 +162,11 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
     for row in &snapshot.categories {
         window.sample(&[("category", &row.category)], row.gate_ms * 2.0 / 1e3)?;
     }
-    let mut buffer = Family::new(out, "buffer_packets", "gauge", "WQM: most packets that may wait.")?;
+    let mut buffer = Family::new(out, "buffer_packets", "gauge", "WQM's buffer size.")?;
     for row in &snapshot.categories {
         buffer.sample(&[("category", &row.category)], row.buffer.map(|packets| packets as f64))?;
     }
-    let mut bounds = Family::new(out, "law_bound_seconds", "gauge", "Law: what the agent can promise.")?;
+    let mut bounds = Family::new(out, "law_bound_seconds", "gauge", "Law's latency bound for a station.")?;
     for bound in &snapshot.bounds {
         bounds.sample(&[("station", &bound.station)], bound.total_ms / 1e3)?;
     }
@@ -193,7 +197,7 @@ mod tests {
         let text = text(&snapshot);
         assert!(text.contains("airbound_demand_seconds{rule=\"a \\\"b\\\"\\\\\"} 0.02\n"));
         assert!(text.contains("airbound_demand_met_ratio{rule=\"a \\\"b\\\"\\\\\"} 0.5\n"));
-        assert!(!text.contains("airbound_station_rate_bits_per_second{"), "not known, so not told");
+        assert!(!text.contains("airbound_station_rate_bits_per_second{"), "unknown, so left out");
         for line in text.lines() {
             let is_comment = line.starts_with("# HELP airbound_") || line.starts_with("# TYPE airbound_");
             let is_sample = line

@@ -1,7 +1,7 @@
-//! The record of an agent's run: the house's `summary.json`, made from its last picture.
+//! The record of an agent's run: a `summary.json` made from its last snapshot.
 //!
-//! A flow of the summary is a rule; its latency is that of Wi-Fi alone, from entering the agent to the acknowledgement. What an access
-//! point cannot see is null, and `air.busy_share` is the share of the agent's own frames.
+//! A flow of the summary is a rule; its latency is that of Wi-Fi alone, from arrival at the agent to the acknowledgement. Values unknown
+//! to an access point are null, and `air.busy_share` is the share of the agent's own frames.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use airbound_record::{
 use crate::error::AgentError;
 use crate::snapshot::{RuleView, Snapshot};
 
-/// The summary of a picture.
+/// The summary of a snapshot.
 #[must_use]
 pub fn summary(snapshot: &Snapshot) -> Summary {
     let seconds = snapshot.uptime_s.max(1e-9);
@@ -64,7 +64,7 @@ fn flow(snapshot: &Snapshot, rule: &RuleView, seconds: f64) -> FlowSummary {
     stations.sort_unstable();
     stations.dedup();
     let mut drops: BTreeMap<String, u64> = rule.dropped.iter().cloned().collect();
-    // What failed below had no try left; what was never told of may have been dropped there, too.
+    // Frames that failed had used all tries; packets without a completion may also have been dropped below.
     for (reason, count) in [("retry_limit", rule.failed), ("unknown", rule.unknown)] {
         if count > 0 {
             *drops.entry(reason.to_owned()).or_default() += count;
@@ -103,10 +103,10 @@ fn flow(snapshot: &Snapshot, rule: &RuleView, seconds: f64) -> FlowSummary {
     }
 }
 
-/// Writes the summary of a picture to a folder, in the place of an earlier one.
+/// Writes the summary of a snapshot to a folder, and replaces an earlier one.
 ///
 /// # Errors
-/// The folder holds other things, or cannot be written.
+/// The folder contains other files, or cannot be written.
 pub fn write(folder: &Path, snapshot: &Snapshot) -> Result<(), AgentError> {
     let folder = RunFolder::create(folder, Existing::Replace)?;
     let (partial, whole) = (folder.file("summary.json.partial"), folder.file("summary.json"));
@@ -145,6 +145,6 @@ mod tests {
         assert_eq!(flow.drops.get("retry_limit"), Some(&3));
         fs::write(folder.path().join("letter.txt"), "mine").expect("written");
         fs::remove_file(folder.path().join("summary.json")).expect("removed");
-        assert!(write(folder.path(), &snapshot).is_err(), "somebody else's folder");
+        assert!(write(folder.path(), &snapshot).is_err(), "a folder with other files");
     }
 }

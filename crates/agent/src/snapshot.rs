@@ -1,4 +1,4 @@
-//! The agent's snapshot: one picture, for the status table, for `--json` and for the metrics.
+//! The agent's snapshot, the source of the status table, of `--json` and of the metrics.
 
 use airbound_control::frame::DropReason;
 use airbound_record::LatencyStats;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Engine, RuleRecord};
 
-/// A picture of the agent. Times in milliseconds, rates in Mb/s.
+/// A snapshot of the agent's state. Times in milliseconds, rates in Mb/s.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Version of Airbound.
@@ -16,21 +16,21 @@ pub struct Snapshot {
     pub interface: String,
     /// Name of the scheme.
     pub scheme: String,
-    /// Where completions come from: "eBPF" or "counters".
+    /// The source of completions: "eBPF", or "counters of nl80211" with a reason.
     pub completions: String,
-    /// Seconds since it started.
+    /// Seconds since the start.
     pub uptime_s: f64,
     /// CPU time of the process, seconds.
     pub cpu_s: f64,
     /// The parts of the scheme that are in force, and those that are not.
     pub in_force: Vec<String>,
-    /// Bounds that it can promise, where it can: with Law, for each station.
+    /// With Law, the latency bound of each station with a known rate.
     pub bounds: Vec<BoundView>,
     /// Counters.
     pub totals: Totals,
-    /// Packets that are held.
+    /// Packets held.
     pub held: u64,
-    /// Flows that are known.
+    /// Known flows.
     pub flows: u64,
     /// Rules, in the order of the configuration.
     pub rules: Vec<RuleView>,
@@ -42,7 +42,7 @@ pub struct Snapshot {
     pub categories: Vec<CategoryRow>,
 }
 
-/// The bound that the agent can promise with Law for a station.
+/// The latency bound of a station under Law.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BoundView {
     /// The station's address.
@@ -55,28 +55,28 @@ pub struct BoundView {
     pub chain_ms: f64,
     /// Its tries.
     pub tries: u32,
-    /// All of it.
+    /// The sum.
     pub total_ms: f64,
 }
 
 /// Counters since the start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Packets that came.
+    /// Packets that arrived.
     pub arrived: u64,
-    /// Sent on at once: for nobody known.
+    /// Packets passed without being held: unknown station, or a group address.
     pub passed: u64,
-    /// Sent on when their turn had come.
+    /// Held packets that were released.
     pub released: u64,
-    /// Dropped by the agent.
+    /// Packets dropped by the agent.
     pub dropped: u64,
     /// Frames that completed.
     pub completed: u64,
-    /// Of these, not the agent's.
+    /// Completed frames that are not the agent's.
     pub foreign: u64,
-    /// Packets of which no completion came.
+    /// Packets without a completion.
     pub lost: u64,
-    /// Packets that the kernel did not give to the agent, since its queue was full.
+    /// Packets that bypassed the agent because the kernel's queue was full.
     pub overruns: u64,
     /// Verdicts that the kernel refused: the packet was gone.
     pub refused: u64,
@@ -89,19 +89,19 @@ pub struct RuleView {
     pub name: String,
     /// The demanded latency.
     pub demand_ms: f64,
-    /// Of which percentile.
+    /// The percentile that the demand bounds.
     pub percentile: f64,
-    /// That percentile in the last second that had packets.
+    /// That percentile in the last second with packets.
     pub last_ms: Option<f64>,
-    /// The share of seconds in which the demand was kept.
+    /// The share of seconds that met the demand.
     pub met_share: Option<f64>,
-    /// From entering the agent to the acknowledgement.
+    /// Time from arrival at the agent to the acknowledgement.
     pub latency_ms: LatencyStats,
-    /// Time for which released packets waited in the agent.
+    /// Waiting time of released packets in the agent.
     pub held_ms: LatencyStats,
-    /// Packets that came.
+    /// Packets that arrived.
     pub packets: u64,
-    /// Bytes that came.
+    /// Bytes that arrived.
     pub bytes: u64,
     /// That percentile since the start.
     pub measured_ms: Option<f64>,
@@ -111,9 +111,9 @@ pub struct RuleView {
     pub acknowledged_bytes: u64,
     /// Packets that completed and were not acknowledged.
     pub failed: u64,
-    /// Packets of which no completion came.
+    /// Packets without a completion.
     pub unknown: u64,
-    /// Packets dropped by the agent, by reason; reasons without any are left out.
+    /// Packets dropped by the agent, by reason; reasons without packets are left out.
     pub dropped: Vec<(String, u64)>,
 }
 
@@ -124,15 +124,15 @@ pub struct ProtectedView {
     pub flow: u32,
     /// The name of its rule.
     pub rule: String,
-    /// To whom it goes.
+    /// Its station.
     pub station: String,
-    /// Time for which its packets may queue.
+    /// Its permitted queueing latency.
     pub permitted_ms: Option<f64>,
     /// Its latency in the last window of the controller.
     pub latency_ms: Option<f64>,
     /// Packets that left the queue.
     pub packets: u64,
-    /// Of these, as urgent ones.
+    /// Those of them that were urgent.
     pub urgent: u64,
 }
 
@@ -145,9 +145,9 @@ pub struct StationRow {
     pub state: String,
     /// The average PHY rate of data to it.
     pub rate_mbps: Option<f64>,
-    /// Packets that are held for it.
+    /// Packets held for it.
     pub held: u64,
-    /// Estimated airtime of what is below.
+    /// Estimated airtime of its packets below.
     pub below_ms: f64,
     /// Airtime of its frames since the start.
     pub airtime_s: f64,
@@ -157,9 +157,9 @@ pub struct StationRow {
     pub dropped: u64,
     /// Frames that completed.
     pub completed: u64,
-    /// Of these, not acknowledged.
+    /// Completed frames that were not acknowledged.
     pub failed: u64,
-    /// Packets of which no completion came.
+    /// Packets without a completion.
     pub lost: u64,
 }
 
@@ -168,11 +168,11 @@ pub struct StationRow {
 pub struct CategoryRow {
     /// Its name.
     pub category: String,
-    /// Airtime below.
+    /// Estimated airtime below.
     pub below_ms: f64,
-    /// Airtime at which nothing more goes down: half of the window.
+    /// Airtime below at which releases stop: half of the window.
     pub gate_ms: f64,
-    /// WQM: most packets that may wait.
+    /// WQM's buffer size in packets.
     pub buffer: Option<u64>,
 }
 
@@ -198,7 +198,7 @@ fn rule(record: &RuleRecord) -> RuleView {
 }
 
 impl Snapshot {
-    /// Takes over what an engine shows.
+    /// Updates the snapshot from the engine.
     pub fn update(&mut self, now: Instant, started: Instant, engine: &Engine) {
         let counts = engine.counts();
         self.uptime_s = now.since(started).as_secs_f64();

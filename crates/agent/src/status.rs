@@ -1,4 +1,4 @@
-//! The picture as a table for people.
+//! The snapshot as a table for terminals.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ fn add<const N: usize>(grid: &mut Grid, cells: [String; N]) {
     grid.rows.push(cells.into_iter().map(Cell::from).collect());
 }
 
-/// The picture in at most `width` columns.
+/// The snapshot as text of at most `width` columns.
 #[must_use]
 pub fn text(snapshot: &Snapshot, width: u16) -> String {
     let mut out = String::new();
@@ -36,7 +36,7 @@ fn write(snapshot: &Snapshot, width: u16, out: &mut String) -> std::fmt::Result 
     }
     writeln!(
         out,
-        "packets: {} came, {} held, {} released, {} dropped, {} passed, {} overran, {} refused; {per_packet:.1} us of CPU each",
+        "packets: {} arrived, {} held, {} released, {} dropped, {} passed, {} overran, {} refused; {per_packet:.1} us of CPU each",
         totals.arrived,
         snapshot.held,
         totals.released,
@@ -47,7 +47,7 @@ fn write(snapshot: &Snapshot, width: u16, out: &mut String) -> std::fmt::Result 
     )?;
     writeln!(
         out,
-        "frames: {} completed, {} not ours, {} never told\n",
+        "frames: {} completed, {} not the agent's, {} without completion\n",
         totals.completed, totals.foreign, totals.lost
     )?;
     if !snapshot.rules.is_empty() {

@@ -1,11 +1,11 @@
-//! The watchdog: a parent process that sees whether the agent lives, and ends it if it does not.
+//! The watchdog: a parent process that monitors the agent's heartbeat, and kills the agent when it hangs.
 //!
-//! A thread of the same process would be stopped with it (SIGSTOP, a debugger, a fault of the allocator), so the parent is a process of
-//! its own, which does nothing else. The child writes a byte to its standard output every [`BEAT`]. When none came for the configured
-//! time, the parent takes the rules away and kills the child, in this order, and takes them away as soon as a killed child's standard output
-//! closes. Packets pass before: the kernel closes a dead process's packet queue first (`airbound_linux::nfqueue`), and rules then bypass it.
-//! If the parent dies, the child's write fails, and it ends by itself. A child that was asked to end need not beat: when it is silent for
-//! that time packets are led past it, and it is killed only when its farewell lasts too long.
+//! A thread of the same process would stop with it (SIGSTOP, a debugger, a fault of the allocator), so the parent is a process of its
+//! own. The child writes a byte to its standard output every [`BEAT`]. After the configured time without a byte the parent removes the
+//! nftables rules and kills the child, in this order. When the child's standard output closes, the parent removes the rules at once;
+//! packets already bypass the queue, since the kernel closes a dead process's packet queue first (`airbound_linux::nfqueue`). If the
+//! parent dies, the child's write fails and the child shuts down. During a requested shutdown heartbeats are not required: a silent
+//! child is bypassed, and killed only when the shutdown takes too long.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -17,42 +17,42 @@ use airbound_linux::now;
 use airbound_units::Span;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Interval of the child's signs of life.
+/// Interval of the child's heartbeats.
 pub const BEAT: Span = Span::from_millis(100);
-/// Longest time that a child may take to end when it is asked to.
-const FAREWELL: Span = Span::from_secs(3);
-/// Longest time that it may take to begin: opening queues, loading programs.
-const BEGINNING: Span = Span::from_secs(15);
-/// Longest wait between two checks of `stop`.
-const LOOK: Duration = Duration::from_millis(50);
+/// Longest duration of a requested shutdown.
+const SHUTDOWN: Span = Span::from_secs(3);
+/// Longest time to the first heartbeat: opening queues, loading programs.
+const STARTUP: Span = Span::from_secs(15);
+/// Longest interval between two checks of `stop`.
+const STOP_CHECK: Duration = Duration::from_millis(50);
 
-/// The end of the child, by its cause.
+/// The cause of the child's end.
 #[derive(Debug)]
 pub enum Ended {
-    /// By itself.
+    /// The child exited by itself.
     Itself(ExitStatus),
-    /// It was asked to.
+    /// Shutdown was requested.
     Asked(ExitStatus),
-    /// It showed no sign of life for so long, and was killed.
+    /// The child sent no heartbeat for this time, and was killed.
     Hung(Span),
 }
 
-/// Runs `command` until it ends, hangs for longer than `patience`, or `stop` is set. `started` is called when it runs, `bypass` once it
-/// holds packets no more, before it is waited for: to lead packets past it.
+/// Runs `command` until it exits, sends no heartbeat for `timeout`, or `stop` is set. `started` is called once it runs; `bypass` is called
+/// when packets have to bypass it, before it is waited for.
 ///
 /// # Errors
-/// It cannot be started, or waited for.
+/// The command cannot be started, or waited for.
 pub fn supervise(
     mut command: Command,
-    patience: Span,
+    timeout: Span,
     stop: &AtomicBool,
     started: impl FnOnce(),
     mut bypass: impl FnMut(),
 ) -> io::Result<Ended> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     started();
-    let watched = watch(&mut child, patience, stop, &mut bypass);
-    // Whatever happened: no child is left behind.
+    let watched = watch(&mut child, timeout, stop, &mut bypass);
+    // No child outlives an error.
     if watched.is_err() {
         bypass();
         let _ = child.kill();
@@ -63,22 +63,22 @@ pub fn supervise(
 
 fn watch(
     child: &mut Child,
-    patience: Span,
+    timeout: Span,
     stop: &AtomicBool,
     bypass: &mut impl FnMut(),
 ) -> io::Result<Ended> {
-    let mut beats = child.stdout.take().ok_or(ErrorKind)?;
+    let mut beats = child.stdout.take().ok_or(MissingPipe)?;
     let mut has_begun = false;
     let mut asked = None;
-    let mut led_past = false;
+    let mut bypassed = false;
     let mut last = now();
     loop {
         if stop.load(Ordering::Relaxed) && asked.is_none() {
-            // End of file on its standard input is the wish to end.
+            // End of file on its standard input requests shutdown.
             drop(child.stdin.take());
             asked = Some(now());
         }
-        let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
+        let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(STOP_CHECK.subsec_nanos()) };
         let readable = {
             let mut fds = [PollFd::new(&beats, PollFlags::IN)];
             match poll(&mut fds, Some(&wait)) {
@@ -104,32 +104,32 @@ fn watch(
             }
         }
         let silent = now().since(last);
-        let most = if has_begun { patience } else { BEGINNING.max(patience) };
-        let overdue = asked.is_some_and(|since| now().since(since) > FAREWELL);
+        let most = if has_begun { timeout } else { STARTUP.max(timeout) };
+        let overdue = asked.is_some_and(|since| now().since(since) > SHUTDOWN);
         if overdue || (silent > most && asked.is_none()) {
             bypass();
             child.kill()?;
             child.wait()?;
             return Ok(Ended::Hung(silent));
         }
-        if silent > most && !led_past {
-            // It takes leave, which lasts a tenth of a second for each eBPF program and leaves it no time to beat.
+        if silent > most && !bypassed {
+            // Detaching an eBPF program takes 0.1 s, during which the child sends no heartbeat.
             bypass();
-            led_past = true;
+            bypassed = true;
         }
     }
 }
 
-/// A pipe that is not there.
-struct ErrorKind;
+/// The child has no pipe at its standard output.
+struct MissingPipe;
 
-impl From<ErrorKind> for io::Error {
-    fn from(_: ErrorKind) -> Self {
+impl From<MissingPipe> for io::Error {
+    fn from(_: MissingPipe) -> Self {
         Self::other("the child has no standard output")
     }
 }
 
-/// The child's side.
+/// The child's end of the heartbeat.
 #[derive(Debug)]
 pub struct Heartbeat {
     last: Option<airbound_units::Instant>,
@@ -142,13 +142,13 @@ impl Default for Heartbeat {
 }
 
 impl Heartbeat {
-    /// A heart that has not beaten.
+    /// A heartbeat that has not been sent yet.
     #[must_use]
     pub const fn new() -> Self {
         Self { last: None }
     }
 
-    /// Beats if it is time; `false` if nobody listens any more, or somebody wishes that the child ends.
+    /// Sends a heartbeat when due. Returns `false` if the parent is gone or requests shutdown.
     pub fn beat(&mut self) -> bool {
         let time = now();
         if self.last.is_some_and(|last| time.since(last) < BEAT) {
@@ -156,14 +156,14 @@ impl Heartbeat {
         }
         self.last = Some(time);
         let heard = rustix::io::write(io::stdout().as_fd(), b".");
-        // A pipe full of beats that nobody reads: the parent is stopped, which is no reason to die.
+        // A full pipe means that the parent is stopped, which does not end the child.
         let lives = !matches!(heard, Err(error) if error != rustix::io::Errno::AGAIN && error != rustix::io::Errno::INTR);
-        lives && !is_asked_to_end()
+        lives && !is_shutdown_requested()
     }
 }
 
 /// Whether standard input has ended.
-fn is_asked_to_end() -> bool {
+fn is_shutdown_requested() -> bool {
     let input = io::stdin();
     let mut fds = [PollFd::new(&input, PollFlags::IN)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_of_its_own_is_told() {
+    fn an_exit_of_the_child_is_reported() {
         let stop = AtomicBool::new(false);
         match supervise(shell("echo; exit 3"), Span::from_secs(5), &stop, || (), || ()).expect("started") {
             Ended::Itself(status) => assert_eq!(status.code(), Some(3)),
@@ -193,10 +193,10 @@ mod tests {
     }
 
     #[test]
-    fn who_hangs_is_ended_in_time() {
+    fn a_hanging_child_is_killed_in_time() {
         let stop = AtomicBool::new(false);
         let before = now();
-        // It beats once, then stops itself, as a debugger or SIGSTOP would.
+        // One heartbeat, then SIGSTOP.
         match supervise(shell("echo; kill -STOP $$"), Span::from_millis(300), &stop, || (), || ())
             .expect("started")
         {
@@ -207,19 +207,19 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_led_past_a_child_that_takes_its_time_to_end() {
+    fn a_child_that_ends_slowly_is_bypassed() {
         let stop = AtomicBool::new(false);
-        let mut led_past = None;
-        // As a killed process whose other descriptors the kernel is still closing.
+        let mut bypassed = None;
+        // Like a killed process whose other descriptors are still being closed by the kernel.
         let slow = shell("echo; exec >&-; sleep 1");
         let ended =
-            supervise(slow, Span::from_secs(5), &stop, || (), || led_past = Some(now())).expect("started");
+            supervise(slow, Span::from_secs(5), &stop, || (), || bypassed = Some(now())).expect("started");
         assert!(matches!(ended, Ended::Itself(status) if status.success()), "{ended:?}");
-        assert!(now().since(led_past.expect("led past it")) > Span::from_millis(500));
+        assert!(now().since(bypassed.expect("bypassed")) > Span::from_millis(500));
     }
 
     #[test]
-    fn a_wish_to_end_reaches_the_child() {
+    fn a_shutdown_request_reaches_the_child() {
         let stop = AtomicBool::new(true);
         match supervise(shell("echo; cat; exit 0"), Span::from_secs(5), &stop, || (), || ()).expect("started")
         {
@@ -229,18 +229,18 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_leave_need_not_beat() {
+    fn no_heartbeat_is_required_during_shutdown() {
         let stop = AtomicBool::new(true);
-        let mut led_past = 0;
+        let mut bypassed = 0;
         let slow = shell("echo; cat; sleep 1; exit 0");
-        let ended = supervise(slow, Span::from_millis(300), &stop, || (), || led_past += 1).expect("started");
+        let ended = supervise(slow, Span::from_millis(300), &stop, || (), || bypassed += 1).expect("started");
         assert!(matches!(ended, Ended::Asked(status) if status.success()), "{ended:?}");
-        // Once while it was silent, once when it was gone.
-        assert_eq!(led_past, 2);
+        // Once while the child was silent, once at its end.
+        assert_eq!(bypassed, 2);
     }
 
     #[test]
-    fn who_does_not_heed_it_is_killed() {
+    fn a_child_that_ignores_a_shutdown_request_is_killed() {
         let stop = AtomicBool::new(true);
         let script = "trap '' TERM; while :; do echo; sleep 0.1; done";
         assert!(matches!(

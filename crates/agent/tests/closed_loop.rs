@@ -1,4 +1,4 @@
-//! The engine over a radio: demands are kept, the air is kept busy, faults cost little.
+//! The engine above a modelled radio: demands are kept, the channel stays busy, faults have little effect.
 
 mod kernel;
 
@@ -32,7 +32,7 @@ fn config(queue: QueueConfig) -> EngineConfig {
     }
 }
 
-/// A VR stream of 8 Mb/s (20 packets of 833 B every 16.7 ms) to station 1, and bulk to all stations that always has something to send.
+/// A VR stream of 8 Mb/s (20 packets of 833 B every 16.7 ms) to station 1, and saturated bulk traffic to all stations.
 fn vr_beside_bulk(world: &mut World, stations: u8, seconds: u64) {
     for frame in 0..seconds * 60 {
         for _ in 0..20 {
@@ -53,7 +53,7 @@ fn vr_beside_bulk(world: &mut World, stations: u8, seconds: u64) {
     }
 }
 
-/// The window that two aggregates and one packet may fill.
+/// The airtime of two aggregates and one packet.
 fn widest(window: &WindowConfig, slowest: u64) -> Span {
     // AirtimeEstimate adds its share of a preamble, at most 36 us and a training field.
     window.aggregate * 2 + BitRate::from_mbps(slowest).time_for(ByteCount::new(1538)) + Span::from_micros(40)
@@ -77,7 +77,7 @@ fn last_pq_keeps_the_demand_where_the_others_do_not() {
 
 #[test]
 fn the_air_is_kept_busy() {
-    // One station, always something to send: 65 Mb/s less 0.2 ms for each aggregate of 4 ms.
+    // One saturated station: 65 Mb/s less 0.2 ms for each aggregate of 4 ms.
     let mut world = World::new(config(last_pq()), &[65]);
     for _ in 0..2000 {
         while world.waiting(1) < 200 {
@@ -92,7 +92,7 @@ fn the_air_is_kept_busy() {
 #[test]
 fn an_aggregate_that_completes_makes_room_once() {
     let below = |together: bool| {
-        // Shorter than the radio's.
+        // Shorter than the radio's aggregates.
         let window = WindowConfig { aggregate: millis(4), ..WindowConfig::default() };
         let config = EngineConfig { window, ..config(QueueConfig::Fifo(Default::default())) };
         let mut engine = Engine::new(config, 1).expect("valid");
@@ -113,7 +113,7 @@ fn an_aggregate_that_completes_makes_room_once() {
                 },
             );
         }
-        // The radio's aggregate was longer than those that were released.
+        // The radio's aggregate is longer than those released.
         let completions = (0..28).map(|ticket| Completion {
             station,
             carried: Carried::Packet(Ticket(ticket)),
@@ -152,7 +152,7 @@ fn lost_late_and_doubled_completions_cost_little() {
         Faults { lost: 20, ..Faults::default() },
         Faults { late: 50, ..Faults::default() },
         Faults { twice: 200, ..Faults::default() },
-        // Counters tell of no packet by name, and forget none.
+        // Counters identify no packet, and lose none.
         Faults { unknown: 1000, ..Faults::default() },
         Faults { lost: 20, late: 20, twice: 20, ..Faults::default() },
     ] {
@@ -176,7 +176,7 @@ fn without_any_completion_packets_still_go() {
 }
 
 #[test]
-fn who_is_out_of_reach_is_not_waited_for() {
+fn a_station_out_of_range_does_not_block_others() {
     let mut world = World::new(config(last_pq()), &[65, 65]);
     let away = world.rates.remove(&mac(2)).expect("there");
     for _ in 0..2000 {
@@ -189,7 +189,7 @@ fn who_is_out_of_reach_is_not_waited_for() {
     }
     let mbps = world.total() as f64 * 8.0 / 2e6;
     assert!(mbps > 50.0, "{mbps}");
-    // It comes back, and is served again.
+    // It returns, and is served again.
     world.rates.insert(mac(2), away);
     for _ in 0..1500 {
         for station in [1, 2] {
@@ -203,7 +203,7 @@ fn who_is_out_of_reach_is_not_waited_for() {
 }
 
 #[test]
-fn who_leaves_leaves_nothing_behind() {
+fn a_station_that_leaves_holds_no_packets() {
     let mut world = World::new(config(last_pq()), &[65, 65]);
     for round in 0..50u64 {
         for _ in 0..100 {
@@ -215,7 +215,7 @@ fn who_leaves_leaves_nothing_behind() {
         let rate = world.rates.remove(&gone).expect("there");
         world.engine.on_station_left(world.now, gone);
         world.settle();
-        assert_eq!(world.waiting(1 + (round % 2) as u8), 0, "the kernel gets what was held");
+        assert_eq!(world.waiting(1 + (round % 2) as u8), 0, "held packets are released");
         world.rates.insert(gone, rate);
         world.tell_stations();
     }
@@ -237,7 +237,7 @@ fn no_packet_is_released_that_is_older_than_the_limit() {
         world.pass(millis(1));
     }
     assert!(world.dropped > 1000, "60 Mb/s do not fit on 13");
-    // Below: at most two packets and the one on the air, of 1 ms each with all overhead 1.2 ms.
+    // Below: at most two packets and the one on the air, 1.2 ms each with overhead.
     let oldest = world.quantile(Some(0), 1.0);
     assert!(oldest <= limit + Span::from_micros(3 * 2500), "{oldest}");
     let record = &world.engine.rules()[0];
@@ -267,8 +267,8 @@ fn a_demand_that_the_queue_cannot_work_with_is_refused() {
     assert!(Engine::new(settings, 1).expect_err("too short").to_string().contains("demand"));
 }
 
-/// Verdicts of the engine in half a second of a VR stream beside bulk, one line for each queue and fault: a change that is meant is
-/// accepted with `INSTA_UPDATE=always cargo test -p airbound-agent --test closed_loop`, and reviewed like code.
+/// Verdicts of the engine in half a second of a VR stream beside bulk, one line for each queue and fault. Intended changes are accepted
+/// with `INSTA_UPDATE=always cargo test -p airbound-agent --test closed_loop`, and reviewed like code.
 #[test]
 fn verdicts_are_golden() {
     let queues = [

@@ -1,4 +1,4 @@
-//! The engine, driven by any order of calls: every packet gets exactly one verdict, the window holds, nothing panics.
+//! The engine under arbitrary sequences of calls: every packet gets exactly one verdict, the window holds, no call panics.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ enum Op {
 }
 
 fn mac(number: u8) -> Option<MacAddress> {
-    // One of them names a group, one is nobody.
+    // Covers a group address and an unknown station.
     match number % 8 {
         7 => None,
         6 => Some(MacAddress([1, 0, 94, 0, 0, 1])),
@@ -72,7 +72,7 @@ fn category(number: u8) -> Category {
     Category::ALL[usize::from(number % 4)]
 }
 
-/// An engine and what it ought to hold.
+/// An engine and a model of the packets that it holds.
 struct Checked {
     engine: Engine,
     now: Instant,
@@ -123,14 +123,14 @@ impl Checked {
         assert_eq!(self.held.len(), self.engine.held());
         assert!(self.engine.held() <= 300);
         for category in Category::ALL {
-            // Two aggregates and what the last packet is beyond them, or the least packets whatever they take.
+            // Two aggregates and one packet, or the packets that are allowed whatever their airtime.
             let most = (self.window.aggregate * 2 + self.most_estimate).max(self.most_estimate * 3);
             let below = self.engine.below(category);
             assert!(below <= most + self.late_returns(), "{below} of {most}");
         }
     }
 
-    /// Stations that were not waited for and answer again bring what they have below back into the count, at most a window each.
+    /// Stations that resume bring their packets below back into the count, at most a window each.
     fn late_returns(&self) -> Span {
         (self.window.aggregate * 2 + self.most_estimate * 3) * 8
     }
@@ -139,7 +139,7 @@ impl Checked {
         match op {
             Op::Packets { station, flow, rule, category: number, size, segments, copies } => {
                 let segments = u16::from(segments % 8);
-                // No estimate of a frame is longer (mac80211 keeps ten bits, in steps of 4 us).
+                // The longest estimate of a frame (mac80211 keeps ten bits, in steps of 4 us).
                 self.most_estimate =
                     self.most_estimate.max(Span::from_micros(4092) * u64::from(segments.max(1)));
                 for _ in 0..copies % 40 {
@@ -233,7 +233,7 @@ impl Checked {
         self.engine.on_completion(self.now, &completion);
     }
 
-    /// At the end everything goes to the kernel.
+    /// Drains the engine, and checks that every packet has a verdict.
     fn finish(mut self) {
         self.engine.drain(self.now);
         self.settle();

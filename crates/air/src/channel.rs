@@ -1,24 +1,24 @@
 //! The channel of a collision domain: contention, transmissions and their outcome.
 //!
-//! [`Channel`] is sans-I/O: it has no loop, no clock and no seed. The caller asks for the next access, lets the transmitters contend
-//! then, puts the winners on the air, and takes the exchanges when they end:
+//! [`Channel`] is sans-I/O: it has no loop, no clock and no seed. The caller asks for the next access, lets the transmitters contend at
+//! that time, transmits the winners' PPDUs, and takes the exchanges when they end:
 //!
 //! | step | call |
 //! |---|---|
-//! | frames wait | [`Channel::set_ready`] |
+//! | frames are queued | [`Channel::set_ready`] |
 //! | time of the next access | [`Channel::next_access`] |
-//! | at that time | [`Channel::contend`]; [`Channel::withdraw`] for a winner that has nothing to send; [`Channel::occupy`] |
+//! | at that time | [`Channel::contend`]; [`Channel::withdraw`] for a winner without a frame; [`Channel::occupy`] |
 //! | each winner | [`Channel::transmit`] |
 //! | at [`Channel::busy_until`] | [`Channel::take_ended`] until it returns `None`; [`Channel::settle`] for each exchange |
-//! | a TXOP goes on | [`Channel::txop_room`], [`Channel::continue_txop`] |
-//! | nothing is on the air | [`Channel::release`] |
+//! | a TXOP continues | [`Channel::txop_room`], [`Channel::continue_txop`] |
+//! | the channel is idle | [`Channel::release`] |
 //!
 //! Random numbers are drawn in [`Channel::transmit`]; the outcome is settled in [`Channel::take_ended`], since interference may arrive
-//! while a PPDU is on the air. All transmitters hear each other so far: a collision is two or more that begin at the same instant.
-//! Carrier sense is asked for each transmitter, so that hidden nodes change only the inside of this module.
+//! while a PPDU is on the air. All transmitters sense each other: a collision is two or more that begin at the same instant. Carrier
+//! sense has a transmitter as its argument, so that hidden nodes would change only this module.
 //!
-//! Calls in any order and with any [`AccessId`] are safe. Unknown contention functions are ignored; a PPDU that has not won an access is
-//! sent all the same.
+//! Calls in any order and with any [`AccessId`] are safe. Unknown contention functions are ignored; a PPDU that has not won an access
+//! is transmitted nevertheless.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -31,7 +31,7 @@ use crate::edca::Edcaf;
 use crate::exchange::{ExchangeTiming, Phy, PhyConfig, Ppdu};
 use crate::propagation::LinkQuality;
 
-/// An exchange that could not carry a longer PPDU than this is not worth the rest of a TXOP.
+/// Shortest PPDU limit with which a TXOP is continued.
 const SHORTEST_PPDU: Span = Span::from_micros(100);
 
 /// A transmitter of a channel, numbered from 0.
@@ -66,13 +66,13 @@ pub struct Exchange {
     pub rate: Rate,
     /// Start of the first frame, RTS or data.
     pub start: Instant,
-    /// The times of its parts; in a collision it ends with its first frame.
+    /// The times of its parts; a collided exchange ends with its first frame.
     pub timing: ExchangeTiming,
     /// Number of transmitters that began at the same time, itself included; more than one is a collision.
     pub transmitters: u16,
-    /// MPDUs that the receiver has.
+    /// MPDUs that were received.
     pub received: AckBitmap,
-    /// MPDUs whose acknowledgement the transmitter has; the same as `received` so far.
+    /// MPDUs whose acknowledgement was received; equals `received`, since acknowledgements are not lost on their own.
     pub acknowledged: AckBitmap,
     /// End of the TXOP that it is part of.
     pub txop_end: Instant,
@@ -89,11 +89,11 @@ impl Exchange {
 /// The outcome of an exchange for the contention function (802.11-2020, 10.23.2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
-    /// An acknowledgement came, or none was asked for.
+    /// Acknowledged, or no acknowledgement was requested.
     Success,
-    /// No acknowledgement came.
+    /// No acknowledgement was received.
     Retry,
-    /// The frame behind the failures was given up.
+    /// The frame was given up after failures.
     GaveUp,
 }
 
@@ -101,7 +101,7 @@ pub enum Settled {
 #[derive(Debug)]
 struct OnAir {
     exchange: Exchange,
-    /// The medium is busy with it until then.
+    /// The medium is busy with it until this time.
     until: Instant,
 }
 
@@ -128,7 +128,7 @@ struct OnAir {
 /// let tx = channel.add(edca, Stream::new(1, Purpose::Reception, 0));
 /// let at = AccessId { tx, category: Category::Be };
 ///
-/// // A frame that finds the channel idle for AIFS goes at once.
+/// // A frame that finds the channel idle for AIFS is sent at once.
 /// let now = Instant::ZERO + Span::from_millis(1);
 /// channel.set_ready(now, at);
 /// assert_eq!(channel.next_access(now), now);
@@ -151,33 +151,33 @@ struct OnAir {
 #[derive(Debug)]
 pub struct Channel {
     phy: Phy,
-    /// Whether a collision makes every transmitter wait for EIFS in place of DIFS.
+    /// Whether all transmitters wait for EIFS instead of DIFS after a collision.
     eifs: bool,
     /// By [`AccessId::index`].
     edca: Vec<Edcaf>,
     /// Errors at the receivers of each transmitter.
     reception: Vec<Stream>,
-    /// The contention functions whose state can change, in no particular order, and whether each is among them.
+    /// The contention functions whose state can change, unordered, and whether each is one of them.
     active: Vec<u32>,
     is_active: Vec<bool>,
-    /// The channel is idle since then; `None` while it is busy. An instant to come if all have to wait until then.
+    /// Start of the idle period; `None` while the channel is busy. In the future if all transmitters have to wait.
     idle_since: Option<Instant>,
-    /// The soonest access of all, once it has been computed.
+    /// The cached earliest access.
     soonest: Cell<Option<Option<Instant>>>,
-    /// Transmitters that won the present access and did not withdraw.
+    /// Transmitters that won the current access and did not withdraw.
     winners: u16,
     /// Contention functions that lost an internal collision.
     losers: Vec<u32>,
     on_air: VecDeque<OnAir>,
-    /// A beacon or a jam keeps the channel busy until then.
+    /// End of a beacon or of interference that keeps the channel busy.
     held_until: Instant,
     jammed_until: Instant,
-    /// Whether the exchanges that ended last had collided.
+    /// Whether the last exchanges collided.
     collided: bool,
 }
 
 impl Channel {
-    /// An idle channel without transmitters. With `eifs`, a collision makes every transmitter wait for EIFS in place of DIFS
+    /// An idle channel without transmitters. With `eifs`, all transmitters wait for EIFS instead of DIFS after a collision
     /// (802.11-2020, 10.3.2.3.7).
     #[must_use]
     pub fn new(phy: PhyConfig, eifs: bool) -> Self {
@@ -209,7 +209,7 @@ impl Channel {
         tx
     }
 
-    /// Replaces the contention function of a category that has nothing to send.
+    /// Replaces the contention function of a category without frames.
     pub fn replace(&mut self, at: AccessId, edcaf: Edcaf) {
         if let Some(one) = self.edcaf(at).filter(|one| !one.is_ready()) {
             *one = edcaf;
@@ -227,14 +227,14 @@ impl Channel {
         &mut self.phy
     }
 
-    /// Whether a contention function has something to send.
+    /// Whether a contention function has frames to send.
     #[inline]
     #[must_use]
     pub fn is_ready(&self, at: AccessId) -> bool {
         self.edca.get(at.index()).is_some_and(Edcaf::is_ready)
     }
 
-    /// Whether each contention function of a transmitter has something to send, in the order of [`Category::ALL`].
+    /// Whether each contention function of a transmitter has frames to send, in the order of [`Category::ALL`].
     #[inline]
     #[must_use]
     pub fn ready(&self, tx: TxId) -> [bool; 4] {
@@ -243,7 +243,7 @@ impl Channel {
         own.map_or([false; 4], |own| own.each_ref().map(Edcaf::is_ready))
     }
 
-    /// The time since which a contention function has something to send.
+    /// The time since which a contention function has frames to send.
     #[must_use]
     pub fn ready_since(&self, at: AccessId) -> Option<Instant> {
         self.edca.get(at.index()).and_then(Edcaf::ready_since)
@@ -261,7 +261,7 @@ impl Channel {
         self.phy.longest_ppdu(self.txop_limit(at))
     }
 
-    /// A contention function has something to send since `now`, which may be in the past.
+    /// Marks a contention function as having frames since `now`, which may be in the past.
     pub fn set_ready(&mut self, now: Instant, at: AccessId) {
         let idle_since = self.idle_since.filter(|since| *since <= now);
         let Some(edcaf) = self.edcaf(at) else { return };
@@ -269,21 +269,21 @@ impl Channel {
         self.activate(at.index());
     }
 
-    /// A contention function has nothing to send any more; its backoff goes on without a frame.
+    /// Marks a contention function as having no frames; a backoff continues without a frame.
     pub fn clear_ready(&mut self, at: AccessId) {
         if let Some(edcaf) = self.edcaf(at) {
             edcaf.clear_ready();
         }
     }
 
-    /// The frame behind the failures was given up while its backoff is under way; the next frame begins with the least window.
+    /// Resets the window after a frame was given up during its backoff; the next frame starts with the smallest window.
     pub fn reset_window(&mut self, at: AccessId) {
         if let Some(edcaf) = self.edcaf(at) {
             edcaf.on_time_limit();
         }
     }
 
-    /// The time of the next access if nothing happens before; [`Instant::MAX`] while the channel is busy or nothing waits.
+    /// The time of the next access without further events; [`Instant::MAX`] while the channel is busy or no frame waits.
     #[must_use]
     pub fn next_access(&self, now: Instant) -> Instant {
         let Some(idle_since) = self.idle_since else { return Instant::MAX };
@@ -294,19 +294,19 @@ impl Channel {
             self.soonest.set(Some(soonest));
             soonest
         });
-        // A frame that waited for a window or a limit to open becomes ready at a time that has passed.
+        // A frame that waited for a block-ack window or a queue limit may have become ready at a time in the past.
         soonest.map_or(Instant::MAX, |access| access.max(now))
     }
 
-    /// The time at which a beacon can be sent, behind PIFS (802.11-2020, 10.3.2.3.4); [`Instant::MAX`] while the channel is busy.
+    /// The time at which a beacon can be sent, after PIFS (802.11-2020, 10.3.2.3.4); [`Instant::MAX`] while the channel is busy.
     #[must_use]
     pub fn next_beacon(&self, now: Instant) -> Instant {
         let band = self.phy.band();
         self.idle_since.map_or(Instant::MAX, |since| now.max(since + band.sifs() + band.slot()))
     }
 
-    /// Finds the contention functions that transmit at `now`, in the order of their numbers. Of several categories of one transmitter
-    /// the highest wins; the others behave as after a collision (802.11-2020, 10.23.2.4), once [`Channel::occupy`] is called.
+    /// Determines the contention functions that transmit at `now`, in the order of their numbers. Of several categories of a transmitter
+    /// the highest wins; the others behave as after a collision (802.11-2020, 10.23.2.4) once [`Channel::occupy`] is called.
     pub fn contend(&mut self, now: Instant, winners: &mut Vec<AccessId>) {
         winners.clear();
         self.losers.clear();
@@ -317,7 +317,7 @@ impl Channel {
             |index: &u32| edca[*index as usize].access(idle_since).is_some_and(|access| access <= now);
         winners.extend(self.active.iter().copied().filter(is_due).map(AccessId::of));
         if winners.len() > 1 {
-            // The list of active functions has no order of its own; the result must have one.
+            // The list of active functions is unordered; the result is not.
             winners.sort_unstable_by_key(|at| at.index());
             let mut place = 0;
             while place + 1 < winners.len() {
@@ -331,13 +331,13 @@ impl Channel {
         self.winners = winners.len() as u16;
     }
 
-    /// A winner has nothing to send after all.
+    /// Withdraws a winner that has no frame.
     pub fn withdraw(&mut self, at: AccessId) {
         self.clear_ready(at);
         self.winners = self.winners.saturating_sub(1);
     }
 
-    /// The winners begin to transmit: all counters freeze, then the losers of internal collisions draw.
+    /// Starts the winners' transmissions: freezes all counters, then draws new backoffs for the losers of internal collisions.
     pub fn occupy(&mut self, now: Instant) {
         if self.winners > 0 {
             self.freeze(now);
@@ -348,14 +348,14 @@ impl Channel {
         }
     }
 
-    /// Number of transmitters that begin at this access; more than one is a collision.
+    /// Number of transmitters of this access; more than one collide.
     #[must_use]
     pub const fn transmitters(&self) -> u16 {
         self.winners
     }
 
-    /// Puts the PPDU of a winner on the air; `sizes` are those of its MPDUs. Returns the times of the exchange, which does not take
-    /// place if the contention function is unknown.
+    /// Transmits the PPDU of a winner; `sizes` are those of its MPDUs. Returns the times of the exchange, which does not take place if
+    /// the contention function is unknown.
     #[inline]
     pub fn transmit(
         &mut self,
@@ -385,7 +385,7 @@ impl Channel {
     ) -> ExchangeTiming {
         let mut received = AckBitmap::NONE;
         if transmitters > 1 {
-            // What would have followed the first frame never comes.
+            // The frames after the first one are not sent.
             timing.end = start + timing.first_frame;
         } else if let Some(draws) = self.reception.get_mut(usize::from(at.tx.0)) {
             received = self.phy.outcome(ppdu, sizes, quality, draws);
@@ -401,7 +401,7 @@ impl Channel {
             txop_end,
         };
         self.on_air.push_back(OnAir { exchange, until: timing.end });
-        // In a collision each hears nothing of the others: the channel is free when the longest of the first frames has ended.
+        // Colliding transmitters do not sense each other: the channel is free after the longest of the first frames.
         if transmitters > 1 {
             let end = self.on_air.iter().map(|one| one.until).max().unwrap_or(timing.end);
             self.on_air.iter_mut().for_each(|one| one.until = end);
@@ -409,7 +409,7 @@ impl Channel {
         timing
     }
 
-    /// The end of what a transmitter senses on the air; `None` if the channel is idle for it.
+    /// The end of the busy period that a transmitter senses; `None` if the channel is idle for it.
     #[must_use]
     pub fn busy_until(&self, _at: TxId) -> Option<Instant> {
         let exchanges = self.on_air.iter().map(|one| one.until).max();
@@ -428,7 +428,7 @@ impl Channel {
         self.on_air.iter().any(|one| one.exchange.at == at)
     }
 
-    /// The next exchange that has ended by `now`, in the order in which they began. Each is returned once, with its outcome settled.
+    /// The next exchange that has ended by `now`, in order of start. Each is returned once, with its outcome.
     #[inline]
     pub fn take_ended(&mut self, now: Instant) -> Option<Exchange> {
         let place = self.on_air.iter().position(|one| one.until <= now)?;
@@ -437,7 +437,7 @@ impl Channel {
         Some(ended)
     }
 
-    /// The contention function behind an exchange learns its outcome.
+    /// Reports the outcome of an exchange to its contention function.
     pub fn settle(&mut self, at: AccessId, result: Settled) {
         let Some(edcaf) = self.edcaf(at) else { return };
         match result {
@@ -460,8 +460,8 @@ impl Channel {
         (longest >= SHORTEST_PPDU).then_some((start, longest))
     }
 
-    /// Puts the next PPDU of the same category on the air, SIFS behind the exchange that ended at `now`, if all of its exchange fits
-    /// into the TXOP (802.11-2020, 10.23.2.8). Returns the times of the exchange; `None` if it does not fit.
+    /// Transmits the next PPDU of the category, SIFS after the exchange that ended at `now`, if its whole exchange fits into the TXOP
+    /// (802.11-2020, 10.23.2.8). Returns the times of the exchange; `None` if it does not fit.
     #[inline]
     pub fn continue_txop(
         &mut self,
@@ -480,13 +480,13 @@ impl Channel {
         Some(self.put_on_air((start, ended.txop_end), ended.at, ppdu, sizes, (quality, timing), 1))
     }
 
-    /// A frame without contention, such as a beacon, keeps the channel busy from `now` to `until`.
+    /// Keeps the channel busy from `now` to `until` with a frame sent without contention, such as a beacon.
     pub fn hold(&mut self, now: Instant, until: Instant) {
         self.freeze(now);
         self.held_until = until;
     }
 
-    /// Interference keeps the channel busy until `until`; an exchange on the air goes on. Returns whether the channel was idle.
+    /// Keeps the channel busy until `until` by interference; an exchange on the air continues. Returns whether the channel was idle.
     pub fn jam(&mut self, now: Instant, until: Instant) -> bool {
         self.jammed_until = self.jammed_until.max(until);
         let was_idle = self.idle_since.is_some();
@@ -496,7 +496,7 @@ impl Channel {
         was_idle
     }
 
-    /// The channel becomes idle, if nothing is on the air and no jam keeps it busy; EIFS counts from `now` behind a collision.
+    /// Makes the channel idle, unless a transmission or interference keeps it busy; after a collision EIFS starts at `now`.
     pub fn release(&mut self, now: Instant) {
         if self.is_transmitting() {
             return;
@@ -517,13 +517,13 @@ impl Channel {
         at.index() < self.edca.len()
     }
 
-    /// A contention function whose state is about to change, so that another may be the next to transmit.
+    /// A contention function for modification, which invalidates the cached next access.
     fn edcaf(&mut self, at: AccessId) -> Option<&mut Edcaf> {
         self.soonest.set(None);
         self.edca.get_mut(at.index())
     }
 
-    /// Notes that the state of a contention function can change.
+    /// Adds a contention function to the active ones.
     fn activate(&mut self, index: usize) {
         if let Some(is_active) = self.is_active.get_mut(index).filter(|is_active| !**is_active) {
             *is_active = true;
@@ -532,7 +532,7 @@ impl Channel {
         }
     }
 
-    /// The channel becomes busy: all counters freeze, less the slots that have passed.
+    /// Makes the channel busy: freezes all backoff counters, deducting the elapsed slots.
     fn freeze(&mut self, now: Instant) {
         let Some(idle_since) = self.idle_since.take() else { return };
         let mut place = 0;

@@ -1,4 +1,4 @@
-//! EDCA: the backoff of one category of one transmitter, computed instead of stepped.
+//! EDCA: the backoff of one category of one transmitter, computed without stepping through slots.
 
 use airbound_random::Stream;
 use airbound_units::{Instant, Span};
@@ -10,48 +10,47 @@ pub struct Edcaf {
     parameters: EdcaParameters,
     aifs: Span,
     slot: Span,
-    /// Slot boundaries left since the channel last became idle; `None` when the last backoff has run out and no frame was
-    /// waiting for it.
+    /// Slot boundaries left at the start of the idle period; `None` if the last backoff expired without a frame.
     backoff: Option<u32>,
     failures: u32,
-    /// Since when there is something to send.
+    /// The time since which there is a frame to send.
     ready: Option<Instant>,
     draws: Stream,
 }
 
 impl Edcaf {
-    /// A function that has nothing to send; `aifs` from the end of a transmission, `slot` long steps, `draws` for its backoffs.
+    /// A function without frames; `draws` is the stream of its backoffs.
     #[must_use]
     pub fn new(parameters: EdcaParameters, aifs: Span, slot: Span, draws: Stream) -> Self {
         Self { parameters, aifs, slot, backoff: None, failures: 0, ready: None, draws }
     }
 
-    /// Length of a won opportunity; zero allows one exchange.
+    /// The TXOP limit; zero allows one exchange.
     #[must_use]
     pub const fn txop_limit(&self) -> Span {
         self.parameters.txop_limit
     }
 
-    /// Whether it has something to send.
+    /// Whether it has a frame to send.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
         self.ready.is_some()
     }
 
-    /// Since when it has something to send, if it has.
+    /// The time since which it has a frame to send, if it has one.
     #[must_use]
     pub const fn ready_since(&self) -> Option<Instant> {
         self.ready
     }
 
-    /// Whether the state can still change while others use the channel.
+    /// Whether its state can change by transmissions of others.
     #[must_use]
     pub const fn is_active(&self) -> bool {
         self.ready.is_some() || self.backoff.is_some()
     }
 
-    /// There is something to send since `now`. A frame that finds the channel busy, or idle for less than AIFS, has to
-    /// back off (802.11-2020, 10.23.2.2).
+    /// A frame is to be sent since `now`. If the channel is busy, or idle for less than AIFS, a backoff is needed (802.11-2020,
+    /// 10.23.2.2).
     pub fn set_ready(&mut self, now: Instant, idle_since: Option<Instant>) {
         if self.ready.is_some() {
             return;
@@ -63,22 +62,22 @@ impl Edcaf {
         }
     }
 
-    /// There is nothing to send any more; a backoff goes on without a frame.
+    /// No frame is to be sent any more; a backoff continues without a frame.
     pub const fn clear_ready(&mut self) {
         self.ready = None;
     }
 
-    /// The time at which it transmits if the channel, idle since `idle_since`, stays so.
+    /// The time of its access if the channel, idle since `idle_since`, remains idle.
     #[must_use]
     pub fn access(&self, idle_since: Instant) -> Option<Instant> {
         let ready = self.ready?;
         Some(ready.max(idle_since + self.aifs + self.slot * u64::from(self.backoff.unwrap_or(0))))
     }
 
-    /// A transmission, perhaps its own, began at `busy` on a channel that was idle since `idle_since`.
+    /// A transmission, possibly its own, began at `busy` on a channel that was idle since `idle_since`.
     ///
-    /// A backoff loses a slot at each boundary from AIFS on, the one at which the other transmission begins included: a busy
-    /// period counts as one slot (802.11-2020, 10.23.2.4; also Bianchi's model). DCF, and ns-3 throughout, count only slots that
+    /// A backoff is decremented at each slot boundary from AIFS on, including the one at which the other transmission begins: a busy
+    /// period counts as one slot (802.11-2020, 10.23.2.4; also Bianchi's model). DCF, and ns-3 with EDCA as well, count only slots that
     /// were idle to their end.
     pub fn on_busy(&mut self, idle_since: Instant, busy: Instant) {
         let first = idle_since + self.aifs;
@@ -88,25 +87,25 @@ impl Edcaf {
         self.backoff = if ran_out { None } else { Some(backoff.saturating_sub(slots.saturating_add(1))) };
     }
 
-    /// Its transmission succeeded, or its frame was given up: the window shrinks to its least.
+    /// Its transmission succeeded, or its frame was given up: the window is reset to the smallest one.
     pub fn on_success(&mut self) {
         self.failures = 0;
         self.draw();
     }
 
-    /// Its transmission was not answered, or a higher category of the same transmitter went first.
+    /// Its transmission was not acknowledged, or it lost an internal collision.
     pub fn on_failure(&mut self) {
         self.failures = self.failures.saturating_add(1);
         self.draw();
     }
 
-    /// The frame behind the failures was given up.
+    /// The frame was given up after failures.
     pub fn on_give_up(&mut self) {
         self.failures = 0;
         self.draw();
     }
 
-    /// The same while a backoff is under way, which goes on.
+    /// The frame was given up during a backoff, which continues.
     pub const fn on_time_limit(&mut self) {
         self.failures = 0;
     }
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_finds_the_channel_free_goes_at_once() {
+    fn a_frame_on_an_idle_channel_is_sent_at_once() {
         let mut one = edcaf();
         let arrival = Instant::ZERO + US(100);
         one.set_ready(arrival, Some(Instant::ZERO));
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_finds_the_channel_busy_backs_off() {
+    fn a_frame_on_a_busy_channel_backs_off() {
         let mut one = edcaf();
         one.set_ready(Instant::ZERO + US(100), None);
         let idle = Instant::ZERO + US(200);
@@ -148,26 +147,26 @@ mod tests {
     fn a_busy_period_counts_as_a_slot() {
         let mut one = edcaf();
         one.backoff = Some(5);
-        // Two slots passed idle; the third boundary is the one at which the other begins.
+        // Two slots elapsed idle; the other transmission begins at the third boundary.
         one.on_busy(Instant::ZERO, Instant::ZERO + US(34 + 18));
         assert_eq!(one.backoff, Some(2));
     }
 
     #[test]
-    fn a_backoff_that_ran_out_unused_does_not_hold_the_next_frame() {
+    fn an_expired_backoff_does_not_delay_the_next_frame() {
         let mut one = edcaf();
         one.backoff = Some(2);
         let (idle, busy) = (Instant::ZERO, Instant::ZERO + US(34 + 18));
         one.on_busy(idle, busy);
         assert_eq!(one.backoff, None);
-        // A backoff that was drawn as zero and not yet waited for is another thing: it is not drawn again.
+        // A pending backoff of zero slots is different: it is not drawn again.
         one.backoff = Some(0);
         one.set_ready(busy, None);
         assert_eq!(one.access(busy + US(100)), Some(busy + US(100) + US(34)));
     }
 
     #[test]
-    fn nothing_counts_down_before_aifs() {
+    fn no_slot_is_counted_before_aifs() {
         let mut one = edcaf();
         one.backoff = Some(5);
         one.on_busy(Instant::ZERO, Instant::ZERO + US(20));

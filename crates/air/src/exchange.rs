@@ -1,4 +1,4 @@
-//! Durations of a frame exchange, and the MPDUs that get through.
+//! Durations of frame exchanges, and the reception of their MPDUs.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use airbound_wifi::{
 
 use crate::propagation::LinkQuality;
 
-/// Parameters that all transmitters of a collision domain share.
+/// Parameters common to all transmitters of a collision domain.
 #[derive(Debug, Clone)]
 pub struct PhyConfig {
     /// Band, basic rates and rate of control frames.
     pub control: ControlTiming,
-    /// A PSDU longer than this is protected by RTS and CTS.
+    /// The PSDU size above which RTS and CTS are used.
     pub rts_threshold: ByteCount,
-    /// Signal-to-noise ratio below which a receiver does not notice a frame.
+    /// Signal-to-noise ratio below which a receiver does not detect a frame.
     pub detection: Decibel,
 }
 
@@ -38,7 +38,7 @@ pub enum Answer {
     BlockAck,
 }
 
-/// A PPDU as the medium sees it.
+/// The properties of a PPDU that decide its exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ppdu {
     /// Its rate.
@@ -47,13 +47,13 @@ pub struct Ppdu {
     pub psdu: ByteCount,
     /// Number of MPDUs.
     pub mpdus: usize,
-    /// The response that it asks for.
+    /// The response that it solicits.
     pub answer: Answer,
-    /// Protects it by RTS and CTS, whatever its length.
+    /// Whether RTS and CTS are used independent of its length.
     pub protected: bool,
 }
 
-/// Durations and errors of one rate.
+/// Durations and error curve of one rate.
 #[derive(Debug)]
 struct RateFacts {
     rate: Rate,
@@ -66,60 +66,60 @@ struct RateFacts {
     response: Rate,
 }
 
-/// Durations and errors, with a table for each rate in use.
+/// Durations and error curves of the rates in use.
 #[derive(Debug)]
 pub struct Phy {
     config: PhyConfig,
     rates: Vec<RateFacts>,
     last: usize,
-    /// Time in a TXOP that an exchange needs beside its PPDU.
+    /// Duration of an exchange besides its PPDU.
     beside_ppdu: Span,
 }
 
 /// The times of one frame exchange.
 #[derive(Debug, Clone, Copy)]
 pub struct ExchangeTiming {
-    /// Start of the PPDU, behind RTS and CTS.
+    /// Start of the PPDU, after RTS and CTS.
     pub ppdu_start: Instant,
     /// End of the PPDU.
     pub ppdu_end: Instant,
     /// End of the response.
     pub end: Instant,
-    /// Duration of the first frame: the RTS where there is one, else the PPDU. A collision lasts no longer.
+    /// Duration of the first frame: the RTS if there is one, else the PPDU. A collision ends with it.
     pub first_frame: Span,
-    /// `None` where the PPDU arrives in one piece.
+    /// `None` if all parts of the PPDU are received at its end.
     ppdu: Option<PpduTiming>,
-    /// Data rate that replaces that of the table.
+    /// The data rate of a trace, which replaces that of the table.
     stretched: Option<BitRate>,
 }
 
 impl ExchangeTiming {
-    /// A transfer whose parts all arrive at its end.
+    /// A transfer whose parts are all received at its end.
     #[must_use]
     pub fn in_one_piece(start: Instant, end: Instant) -> Self {
         let first_frame = end - start;
         Self { ppdu_start: start, ppdu_end: end, end, first_frame, ppdu: None, stretched: None }
     }
 
-    /// The times at which a receiver has the parts of the PPDU.
+    /// The reception times of the PPDU's parts.
     #[must_use]
     pub const fn reception(&self) -> Reception {
         Reception { start: self.ppdu_start, end: self.ppdu_end, timing: self.ppdu, stretched: self.stretched }
     }
 }
 
-/// The times at which a receiver has the parts of a PPDU.
+/// The reception times of a PPDU's parts.
 #[derive(Debug, Clone, Copy)]
 pub struct Reception {
     start: Instant,
     end: Instant,
-    /// `None` where all of it arrives at its end.
+    /// `None` if all parts are received at the end.
     timing: Option<PpduTiming>,
     stretched: Option<BitRate>,
 }
 
 impl Reception {
-    /// The time at which the receiver has all of an MPDU that ends `bytes` into the PSDU.
+    /// The time at which an MPDU that ends `bytes` into the PSDU is received.
     #[inline]
     #[must_use]
     pub fn of(&self, bytes: ByteCount) -> Instant {
@@ -133,7 +133,7 @@ impl Reception {
 }
 
 impl Phy {
-    /// Empty tables.
+    /// No rates are in use yet.
     #[must_use]
     pub fn new(config: PhyConfig) -> Self {
         let control = &config.control;
@@ -217,7 +217,7 @@ impl Phy {
         }
     }
 
-    /// The MPDUs that get through and whose acknowledgement comes back; `sizes` are those of the MPDUs.
+    /// The MPDUs that are received and acknowledged; `sizes` are those of the MPDUs.
     #[inline]
     pub fn outcome(
         &mut self,
@@ -253,15 +253,15 @@ impl Phy {
             let response = self.rates[index].response;
             let answered = self.facts(response);
             if draws.unit() >= self.rates[answered].errors.mpdu_success(snr, answer) {
-                // The answer is lost: to the transmitter nothing got through. The data counts as lost too (see the model's
-                // limits in docs/understand/simulator.md).
+                // The response is lost, so that no MPDU is acknowledged. The data counts as lost, too (see the model's limits in
+                // docs/understand/simulator.md).
                 return AckBitmap::NONE;
             }
         }
         let index = self.facts(ppdu.rate);
         let errors = &self.rates[index].errors;
         let mut acknowledged = AckBitmap::NONE;
-        // MPDUs of one aggregate are mostly of one size: the curve is looked up once for each size.
+        // MPDUs of an aggregate mostly have one size: the curve is looked up when the size changes.
         let (mut size, mut success) = (ByteCount::ZERO, 1.0);
         for (place, mpdu) in sizes.enumerate() {
             if mpdu != size {
@@ -284,11 +284,11 @@ pub fn mpdu_ends(
     psdu: ByteCount,
 ) -> impl Iterator<Item = ByteCount> {
     let delimiter = if aggregated { DELIMITER } else { ByteCount::ZERO };
-    // What a PSDU has beyond its subframes stands behind the first one.
+    // The excess of the PSDU over its subframes follows the first one.
     let mut extra = if aggregated { psdu - psdu_size(sizes.clone()) } else { ByteCount::ZERO };
     let mut end = ByteCount::ZERO;
     sizes.map(move |size| {
-        // The delimiter stands in front of the MPDU, the padding behind it.
+        // The delimiter precedes the MPDU, the padding follows it.
         let ends = end + delimiter + size;
         end += subframe_size(size) + std::mem::take(&mut extra);
         ends

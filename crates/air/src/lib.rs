@@ -3,13 +3,13 @@
 //! | module | content |
 //! |---|---|
 //! | [`channel`] | contention, transmissions and their outcome |
-//! | [`edca`] | the backoff of one access category, computed instead of stepped |
-//! | [`exchange`] | durations of a frame exchange, and the MPDUs that get through |
+//! | [`edca`] | the backoff of one access category, computed without stepping through slots |
+//! | [`exchange`] | durations of frame exchanges, and the reception of their MPDUs |
 //! | [`reorder`] | the receiver's reordering buffer |
 //! | [`propagation`] | links: path loss, shadowing, fading, people, interference |
 //! | [`trace`] | measured traces of bandwidth, delivery opportunities and signal-to-noise ratio |
 //!
-//! The crate has no clock, no loop and no seed of its own: the caller hands in time and streams of random numbers.
+//! The crate has no clock, no loop and no seed of its own: the caller passes times and streams of random numbers.
 
 pub mod channel;
 pub mod edca;

@@ -1,18 +1,18 @@
-//! The receiver's reordering buffer: later MPDUs wait until the missing one arrives or is given up.
+//! The receiver's reordering buffer: MPDUs wait until a missing earlier one is received or given up.
 
 use std::collections::VecDeque;
 
 use airbound_units::{Instant, Span};
 
-/// Time that mac80211 waits for a missing MPDU (`HT_RX_REORDER_BUF_TIMEOUT`, HZ / 10).
+/// mac80211's timeout for a missing MPDU (`HT_RX_REORDER_BUF_TIMEOUT`, HZ / 10).
 pub const RELEASE_TIMEOUT: Span = Span::from_millis(100);
 
 /// Buffer for one transmitter and traffic identifier (802.11-2020, 10.25.6.6).
 #[derive(Debug, Clone)]
 pub struct Reorder<T> {
-    /// The sequence number that is delivered next.
+    /// The sequence number to be delivered next.
     next: u64,
-    /// MPDUs that came early: the place at index i holds sequence number `next + i`, and when it came.
+    /// MPDUs received early: index i has sequence number `next + i`, with the reception time.
     early: VecDeque<Option<(T, Instant)>>,
     held: usize,
 }
@@ -24,8 +24,8 @@ impl<T> Default for Reorder<T> {
 }
 
 impl<T> Reorder<T> {
-    /// Takes an MPDU that has nothing to wait for, and before which nothing waits: it goes to its destination as it is. `false` if it is
-    /// another, which [`Reorder::receive`] takes.
+    /// Accepts an MPDU that is in order while none waits, and which the caller delivers. Returns `false` for other MPDUs, which are to be
+    /// passed to [`Reorder::receive`].
     #[inline]
     pub fn passes(&mut self, sequence: u64) -> bool {
         let passes = sequence == self.next && self.held == 0;
@@ -38,8 +38,8 @@ impl<T> Reorder<T> {
         passes
     }
 
-    /// Takes an MPDU that was received at `now`; what can be delivered is passed on in order. Gives the MPDU back if the
-    /// window has moved past it, as mac80211 drops what comes after its release.
+    /// Takes an MPDU received at `now`, and delivers MPDUs in order. Returns the MPDU if the window has moved past it; mac80211 drops such
+    /// MPDUs.
     pub fn receive(&mut self, sequence: u64, item: T, now: Instant, mut deliver: impl FnMut(T)) -> Option<T> {
         if sequence < self.next {
             return Some(item);
@@ -59,7 +59,7 @@ impl<T> Reorder<T> {
         None
     }
 
-    /// The transmitter gave up everything below `sequence` that did not arrive (block-ack request).
+    /// Moves the window to `sequence`, after a BlockAckReq: missing MPDUs below it have been given up.
     pub fn move_window(&mut self, sequence: u64, mut deliver: impl FnMut(T)) {
         while self.next < sequence {
             match self.early.pop_front() {
@@ -78,13 +78,13 @@ impl<T> Reorder<T> {
         self.release(&mut deliver);
     }
 
-    /// The time at which the oldest hole is given up.
+    /// The time at which the oldest missing MPDU is given up.
     #[must_use]
     pub fn next_release(&self) -> Option<Instant> {
         self.early.iter().flatten().next().map(|(_, since)| *since + RELEASE_TIMEOUT)
     }
 
-    /// Gives up the holes in front of MPDUs that have waited too long.
+    /// Gives up missing MPDUs before those that have waited for the timeout.
     pub fn expire(&mut self, now: Instant, mut deliver: impl FnMut(T)) {
         while self.next_release().is_some_and(|at| at <= now) {
             let hole = self.early.iter().take_while(|place| place.is_none()).count() as u64;
@@ -92,7 +92,7 @@ impl<T> Reorder<T> {
         }
     }
 
-    /// Number of MPDUs that wait.
+    /// Number of waiting MPDUs.
     #[must_use]
     pub const fn held(&self) -> usize {
         self.held
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_what_comes_early() {
+    fn early_mpdus_are_held() {
         let out = run(|buffer, out| {
             buffer.receive(1, 1, Instant::ZERO, |x| out.push(x));
             buffer.receive(3, 3, Instant::ZERO, |x| out.push(x));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_that_is_given_up_frees_what_waited() {
+    fn giving_up_a_missing_mpdu_releases_the_held_ones() {
         let out = run(|buffer, out| {
             buffer.receive(1, 1, Instant::ZERO, |x| out.push(x));
             buffer.receive(4, 4, Instant::ZERO, |x| out.push(x));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_far_ahead_is_no_loop() {
+    fn a_window_far_ahead_ends() {
         let out = run(|buffer, out| {
             buffer.move_window(u64::MAX - 5, |x| out.push(x));
             buffer.receive(u64::MAX - 5, 7, Instant::ZERO, |x| out.push(x));

@@ -1,4 +1,4 @@
-//! A channel driven as its documentation says, by transmitters of any parameters: what holds in each run.
+//! Invariants of a channel driven as documented, with transmitters of arbitrary parameters.
 
 use airbound_air::channel::{AccessId, Channel, Exchange, Settled, TxId};
 use airbound_air::edca::Edcaf;
@@ -25,7 +25,7 @@ fn parameters() -> impl Strategy<Value = EdcaParameters> {
     })
 }
 
-/// A transmitter: parameters of its categories, frames that wait in each, bytes of a frame and SNR at its receiver.
+/// A transmitter: parameters of its categories, queued frames of each, bytes of a frame, and SNR at its receiver.
 type Transmitter = ([EdcaParameters; 4], [u8; 4], u16, i8);
 
 fn transmitters() -> impl Strategy<Value = Vec<Transmitter>> {
@@ -33,7 +33,7 @@ fn transmitters() -> impl Strategy<Value = Vec<Transmitter>> {
     prop::collection::vec((edca, prop::array::uniform4(0_u8..6), 40_u16..3000, -5_i8..40), 1..6)
 }
 
-/// Frames of one size, each tried until it is acknowledged or has failed three times; counts what happens.
+/// Transmits frames of one size until each is acknowledged or has failed three times, and counts the results.
 struct Run {
     channel: Channel,
     eifs: bool,
@@ -86,7 +86,7 @@ impl Run {
         (ppdu, [size], LinkQuality::Snr(Decibel::new(snr.into())))
     }
 
-    /// The longest wait that the windows of those that have frames allow.
+    /// The longest wait by the windows of the transmitters with frames.
     fn longest_wait(&self) -> Span {
         let each = self.transmitters.iter().zip(&self.waiting).flat_map(|((edca, ..), waiting)| {
             let ready = edca.iter().zip(waiting).filter(|(_, waiting)| **waiting > 0);
@@ -103,7 +103,7 @@ impl Run {
     }
 
     fn access(&mut self, at: Instant) {
-        // Each counter is within its window: somebody goes before the longest of them has passed.
+        // Each counter is within its window, so that an access takes place within the longest one.
         assert!(at >= self.now);
         let wait = at - self.idle_since;
         assert!(wait <= self.longest_wait(), "{wait} of {}", self.longest_wait());
@@ -120,7 +120,7 @@ impl Run {
             let timing = self.channel.transmit(at, winner, &ppdu, sizes.into_iter(), quality);
             self.note(winner, &timing);
         }
-        assert_eq!(self.channel.next_access(at), Instant::MAX, "nobody begins while the channel is busy");
+        assert_eq!(self.channel.next_access(at), Instant::MAX, "no access while the channel is busy");
     }
 
     fn end(&mut self, at: Instant) {
@@ -195,7 +195,7 @@ proptest! {
         prop_assert!(frames == 0 || run.now > Instant::ZERO);
     }
 
-    /// The backoff is computed; a model that steps through the slots has the same counter after any busy periods.
+    /// The computed backoff equals that of a model that steps through the slots, after any busy periods.
     #[test]
     fn a_computed_backoff_is_a_stepped_one(parameters in parameters(), failures in 0_u8..8, idle in prop::collection::vec(0_u64..400_000, 0..40)) {
         let (aifs, slot) = (BAND.aifs(parameters.aifsn), BAND.slot());

@@ -1,4 +1,4 @@
-//! Calls of a channel in any order, with any contention function and any time: no panic, and every exchange ends once.
+//! Arbitrary sequences of calls of a channel, with any contention function and any time: no panic, and every exchange ends once.
 
 use airbound_air::channel::{AccessId, Channel, Exchange, Settled, TxId};
 use airbound_air::edca::Edcaf;
@@ -11,7 +11,7 @@ use airbound_wifi::{
 };
 use bolero::TypeGenerator;
 
-/// Transmitters of the channel; calls name others, too.
+/// Number of transmitters; calls use unknown ones, too.
 const TRANSMITTERS: u16 = 3;
 
 #[derive(Debug, Clone, Copy, TypeGenerator)]
@@ -19,7 +19,7 @@ struct At(u16, u8);
 
 impl At {
     fn access(self) -> AccessId {
-        // Most of them exist.
+        // Most identifiers are valid.
         let tx = if self.0 < 0xf000 { self.0 % TRANSMITTERS } else { self.0 };
         AccessId { tx: TxId(tx), category: Category::ALL[usize::from(self.1 % 4)] }
     }
@@ -36,7 +36,7 @@ struct Frames {
 }
 
 impl Frames {
-    /// More MPDUs than a block-ack window holds, too.
+    /// Number of MPDUs, possibly above a block-ack window.
     fn count(&self) -> usize {
         usize::from(self.count % 300)
     }
@@ -63,7 +63,7 @@ impl Frames {
 
 #[derive(Debug, Clone, TypeGenerator)]
 enum Op {
-    /// Time passes, or runs backwards.
+    /// Advances the time, or sets it back.
     Wait(u32),
     Back(u32),
     SetReady(At),
@@ -74,7 +74,7 @@ enum Op {
     Withdraw(At),
     Occupy,
     Transmit(At, Frames),
-    /// The winners transmit, as they should.
+    /// The winners transmit, as documented.
     Access(Frames),
     TakeEnded,
     Settle(At, u8),
@@ -103,7 +103,7 @@ fn channel() -> Channel {
     channel
 }
 
-/// An exchange that has ended is consistent.
+/// Checks an ended exchange.
 fn inspect(exchange: &Exchange, now: Instant) {
     let Exchange { timing, start, .. } = exchange;
     assert!(timing.end <= now && *start <= timing.end, "{exchange:?}");
@@ -146,7 +146,7 @@ fn drive(ops: &[Op]) {
                     EdcaParameters { aifsn: *aifsn, cw_min: *cw_min, cw_max: *cw_max, txop_limit };
                 channel.replace(at.access(), edcaf(at.access(), parameters));
                 if was_ready {
-                    assert_eq!(channel.txop_limit(at.access()), limit, "a function at work stays");
+                    assert_eq!(channel.txop_limit(at.access()), limit, "an active function is not replaced");
                 }
             }
             Op::Contend => {
@@ -162,7 +162,7 @@ fn drive(ops: &[Op]) {
                 if next < Instant::MAX {
                     now = next;
                     channel.contend(now, &mut winners);
-                    assert!(!winners.is_empty(), "somebody transmits at the next access");
+                    assert!(!winners.is_empty(), "the next access has a winner");
                     channel.occupy(now);
                     for at in winners.drain(..) {
                         started += put(&mut channel, now, at, frames);
@@ -195,13 +195,13 @@ fn drive(ops: &[Op]) {
             Op::Release => channel.release(now),
         }
         assert_eq!(channel.is_transmitting(), started > taken);
-        // Nothing that the caller is to do lies in the past, and nothing is due on a busy channel.
+        // No deadline lies in the past, and a busy channel has none.
         assert!(channel.next_access(now) >= now && channel.next_beacon(now) >= now);
         if channel.busy_until(TxId(0)).is_some() && !channel.is_transmitting() {
             assert_eq!(channel.next_access(now), Instant::MAX);
         }
     }
-    // What is on the air ends, once.
+    // Each exchange on the air ends once.
     while let Some(exchange) = channel.take_ended(Instant::MAX) {
         inspect(&exchange, Instant::MAX);
         taken += 1;
@@ -211,6 +211,6 @@ fn drive(ops: &[Op]) {
 }
 
 #[test]
-fn no_order_of_calls_upsets_the_channel_and_every_exchange_ends_once() {
+fn any_sequence_of_calls_is_safe_and_every_exchange_ends_once() {
     bolero::check!().with_type::<Vec<Op>>().for_each(|ops| drive(ops));
 }

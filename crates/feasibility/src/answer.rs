@@ -1,4 +1,4 @@
-//! Yes or no, by how much, and what to change.
+//! The answer of a plan, its margins, and the changes that it recommends.
 
 use airbound_scenario::{ChannelSpec, Scenario, TraceUse};
 use airbound_units::{BitRate, Span};
@@ -9,91 +9,91 @@ use crate::model::{Estimate, Model};
 /// Whether all demands can be met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// All of them.
+    /// All demands can be met.
     Yes,
-    /// At least one cannot.
+    /// At least one demand cannot be met.
     No,
 }
 
-/// Result of a plan: whether the demands can be met, by how much, and what to change.
+/// The result of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Whether all demands can be met.
     pub answer: Answer,
-    /// Whether the answer hangs by a thread: the expected latency lies within a factor of [`CLOSE`] of what is demanded.
+    /// Whether an expected latency is within a factor of [`CLOSE`] of the demanded one.
     pub is_close: bool,
-    /// The share of all time that the flows with demands need, contention included; above 1 the air is too short.
+    /// The share of time that the flows with demands need, contention included; above 1 the airtime does not suffice.
     pub load: f64,
-    /// Each demand.
+    /// The result for each demand.
     pub demands: Vec<Outlook>,
-    /// All demanding flows together could send so much more, as a share of what they send, with all demands met; zero if
-    /// they are not, at most [`MOST_HEADROOM`].
+    /// The factor, less one, by which the rates of all flows with demands could grow with all demands met; zero if they are not met,
+    /// at most [`MOST_HEADROOM`].
     pub headroom: f64,
-    /// Relaxed so, the demands that are not met could be; empty if none needs it, or if the air is too short.
+    /// Relaxed demands that could be met; empty if all are met, or if the airtime does not suffice.
     pub relax: Vec<Relaxed>,
-    /// The one flow, and the rate, at which all demands could be met as they are; the least loss first. Empty if none
-    /// needs it or no single flow helps.
+    /// Rates of single flows at which all demands could be met, the smallest reduction first. Empty if all are met, or if no single flow
+    /// suffices.
     pub slow_down: Vec<Slower>,
 }
 
-/// One demand.
+/// The result for one demand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outlook {
     /// The demand: flow, latency and percentile.
     pub demand: Demand,
     /// Its station.
     pub station: String,
-    /// Payload rate that its source offers.
+    /// Payload rate of its source.
     pub rate: BitRate,
-    /// The PHY rate of the station in its middle state.
+    /// The station's median PHY rate.
     pub phy_rate: BitRate,
-    /// The share of time that it needs.
+    /// The share of time that the flow needs.
     pub load: f64,
-    /// The latency at the demanded percentile when it is protected; `None` if its queue never empties.
+    /// The expected latency at the percentile, with protection; `None` if the queue never empties.
     pub latency: Option<Span>,
-    /// Whether that is short enough.
+    /// Whether it meets the demand.
     pub met: bool,
 }
 
-/// A demand that could be met.
+/// A relaxed demand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relaxed {
     /// The flow.
     pub flow: String,
-    /// Latency demanded.
+    /// The demanded latency.
     pub from: Span,
-    /// Latency that could be met, in whole milliseconds.
+    /// The latency that could be met, in whole milliseconds.
     pub to: Span,
 }
 
-/// A flow that could be slower.
+/// A reduced rate of one flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slower {
     /// The flow.
     pub flow: String,
-    /// Payload rate that it offers.
+    /// Its payload rate.
     pub from: BitRate,
-    /// Payload rate at which all demands could be met, a multiple of 100 kbit/s.
+    /// The payload rate at which all demands could be met, a multiple of 100 kbit/s.
     pub to: BitRate,
 }
 
-/// So far, as a factor, a latency may lie from what is expected; read off the development set of `airbound plan --check`.
+/// The factor by which latencies may differ from the expected ones, from the development set of `airbound plan --check`.
 pub const CLOSE: f64 = 1.5;
 /// Halvings in the search for a rate: to a sixty-fourth.
 const HALVINGS: usize = 6;
-/// No more headroom than this is looked for: four times the rate.
+/// Limit of the search for headroom: four times the rate.
 pub const MOST_HEADROOM: f64 = 3.0;
-/// Rounds in the search for longer demands: each makes at least one longer by a millisecond.
+/// Rounds in the search for relaxed demands, each of which extends at least one by a millisecond.
 const ROUNDS: usize = 16;
-/// A recommended rate stays so far below the highest that will do, since that is a matter of luck.
+/// The ratio of a recommended rate to the highest that suffices, which depends on the draws.
 const MARGIN: f64 = 0.95;
-/// A flow is slowed down to this share of its rate at most.
+/// Lowest ratio of a recommended rate to the flow's rate.
 const SLOWEST: f64 = 0.1;
 
 /// Answers whether the demands can be met in a scenario.
 ///
 /// # Errors
-/// A demand names no flow, or one that cannot be protected.
+/// A demand's flow does not exist or cannot be protected, or the model does not cover the scenario.
 pub fn plan(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError> {
     if !scenario.networks.is_empty() {
         return Err(PlanError::Networks { count: scenario.networks.len() });
@@ -131,7 +131,7 @@ fn outlooks(model: &Model<'_>, estimates: &[Estimate]) -> Vec<Outlook> {
     each.map(|(wanted, estimate)| Outlook {
         demand: wanted.demand.clone(),
         station: wanted.flow.station.clone(),
-        rate: BitRate::from_bps_f64(wanted.rhythm.rate),
+        rate: BitRate::from_bps_f64(wanted.pattern.rate),
         phy_rate: model.middle(wanted.station).bit_rate(),
         load: estimate.load,
         latency: estimate.latency.is_finite().then(|| Span::from_secs_f64(estimate.latency)),
@@ -148,15 +148,15 @@ fn are_met(model: &Model<'_>, estimates: &[Estimate]) -> bool {
     model.wanted.iter().zip(estimates).all(|(wanted, estimate)| is_met(&wanted.demand, estimate))
 }
 
-/// Whether what is expected of the demand that has it hardest is near to what is demanded.
+/// Whether the demand with the highest ratio of expected to demanded latency is within [`CLOSE`].
 fn is_close(model: &Model<'_>, estimates: &[Estimate]) -> bool {
     let each = model.wanted.iter().zip(estimates);
-    let strains = each.map(|(wanted, estimate)| estimate.latency / wanted.demand.latency.as_secs_f64());
-    (1.0 / CLOSE..=CLOSE).contains(&strains.fold(0.0, f64::max))
+    let ratios = each.map(|(wanted, estimate)| estimate.latency / wanted.demand.latency.as_secs_f64());
+    (1.0 / CLOSE..=CLOSE).contains(&ratios.fold(0.0, f64::max))
 }
 
-/// The demands that must be longer, and how long, so that all are met. A longer one lets others send longer aggregates, so
-/// that it is asked again until the answer is yes; empty if the air is too short for any.
+/// The relaxed demands with which all are met. A longer demand permits longer aggregates of others, so the search repeats until the
+/// answer is yes; empty if the airtime does not suffice.
 fn relaxed(mut model: Model<'_>, estimates: &[Estimate]) -> Vec<Relaxed> {
     let before: Vec<Span> = model.wanted.iter().map(|wanted| wanted.demand.latency).collect();
     let mut estimates = estimates.to_vec();
@@ -179,19 +179,19 @@ fn relaxed(mut model: Model<'_>, estimates: &[Estimate]) -> Vec<Relaxed> {
         .collect()
 }
 
-/// To the next whole millisecond.
+/// Rounds up to a whole millisecond.
 fn rounded_up(latency: Span) -> Span {
     Span::from_millis(latency.as_nanos().div_ceil(1_000_000))
 }
 
-/// By how much all flows can grow together.
+/// The common growth of all rates at which the demands are still met.
 fn headroom(model: &Model<'_>) -> f64 {
     largest(0.0, MOST_HEADROOM, |more| {
         are_met(model, &model.estimates(&vec![1.0 + more; model.wanted.len()]))
     })
 }
 
-/// The largest value that is good, of a range whose lower end is good, by halving.
+/// The largest value of a range that satisfies `is_good`, by bisection; its lower end does.
 fn largest(mut low: f64, mut high: f64, is_good: impl Fn(f64) -> bool) -> f64 {
     if is_good(high) {
         return high;
@@ -207,7 +207,7 @@ fn largest(mut low: f64, mut high: f64, is_good: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// The highest rate of each flow, by itself, at which all demands are met.
+/// The highest rates of single flows at which all demands are met.
 fn slower(model: &Model<'_>) -> Vec<Slower> {
     let mut found = Vec::new();
     for (place, wanted) in model.wanted.iter().enumerate() {
@@ -220,7 +220,7 @@ fn slower(model: &Model<'_>) -> Vec<Slower> {
             continue;
         }
         let low = MARGIN * largest(SLOWEST, 1.0, met_at);
-        let rate = wanted.rhythm.rate;
+        let rate = wanted.pattern.rate;
         found.push(Slower {
             flow: wanted.flow.name.clone(),
             from: BitRate::from_bps_f64(rate),

@@ -1,19 +1,18 @@
-//! Wait of the access point for the channel before one of its exchanges.
+//! The access point's wait for the channel before an exchange.
 //!
-//! Bianchi's model (see `airbound_wifi::bianchi`) with contenders of several kinds, each of which has something to send
-//! only some of the time. With p the probability that another one begins in the same slot, W_k the window after k
-//! failures, and T_o the mean exchange of the others with the AIFS behind it,
+//! Bianchi's model (see `airbound_wifi::bianchi`) with unsaturated contenders of several kinds. With p the probability that another
+//! one begins in the same slot, W_k the window after k failures, and T_o the mean exchange of the others followed by AIFS,
 //!
 //! ```text
 //! attempts A = sum p^k        slots B = sum p^k W_k / 2        tau = A / (A + B)
 //! wait       = A AIFS + B ((1 - p) slot + p T_o) + (A - 1) T_collision
 //! ```
 //!
-//! A contender with load q has n = q C exchanges in a cycle of length C: what is there when the backoff begins is gone, on average, in
-//! its middle, so that it takes part in n / 2 of the slots, in 1 - 1 / (2 n) of them above one, and in all if its queue does not empty.
-//! C contains the wait: the two are iterated to a fixed point. From it single waits are drawn, backoff by backoff.
+//! A contender with load q has n = q C exchanges in a cycle of length C. A backlog at the start of the backoff is, on average, sent by
+//! its middle, so the contender takes part in n / 2 of the slots, in 1 - 1 / (2 n) of them for n above one, and in all if its queue does
+//! not empty. C includes the wait: the two are iterated to a fixed point. Single waits are then drawn, backoff by backoff.
 //!
-//! TCP acknowledgements of what was just sent are no such contender: they come once ([`Echo`]).
+//! TCP acknowledgements of the data just sent contend once ([`Echo`]) and are not counted here.
 
 use airbound_units::ByteCount;
 use airbound_wifi::EdcaParameters;
@@ -24,15 +23,15 @@ use crate::exchange::{Exchange, Medium};
 /// Transmitters of one kind that contend with the access point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Contender {
-    /// Number of the station; `None` for one of another network, and for beacons.
+    /// Number of the station; `None` for transmitters of other networks and for beacons.
     pub(crate) station: Option<usize>,
-    /// With what.
+    /// Its contention parameters.
     pub(crate) parameters: EdcaParameters,
     /// Number of transmitters of the kind.
     pub(crate) count: f64,
-    /// Packets that each gets a second; infinite if it is saturated.
+    /// Packet arrivals per second at each; infinite if saturated.
     pub(crate) load: f64,
-    /// Whether they come in bursts that fill its aggregates.
+    /// Whether packets arrive in bursts that fill its aggregates.
     pub(crate) is_bursty: bool,
     /// The size of a packet.
     pub(crate) packet: ByteCount,
@@ -41,14 +40,14 @@ pub(crate) struct Contender {
 }
 
 impl Contender {
-    /// The packets of one of its exchanges, when it has one in a cycle of that length.
+    /// The packets of an exchange, with one exchange in a cycle.
     fn together(&self, cycle: f64) -> f64 {
         let least = if self.is_bursty { self.exchange.most } else { 1.0 };
         (self.load * cycle).clamp(least, self.exchange.most)
     }
 
-    /// The share of the slots of a backoff in which it has something to send. What is there when the backoff begins is gone, on
-    /// average, in the middle of it, unless more follows.
+    /// The share of a backoff's slots in which it has a backlog. A backlog at the start of the backoff is, on average, sent by its middle,
+    /// unless more packets arrive.
     fn active(&self, cycle: f64) -> f64 {
         let exchanges = self.load * cycle / self.together(cycle);
         if exchanges < 1.0 { exchanges / 2.0 } else { 1.0 - 0.5 / exchanges }
@@ -56,9 +55,9 @@ impl Contender {
 }
 
 impl Contender {
-    /// The share of time in which its queue is not empty: the time that it needs over what it could get. That is what the access point
-    /// (whose demands leave `free`) and `others`, it among them, leave, but no less than an equal chance of each, the access point with
-    /// exchanges of `own` seconds included.
+    /// The share of time in which its queue is not empty: the time that it needs over the time available to it. The latter is the rest
+    /// left by the access point (`free`) and by `others`, which include it, but at least its share with equal access chances for all,
+    /// where the access point has exchanges of `own` seconds.
     fn pressure(&self, medium: &Medium, others: &[Self], own: f64, free: f64) -> f64 {
         if self.load.is_infinite() {
             return 1.0;
@@ -80,7 +79,7 @@ impl Contender {
     }
 }
 
-/// The wait for the channel: what decides it, and its mean in seconds.
+/// The parameters of the wait for the channel, and its mean in seconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wait {
     pub(crate) mean: f64,
@@ -89,21 +88,21 @@ pub(crate) struct Wait {
     slot: f64,
     /// The probability that another one begins in a slot.
     others: f64,
-    /// Mean and variance of the time that a slot takes in which others may begin.
+    /// Mean and variance of the duration of a slot in which others may begin.
     slot_mean: f64,
     slot_variance: f64,
-    /// Time that a collision takes, in seconds.
-    crash: f64,
-    /// The share of the others that one of them makes.
+    /// Duration of a collision, seconds.
+    collision_time: f64,
+    /// The share of one contender in all others.
     one: f64,
 }
 
-/// Attempts after which a frame is given up: beyond it p^k no longer matters.
+/// Limit of attempts; p^k is negligible beyond it.
 const ATTEMPTS: u32 = 10;
-/// The pauses between the exchanges of a single saturated contender are uniform: their number in a time varies by a third of what
-/// it would at random. Of several, or of some that are rarely active, it varies as at random.
+/// Reduction of the variance for a single saturated contender: the gaps between its exchanges are uniform, so that the variance of
+/// their number is a third of a random process's. With several contenders, or rarely active ones, the process counts as random.
 const REGULARITY: f64 = 2.0 / 3.0;
-/// Rounds of the fixed point; it settles after some ten.
+/// Rounds of the fixed-point iteration, which converges within about ten.
 const ROUNDS: usize = 40;
 
 /// Mean attempts and mean slots of backoff until success.
@@ -117,15 +116,15 @@ fn backoff(parameters: &EdcaParameters, collision: f64) -> (f64, f64) {
     (attempts, slots)
 }
 
-/// An answer that another station sends once, as soon as it can: the TCP acknowledgements of what it was just sent.
+/// The TCP acknowledgements by which a station answers an exchange: one transmission, as soon as possible.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Echo {
-    /// Seconds that it takes, with the AIFS behind it.
+    /// Its duration with the AIFS that follows, seconds.
     pub(crate) duration: f64,
     /// The probability that its backoff ends before that of the access point, and in the same slot.
     pub(crate) before: f64,
     pub(crate) tied: f64,
-    /// Time that a collision takes beyond the longest of its frames, in seconds.
+    /// Duration of a collision beyond its longest frame, seconds.
     pub(crate) pause: f64,
 }
 
@@ -137,7 +136,7 @@ impl Echo {
         exchange: &Exchange,
         packets: f64,
     ) -> Self {
-        // Whole slots: both count from the end of the same exchange.
+        // In whole slots, since both count down from the end of the same exchange.
         let (mut before, mut tied) = (0.0, 0.0);
         for mine in 0..=own.cw_min {
             for theirs in 0..=other.cw_min {
@@ -156,31 +155,31 @@ impl Echo {
         }
     }
 
-    /// Returns the time that it adds to the wait before an exchange of `own` seconds, for a draw of 0 to 1, and whether it is sent then.
+    /// The time that it adds to the wait before an exchange of `own` seconds, for a draw of 0 to 1, and whether it has been sent.
     pub(crate) fn adds(&self, own: f64, draw: f64) -> (f64, bool) {
         if draw < self.before {
             (self.duration, true)
         } else if draw < self.before + self.tied {
-            (self.crash(own), false)
+            (self.collision_time(own), false)
         } else {
             (0.0, false)
         }
     }
 
-    /// Returns the mean time that it adds, in seconds.
+    /// The mean time that it adds, seconds.
     pub(crate) fn mean(&self, own: f64) -> f64 {
-        self.before * self.duration + self.tied * self.crash(own)
+        self.before * self.duration + self.tied * self.collision_time(own)
     }
 
-    fn crash(&self, own: f64) -> f64 {
+    fn collision_time(&self, own: f64) -> f64 {
         own.max(self.duration) + self.pause
     }
 }
 
 impl Wait {
-    /// Returns the factor (0.5 to 1) of the others' probability to begin in a slot after so many failures: a station that collided has
-    /// doubled its window too, until it gets through, about half of the time.
-    fn calm(&self, failures: u32) -> f64 {
+    /// The factor (0.5 to 1) of the others' probability to begin in a slot after a number of failures: the other station of a collision
+    /// has doubled its window, too, until its success, about half of the time.
+    fn retreat(&self, failures: u32) -> f64 {
         let growth =
             f64::from(self.parameters.window(failures)) / f64::from(self.parameters.window(0)).max(1.0);
         1.0 - self.one * (1.0 - 1.0 / growth.max(1.0)) / 2.0
@@ -189,36 +188,36 @@ impl Wait {
     fn expected(&self) -> f64 {
         let (mut mean, mut reached) = (0.0, 1.0);
         for failures in 0..ATTEMPTS {
-            let calm = self.calm(failures);
+            let retreat = self.retreat(failures);
             let slots = f64::from(self.parameters.window(failures)) / 2.0;
-            mean += reached * (self.aifs + slots * (self.slot + (self.slot_mean - self.slot) * calm));
-            reached *= self.others * calm;
-            mean += reached * self.crash;
+            mean += reached * (self.aifs + slots * (self.slot + (self.slot_mean - self.slot) * retreat));
+            reached *= self.others * retreat;
+            mean += reached * self.collision_time;
         }
         mean
     }
 
-    /// One wait: backoff after backoff until nobody begins in the same slot.
+    /// Draws one wait: backoffs until no other transmitter begins in the same slot.
     pub(crate) fn draw(&self, draws: &mut Draws) -> f64 {
         let mut wait = 0.0;
         for failures in 0..ATTEMPTS {
-            let calm = self.calm(failures);
+            let retreat = self.retreat(failures);
             let slots = (draws.unit() * (f64::from(self.parameters.window(failures)) + 1.0)).floor();
-            // Slots without anybody else are the least.
+            // The minimum, in which all slots are idle.
             wait += self.aifs + slots * self.slot;
-            wait +=
-                draws.gamma(slots * calm * (self.slot_mean - self.slot), slots * calm * self.slot_variance);
-            if draws.unit() >= self.others * calm {
+            wait += draws
+                .gamma(slots * retreat * (self.slot_mean - self.slot), slots * retreat * self.slot_variance);
+            if draws.unit() >= self.others * retreat {
                 break;
             }
-            wait += self.crash;
+            wait += self.collision_time;
         }
         wait
     }
 }
 
-/// The wait in front of an exchange of `own` seconds, when only the exchanges of `others` are in the way.
-/// `free` is the share of all time that the access point leaves to them.
+/// The wait before an exchange of `own` seconds among the exchanges of `others`, to which the access point leaves the share `free` of
+/// all time.
 pub(crate) fn wait(
     medium: &Medium,
     parameters: &EdcaParameters,
@@ -238,7 +237,7 @@ pub(crate) fn wait(
         others: 0.0,
         slot_mean: medium.slot,
         slot_variance: 0.0,
-        crash: 0.0,
+        collision_time: 0.0,
         one: 1.0,
     };
     for _ in 0..ROUNDS {
@@ -246,7 +245,7 @@ pub(crate) fn wait(
         let active = |contender: &Contender| {
             contender.active(cycle).max(contender.pressure(medium, others, own, free))
         };
-        // The probability that nobody but the left out one begins in a slot.
+        // The probability that none but the excluded contender begins in a slot.
         let silent = |left_out: Option<usize>, rates: &[f64]| -> f64 {
             let others = others.iter().zip(rates).enumerate().map(|(index, (contender, rate))| {
                 let count = if left_out == Some(index) { contender.count - 1.0 } else { contender.count };
@@ -268,7 +267,7 @@ pub(crate) fn wait(
         own_rate = f64::midpoint(own_rate, next_rate);
         rates.iter_mut().zip(next).for_each(|(rate, next)| *rate = f64::midpoint(*rate, next));
         collision = 1.0 - silent(None, &rates);
-        // The mean exchange of the others, and its second moment.
+        // First and second moment of the others' exchanges.
         let (mut weight, mut first, mut second, mut regular) = (0.0, 0.0, 0.0, 0.0);
         for (contender, rate) in others.iter().zip(&rates) {
             let share = contender.count * active(contender) * rate;
@@ -283,12 +282,12 @@ pub(crate) fn wait(
         let (other, other_square) = (first * per_weight, second * per_weight);
         let dispersion = 1.0 - REGULARITY * regular * per_weight;
         let per_slot = (1.0 - collision) * medium.slot + collision * other;
-        let crash = own.max(other) + medium.collision_pause;
+        let collision_time = own.max(other) + medium.collision_pause;
         result.others = collision;
         result.slot_mean = per_slot.max(medium.slot);
         result.slot_variance = collision * (other_square - other * other).max(0.0)
             + collision * (1.0 - collision) * other * other * dispersion;
-        result.crash = crash;
+        result.collision_time = collision_time;
         let present: f64 = others.iter().map(|contender| contender.count * active(contender)).sum();
         result.one = 1.0 / present.max(1.0);
         result.mean = result.expected();

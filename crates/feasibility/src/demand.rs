@@ -1,4 +1,4 @@
-//! Latency demands: of which flow, which latency, at which percentile.
+//! Latency demands of flows.
 
 use airbound_scenario::{Direction, Flow, Scenario};
 use airbound_units::Span;
@@ -8,55 +8,55 @@ use airbound_units::Span;
 pub struct Demand {
     /// Name of the flow.
     pub flow: String,
-    /// Longest latency from the access point's queue to the acknowledgement.
+    /// The latency from the access point's queue to the acknowledgement.
     pub latency: Span,
-    /// The share of packets, in per cent, that may not take longer: above 0, below 100.
+    /// The percentile that it bounds: above 0, below 100.
     pub percentile: f64,
 }
 
-/// The percentile of a demand that names none (Sec. III of the paper).
+/// The default percentile (Sec. III of the paper).
 pub const DEFAULT_PERCENTILE: f64 = 95.0;
-/// The shortest and the longest latency that may be demanded.
+/// The range of demanded latencies.
 const LATENCIES: std::ops::RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(10);
 
-/// Why there is nothing to plan.
+/// Errors of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A demand is not written as it should be.
-    #[error("--demand {text}: {problem}; write FLOW=LATENCY or FLOW=LATENCY@PERCENTILE, such as vr=20ms@95")]
+    /// A demand's text is malformed.
+    #[error(
+        "--demand {text}: {problem}; allowed are FLOW=LATENCY and FLOW=LATENCY@PERCENTILE, such as vr=20ms@95"
+    )]
     Demand {
-        /// The demand as it was written.
+        /// The demand's text.
         text: String,
-        /// The problem with it.
+        /// The problem.
         problem: String,
     },
-    /// The access point cannot keep it.
+    /// The access point cannot protect the flow.
     #[error("the demand of flow {flow} cannot be planned: {problem}")]
     Flow {
         /// The flow.
         flow: String,
-        /// Why.
+        /// The reason.
         problem: String,
     },
-    /// There is no demand at all.
-    #[error("the scenario demands nothing; give a demand with --demand FLOW=20ms@95 (flows: {flows})")]
+    /// The scenario has no demand.
+    #[error("the scenario demands nothing; add a demand with --demand FLOW=20ms@95 (flows: {flows})")]
     Nothing {
-        /// The flows that there are.
+        /// The flows of the scenario.
         flows: String,
     },
-    /// The model knows one access point.
+    /// The model covers one access point.
     #[error(
-        "the plan speaks of one network, and the scenario has {count} ([[network]]); plan them one by one"
+        "a plan covers one network; the scenario has {count} ([[network]]), which have to be planned one by one"
     )]
     Networks {
         /// Number of networks in the scenario.
         count: usize,
     },
-    /// The model has no air to speak of.
-    #[error(
-        "the plan speaks of 802.11 air, and station {station} has a trace that takes its place (as = \"pipe\")"
-    )]
+    /// The model does not cover trace pipes.
+    #[error("a plan covers 802.11 channels; station {station} has a trace in place of one (as = \"pipe\")")]
     Pipe {
         /// The station.
         station: String,
@@ -64,7 +64,7 @@ pub enum PlanError {
 }
 
 impl Demand {
-    /// The demands that a scenario makes itself; of one that changes over time each flow's strictest.
+    /// The demands in a scenario; of a demand that changes over time the strictest.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Vec<Self> {
         let strictest = |flow: &Flow| {
@@ -86,9 +86,9 @@ impl Demand {
     /// [`PlanError::Demand`] if it is not of that form, or a value is out of range.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let wrong = |problem: &str| PlanError::Demand { text: text.to_owned(), problem: problem.to_owned() };
-        let (flow, value) = text.split_once('=').ok_or_else(|| wrong("there is no ="))?;
+        let (flow, value) = text.split_once('=').ok_or_else(|| wrong("no = found"))?;
         if flow.is_empty() {
-            return Err(wrong("there is no flow in front of ="));
+            return Err(wrong("no flow before ="));
         }
         let (latency, percentile) = value.split_once('@').unwrap_or((value, "95"));
         let latency: Span = latency
@@ -96,7 +96,7 @@ impl Demand {
             .parse()
             .map_err(|_| wrong(&format!("\"{latency}\" is not a time with a unit, such as 20ms")))?;
         if !LATENCIES.contains(&latency) {
-            return Err(wrong("the latency is not within 1 ms to 10 s"));
+            return Err(wrong("the latency is out of range; allowed is 1 ms to 10 s"));
         }
         let percentile: f64 = percentile
             .trim()
@@ -110,7 +110,7 @@ impl Demand {
     }
 }
 
-/// The demands with the number of their flow; a group's name stands for all its members, and the last demand of a flow holds.
+/// The demands with the numbers of their flows. A group's name stands for all its members; the last demand of a flow applies.
 pub(crate) fn of_flows(scenario: &Scenario, demands: &[Demand]) -> Result<Vec<(usize, Demand)>, PlanError> {
     let mut found: Vec<(usize, Demand)> = Vec::new();
     for demand in demands {
@@ -127,7 +127,9 @@ pub(crate) fn of_flows(scenario: &Scenario, demands: &[Demand]) -> Result<Vec<(u
         for index in members {
             let flow = &scenario.flows[index];
             if flow.direction == Direction::Up {
-                return Err(refused("it goes up, and an access point protects what goes down".to_owned()));
+                return Err(refused(
+                    "it is an uplink flow; an access point protects downlink flows".to_owned(),
+                ));
             }
             found.retain(|(other, _)| *other != index);
             found.push((index, Demand { flow: flow.name.clone(), ..demand.clone() }));
@@ -163,12 +165,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_problem() {
         for (text, part) in [
-            ("vr", "no ="),
+            ("vr", "no = found"),
             ("=20ms", "no flow"),
             ("vr=20", "not a time"),
-            ("vr=0ms", "within 1 ms"),
+            ("vr=0ms", "allowed is 1 ms"),
             ("vr=20ms@100", "percentile"),
             ("vr=20ms@NaN", "percentile"),
         ] {

@@ -1,11 +1,11 @@
-//! Random numbers of the plan's own: the same for the same question.
+//! The plan's random numbers, from fixed seeds.
 
 use airbound_random::Key;
 
-/// The seed of all draws, and of the channels that are looked at.
+/// The seed of all draws and channels.
 pub(crate) const OWN_SEED: u64 = 0x706c_616e;
 
-/// Draws that follow one another.
+/// A sequence of draws.
 #[derive(Debug, Clone)]
 pub(crate) struct Draws {
     key: Key,
@@ -13,18 +13,18 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// A sequence of that number.
+    /// The sequence with a number.
     pub(crate) fn new(number: u64) -> Self {
         Self { key: Key::of_seed(OWN_SEED).with(number), count: 0 }
     }
 
-    /// Evenly between 0 and 1.
+    /// Uniform between 0 and 1.
     pub(crate) fn unit(&mut self) -> f64 {
         self.count += 1;
         self.key.with(self.count).uniform()
     }
 
-    /// A gamma variable of that mean and variance.
+    /// A gamma variable of a mean and a variance.
     pub(crate) fn gamma(&mut self, mean: f64, variance: f64) -> f64 {
         if mean <= 0.0 || variance <= 0.0 {
             return mean.max(0.0);
@@ -34,7 +34,7 @@ impl Draws {
     }
 }
 
-/// The standard normal value below which a share of all lies: Abramowitz and Stegun, 26.2.23, to 0.0005.
+/// A quantile of the standard normal distribution: Abramowitz and Stegun, 26.2.23, error below 0.0005.
 pub(crate) fn normal_quantile(share: f64) -> f64 {
     let tail = share.min(1.0 - share).max(1e-12);
     let t = (-2.0 * libm::log(tail)).sqrt();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_certain_is_not_drawn() {
+    fn without_variance_there_is_no_draw() {
         let mut draws = Draws::new(1);
         assert!((draws.gamma(0.002, 0.0) - 0.002).abs() < 1e-12);
         assert!(draws.gamma(0.0, 1.0) == 0.0);

@@ -9,7 +9,7 @@ use airbound_wifi::{Category, EdcaParameters, Format, PpduTiming};
 
 use crate::link::Link;
 
-/// Parameters that all exchanges of a network have in common. Times are in seconds: they are parts of means and variances here.
+/// Parameters common to all exchanges of a network. Times are in seconds, since they enter means and variances.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Medium {
     control: ControlTiming,
@@ -17,20 +17,20 @@ pub(crate) struct Medium {
     rts_above: Option<ByteCount>,
     edca: Edca,
     pub(crate) slot: f64,
-    /// Time that a collision takes beyond the longest of its frames.
+    /// Duration of a collision beyond its longest frame.
     pub(crate) collision_pause: f64,
 }
 
-/// The exchanges of one link: from the first bit of RTS or PPDU to the end of the acknowledgement.
+/// The exchanges of one link, from the start of RTS or PPDU to the end of the acknowledgement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Exchange {
     link: Link,
     timing: PpduTiming,
     /// Bytes of an A-MPDU subframe.
     subframe: f64,
-    /// SIFS and acknowledgement, RTS and CTS.
-    around: f64,
-    /// Most MPDUs.
+    /// Duration of SIFS and acknowledgement, RTS and CTS.
+    overhead: f64,
+    /// Limit of MPDUs.
     pub(crate) most: f64,
 }
 
@@ -48,7 +48,7 @@ impl Medium {
         }
     }
 
-    /// With what the access point, or a station, contends.
+    /// The contention parameters of the access point or of a station.
     pub(crate) fn parameters(&self, category: Category, is_access_point: bool) -> EdcaParameters {
         match self.edca {
             Edca::Linux if is_access_point => EdcaParameters::linux_access_point(category),
@@ -79,10 +79,10 @@ impl Medium {
             link,
             timing,
             subframe,
-            around: rts + (self.control.band.sifs() + answer).as_secs_f64(),
+            overhead: rts + (self.control.band.sifs() + answer).as_secs_f64(),
             most: 1.0,
         };
-        // The longest PPDU bounds the bytes whether a rate of the standard or a trace says how fast they go.
+        // The longest PPDU bounds the bytes, at a rate of the standard or of a trace.
         let room = limits.max_duration.saturating_sub(timing.preamble()).as_secs_f64();
         let by_time = room * link.bit_rate().as_bps() as f64 / 8.0 / subframe;
         let by_bytes = limits.max_bytes.as_u64() as f64 / subframe;
@@ -99,22 +99,22 @@ pub(crate) fn limits(path: &Path) -> AmpduLimits {
 }
 
 impl Exchange {
-    /// Seconds for so many MPDUs.
+    /// Duration with a number of MPDUs, seconds.
     pub(crate) fn duration(&self, mpdus: f64) -> f64 {
-        self.link.ppdu(&self.timing, self.subframe * mpdus.max(1.0)) + self.around
+        self.link.ppdu(&self.timing, self.subframe * mpdus.max(1.0)) + self.overhead
     }
 
-    /// The same exchange over the same rate when MPDUs arrive with another probability.
+    /// The same exchange with the success probability of another link.
     pub(crate) fn over(self, link: Link) -> Self {
         Self { link, ..self }
     }
 
-    /// The probability that an MPDU arrives, at least a thousandth.
+    /// The probability that an MPDU is received, at least a thousandth.
     pub(crate) fn success(&self) -> f64 {
         self.link.success.max(0.001)
     }
 
-    /// New MPDUs of a full aggregate, when those lost before travel again in it.
+    /// New MPDUs of a full aggregate, which also holds retransmissions.
     pub(crate) fn fresh(&self) -> f64 {
         (self.most * self.success()).max(0.001)
     }

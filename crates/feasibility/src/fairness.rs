@@ -1,39 +1,39 @@
-//! Airtime that the airtime scheduler leaves to uplink transfers.
+//! The airtime that the airtime scheduler leaves to uplink transfers.
 //!
-//! A TCP transfer from a station goes no faster than its acknowledgements come back, and these wait in the access point's
-//! queue until the station's turn. Turns are by airtime, in which what the station itself sent counts too. So beside stations that
-//! have always something queued, a transfer from a station gets no more airtime than these do, less what a demand at the same
-//! station takes. (Other stations that are served as urgent take theirs beforehand.) What rides along with urgent aggregates comes on top.
+//! The rate of a TCP transfer from a station is bounded by its acknowledgements, which wait in the access point's queue for the
+//! station's turn. Turns are by airtime, which includes the station's own transmissions. So beside saturated stations an uplink
+//! transfer gets no more airtime than these, less the airtime of a demand at the same station. (Stations that are served as urgent
+//! take theirs first.) Acknowledgements that fill up urgent aggregates add to it.
 
 /// Airtime claims of a station.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Claim {
-    /// Share of all time that its demands take.
+    /// Share of time of its demands.
     pub(crate) demanded: f64,
-    /// Whether it takes what else it gets, downwards.
-    pub(crate) takes_more: bool,
-    /// Whether it takes what else it gets, upwards.
-    pub(crate) sends_more: bool,
-    /// Share of all time for what its uplink transfers may send for the acknowledgements that ride along with its demands.
-    pub(crate) rides: f64,
+    /// Whether it has saturated downlink traffic.
+    pub(crate) downlink_saturated: bool,
+    /// Whether it has saturated uplink traffic.
+    pub(crate) uplink_saturated: bool,
+    /// Share of time of uplink data for the acknowledgements that fill up the aggregates of its demands.
+    pub(crate) filled: f64,
 }
 
 const HALVINGS: usize = 40;
 
-/// The share of all time that each station's uplink transfers get; infinite if only contention bounds them.
+/// The share of time of each station's uplink transfers; infinite if only contention bounds them.
 pub(crate) fn uplink_shares(claims: &[Claim]) -> Vec<f64> {
     let is_alone = |place: usize| {
         let others = claims.iter().enumerate().filter(|(other, _)| *other != place);
-        !others.into_iter().any(|(_, other)| other.takes_more)
+        !others.into_iter().any(|(_, other)| other.downlink_saturated)
     };
     let level = level(claims);
     let shares = claims.iter().enumerate().map(|(place, claim)| {
-        if is_alone(place) { f64::INFINITY } else { (level - claim.demanded).max(claim.rides) }
+        if is_alone(place) { f64::INFINITY } else { (level - claim.demanded).max(claim.filled) }
     });
     shares.collect()
 }
 
-/// The level to which all rise who take more, when all time is shared out.
+/// The airtime share of each saturated station when all time is allocated.
 fn level(claims: &[Claim]) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
@@ -41,7 +41,7 @@ fn level(claims: &[Claim]) -> f64 {
         let used: f64 = claims
             .iter()
             .map(|claim| {
-                let rises = claim.takes_more || claim.sends_more;
+                let rises = claim.downlink_saturated || claim.uplink_saturated;
                 if rises { claim.demanded.max(middle) } else { claim.demanded }
             })
             .sum();
@@ -58,11 +58,13 @@ fn level(claims: &[Claim]) -> f64 {
 mod tests {
     use super::*;
 
-    const BULK: Claim = Claim { demanded: 0.0, takes_more: true, sends_more: false, rides: 0.0 };
-    const UPLOAD: Claim = Claim { demanded: 0.0, takes_more: false, sends_more: true, rides: 0.0 };
+    const BULK: Claim =
+        Claim { demanded: 0.0, downlink_saturated: true, uplink_saturated: false, filled: 0.0 };
+    const UPLOAD: Claim =
+        Claim { demanded: 0.0, downlink_saturated: false, uplink_saturated: true, filled: 0.0 };
 
     #[test]
-    fn alone_it_is_not_bound() {
+    fn a_lone_transfer_is_not_bound() {
         let other = Claim { demanded: 0.3, ..Claim::default() };
         assert!(uplink_shares(&[UPLOAD, other])[0].is_infinite());
     }
@@ -75,7 +77,7 @@ mod tests {
         assert!((shares[0] - 0.4).abs() < 1e-6, "{shares:?}");
         let shares = uplink_shares(&[Claim { demanded: 0.7, ..UPLOAD }, BULK]);
         assert!(shares[0].abs() < 1e-6, "it starves: {shares:?}");
-        let shares = uplink_shares(&[Claim { demanded: 0.7, rides: 0.05, ..UPLOAD }, BULK]);
-        assert!((shares[0] - 0.05).abs() < 1e-6, "but for what rides along: {shares:?}");
+        let shares = uplink_shares(&[Claim { demanded: 0.7, filled: 0.05, ..UPLOAD }, BULK]);
+        assert!((shares[0] - 0.05).abs() < 1e-6, "only by filled-up aggregates: {shares:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! A plan as sentences for people, and in the stable form for machines.
+//! The output of a plan: sentences, and the stable form of `--json`.
 
 use airbound_units::Span;
 use serde::Serialize;
@@ -12,21 +12,21 @@ pub struct PlanForm {
     pub scenario: String,
     /// Whether all demands can be met: "yes" or "no".
     pub answer: &'static str,
-    /// Whether it hangs by a thread: what is expected lies within a factor of 1.5 of what is demanded.
+    /// Whether an expected latency is within a factor of 1.5 of the demanded one.
     pub close: bool,
-    /// Share of all time that the demanding flows need.
+    /// Share of time that the flows with demands need.
     pub load: f64,
-    /// By how much they could all grow together.
+    /// The factor, less one, by which all their rates could grow.
     pub headroom: f64,
-    /// Each demand.
+    /// The result for each demand.
     pub demands: Vec<DemandForm>,
-    /// Demands that could be met in the place of those that cannot.
+    /// Relaxed demands that could be met.
     pub relax: Vec<RelaxForm>,
-    /// Rates at which all demands could be met, each by itself.
+    /// Rates of single flows at which all demands could be met.
     pub slow_down: Vec<RateForm>,
 }
 
-/// One demand.
+/// The result for one demand.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DemandForm {
     /// The flow.
@@ -35,23 +35,23 @@ pub struct DemandForm {
     pub station: String,
     /// Latency demanded, in milliseconds.
     pub latency_ms: f64,
-    /// At which percentile.
+    /// The percentile that it bounds.
     pub percentile: f64,
-    /// Payload rate that the source offers, in Mbit/s.
+    /// Payload rate of the source, in Mbit/s.
     pub rate_mbps: f64,
-    /// The PHY rate of the station in its middle state.
+    /// The station's median PHY rate.
     pub phy_rate_mbps: f64,
-    /// Share of all time that the flow needs.
+    /// Share of time that the flow needs.
     pub load: f64,
     /// Expected latency at the percentile, in milliseconds; null if the queue never empties.
     pub expected_ms: Option<f64>,
-    /// Demanded less expected.
+    /// Demanded less expected latency, in milliseconds.
     pub margin_ms: Option<f64>,
     /// Whether it can be met.
     pub met: bool,
 }
 
-/// A demand that could be met.
+/// A relaxed demand.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelaxForm {
     /// The flow.
@@ -67,7 +67,7 @@ pub struct RelaxForm {
 pub struct RateForm {
     /// The flow.
     pub flow: String,
-    /// Payload rate that it offers, in Mbit/s.
+    /// Its payload rate, in Mbit/s.
     pub from_mbps: f64,
     /// Payload rate at which all demands could be met, in Mbit/s.
     pub to_mbps: f64,
@@ -124,7 +124,7 @@ impl Plan {
         }
     }
 
-    /// Returns the answer and what to do: one sentence a line.
+    /// The answer and the recommendations, one sentence per line.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -191,7 +191,7 @@ impl Answer {
     }
 }
 
-/// To a thousandth: less is beyond the model.
+/// Rounds to a thousandth, the model's precision.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }

@@ -1,6 +1,6 @@
 //! Percentiles of latencies.
 
-/// The latency that a share of all packets does not exceed; zero if there are none.
+/// A percentile of latencies by nearest rank; zero without packets.
 pub(crate) fn percentile(latencies: &mut [f64], share: f64) -> f64 {
     let place = (latencies.len() as f64 * share).ceil() as usize;
     let place = place.saturating_sub(1);

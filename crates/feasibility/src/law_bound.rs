@@ -1,8 +1,8 @@
-//! The latency bound of Law, chosen from what the present link layer does (Law paper, appendix B, Fig. 24).
+//! The choice of Law's latency bound from the latencies under baseline link layers (Law paper, appendix B, Fig. 24).
 //!
-//! Whoever can spare a share 1 - alpha of the packets looks, under each baseline, for the latency beta that exactly a share
-//! alpha of the packets stays below. A bound between the smallest and the largest beta costs about that share of the packets;
-//! of it, Law's time in hardware is left to the hardware: Limit_q = bound - 2 Limit_h (Sec. 3.3).
+//! For an accepted loss of 1 - alpha, beta is the latency under a baseline that a share alpha of the packets does not exceed. A bound
+//! between the smallest and the largest beta of the baselines costs about that share of the packets. The time in hardware is deducted
+//! from it: Limit_q = bound - 2 Limit_h (Sec. 3.3).
 
 use airbound_units::Span;
 
@@ -11,48 +11,48 @@ use airbound_units::Span;
 pub struct Stays {
     /// Name of the baseline.
     pub name: String,
-    /// Latencies of the packets that arrived, in any order.
+    /// Latencies of the delivered packets, in any order.
     pub latencies: Vec<Span>,
-    /// Packets that were lost: they stay for ever.
+    /// Lost packets, which count as infinite latencies.
     pub lost: u64,
 }
 
-/// The latency that a share of the packets stays below under one baseline.
+/// The latency under one baseline that a share of the packets does not exceed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
     /// Name of the baseline.
     pub name: String,
-    /// beta; `None` where fewer packets than that share arrive at all.
+    /// beta; `None` if fewer packets are delivered than that share.
     pub latency: Option<Span>,
     /// Lost packets over all packets, 0 to 1.
     pub loss_rate: f64,
 }
 
-/// The bound that was chosen, and from which interval.
+/// The chosen bound and its interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoundChoice {
-    /// One for each baseline, in the order in which they were given.
+    /// One for each baseline, in their order.
     pub thresholds: Vec<Threshold>,
     /// The smallest beta.
     pub lowest: Span,
     /// The largest beta.
     pub highest: Span,
-    /// The bound on the stay in the link layer: the middle of the interval. The paper leaves open which value of it to take.
+    /// The bound of the latency in the link layer: the middle of the interval, from which the paper leaves the choice open.
     pub bound: Span,
-    /// Limit_q: the part of the bound that is left for the driver's queue.
+    /// Limit_q: the part of the bound for the driver's queue.
     pub limit_q: Span,
 }
 
-/// Why no bound can be chosen.
+/// Errors of the choice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoundError {
-    /// No baseline delivers enough.
+    /// No baseline delivers the share alpha.
     #[error(
-        "under every baseline fewer than {0} % of the packets arrive; allow more loss with a smaller --alpha"
+        "every baseline delivers fewer than {0} % of the packets; allow more loss with a smaller --alpha"
     )]
     TooLossy(String),
-    /// There would be no time left to queue.
+    /// The bound does not exceed the time in hardware.
     #[error(
         "the bound of {bound} leaves nothing for the queue beside two times {limit_h} in hardware; choose a shorter --limit-h or a \
          larger --alpha"
@@ -66,12 +66,12 @@ pub enum BoundError {
 }
 
 impl Stays {
-    /// The latency that exactly a share `alpha` (0 to 1) of all packets does not exceed.
+    /// The latency that a share `alpha` (0 to 1) of all packets does not exceed.
     fn threshold(mut self, alpha: f64) -> Threshold {
         self.latencies.sort_unstable();
         let arrived = self.latencies.len() as f64;
         let all = arrived + self.lost as f64;
-        // Nearest rank among all packets; those that were lost come last.
+        // Nearest rank among all packets, lost ones last.
         let rank = (alpha * all).ceil().max(1.0);
         let latency = if rank > arrived { None } else { self.latencies.get(rank as usize - 1).copied() };
         Threshold {
@@ -83,11 +83,11 @@ impl Stays {
 }
 
 impl BoundChoice {
-    /// Chooses from what packets met under several baselines, so that a share `alpha` (0 to 1) of them keeps the bound, where each
-    /// of two PSDUs takes at most `limit_h` in hardware.
+    /// Chooses the bound from several baselines, so that a share `alpha` (0 to 1) of the packets keeps it, where each of two PSDUs takes at
+    /// most `limit_h` in hardware.
     ///
     /// # Errors
-    /// [`BoundError`] if too few packets arrive, or if the bound is used up in hardware.
+    /// [`BoundError`] if too few packets are delivered, or if the bound does not exceed the time in hardware.
     pub fn of(baselines: Vec<Stays>, alpha: f64, limit_h: Span) -> Result<Self, BoundError> {
         let thresholds: Vec<Threshold> =
             baselines.into_iter().map(|stays| stays.threshold(alpha.clamp(0.0, 1.0))).collect();
@@ -113,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_lies_between_what_the_baselines_need() {
-        // 98 of 100 arrive within 98 ms; of the other baseline all, the 98th of 100 within 30 ms.
+    fn the_bound_lies_between_the_thresholds() {
+        // Of the first baseline 98 of 100 arrive, within 98 ms; of the second all, the 98th of 100 within 30 ms.
         let slow = stays("slow", (1..=98).rev(), 2);
         let fast = stays("fast", (1..=100).map(|n| if n <= 98 { 30 } else { 500 }), 0);
         let choice = BoundChoice::of(vec![slow, fast], 0.98, Span::from_millis(3)).expect("can be chosen");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_baseline_that_loses_too_much_has_no_say() {
+    fn a_baseline_with_too_much_loss_is_ignored() {
         let lossy = stays("lossy", 1..=90, 10);
         let choice = |baselines| BoundChoice::of(baselines, 0.99, Span::from_millis(3));
         assert_eq!(choice(vec![lossy.clone()]), Err(BoundError::TooLossy("99".to_owned())));

@@ -1,18 +1,17 @@
-//! Whether latency demands can be met on a network at all: an answer from the rates, the demands and a model of the air,
-//! before any run.
+//! Decides whether latency demands can be met on a network, from rates, demands and a model of the channel, without a run.
 //!
 //! LAST-PQ can keep a demand "only when it can be essentially met in the absence of any other flows" of the access point
-//! (Sec. IV), up to aggregates of others that are already in hardware (Sec. VIII). The model is therefore that of an access
-//! point which serves the flows with demands first, and everything else when none of them waits:
+//! (Sec. IV), up to aggregates of others that are already in hardware (Sec. VIII). So the model is an access point that serves
+//! flows with demands first, and other flows when none of these waits:
 //!
 //! ```text
 //! channel -> states of each link -> exchanges --+
-//! others on the air -> waits for the channel ---+--> service of each flow --> load > 1? the air is too short
+//! other transmitters -> waits for the channel --+--> service of each flow --> load > 1? airtime does not suffice
 //! rates, frames, bursts -> arrivals ---------------> timeline --> latency at the percentile > demand? too slow
 //! ```
 //!
-//! `docs/use/plan.md` holds the equations, the limits, and how often the answer is wrong. The model computes with seconds as
-//! floating-point numbers, since it is about means and variances; what is handed in and out has its units.
+//! `docs/use/plan.md` has the equations, the limits and the error rates. The model computes with seconds as floating-point numbers,
+//! since it works with means and variances; its interface has units.
 
 mod answer;
 mod contention;

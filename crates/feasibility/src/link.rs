@@ -1,4 +1,4 @@
-//! Link to a station as time goes by: the channel, and the rate that suits it.
+//! The link to a station over time: the channel, and the rate that rate control chooses.
 
 use std::collections::BTreeMap;
 
@@ -11,40 +11,40 @@ use airbound_wifi::{GuardInterval, Legacy, PpduTiming, Rate};
 
 use crate::draws::OWN_SEED;
 
-/// Tries of an exchange: of one rate by `ideal` and where it is fixed; by Minstrel-HT at least two of each of its three rates.
+/// Tries of an exchange: of one rate with `ideal` and fixed rates; with Minstrel-HT at least two of each of its three rates.
 const TRIES: u32 = 7;
 const LEARNT_TRIES: u32 = 6;
-/// The MPDU whose success decides on a rate.
+/// The MPDU size whose success probability decides the rate.
 const MPDU: ByteCount = ByteCount::new(1_536);
-/// Seconds between steps of a course: shorter than an aggregate.
+/// Seconds between samples of a link, shorter than an aggregate.
 const STEP: f64 = 0.002;
-/// Steps over which a rate control that learns averages: some 150 ms, between the 100 ms of Minstrel's statistics interval in
-/// older kernels and the time constant of its average.
+/// Samples over which adaptive rate control averages: 150 ms, between Minstrel's statistics interval of 100 ms in older kernels and the
+/// time constant of its average.
 const MEMORY: u64 = 75;
 
 /// The link to a station at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Link {
-    /// The rate, or the form of the PPDU where a trace dictates how fast it is.
+    /// The rate; with a trace only the PPDU format.
     pub(crate) rate: Rate,
-    /// PHY rate that a trace dictates; `None` without one.
+    /// The PHY rate of a trace; `None` without one.
     pub(crate) dictated: Option<BitRate>,
-    /// The probability that an MPDU arrives.
+    /// The probability that an MPDU is received.
     pub(crate) success: f64,
 }
 
 impl Link {
-    /// A link that loses nothing.
+    /// A link without loss.
     pub(crate) const fn perfect(rate: Rate) -> Self {
         Self { rate, dictated: None, success: 1.0 }
     }
 
-    /// Returns the PHY rate: the dictated one, else that of `rate`.
+    /// The PHY rate: the trace's, else that of `rate`.
     pub(crate) fn bit_rate(&self) -> BitRate {
         self.dictated.unwrap_or_else(|| self.rate.bit_rate())
     }
 
-    /// Seconds that a PPDU with this PSDU lasts.
+    /// Duration of a PPDU with a PSDU of this size, seconds.
     pub(crate) fn ppdu(&self, timing: &PpduTiming, psdu: f64) -> f64 {
         match self.dictated {
             Some(rate) => timing.preamble().as_secs_f64() + 8.0 * psdu / (rate.as_bps().max(1) as f64),
@@ -57,21 +57,21 @@ impl Link {
     }
 }
 
-/// The link to a station as time goes by: what rate control then uses, at even steps.
+/// Samples of a link at even intervals, with the rate that rate control uses.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RateCourse {
-    /// At least one; the last one stays.
+pub(crate) struct LinkSamples {
+    /// At least one; the last one holds from its time on.
     steps: Vec<Link>,
 }
 
-impl RateCourse {
-    /// The step at a time, in seconds from the beginning of the course.
+impl LinkSamples {
+    /// The index of the sample at a time, seconds from the first.
     pub(crate) fn step(seconds: f64) -> usize {
         // The cast saturates.
         (seconds / STEP) as usize
     }
 
-    /// The link in the middle of all steps by goodput.
+    /// The sample of median goodput.
     pub(crate) fn middle(&self) -> Link {
         let mut steps = self.steps.clone();
         steps.sort_by(|one, other| one.goodput().total_cmp(&other.goodput()));
@@ -82,20 +82,19 @@ impl RateCourse {
         self.steps.len() <= 1
     }
 
-    /// All steps.
+    /// All samples.
     pub(crate) fn steps(&self) -> &[Link] {
         &self.steps
     }
 }
 
-/// The courses of the link to a station over `seconds`, one for each draw; one step is enough for a channel that is always
-/// the same. The draws have seeds of the plan's own and are spread over the run: a plan holds for whatever fades, and for the
-/// whole of a walk or a trace.
-pub(crate) fn courses(scenario: &Scenario, number: usize, draws: usize, seconds: f64) -> Vec<RateCourse> {
+/// The samples of the link to a station over `seconds`, for each draw; one sample for a constant channel. The draws have the plan's
+/// seeds and start at times spread over the run, so that a plan covers fading, movement and traces.
+pub(crate) fn samples(scenario: &Scenario, number: usize, draws: usize, seconds: f64) -> Vec<LinkSamples> {
     let rates = Choice::new(rates(scenario, number));
     let draws = draws.max(1);
     let Some(station) = scenario.stations.get(number) else {
-        return vec![RateCourse { steps: vec![rates.best(LinkQuality::Perfect)] }; draws];
+        return vec![LinkSamples { steps: vec![rates.best(LinkQuality::Perfect)] }; draws];
     };
     let path = &scenario.access_point.path;
     let is_ideal = scenario.scheme.rate.kind() == "ideal" || rates.rates.len() == 1;
@@ -105,11 +104,11 @@ pub(crate) fn courses(scenario: &Scenario, number: usize, draws: usize, seconds:
             let seed = OWN_SEED + draw as u64;
             let channel = station.propagation(&scenario.air, path, seed, number as u64 + 1);
             if channel.is_constant() {
-                return RateCourse { steps: vec![rates.best(channel.quality(Instant::ZERO))] };
+                return LinkSamples { steps: vec![rates.best(channel.quality(Instant::ZERO))] };
             }
             let begin = scenario.end().mul_f64((draw as f64 + 0.5) / draws as f64);
             let count = (seconds / STEP) as u64 + 1;
-            // Before the first step lies what a rate control that learns has learnt from.
+            // Includes the qualities before the first sample, over which adaptive rate control averages.
             let met: Vec<LinkQuality> = (0..count + MEMORY)
                 .map(|step| {
                     let offset = Span::from_secs_f64(step as f64 * STEP);
@@ -121,12 +120,12 @@ pub(crate) fn courses(scenario: &Scenario, number: usize, draws: usize, seconds:
                 let now = *window.last()?;
                 Some(if is_ideal { rates.at(now, &mut known) } else { rates.learnt(window, now, &mut known) })
             });
-            RateCourse { steps: steps.collect() }
+            LinkSamples { steps: steps.collect() }
         })
         .collect()
 }
 
-/// The rates of a station, with what is known of them at each quarter of a decibel.
+/// The rates of a station and their success probabilities at each quarter of a decibel.
 struct Choice {
     rates: Vec<Rate>,
 }
@@ -138,7 +137,7 @@ impl Choice {
         Self { rates }
     }
 
-    /// The success of each rate at an SNR, to a quarter of a decibel.
+    /// The success probability of each rate at an SNR, rounded to a quarter of a decibel.
     fn successes<'a>(&self, snr: Decibel, known: &'a mut Known) -> &'a [f64] {
         let quarter = (snr.value() * 4.0).floor();
         known.entry(quarter as i64).or_insert_with(|| {
@@ -147,7 +146,7 @@ impl Choice {
         })
     }
 
-    /// The rate that suits what is met now, as `ideal` knows it.
+    /// The best rate for the current quality, as with `ideal`.
     fn at(&self, now: LinkQuality, known: &mut Known) -> Link {
         let LinkQuality::Snr(snr) = now else { return self.best(now) };
         let successes = self.successes(snr, known);
@@ -155,8 +154,8 @@ impl Choice {
         fastest(links.map(|(&rate, &success)| Link { rate, dictated: None, success }))
     }
 
-    /// The rate that suited best on average in `window`, and how it does now: what Minstrel-HT, which averages over about
-    /// as long, comes to.
+    /// The rate with the best average in `window`, with its current success probability: an approximation of Minstrel-HT, which averages
+    /// over a similar time.
     fn learnt(&self, window: &[LinkQuality], now: LinkQuality, known: &mut Known) -> Link {
         let LinkQuality::Snr(snr) = now else { return self.best(now) };
         let mut sums = vec![0.0; self.rates.len()];
@@ -192,18 +191,18 @@ fn fastest(links: impl Iterator<Item = Link>) -> Link {
         .unwrap_or(Link::perfect(Rate::legacy(Legacy::Mbps6)))
 }
 
-/// Whether rate control has to find out which rates a station receives.
+/// Whether rate control probes the rates of a station.
 pub(crate) fn is_probed(scenario: &Scenario, number: usize) -> bool {
     let is_fixed = scenario.stations.get(number).is_some_and(|station| station.rate.is_some());
     !is_fixed && scenario.scheme.rate.kind() == "minstrel-ht"
 }
 
-/// Returns the number of tries by the hardware of an exchange of which nothing is acknowledged.
+/// The number of tries by the hardware of an unacknowledged exchange.
 pub(crate) fn tries(scenario: &Scenario, number: usize) -> u32 {
     if is_probed(scenario, number) { LEARNT_TRIES } else { TRIES }
 }
 
-/// The rates that a station can receive; at least one.
+/// The rates that a station supports, at least one.
 fn rates(scenario: &Scenario, number: usize) -> Vec<Rate> {
     let station = scenario.stations.get(number);
     let rates = station.and_then(|station| {
@@ -219,7 +218,7 @@ fn rates(scenario: &Scenario, number: usize) -> Vec<Rate> {
     rates.map_or_else(|| vec![Rate::legacy(Legacy::Mbps6)], |set| set.as_slice().to_vec())
 }
 
-/// The SNR counts over the station's widest channel; the same power on a narrower one is more.
+/// The success probability of a rate. The SNR is that of the station's widest channel; in a narrower one the same power gives more.
 fn success(rates: &[Rate], rate: Rate, snr: Decibel) -> f64 {
     let widest = rates.iter().map(|rate| rate.width().megahertz()).max().unwrap_or(20);
     let gain = 10.0 * libm::log10(f64::from(widest) / f64::from(rate.width().megahertz()));

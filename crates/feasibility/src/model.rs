@@ -1,4 +1,4 @@
-//! The model of a scenario: who is served how, and what latency that gives.
+//! The model of a scenario: the service of each flow, and the latencies that follow.
 
 use std::collections::BTreeMap;
 
@@ -14,41 +14,41 @@ use crate::draws::Draws;
 use crate::exchange::{Medium, limits};
 use crate::fairness::{Claim, uplink_shares};
 use crate::latency::percentile;
-use crate::link::{self, Link, RateCourse};
+use crate::link::{self, Link, LinkSamples};
 use crate::timeline::{Backlog, Hardware, Service, Stream, latencies};
-use crate::traffic::{self, Background, Rhythm};
+use crate::traffic::{self, ArrivalPattern, Background};
 
-/// Seconds of traffic that are looked at, for each draw of phases.
+/// Seconds of traffic for each draw.
 const HORIZON: f64 = 1.0;
-/// A queue that is not empty so much later never will be.
+/// Seconds after which a queue that has not emptied counts as unstable.
 const DEADLINE: f64 = 2.0 * HORIZON;
-/// Draws: of the phases at which the streams begin, and of the channel where it varies.
+/// Draws of the streams' phases with constant channels, and of phases and channels with varying ones.
 const DRAWS: usize = 8;
 const DRAWS_OF_CHANNELS: usize = 24;
-/// Above this many pairs of streams and draws fewer draws are looked at.
+/// Limit of the product of streams and draws, above which draws are reduced.
 const EFFORT: usize = 128;
-/// Shares of the demand that packets may queue; the first is less than what is always permitted.
+/// Permitted queueing latencies to try, as shares of the demand; the first stands for the smallest permitted one.
 const PERMITTED: [f64; 3] = [0.0, 0.3, 0.6];
-/// Rounds in which flows are then treated differently, and the longest that one may queue.
+/// Rounds of the search with individual shares, and the largest share.
 const ROUNDS: usize = 6;
 const MOST_PERMITTED: f64 = 0.9;
 
-/// A demand on every packet is looked at as one on all but one of ten thousand.
+/// Limit of the percentile: 100 is evaluated as 99.99.
 const HIGHEST_PERCENTILE: f64 = 99.99;
 
-/// A scenario, prepared.
+/// A prepared scenario.
 pub(crate) struct Model<'a> {
     scenario: &'a Scenario,
-    /// LAST-PQ's default configuration, by which it treats others.
+    /// LAST-PQ's default configuration.
     scheduler: LastPqConfig,
     medium: Medium,
     limits: AmpduLimits,
     hardware: Hardware,
-    /// The link to each station, in each draw.
-    courses: Vec<Vec<RateCourse>>,
+    /// The samples of the link to each station, for each draw.
+    samples: Vec<Vec<LinkSamples>>,
     draws: usize,
     contenders: Vec<Contender>,
-    /// The share of all time that the demands leave.
+    /// The share of time that the demands leave.
     free: f64,
     background: Vec<Background>,
     pub(crate) wanted: Vec<Wanted<'a>>,
@@ -59,15 +59,15 @@ pub(crate) struct Wanted<'a> {
     pub(crate) flow: &'a Flow,
     pub(crate) station: usize,
     pub(crate) demand: Demand,
-    pub(crate) rhythm: Rhythm,
+    pub(crate) pattern: ArrivalPattern,
 }
 
-/// Estimate of the model for one flow with a demand.
+/// The model's estimate for a flow with a demand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Estimate {
-    /// Share of all time that its exchanges and the waits in front of them take.
+    /// Share of time of its exchanges and their waits.
     pub(crate) load: f64,
-    /// Seconds at the demanded percentile; infinite if its queue never empties.
+    /// Latency at the demanded percentile, seconds; infinite if its queue never empties.
     pub(crate) latency: f64,
 }
 
@@ -76,28 +76,28 @@ impl<'a> Model<'a> {
         let medium = Medium::of(&scenario.air);
         let path = &scenario.access_point.path;
         let varies = |station: usize| {
-            link::courses(scenario, station, 1, 0.0).iter().any(|course| !course.is_constant())
+            link::samples(scenario, station, 1, 0.0).iter().any(|sampled| !sampled.is_constant())
         };
         let wanted_stations = demands.iter().filter_map(|(index, _)| {
             scenario.flows.get(*index).and_then(|flow| scenario.station_index(&flow.station))
         });
         let most = if wanted_stations.clone().any(varies) { DRAWS_OF_CHANNELS } else { DRAWS };
         let draws = (EFFORT / demands.len().max(1)).clamp(2, most);
-        let courses: Vec<Vec<RateCourse>> = (0..scenario.stations.len())
-            .map(|station| link::courses(scenario, station, draws, HORIZON))
+        let samples: Vec<Vec<LinkSamples>> = (0..scenario.stations.len())
+            .map(|station| link::samples(scenario, station, draws, HORIZON))
             .collect();
-        let middles: Vec<Link> = courses.iter().map(|courses| middle(courses)).collect();
+        let middles: Vec<Link> = samples.iter().map(|samples| middle(samples)).collect();
         let is_wanted = |index| demands.iter().any(|(other, _)| *other == index);
         let background = traffic::background(scenario, is_wanted);
         let mut wanted = Vec::with_capacity(demands.len());
         for (index, demand) in demands {
             let Some(flow) = scenario.flows.get(index) else { continue };
-            let rhythm = Rhythm::of(flow, scenario.wire.rate).ok_or_else(|| PlanError::Flow {
+            let pattern = ArrivalPattern::of(flow, scenario.wire.rate).ok_or_else(|| PlanError::Flow {
                 flow: flow.name.clone(),
-                problem: "it takes whatever it gets; give it a limit".to_owned(),
+                problem: "its rate has no limit; set one".to_owned(),
             })?;
             let station = scenario.station_index(&flow.station).unwrap_or(0);
-            wanted.push(Wanted { flow, station, demand, rhythm });
+            wanted.push(Wanted { flow, station, demand, pattern });
         }
         let limits = limits(path);
         let claims = claims(scenario, &medium, limits, &middles, &wanted, &background);
@@ -114,7 +114,7 @@ impl<'a> Model<'a> {
                 depth: usize::from(path.hardware_aggregates),
                 ahead: path.form == Form::Ahead,
             },
-            courses,
+            samples,
             draws,
             contenders,
             free: (1.0 - demanded).max(0.0),
@@ -123,32 +123,32 @@ impl<'a> Model<'a> {
         })
     }
 
-    /// The link to a station in the middle of its course.
+    /// The median link to a station.
     pub(crate) fn middle(&self, station: usize) -> Link {
-        middle(self.courses.get(station).map_or(&[], Vec::as_slice))
+        middle(self.samples.get(station).map_or(&[], Vec::as_slice))
     }
 
-    /// Returns the estimate for each demand when its flow sends at its rate times `scales`.
+    /// The estimate for each demand, with the flows' rates multiplied by `scales`.
     pub(crate) fn estimates(&self, scales: &[f64]) -> Vec<Estimate> {
-        let rhythms: Vec<Rhythm> =
-            self.wanted.iter().zip(scales).map(|(wanted, scale)| wanted.rhythm.scaled(*scale)).collect();
-        // For each stream, for each draw, as time goes by.
+        let patterns: Vec<ArrivalPattern> =
+            self.wanted.iter().zip(scales).map(|(wanted, scale)| wanted.pattern.scaled(*scale)).collect();
+        // By stream, draw and time.
         let services: Vec<Vec<Vec<Service>>> =
             self.wanted.iter().map(|wanted| self.services(wanted)).collect();
         let loads: Vec<f64> =
-            services.iter().zip(&rhythms).map(|(services, rhythm)| load(services, rhythm)).collect();
+            services.iter().zip(&patterns).map(|(services, pattern)| load(services, pattern)).collect();
         if loads.iter().sum::<f64>() > 1.0 {
             return loads.into_iter().map(|load| Estimate { load, latency: f64::INFINITY }).collect();
         }
-        // LAST-PQ adapts how long packets may queue. Sooner is not always better: what is sent at once goes in small
-        // aggregates, and before others. So some shares of the demands are tried for all; then each flow whose demand is missed
-        // gets less, and who has time to spare more. The best is what it can come to.
-        let strains = |latencies: &[f64]| -> Vec<f64> {
+        // LAST-PQ adapts the permitted queueing latency. A shorter one is not always better: immediate packets form small aggregates
+        // and precede others. So some common shares are tried first; then the share of flows that miss their demand is reduced and
+        // that of others increased. The best result counts.
+        let ratios = |latencies: &[f64]| -> Vec<f64> {
             let each = self.wanted.iter().zip(latencies);
             each.map(|(wanted, latency)| latency / wanted.demand.latency.as_secs_f64()).collect()
         };
-        let most = |latencies: &[f64]| strains(latencies).into_iter().fold(0.0, f64::max);
-        let tried = |shares: Vec<f64>| (self.latencies(&services, &rhythms, &shares), shares);
+        let most = |latencies: &[f64]| ratios(latencies).into_iter().fold(0.0, f64::max);
+        let tried = |shares: Vec<f64>| (self.latencies(&services, &patterns, &shares), shares);
         let uniform = PERMITTED.iter().map(|share| tried(vec![*share; self.wanted.len()]));
         let Some(mut best) = uniform.min_by(|(one, _), (other, _)| most(one).total_cmp(&most(other))) else {
             return Vec::new();
@@ -157,9 +157,9 @@ impl<'a> Model<'a> {
         let rounds = if self.wanted.len() > 1 { ROUNDS } else { 0 };
         for _ in 0..rounds {
             let worst = most(&latencies);
-            for (share, strain) in shares.iter_mut().zip(strains(&latencies)) {
+            for (share, ratio) in shares.iter_mut().zip(ratios(&latencies)) {
                 *share =
-                    if strain >= 0.9 * worst { *share / 2.0 } else { (*share + 0.15).min(MOST_PERMITTED) };
+                    if ratio >= 0.9 * worst { *share / 2.0 } else { (*share + 0.15).min(MOST_PERMITTED) };
             }
             (latencies, shares) = tried(shares);
             if most(&latencies) < most(&best.0) {
@@ -170,8 +170,13 @@ impl<'a> Model<'a> {
         loads.into_iter().zip(best).map(|(load, latency)| Estimate { load, latency }).collect()
     }
 
-    /// The latency of each wanted flow at its percentile, when packets may queue for shares of what is demanded.
-    fn latencies(&self, services: &[Vec<Vec<Service>>], rhythms: &[Rhythm], shares: &[f64]) -> Vec<f64> {
+    /// The latency of each flow with a demand at its percentile, with permitted queueing latencies as shares of the demands.
+    fn latencies(
+        &self,
+        services: &[Vec<Vec<Service>>],
+        patterns: &[ArrivalPattern],
+        shares: &[f64],
+    ) -> Vec<f64> {
         let each = self.wanted.iter().zip(shares);
         let least = self.scheduler.delay.least_permitted.as_secs_f64();
         let permitted: Vec<f64> =
@@ -182,12 +187,12 @@ impl<'a> Model<'a> {
         for draw in 0..self.draws {
             let streams: Vec<Stream> = services
                 .iter()
-                .zip(rhythms)
+                .zip(patterns)
                 .zip(&permitted)
                 .enumerate()
-                .map(|(place, ((services, rhythm), permitted))| Stream {
+                .map(|(place, ((services, pattern), permitted))| Stream {
                     services: services.get(draw).cloned().unwrap_or_default(),
-                    arrivals: rhythm.arrivals(phase(place, draw), HORIZON),
+                    arrivals: pattern.arrivals(phase(place, draw), HORIZON),
                     permitted: *permitted,
                 })
                 .collect();
@@ -201,12 +206,12 @@ impl<'a> Model<'a> {
             .collect()
     }
 
-    /// Returns the service of a flow, in each draw as time goes by.
+    /// The service of a flow, by draw and time.
     fn services(&self, wanted: &Wanted<'_>) -> Vec<Vec<Service>> {
         let category = wanted.flow.category;
         let txop = self.medium.parameters(category, true).txop_limit;
         let limits = if txop.is_zero() { self.limits } else { self.limits.within(txop) };
-        let Rhythm { packet, is_tcp, .. } = wanted.rhythm;
+        let ArrivalPattern { packet, is_tcp, .. } = wanted.pattern;
         self.services_of(wanted.station, packet, limits, category, is_tcp)
     }
 
@@ -218,11 +223,11 @@ impl<'a> Model<'a> {
         category: Category,
         is_tcp: bool,
     ) -> Vec<Vec<Service>> {
-        // The wait depends on the rate, not on what is lost: it is worked out once for each.
+        // The wait depends on the rate but not on losses, so it is computed once for each rate.
         let mut known: BTreeMap<(Rate, Option<BitRate>), Service> = BTreeMap::new();
-        let courses = self.courses.get(station).map_or(&[][..], Vec::as_slice);
-        let each = courses.iter().map(|course| {
-            let each = course.steps().iter().map(|link| {
+        let samples = self.samples.get(station).map_or(&[][..], Vec::as_slice);
+        let each = samples.iter().map(|sampled| {
+            let each = sampled.steps().iter().map(|link| {
                 let service = known
                     .entry((link.rate, link.dictated))
                     .or_insert_with(|| self.service(station, *link, packet, limits, category, is_tcp));
@@ -262,7 +267,7 @@ impl<'a> Model<'a> {
         Service { station, exchange, wait, echo: echo.flatten(), probes, tries }
     }
 
-    /// The unprotected traffic in each draw, one entry for each station, in aggregates as short as LAST-PQ makes them.
+    /// The unprotected traffic by draw and station, in aggregates as short as LAST-PQ makes them.
     fn backlogs(&self, permitted: Span) -> Vec<Vec<Backlog>> {
         let adapted = permitted.mul_f64(self.scheduler.aggregate_share).max(self.scheduler.least_aggregate);
         let limits = self.limits.within(adapted);
@@ -281,7 +286,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// Returns the airtime claims of each station.
+/// The airtime claims of each station.
 fn claims(
     scenario: &Scenario,
     medium: &Medium,
@@ -291,52 +296,51 @@ fn claims(
     background: &[Background],
 ) -> Vec<Claim> {
     let mut claims = vec![Claim::default(); scenario.stations.len()];
-    // Other packets ride along with an urgent aggregate.
-    let rides = f64::from(LastPqConfig::default().fill);
+    // Other packets of the station fill up urgent aggregates.
+    let filled = f64::from(LastPqConfig::default().fill);
     for wanted in wanted {
         let (Some(claim), Some(link)) = (claims.get_mut(wanted.station), links.get(wanted.station)) else {
             continue;
         };
-        let exchange = medium.exchange(*link, wanted.rhythm.packet, limits);
-        claim.demanded += wanted.rhythm.packets() * exchange.duration(exchange.most) / exchange.fresh();
-        let frames = wanted.rhythm.frames.map_or(0.0, |frames| frames.fps);
-        let aggregates = (wanted.rhythm.packets() / exchange.fresh()).max(frames);
+        let exchange = medium.exchange(*link, wanted.pattern.packet, limits);
+        claim.demanded += wanted.pattern.packets() * exchange.duration(exchange.most) / exchange.fresh();
+        let frames = wanted.pattern.frames.map_or(0.0, |frames| frames.fps);
+        let aggregates = (wanted.pattern.packets() / exchange.fresh()).max(frames);
         let uplink = medium.exchange(*link, traffic::TCP_PACKET, limits);
         let segment = uplink.duration(uplink.most) / uplink.fresh();
-        claim.rides += aggregates * rides * traffic::SEGMENTS_PER_ACK * segment;
+        claim.filled += aggregates * filled * traffic::SEGMENTS_PER_ACK * segment;
     }
     for flow in background.iter().filter(|flow| flow.load.is_infinite()) {
         if let Some(claim) = claims.get_mut(flow.station) {
-            claim.takes_more = true;
+            claim.downlink_saturated = true;
         }
     }
     let greedy = scenario.flows.iter().filter(|flow| flow.direction == Direction::Up);
-    for flow in greedy.filter(|flow| Rhythm::of(flow, None).is_none()) {
+    for flow in greedy.filter(|flow| ArrivalPattern::of(flow, None).is_none()) {
         if let Some(claim) = scenario.station_index(&flow.station).and_then(|station| claims.get_mut(station))
         {
-            claim.sends_more = true;
+            claim.uplink_saturated = true;
         }
     }
     claims
 }
 
-/// The share of time that a flow needs in full aggregates: its queue rides out what is bad for a while, so that the mean speed
-/// counts.
-fn load(services: &[Vec<Service>], rhythm: &Rhythm) -> f64 {
+/// The share of time that a flow needs with full aggregates, at the mean speed, since its queue absorbs variations.
+fn load(services: &[Vec<Service>], pattern: &ArrivalPattern) -> f64 {
     let (mut speeds, mut count) = (0.0, 0.0);
     for service in services.iter().flatten() {
         speeds += service.exchange.fresh() / service.full_cycle();
         count += 1.0;
     }
-    rhythm.packets() * f64::max(count, 1.0) / f64::max(speeds, 1e-9)
+    pattern.packets() * f64::max(count, 1.0) / f64::max(speeds, 1e-9)
 }
 
-fn middle(courses: &[RateCourse]) -> Link {
-    courses.get(courses.len() / 2).map_or(Link::perfect(Rate::legacy(Legacy::Mbps6)), RateCourse::middle)
+fn middle(samples: &[LinkSamples]) -> Link {
+    samples.get(samples.len() / 2).map_or(Link::perfect(Rate::legacy(Legacy::Mbps6)), LinkSamples::middle)
 }
 
-/// Where in its first interval a stream begins, 0 to 1: evenly spread draws, different for each stream (multiples of
-/// irrational numbers).
+/// The phase of a stream in its first interval, 0 to 1: evenly spread over the draws, different for each stream (multiples of irrational
+/// numbers).
 fn phase(stream: usize, draw: usize) -> f64 {
     let step = (2.0 + stream as f64).sqrt() + 0.618_033_988_75 * stream as f64;
     let phase = 0.5 + step * (draw as f64 + 1.0) + 0.37 * stream as f64;

@@ -1,58 +1,58 @@
-//! Bursts in front of an access point that serves the protected flows first: who waits for what.
+//! A timeline of bursts at an access point that serves protected flows first.
 //!
-//! A recurrence over aggregates, each with a drawn wait, its exchange, and drawn losses. The hardware holds `depth` of them, made
-//! ahead; whenever one is done, the next is made. A stream is urgent when the age of its oldest packet and the drain of
-//! the hardware exceed its permitted latency (LAST-PQ, Sec. IV). Of the urgent streams the one with the least airtime goes
-//! first (the greatest deficit); without any, all have their turn by airtime. So an aggregate of others that is in hardware
-//! when a burst comes is in its way, as Sec. VIII of the paper says.
+//! A recurrence over aggregates, each with a drawn wait, its exchange, and drawn losses. The hardware holds `depth` aggregates, formed
+//! ahead; when one completes, the next is formed. A stream is urgent when the age of its oldest packet plus the drain of the hardware
+//! exceeds its permitted latency (LAST-PQ, Sec. IV). The urgent stream with the least airtime is served first (the largest deficit);
+//! without one, all take turns by airtime. So an aggregate in hardware at the start of a burst delays it, as in Sec. VIII of the paper.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::contention::{Echo, Wait};
 use crate::draws::Draws;
 use crate::exchange::Exchange;
-use crate::link::RateCourse;
+use crate::link::LinkSamples;
 
-/// Parameters by which a station is served.
+/// Parameters of a station's service.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Service {
     pub(crate) station: usize,
     pub(crate) exchange: Exchange,
-    /// In front of each exchange.
+    /// The wait before each exchange.
     pub(crate) wait: Wait,
-    /// TCP acknowledgements with which the station answers each.
+    /// The station's TCP acknowledgements of an exchange.
     pub(crate) echo: Option<Echo>,
-    /// Whether rate control probes other rates, for which a packet goes alone.
+    /// Whether rate control probes other rates, each with a single packet.
     pub(crate) probes: bool,
-    /// Number of tries by the hardware when nothing arrives.
+    /// Number of tries by the hardware without an acknowledgement.
     pub(crate) tries: u32,
 }
 
 impl Service {
-    /// Seconds from one full aggregate to the next.
+    /// Interval of full aggregates, seconds.
     pub(crate) fn full_cycle(&self) -> f64 {
         let own = self.exchange.duration(self.exchange.most);
         self.wait.mean + own + self.echo.map_or(0.0, |echo| echo.mean(own))
     }
 }
 
-/// A flow to be protected: how it is served, and when its packets come.
+/// A protected flow: its service and its arrivals.
 #[derive(Debug, Clone)]
 pub(crate) struct Stream {
-    /// As time goes by, at the steps of [`crate::link::RateCourse`]; the last one stays.
+    /// By time, at the samples of [`crate::link::LinkSamples`]; the last one holds from its time on.
     pub(crate) services: Vec<Service>,
-    /// Ascending, in seconds.
+    /// Arrival times in seconds, ascending.
     pub(crate) arrivals: Vec<f64>,
-    /// Permitted queueing latency (l_pq), in seconds: urgent once its oldest packet's age and the hardware's drain reach it.
+    /// Permitted queueing latency (l_pq), in seconds: the flow is urgent once the age of its oldest packet plus the hardware's drain
+    /// reaches it.
     pub(crate) permitted: f64,
 }
 
-/// Returns the service of a station at a time, in seconds.
+/// The service of a station at a time, in seconds.
 fn at(services: &[Service], seconds: f64) -> Option<&Service> {
-    services.get(RateCourse::step(seconds).min(services.len().saturating_sub(1)))
+    services.get(LinkSamples::step(seconds).min(services.len().saturating_sub(1)))
 }
 
-/// LAST-PQ's guard against a drain estimate that is too low (T_guard), in seconds.
+/// LAST-PQ's margin for the error of the drain estimate (T_guard), in seconds.
 const GUARD: f64 = 0.001;
 /// Seconds between probes of rate control (Minstrel-HT's sample interval in `airbound_control::rate`).
 const PROBE_INTERVAL: f64 = 0.02;
@@ -60,30 +60,30 @@ const PROBE_INTERVAL: f64 = 0.02;
 /// The unprotected traffic to one station.
 #[derive(Debug, Clone)]
 pub(crate) struct Backlog {
-    /// As time goes by.
+    /// By time.
     pub(crate) services: Vec<Service>,
-    /// Packets a second; infinite if there is always one.
+    /// Packets per second; infinite if saturated.
     pub(crate) load: f64,
 }
 
-/// Where aggregates wait below the queue.
+/// The hardware queue of aggregates.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hardware {
     /// Aggregates in hardware, the one on the air included; at least 1.
     pub(crate) depth: usize,
-    /// Whether they are put together when there is room, instead of when the channel is won.
+    /// Whether they are formed when there is room, instead of at channel access.
     pub(crate) ahead: bool,
 }
 
-/// The answers that stations have not sent yet.
+/// The pending TCP acknowledgements of stations.
 #[derive(Default)]
 struct Echoes(BTreeMap<usize, Echo>);
 
 impl Echoes {
-    /// Returns the time that they add to the wait of an exchange of `own` seconds that waits from `start` on, when the last ended at `end`.
+    /// The time that they add to the wait of an exchange of `own` seconds that waits from `start`, with the last one ended at `end`.
     fn add(&mut self, draws: &mut Draws, own: f64, start: f64, end: f64) -> f64 {
         let mut added = 0.0;
-        // Meanwhile all the channel was theirs.
+        // Between the two times the channel was free for them.
         let mut pause = start - end;
         self.0.retain(|_, echo| {
             pause -= echo.duration;
@@ -104,15 +104,14 @@ impl Echoes {
     }
 }
 
-/// The stream or backlog whose turn it is.
+/// The stream or backlog served next.
 #[derive(Debug, Clone, Copy)]
 enum Turn {
     Stream(usize),
     Backlog(usize),
 }
 
-/// The airtime that each has had. It is never forgiven: what a station gets as an urgent one makes its debt deeper, and behind
-/// that of others it stays.
+/// The airtime used by each. It is never reset: airtime of urgent service counts against the station's later turns.
 struct Shares {
     streams: Vec<f64>,
     backlogs: Vec<f64>,
@@ -137,26 +136,26 @@ impl Shares {
     }
 }
 
-/// Packets of a stream that are still to be sent.
+/// Unsent packets of a stream.
 #[derive(Debug, Clone, Default)]
 struct Pending {
-    /// The first packet that was not sent yet.
+    /// The first packet that has not been sent.
     next: usize,
-    /// When those came that were lost and are to travel again.
+    /// Arrival times of lost packets to be retransmitted.
     again: Vec<f64>,
-    /// When these came back.
+    /// Time at which these were queued again.
     back: f64,
 }
 
 impl Pending {
-    /// When there is something to send, and since when that waits.
+    /// The time at which a packet is available, and the arrival of the oldest one.
     fn waiting(&self, arrivals: &[f64]) -> Option<(f64, f64)> {
         let fresh = arrivals.get(self.next).map(|arrival| (*arrival, *arrival));
         self.again.first().map(|since| (self.back, *since)).or(fresh)
     }
 }
 
-/// The latencies of the packets of each stream. What is not served by `deadline` counts as if it were served then.
+/// The latencies of the packets of each stream. Packets not served by `deadline` count as served then.
 pub(crate) fn latencies(
     streams: &[Stream],
     backlogs: &[Backlog],
@@ -228,7 +227,7 @@ pub(crate) fn latencies(
                 let most = if is_probe { 1 } else { exchange.most as usize };
                 let arrivals = &streams[stream].arrivals;
                 let own = &mut pending[stream];
-                // What was lost goes first.
+                // Retransmissions precede new packets.
                 let mut mpdus: Vec<f64> = own.again.drain(..own.again.len().min(most)).collect();
                 let here = arrivals.partition_point(|arrival| *arrival <= joined).max(own.next);
                 let until = here.min(own.next + most - mpdus.len());
@@ -262,7 +261,7 @@ pub(crate) fn latencies(
     latencies
 }
 
-/// The hardware repeats an exchange, of which nothing arrives, at once: when it is over, and whether it was of use.
+/// Immediate retries by the hardware of an unacknowledged exchange: the time of their end, and whether one was acknowledged.
 fn repeated(service: &Service, mpdus: usize, first: f64, duration: f64, draws: &mut Draws) -> (f64, bool) {
     let nothing = libm::pow(1.0 - service.exchange.success(), mpdus as f64);
     let mut end = first;

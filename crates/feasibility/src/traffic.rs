@@ -1,4 +1,4 @@
-//! Traffic of the flows of a scenario: bursts to be protected, a backlog beside them, and stations that contend.
+//! The traffic of a scenario's flows: protected bursts, unprotected backlogs, and contending stations.
 
 use airbound_scenario::{Direction, ErrorCorrection, Flow, Load, Scenario, SizeLaw, Traffic, Transport};
 use airbound_units::{BitRate, ByteCount};
@@ -14,23 +14,23 @@ use crate::link::Link;
 /// A TCP packet on the wire, and its payload.
 pub(crate) const TCP_PACKET: ByteCount = ByteCount::new(1_500);
 const TCP_PAYLOAD: f64 = 1_448.0;
-/// A TCP acknowledgement: every second segment is acknowledged.
+/// Segments per TCP acknowledgement (delayed acknowledgements).
 pub(crate) const SEGMENTS_PER_ACK: f64 = 2.0;
-/// G.711 every 20 ms.
+/// Packets per second of G.711 with 20 ms frames.
 const VOIP_PACKETS: f64 = 50.0;
 
-/// Packets that come at a rhythm.
+/// A periodic arrival pattern of packets.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Rhythm {
-    /// IP packet.
+pub(crate) struct ArrivalPattern {
+    /// Size of the IP packet.
     pub(crate) packet: ByteCount,
     /// Payload of a packet, in bytes.
     payload: f64,
     /// Payload in bit/s.
     pub(crate) rate: f64,
-    /// Frames a second; each packet is a frame of its own where there are none.
+    /// The pattern of video frames; `None` if each packet is one.
     pub(crate) frames: Option<Frames>,
-    /// Whether the station acknowledges by TCP.
+    /// Whether the flow is TCP, so that the station sends acknowledgements.
     pub(crate) is_tcp: bool,
 }
 
@@ -38,14 +38,14 @@ pub(crate) struct Rhythm {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Frames {
     pub(crate) fps: f64,
-    /// Standard deviation of the logarithm of sizes.
+    /// Standard deviation of the logarithm of frame sizes.
     sigma: f64,
     /// Seconds between packets of a burst.
     spacing: f64,
 }
 
-impl Rhythm {
-    /// Returns the rhythm of a flow; `None` if it takes whatever it gets, or an allocator decides its rate.
+impl ArrivalPattern {
+    /// The arrival pattern of a flow; `None` if its rate has no limit, or an allocator decides it.
     pub(crate) fn of(flow: &Flow, wire: Option<BitRate>) -> Option<Self> {
         let udp = |payload: f64, rate: f64| Self {
             packet: ByteCount::new(payload as u64) + UDP_HEADER + IPV4_HEADER,
@@ -61,7 +61,7 @@ impl Rhythm {
             Traffic::Cbr(datagrams) | Traffic::Poisson(datagrams) => {
                 udp(datagrams.size.as_u64() as f64, bps(datagrams.rate))
             }
-            // At the rate that an allocator decides there is no load to plan for.
+            // An allocator decides the rate, so there is no given load.
             Traffic::Paced(_) => return None,
             Traffic::Voip => udp(172.0, VOIP_PACKETS * 172.0 * 8.0),
             Traffic::Tcp(bulk) => tcp(bps(bulk.limit?)),
@@ -79,7 +79,7 @@ impl Rhythm {
                 let spacing = burst.time_for(base.packet).as_secs_f64();
                 Self { frames: Some(Frames { fps: stream.fps, sigma, spacing }), ..base }
             }
-            // Where it gets what it wants: headers and error correction included, paced at 2.5 times its rate.
+            // At its target rate, with headers and error correction, paced at 2.5 times the rate.
             Traffic::Rtc(stream) => {
                 let overhead = if stream.fec == ErrorCorrection::None { 0.0 } else { stream.fec_overhead };
                 let base = udp(stream.size.as_u64() as f64, bps(stream.rate) * (1.0 + overhead));
@@ -93,18 +93,18 @@ impl Rhythm {
         })
     }
 
-    /// The same at another rate.
+    /// The pattern with the rate multiplied by `scale`.
     pub(crate) fn scaled(&self, scale: f64) -> Self {
         Self { rate: self.rate * scale, ..self.clone() }
     }
 
-    /// Packets a second.
+    /// Packets per second.
     pub(crate) fn packets(&self) -> f64 {
         self.rate / 8.0 / self.payload
     }
 
-    /// When packets come within `horizon` seconds, the first at `phase` (0 to 1) of an interval. Frame sizes take the
-    /// quantiles of their law in an order that mixes large and small ones (van der Corput's).
+    /// The arrival times within `horizon` seconds, the first at `phase` (0 to 1) of an interval. Frame sizes are the quantiles of their
+    /// distribution in van der Corput's order, which mixes large and small ones.
     pub(crate) fn arrivals(&self, phase: f64, horizon: f64) -> Vec<f64> {
         let Some(frames) = self.frames else {
             let interval = 1.0 / self.packets().max(1e-3);
@@ -122,23 +122,23 @@ impl Rhythm {
             let packets = (mean * factor).ceil().max(1.0) as usize;
             arrivals.extend((0..packets).map(|packet| begin + packet as f64 * frames.spacing));
         }
-        // Frames of a server that is slower than its frames come too fast overlap.
+        // Bursts that last longer than the frame interval overlap.
         arrivals.sort_by(f64::total_cmp);
         arrivals
     }
 }
 
-/// The binary digits of a number, mirrored at the point.
+/// Van der Corput's sequence: the binary digits of a number, mirrored at the point.
 fn radical_inverse(number: u32) -> f64 {
     (f64::from(number.reverse_bits()) + 0.5) / 4_294_967_296.0
 }
 
-/// Traffic through the access point that nobody protects.
+/// Unprotected traffic through the access point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Background {
     /// Number of the station.
     pub(crate) station: usize,
-    /// Packets a second; infinite if it takes whatever it gets.
+    /// Packets per second; infinite without a limit.
     pub(crate) load: f64,
     pub(crate) packet: ByteCount,
     pub(crate) is_tcp: bool,
@@ -149,19 +149,19 @@ pub(crate) fn background(scenario: &Scenario, is_protected: impl Fn(usize) -> bo
     let down = scenario.flows.iter().enumerate();
     down.filter(|(index, flow)| flow.direction == Direction::Down && !is_protected(*index))
         .map(|(_, flow)| {
-            let rhythm = Rhythm::of(flow, scenario.wire.rate);
+            let pattern = ArrivalPattern::of(flow, scenario.wire.rate);
             Background {
                 station: scenario.station_index(&flow.station).unwrap_or(0),
-                load: rhythm.as_ref().map_or(f64::INFINITY, Rhythm::packets),
-                packet: rhythm.as_ref().map_or(TCP_PACKET, |rhythm| rhythm.packet),
-                is_tcp: rhythm.is_none_or(|rhythm| rhythm.is_tcp),
+                load: pattern.as_ref().map_or(f64::INFINITY, ArrivalPattern::packets),
+                packet: pattern.as_ref().map_or(TCP_PACKET, |pattern| pattern.packet),
+                is_tcp: pattern.is_none_or(|pattern| pattern.is_tcp),
             }
         })
         .collect()
 }
 
-/// The stations that send, the neighbours and the beacons: those that contend whatever the access point serves. `allowed` tells
-/// how much airtime a station gets for transfers that take what they get; infinite if nothing but contention bounds it.
+/// The contenders independent of the access point's service: stations that send, neighbours and beacons. `allowed` is the share of
+/// airtime of a station's saturated transfers; infinite if only contention bounds it.
 pub(crate) fn contenders(
     scenario: &Scenario,
     medium: &Medium,
@@ -171,10 +171,10 @@ pub(crate) fn contenders(
     let uplink = limits(&scenario.uplink.path);
     let mut contenders = Vec::new();
     for flow in scenario.flows.iter().filter(|flow| flow.direction == Direction::Up) {
-        let rhythm = Rhythm::of(flow, None);
+        let pattern = ArrivalPattern::of(flow, None);
         let Some(station) = scenario.station_index(&flow.station) else { continue };
         let Some(link) = links.get(station) else { continue };
-        let packet = rhythm.as_ref().map_or(TCP_PACKET, |rhythm| rhythm.packet);
+        let packet = pattern.as_ref().map_or(TCP_PACKET, |pattern| pattern.packet);
         let exchange = medium.exchange(*link, packet, uplink);
         let airtime = allowed(station);
         let taken = airtime * exchange.fresh() / exchange.duration(exchange.most);
@@ -182,8 +182,8 @@ pub(crate) fn contenders(
             station: Some(station),
             parameters: medium.parameters(flow.category, false),
             count: 1.0,
-            load: rhythm.as_ref().map_or(taken, Rhythm::packets),
-            is_bursty: rhythm.is_none(),
+            load: pattern.as_ref().map_or(taken, ArrivalPattern::packets),
+            is_bursty: pattern.is_none(),
             packet,
             exchange,
         };
@@ -223,7 +223,7 @@ pub(crate) fn contenders(
     contenders
 }
 
-/// The station acknowledges, by TCP, the `segments` of an exchange; `None` if it contends all the time anyway.
+/// The station's TCP acknowledgements of an exchange of `segments`; `None` if the station is saturated anyway.
 pub(crate) fn echo(
     scenario: &Scenario,
     medium: &Medium,
@@ -245,7 +245,7 @@ pub(crate) fn echo(
     Some(Echo::new(medium, own, &medium.parameters(Category::Be, false), &exchange, packets))
 }
 
-/// A station contends once for all that it has to send, in packets of their mean size.
+/// Merges a station's contenders into one, with packets of their mean size.
 fn join(contenders: &mut Vec<Contender>, more: Contender, exchange: impl Fn(ByteCount) -> Exchange) {
     let same = |other: &&mut Contender| {
         other.station == more.station && other.parameters.cw_min == more.parameters.cw_min

@@ -1,4 +1,4 @@
-//! Answers of the plan for scenarios whose answer is known, and that it answers whatever it is asked.
+//! Plans of scenarios with known answers, and plans of arbitrary scenarios, which always have an answer.
 
 use airbound_feasibility::{Answer, Demand, Plan, plan};
 use airbound_scenario::{Overrides, Scenario};
@@ -43,11 +43,11 @@ fn a_fast_link_alone_is_enough() {
 }
 
 #[test]
-fn more_than_the_air_carries_is_refused_with_what_is_missing() {
+fn an_overload_is_refused_with_the_missing_share() {
     // 30 Mbit/s of PHY rate.
     let plan = ask(&scenario("HT40 MCS1 1SS SGI", 45.0, ""), "vr=50ms@95");
     assert_eq!(plan.answer, Answer::No);
-    // Payload over PHY rate is 1.5; headers, waits and acknowledgements come on top.
+    // Payload over PHY rate is 1.5, to which headers, waits and acknowledgements add.
     assert!(plan.load > 1.5 && plan.load < 2.5, "{plan:?}");
     assert_eq!(plan.demands[0].latency, None);
     let slower = plan.slow_down.first().expect("a rate that fits");
@@ -55,7 +55,7 @@ fn more_than_the_air_carries_is_refused_with_what_is_missing() {
 }
 
 #[test]
-fn what_it_recommends_is_met() {
+fn recommendations_are_met() {
     let tight = scenario("HT40 MCS4 1SS SGI", 45.0, DOWNLOAD);
     let refused = ask(&tight, "vr=14ms@95");
     assert_eq!(refused.answer, Answer::No);
@@ -98,7 +98,7 @@ fn errors_are_sentences() {
         plan(&there, &[Demand::parse(demand).expect("a demand")]).expect_err(demand).to_string()
     };
     assert!(refusal("voice=20ms").contains("there is no such flow; flows are vr, bulk"));
-    assert!(refusal("bulk=20ms").contains("it takes whatever it gets"));
+    assert!(refusal("bulk=20ms").contains("its rate has no limit"));
     assert!(plan(&there, &[]).expect_err("nothing").to_string().contains("demands nothing"));
 }
 

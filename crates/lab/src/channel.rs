@@ -1,4 +1,4 @@
-//! The channel between the driver's radios and the medium: the Rust end of `lab/radio/channel.h`.
+//! The message format between driver and medium; `lab/radio/channel.h` is its C side.
 
 use airbound_units::Instant;
 
@@ -6,13 +6,13 @@ use airbound_units::Instant;
 pub const EVENT_SIZE: usize = 128;
 /// Bytes of a command.
 pub const COMMAND_SIZE: usize = 48;
-/// Bytes of a frame that the medium sees.
+/// Bytes of a frame that are passed to the medium.
 pub const HEAD: usize = 84;
 
-/// One step of a rate chain as mac80211 writes it.
+/// One step of mac80211's rate chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// Index of the rate; negative: no such step.
+    /// Index of the rate; negative: unused step.
     pub index: i8,
     /// Transmissions at it.
     pub tries: u8,
@@ -21,34 +21,34 @@ pub struct Step {
 }
 
 impl Step {
-    /// No step.
+    /// The unused step.
     pub const NONE: Self = Self { index: -1, tries: 0, flags: 0 };
 }
 
-/// A frame that a radio took.
+/// A frame that a radio accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Number of the radio that sends.
+    /// Number of the sending radio.
     pub radio: u8,
     /// Access category, as mac80211 numbers them: 0 voice to 3 background.
     pub queue: u8,
-    /// It may share an A-MPDU.
+    /// Whether it may be part of an A-MPDU.
     pub aggregates: bool,
-    /// No receiver acknowledges it.
+    /// Whether it is sent without acknowledgement.
     pub no_ack: bool,
-    /// It is a beacon.
+    /// Whether it is a beacon.
     pub beacon: bool,
-    /// Rate control tries a rate with it: it goes alone.
+    /// Whether it is a rate probe, which is not aggregated.
     pub probe: bool,
-    /// The radio's name for it.
+    /// The radio's identifier for it.
     pub cookie: u32,
-    /// When the radio took it.
+    /// When the radio accepted it.
     pub at: Instant,
-    /// When mac80211 queued it: `at`, less the time that it waited (in steps of 1024 ns).
+    /// When mac80211 queued it: `at` less its sojourn time (in steps of 1024 ns).
     pub queued: Instant,
     /// The MPDU with its frame check sequence, bytes.
     pub length: u16,
-    /// Transmissions after which it is given up; 0: as the medium does by itself.
+    /// Limit of transmissions; 0: the medium's own limit.
     pub most_tries: u8,
     /// The rate chain.
     pub rates: [Step; 4],
@@ -56,26 +56,26 @@ pub struct Frame {
     pub head: [u8; HEAD],
 }
 
-/// Event that the driver reports.
+/// An event reported by the driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The time at the end of this reading.
+    /// The time at the end of this read.
     Time(Instant),
     /// A frame was handed to a radio.
     Frame(Box<Frame>),
-    /// A category of a radio contends with these parameters from now on.
+    /// New contention parameters of a radio's category.
     Edca {
         /// Number of the radio.
         radio: u8,
         /// Access category, as mac80211 numbers them.
         queue: u8,
-        /// Slots of the interframe space.
+        /// Slots of the arbitration interframe space.
         aifsn: u16,
-        /// Least window.
+        /// Smallest contention window.
         cw_min: u16,
-        /// Largest window.
+        /// Largest contention window.
         cw_max: u16,
-        /// Longest opportunity, units of 32 us.
+        /// TXOP limit, units of 32 us.
         txop: u16,
     },
 }
@@ -93,7 +93,7 @@ fn u16_at(from: &[u8], at: usize) -> u16 {
 }
 
 impl Event {
-    /// Reads one event; `None` for a kind that is not known.
+    /// Reads one event; `None` for an unknown kind.
     #[must_use]
     pub fn read(from: &[u8; EVENT_SIZE]) -> Option<Self> {
         let at = u64::from_ne_bytes(bytes(from, 8));
@@ -135,67 +135,67 @@ impl Event {
     }
 }
 
-/// Command of the medium to the driver.
+/// A command of the medium to the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Return from reading at this time.
+    /// Let the pending read return at this time.
     Alarm(Instant),
-    /// These radios hear a frame.
+    /// Deliver a frame to radios.
     Deliver {
-        /// Number of the radio that sent.
+        /// Number of the sending radio.
         radio: u8,
-        /// The radio's name for the frame.
+        /// The radio's identifier for the frame.
         cookie: u32,
         /// A bit for each radio.
         receivers: u64,
         /// Received power, dBm.
         signal: i8,
-        /// At what rate.
+        /// The rate.
         rate: Step,
     },
-    /// A frame is off the air for good.
+    /// A frame was acknowledged or given up.
     Done {
-        /// Number of the radio that sent.
+        /// Number of the sending radio.
         radio: u8,
-        /// The radio's name for the frame.
+        /// The radio's identifier for the frame.
         cookie: u32,
-        /// It was acknowledged.
+        /// Whether it was acknowledged.
         acked: bool,
         /// The chain with the tries made.
         rates: [Step; 4],
     },
     /// A PPDU ended.
     Ppdu {
-        /// Number of the radio that sent.
+        /// Number of the sending radio.
         radio: u8,
-        /// For whom.
+        /// The receiver's address.
         peer: [u8; 6],
         /// Its traffic identifier.
         tid: u8,
-        /// It was an A-MPDU, of which rate control is to learn.
+        /// Whether it was an A-MPDU, reported to rate control as a whole.
         ampdu: bool,
-        /// Time on the air with all tries, us.
+        /// Airtime of all tries, us.
         airtime: u32,
-        /// Its MPDUs.
+        /// Number of MPDUs.
         mpdus: u16,
-        /// Of them acknowledged.
+        /// Number of acknowledged MPDUs.
         acked: u16,
         /// The chain with the tries made.
         rates: [Step; 4],
     },
-    /// Time for which the channel was busy so far.
+    /// The channel's busy time so far.
     Survey {
         /// Number of the radio.
         radio: u8,
-        /// By whomever, us.
+        /// Busy time of all transmitters, us.
         busy: u64,
-        /// By itself, us.
+        /// The radio's own transmissions, us.
         own: u32,
     },
 }
 
 impl Command {
-    /// Appends the command as the driver reads it.
+    /// Appends the command in the driver's format.
     pub fn write(&self, out: &mut Vec<u8>) {
         let mut raw = [0; COMMAND_SIZE];
         let mut put = |at: usize, part: &[u8]| {

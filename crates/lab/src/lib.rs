@@ -1,15 +1,15 @@
 //! The laboratory: a virtual machine in virtual time in which the real mac80211, hostapd and TCP play a scenario over the simulator's
-//! model of the air, and leave the same record as a simulated run.
+//! model of the channel. A run leaves the same record as a simulated run.
 //!
-//! | module | what it does |
+//! | module | content |
 //! |---|---|
-//! | [`plan`] | which scenarios the laboratory can express, and what it needs for them |
+//! | [`plan`] | checks of scenarios, and the driver's parameters |
 //! | [`host`] | packages, driver, initial file system, the virtual machine, the record |
-//! | [`guest`] | inside the machine: the medium at work, the ends of the flows |
-//! | [`medium`] | who is on the air when, and what gets through: a state machine without clock or device |
-//! | [`channel`] | what driver and medium say to each other |
+//! | [`guest`] | processes in the machine: the medium, the endpoints of the flows |
+//! | [`medium`] | contention, exchanges and errors: a state machine without clock or device |
+//! | [`channel`] | the messages between driver and medium |
 //!
-//! docs/use/lab.md explains it; `lab/radio` is the driver.
+//! docs/use/lab.md describes its use; `lab/radio` is the driver.
 
 pub mod channel;
 #[cfg(target_os = "linux")]
@@ -25,39 +25,39 @@ pub mod rates;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabError {
-    /// The scenario asks for what the laboratory does not have.
+    /// The laboratory does not support the scenario.
     #[error("the laboratory cannot play this scenario: {0}")]
     Scenario(String),
-    /// Something that must be installed is not.
+    /// A program, a package or a setting is missing.
     #[error("the laboratory needs {what}: {how}")]
     Missing {
-        /// Thing that is missing.
+        /// What is missing.
         what: String,
-        /// Way to get it.
+        /// The remedy, or the reason.
         how: String,
     },
     /// A program on the host failed.
     #[error("{program} failed: {reason}")]
     Program {
-        /// Which.
+        /// Its name.
         program: String,
-        /// Its last words.
+        /// The last lines of its output.
         reason: String,
     },
-    /// A file or a device failed.
+    /// An operation on a file or a device failed.
     #[error("cannot {action} {path}: {source}")]
     Io {
-        /// Attempted action, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
-        /// With what.
+        /// The file or the device.
         path: String,
-        /// Why not.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// The record could not be written.
     #[error(transparent)]
     Record(#[from] airbound_record::RecordError),
-    /// Something went wrong inside the guest.
+    /// The guest failed.
     #[error("inside the guest: {0}")]
     Guest(String),
 }
@@ -68,7 +68,7 @@ impl LabError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// Whether the laboratory cannot be had here, through no fault of the scenario or the program.
+    /// Whether the laboratory is not available on this host, independent of the scenario.
     #[must_use]
     pub const fn is_missing(&self) -> bool {
         matches!(self, Self::Missing { .. })

@@ -1,4 +1,4 @@
-//! Logs of the programs inside the guest: rows of sixteen 64-bit words, one file for each program.
+//! Logs of the programs in the guest: rows of sixteen 64-bit words, one file for each program.
 
 use std::io::{self, Read, Write};
 
@@ -8,39 +8,39 @@ const WORDS: usize = 16;
 /// Bytes of a row.
 const ROW: usize = WORDS * 8;
 
-/// Says that there is no flow, or no such time.
+/// Stands for no flow, no number or no radio.
 pub const NONE: u64 = u64::MAX;
 
-/// A frame that left the air for good.
+/// A frame that was acknowledged or given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MpduRow {
-    /// Number of the flow by the packet's destination port; [`NONE`] if it belongs to none.
+    /// Number of the flow, by the packet's destination port; [`NONE`] without a flow.
     pub flow: u64,
-    /// The number that the source gave the datagram; [`NONE`] in TCP.
+    /// The datagram's number within its flow; [`NONE`] for TCP.
     pub number: u64,
-    /// Radio of the station at the Wi-Fi end.
+    /// Radio of the station.
     pub station: u64,
     /// Access category: 0 background to 3 voice.
     pub category: u64,
     /// The IP packet, bytes.
     pub size: u64,
-    /// mac80211 queued it.
+    /// Time at which mac80211 queued it.
     pub queued: Instant,
-    /// The radio took it.
+    /// Time at which the radio accepted it.
     pub handed: Instant,
-    /// Its first PPDU began to contend.
+    /// Time at which its first PPDU began to contend.
     pub contending: Instant,
-    /// First transmission.
+    /// Start of the first transmission.
     pub first_tx: Instant,
-    /// Last transmission.
+    /// Start of the last transmission.
     pub last_tx: Instant,
-    /// End of the PPDU that brought it; [`Instant::MAX`] if none did.
+    /// End of the PPDU in which it was received; [`Instant::MAX`] if none.
     pub received: Instant,
-    /// The transmitter was done with it.
+    /// Time at which the transmitter completed it.
     pub completed: Instant,
     /// Transmissions.
     pub tries: u64,
-    /// The transmission opportunity of the last one.
+    /// The TXOP of the last transmission.
     pub txop: u64,
 }
 
@@ -49,17 +49,17 @@ pub struct MpduRow {
 pub struct TxopRow {
     /// Its number, from 1.
     pub txop: u64,
-    /// Radio that sent.
+    /// The sending radio.
     pub radio: u64,
-    /// Radio that was meant; [`NONE`] for all.
+    /// The receiving radio; [`NONE`] for all.
     pub peer: u64,
     /// Access category: 0 background to 3 voice.
     pub category: u64,
-    /// Whether it carried data of users.
+    /// Whether it carried user data.
     pub data: u64,
-    /// It began to contend.
+    /// Start of contention.
     pub contending: Instant,
-    /// First symbol.
+    /// Start of the exchange.
     pub start: Instant,
     /// End of the exchange.
     pub end: Instant,
@@ -67,15 +67,15 @@ pub struct TxopRow {
     pub rate: u64,
     /// MPDUs.
     pub mpdus: u64,
-    /// Of them acknowledged.
+    /// Acknowledged MPDUs.
     pub acked: u64,
     /// The PSDU, bytes.
     pub size: u64,
-    /// Transmitters that began at once.
+    /// Transmitters that started at the same time.
     pub transmitters: u64,
 }
 
-/// One line of a log.
+/// One row of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Row {
     /// See [`TxopRow`].
@@ -104,7 +104,7 @@ pub enum Row {
         /// When.
         at: Instant,
     },
-    /// A TCP receiver read so much.
+    /// A TCP receiver read data.
     Stream {
         /// Number of the flow.
         flow: u64,
@@ -113,22 +113,22 @@ pub enum Row {
         /// Payload bytes.
         bytes: u64,
     },
-    /// A source of video frames over TCP created one.
+    /// A source of video frames over TCP created a frame.
     Frame {
         /// Number of the flow.
         flow: u64,
         /// When.
         created: Instant,
-        /// Its size; 0 if it was left out, since the one before was not wholly sent.
+        /// Its size; 0 if it was skipped because the previous one was not written yet.
         size: u64,
     },
-    /// Time zero of the scenario, and how long the processor idled between that and its end, ns.
+    /// Time zero of the scenario, and the processor's idle time between time zero and the end.
     Run {
         /// Time zero.
         zero: Instant,
-        /// Idle time.
+        /// Idle time, ns.
         idle: u64,
-        /// Of so much time.
+        /// Time from time zero to the end, ns.
         of: u64,
     },
 }
@@ -240,7 +240,7 @@ impl Row {
         out.write_all(&raw)
     }
 
-    /// Reads all rows; what is not known, and half a row at the end, is left out.
+    /// Reads all rows; unknown rows and an incomplete row at the end are skipped.
     ///
     /// # Errors
     /// The error of `from`.
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_come_back() {
+    fn rows_are_read_as_written() {
         let at = Instant::from_nanos;
         let rows = [
             Row::Sent { flow: 1, number: 2, at: at(3), size: 4, frame: 5 },

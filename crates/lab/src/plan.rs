@@ -1,4 +1,4 @@
-//! Which scenarios the laboratory can express: what real Linux, our radios and a demonstration's share of a processor allow.
+//! Checks whether the laboratory supports a scenario, within the limits of Linux, the driver's radios and processor time.
 
 use std::net::Ipv4Addr;
 
@@ -9,17 +9,17 @@ use airbound_wifi::{Band, Format, GuardInterval, Width};
 use crate::LabError;
 use crate::rates;
 
-/// The first port of the flows: flow k sends to this port and k more.
+/// The port of the first flow; flow k uses this port plus k.
 pub const FIRST_PORT: u16 = 5000;
 /// The wired server.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 100);
-/// The most stations: what the driver has radios for.
+/// Limit of stations, by the driver's number of radios.
 pub const MOST_STATIONS: usize = 16;
-/// The most frames of a category in the access point's radio (`LAB_MOST_DEPTH` of the driver).
+/// Limit of frames of a category in the access point's radio (`LAB_MOST_DEPTH` of the driver).
 const MOST_DEPTH: u32 = 1500;
-/// Bit rate that a virtual cable carries without being noticed.
+/// Bit rate above which the virtual wire is no bottleneck.
 const UNBOUNDED: BitRate = BitRate::from_mbps(1000);
-/// The longest run: more would take hours.
+/// Longest run; longer ones would take hours.
 const LONGEST: Span = Span::from_secs(300);
 
 /// The address of a station, counted from 1.
@@ -28,28 +28,27 @@ pub fn station_address(station: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, u8::try_from(10 + station).unwrap_or(u8::MAX))
 }
 
-/// The part of the driver of the access point's radio that decides.
+/// The driver of the access point's radio.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Driver {
-    /// A card's queue; all decisions are the kernel's.
+    /// A device queue; all decisions are the kernel's.
     #[default]
     Kernel,
-    /// Law: it takes all frames at once from mac80211, and has its own queue, rates and retries.
+    /// Law, which takes all frames from mac80211 at once, and decides queueing, rates and retries.
     Law,
 }
 
 impl Driver {
-    /// The scenario with this driver. Law becomes the scheme, with the parameters that the scheme has of it already, and the radio takes
-    /// as many frames as it can hold unless the scenario says how many.
+    /// The scenario with this driver. Law becomes the scheme and keeps its parameters if the scheme has any; the radio's queue gets the
+    /// largest size unless the scenario sets one.
     ///
     /// # Errors
-    /// [`LabError::Scenario`] with what is in the way.
+    /// [`LabError::Scenario`] with the first obstacle.
     pub fn put_into(self, scenario: &Scenario) -> Result<Scenario, LabError> {
         let mut scenario = scenario.clone();
         match self {
             Self::Kernel if scenario.scheme.queue.is_law() => {
-                let problem =
-                    "scheme.queue is law; the kernel's own queues are \"linux\", and Law is in --driver law";
+                let problem = "scheme.queue is law; allowed is \"linux\", the kernel's own queues; Law is in --driver law";
                 return Err(LabError::Scenario(problem.to_owned()));
             }
             Self::Kernel => {}
@@ -65,10 +64,11 @@ impl Driver {
     }
 }
 
-/// Refuses what the laboratory cannot express, by name. Latency demands are the agent's business; the kernel alone ignores them.
+/// Refuses scenarios that the laboratory does not support. Latency demands are not refused: the agent serves them, the kernel ignores
+/// them.
 ///
 /// # Errors
-/// [`LabError::Scenario`] with what is in the way.
+/// [`LabError::Scenario`] with the first obstacle.
 pub fn check(scenario: &Scenario) -> Result<(), LabError> {
     match obstacle(scenario) {
         Some(obstacle) => Err(LabError::Scenario(obstacle)),
@@ -82,20 +82,20 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
     let refusals = [
         (
             scenario.stations.len() > MOST_STATIONS,
-            format!("it has {} stations; allowed are {MOST_STATIONS}", scenario.stations.len()),
+            format!("it has {} stations; allowed are 1 to {MOST_STATIONS}", scenario.stations.len()),
         ),
-        (scenario.stations.is_empty(), "it has no station".to_owned()),
+        (scenario.stations.is_empty(), format!("it has no station; allowed are 1 to {MOST_STATIONS}")),
         (
             scenario.end() > LONGEST,
-            format!("it lasts {}; allowed are {LONGEST}, warm-up included", scenario.end()),
+            format!("duration and warm-up are {}; allowed are at most {LONGEST}", scenario.end()),
         ),
         (
             name != "linux" && !is_law,
-            format!("scheme.queue is {name}; the kernel's own queues are \"linux\""),
+            format!("scheme.queue is {name}; allowed is \"linux\", the kernel's own queues"),
         ),
         (
             is_law && scenario.scheme.queue.law_config().is_ok_and(|config| !config.classic.is_nothing()),
-            "law has a classic part beside it".to_owned(),
+            "law.classic is not supported: Law in the driver takes all frames".to_owned(),
         ),
         (scenario.access_point.preset != Preset::Mac80211, "access-point.preset is not mac80211".to_owned()),
         (
@@ -110,41 +110,41 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
         ),
         (
             !matches!(air.standard, Format::Ht | Format::Vht),
-            "air.standard is neither ht nor vht: the laboratory's radios speak these".to_owned(),
+            "air.standard is neither ht nor vht, which the laboratory's radios support".to_owned(),
         ),
-        (air.width > Width::Mhz80, "air.width is above 80 MHz".to_owned()),
+        (air.width > Width::Mhz80, "air.width is above 80 MHz, the limit of the laboratory's radios".to_owned()),
         (air.band != Band::Ghz5, "air.band is not 5 GHz".to_owned()),
-        (air.edca != Edca::Linux, "air.edca is not linux: hostapd's parameters hold".to_owned()),
+        (air.edca != Edca::Linux, "air.edca is not linux: hostapd sets the parameters".to_owned()),
         (air.encryption, "air.encryption is on: the laboratory's network is open".to_owned()),
-        (!scenario.neighbours.is_empty(), "it has neighbour networks".to_owned()),
-        (!scenario.interferences.is_empty(), "it has interference".to_owned()),
-        (!scenario.networks.is_empty(), "it has several networks ([[network]])".to_owned()),
-        (scenario.has_relays(), "it has relays".to_owned()),
+        (!scenario.neighbours.is_empty(), "neighbour networks are not supported".to_owned()),
+        (!scenario.interferences.is_empty(), "interference is not supported".to_owned()),
+        (!scenario.networks.is_empty(), "several networks ([[network]]) are not supported".to_owned()),
+        (scenario.has_relays(), "relays are not supported".to_owned()),
         (
             scenario.wire.rate.is_some_and(|rate| rate < UNBOUNDED),
-            format!("wire.rate is below {UNBOUNDED}: the wire is none that one would notice"),
+            format!("wire.rate is below {UNBOUNDED}: the laboratory's wire is no bottleneck"),
         ),
         (
             !scenario.wire.way.jitter.is_zero() || scenario.wire.way.loss > 0.0,
-            "the wire has jitter or loss".to_owned(),
+            "the wire has jitter or loss, which are not supported".to_owned(),
         ),
         (
             scenario.uplink.queue.as_ref().is_some_and(|queue| queue.name() != "linux"),
-            "uplink.queue is not linux: stations run the same kernel".to_owned(),
+            "uplink.queue is not linux: stations run the same kernel as the access point".to_owned(),
         ),
     ];
     refusals.into_iter().find_map(|(refused, why)| refused.then_some(why)).or_else(|| {
         let stations = scenario.stations.iter().find_map(|station| {
             let why = if station.standard != air.standard {
-                "its standard is not that of the air: all radios of the laboratory are alike"
+                "standard differs from air.standard: all radios of the laboratory are alike"
             } else if station.width != air.width {
-                "its width is not that of the channel"
+                "width differs from air.width"
             } else if matches!(station.channel, ChannelSpec::Trace(_)) {
-                "its channel is a trace"
+                "channels from traces are not supported"
             } else if station.rate.is_some_and(|rate| rates::step_of(rate).is_none()) {
-                "its rate is neither an HT nor a VHT rate"
+                "rate is neither an HT nor a VHT rate"
             } else if station.rate.is_none() && !is_law && scenario.scheme.rate.kind() != "minstrel-ht" {
-                "rate control is not the kernel's; set scheme.rate to minstrel-ht, or a rate of the station"
+                "rate control is not the kernel's; set scheme.rate to minstrel-ht, or the station's rate"
             } else {
                 return None;
             };
@@ -154,9 +154,9 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// Whether driver and medium can be told all in which a path differs from that of the preset.
+/// Whether a path differs from its preset only in fields that driver and medium support.
 fn is_expressible(path: &Path, standard: Format) -> bool {
-    let told = Path {
+    let supported = Path {
         driver_queue: path.driver_queue,
         driver_order: path.driver_order,
         max_ampdu_mpdus: path.max_ampdu_mpdus,
@@ -168,7 +168,7 @@ fn is_expressible(path: &Path, standard: Format) -> bool {
         airtime_queue_limit: path.airtime_queue_limit,
         ..Preset::Mac80211.path(standard)
     };
-    *path == told
+    *path == supported
 }
 
 fn flow_obstacle(scenario: &Scenario, flow: &Flow) -> Option<String> {
@@ -177,28 +177,32 @@ fn flow_obstacle(scenario: &Scenario, flow: &Flow) -> Option<String> {
         Traffic::Vr(stream) => {
             stream.tcp.congestion.as_ref().and_then(|slot| unknown_congestion(slot.kind()))
         }
-        Traffic::Tcp(bulk) if bulk.limit.is_some() => Some("its TCP transfer is limited".to_owned()),
+        Traffic::Tcp(bulk) if bulk.limit.is_some() => {
+            Some("TCP transfers with a limit are not supported".to_owned())
+        }
         Traffic::Tcp(bulk) => bulk.tcp.congestion.as_ref().and_then(|slot| unknown_congestion(slot.kind())),
-        Traffic::TcpShort(_) => Some("it makes short TCP transfers".to_owned()),
-        Traffic::Rtc(_) => Some("it is real-time video".to_owned()),
+        Traffic::TcpShort(_) => Some("short TCP transfers are not supported".to_owned()),
+        Traffic::Rtc(_) => Some("real-time video is not supported".to_owned()),
         Traffic::Paced(_) => {
-            Some("its rate is the scheme's to decide; a stream of constant rate is kind cbr".to_owned())
+            Some("streams paced by the scheme are not supported; kind cbr has a constant rate".to_owned())
         }
     };
-    let why = why.or_else(|| (flow.wire != scenario.wire.way).then(|| "it has a wire of its own".to_owned()));
+    let why = why.or_else(|| {
+        (flow.wire != scenario.wire.way).then(|| "a wire of its own is not supported".to_owned())
+    });
     why.map(|why| format!("flow {}: {why}", flow.name))
 }
 
 fn unknown_congestion(kind: &str) -> Option<String> {
     (!matches!(kind, "cubic" | "reno"))
-        .then(|| format!("its congestion control is {kind}; allowed are cubic and reno"))
+        .then(|| format!("congestion control is {kind}; allowed are cubic and reno"))
 }
 
 /// The parameters of the driver for a scenario.
 #[must_use]
 pub fn driver_parameters(scenario: &Scenario) -> String {
     let stations = &scenario.stations;
-    // The access point's own entry is not used.
+    // The entry of the access point is unused.
     let fixed = stations.iter().map(|station| {
         let step = station.rate.and_then(rates::step_of);
         step.map_or(-1, |step| i32::from(step.index) + 256 * i32::from(step.flags)).to_string()

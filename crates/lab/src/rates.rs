@@ -1,4 +1,4 @@
-//! Rates as mac80211 names them, and as the facts of 802.11 do.
+//! Conversion between mac80211's rates and those of `airbound-wifi`.
 
 use airbound_wifi::{Format, GuardInterval, Legacy, Rate, Width};
 
@@ -9,7 +9,7 @@ const VHT: u8 = 0x02;
 const SHORT: u8 = 0x04;
 const MHZ_40: u8 = 0x08;
 const MHZ_80: u8 = 0x10;
-/// RTS and CTS go before the frame.
+/// RTS and CTS precede the frame.
 pub const RTS: u8 = 0x20;
 
 /// The legacy rates in the order of the driver's table.
@@ -24,7 +24,7 @@ const LEGACY: [Legacy; 8] = [
     Legacy::Mbps54,
 ];
 
-/// The rate of a step; the lowest legacy rate where the step names none.
+/// The rate of a step; the lowest legacy rate for an invalid step.
 #[must_use]
 pub fn rate_of(step: Step) -> Rate {
     let width = match step.flags & (MHZ_40 | MHZ_80) {
@@ -44,7 +44,7 @@ pub fn rate_of(step: Step) -> Rate {
     rate.unwrap_or(Rate::legacy(Legacy::Mbps6))
 }
 
-/// The step that names an HT or VHT rate, without tries; `None` for other formats, and for 160 MHz.
+/// The step of an HT or VHT rate, without tries; `None` for other formats and for 160 MHz.
 #[must_use]
 pub fn step_of(rate: Rate) -> Option<Step> {
     let (format, index) = match rate.format() {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ht_rates_go_there_and_back() {
+    fn ht_rates_convert_both_ways() {
         for width in [Width::Mhz20, Width::Mhz40] {
             for guard in [GuardInterval::Ns400, GuardInterval::Ns800] {
                 for index in 0..32 {
@@ -82,25 +82,25 @@ mod tests {
     }
 
     #[test]
-    fn vht_rates_go_there_and_back() {
+    fn vht_rates_convert_both_ways() {
         for width in [Width::Mhz20, Width::Mhz40, Width::Mhz80] {
             for guard in [GuardInterval::Ns400, GuardInterval::Ns800] {
                 for (mcs, streams) in (0..10).flat_map(|mcs| (1..5).map(move |streams| (mcs, streams))) {
                     let Ok(rate) = Rate::vht(mcs, streams, width, guard) else { continue };
                     let step = step_of(rate).unwrap();
                     assert_eq!(rate_of(step), rate);
-                    // As `ieee80211_rate_set_vht` puts it together.
+                    // As in `ieee80211_rate_set_vht`.
                     assert_eq!(i32::from(step.index), (i32::from(streams) - 1) * 16 + i32::from(mcs));
                 }
             }
         }
         assert_eq!(step_of(Rate::vht(0, 1, Width::Mhz160, GuardInterval::Ns800).unwrap()), None);
-        // What the standard excludes is no rate.
+        // A combination that the standard excludes.
         assert_eq!(rate_of(Step { index: 9, tries: 1, flags: VHT }), Rate::legacy(Legacy::Mbps6));
     }
 
     #[test]
-    fn a_step_that_names_nothing_is_the_lowest_rate() {
+    fn an_invalid_step_is_the_lowest_rate() {
         assert_eq!(rate_of(Step::NONE), Rate::legacy(Legacy::Mbps6));
         assert_eq!(rate_of(Step { index: 99, tries: 1, flags: HT }), Rate::legacy(Legacy::Mbps6));
     }

@@ -1,4 +1,4 @@
-//! Law in the access point's driver: its bound holds, no frame is lost or answered twice, and receivers wait for nothing in vain.
+//! Law in the access point's driver: its bound holds, every frame is completed once, and no receiver waits for a lost frame.
 
 mod driver;
 
@@ -25,19 +25,19 @@ fn scenario(snr: [&str; 2], queue: &str) -> Scenario {
     Scenario::parse(&text, "test", &Overrides::none()).expect("a scenario")
 }
 
-/// A frame of 1500 B from the access point. The kernel's chain is MCS 0.
+/// A frame of 1500 B from the access point, with a chain of MCS 0.
 fn frame(to: u8, cookie: u32, at: Instant) -> Frame {
     let step = Step { index: 0, tries: 4, flags: HT };
     data_frame((0, to), cookie, at, cookie as u16 & 0xfff, (1538, [step, Step::NONE]))
 }
 
-/// Ends of frames, and their times; frames are numbered in the order in which they were handed over.
+/// Completions of frames, which are numbered in the order of arrival.
 #[derive(Debug, Default)]
 struct Fates {
     delivered: BTreeMap<u32, Instant>,
     acked: BTreeMap<u32, Instant>,
     lost: BTreeMap<u32, Instant>,
-    /// Of frames that were lost, those before which one was delivered later.
+    /// Lost frames after whose report an earlier frame was delivered.
     in_vain: Vec<u32>,
     /// Rates of PPDUs.
     rates: Vec<Step>,
@@ -53,7 +53,7 @@ impl Fates {
             }
             Command::Done { cookie, acked, .. } => {
                 let known = self.acked.contains_key(&cookie) || self.lost.contains_key(&cookie);
-                assert!(!known, "{cookie} was answered twice");
+                assert!(!known, "{cookie} was completed twice");
                 let fates = if acked { &mut self.acked } else { &mut self.lost };
                 fates.insert(cookie, at);
             }
@@ -99,19 +99,19 @@ fn oldest(fates: &Fates, handed: &BTreeMap<u32, Instant>) -> Span {
 
 #[test]
 fn on_a_weak_link_frames_expire_and_none_is_delivered_late() {
-    // 24 Mb/s for a channel of half that.
+    // 24 Mb/s, twice the channel's capacity.
     let (fates, handed) = play(&scenario(["8 dB", "30 dB"], LAW), 500, 1);
     assert_eq!(fates.acked.len() + fates.lost.len(), handed.len());
     assert_eq!(fates.acked.keys().collect::<Vec<_>>(), fates.delivered.keys().collect::<Vec<_>>());
     assert!(fates.lost.len() > 200 && fates.delivered.len() > 200, "{} lost", fates.lost.len());
-    // An exchange, the one that is on the air at the end, is no longer than Limit_h.
+    // The exchange on the air at the end takes at most Limit_h.
     let config = LawConfig::default();
     let bound = config.bound() + config.limit_h;
     let law = oldest(&fates, &handed);
     assert!(law <= bound, "{law} is above {bound}");
-    // The rates are Law's: it has found better ones than the kernel's.
+    // The rates are Law's, above those of the kernel's chain.
     assert!(fates.rates.iter().filter(|step| step.index > 0).count() * 2 > fates.rates.len());
-    // The kernel's store would have kept them.
+    // The kernel's queue would have kept the frames.
     let (kernel, handed) = play(&scenario(["8 dB", "30 dB"], "\"linux\""), 500, 1);
     assert!(oldest(&kernel, &handed) > bound * 2);
 }
@@ -127,9 +127,9 @@ fn a_frame_is_reported_as_lost_when_no_earlier_one_can_arrive_any_more() {
 }
 
 #[test]
-fn of_requests_that_wait_only_the_last_goes_out() {
+fn only_the_last_queued_request_is_sent() {
     let mut medium = Medium::new(&scenario(["30 dB", "30 dB"], LAW), 1, Instant::ZERO).expect("a medium");
-    // A frame is on the air while they come.
+    // A frame is on the air while they arrive.
     medium.on_event(Event::Frame(Box::new(frame(1, 0, us(1000)))));
     medium.advance(us(1010));
     for (cookie, tid) in [(1, 0), (2, 3), (3, 0), (4, 0)] {
@@ -157,17 +157,17 @@ fn law_becomes_the_scheme_with_all_frames_in_the_driver() {
     assert_eq!(law.scheme.to_string(), "law+law+cubic");
     let parameters = plan::driver_parameters(&law);
     assert!(parameters.contains("aql=0") && parameters.contains("depth=1500"), "{parameters}");
-    // What the guest reads is what was meant.
+    // The guest reads the same scenario.
     let read = Scenario::parse(&law.to_toml(), "resolved", &Overrides::none()).expect("a scenario");
     assert_eq!(read.scheme, law.scheme);
-    // Parameters of the scheme's own Law stay.
+    // Parameters of the scheme's own Law are kept.
     let own = scenario(["20 dB", "20 dB"], "{ kind = \"law\", limit-q = \"20 ms\" }");
     let config = Driver::Law.put_into(&own).expect("a laboratory").scheme.queue.law_config().expect("Law");
     assert_eq!((config.limit_q, config.inner_queue.0.name()), (Span::from_millis(20), "fifo"));
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_one_sentence() {
+fn unsupported_schemes_are_refused() {
     let refusal = |driver: Driver, queue: &str| {
         driver.put_into(&scenario(["20 dB", "20 dB"], queue)).expect_err("refused").to_string()
     };

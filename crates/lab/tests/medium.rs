@@ -1,4 +1,4 @@
-//! The medium without a kernel: what it makes of frames, and that it loses none.
+//! The medium without a kernel: timing of exchanges, and completion of every frame.
 
 mod driver;
 
@@ -54,8 +54,8 @@ fn a_single_frame_takes_the_time_of_its_exchange() {
     let Some(Row::Txop(txop)) = rows.iter().find(|row| matches!(row, Row::Txop(_))) else {
         panic!("no transmission in {rows:?}")
     };
-    // The channel was idle for long: it goes at once. 36 us of preamble (802.11n, one stream), 1536 B and 22 bits of service and
-    // tail at 260 bits a symbol are 48 symbols, SIFS, and an ACK at 24 Mb/s of 28 us.
+    // The channel was idle, so it is sent at once. 36 us of preamble (802.11n, one stream), 1536 B and 22 bits of service and tail at
+    // 260 bits a symbol are 48 symbols, SIFS, and an ACK at 24 Mb/s of 28 us.
     assert_eq!(txop.start, us(1000));
     assert_eq!(txop.end, us(1000 + 36 + 48 * 4 + 16 + 28));
     let commands = medium.take_commands();
@@ -102,7 +102,7 @@ fn frames_that_wait_share_an_aggregate_within_the_standards_limits() {
 }
 
 #[test]
-fn a_frame_that_tries_a_rate_goes_alone() {
+fn a_rate_probe_is_not_aggregated() {
     let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO).expect("a medium");
     for number in 0..9 {
         let one = frame(0, 1, u32::from(number), us(1000), number);
@@ -118,7 +118,7 @@ fn a_frame_that_tries_a_rate_goes_alone() {
 }
 
 #[test]
-fn a_station_that_hears_nothing_costs_all_tries_and_acknowledges_nothing() {
+fn a_station_out_of_range_costs_all_tries() {
     let mut medium = Medium::new(&scenario("-20 dB"), 1, Instant::ZERO).expect("a medium");
     let mut lonely = frame(0, 1, 5, us(1000), 0);
     lonely.aggregates = false;
@@ -134,7 +134,7 @@ fn a_station_that_hears_nothing_costs_all_tries_and_acknowledges_nothing() {
 }
 
 #[test]
-fn two_that_begin_together_collide_and_both_get_through_later() {
+fn simultaneous_transmissions_collide_and_are_retried() {
     let mut medium = Medium::new(&scenario("40 dB"), 3, Instant::ZERO).expect("a medium");
     for from in [1, 2] {
         medium.on_event(Event::Frame(Box::new(frame(from, 0, 1, us(1000), 0))));
@@ -198,7 +198,7 @@ fn steps() -> impl Strategy<Value = Operation> {
 /// Radios and cookies.
 type Names = Vec<(u8, u32)>;
 
-/// Plays the steps; returns the commands as bytes, and how often each frame was handed in and settled.
+/// Plays the steps; returns the commands as bytes, the frames enqueued, and the frames settled.
 fn play(steps: &[Operation], seed: u64, queue: &str) -> (Vec<u8>, Names, Names) {
     let mut medium = Medium::new(&scenario_with("12 dB", queue), seed, Instant::ZERO).expect("a medium");
     let (mut bytes, mut handed, mut done) = (Vec::new(), Vec::new(), Vec::new());
@@ -218,7 +218,7 @@ fn play(steps: &[Operation], seed: u64, queue: &str) -> (Vec<u8>, Names, Names) 
                 (one.aggregates, one.no_ack, one.beacon, one.queue) = (aggregates, no_ack, beacon, queue);
                 one.rates[0] = Step { index: rate, tries, flags };
                 one.head[4] |= u8::from(group && !aggregates);
-                // Radios beyond the scenario's do not exist.
+                // Radios above those of the scenario do not exist.
                 if from <= 3 {
                     handed.push((from, cookie));
                 }
@@ -256,7 +256,7 @@ proptest! {
 
 #[test]
 fn a_frame_with_a_limit_is_given_up_after_so_many_tries() {
-    // Nothing is heard; the chain would allow eight tries, and an aggregate fifteen chains.
+    // No frame is received; the chain allows eight tries, an aggregate fifteen chains.
     for (limit, aggregates, expected) in [(0, false, 8), (3, false, 3), (3, true, 3), (1, true, 1)] {
         let mut medium = Medium::new(&scenario("-20 dB"), 1, Instant::ZERO).expect("a medium");
         for number in 0..4 {

@@ -1,6 +1,6 @@
-//! Driver events replayed through the medium, and everything that it makes of them: stored, so that a change shows what it changes.
+//! Driver events replayed through the medium, with golden listings of its commands and rows.
 //!
-//! A change that is meant is accepted with `INSTA_UPDATE=always cargo test -p airbound-lab --test replay`, and reviewed like code.
+//! Intended changes are accepted with `INSTA_UPDATE=always cargo test -p airbound-lab --test replay`, and reviewed like code.
 
 mod driver;
 
@@ -30,7 +30,7 @@ fn scenario(air: &str) -> Scenario {
     Scenario::parse(&text, "test", &Overrides::none()).expect("a scenario")
 }
 
-/// Numbers that look random: a linear congruential generator (Knuth's MMIX).
+/// Pseudo-random numbers: a linear congruential generator (Knuth's MMIX).
 struct Dice(u64);
 
 impl Dice {
@@ -46,7 +46,7 @@ fn frame(from: u8, to: u8, cookie: u32, micros: u64) -> Frame {
     let mut frame = data_frame((from, to), cookie, us(micros), cookie as u16 & 0xfff, (1536, chain));
     frame.queued = us(micros.saturating_sub(500));
     let head = &mut frame.head;
-    // LLC and SNAP, IPv4 with its length, UDP to the first port of flows, the number of the datagram.
+    // LLC and SNAP, IPv4 with its length, UDP to the first port of flows, the datagram's number.
     head[26..34].copy_from_slice(&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
     head[34] = 0x45;
     head[36..38].copy_from_slice(&1500u16.to_be_bytes());
@@ -139,7 +139,7 @@ fn write_row(text: &mut String, row: &Row) {
     };
 }
 
-/// Feeds the events in the order of their times, and writes down all that the medium asks for, until 200 ms after the last.
+/// Feeds the events in order of time, and lists the commands and rows of the medium until 200 ms after the last event.
 fn replay(air: &str, seed: u64, events: &[(u64, Event)]) -> String {
     let mut medium = Medium::new(&scenario(air), seed, Instant::ZERO).expect("a medium");
     let mut text = String::new();
@@ -272,7 +272,7 @@ fn opportunities_are_continued_within_their_limit() {
 }
 
 #[test]
-fn what_is_not_heard_is_tried_again_and_given_up() {
+fn frames_not_received_are_retried_and_given_up() {
     let events: Vec<_> = (0..18)
         .map(|cookie| {
             // MCS 7 at 12 dB; radio 9 does not exist.

@@ -1,7 +1,7 @@
-//! Cost of holding: floods a queue between three network namespaces on this machine with UDP packets of 1000 B, releases them in
-//! batches, and prints packets a second and processor time a packet. As root:
+//! Cost of holding packets: floods a queue between three network namespaces with UDP packets of 1000 B, releases them in batches, and
+//! prints packets per second and CPU time per packet. Run as root:
 //! `cargo run --release -p airbound-linux --example packets_per_second -- [SECONDS]`
-#![allow(clippy::print_stdout, reason = "that is what it is for")]
+#![allow(clippy::print_stdout, reason = "prints its results")]
 
 #[cfg(target_os = "linux")]
 #[path = "../tests/bed/mod.rs"]

@@ -1,5 +1,5 @@
-//! Prints what leaves a Wi-Fi interface: `cargo run -p airbound-linux --example watch -- wlan0 10 [polled]`, as root.
-#![allow(clippy::print_stdout, reason = "that is what it is for")]
+//! Prints the completions of a Wi-Fi interface: `cargo run -p airbound-linux --example watch -- wlan0 10 [polled]`, as root.
+#![allow(clippy::print_stdout, reason = "prints its results")]
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -5,18 +5,18 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-/// A 48-bit hardware address; of a station, of an interface.
+/// A 48-bit hardware address of a station or an interface.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MacAddress(pub [u8; 6]);
 
 impl MacAddress {
-    /// From the first six bytes, where there are six.
+    /// The address in the first six bytes; `None` if there are fewer.
     #[must_use]
     pub fn from_slice(bytes: &[u8]) -> Option<Self> {
         bytes.first_chunk().copied().map(Self)
     }
 
-    /// Whether it names a group, as broadcast does (802-2014 clause 8.2.2: the I/G bit).
+    /// Whether it is a group address, such as broadcast (802-2014 clause 8.2.2: the I/G bit).
     #[must_use]
     pub const fn is_group(self) -> bool {
         self.0[0] & 1 != 0
@@ -30,9 +30,9 @@ impl fmt::Display for MacAddress {
     }
 }
 
-/// A text that is no hardware address.
+/// The error of a text that is not a hardware address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no hardware address such as 02:00:00:00:01:00")]
+#[error("\"{0}\" is not a hardware address; allowed are six bytes such as 02:00:00:00:01:00")]
 pub struct ParseMacAddressError(String);
 
 impl FromStr for MacAddress {

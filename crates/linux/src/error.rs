@@ -1,20 +1,20 @@
-//! Errors of this crate.
+//! The error type of this crate.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why something cannot be had of the operating system.
+/// Errors of operations on the operating system.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinuxError {
     /// No interface has this name.
     #[error("there is no network interface {0}; `ip link` lists them")]
     NoInterface(String),
-    /// The interface is not one of nl80211's.
+    /// The interface is unknown to nl80211.
     #[error("{0} is no Wi-Fi interface; `iw dev` lists them")]
     NotWifi(String),
-    /// The machine has no Wi-Fi interface at all.
-    #[error("this machine has no Wi-Fi interface that nl80211 knows of ({0})")]
+    /// The machine has no Wi-Fi interface.
+    #[error("nl80211 lists no Wi-Fi interface on this machine ({0})")]
     NoWifi(String),
     /// A system call failed.
     #[error("cannot {action}: {source}")]
@@ -24,44 +24,44 @@ pub enum LinuxError {
         /// The kernel's error.
         source: io::Error,
     },
-    /// The kernel understood, and refused.
+    /// The kernel refused a request.
     #[error("the kernel refused to {action}: {source}{}", detail(.reason))]
     Refused {
         /// The attempted action, as a verb phrase.
         action: &'static str,
-        /// The error that it returned.
+        /// The error returned.
         source: io::Error,
-        /// The kernel's own sentence (extended acknowledgement), empty without one.
+        /// The kernel's explanation (extended acknowledgement), empty without one.
         reason: String,
     },
-    /// An answer that no kernel should give.
-    #[error("the kernel's answer to \"{0}\" cannot be read")]
+    /// The kernel's response is malformed.
+    #[error("the kernel's response to \"{0}\" is malformed")]
     Malformed(&'static str),
-    /// Kernel or driver does not have it.
-    #[error("{what} cannot be had: {why}")]
+    /// The kernel or the driver lacks a feature.
+    #[error("{what} is not available: {why}")]
     Unavailable {
         /// Name of the missing feature.
         what: &'static str,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// A program that is needed failed.
+    /// A required program failed.
     #[error("{program} failed: {reason}")]
     Program {
-        /// Which.
+        /// Its name.
         program: &'static str,
-        /// Its last words.
+        /// Its error message.
         reason: String,
     },
-    /// A name or number that was given cannot be used.
+    /// A name or number is not usable.
     #[error("{0}")]
     Input(String),
-    /// A file is not to be trusted.
+    /// A file is not trusted.
     #[error("{} {reason}", .path.display())]
     Untrusted {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why not, and what to do.
+        /// The reason, and the remedy.
         reason: String,
     },
 }
@@ -71,12 +71,12 @@ fn detail(reason: &str) -> String {
 }
 
 impl LinuxError {
-    /// For `map_err`: what was tried.
+    /// For `map_err`: the error of the attempted action.
     pub(crate) fn system<E: Into<io::Error>>(action: &'static str) -> impl FnOnce(E) -> Self {
         move |source| Self::System { action, source: source.into() }
     }
 
-    /// The error number of a refusal, where there is one.
+    /// The error number, if the error has one.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
         match self {

@@ -1,4 +1,4 @@
-//! Network interfaces: what they are, the length of their transmit queue, offloads (rtnetlink and ethtool's netlink).
+//! Network interfaces: their properties, the length of their transmit queue, offloads (rtnetlink and ethtool netlink).
 
 use crate::netlink::generic::Family;
 use crate::netlink::message::{Attributes, DUMP, Message, u32_at};
@@ -26,23 +26,23 @@ mod attribute {
 /// A network interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Its number; another one when it is made anew under the same name.
+    /// Its number, which changes when an interface is recreated under the same name.
     pub index: u32,
     /// Its name.
     pub name: String,
     /// Its hardware address.
     pub address: MacAddress,
-    /// It has been switched on.
+    /// Administratively up.
     pub is_up: bool,
-    /// It can carry traffic: an access point is beaconing.
+    /// Operational; an access point is beaconing.
     pub is_running: bool,
     /// Largest packet, bytes.
     pub mtu: u32,
-    /// The most packets of a plain queue (`txqueuelen`); mac80211's own queues do not heed it.
+    /// The limit of a plain queue in packets (`txqueuelen`); mac80211's own queues ignore it.
     pub queue_length: u32,
-    /// The queueing discipline, `noqueue` where mac80211 keeps the queues itself.
+    /// The queueing discipline; `noqueue` where mac80211 has the queues.
     pub qdisc: String,
-    /// The bridge of which it is a port.
+    /// The bridge that it is a port of.
     pub bridge: Option<u32>,
 }
 
@@ -50,7 +50,7 @@ impl Interface {
     /// Finds an interface by name.
     ///
     /// # Errors
-    /// There is none; or rtnetlink failed.
+    /// It does not exist, or rtnetlink failed.
     pub fn find(name: &str) -> Result<Self, LinuxError> {
         Self::all()?
             .into_iter()
@@ -58,7 +58,7 @@ impl Interface {
             .ok_or_else(|| LinuxError::NoInterface(name.to_owned()))
     }
 
-    /// Every interface of this network namespace, by number.
+    /// All interfaces of this network namespace, by number.
     ///
     /// # Errors
     /// rtnetlink failed.
@@ -79,16 +79,16 @@ impl Interface {
         Ok(all)
     }
 
-    /// Whether its queueing lies within mac80211, where `queue_length` has no effect.
+    /// Whether mac80211 has its queues, where `queue_length` has no effect.
     #[must_use]
     pub fn queues_in_mac80211(&self) -> bool {
         self.qdisc == "noqueue"
     }
 
-    /// Sets the most packets of a plain queue.
+    /// Sets the limit of a plain queue in packets.
     ///
     /// # Errors
-    /// No CAP_NET_ADMIN, or the interface is gone.
+    /// No CAP_NET_ADMIN, or the interface has disappeared.
     pub fn set_queue_length(&self, packets: u32) -> Result<(), LinuxError> {
         let mut fixed = [0; FIXED];
         fixed[4..8].copy_from_slice(&self.index.to_ne_bytes());
@@ -103,7 +103,7 @@ impl Interface {
     }
 }
 
-/// Reads a message of rtnetlink about a link, `None` for others.
+/// Reads rtnetlink's message about a link; `None` for other messages.
 pub(crate) fn read(message: &Message<'_>) -> Option<Interface> {
     if message.kind != NEW_LINK {
         return None;
@@ -129,12 +129,12 @@ pub(crate) fn read(message: &Message<'_>) -> Option<Interface> {
     })
 }
 
-/// Offloads that make one held packet of many.
+/// Offloads that merge packets into one held packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Offloads {
-    /// Received packets are merged (`ethtool -K IFACE gro off` ends it).
+    /// Received packets are merged (`ethtool -K IFACE gro off` disables it).
     pub receive_merging: bool,
-    /// Sent TCP data is cut into packets late (`tso`).
+    /// TCP data is segmented by the device (`tso`).
     pub segmentation: bool,
 }
 
@@ -150,10 +150,10 @@ mod features {
     pub(super) const BIT_NAME: u16 = 2;
 }
 
-/// The offloads of an interface, as ethtool tells them.
+/// The offloads of an interface, as reported by ethtool.
 ///
 /// # Errors
-/// The kernel has no ethtool over netlink (before 5.7), or the interface is none of ethtool's.
+/// The kernel has no ethtool netlink (before 5.7), or the interface does not support it.
 pub fn offloads(name: &str) -> Result<Offloads, LinuxError> {
     let mut offloads = Offloads::default();
     Family::open("ethtool")?.request(

@@ -1,18 +1,18 @@
-//! Airbound's access to Linux. It decides nothing: the agent does.
+//! Airbound's access to Linux. It provides mechanisms; the agent has the policies.
 //!
-//! | module | what it does |
+//! | module | content |
 //! |---|---|
-//! | [`nfqueue`] | holds packets, and releases them in any order |
-//! | [`nftables`] | the rules that send packets there |
-//! | [`packet`] | what a packet's first bytes tell: addresses, flow, access category |
+//! | [`nfqueue`] | holding packets, and releasing them in any order |
+//! | [`nftables`] | the rules that send packets to the queue |
+//! | [`packet`] | reading of packet headers: addresses, flow, access category |
 //! | [`nl80211`] | Wi-Fi interfaces, stations, counters, settings |
-//! | [`completions`] | what left the radio: eBPF, or counters where that cannot be had |
-//! | [`interface`], [`neighbours`], [`monitor`] | interfaces, which station has an address, and what changes |
-//! | [`privileges`] | giving up what is not needed |
-//! | [`probe`] | what this kernel and this driver offer, and how that was found out |
+//! | [`completions`] | completed frames: eBPF, or counters where that is not available |
+//! | [`interface`], [`neighbours`], [`monitor`] | interfaces, stations of IP addresses, notifications of changes |
+//! | [`privileges`] | dropping capabilities, reading trusted files |
+//! | [`probe`] | features of this kernel and driver, with evidence |
 //!
-//! All times are of one clock, [`now`]. What the kernel and the network send is read with bounds; its parsers are pure and fuzzed.
-//! `sys.rs` is the one file with unsafe code.
+//! All times are of one clock, [`now`]. The parsers of messages and packets check all bounds; they are pure and fuzzed. `sys.rs` is the
+//! only file with unsafe code.
 #![cfg(target_os = "linux")]
 
 mod address;
@@ -36,7 +36,7 @@ pub use error::LinuxError;
 
 use airbound_units::Instant;
 
-/// The time since the machine started, without time asleep (CLOCK_MONOTONIC): the clock of every time stamp in this crate, eBPF's too.
+/// The time since boot, without suspend (CLOCK_MONOTONIC): the clock of all timestamps of this crate, those of eBPF included.
 #[must_use]
 pub fn now() -> Instant {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);

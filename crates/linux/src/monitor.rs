@@ -1,4 +1,4 @@
-//! Changes while the agent runs: stations, the interface, addresses, our rules. Multicast from nl80211, rtnetlink and nftables.
+//! Notifications of changes to stations, interface, neighbours and nftables rules: multicast from nl80211, rtnetlink and nftables.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -17,26 +17,26 @@ const NFTABLES: u32 = 7;
 /// `RTM_DELLINK`.
 const DELETE_LINK: u16 = 17;
 
-/// Something that changed.
+/// A change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// A station associated with the interface.
     StationJoined(MacAddress),
-    /// A station left it, or was thrown out.
+    /// A station left the interface, or was removed.
     StationLeft(MacAddress),
-    /// The interface is as this says now; told at each of the kernel's notices, also where nothing that matters changed.
+    /// The current state of the interface; sent with every notification of the kernel, even if no field changed.
     Interface(Interface),
-    /// The interface is gone. Made anew, it will have another number.
+    /// The interface was removed. A recreated one has another number.
     InterfaceGone,
-    /// An IP address belongs to a station now, or to none any more.
+    /// The station of an IP address changed.
     Neighbour(Neighbour),
-    /// A table, chain or rule of ours was removed, by us or somebody else: see [`nftables::Table::is_present`].
+    /// A table, chain or rule of [`nftables::TABLE`] was removed, by this or another program: see [`nftables::Table::is_present`].
     RulesTouched,
-    /// The kernel had more to tell than the sockets hold: read everything anew.
+    /// Notifications were lost: all state has to be read again.
     Overrun,
 }
 
-/// Listens.
+/// A listener to the multicast groups.
 #[derive(Debug)]
 pub struct Monitor {
     interface: u32,
@@ -46,7 +46,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Listens to what concerns this interface, from now on. What cannot be listened to (a kernel without nftables) is left out.
+    /// Starts to listen to changes of an interface. Groups that the kernel lacks (without nftables) are left out.
     ///
     /// # Errors
     /// rtnetlink failed.
@@ -61,14 +61,14 @@ impl Monitor {
         Ok(Self { interface, wifi, route, netfilter })
     }
 
-    /// Returns the descriptors to wait for: any of these readable means that something changed.
+    /// The descriptors to poll; readable when changes are pending.
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let wifi = self.wifi.as_ref().map(|family| family.socket.as_fd());
         let netfilter = self.netfilter.as_ref().map(AsFd::as_fd);
         [Some(self.route.as_fd()), wifi, netfilter].into_iter().flatten()
     }
 
-    /// Reads what has changed, without waiting.
+    /// Reads pending changes without waiting.
     pub fn read(&mut self, mut each: impl FnMut(Change)) {
         let interface = self.interface;
         drain(&mut self.route, &mut each, |message| of_route(message, interface));
@@ -86,22 +86,22 @@ impl Monitor {
     }
 }
 
-/// Most datagrams read at one time, so that a flood cannot hold the caller.
+/// Limit of datagrams read in one call, so that a flood cannot block the caller.
 const MOST: usize = 256;
 
 fn drain(socket: &mut Socket, each: &mut impl FnMut(Change), read: impl Fn(&Message<'_>) -> Option<Change>) {
     for _ in 0..MOST {
         match socket.receive() {
             Ok(None) => return,
-            Ok(Some(messages)) => tell(messages, each, &read),
+            Ok(Some(messages)) => deliver(messages, each, &read),
             Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
-            // ENOBUFS: something was lost. A datagram too large is as good as lost.
+            // ENOBUFS: notifications were lost. A truncated datagram counts as lost, too.
             Err(_) => each(Change::Overrun),
         }
     }
 }
 
-fn tell(
+fn deliver(
     messages: Messages<'_>,
     each: &mut impl FnMut(Change),
     read: &impl Fn(&Message<'_>) -> Option<Change>,

@@ -1,4 +1,4 @@
-//! Which station has an IP address: the kernel's neighbours of an interface (rtnetlink), kept as a table.
+//! The stations of IP addresses: a copy of the kernel's neighbour table of an interface (rtnetlink).
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -20,14 +20,14 @@ const WITHOUT_ADDRESS: u16 = 0x01 | 0x20 | 0x40;
 const IPV4: u8 = 2;
 const IPV6: u8 = 10;
 
-/// A change of the neighbours.
+/// An entry of the neighbour table, or its change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Neighbour {
     /// The interface.
     pub interface: u32,
     /// The IP address.
     pub ip: IpAddr,
-    /// The station that has it; `None`: none, as far as the kernel knows.
+    /// The station that has it; `None` if the kernel knows none.
     pub station: Option<MacAddress>,
 }
 
@@ -62,13 +62,13 @@ impl Neighbours {
         Ok(neighbours)
     }
 
-    /// The station that has an address. The first packet to a new address is held before the kernel asks for it (ARP): it has none.
+    /// The station that has an address. It is unknown for the first packet to a new address, which precedes the kernel's ARP request.
     #[must_use]
     pub fn station(&self, ip: IpAddr) -> Option<MacAddress> {
         self.stations.get(&ip).copied()
     }
 
-    /// Takes a change over, as [`crate::monitor`] tells it; others' interfaces are left alone.
+    /// Applies a change reported by [`crate::monitor`]; changes of other interfaces are ignored.
     pub fn apply(&mut self, change: &Neighbour) {
         if change.interface != self.interface {
             return;
@@ -79,20 +79,20 @@ impl Neighbours {
         };
     }
 
-    /// Returns the number of known addresses.
+    /// The number of known addresses.
     #[must_use]
     pub fn len(&self) -> usize {
         self.stations.len()
     }
 
-    /// Whether none is.
+    /// Whether no address is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.stations.is_empty()
     }
 }
 
-/// Reads a message of rtnetlink about a neighbour, `None` for others.
+/// Reads rtnetlink's message about a neighbour; `None` for other messages.
 pub(crate) fn read(message: &Message<'_>) -> Option<Neighbour> {
     if !matches!(message.kind, NEW_NEIGHBOUR | DELETE_NEIGHBOUR) {
         return None;

@@ -1,8 +1,8 @@
-//! Held packets: the kernel gives each packet's first bytes to us, keeps the packet, and waits for a verdict (NFQUEUE; kernel
-//! include/uapi/linux/netfilter/nfnetlink_queue.h, net/netfilter/nfnetlink_queue.c).
+//! Held packets: the kernel copies each packet's first bytes to this process, keeps the packet, and waits for a verdict (NFQUEUE;
+//! kernel include/uapi/linux/netfilter/nfnetlink_queue.h, net/netfilter/nfnetlink_queue.c).
 //!
-//! Verdicts may come in any order and are sent many at once. If this program dies, the rule's `bypass` lets everything pass; if it
-//! falls behind, FAIL_OPEN does. If it hangs, held packets stay held: that is for the agent's watchdog.
+//! Verdicts may be given in any order, and are sent in batches. If the process dies, packets pass by the rule's `bypass`; if it falls
+//! behind, by FAIL_OPEN. If it hangs, held packets stay held, which is the concern of the agent's watchdog.
 
 use std::fs;
 use std::io;
@@ -58,26 +58,26 @@ const IS_GSO: u32 = 2;
 const DROP: u32 = 0;
 const ACCEPT: u32 = 1;
 
-/// Room for what is said of a packet besides its first bytes.
+/// Upper bound of the bytes of a message besides the packet's first bytes.
 const ATTRIBUTES: usize = 512;
-/// Datagrams in one system call.
+/// Datagrams received by one system call.
 const BATCH: usize = 64;
-/// Verdicts are sent when they fill this many bytes (40 B each with a mark).
+/// Bytes of pending verdicts at which they are sent (40 B each with a mark).
 const VERDICTS: usize = 16 << 10;
 
 /// Configuration of a [`Queue`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueConfig {
-    /// Number of the queue, as the rules name it.
+    /// Number of the queue, as in the rules.
     pub number: u16,
-    /// First bytes of each packet that are copied, network header on: 96 hold IPv6, TCP or UDP and what RTP begins with.
+    /// Bytes of each packet that are copied, from the network header on: 96 hold IPv6, TCP or UDP, and the start of RTP.
     pub copied: u16,
-    /// The most packets that the kernel holds; what comes then passes unqueued (`fail_open`) or is lost.
+    /// The limit of packets that the kernel holds; further ones pass unqueued (`fail_open`) or are lost.
     pub held: u32,
-    /// Packets pass unqueued where queue or socket is full, instead of being lost.
+    /// Packets pass unqueued when queue or socket is full, instead of being lost.
     pub fail_open: bool,
-    /// TCP super-packets come whole, under one verdict. Without it the kernel cuts them first, which costs bridged TCP nearly all of
-    /// its throughput (measured: 1.6 instead of 383 Mb/s).
+    /// TCP super-packets are held whole, with one verdict. Without it the kernel segments them first, which costs bridged TCP nearly all
+    /// of its throughput (measured: 1.6 instead of 383 Mb/s).
     pub super_packets: bool,
     /// Bytes of the socket's buffer.
     pub buffer: usize,
@@ -89,52 +89,52 @@ impl Default for QueueConfig {
     }
 }
 
-/// The kernel's name for a held packet, unique within its queue until 2^32 others have come.
+/// The kernel's number of a held packet. Numbers of a queue repeat after 2^32 packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(pub u32);
 
-/// Where a packet was taken.
+/// The layer of the hook at which a packet was held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
-    /// Routed: the bytes begin with the IP header.
+    /// Routed: the copied bytes begin with the IP header.
     Network,
-    /// Bridged: the frame's header is known, too.
+    /// Bridged: the frame's link header is known, too.
     Link,
 }
 
-/// A held packet, as long as the callback runs.
+/// A held packet, as passed to the callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Its name, for the verdict.
+    /// Its number, for the verdict.
     pub id: PacketId,
-    /// Where it was taken.
+    /// The layer of the hook.
     pub layer: Layer,
     /// Its protocol as an EtherType: 0x0800 for IPv4, 0x86dd for IPv6.
     pub ethertype: u16,
-    /// First bytes, network header on; at most as many as were asked for.
+    /// Its first bytes from the network header on, at most [`QueueConfig::copied`].
     pub head: &'a [u8],
-    /// All of it, network header on; a super-packet's with every segment.
+    /// Its length from the network header on; of a super-packet with all segments.
     pub length: ByteCount,
-    /// One verdict releases several segments.
+    /// Whether one verdict releases several segments.
     pub is_super_packet: bool,
-    /// The interface by which it came, 0 for our own; of bridged packets the bridge's port.
+    /// The ingress interface, 0 for packets of this machine; of bridged packets the bridge's port.
     pub in_interface: u32,
-    /// The interface by which it leaves; of bridged packets the bridge's port.
+    /// The egress interface; of bridged packets the bridge's port.
     pub out_interface: u32,
-    /// The frame's header where it was bridged: destination, source, EtherType.
+    /// The link header of a bridged frame: destination, source, EtherType.
     pub link_header: &'a [u8],
-    /// The tag control information of a VLAN whose tag the kernel keeps aside (802.1Q clause 9.6).
+    /// The tag control information of a VLAN tag that the kernel stores outside of the frame (802.1Q clause 9.6).
     pub vlan: Option<u16>,
-    /// The sender's hardware address, as the packet came.
+    /// The hardware address of the sender, as received.
     pub source: Option<MacAddress>,
     /// Netfilter's mark.
     pub mark: u32,
-    /// `skb->priority`; 256 to 263 name a user priority (cfg80211).
+    /// `skb->priority`; 256 to 263 are user priorities (cfg80211).
     pub priority: u32,
 }
 
 impl Packet<'_> {
-    /// The frame's receiver where it was bridged: the station, or what is behind it.
+    /// The receiver of a bridged frame: the station, or a host behind it.
     #[must_use]
     pub fn destination(&self) -> Option<MacAddress> {
         MacAddress::from_slice(self.link_header)
@@ -144,19 +144,19 @@ impl Packet<'_> {
 /// Counters of packets, verdicts and losses since the queue was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueCounters {
-    /// Packets that came.
+    /// Packets received.
     pub packets: u64,
     /// Verdicts given.
     pub verdicts: u64,
-    /// Packets that the socket had no room for: they passed unqueued, or were lost (`fail_open`).
+    /// Packets for which the socket had no room: passed unqueued with `fail_open`, else lost.
     pub overruns: u64,
-    /// Messages that could not be read.
+    /// Malformed messages.
     pub malformed: u64,
-    /// Verdicts that the kernel refused: the packet was gone, as after an interface went away.
+    /// Verdicts that the kernel refused: the packet was gone, as after the removal of an interface.
     pub refused: u64,
 }
 
-/// The kernel's own counters (/proc/net/netfilter/nfnetlink_queue; the calling thread decides on the namespace).
+/// The kernel's own counters (/proc/net/netfilter/nfnetlink_queue of the calling thread's namespace).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KernelCounters {
     /// Packets that wait for a verdict.
@@ -167,7 +167,7 @@ pub struct KernelCounters {
     pub dropped_socket: u32,
 }
 
-/// An open queue. Closed, the kernel drops what it holds.
+/// An open queue. When it is closed, the kernel drops the packets it holds.
 #[derive(Debug)]
 pub struct Queue {
     socket: Socket,
@@ -179,24 +179,24 @@ pub struct Queue {
 }
 
 impl AsFd for Queue {
-    /// Readable when packets have come.
+    /// Readable when packets are pending.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
 impl Queue {
-    /// Opens a queue: from now on packets that a rule sends to it are held.
+    /// Opens a queue. Packets that a rule sends to it are held from here on.
     ///
     /// # Errors
-    /// No CAP_NET_ADMIN, no NFQUEUE in the kernel, or somebody else has the queue (EBUSY).
+    /// No CAP_NET_ADMIN, no NFQUEUE in the kernel, or another process has the queue (EBUSY).
     pub fn open(config: &QueueConfig) -> Result<Self, LinuxError> {
-        // What waits in the queue waits until its socket is closed; then its rules let packets pass.
+        // Packets wait in the queue until its socket is closed; afterwards they bypass it.
         let mut socket = Socket::open(NETFILTER)?.closed_first();
-        // Refused without CAP_NET_ADMIN; binding says so, and better.
+        // Refused without CAP_NET_ADMIN, which the bind below reports with more detail.
         let _ = rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, config.buffer);
         let _ = rustix::net::sockopt::set_socket_send_buffer_size_force(&socket, VERDICTS * 8);
-        // Else one overrun would keep the socket closed until all was read.
+        // Without this option an overrun would block the socket until all was read.
         let _ = sys::set_netlink_option(socket.as_fd(), sys::NetlinkOption::NoEnobufs, 1);
         let fixed = fixed(config.number);
         socket.request(
@@ -215,7 +215,7 @@ impl Queue {
             flags |= GSO;
         }
         socket.request(
-            "set the packet queue up",
+            "configure the packet queue",
             CONFIG,
             0,
             &fixed,
@@ -239,10 +239,10 @@ impl Queue {
         })
     }
 
-    /// Gives what has come to `each`, oldest first, without waiting; at most `most` packets, in steps of 64. Returns how many.
+    /// Passes pending packets to `each`, oldest first, without waiting; at most `most` packets, in steps of 64. Returns their count.
     ///
     /// # Errors
-    /// The socket failed for good.
+    /// The socket failed permanently.
     pub fn receive(&mut self, most: usize, mut each: impl FnMut(&Packet<'_>)) -> Result<usize, LinuxError> {
         let mut packets = 0;
         while packets < most {
@@ -282,8 +282,8 @@ impl Queue {
         Ok(packets)
     }
 
-    /// Releases a packet, with a new mark if one is given: [`crate::completions`] tell it again when the packet has left the radio.
-    /// Takes effect with [`Self::flush`], or when many have gathered.
+    /// Releases a packet, with a new mark if one is given, which [`crate::completions`] reports with the packet's completion. Takes effect
+    /// with [`Self::flush`], or when enough verdicts are pending.
     ///
     /// # Errors
     /// The socket failed.
@@ -315,7 +315,7 @@ impl Queue {
     /// Sends the verdicts given so far, in one system call.
     ///
     /// # Errors
-    /// The socket failed; the verdicts are kept for the next try.
+    /// The socket failed; the verdicts are kept for the next attempt.
     pub fn flush(&mut self) -> Result<(), LinuxError> {
         if self.verdicts.is_empty() {
             return Ok(());
@@ -325,13 +325,13 @@ impl Queue {
         Ok(())
     }
 
-    /// Returns the counters since the queue was opened.
+    /// The counters since the queue was opened.
     #[must_use]
     pub const fn counters(&self) -> QueueCounters {
         self.counters
     }
 
-    /// Returns the kernel's counters of this queue; `None` where /proc does not tell.
+    /// The kernel's counters of this queue; `None` if /proc does not list it.
     #[must_use]
     pub fn kernel_counters(&self) -> Option<KernelCounters> {
         let text = fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue").ok()?;
@@ -345,10 +345,10 @@ const fn fixed(number: u16) -> [u8; FIXED] {
     [0, 0, high, low]
 }
 
-/// Packets between two numbers of one queue, none for the first.
+/// Number of packets missing between two packet numbers; 0 for the first packet.
 const fn gap(last: Option<u32>, now: u32) -> u64 {
     match last {
-        // A step backwards is no gap: the kernel handed out numbers on two processors.
+        // A step backwards is not a gap: two processors assigned numbers.
         Some(last) => {
             let step = now.wrapping_sub(last);
             if step == 0 || step > u32::MAX / 2 { 0 } else { step as u64 - 1 }
@@ -382,7 +382,7 @@ const BRIDGE: u8 = 7;
 fn packet(family: Option<u8>, attributes: Attributes<'_>) -> Option<Packet<'_>> {
     let mut id = None;
     let mut full = None;
-    // Of bridged packets the kernel names the bridge as the interface, and the port besides.
+    // For bridged packets the kernel gives the bridge as the interface, and the port in addition.
     let (mut in_port, mut out_port) = (None, None);
     let mut packet = Packet {
         id: PacketId(0),
@@ -433,7 +433,7 @@ fn packet(family: Option<u8>, attributes: Attributes<'_>) -> Option<Packet<'_>> 
     packet.id = PacketId(id?);
     packet.in_interface = in_port.unwrap_or(packet.in_interface);
     packet.out_interface = out_port.unwrap_or(packet.out_interface);
-    // The full length is told only of a packet that was cut.
+    // The full length is given for truncated packets only.
     packet.length = ByteCount::new(full.map_or(packet.head.len() as u64, u64::from));
     Some(packet)
 }
@@ -441,7 +441,7 @@ fn packet(family: Option<u8>, attributes: Attributes<'_>) -> Option<Packet<'_>> 
 fn kernel_counters(text: &str, number: u16) -> Option<KernelCounters> {
     text.lines().find_map(|line| {
         let fields: Vec<u32> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
-        // Queue, socket, held, how much is copied, copy range, lost to a full queue, lost to a full socket, last number.
+        // Queue, socket, held, copy mode, copy range, lost to a full queue, lost to a full socket, last number.
         let [queue, _, held, _, _, dropped_full, dropped_socket, ..] = fields[..] else { return None };
         (queue == u32::from(number)).then_some(KernelCounters { held, dropped_full, dropped_socket })
     })
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_without_a_name_is_malformed() {
+    fn a_packet_without_a_number_is_malformed() {
         let bytes = message(|builder| builder.put(attribute::PAYLOAD, &[0x45; 20]));
         assert_eq!(first(&bytes), Read::Malformed);
         let cut = message(|builder| builder.put(attribute::PACKET_HEADER, &[0, 0, 1]));

@@ -1,5 +1,5 @@
-//! The rules that send packets for Wi-Fi stations to the queue: a table of our own in each family, put there and taken away whole with
-//! the program `nft`. Nobody else's rules are touched.
+//! The nftables rules that send packets for Wi-Fi stations to the queue: a table in each family, installed and removed as a whole with
+//! the program `nft`. Rules of other programs are not touched.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::LinuxError;
 use crate::netlink::message::{DUMP, Message};
 use crate::netlink::socket::{NETFILTER, Socket};
 
-/// The name of our tables.
+/// The name of the tables.
 pub const TABLE: &str = "airbound";
 
 /// `NFNL_SUBSYS_NFTABLES` in the upper half of a message's type, with `NFT_MSG_*`.
@@ -20,7 +20,7 @@ const NEW_RULE: u16 = SUBSYSTEM | 6;
 const DELETE_TABLE: u16 = SUBSYSTEM | 2;
 const DELETE_CHAIN: u16 = SUBSYSTEM | 5;
 const DELETE_RULE: u16 = SUBSYSTEM | 8;
-/// `NFTA_TABLE_NAME`, `NFTA_CHAIN_TABLE` and `NFTA_RULE_TABLE`, all the same.
+/// `NFTA_TABLE_NAME`, `NFTA_CHAIN_TABLE` and `NFTA_RULE_TABLE`, which are equal.
 const TABLE_NAME: u16 = 1;
 /// Bytes of `struct nfgenmsg`.
 const FIXED: usize = 4;
@@ -28,19 +28,19 @@ const FIXED: usize = 4;
 const INET: u8 = 1;
 const BRIDGE: u8 = 7;
 
-/// Which packets are held.
+/// The hook at which packets are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Plane {
-    /// Those that this machine routes to the interface.
+    /// Packets that this machine routes to the interface.
     Routed,
-    /// Those that it sends itself.
+    /// Packets of this machine itself.
     Local,
-    /// Those that a bridge, of which the interface is a port, passes on to it.
+    /// Packets that a bridge forwards to the interface, its port.
     Bridged,
 }
 
 impl Plane {
-    /// Family, chain and hook.
+    /// Name and number of the family, chain and hook.
     const fn place(self) -> (&'static str, u8, &'static str, &'static str) {
         match self {
             Self::Routed => ("inet", INET, "routed", "forward"),
@@ -53,29 +53,27 @@ impl Plane {
 /// Parameters of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
-    /// Packets that leave by this interface are held.
+    /// The egress interface of packets to hold.
     pub interface: String,
     /// The queue's number.
     pub queue: u16,
-    /// Which of them.
+    /// The hooks.
     pub planes: BTreeSet<Plane>,
 }
 
 impl Rules {
-    /// The script for `nft`: replaces tables of ours that are left over, all or nothing.
+    /// The script for `nft`: replaces tables left over from an earlier run, atomically.
     ///
     /// # Errors
-    /// The interface's name cannot be written in a script.
+    /// The interface's name is not allowed in a script.
     pub fn script(&self) -> Result<String, LinuxError> {
         let name = &self.interface;
-        // The kernel forbids `/` and blanks; quotes would end ours.
+        // The kernel forbids `/` and white space; a quote would end the string of the script.
         let fits = !name.is_empty()
             && name.len() < 16
             && name.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\/*".contains(&byte));
         if !fits {
-            return Err(LinuxError::Input(format!(
-                "{name:?} is no name of an interface that nftables could take"
-            )));
+            return Err(LinuxError::Input(format!("interface {name:?} is not a name that nftables accepts")));
         }
         let mut script = removal();
         for family in ["inet", "bridge"] {
@@ -101,7 +99,7 @@ impl Rules {
     }
 }
 
-/// Takes our tables away, whether they are there or not: adding one that is there changes nothing.
+/// Removes the tables, whether they exist or not: each is added, then deleted.
 fn removal() -> String {
     let mut script = String::new();
     for family in ["inet", "bridge"] {
@@ -110,14 +108,14 @@ fn removal() -> String {
     script
 }
 
-/// Our rules, in force. They stay when this is dropped: [`Self::remove`] takes them away; so does the next start.
+/// The installed rules. Dropping this does not remove them: [`Self::remove`] does, as does the next start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     rules: Rules,
 }
 
 impl Table {
-    /// Puts the rules in force in one step. Open the queue first: until then packets bypass it.
+    /// Installs the rules atomically. Open the queue first: packets bypass a queue that is not open.
     ///
     /// # Errors
     /// `nft` is not installed, or refuses: no CAP_NET_ADMIN, no `queue` expression in the kernel.
@@ -126,7 +124,7 @@ impl Table {
         if rules.planes.contains(&Plane::Bridged) {
             run(&script)?;
         } else {
-            // A kernel without nftables for bridges cannot have a table there.
+            // A kernel without the bridge family refuses its tables.
             run(&without_bridge(&script)).or_else(|_| run(&script))?;
         }
         Ok(Self { rules: rules.clone() })
@@ -138,10 +136,10 @@ impl Table {
         &self.rules
     }
 
-    /// Whether every rule is still there.
+    /// Whether every rule is still installed.
     ///
     /// # Errors
-    /// nftables does not answer.
+    /// nftables does not respond.
     pub fn is_present(&self) -> Result<bool, LinuxError> {
         let mut found = BTreeSet::new();
         for family in [INET, BRIDGE] {
@@ -155,7 +153,7 @@ impl Table {
         }))
     }
 
-    /// Takes the rules away.
+    /// Removes the rules.
     ///
     /// # Errors
     /// `nft` failed.
@@ -164,7 +162,7 @@ impl Table {
     }
 }
 
-/// Takes away what an earlier run may have left. Nothing there is no error.
+/// Removes rules of an earlier run, if any.
 ///
 /// # Errors
 /// `nft` is not installed, or failed.
@@ -180,10 +178,10 @@ fn without_bridge(script: &str) -> String {
         .fold(String::new(), |all, line| all + line + "\n")
 }
 
-/// Commands tried for `nft`: the search path of a service may have no sbin.
-const PLACES: [&str; 3] = ["nft", "/usr/sbin/nft", "/sbin/nft"];
+/// Commands tried for `nft`, since the search path of a service may lack sbin.
+const COMMANDS: [&str; 3] = ["nft", "/usr/sbin/nft", "/sbin/nft"];
 
-/// Lets `nft` and the kernel check rules without putting them in force.
+/// Checks rules by `nft` and the kernel without installing them.
 ///
 /// # Errors
 /// As [`Table::install`].
@@ -202,15 +200,14 @@ fn run(script: &str) -> Result<(), LinuxError> {
 
 fn call(arguments: &[&str], script: &str) -> Result<(), LinuxError> {
     let failed = |reason: String| LinuxError::Program { program: "nft", reason };
-    let started = PLACES.iter().find_map(|place| {
+    let started = COMMANDS.iter().find_map(|place| {
         let mut command = Command::new(place);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         command.spawn().ok()
     });
-    let mut child =
-        started.ok_or_else(|| failed("it is not installed (apt-get install nftables)".to_owned()))?;
+    let mut child = started.ok_or_else(|| failed("not installed (apt-get install nftables)".to_owned()))?;
     if let Some(mut input) = child.stdin.take() {
-        // It may have given up already; its own words say why.
+        // A write error means that it has exited; its error output gives the reason.
         let _ = input.write_all(script.as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
@@ -218,20 +215,20 @@ fn call(arguments: &[&str], script: &str) -> Result<(), LinuxError> {
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr);
-    Err(failed(words.lines().next().unwrap_or("it did not say why").to_owned()))
+    Err(failed(words.lines().next().unwrap_or("no reason given").to_owned()))
 }
 
-/// Whether `nft` can be called.
+/// Whether `nft` is installed.
 #[must_use]
 pub fn has_program() -> bool {
-    PLACES.iter().any(|place| {
+    COMMANDS.iter().any(|place| {
         let mut command = Command::new(place);
         command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     })
 }
 
-/// The chains of our table in a family that have at least one rule.
+/// The chains of the table in a family that have at least one rule.
 fn chains_with_rules(family: u8) -> Result<Vec<String>, LinuxError> {
     /// `NFTA_RULE_CHAIN`.
     const CHAIN: u16 = 2;
@@ -256,7 +253,7 @@ fn chains_with_rules(family: u8) -> Result<Vec<String>, LinuxError> {
     }
 }
 
-/// Whether a notice of nftables says that something of ours was removed.
+/// Whether nftables notifies that the table, or a chain or rule of it, was removed.
 pub(crate) fn is_ours_removed(message: &Message<'_>) -> bool {
     matches!(message.kind, DELETE_TABLE | DELETE_CHAIN | DELETE_RULE)
         && message.attributes(FIXED).find(TABLE_NAME).and_then(|name| name.text()) == Some(TABLE)
@@ -283,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn names_cannot_smuggle_rules_in() {
+    fn names_cannot_inject_rules() {
         for name in ["", "a name too long for it", "w\" accept; #", "wlan0\n", "wl an", "wlan*"] {
             assert!(rules(name, &[Plane::Routed]).script().is_err(), "{name:?}");
         }

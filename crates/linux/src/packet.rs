@@ -1,4 +1,4 @@
-//! Reading of a packet's first bytes: addresses, flow, access category. Pure: bytes in, facts out, nothing beyond the bytes.
+//! Parsing of packet headers: addresses, flow, access category. Pure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -32,23 +32,23 @@ pub mod protocol {
     pub const UDP_LITE: u8 = 136;
 }
 
-/// IPv6 extension headers that may stand before the transport's (RFC 8200 section 4.1).
+/// IPv6 extension headers that may precede the transport header (RFC 8200 section 4.1).
 mod extension {
     pub(super) const HOP_BY_HOP: u8 = 0;
     pub(super) const ROUTING: u8 = 43;
     pub(super) const FRAGMENT: u8 = 44;
     pub(super) const AUTHENTICATION: u8 = 51;
     pub(super) const DESTINATION: u8 = 60;
-    /// As many as anybody sends for good reason; a longer chain ends the search for ports.
+    /// Limit of the chain of headers; the ports behind a longer chain are not read.
     pub(super) const MOST: usize = 8;
 }
 
-/// Header of an IP packet, as far as it matters here.
+/// The fields of an IP packet's headers that classification uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers {
-    /// From whom.
+    /// Source address.
     pub source: IpAddr,
-    /// To whom.
+    /// Destination address.
     pub destination: IpAddr,
     /// The transport's protocol number.
     pub protocol: u8,
@@ -56,11 +56,11 @@ pub struct Headers {
     pub dscp: u8,
     /// Explicit congestion notification (RFC 3168), 0 to 3.
     pub ecn: u8,
-    /// Source and destination port where the protocol has them and this packet carries them; fragments have none.
+    /// Source and destination port; `None` for protocols without ports and for fragments.
     pub ports: Option<(u16, u16)>,
-    /// It is a fragment.
+    /// Whether it is a fragment.
     pub is_fragment: bool,
-    /// TCP without data: acknowledgements, mostly. Known from the total length, `false` where that is not told (super-packets).
+    /// Whether it is TCP without data, mostly an acknowledgement; `false` if the total length is unknown (super-packets).
     pub is_bare_ack: bool,
 }
 
@@ -73,7 +73,7 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 }
 
 impl Headers {
-    /// Reads IPv4 and IPv6 by what the first half byte says; `None` for anything else and for headers that are cut off.
+    /// Reads an IPv4 or IPv6 header, by the version field; `None` for other packets and for truncated headers.
     #[must_use]
     pub fn read(packet: &[u8]) -> Option<Self> {
         match packet.first()? >> 4 {
@@ -93,7 +93,7 @@ impl Headers {
         let fragment = u16_at(packet, 6)?;
         let source = Ipv4Addr::from(array::<4>(packet, 12)?);
         let destination = Ipv4Addr::from(array::<4>(packet, 16)?);
-        // More fragments, or an offset (RFC 791).
+        // The flag "more fragments", or an offset (RFC 791).
         let is_fragment = fragment & 0x3fff != 0;
         Some(
             Self {
@@ -128,7 +128,7 @@ impl Headers {
                     let Some(units) = packet.get(at + 1) else { break };
                     (usize::from(*units) + 1) * 8
                 }
-                // RFC 4302 section 2.2 counts in words, less two.
+                // The length is in 32-bit words less two (RFC 4302 section 2.2).
                 extension::AUTHENTICATION => {
                     let Some(words) = packet.get(at + 1) else { break };
                     (usize::from(*words) + 2) * 4
@@ -139,7 +139,7 @@ impl Headers {
             next = *following;
             at += length;
         }
-        // A jumbogram or a super-packet tells no length.
+        // Jumbograms and super-packets have a length of 0.
         let left = if payload == 0 { None } else { (payload + 40).checked_sub(at) };
         Some(
             Self {
@@ -156,7 +156,7 @@ impl Headers {
         )
     }
 
-    /// Ports, and whether TCP carries anything; `length` is that of the transport's header and data.
+    /// Adds ports, and whether TCP carries data; `length` is that of transport header and data.
     fn with_transport(mut self, transport: &[u8], length: Option<usize>) -> Self {
         use protocol::{DCCP, SCTP, TCP, UDP, UDP_LITE};
         if self.is_fragment || !matches!(self.protocol, TCP | UDP | DCCP | SCTP | UDP_LITE) {
@@ -171,8 +171,8 @@ impl Headers {
         self
     }
 
-    /// A number that packets of one flow share and others rarely do: FNV-1a over addresses, protocol and ports, mixed with `seed` so
-    /// that nobody can choose addresses that collide. All fragments of a pair of hosts are one flow.
+    /// A hash of the flow: FNV-1a over addresses, protocol and ports, keyed with `seed` so that a remote host cannot choose addresses that
+    /// collide. All fragments between a pair of hosts are one flow.
     #[must_use]
     pub fn flow_hash(&self, seed: u64) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325 ^ seed;
@@ -192,24 +192,24 @@ impl Headers {
             add(&source.to_be_bytes());
             add(&destination.to_be_bytes());
         }
-        // The low bits of FNV mix badly (SplitMix's finaliser).
+        // SplitMix's finaliser, since the low bits of FNV are poorly mixed.
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         hash ^ (hash >> 31)
     }
 }
 
-/// The kernel's mapping of a code point to a user priority without a QoS map.
+/// The kernel's mapping of code points to user priorities without a QoS map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PriorityMap {
-    /// The three upper bits: kernels before 6.9.
+    /// The three upper bits of the code point: kernels before 6.9.
     Precedence,
-    /// The same, but for the classes that RFC 8325 section 4 treats otherwise: 6.9 and newer.
+    /// The same with the exceptions of RFC 8325 section 4: 6.9 and newer.
     Rfc8325,
 }
 
 impl PriorityMap {
-    /// That of a kernel by its release, "6.12.95+deb12-amd64".
+    /// The mapping of a kernel by its release, such as "6.12.95+deb12-amd64".
     #[must_use]
     pub fn of_kernel(release: &str) -> Self {
         let mut numbers =
@@ -218,11 +218,11 @@ impl PriorityMap {
         if version >= (6, 9) { Self::Rfc8325 } else { Self::Precedence }
     }
 
-    /// The user priority (TID 0 to 7) that mac80211 gives a packet: `priority` is `skb->priority`, `vlan` the tag's control
-    /// information (cfg80211_classify8021d in net/wireless/util.c).
+    /// The user priority (TID 0 to 7) that mac80211 assigns to a packet: `priority` is `skb->priority`, `vlan` the tag control information
+    /// (cfg80211_classify8021d in net/wireless/util.c).
     #[must_use]
     pub const fn user_priority(self, priority: u32, vlan: Option<u16>, dscp: Option<u8>) -> u8 {
-        // Set by a program or a firewall rule.
+        // Set by the sending program or a firewall rule.
         if priority >= 256 && priority <= 263 {
             return (priority - 256) as u8;
         }
@@ -251,7 +251,7 @@ impl PriorityMap {
         }
     }
 
-    /// The access category of the same.
+    /// The access category of a packet; see [`Self::user_priority`].
     #[must_use]
     pub const fn category(self, priority: u32, vlan: Option<u16>, dscp: Option<u8>) -> Category {
         Category::of_user_priority(self.user_priority(priority, vlan, dscp))
@@ -261,20 +261,20 @@ impl PriorityMap {
 /// A bridged frame: the fields of its header, and its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// To whom.
+    /// Destination address.
     pub destination: crate::MacAddress,
-    /// From whom.
+    /// Source address.
     pub source: crate::MacAddress,
     /// The outer tag's control information, if it is tagged.
     pub vlan: Option<u16>,
-    /// EtherType behind all tags.
+    /// EtherType after all tags.
     pub ethertype: u16,
-    /// The bytes behind the header.
+    /// The bytes after the header.
     pub payload: &'a [u8],
 }
 
 impl<'a> Frame<'a> {
-    /// Reads an Ethernet header with up to two VLAN tags (802.1Q clause 9); `None` where it is cut off.
+    /// Reads an Ethernet header with up to two VLAN tags (802.1Q clause 9); `None` if it is truncated.
     #[must_use]
     pub fn read(frame: &'a [u8]) -> Option<Self> {
         let destination = crate::MacAddress::from_slice(frame)?;
@@ -293,7 +293,7 @@ impl<'a> Frame<'a> {
         Some(Self { destination, source, vlan, ethertype, payload: frame.get(at..).unwrap_or_default() })
     }
 
-    /// Its IP headers, where it carries IP.
+    /// Its IP headers; `None` if it does not carry IP.
     #[must_use]
     pub fn headers(&self) -> Option<Headers> {
         match self.ethertype {
@@ -307,7 +307,7 @@ impl<'a> Frame<'a> {
 mod tests {
     use super::*;
 
-    /// An IPv4 packet of protocol `protocol` with these bytes behind the header.
+    /// An IPv4 packet of a protocol with these bytes after the header.
     fn v4(protocol: u8, service: u8, fragment: u16, transport: &[u8]) -> Vec<u8> {
         let mut packet = vec![0x45, service, 0, 20 + transport.len() as u8, 0, 0];
         packet.extend_from_slice(&fragment.to_be_bytes());
@@ -395,7 +395,7 @@ mod tests {
         bolero::check!().with_type::<(u8, Vec<u8>)>().with_iterations(20_000).for_each(|(version, bytes)| {
             let mut bytes = bytes.clone();
             let _ = Frame::read(&bytes).map(|frame| frame.headers());
-            // A version that exists gets further.
+            // A valid version reaches more of the parser.
             if let Some(first) = bytes.first_mut() {
                 *first = [0x45, 0x46, 0x60, *version][usize::from(version % 4)];
             }

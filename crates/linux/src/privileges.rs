@@ -1,4 +1,4 @@
-//! Giving up what is not needed, and refusing what others could have written.
+//! Drops capabilities, and refuses configuration files that other users can write.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,19 +8,19 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use crate::LinuxError;
 
-/// Capabilities of a process, as far as they matter here.
+/// The capabilities that the agent uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
-    /// Queues, rules, Wi-Fi settings (CAP_NET_ADMIN).
+    /// CAP_NET_ADMIN: queues, rules, Wi-Fi settings.
     NetworkAdministration,
-    /// eBPF maps and programs (CAP_BPF).
+    /// CAP_BPF: eBPF maps and programs.
     Bpf,
-    /// eBPF programs that read the kernel's memory (CAP_PERFMON).
+    /// CAP_PERFMON: eBPF programs that read kernel memory.
     PerformanceMonitoring,
 }
 
 impl Capability {
-    /// All of them: what the agent needs with eBPF.
+    /// All of them, which the agent needs for eBPF.
     pub const ALL: [Self; 3] = [Self::NetworkAdministration, Self::Bpf, Self::PerformanceMonitoring];
 
     const fn set(self) -> CapabilitySet {
@@ -41,37 +41,37 @@ impl Capability {
         }
     }
 
-    /// Whether this process has it in force.
+    /// Whether it is in this thread's effective set.
     #[must_use]
     pub fn is_held(self) -> bool {
         rustix::thread::capabilities(None).is_ok_and(|held| held.effective.contains(self.set()))
     }
 }
 
-/// Gives up every capability but these, for this thread and what it starts, and for good: programs that it calls gain none either. Call
-/// it before any thread is started. What of `kept` is not held is not gained.
+/// Drops all capabilities except `kept`, permanently, for this thread and the threads and programs that it starts. Call it before any
+/// thread is started. Capabilities of `kept` that are not held are not acquired.
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refused.
 pub fn keep_only(kept: &[Capability]) -> Result<(), LinuxError> {
     let wanted = kept.iter().fold(CapabilitySet::empty(), |set, capability| set | capability.set());
     let held = rustix::thread::capabilities(None).map_err(LinuxError::system("read capabilities"))?;
     let permitted = held.permitted & wanted;
-    rustix::thread::set_no_new_privs(true).map_err(LinuxError::system("renounce new privileges"))?;
-    // Inheritable and ambient: `nft` needs CAP_NET_ADMIN where this is not root's process.
+    rustix::thread::set_no_new_privs(true).map_err(LinuxError::system("disable new privileges"))?;
+    // Inheritable and ambient, since `nft` needs CAP_NET_ADMIN if this is not a process of root.
     let sets = CapabilitySets { effective: permitted, permitted, inheritable: permitted };
-    rustix::thread::set_capabilities(None, sets).map_err(LinuxError::system("give capabilities up"))?;
+    rustix::thread::set_capabilities(None, sets).map_err(LinuxError::system("drop capabilities"))?;
     for capability in permitted.iter() {
-        // Kernels before 4.3 have no ambient set; root's children need none.
+        // Kernels before 4.3 have no ambient set; child processes of root need none.
         let _ = rustix::thread::configure_capability_in_ambient_set(capability, true);
     }
     Ok(())
 }
 
-/// Reads a configuration file that nobody but its owner can have written.
+/// Reads a configuration file that only root or this process's user can write.
 ///
 /// # Errors
-/// The file, or the folder in which it lies, may be written by others than root and this process's user; or it cannot be read.
+/// The file or its folder is writable by other users, or the file cannot be read.
 pub fn read_trusted(path: &Path) -> Result<String, LinuxError> {
     let untrusted = |path: &Path, reason: String| LinuxError::Untrusted { path: path.to_owned(), reason };
     let real = fs::canonicalize(path).map_err(|error| untrusted(path, format!("cannot be read: {error}")))?;
@@ -83,7 +83,7 @@ pub fn read_trusted(path: &Path) -> Result<String, LinuxError> {
         if facts.uid() != 0 && facts.uid() != own {
             return Err(untrusted(part, format!("belongs to user {}; it must belong to root", facts.uid())));
         }
-        // In a folder with the sticky bit, as /tmp, others cannot replace what they do not own.
+        // In a folder with the sticky bit, such as /tmp, users cannot replace files of others.
         let is_sticky = part == &folder && facts.mode() & 0o1000 != 0;
         if facts.mode() & 0o022 != 0 && !is_sticky {
             let what = "may be written by others; `chmod go-w` it first";
@@ -115,12 +115,12 @@ mod tests {
             assert!(refused.contains("agent.toml may be written by others"), "{refused}");
         }
         set_mode(&path, 0o600);
-        // Who may write the folder may put another file in its place, unless the sticky bit forbids it.
+        // A user who can write the folder can replace the file, unless the sticky bit forbids it.
         set_mode(folder.path(), 0o777);
         assert!(read_trusted(&path).is_err());
         set_mode(folder.path(), 0o1777);
         assert!(read_trusted(&path).is_ok());
-        // A link is followed: what counts is what it leads to.
+        // A link is followed: the permissions of its target count.
         let link = folder.path().join("link.toml");
         std::os::unix::fs::symlink(&path, &link).expect("a link");
         set_mode(&path, 0o666);
@@ -129,15 +129,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_is_gone() {
-        // Capabilities belong to a thread: the others keep theirs.
+    fn capabilities_not_kept_are_dropped_for_good() {
+        // Capabilities belong to a thread, so that the other threads keep theirs.
         let gone = std::thread::spawn(|| {
             let had = Capability::NetworkAdministration.is_held();
             keep_only(&[Capability::NetworkAdministration]).expect("to give up");
             let held = rustix::thread::capabilities(None).expect("capabilities");
             assert!((held.effective - CapabilitySet::NET_ADMIN).is_empty(), "{held:?}");
             assert_eq!(Capability::NetworkAdministration.is_held(), had);
-            // And for good.
+            // They cannot be raised again.
             let all = CapabilitySets { permitted: CapabilitySet::all(), ..held };
             rustix::thread::set_capabilities(None, all).is_err()
         });

@@ -1,5 +1,5 @@
-//! The system calls that no safe library has: bpf(2), the memory that eBPF shares, netlink's socket options, and many datagrams at
-//! once. Everything here has a safe face: callers hand in slices and get numbers, slices and owned descriptors back.
+//! System calls without a safe wrapper elsewhere: bpf(2), shared memory of eBPF, netlink socket options, and recvmmsg(2). The interface
+//! is safe: callers pass slices and get numbers, slices and owned descriptors.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -33,13 +33,13 @@ pub(crate) fn set_netlink_option(fd: BorrowedFd<'_>, option: NetlinkOption, valu
     check(result.into()).map(drop)
 }
 
-/// Room for many datagrams, filled by one system call.
+/// Buffers for several datagrams, filled by one system call.
 ///
-/// The headers are written once: a call that brings one datagram shall not pay for the 63 that did not come.
+/// The headers are initialised once, so that the cost of a call depends on the datagrams received and not on the capacity.
 pub(crate) struct Batch {
-    /// All slots, one behind the other. Only the kernel writes here, through `headers`.
+    /// All slots, contiguous. Only the kernel writes here, through `headers`.
     room: NonNull<[u8]>,
-    /// Where each slot begins and how long it is. `headers` point into it.
+    /// Address and length of each slot. `headers` point into it.
     _parts: Box<[libc::iovec]>,
     headers: Box<[libc::mmsghdr]>,
     size: usize,
@@ -52,9 +52,9 @@ impl std::fmt::Debug for Batch {
     }
 }
 
-// SAFETY: every address in it is of memory that it owns; the kernel writes there only through `&mut self`, others read through `&self`.
+// SAFETY: every address in it is of memory that it owns; the kernel writes there only through `&mut self`, reads are through `&self`.
 unsafe impl Send for Batch {}
-// SAFETY: through `&self` it is only read.
+// SAFETY: `&self` permits reads only.
 unsafe impl Sync for Batch {}
 
 impl Batch {
@@ -84,7 +84,7 @@ impl Batch {
         Self { room, _parts: parts, headers, size, received: 0 }
     }
 
-    /// Fills it with what has come so far, without waiting. What was in it is gone.
+    /// Receives pending datagrams, without waiting. Replaces those of the last call.
     pub(crate) fn receive(&mut self, fd: BorrowedFd<'_>) -> io::Result<usize> {
         self.received = 0;
         // SAFETY: each header points to one part, each part to a slot of the length that it names; all live as long as `self`, and nothing
@@ -103,14 +103,14 @@ impl Batch {
         Ok(self.received)
     }
 
-    /// Returns the number of datagrams that it takes at once.
+    /// The number of datagrams that one call receives at most.
     pub(crate) fn capacity(&self) -> usize {
         self.headers.len()
     }
 
-    /// The datagrams of the last call; `None` for one that did not fit.
+    /// The datagrams of the last call; `None` for a truncated one.
     pub(crate) fn datagrams(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        // SAFETY: the room is ours, and nobody writes there while `self` is borrowed.
+        // SAFETY: `self` owns the buffer, and the kernel does not write there while `self` is borrowed.
         let room = unsafe { self.room.as_ref() };
         self.headers.iter().take(self.received).enumerate().map(|(slot, header)| {
             let is_cut = header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
@@ -127,7 +127,7 @@ impl Drop for Batch {
     }
 }
 
-/// Memory that a file descriptor shares.
+/// A shared mapping of a file descriptor.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
@@ -141,7 +141,7 @@ impl Mapping {
     /// Maps `length` bytes from `offset` on.
     pub(crate) fn new(fd: BorrowedFd<'_>, length: usize, offset: usize, writable: bool) -> io::Result<Self> {
         let protection = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
-        // SAFETY: the kernel chooses the place, so no memory of ours is replaced.
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
         let start = unsafe {
             libc::mmap(
                 ptr::null_mut(),
@@ -165,21 +165,21 @@ impl Mapping {
         fits.then(|| unsafe { self.start.add(offset) })
     }
 
-    /// A 64-bit number that the other side writes with release; `None` outside of the mapping or unaligned.
+    /// Loads a 64-bit number with acquire ordering; `None` outside of the mapping or unaligned.
     pub(crate) fn load_u64(&self, offset: usize) -> Option<u64> {
         let place = self.at(offset, 8)?.cast::<AtomicU64>();
         // SAFETY: `at` checked bounds and alignment (the mapping begins at a page); it lives as long as `self`.
         Some(unsafe { place.as_ref() }.load(Ordering::Acquire))
     }
 
-    /// The same with 32 bits.
+    /// Loads a 32-bit number with acquire ordering; `None` outside of the mapping or unaligned.
     pub(crate) fn load_u32(&self, offset: usize) -> Option<u32> {
         let place = self.at(offset, 4)?.cast::<AtomicU32>();
         // SAFETY: as above.
         Some(unsafe { place.as_ref() }.load(Ordering::Acquire))
     }
 
-    /// Writes with release. Only for a mapping that was made writable: the kernel ends the process else.
+    /// Stores with release ordering. The mapping has to be writable; otherwise the store faults.
     pub(crate) fn store_u64(&self, offset: usize, value: u64) {
         if let Some(place) = self.at(offset, 8) {
             // SAFETY: as above.
@@ -187,13 +187,12 @@ impl Mapping {
         }
     }
 
-    /// Copies bytes out, as many as `into` has; `None` outside of the mapping. What the other side writes at the same time comes
-    /// out as any bytes.
+    /// Copies bytes to `into`; `None` outside of the mapping. Bytes written concurrently by the other side have unspecified values.
     pub(crate) fn copy(&self, offset: usize, into: &mut [u8]) -> Option<()> {
         if offset.checked_add(into.len())? > self.length {
             return None;
         }
-        // SAFETY: the source lies within the mapping, the target is ours alone.
+        // SAFETY: the source lies within the mapping, the target is borrowed exclusively.
         unsafe { ptr::copy_nonoverlapping(self.start.add(offset).as_ptr(), into.as_mut_ptr(), into.len()) };
         Some(())
     }
@@ -201,12 +200,12 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: exactly what was mapped, and nobody refers to it any more.
+        // SAFETY: the range is exactly that of the mapping, and no reference to it exists any more.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }
 
-/// `union bpf_attr` (kernel include/uapi/linux/bpf.h) as bytes: every member begins at a fixed place.
+/// `union bpf_attr` (kernel include/uapi/linux/bpf.h) as bytes: every member has a fixed offset.
 #[derive(Clone)]
 #[repr(C, align(8))]
 struct Attributes([u8; 144]);
@@ -249,8 +248,7 @@ const BTF_NEXT_ID: libc::c_int = 23;
 /// bpf(2).
 ///
 /// # Safety
-/// Every address in `attributes` that `command` uses is of memory that lives and has the length named beside it, writable where the
-/// command writes.
+/// Every address in `attributes` that `command` uses is of live memory of the length given with it, writable where the command writes.
 unsafe fn bpf(command: libc::c_int, attributes: &mut Attributes) -> io::Result<i64> {
     let size = size_of::<Attributes>();
     // SAFETY: the kernel reads and writes `size` bytes of `attributes`; the rest is the caller's promise. Newer members are zero,
@@ -258,14 +256,14 @@ unsafe fn bpf(command: libc::c_int, attributes: &mut Attributes) -> io::Result<i
     check(unsafe { libc::syscall(libc::SYS_bpf, command, attributes.0.as_mut_ptr(), size) })
 }
 
-/// The same for commands whose result is a descriptor.
+/// bpf(2) for commands that return a descriptor.
 ///
 /// # Safety
 /// As [`bpf`], and `command` returns a new descriptor.
 unsafe fn bpf_descriptor(command: libc::c_int, attributes: &mut Attributes) -> io::Result<OwnedFd> {
     // SAFETY: the caller's promise.
     let fd = unsafe { bpf(command, attributes) }?;
-    // SAFETY: the kernel just made it, so nobody else owns it.
+    // SAFETY: the kernel just created it, so it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 
@@ -285,7 +283,7 @@ pub(crate) enum MapKind {
     RingBuffer = 27,
 }
 
-/// A map, with what its elements measure.
+/// A map, with the size of its values.
 #[derive(Debug)]
 pub(crate) struct Map {
     fd: OwnedFd,
@@ -300,7 +298,7 @@ impl AsFd for Map {
 }
 
 impl Map {
-    /// Makes a map of `entries` elements with keys and values of so many bytes.
+    /// Creates a map of `entries` elements with keys of `key` bytes and values of `value` bytes.
     pub(crate) fn new(kind: MapKind, name: &str, key: u32, value: u32, entries: u32) -> io::Result<Self> {
         let mut attributes =
             Attributes::new().u32(0, kind as u32).u32(4, key).u32(8, value).u32(12, entries).name(28, name);
@@ -317,7 +315,7 @@ impl Map {
         let key = [key];
         let mut attributes =
             Attributes::new().fd(0, self.fd.as_fd()).u64(8, address(&key)).u64(16, into.as_mut_ptr() as u64);
-        // SAFETY: key and value have the sizes with which the map was made, as just checked.
+        // SAFETY: key and value have the sizes of the map, as just checked.
         unsafe { bpf(MAP_LOOKUP, &mut attributes) }.map(drop)
     }
 }
@@ -327,7 +325,7 @@ impl Map {
 pub(crate) struct Tracing<'a> {
     pub(crate) name: &'a str,
     pub(crate) instructions: &'a [u64],
-    /// Runs when the function returns, and not when it is called.
+    /// Whether it runs at the function's exit instead of its entry.
     pub(crate) at_exit: bool,
     /// The function's type in the kernel's type information.
     pub(crate) function: u32,
@@ -335,14 +333,14 @@ pub(crate) struct Tracing<'a> {
     pub(crate) module: Option<BorrowedFd<'a>>,
 }
 
-/// Under what the programs may be used. The kernel lets only those read its memory that the GPL covers; ours are under MIT as well.
+/// The licence of the programs: the kernel permits only GPL-compatible programs to read its memory.
 const LICENSE: &CStr = c"Dual MIT/GPL";
 /// `BPF_PROG_TYPE_TRACING`.
 const TRACING: u32 = 26;
 /// `BPF_TRACE_FENTRY`, `BPF_TRACE_FEXIT`.
 const ATTACH: [u32; 2] = [24, 25];
 
-/// Loads a program for the entry or exit of a kernel function. What the verifier says goes to `log`, if that is not empty.
+/// Loads a program for the entry or exit of a kernel function. The verifier's log goes to `log`, if that is not empty.
 pub(crate) fn bpf_load(program: &Tracing<'_>, log: &mut [u8]) -> io::Result<OwnedFd> {
     let mut attributes = Attributes::new()
         .u32(0, TRACING)
@@ -362,10 +360,10 @@ pub(crate) fn bpf_load(program: &Tracing<'_>, log: &mut [u8]) -> io::Result<Owne
     unsafe { bpf_descriptor(PROGRAM_LOAD, &mut attributes) }
 }
 
-/// Lets a loaded program run, until the descriptor is closed.
+/// Attaches a loaded program, until the returned descriptor is closed.
 pub(crate) fn bpf_attach(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let mut attributes = Attributes::new().fd(8, program);
-    // SAFETY: no name: the program itself says where it belongs.
+    // SAFETY: no name is passed, since the program has its target.
     unsafe { bpf_descriptor(RAW_TRACEPOINT_OPEN, &mut attributes) }
 }
 

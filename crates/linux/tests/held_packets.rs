@@ -1,6 +1,6 @@
-//! Packets of a real kernel, held and released: namespaces on this machine. Skipped, aloud, where that cannot be had.
+//! Packets of a real kernel, held and released, in network namespaces. Skipped with a message where these are not available.
 #![cfg(target_os = "linux")]
-#![allow(clippy::print_stderr, reason = "what is skipped is said")]
+#![allow(clippy::print_stderr, reason = "reports what is skipped")]
 
 mod bed;
 
@@ -25,7 +25,7 @@ fn hold(queue: &mut Queue, count: usize) -> Vec<(PacketId, u8, Headers)> {
                 let headers = Headers::read(packet.head).expect("an IP packet");
                 assert_eq!(packet.ethertype, 0x0800);
                 assert_eq!(packet.length, ByteCount::new(20 + 8 + 1000));
-                assert_eq!(packet.head.len(), 96, "no more than asked for is copied");
+                assert_eq!(packet.head.len(), 96, "no more bytes than configured are copied");
                 assert!(packet.out_interface != 0 && packet.in_interface != 0);
                 held.push((packet.id, packet.head[28], headers));
             })
@@ -41,7 +41,7 @@ fn send(socket: &UdpSocket, numbers: std::ops::Range<u8>) {
     }
 }
 
-/// The packets that come within the socket's time limit.
+/// The packets that arrive within the socket's time limit.
 fn arrivals(socket: &UdpSocket) -> Vec<u8> {
     let mut buffer = [0; 2000];
     std::iter::from_fn(|| socket.recv(&mut buffer).ok().map(|_| buffer[0])).collect()
@@ -61,7 +61,7 @@ fn verdicts_decide_order_and_fate() {
         Err(why) => return eprintln!("SKIPPED: no rule sends packets to a queue here: {why}"),
     };
     send(&sender, 1..3);
-    assert_eq!(arrivals(&receiver), [1, 2], "nobody listens: packets bypass");
+    assert_eq!(arrivals(&receiver), [1, 2], "without a listener packets bypass the queue");
 
     let config = QueueConfig { number: QUEUE, ..QueueConfig::default() };
     let mut queue = bed.within(1, || Queue::open(&config)).expect("a queue");
@@ -80,7 +80,7 @@ fn verdicts_decide_order_and_fate() {
     queue.flush().expect("verdicts sent");
     assert_eq!(arrivals(&receiver), [14, 13, 12, 10]);
 
-    // A verdict for a packet that is not there is refused, and counted.
+    // A verdict for an unknown packet is refused, and counted.
     queue.accept(PacketId(u32::MAX), None).expect("a verdict");
     queue.flush().expect("verdicts sent");
     std::thread::sleep(Duration::from_millis(5));
@@ -89,7 +89,7 @@ fn verdicts_decide_order_and_fate() {
     assert_eq!((counters.packets, counters.verdicts, counters.refused), (5, 6, 1));
     assert_eq!((counters.malformed, counters.overruns), (0, 0));
 
-    // Closed, the queue loses what it holds, and what comes bypasses it.
+    // A closed queue loses its packets, and later ones bypass it.
     send(&sender, 20..22);
     assert_eq!(hold(&mut queue, 2).len(), 2);
     drop(queue);
@@ -118,7 +118,7 @@ fn a_full_socket_is_noticed() {
         return eprintln!("SKIPPED: no rule sends packets to a queue here: {why}");
     }
     let (sender, receiver) = (bed.sender(PORT), bed.receiver(PORT));
-    // Room for a few packets only, and nobody reads: the others pass unqueued.
+    // Room for a few packets, and no reader: the others pass unqueued.
     let config = QueueConfig { number: QUEUE, buffer: 4096, ..QueueConfig::default() };
     let mut queue = bed.within(1, || Queue::open(&config)).expect("a queue");
     send(&sender, 0..100);
@@ -126,7 +126,7 @@ fn a_full_socket_is_noticed() {
     let held = hold(&mut queue, 100 - passed.len());
     assert!(!passed.is_empty() && !held.is_empty(), "{} passed, {} held", passed.len(), held.len());
     assert_eq!(passed.len() + held.len(), 100, "nothing is lost");
-    // The gap shows when the next packet comes.
+    // The gap is known at the next packet.
     send(&sender, 100..101);
     assert_eq!(hold(&mut queue, 1).len(), 1);
     assert_eq!(queue.counters().overruns, passed.len() as u64);
@@ -167,7 +167,7 @@ fn bridged_frames_name_their_receiver() {
                         assert_eq!(packet.length, ByteCount::new(20 + 8 + 1000));
                         held.push((packet.id, packet.head[28]));
                     }
-                    // A bridge carries ARP and the like, too.
+                    // A bridge also forwards ARP and other protocols.
                     _ => others.push(packet.id),
                 }
             })

@@ -1,8 +1,8 @@
-//! Settings, counters, completions and notices of a real mac80211. It changes settings and throws a station out, so it runs only where
-//! AIRBOUND_TEST_WIFI names an access point's interface that may be played with; the laboratory has one:
+//! Settings, counters, completions and notifications of a real mac80211. The test changes settings and removes a station, so it runs only
+//! if AIRBOUND_TEST_WIFI names the interface of an access point for tests, such as the laboratory's:
 //! `airbound lab shell --command 'AIRBOUND_TEST_WIFI=wlan0 /files/wifi --nocapture' --with TEST_PROGRAM`.
 #![cfg(target_os = "linux")]
-#![allow(clippy::print_stderr, reason = "what is skipped is said")]
+#![allow(clippy::print_stderr, reason = "reports what is skipped")]
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -39,11 +39,11 @@ fn until<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     None
 }
 
-/// One after the other: they share the interface.
+/// One test runs all parts in sequence, since they share the interface.
 #[test]
 fn a_real_access_point() {
     let Ok(name) = std::env::var("AIRBOUND_TEST_WIFI") else {
-        return eprintln!("SKIPPED: AIRBOUND_TEST_WIFI names no access point that may be played with");
+        return eprintln!("SKIPPED: AIRBOUND_TEST_WIFI names no access point for tests");
     };
     let mut wireless = Wireless::open().expect("nl80211");
     let interface = wireless.interface(&name).expect("the interface");
@@ -87,7 +87,7 @@ fn settings(wireless: &mut Wireless, interface: &WifiInterface, station: &Statio
     let mask = BitrateMask { ht: Some(vec![0, 1, 2]), ..BitrateMask::default() };
     wireless.set_bitrate_mask(interface.index, band, &mask).expect("to mask rates");
     wireless.set_bitrate_mask(interface.index, band, &BitrateMask::default()).expect("to undo it");
-    // The kernel's own sentence, or at least its number, comes through.
+    // The error has the kernel's explanation, or at least the error number.
     let nonsense = BitrateMask { ht: Some(vec![77]), ..BitrateMask::default() };
     let refused =
         wireless.set_bitrate_mask(interface.index, band, &nonsense).expect_err("there is no such rate");
@@ -96,10 +96,10 @@ fn settings(wireless: &mut Wireless, interface: &WifiInterface, station: &Statio
     link.set_queue_length(link.queue_length + 1).expect("to set txqueuelen");
     assert_eq!(Interface::find(&interface.name).expect("the link").queue_length, link.queue_length + 1);
     link.set_queue_length(link.queue_length).expect("to undo it");
-    eprintln!("settings: TID configuration {}", if set.is_ok() { "taken" } else { "not had" });
+    eprintln!("settings: TID configuration {}", if set.is_ok() { "supported" } else { "not supported" });
 }
 
-/// A held packet is released with a mark, and its completion tells the mark again.
+/// A held packet is released with a mark, and its completion has the mark.
 fn traced(interface: &WifiInterface, station: &Station, ip: std::net::IpAddr) {
     let config = CompletionConfig { source: Some(Source::Traced), ..CompletionConfig::default() };
     let mut completions = Completions::open(interface, &config).expect("eBPF");
@@ -124,11 +124,11 @@ fn traced(interface: &WifiInterface, station: &Station, ip: std::net::IpAddr) {
     });
     queue.accept(held.expect("the packet is held"), Some(0x00ab_cdef)).expect("a verdict");
     queue.flush().expect("to send it");
-    // The frame has yet to be sent: its completion wakes who waits.
+    // The frame is not sent yet; its completion wakes the reader.
     let patience = Timespec { tv_sec: 1, tv_nsec: 0 };
     let descriptor = completions.descriptor().expect("a descriptor");
     let woken = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&patience)).expect("to wait");
-    assert_eq!(woken, 1, "the completion wakes us");
+    assert_eq!(woken, 1, "the completion wakes the reader");
     let completion = until(|| {
         let mut found = None;
         completions
@@ -174,7 +174,7 @@ fn polled(interface: &WifiInterface, station: &Station, ip: std::net::IpAddr) {
     eprintln!("polled: {frames} frames");
 }
 
-/// Notices of what others do: neighbours, rules, stations, the interface.
+/// Notifications of changes to neighbours, rules, stations and the interface.
 fn noticed(interface: &WifiInterface, station: &Station) {
     let mut monitor = Monitor::open(interface.index).expect("a monitor");
     let mut expect = |what: &str, wanted: &dyn Fn(&Change) -> bool| {
@@ -201,7 +201,7 @@ fn noticed(interface: &WifiInterface, station: &Station) {
     let rules =
         Rules { interface: name.clone(), queue: QUEUE, planes: [Plane::Routed, Plane::Bridged].into() };
     let table = Table::install(&rules).expect("rules");
-    assert!(call("nft flush ruleset"), "to flush as somebody else would");
+    assert!(call("nft flush ruleset"), "to flush the rules");
     expect("rules flushed", &|change| *change == Change::RulesTouched);
     assert!(!table.is_present().expect("an answer"));
     assert!(call(&format!("iw dev {name} station del {}", station.address)));

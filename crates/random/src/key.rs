@@ -1,10 +1,10 @@
-//! Random numbers that are functions of a key, so that no order of questions changes them.
+//! Random numbers as functions of a key, independent of the order of calls.
 
-/// A key: the seed of the run, mixed with what is asked about.
+/// A key: the seed of the run mixed with identifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key(u64);
 
-/// The finaliser of splitmix64 (Steele, Lea and Flood 2014, variant 13): every input bit changes every output bit with a
+/// The finaliser of splitmix64 (Steele, Lea and Flood 2014, variant 13), in which every input bit changes every output bit with a
 /// probability of about one half.
 const fn mix(mut bits: u64) -> u64 {
     bits ^= bits >> 30;
@@ -24,10 +24,10 @@ impl Key {
         Self(mix(seed.wrapping_add(GOLDEN)))
     }
 
-    /// The key of something within what this key stands for.
+    /// The key of a part of this key's entity.
     #[must_use]
     pub const fn with(self, part: u64) -> Self {
-        // Mixing the part first keeps nearby parts of nearby keys apart.
+        // The part is mixed first, so that nearby parts of nearby keys do not collide.
         Self(mix(self.0.wrapping_mul(GOLDEN) ^ mix(part.wrapping_add(GOLDEN))))
     }
 
@@ -40,7 +40,7 @@ impl Key {
     /// Uniform in the open interval from 0 to 1.
     #[must_use]
     pub fn uniform(self) -> f64 {
-        // 53 bits, moved by half a step away from zero.
+        // 53 bits, offset by half a step from zero.
         ((self.bits() >> 11) as f64 + 0.5) * (1.0 / 9_007_199_254_740_992.0)
     }
 
@@ -64,7 +64,7 @@ impl Key {
         let boosted = if shape < 1.0 { shape + 1.0 } else { shape };
         let d = boosted - 1.0 / 3.0;
         let c = 1.0 / (9.0 * d).sqrt();
-        // One try in at least 20 is refused: 64 refusals in a row do not occur.
+        // At most one attempt in 20 is rejected: 64 consecutive rejections do not occur.
         let mut value = d;
         for attempt in 0..64 {
             let key = self.with(10 + attempt);

@@ -1,12 +1,12 @@
-//! Random numbers that follow from a seed alone, the same on every machine.
+//! Random numbers that depend only on a seed, the same on every machine.
 //!
 //! | type | use |
 //! |---|---|
-//! | [`Stream`] | a counted stream for each entity that draws: backoffs, reception, arrivals |
-//! | [`Key`] | a draw as a function of its key: fading, shadowing, interference; no order of questions changes it |
-//! | [`OnOff`] | an alternating renewal process over keys that can be entered at any time |
+//! | [`Stream`] | a stream for each entity that draws: backoffs, reception, arrivals |
+//! | [`Key`] | a draw as a function of its key, independent of the order of calls: fading, shadowing, interference |
+//! | [`OnOff`] | an alternating renewal process over keys, with random access in time |
 //!
-//! This is the only crate that names a generator.
+//! This is the only crate that uses a random number generator.
 //!
 //! ```
 //! use airbound_random::{Key, Purpose, Stream};

@@ -1,4 +1,4 @@
-//! An alternating renewal process that can be entered at any time: bursts of interference, spells of load.
+//! An alternating renewal process with random access in time, for bursts of interference and load.
 
 use std::cell::Cell;
 
@@ -6,48 +6,48 @@ use airbound_units::{Instant, Span};
 
 use crate::Key;
 
-/// Spells of exponential length with exponential pauses.
+/// On periods of exponential length with exponential pauses.
 ///
-/// Time is cut into blocks; the spells of a block are a function of its key alone. Both lengths are memoryless, so that a
-/// block that begins in the long-run proportion of the two states and then alternates has the statistics of the uncut process,
-/// but for the memory across the border, which a block of 64 mean cycles makes rare.
+/// Time is divided into blocks, and the periods of a block are a function of its key alone. Both lengths are memoryless, so that a
+/// block that starts in the stationary proportion of the two states has the statistics of the undivided process, except for the
+/// correlation across block boundaries, which are rare with 64 mean cycles per block.
 #[derive(Debug, Clone)]
 pub struct OnOff {
     key: Key,
     mean_on: f64,
     mean_off: f64,
-    /// In nanoseconds.
+    /// Length of a block in nanoseconds.
     block: u64,
     start: u64,
     stop: u64,
-    /// Where the last question was answered: the next one mostly begins there. It changes no answer.
+    /// The period of the last lookup, where the next search starts. It does not affect results.
     near: Cell<Option<Turn>>,
 }
 
-/// A spell or a pause within a block.
+/// An on period or a pause within a block.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     block: u64,
-    /// Its number in the block, from 1.
+    /// Its number within the block, from 1.
     number: u64,
     on: bool,
     begin: u64,
     end: u64,
 }
 
-/// The state at a time, and until when it is known.
+/// The state at a time, and the time until which it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
-    /// Whether a spell is on.
+    /// Whether the process is on.
     pub on: bool,
-    /// The first instant after which the state is looked at anew; the state may be the same then.
+    /// The time of the next lookup, at which the state may be the same.
     pub until: Instant,
 }
 
 const CYCLES: f64 = 64.0;
 
 impl OnOff {
-    /// A process with exponential lengths of these means, without end.
+    /// An unlimited process with exponential lengths of these means.
     #[must_use]
     pub fn new(mean_on: Span, mean_off: Span, key: Key) -> Self {
         let (on, off) = (mean_on.as_nanos() as f64, mean_off.as_nanos() as f64);
@@ -55,7 +55,7 @@ impl OnOff {
         Self { key, mean_on: on, mean_off: off, block, start: 0, stop: u64::MAX, near: Cell::new(None) }
     }
 
-    /// The same process, on from `start` to `stop` only.
+    /// The process limited to the time from `start` to `stop`, off outside.
     #[must_use]
     pub fn between(self, start: Instant, stop: Instant) -> Self {
         Self { start: start.as_nanos(), stop: stop.as_nanos(), ..self }
@@ -87,25 +87,25 @@ impl OnOff {
         State { on: turn.on, until: Instant::from_nanos(turn.end.min(end).min(self.stop)) }
     }
 
-    /// A turn that begins then.
+    /// The period that begins at `begin`.
     fn turn(&self, block: u64, number: u64, on: bool, begin: u64) -> Turn {
         let mean = if on { self.mean_on } else { self.mean_off };
         let length = (self.key.with(block).with(number).exponential() * mean) as u64 + 1;
         Turn { block, number, on, begin, end: begin.saturating_add(length) }
     }
 
-    /// Whether a spell is on at a time.
+    /// Whether the process is on at a time.
     #[must_use]
     pub fn is_on(&self, now: Instant) -> bool {
         self.state(now).on
     }
 
-    /// The next instant at which a spell begins or ends; [`Instant::MAX`] if none does any more.
+    /// The next change of state; [`Instant::MAX`] if there is none.
     #[must_use]
     pub fn next_change(&self, now: Instant) -> Instant {
         let mut state = self.state(now);
         let on = state.on;
-        // The state is looked at anew at the end of a block, where it need not change.
+        // At the end of a block the state is looked up again and may be the same.
         while state.on == on && state.until < Instant::MAX {
             let until = state.until;
             state = self.state(until);

@@ -1,7 +1,7 @@
-//! Counted streams of random numbers, one for each entity that draws.
+//! Streams of random numbers, one for each entity that draws.
 //!
-//! Fading, shadowing and interference are not drawn from a stream: they are functions of a [`Key`], so that every scheme meets the
-//! same channel.
+//! Fading, shadowing and interference are not drawn from a stream but are functions of a [`Key`], so that all schemes have the same
+//! channel.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -25,7 +25,7 @@ pub enum Purpose {
     Queue,
     /// Talk spurts in a conference.
     Session,
-    /// Everything within one of several networks.
+    /// All draws of one of several networks.
     Network,
 }
 
@@ -33,7 +33,7 @@ pub enum Purpose {
 #[derive(Debug, Clone)]
 pub struct Stream(Pcg64Mcg);
 
-/// The seed of an entity that has a generator of its own.
+/// The seed of an entity with a generator of its own.
 #[must_use]
 pub const fn seed_for(seed: u64, purpose: Purpose, entity: u64) -> u64 {
     key_for(seed, purpose, entity).bits()
@@ -51,7 +51,7 @@ impl Stream {
         Self(Pcg64Mcg::new(u128::from(key.with(1).bits()) << 64 | u128::from(key.bits())))
     }
 
-    /// Uniform in 0 to `max`, where `max` is a power of two less one, as contention windows are.
+    /// Uniform in 0 to `max`, where `max` is a power of two less one, as in contention windows.
     #[inline]
     pub fn window(&mut self, max: u16) -> u32 {
         let bits = (self.0.next_u64() >> 32) as u32;

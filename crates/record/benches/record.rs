@@ -1,4 +1,4 @@
-//! Cost of one packet in the record: pushing and encoding its row, and entering it in the distributions.
+//! Cost of one packet in the record: pushing and encoding its row, and recording it in the distributions.
 
 #![allow(missing_docs)]
 

@@ -5,17 +5,17 @@ use parquet::basic::{Repetition, Type as Physical};
 
 use crate::rows::{Component, Fate, FrameFate, PacketWay, TxopKind};
 
-/// The name, unit and meaning of a column, and how it is stored.
+/// The name, unit, meaning and storage of a column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ColumnSpec {
     pub(crate) name: &'static str,
-    /// Empty where the column has no unit.
+    /// The unit, possibly empty.
     pub(crate) unit: &'static str,
     pub(crate) meaning: &'static str,
     pub(crate) storage: Storage,
 }
 
-/// Physical type, nullability, and for integers the number of bits that the logical type promises.
+/// Physical type, nullability, and the bits of an unsigned logical type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Storage {
     pub(crate) physical: Physical,
@@ -28,7 +28,7 @@ const fn stored(physical: Physical, repetition: Repetition, unsigned_bits: Optio
     Storage { physical, repetition, unsigned_bits }
 }
 
-/// Values of one column, null values left out of `values` and marked by a zero in `levels`.
+/// Values of one column; nulls are not in `values` and have a zero in `levels`.
 #[derive(Debug, Default)]
 pub(crate) struct Cells<T> {
     pub(crate) values: Vec<T>,
@@ -68,7 +68,7 @@ impl ColumnBuffer {
     }
 }
 
-/// A physical value and the buffer that holds it.
+/// A physical type and its variant of the buffer.
 pub(crate) trait Native: Copy {
     fn cells(buffer: &mut ColumnBuffer) -> Option<&mut Cells<Self>>
     where
@@ -92,16 +92,16 @@ native!(i32, Int);
 native!(i64, Long);
 native!(f64, Double);
 
-/// Storage format of one kind of field.
+/// Storage format of a type of field.
 pub(crate) trait Format {
     type Value: Copy;
     type Native: Native;
     const STORAGE: Storage;
 
-    /// `None` is null; only a nullable storage may give it.
+    /// Encodes a value; `None` is null, which needs nullable storage.
     fn encode(value: Self::Value) -> Option<Self::Native>;
 
-    /// The value, or `None` if the file holds one that this version does not know.
+    /// Decodes a value; `None` if it is unknown to this version.
     fn decode(native: Option<Self::Native>) -> Option<Self::Value>;
 
     /// Appends the field of all rows.
@@ -121,7 +121,7 @@ pub(crate) trait Format {
         }
     }
 
-    /// The next value of the column.
+    /// Reads the next value of the column.
     fn get(buffer: &mut ColumnBuffer, cursor: &mut Cursor) -> Option<Self::Value> {
         let cells = Self::Native::cells(buffer)?;
         let present = Self::STORAGE.repetition == Repetition::REQUIRED || *cells.levels.get(cursor.row)? > 0;
@@ -135,7 +135,7 @@ pub(crate) trait Format {
     }
 }
 
-/// Position in a column: null rows have no value.
+/// Position in a column, by row and by value, since nulls have no value.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cursor {
     row: usize,
@@ -178,33 +178,33 @@ format!(
     |v| Some(i32::from(v)), |n| u16::try_from(n?).ok()
 );
 format!(
-    /// A number of up to 32 bits, stored in the same bits.
+    /// A number of up to 32 bits, stored as the same bits.
     U32: u32 as i32, stored(Physical::INT32, REQUIRED, Some(32)),
     |v| Some(v.cast_signed()), |n| n.map(i32::cast_unsigned)
 );
 format!(
-    /// A count, signed in the file so that differences of two columns are what one expects.
+    /// A count, signed in the file so that differences of columns can be negative.
     U64: u64 as i64, stored(Physical::INT64, REQUIRED, None),
     |v| Some(v.cast_signed()), |n| n.map(i64::cast_unsigned)
 );
 format!(
-    /// A timestamp that every row has, nanoseconds.
+    /// A timestamp in nanoseconds.
     Time: Instant as i64, stored(Physical::INT64, REQUIRED, None),
     |v| Some(v.as_nanos().cast_signed()), |n| n.map(|n| Instant::from_nanos(n.cast_unsigned()))
 );
 format!(
-    /// A timestamp that is null where it was not reached, nanoseconds.
+    /// A timestamp in nanoseconds; null if the event did not happen.
     MaybeTime: Instant as i64, stored(Physical::INT64, OPTIONAL, None),
     |v| (v != Instant::MAX).then_some(v.as_nanos().cast_signed()),
     |n| Some(n.map_or(Instant::MAX, |n| Instant::from_nanos(n.cast_unsigned())))
 );
 format!(
-    /// A length of time, nanoseconds.
+    /// A duration in nanoseconds.
     Length: Span as i64, stored(Physical::INT64, REQUIRED, None),
     |v| Some(v.as_nanos().cast_signed()), |n| n.map(|n| Span::from_nanos(n.cast_unsigned()))
 );
 format!(
-    /// An amount of data of up to 4 GB, bytes.
+    /// An amount of data in bytes, up to 4 GB.
     Bytes: ByteCount as i32, stored(Physical::INT32, REQUIRED, Some(32)),
     |v| Some(u32::try_from(v.as_u64()).unwrap_or(u32::MAX).cast_signed()),
     |n| n.map(|n| ByteCount::new(u64::from(n.cast_unsigned())))
@@ -229,7 +229,7 @@ format!(
     |v| v.map(u32::cast_signed), |n| Some(n.map(i32::cast_unsigned))
 );
 format!(
-    /// Way in which a packet of media came, or null.
+    /// The way in which a media packet arrived, or null.
     MaybeWay: Option<PacketWay> as i32, stored(Physical::INT32, OPTIONAL, Some(8)),
     |v| v.map(|way| way as i32),
     |n| match n {
@@ -241,11 +241,11 @@ format!(
     }
 );
 format!(
-    /// A number with a fraction; what is undefined or infinite is stored as it is.
+    /// A floating-point number, including NaN and infinities.
     Real: f64 as f64, stored(Physical::DOUBLE, REQUIRED, None), Some, |n| n
 );
 format!(
-    /// A number with a fraction, or null.
+    /// A floating-point number, or null.
     MaybeReal: Option<f64> as f64, stored(Physical::DOUBLE, OPTIONAL, None), |v| v, Some
 );
 format!(

@@ -1,16 +1,16 @@
-//! Samples counted in buckets whose width follows their value.
+//! Counts of samples in buckets of bounded relative width.
 //!
-//! The layout is that of an HDR histogram: a time between 2^k and 2^(k+1) steps falls in one of `2^bits` buckets of equal width, so
-//! that the relative error has one bound over the whole range. `hdrhistogram` is what the tests compare with. It is not used itself
-//! because recording is in the path of every packet: what it does for values of any range and counts of any width cost several times
-//! what the few instructions below do, and it holds the memory of the whole range where samples mostly lie in a small part of it.
+//! The layout is that of an HDR histogram: times between 2^k and 2^(k+1) steps have `2^bits` buckets of equal width, so that the relative
+//! error is bounded over the whole range. The tests compare with `hdrhistogram`, which is not used itself because every packet is
+//! recorded: its support of arbitrary ranges and counters costs several times the instructions below, and it allocates the whole range,
+//! of which samples mostly use a small part.
 
 use airbound_units::Span;
 
-/// Times are told apart to `2^STEP_BITS` ns at best.
+/// The resolution is at best `2^STEP_BITS` ns.
 const STEP_BITS: u32 = 9;
 
-/// Longest time, 2^40 - 1 ns (1100 s); longer ones count as that.
+/// Longest time, 2^40 - 1 ns (1100 s); longer times count as this.
 const LONGEST: u64 = (1 << 40) - 1;
 
 /// Bits of the mantissa of a float, and the bias of its exponent (IEEE 754, binary64).
@@ -20,13 +20,13 @@ const BIAS: usize = 1023;
 /// Number of samples in each bucket of time.
 #[derive(Debug, Clone)]
 pub(crate) struct Counts {
-    /// Logarithm of the number of buckets for each doubling of the time.
+    /// Logarithm of the number of buckets per octave.
     bits: u32,
-    /// From the leading bits of a float to the number of its bucket.
+    /// Difference between the leading bits of a float and the index of its bucket.
     offset: usize,
-    /// Grows with the longest sample, by all buckets of a doubling; empty while there are but few samples.
+    /// Counts by bucket, extended by whole octaves up to the longest sample; empty while there are few samples.
     counts: Vec<u32>,
-    /// Until then the buckets that hold any, in order: a flow of few packets should not take the memory of one of many.
+    /// While there are few samples, the buckets that have any, in order, which saves memory for flows of few packets.
     few: Vec<(u32, u32)>,
     total: u64,
 }
@@ -34,19 +34,19 @@ pub(crate) struct Counts {
 /// Result of [`Counts::add_all`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Added {
-    /// Times of no length, which are not counted.
+    /// Samples of zero, which are not counted.
     pub(crate) zeros: u64,
-    /// The longest of all.
+    /// The longest sample.
     pub(crate) longest: Span,
 }
 
-/// The most samples that are kept so.
+/// Limit of samples in `few`.
 const FEW: u64 = 128;
 
 impl Counts {
-    /// Nothing seen, with `2^bits` buckets for each doubling; takes no memory yet.
+    /// An empty histogram of `2^bits` buckets per octave, without allocation.
     pub(crate) const fn new(bits: u32) -> Self {
-        // 2^bits has the exponent `bits`, and is the first of the second 2^bits buckets.
+        // 2^bits has the exponent `bits`, and is the first value of the second 2^bits buckets.
         Self {
             bits,
             offset: ((BIAS + bits as usize) << bits) - (1 << bits),
@@ -67,12 +67,12 @@ impl Counts {
         }
     }
 
-    /// Counts times, all but those of no length, if each has its bucket already and none of these can overflow; `None` if that is not
-    /// sure. `any` has the bits that any of the times has. Their sum does not overflow then either.
+    /// Counts all times except zeros if their buckets exist and cannot overflow; else returns `None`. `any` is the bitwise OR of the
+    /// times. On success their sum does not overflow either.
     pub(crate) fn add_all(&mut self, spans: &[Span], any: u64) -> Option<Added> {
-        /// That many of the longest times sum to less than 2^64.
+        /// This many of the longest times sum to less than 2^64.
         const MOST: usize = 1 << 24;
-        // The longest of them has the first bit of `any`, and each doubling has all its buckets or none.
+        // The longest time has the leading bit of `any`, and each octave has all its buckets or none.
         let have_buckets = any <= LONGEST && self.index(any) < self.counts.len();
         let total = u32::try_from(self.total).ok().and_then(|total| total.checked_add(spans.len() as u32));
         if !have_buckets || spans.len() > MOST || total.is_none() {
@@ -94,14 +94,14 @@ impl Counts {
         Some(added)
     }
 
-    /// The number of the bucket of a time up to [`LONGEST`].
+    /// The index of the bucket of a time up to [`LONGEST`].
     #[inline]
     fn index(&self, nanos: u64) -> usize {
         let steps = nanos >> STEP_BITS;
         if steps >> self.bits == 0 {
             steps as usize
         } else {
-            // The exponent and the first bits of the mantissa of a float are the logarithm in just these steps.
+            // The exponent and the leading mantissa bits of a float are the logarithm in these steps.
             ((steps as i64 as f64).to_bits() >> (MANTISSA - self.bits)) as usize - self.offset
         }
     }
@@ -116,7 +116,7 @@ impl Counts {
             }
             return;
         }
-        // From now on each bucket has its place.
+        // From here on counts are indexed by bucket.
         let longest = self.few.last().map_or(0, |(index, _)| *index as usize).max(index);
         let doubling = 1 << self.bits;
         self.counts.resize((longest / doubling + 1) * doubling, 0);
@@ -126,7 +126,7 @@ impl Counts {
         self.counts[index] = self.counts[index].saturating_add(count);
     }
 
-    /// Forgets everything, keeps the memory.
+    /// Removes all samples and keeps the allocation.
     pub(crate) fn clear(&mut self) {
         if self.total > 0 {
             self.counts.fill(0);
@@ -135,14 +135,14 @@ impl Counts {
         }
     }
 
-    /// Returns the number of samples counted.
+    /// The number of samples counted.
     pub(crate) const fn total(&self) -> u64 {
         self.total
     }
 
-    /// The longest time that counts like the sample of this rank, from 1; `None` beyond the last.
+    /// The upper bound of the bucket of the sample with this rank, from 1; `None` beyond the last.
     pub(crate) fn at_rank(&self, rank: u64) -> Option<u64> {
-        /// Buckets added up at once, which the compiler does in parallel.
+        /// Buckets summed at a time, which the compiler vectorises.
         const BLOCK: usize = 64;
         let mut before = 0;
         for (index, count) in &self.few {
@@ -165,7 +165,7 @@ impl Counts {
         None
     }
 
-    /// The buckets that hold samples, shortest times first: shortest and longest time, number of samples.
+    /// The buckets with samples, shortest times first: lower and upper bound, number of samples.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
         let few = self.few.iter().map(|(index, count)| (*index as usize, *count));
         let held = self.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0);
@@ -175,7 +175,7 @@ impl Counts {
         })
     }
 
-    /// The shortest and the longest time of a bucket.
+    /// The lower and upper bound of a bucket.
     const fn bounds(&self, index: usize) -> (u64, u64) {
         let index = index as u64;
         let doublings = (index >> self.bits).saturating_sub(1);
@@ -191,14 +191,14 @@ mod tests {
 
     use super::*;
 
-    /// Times of all orders of magnitude, up to the longest that are told apart.
+    /// Times of all orders of magnitude, up to [`LONGEST`].
     fn times() -> impl Strategy<Value = Vec<(u64, u32)>> {
         let time = (0u32..=40, any::<u64>()).prop_map(|(bits, random)| random & ((1 << bits) - 1));
         proptest::collection::vec((time, 1u32..5), 1..400)
     }
 
     #[test]
-    fn what_is_too_long_counts_as_the_longest() {
+    fn times_out_of_range_count_as_the_longest() {
         let mut counts = Counts::new(7);
         for nanos in [LONGEST, LONGEST + 1, u64::MAX] {
             counts.add(nanos, 1);

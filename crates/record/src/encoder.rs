@@ -1,4 +1,4 @@
-//! Rows to a Parquet file, one row group at a time.
+//! Encodes rows to a Parquet file, one row group at a time.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::error::RecordError;
 use crate::info::RunInfo;
 use crate::table::{self, Row};
 
-/// Rows in a row group: enough that its metadata are small beside it, few enough that its columns fit in 20 MB.
+/// Rows of a row group: enough for small metadata, few enough for columns within 20 MB.
 const GROUP_ROWS: usize = 131_072;
 
-/// Writes one table. Holds at most one row group in memory.
+/// Writes one table, with at most one row group in memory.
 pub(crate) struct TableEncoder<R: Row> {
     path: PathBuf,
     file: SerializedFileWriter<File>,
@@ -40,7 +40,7 @@ impl<R: Row> TableEncoder<R> {
         Ok(Self { path: path.to_owned(), file, columns, rows: 0, row: std::marker::PhantomData })
     }
 
-    /// Takes rows over; writes a row group when it is full.
+    /// Appends rows, and writes each full row group.
     pub(crate) fn extend(&mut self, rows: &[R]) -> Result<(), RecordError> {
         let mut rest = rows;
         while !rest.is_empty() {
@@ -55,7 +55,7 @@ impl<R: Row> TableEncoder<R> {
         Ok(())
     }
 
-    /// Writes what is left and the footer.
+    /// Writes the last row group and the footer.
     pub(crate) fn finish(mut self) -> Result<(), RecordError> {
         self.write_group()?;
         let Self { path, mut file, .. } = self;
@@ -116,8 +116,8 @@ fn properties<R: Row>(info: &RunInfo) -> WriterProperties {
         .into_iter()
         .map(|(key, value)| KeyValue { key: key.to_owned(), value: Some(value) })
         .collect();
-    // Delta encoding makes rising timestamps small and is faster than writing them plainly; Snappy after it
-    // removes what constant columns still take, at a few per cent of the time (docs/reference/file-formats.md has figures).
+    // Delta encoding makes ascending timestamps small and is faster than plain encoding; Snappy then reduces constant
+    // columns, at a few per cent of the time (docs/reference/file-formats.md has figures).
     let mut properties = WriterProperties::builder()
         .set_created_by(format!("airbound {}", env!("CARGO_PKG_VERSION")))
         .set_key_value_metadata(Some(metadata))
@@ -130,7 +130,7 @@ fn properties<R: Row>(info: &RunInfo) -> WriterProperties {
         if matches!(column.storage.physical, Physical::INT32 | Physical::INT64) {
             properties = properties.set_column_encoding(path.clone(), Encoding::DELTA_BINARY_PACKED);
         }
-        // The first column is the key of its table: its range lets a reader skip row groups.
+        // The first column is the key of its table, whose range lets a reader skip row groups.
         if position == 0 {
             properties = properties.set_column_statistics_enabled(path, EnabledStatistics::Chunk);
         }

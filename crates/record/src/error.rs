@@ -1,13 +1,13 @@
-//! Errors in writing and reading the folder of a run.
+//! The error type of this crate.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a record could not be written or read.
+/// Errors of writing and reading a run's folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The operating system refused something.
+    /// The operating system refused an operation.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
         /// Attempted action, as a verb: "create", "read".
@@ -17,7 +17,7 @@ pub enum RecordError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The output folder holds something that no run left.
+    /// The output folder contains files that are not of a run.
     #[error(
         "{} is not empty and not a run of Airbound (it has no summary.json); choose another folder or empty it",
         .path.display()
@@ -26,37 +26,37 @@ pub enum RecordError {
         /// The folder.
         path: PathBuf,
     },
-    /// The output folder holds an earlier run, which was not to be replaced.
-    #[error("{} already holds a run; choose another folder or allow it to be replaced", .path.display())]
+    /// The output folder contains an earlier run that must not be replaced.
+    #[error("{} already contains a run; choose another folder or allow replacement", .path.display())]
     Exists {
         /// The folder.
         path: PathBuf,
     },
-    /// A folder that was to be read is not a finished run.
+    /// The folder is not a finished run.
     #[error("{} is not a run of Airbound: it has no summary.json", .path.display())]
     NotARun {
         /// The folder.
         path: PathBuf,
     },
-    /// A Parquet file that Airbound did not write, or another of its tables.
+    /// The Parquet file is not of Airbound, or is another table.
     #[error("{} is not a {table} file of Airbound: {reason}", .path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// The table that was wanted.
+        /// The expected table.
         table: &'static str,
-        /// Part that is missing or different.
+        /// The part that is missing or different.
         reason: String,
     },
-    /// A Parquet file that is truncated or damaged.
+    /// The Parquet file is truncated or damaged.
     #[error("{} is truncated or damaged: {reason}", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Description of the damage.
+        /// The damage.
         reason: String,
     },
-    /// A table could not be encoded.
+    /// A table cannot be encoded.
     #[error("cannot encode {}: {source}", .path.display())]
     Encode {
         /// The file.
@@ -64,13 +64,13 @@ pub enum RecordError {
         /// Error of the encoder.
         source: parquet::errors::ParquetError,
     },
-    /// The encoding thread is gone.
+    /// The encoding thread ended early.
     #[error("the thread that encodes the record of {} ended early; this is a defect of Airbound", .path.display())]
     EncoderGone {
         /// The folder.
         path: PathBuf,
     },
-    /// A JSON file that does not have the agreed form.
+    /// The JSON file does not have the form of this version.
     #[error("{} does not have the form of this version: {source}", .path.display())]
     Json {
         /// The file.
@@ -78,12 +78,12 @@ pub enum RecordError {
         /// Error of the parser, with line and column.
         source: serde_json::Error,
     },
-    /// A number that JSON cannot hold.
-    #[error("the {document} cannot be written: {source}")]
+    /// A number cannot be represented in JSON.
+    #[error("cannot write the {document}: {source}")]
     Unwritable {
         /// "summary" or "performance".
         document: &'static str,
-        /// Which value is at fault.
+        /// The error of the serialiser.
         source: serde_json::Error,
     },
 }

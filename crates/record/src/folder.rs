@@ -9,9 +9,9 @@ use serde::de::DeserializeOwned;
 use crate::error::RecordError;
 use crate::summary::{Performance, Summary};
 
-/// The file that makes a folder a run; written last.
+/// The file that marks a complete run; written last.
 const SUMMARY: &str = "summary.json";
-/// Every file that a run may leave, the summary apart.
+/// The files of a run besides the summary.
 const OTHERS: [&str; 9] = [
     "scenario.toml",
     "performance.json",
@@ -23,38 +23,38 @@ const OTHERS: [&str; 9] = [
     "distributions.parquet",
     "report.html",
 ];
-/// Ends the name of a file that is being written.
+/// Suffix of a file that is being written.
 const PARTIAL: &str = ".partial";
 
 /// Policy for a folder that already holds a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// Put the new run in its place, once it is complete.
+    /// Replace it once the new run is complete.
     Replace,
-    /// Leave it alone and fail.
+    /// Keep it, and fail.
     Keep,
 }
 
-/// The folder of one run: an existing one to be read, or one that is about to be written.
+/// The folder of one run, to be read or written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFolder {
     path: PathBuf,
 }
 
 impl RunFolder {
-    /// Makes a folder ready for a run; creates it and its parents where they do not exist.
+    /// Prepares a folder for a run; creates it and its parents if needed.
     ///
-    /// An earlier run in it stays until the new one is complete.
+    /// An earlier run remains until the new one is complete.
     ///
     /// # Errors
-    /// If the folder holds other things than a run, or holds a run that is to be kept, or cannot be created.
+    /// If the folder contains other files than a run, contains a run that is to be kept, or cannot be created.
     pub fn create(path: &Path, existing: Existing) -> Result<Self, RecordError> {
         fs::create_dir_all(path).map_err(RecordError::io("create the folder", path))?;
         let read = || RecordError::io("read the folder", path);
         let mut strangers = false;
         for entry in fs::read_dir(path).map_err(read())? {
             let name = entry.map_err(read())?.file_name();
-            // What an interrupted run left may be overwritten.
+            // Files of an interrupted run may be overwritten.
             strangers |= !name.to_str().is_some_and(|name| {
                 name.strip_suffix(PARTIAL).is_some_and(|name| name == SUMMARY || OTHERS.contains(&name))
             });
@@ -67,7 +67,7 @@ impl RunFolder {
         }
     }
 
-    /// A folder with a complete run.
+    /// Opens the folder of a complete run.
     ///
     /// # Errors
     /// If there is no `summary.json` in it.
@@ -80,19 +80,19 @@ impl RunFolder {
         }
     }
 
-    /// Where the folder is.
+    /// The path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file of that name.
+    /// The path of a file.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The file of that name if the run left it.
+    /// The path of a file, if it exists.
     #[must_use]
     pub fn existing(&self, name: &str) -> Option<PathBuf> {
         Some(self.file(name)).filter(|path| path.is_file())
@@ -129,7 +129,7 @@ impl RunFolder {
         serde_json::from_str(&text).map_err(|source| RecordError::Json { path, source })
     }
 
-    /// Where a file is written until the run is complete.
+    /// The path of a file until the run is complete.
     pub(crate) fn partial(&self, name: &str) -> PathBuf {
         self.path.join(format!("{name}{PARTIAL}"))
     }
@@ -139,8 +139,8 @@ impl RunFolder {
         fs::write(&path, text).map_err(RecordError::io("write", &path))
     }
 
-    /// Puts the complete run in the place of an earlier one. The summary goes first and comes last, so that at
-    /// no moment files of two runs look like one.
+    /// Replaces an earlier run by the complete one. The summary is removed first and renamed last, so that a mixture of two runs never
+    /// counts as complete.
     pub(crate) fn commit(&self) -> Result<(), RecordError> {
         self.remove(&self.file(SUMMARY))?;
         for name in OTHERS {
@@ -156,7 +156,7 @@ impl RunFolder {
         fs::rename(&partial, self.file(SUMMARY)).map_err(RecordError::io("rename", &partial))
     }
 
-    /// Removes what an unfinished run wrote.
+    /// Removes the files of an unfinished run.
     pub(crate) fn discard(&self) -> Result<(), RecordError> {
         std::iter::once(SUMMARY).chain(OTHERS).try_for_each(|name| self.remove(&self.partial(name)))
     }

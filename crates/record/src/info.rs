@@ -1,14 +1,14 @@
-//! Metadata of every table about the run that it belongs to.
+//! Metadata of the run in each table.
 
 use serde::{Deserialize, Serialize};
 
 use crate::rows::Component;
 use crate::table::Row;
 
-/// Version of the tables' columns and metadata. Rises when a reader of the one before would be misled.
+/// Version of the tables' columns and metadata, incremented with changes that would mislead an older reader.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// The run that a table belongs to, and the names behind its numbers. Stands in the metadata of each file.
+/// The run of a table, and the names of its numbers, stored in the metadata of each file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// Name of the scenario.
@@ -21,13 +21,13 @@ pub struct RunInfo {
     pub flows: Vec<String>,
     /// Names of the stations, by number.
     pub stations: Vec<String>,
-    /// Names of everybody who transmits (access point, stations, neighbours), by number.
+    /// Names of transmitters (access point, stations, neighbours), by number.
     pub transmitters: Vec<String>,
-    /// Reasons for which packets are dropped, by number, as in the summary.
+    /// Reasons of drops, by number, as in the summary.
     pub drop_reasons: Vec<String>,
 }
 
-/// Key under which the table's name stands; a file without it is not ours.
+/// Key of the table's name; files without it are not Airbound's.
 pub(crate) const TABLE_KEY: &str = "airbound.table";
 /// Key of [`SCHEMA_VERSION`].
 pub(crate) const SCHEMA_KEY: &str = "airbound.schema";
@@ -66,7 +66,7 @@ impl RunInfo {
         metadata
     }
 
-    /// The name behind a number in `names`, or the number.
+    /// The name of a number, or the number if it has none.
     #[must_use]
     pub fn name(names: &[String], number: usize) -> String {
         names.get(number).cloned().unwrap_or_else(|| format!("#{number}"))

@@ -1,4 +1,4 @@
-//! Latency distributions of bounded size and constant cost for each sample.
+//! Latency distributions of bounded size and constant cost per sample.
 
 use airbound_units::Span;
 
@@ -8,23 +8,23 @@ use crate::split::Split;
 use crate::stage::Stage;
 use crate::summary::LatencyStats;
 
-/// Resolution at which a distribution is kept.
+/// Resolution of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// Relative error below 0.1 % (at most 90 kB): for quantiles that are reported.
+    /// Relative error below 0.1 % (at most 90 kB), for reported quantiles.
     Fine,
-    /// Relative error below 1 % (at most 12 kB): for plots.
+    /// Relative error below 1 % (at most 12 kB), for plots.
     Coarse,
 }
 
 /// A distribution of spans, exact in count, mean and maximum, of bounded relative error in its quantiles.
 ///
-/// Spans are told apart to 512 ns at best; those above 1100 s count as 1100 s. Recording costs a few nanoseconds. Memory follows the
-/// longest sample, and none is taken before the first.
+/// The resolution is 512 ns at best; spans above 1100 s count as 1100 s. Recording costs a few nanoseconds. Memory depends on the
+/// longest sample, and is not allocated before the first.
 #[derive(Debug, Clone)]
 pub struct LatencyHistogram {
     counts: Counts,
-    /// Samples of no time at all. Most stages of most packets are, and counting them here is several times cheaper.
+    /// Samples of zero, which most stages of most packets are; counting them here is several times cheaper.
     zeros: u64,
     sum_ns: u128,
     max: Span,
@@ -47,10 +47,10 @@ impl LatencyHistogram {
         self.record_alike(span, 1);
     }
 
-    /// Adds samples together, which costs a fraction of one by one.
+    /// Adds several samples at a fraction of the cost of single ones.
     pub fn record_all(&mut self, spans: &[Span]) {
         let Some(first) = spans.first() else { return };
-        // The bits that any of them has, and those that all have, tell enough, and are found several at a time.
+        // Bitwise OR and AND over the samples suffice to classify them, and vectorise.
         let (mut any, mut all, mut sum) = (0, u64::MAX, 0u64);
         for span in spans {
             any |= span.as_nanos();
@@ -60,7 +60,7 @@ impl LatencyHistogram {
         if any == all
             && let Ok(times) = u32::try_from(spans.len())
         {
-            // As a stage mostly is for the packets of an aggregate.
+            // All samples are equal, as mostly for a stage of an aggregate's packets.
             self.record_alike(*first, times);
         } else if let Some(Added { zeros, longest }) = self.counts.add_all(spans, any) {
             self.zeros += zeros;
@@ -92,7 +92,7 @@ impl LatencyHistogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Forgets all samples, keeps the memory: for windows.
+    /// Removes all samples and keeps the allocation, for windows.
     pub fn clear(&mut self) {
         self.counts.clear();
         self.zeros = 0;
@@ -106,7 +106,7 @@ impl LatencyHistogram {
         self.zeros + self.counts.total()
     }
 
-    /// Largest sample, exact; zero if there is none.
+    /// Largest sample, exact; zero without samples.
     #[must_use]
     pub const fn max(&self) -> Span {
         self.max
@@ -126,7 +126,7 @@ impl LatencyHistogram {
         if count == 0 {
             return None;
         }
-        // The rank of the wanted sample, from 1; the zeros come first.
+        // The rank of the sample, from 1; zeros are first.
         let rank = ((quantile.clamp(0.0, 1.0) * count as f64).ceil() as u64).clamp(1, count);
         if rank <= self.zeros {
             return Some(Span::ZERO);
@@ -151,7 +151,7 @@ impl LatencyHistogram {
         }
     }
 
-    /// The buckets that hold samples, shortest spans first: lowest span, highest span, number of samples.
+    /// The buckets with samples, shortest spans first: lower bound, upper bound, number of samples.
     pub fn buckets(&self) -> impl Iterator<Item = (Span, Span, u64)> + '_ {
         let zeros = (self.zeros > 0).then_some((Span::ZERO, Span::ZERO, self.zeros));
         let counted = self.counts.buckets();
@@ -162,7 +162,7 @@ impl LatencyHistogram {
     }
 }
 
-/// The distributions of one flow: its latency, each stage of it, for video that of whole frames, for TCP the round trips.
+/// The distributions of one flow: latency and its stages, for video the latency of frames, for TCP round trips.
 #[derive(Debug, Clone)]
 pub struct FlowLatency {
     latency: LatencyHistogram,
@@ -193,7 +193,7 @@ impl FlowLatency {
         }
     }
 
-    /// Adds delivered packets: their latencies, and how long they spent in each stage, in the order of [`Stage::ALL`].
+    /// Adds delivered packets: their latencies, and their times in each stage, in the order of [`Stage::ALL`].
     pub fn record_all(&mut self, latencies: &[Span], stages: [&[Span]; 6]) {
         self.latency.record_all(latencies);
         for (stage, spans) in self.stages.iter_mut().zip(stages) {
@@ -206,13 +206,13 @@ impl FlowLatency {
         self.frames.get_or_insert_with(|| LatencyHistogram::new(Resolution::Fine)).record(latency);
     }
 
-    /// Adds the time until a video frame was complete whose last packet was no retransmission.
+    /// Adds the completion time of a video frame whose last packet was no retransmission.
     pub fn record_first_time_frame(&mut self, latency: Span) {
         let frames = &mut self.first_time_frames;
         frames.get_or_insert_with(|| LatencyHistogram::new(Resolution::Fine)).record(latency);
     }
 
-    /// Adds a round trip that the flow's sender measured.
+    /// Adds a round trip measured by the flow's sender.
     pub fn record_round_trip(&mut self, round_trip: Span) {
         self.round_trips.get_or_insert_with(|| LatencyHistogram::new(Resolution::Fine)).record(round_trip);
     }
@@ -223,25 +223,25 @@ impl FlowLatency {
         &self.latency
     }
 
-    /// Time that packets spent in one stage.
+    /// Time of packets in one stage.
     #[must_use]
     pub const fn stage(&self, stage: Stage) -> &LatencyHistogram {
         &self.stages[stage as usize]
     }
 
-    /// Latency of video frames, `None` if there was none.
+    /// Latency of video frames; `None` without frames.
     #[must_use]
     pub const fn frames(&self) -> Option<&LatencyHistogram> {
         self.frames.as_ref()
     }
 
-    /// Time until video frames were complete whose last packet was no retransmission, `None` if there was none.
+    /// Completion time of video frames whose last packet was no retransmission; `None` without such frames.
     #[must_use]
     pub const fn first_time_frames(&self) -> Option<&LatencyHistogram> {
         self.first_time_frames.as_ref()
     }
 
-    /// Round trips, `None` if none was measured.
+    /// Round trips; `None` if none was measured.
     #[must_use]
     pub const fn round_trips(&self) -> Option<&LatencyHistogram> {
         self.round_trips.as_ref()

@@ -1,8 +1,7 @@
 //! Record of a run: a folder with the resolved scenario, a summary, and tables in Parquet.
 //!
-//! [`Recorder`] takes rows while a run goes on and writes them in bounded memory; [`RunFolder`] finds what an
-//! earlier run left; [`TableReader`] reads its tables row by row. The files are described in
-//! docs/reference/file-formats.md.
+//! [`Recorder`] takes rows during a run and writes them in bounded memory; [`RunFolder`] gives access to the files of a finished run;
+//! [`TableReader`] reads its tables row by row. docs/reference/file-formats.md describes the files.
 
 mod column;
 mod counts;

@@ -1,15 +1,15 @@
-//! Decimal numbers of a summary: six significant digits, so that the same run gives the same bytes everywhere.
+//! Numbers of a summary: six significant digits, so that a run gives the same bytes on all machines.
 
 use serde::de::Deserialize;
 use serde::ser::Error;
 use serde::{Deserializer, Serializer};
 
-/// Significant decimal digits of every number with a fraction.
+/// Significant decimal digits of fractional numbers.
 pub const SIGNIFICANT_DIGITS: usize = 6;
 
-/// The nearest number with [`SIGNIFICANT_DIGITS`] digits; zero loses its sign.
+/// The nearest number with [`SIGNIFICANT_DIGITS`] digits; negative zero becomes zero.
 ///
-/// Goes through decimal text, which is exact, so that no rounding of a power of ten differs between machines.
+/// Rounds by way of decimal text, which is exact and independent of the machine.
 #[must_use]
 pub fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {

@@ -1,4 +1,4 @@
-//! Reads the tables of a run back, one row group at a time.
+//! Reads the tables of a run, one row group at a time.
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ use crate::info::{RUN_KEY, RunInfo, SCHEMA_KEY, SCHEMA_VERSION, TABLE_KEY};
 use crate::rows::{HopRow, PacketRow};
 use crate::table::{self, Row};
 
-/// The rows of a table in the order of the file. Ends after the first error.
+/// An iterator over the rows of a table in the order of the file. Ends after the first error.
 pub struct TableReader<R: Row> {
     path: PathBuf,
     file: SerializedFileReader<File>,
@@ -55,13 +55,13 @@ impl<R: Row> TableReader<R> {
         &self.info
     }
 
-    /// Number of rows that the file promises.
+    /// Number of rows, from the file's metadata.
     #[must_use]
     pub fn len(&self) -> u64 {
         u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
-    /// Whether there is no row.
+    /// Whether the table has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -124,7 +124,7 @@ impl<R: Row> Iterator for TableReader<R> {
     }
 }
 
-/// Finds one packet in `packets.parquet`; reads only the row groups that may hold it.
+/// Finds one packet in `packets.parquet`, and reads only the row groups that may contain it.
 ///
 /// # Errors
 /// If the file cannot be read or is not a table of packets.
@@ -137,8 +137,7 @@ pub fn find_packet(path: &Path, packet: u64) -> Result<Option<PacketRow>, Record
     Ok(found)
 }
 
-/// Finds the hops of one packet in `hops.parquet`, in the order in which it took them; reads only the row groups that may
-/// hold some.
+/// Finds the hops of one packet in `hops.parquet`, in order, and reads only the row groups that may contain them.
 ///
 /// # Errors
 /// If the file cannot be read or is not a table of hops.
@@ -153,7 +152,7 @@ pub fn find_hops(path: &Path, packet: u64) -> Result<Vec<HopRow>, RecordError> {
     Ok(found)
 }
 
-/// Shows the rows of all row groups whose first column may hold `key` to `look`, until it wants no more.
+/// Passes the rows of all row groups whose first column may contain `key` to `look`, until it returns `false`.
 fn search<R: Row>(path: &Path, key: u64, mut look: impl FnMut(R) -> bool) -> Result<(), RecordError> {
     let mut reader = TableReader::<R>::open(path)?;
     let wanted = key.cast_signed();
@@ -174,7 +173,7 @@ fn search<R: Row>(path: &Path, key: u64, mut look: impl FnMut(R) -> bool) -> Res
     Ok(())
 }
 
-/// Whether the first column of a row group may hold a key, going by its statistics.
+/// Whether the first column of a row group may contain a key, by its statistics.
 fn may_hold(group: &RowGroupMetaData, key: i64) -> bool {
     match group.columns().first().and_then(|column| column.statistics()) {
         Some(Statistics::Int64(range)) => {
@@ -224,7 +223,7 @@ fn check<R: Row>(path: &Path, file: &SerializedFileReader<File>) -> Result<RunIn
         .map_err(|error| foreign(format!("its description of the run is invalid: {error}")))
 }
 
-/// The Parquet decoder is not written for damaged files and may panic on them: a panic becomes an error here.
+/// Converts panics of the Parquet decoder, which occur with damaged files, to errors.
 fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, RecordError> {
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(Ok(value)) => Ok(value),

@@ -1,4 +1,4 @@
-//! Takes the rows of a run as they come up, and leaves the run's folder.
+//! Takes the rows during a run, and writes the run's folder.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -11,17 +11,17 @@ use crate::rows::{DistributionRow, FrameRow, HopRow, PacketRow, SeriesRow, TxopR
 use crate::summary::{Performance, Summary};
 use crate::table::Row;
 
-/// Rows handed to the encoder at a time: small enough for the cache, large enough that handing over is cheap.
+/// Rows per batch to the encoder: few enough for the cache, enough to make the transfer cheap.
 const BATCH_ROWS: usize = 2048;
-/// Batches that may wait for the encoder before the simulation waits for it.
+/// Limit of batches queued for the encoder, above which the simulation waits.
 const WAITING_BATCHES: usize = 8;
 
-/// Which tables a run leaves.
+/// The tables of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tables {
     /// `packets.parquet`.
     pub packets: bool,
-    /// `hops.parquet`, of packets that relays pass on.
+    /// `hops.parquet`, of relayed packets.
     pub hops: bool,
     /// `txops.parquet`.
     pub txops: bool,
@@ -34,15 +34,15 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Everything.
+    /// All tables.
     pub const ALL: Self =
         Self { packets: true, hops: true, txops: true, frames: true, series: true, distributions: true };
-    /// Tables that a report needs, and whose size does not follow the number of packets.
+    /// The tables of reports, whose size does not depend on the number of packets.
     pub const SMALL: Self =
         Self { packets: false, hops: false, txops: false, frames: true, series: true, distributions: true };
 }
 
-/// Thread that encodes the tables. The bytes are the same.
+/// The thread that encodes the tables, with the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     /// The thread that pushes the rows.
@@ -51,10 +51,10 @@ pub enum Encoding {
     Thread,
 }
 
-/// Takes the rows of one run. Without [`Recorder::finish`] nothing remains in the folder.
+/// Takes the rows of one run. Without [`Recorder::finish`] it leaves no file.
 ///
-/// Pushing a row never fails: the first error stops the recording and is returned by `finish`
-/// ([`Recorder::failed`] tells earlier).
+/// Pushing a row never fails: the first error stops the recording and is returned by `finish` ([`Recorder::failed`] tells whether one
+/// occurred).
 pub struct Recorder {
     folder: RunFolder,
     tables: Tables,
@@ -78,7 +78,7 @@ enum Sink {
     Closed,
 }
 
-/// Rows on their way to the encoder.
+/// A batch of rows for the encoder.
 enum Batch {
     Packets(Vec<PacketRow>),
     Hops(Vec<HopRow>),
@@ -89,7 +89,7 @@ enum Batch {
 }
 
 impl Batch {
-    /// The memory of an encoded batch, for the next one of packets or transmission opportunities.
+    /// The emptied buffer of an encoded batch of packets or transmission opportunities, for reuse.
     fn emptied(self) -> Option<Self> {
         match self {
             Self::Packets(mut rows) => {
@@ -178,7 +178,7 @@ macro_rules! push {
 }
 
 impl Recorder {
-    /// Opens the wanted tables in the folder.
+    /// Creates the tables in the folder.
     ///
     /// # Errors
     /// If a file cannot be created.
@@ -192,7 +192,7 @@ impl Recorder {
         let encoders = match Encoders::create(&folder, info, tables) {
             Ok(encoders) => encoders,
             Err(error) => {
-                // The first error says more than one of clearing up.
+                // The first error is returned, not one of the removal.
                 let _ = folder.discard();
                 return Err(error);
             }
@@ -240,7 +240,7 @@ impl Recorder {
         distribution, DistributionRow, distributions, Distributions
     );
 
-    /// Which tables are written; rows of others are ignored.
+    /// The tables that are written; rows of others are ignored.
     #[must_use]
     pub const fn tables(&self) -> Tables {
         self.tables
@@ -252,11 +252,10 @@ impl Recorder {
         self.error.is_some()
     }
 
-    /// Completes the tables, writes the resolved `scenario`, the summary and the performance, and puts all of
-    /// them into the folder, in the place of an earlier run.
+    /// Completes the tables, writes the resolved `scenario`, the summary and the performance, and replaces an earlier run.
     ///
     /// # Errors
-    /// The first error of the recording, or what goes wrong now; then nothing of this run remains.
+    /// The first error of the recording or of its completion; no file of this run remains then.
     pub fn finish(
         mut self,
         scenario: &str,
@@ -322,7 +321,7 @@ impl Recorder {
         }
     }
 
-    /// Takes the error of an encoding thread that no longer listens.
+    /// Takes the error of an encoding thread that has ended.
     fn stop(&mut self) {
         if let Sink::Thread { thread, .. } = std::mem::replace(&mut self.sink, Sink::Closed) {
             self.error = match thread.join() {
@@ -341,7 +340,7 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         if let Sink::Thread { batches, emptied, thread } = std::mem::replace(&mut self.sink, Sink::Closed) {
             drop((batches, emptied));
-            // Its result no longer matters: what it wrote is removed below.
+            // Its result is ignored, since its files are removed below.
             let _ = thread.join();
         }
         let _ = self.folder.discard();
@@ -357,7 +356,7 @@ fn spawn(mut encoders: Encoders, folder: &RunFolder) -> Result<Sink, RecordError
             for batch in incoming {
                 encoders.encode(&batch)?;
                 if let Some(batch) = batch.emptied() {
-                    // A full channel only means that there is memory enough.
+                    // A full channel has enough buffers for reuse.
                     let _ = outgoing.try_send(batch);
                 }
             }

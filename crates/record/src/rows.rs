@@ -1,6 +1,6 @@
-//! The rows of the tables that a run leaves.
+//! The rows of a run's tables.
 //!
-//! A timestamp that was never reached is [`Instant::MAX`] in a row and null in the file. Numbers of flows and
+//! The timestamp of an event that did not happen is [`Instant::MAX`] in a row and null in the file. Numbers of flows and
 //! stations index the lists of names in the metadata of each file ([`crate::RunInfo`]).
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -10,11 +10,11 @@ use crate::stage::Stage;
 /// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrived.
+    /// Arrived.
     Delivered,
-    /// It was still under way when the run ended.
+    /// In the network at the end of the run.
     Queued,
-    /// It was dropped; the number (0 to 253) indexes [`crate::RunInfo::drop_reasons`].
+    /// Dropped; the number (0 to 253) indexes [`crate::RunInfo::drop_reasons`].
     Dropped(u8),
 }
 
@@ -25,15 +25,15 @@ pub struct PacketRow {
     pub packet: u64,
     /// Number of the flow.
     pub flow: u32,
-    /// Number of the station at the Wi-Fi end.
+    /// Number of the station.
     pub station: u16,
     /// Access category: 0 background, 1 best effort, 2 video, 3 voice.
     pub category: u8,
     /// Size of the IP packet.
     pub size: ByteCount,
-    /// Given to the network by the source. The latency begins here.
+    /// Sent by the source, the start of the latency.
     pub sent: Instant,
-    /// Entered the queues of the Wi-Fi transmitter: of a relayed packet, here and below, the last one.
+    /// Entered the queues of the Wi-Fi transmitter; of a relayed packet, here and below, of the last one.
     pub enqueued: Instant,
     /// The aggregate that first carried it began to contend for the medium.
     pub contending: Instant,
@@ -43,29 +43,28 @@ pub struct PacketRow {
     pub last_tx: Instant,
     /// Its last transmission ended at the receiver.
     pub received: Instant,
-    /// The receiver's reordering buffer let it go.
+    /// Released by the receiver's reordering buffer.
     pub delivered: Instant,
-    /// Arrived at its destination: `delivered`, or later where a wire follows. The latency ends here.
+    /// Arrived at its destination, the end of the latency: `delivered`, or later if a wire follows.
     pub arrived: Instant,
-    /// The transmitter was done with it: it got the acknowledgement, or dropped the packet.
+    /// Completed by the transmitter: acknowledged or dropped.
     pub completed: Instant,
     /// Fate of the packet.
     pub fate: Fate,
     /// Number of transmissions.
     pub tries: u8,
-    /// Number of the transmission opportunity of its last try; 0 if it was never sent.
+    /// Number of the transmission opportunity of its last transmission; 0 without one.
     pub txop: u64,
 }
 
-/// One hop of a packet that ended at a relay: `hops.parquet`. The last hop, or the one on which it was dropped, is in its
-/// [`PacketRow`].
+/// One hop of a packet to a relay: `hops.parquet`. The last hop, or the one on which it was dropped, is in its [`PacketRow`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HopRow {
-    /// Number of the packet; its hops come in the order in which it took them.
+    /// Number of the packet, whose hops are in order.
     pub packet: u64,
     /// Number of the sending transmitter, see [`crate::RunInfo::transmitters`].
     pub transmitter: u16,
-    /// The relay: number of the transmitter.
+    /// Number of the relay as a transmitter.
     pub receiver: u16,
     /// Entered the queues of the transmitter.
     pub enqueued: Instant,
@@ -77,13 +76,13 @@ pub struct HopRow {
     pub last_tx: Instant,
     /// That transmission ended at the relay.
     pub received: Instant,
-    /// The relay's reordering buffer let it go.
+    /// Released by the relay's reordering buffer.
     pub delivered: Instant,
-    /// The transmitter got the acknowledgement. The relay queues the packet then.
+    /// Acknowledged to the transmitter, at which time the relay queues the packet.
     pub completed: Instant,
     /// Number of transmissions on this hop.
     pub tries: u8,
-    /// Number of the transmission opportunity of the last try.
+    /// Number of the transmission opportunity of the last transmission.
     pub txop: u64,
 }
 
@@ -93,7 +92,7 @@ pub struct HopRow {
 pub enum TxopKind {
     /// Data, aggregated or not.
     Data = 0,
-    /// Data by somebody whose frames are not modelled one by one (a neighbour network).
+    /// Data of a neighbour network, whose frames are not modelled individually.
     Neighbour = 1,
     /// A beacon or another management frame.
     Management = 2,
@@ -106,7 +105,7 @@ pub struct TxopRow {
     pub txop: u64,
     /// Number of the sending transmitter, see [`crate::RunInfo::transmitters`].
     pub transmitter: u16,
-    /// For whom: number of the transmitter that listens.
+    /// Number of the receiving transmitter.
     pub receiver: u16,
     /// Access category: 0 background, 1 best effort, 2 video, 3 voice.
     pub category: u8,
@@ -114,9 +113,9 @@ pub struct TxopRow {
     pub kind: TxopKind,
     /// The transmitter began to contend.
     pub contending: Instant,
-    /// The first symbol (of RTS or data).
+    /// First symbol, of RTS or data.
     pub start: Instant,
-    /// The last symbol (of the block acknowledgement, or of the time-out).
+    /// Last symbol of the acknowledgement, or the end of its timeout.
     pub end: Instant,
     /// PHY rate of the data.
     pub rate: BitRate,
@@ -134,15 +133,15 @@ pub struct TxopRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameFate {
-    /// Arrived whole.
+    /// Arrived completely.
     Delivered = 0,
-    /// Arrived whole, but after its deadline.
+    /// Arrived completely, but after its deadline.
     Late = 1,
-    /// Never sent, since the one before was still unsent.
+    /// Not sent, since the previous frame was not sent yet.
     Skipped = 2,
-    /// Sent, but a part of it never arrived.
+    /// Sent, but did not arrive completely.
     Lost = 3,
-    /// Still under way when the run ended.
+    /// In the network at the end of the run.
     Unfinished = 4,
 }
 
@@ -163,24 +162,24 @@ pub struct FrameRow {
     pub size: ByteCount,
     /// Fate of the frame.
     pub fate: FrameFate,
-    /// All its packets were there: `delivered`, or earlier where a frame that it builds on was missing still. Real-time video only.
+    /// Completion of its packets: `delivered`, or earlier if a reference frame was still missing. Real-time video only.
     pub complete: Instant,
-    /// Whether it can be decoded without the frames before it. Real-time video only, as all that follows.
+    /// Whether it is a key frame. Real-time video only, as all following fields.
     pub key: Option<bool>,
     /// Number of its media packets.
     pub packets: Option<u32>,
-    /// Of them, those that the network lost when they were sent for the first time.
+    /// Media packets of which the network lost the first transmission.
     pub lost: Option<u32>,
-    /// Of them, those that forward error correction recovered.
+    /// Media packets recovered by forward error correction.
     pub recovered: Option<u32>,
-    /// Of them, those that a retransmission brought.
+    /// Media packets received by retransmission.
     pub retransmitted: Option<u32>,
-    /// Way in which the packet came that made it complete; `None` if it never was.
+    /// The way in which its last packet arrived; `None` if it was not completed.
     pub completed_by: Option<PacketWay>,
 }
 
 impl FrameRow {
-    /// A frame that was left out, and so a frame of which nothing else is known.
+    /// A skipped frame, which has no other values.
     #[must_use]
     pub const fn skipped(flow: u32, frame: u64, created: Instant) -> Self {
         Self {
@@ -202,62 +201,62 @@ impl FrameRow {
     }
 }
 
-/// Way in which a packet of real-time media came to its receiver.
+/// The way in which a packet of real-time media arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PacketWay {
-    /// As it was sent for the first time.
+    /// By its first transmission.
     FirstTime = 0,
     /// Recovered by forward error correction.
     Recovered = 1,
-    /// In a retransmission from end to end.
+    /// By an end-to-end retransmission.
     Retransmitted = 2,
 }
 
 /// One flow in one window of time: `series.parquet`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeriesRow {
-    /// Beginning of the window.
+    /// Start of the window.
     pub window_start: Instant,
     /// Number of the flow.
     pub flow: u32,
-    /// Rate sent by the source in the window, Mb/s of payload.
+    /// Rate sent by the source, Mb/s of payload.
     pub offered_mbps: f64,
-    /// Rate that arrived in the window, Mb/s of payload.
+    /// Rate received, Mb/s of payload.
     pub goodput_mbps: f64,
-    /// Median latency of packets that arrived in the window, ms; `None` if none did.
+    /// Median latency of packets that arrived in the window, ms; `None` without packets.
     pub latency_p50_ms: Option<f64>,
-    /// 95th percentile of the same.
+    /// 95th percentile of their latency, ms.
     pub latency_p95_ms: Option<f64>,
-    /// Largest of the same.
+    /// Largest latency, ms.
     pub latency_max_ms: Option<f64>,
     /// Packets dropped in the window.
     pub dropped: u64,
     /// Packets of the flow in the transmitter's queues at the end of the window.
     pub queue_packets: u64,
-    /// Mean PHY rate of the flow's station in the window, Mb/s; `None` if nothing was sent.
+    /// Mean PHY rate of the flow's station, Mb/s; `None` without transmissions.
     pub phy_rate_mbps: Option<f64>,
-    /// Share of the window that transmissions to and from the flow's station took.
+    /// Airtime share of transmissions to and from the flow's station.
     pub airtime_share: f64,
 }
 
-/// Which distribution a row of `distributions.parquet` belongs to.
+/// The distribution of a row of `distributions.parquet`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
     /// The latency of packets.
     Latency,
-    /// One stage of it.
+    /// One stage of the latency.
     Stage(Stage),
-    /// The latency of whole video frames.
+    /// The latency of video frames.
     Frame,
-    /// Round trips that a TCP sender measured.
+    /// Round trips measured by a TCP sender.
     RoundTrip,
-    /// The time until video frames were complete whose last packet was no retransmission.
+    /// The completion time of video frames whose last packet was no retransmission.
     FirstTimeFrame,
 }
 
 impl Component {
-    /// All components; the position is the number in the file.
+    /// All components; the index is the number in the file.
     pub const ALL: [Self; 10] = [
         Self::Latency,
         Self::Stage(Stage::Wired),
@@ -283,7 +282,7 @@ impl Component {
         }
     }
 
-    /// Position in [`Component::ALL`].
+    /// Index in [`Component::ALL`].
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -301,13 +300,13 @@ impl Component {
 pub struct DistributionRow {
     /// Number of the flow.
     pub flow: u32,
-    /// Which distribution.
+    /// The distribution.
     pub component: Component,
-    /// Shortest span that falls in the bucket.
+    /// Lower bound of the bucket.
     pub low: Span,
-    /// Longest span that falls in the bucket.
+    /// Upper bound of the bucket.
     pub high: Span,
-    /// Number of samples in it.
+    /// Number of samples.
     pub count: u64,
     /// Exact mean of the whole distribution, the same in all its rows.
     pub mean: Span,

@@ -1,11 +1,11 @@
-//! Where the latency of a packet went.
+//! The split of a packet's latency into stages.
 
 use airbound_units::{Instant, Span};
 
 use crate::rows::{Fate, HopRow, PacketRow};
 use crate::stage::Stage;
 
-/// The moments of a delivered packet, or of one of its hops, as [`PacketRow`] names them.
+/// The timestamps of a delivered packet, or of one of its hops, named as in [`PacketRow`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Moments {
@@ -33,7 +33,7 @@ impl Moments {
         }
     }
 
-    /// The same of a hop behind a relay, which let the packet go at `left`: what lies between that and the entry in its queue counts as
+    /// The timestamps of a hop after a relay that released the packet at `left`; the time until it entered the relay's queue counts as
     /// queueing.
     #[must_use]
     pub const fn from_relay(self, left: Instant) -> Self {
@@ -41,22 +41,21 @@ impl Moments {
     }
 }
 
-/// Time that one delivered packet spent in each stage. The stages sum exactly to the latency.
+/// Time of one delivered packet in each stage. The stages sum exactly to the latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Split([Span; 6]);
 
 impl Split {
-    /// The split of a delivered packet, of a relayed one over its last hop only ([`Split::over`]); `None` for one that was
-    /// not delivered.
+    /// The split of a delivered packet, for a relayed one over its last hop only ([`Split::over`]); `None` if it was not delivered.
     ///
-    /// A timestamp that was never set ([`Instant::MAX`]) or lies before its predecessor gives a stage of zero
-    /// length, one after the arrival ends there, so that the sum holds for every row.
+    /// A timestamp that is not set ([`Instant::MAX`]) or precedes its predecessor gives a stage of zero length, one after the arrival is
+    /// limited to it, so that the sum holds for every row.
     #[must_use]
     pub fn of(row: &PacketRow) -> Option<Self> {
         if row.fate == Fate::Delivered { Self::between(&Moments::of(row)) } else { None }
     }
 
-    /// The same from the moments alone.
+    /// The split between timestamps.
     #[must_use]
     #[inline]
     pub fn between(moments: &Moments) -> Option<Self> {
@@ -65,7 +64,7 @@ impl Split {
         let moments_ns = [sent, enqueued, contending, first_tx, last_tx, received, delivered, arrived];
         let ns = moments_ns.map(Instant::as_nanos);
         let between: [u64; 7] = std::array::from_fn(|place| ns[place + 1].wrapping_sub(ns[place]));
-        // In the first half of all times, where nothing is that was never set, a step back shows in the first bit, too.
+        // Valid timestamps have a leading zero bit, and differences of ordered ones, too; unset timestamps and steps back set it.
         let bits = ns.into_iter().chain(between).fold(0, std::ops::BitOr::bitor);
         if bits >> 63 != 0 {
             return Self::put_in_order(moments);
@@ -75,7 +74,7 @@ impl Split {
         Some(Self([before + after, queueing, contention, airtime, retries, reordering]))
     }
 
-    /// The same of moments of which some were never set, or lie before others that they should follow.
+    /// The split of timestamps that are partly unset or out of order.
     fn put_in_order(moments: &Moments) -> Option<Self> {
         let Moments { sent, arrived, .. } = *moments;
         if arrived == Instant::MAX || arrived < sent {
@@ -98,10 +97,10 @@ impl Split {
         Some(Self([to_transmitter + onwards, queueing, contention, airtime, retries, reordering]))
     }
 
-    /// The split of a delivered packet that took `hops` before its last: each stage is summed over all of them.
+    /// The split of a delivered packet with `hops` before its last one, with each stage summed over all hops.
     ///
-    /// A relay queues a packet when the exchange that brought it has ended, which is later than its reordering buffer let it
-    /// go: what lies between counts as queueing, so that the sum holds.
+    /// A relay queues a packet at the end of the exchange, after its reordering buffer released it; the time between counts as queueing,
+    /// so that the sum holds.
     #[must_use]
     pub fn over(hops: &[HopRow], last: &PacketRow) -> Option<Self> {
         let mut sum = Self::default();
@@ -124,8 +123,7 @@ impl Split {
         Some(sum + Self::from_relay(left, last)?)
     }
 
-    /// The split over the hop that `row` tells of, from when the relay before it let the packet go at `left`; from the source
-    /// if there was none.
+    /// The split over the hop of `row`, from the release by the previous relay at `left`; from the source if there was none.
     #[must_use]
     pub fn from_relay(left: Option<Instant>, row: &PacketRow) -> Option<Self> {
         match left {
@@ -147,7 +145,7 @@ impl Split {
         &self.0
     }
 
-    /// The whole latency.
+    /// The latency, the sum of the stages.
     #[must_use]
     pub fn latency(&self) -> Span {
         self.0.iter().copied().sum()
@@ -157,7 +155,7 @@ impl Split {
 impl std::ops::Add for Split {
     type Output = Self;
 
-    /// Adds, stage by stage, the times of two parts of a packet's way, such as two hops.
+    /// Adds the times of two parts of a path, such as two hops, by stage.
     fn add(self, other: Self) -> Self {
         let mut sum = self.0;
         for (stage, further) in sum.iter_mut().zip(other.0) {

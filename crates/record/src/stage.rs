@@ -1,17 +1,17 @@
 //! The stages of a latency.
 
-/// The six stages of a latency, in the order in which a downlink packet passes them.
+/// The six stages of a latency, in the order of a downlink packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// On wires: before the Wi-Fi transmitter, and after the receiver where the flow goes on by wire.
+    /// On wires, before the Wi-Fi transmitter and after the receiver.
     Wired,
-    /// In queues of the transmitter, until the aggregate that carries the packet begins to contend.
+    /// In queues of the transmitter, until the packet's aggregate begins to contend.
     Queueing,
-    /// Contending for the medium, until the first transmission.
+    /// In contention for the medium, until the first transmission.
     Contention,
-    /// On the air, in the transmission that succeeded.
+    /// In the successful transmission.
     Airtime,
-    /// From the first transmission to the one that succeeded.
+    /// From the first to the successful transmission.
     Retries,
     /// In the receiver's reordering buffer.
     Reordering,

@@ -1,8 +1,8 @@
 //! `summary.json` and `performance.json`: the stable interface of a run.
 //!
 //! The keys and their order are those of the structs below. Numbers with a fraction have six significant digits
-//! ([`crate::SIGNIFICANT_DIGITS`]), so that one scenario and seed give the same bytes on every machine; what
-//! depends on the machine stands in [`Performance`].
+//! ([`crate::SIGNIFICANT_DIGITS`]), so that a scenario and seed give the same bytes on every machine; values that depend on the
+//! machine are in [`Performance`].
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::error::RecordError;
 use crate::number;
 
-/// Results of a run: `summary.json`. The same for a simulated, a lab and a field run.
+/// Results of a run: `summary.json`. The form is the same for simulated, laboratory and field runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
-    /// Version of Airbound that made the run.
+    /// Version of Airbound.
     pub airbound: String,
     /// Name of the scenario.
     pub scenario: String,
@@ -26,24 +26,24 @@ pub struct Summary {
     /// Measured time, seconds (without warm-up).
     #[serde(with = "number")]
     pub duration_s: f64,
-    /// Every flow, in the order of the scenario.
+    /// All flows, in the order of the scenario.
     pub flows: Vec<FlowSummary>,
-    /// Every station, in the order of the scenario.
+    /// All stations, in the order of the scenario.
     pub stations: Vec<StationSummary>,
     /// The medium as a whole.
     pub air: AirSummary,
     /// Fairness among flows and stations.
     pub jain: Jain,
-    /// Only of a multi-user session: what it was worth to its users.
+    /// Conferences only: QoE and utility.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<ConferenceSummary>,
-    /// Only of a scenario that names its networks: each of them, in its order. What stands above is of all together: `air` has the
-    /// mean busy share of the channels.
+    /// Scenarios with `[[network]]` only: all networks, in their order. The fields above cover all of them; `air` has the mean busy share
+    /// of the channels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<NetworkSummary>,
 }
 
-/// QoE of the users of a multi-user session, fairness and utility (Plum, equations 1 and 2), all of them from 0 to 1.
+/// QoE of a conference's users, fairness and utility (Plum, equations 1 and 2), all from 0 to 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConferenceSummary {
@@ -55,12 +55,12 @@ pub struct ConferenceSummary {
     /// Weight of fairness in the utility.
     #[serde(with = "number")]
     pub rho: f64,
-    /// Every user, in the order of the scenario.
+    /// All users, in the order of the scenario.
     pub users: Vec<UserSummary>,
-    /// The mean QoE, by weight.
+    /// The weighted mean QoE.
     #[serde(with = "number")]
     pub mean_qoe: f64,
-    /// F: 1 less twice the standard deviation of the QoE, by weight.
+    /// F: 1 less twice the weighted standard deviation of the QoE.
     #[serde(with = "number")]
     pub fairness: f64,
     /// U = (1 - rho) mean + rho F.
@@ -68,7 +68,7 @@ pub struct ConferenceSummary {
     pub utility: f64,
 }
 
-/// One user of a session.
+/// One user of a conference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserSummary {
@@ -90,26 +90,26 @@ pub struct NetworkSummary {
     pub name: String,
     /// The number of its channel.
     pub channel: u16,
-    /// The scheme that decided in it.
+    /// Its scheme.
     pub scheme: String,
     /// The names of its stations.
     pub stations: Vec<String>,
-    /// Goodput of its flows to the stations, Mb/s of payload.
+    /// Goodput of its downlink flows, Mb/s of payload.
     #[serde(with = "number")]
     pub downlink_mbps: f64,
-    /// The same of those from the stations.
+    /// Goodput of its uplink flows, Mb/s of payload.
     #[serde(with = "number")]
     pub uplink_mbps: f64,
-    /// Share of the measured time that its transmissions took.
+    /// Airtime share of its transmissions.
     #[serde(with = "number")]
     pub airtime_share: f64,
-    /// Its channel: how long it was busy with all networks on it, and which share of its own transmissions collided.
+    /// Its channel: the busy share over all networks on it, and the collided share of its own transmissions.
     pub air: AirSummary,
     /// Fairness within it.
     pub jain: Jain,
 }
 
-/// Contents of the four slots of the scheme, by name; a slot that the scenario leaves empty is null.
+/// Contents of the scheme's slots, by name; an unused slot is null.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scheme {
@@ -117,13 +117,13 @@ pub struct Scheme {
     pub queue: String,
     /// Rate control.
     pub rate: String,
-    /// When a source sends.
+    /// The sender: congestion control or rate allocation.
     pub sender: Option<String>,
-    /// Bitrates of a multi-user session.
+    /// The bitrate policy of a conference.
     pub session: Option<String>,
 }
 
-/// Which way a flow's data go.
+/// Direction of a flow's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -141,85 +141,85 @@ pub struct FlowSummary {
     pub name: String,
     /// Kind of traffic: "cbr", "voip", "tcp", "vr" ...
     pub kind: String,
-    /// Name of the station at the Wi-Fi end.
+    /// Name of the station.
     pub station: String,
-    /// Which way the data go.
+    /// Direction of the data.
     pub direction: Direction,
-    /// Offered load: rate that the source wanted to send, Mb/s of payload.
+    /// Offered load of the source, Mb/s of payload.
     #[serde(with = "number")]
     pub offered_mbps: f64,
-    /// Goodput: rate that the receiver's application got, Mb/s of payload.
+    /// Goodput at the receiver's application, Mb/s of payload.
     #[serde(with = "number")]
     pub goodput_mbps: f64,
     /// Latency of delivered packets, from sending to arrival.
     pub latency_ms: LatencyStats,
-    /// TCP only: round trips that the sender measured, one for each acknowledgement that allows it.
+    /// TCP only: round trips measured by the sender, one for each suitable acknowledgement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_ms: Option<LatencyStats>,
-    /// Dropped packets over dropped and delivered ones; null where there were neither.
+    /// Dropped packets over dropped and delivered ones; null without either.
     #[serde(with = "number::optional")]
     pub loss_rate: Option<f64>,
-    /// Where the packets of the flow ended.
+    /// Packets by fate.
     pub packets: PacketCounts,
     /// Dropped packets by reason.
     pub drops: BTreeMap<String, u64>,
     /// Video only: frames delivered per second.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::optional")]
     pub fps: Option<f64>,
-    /// Video only: latency of whole frames, from creation to the arrival of the last byte.
+    /// Video only: latency of frames, from creation to the arrival of the last byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame_latency_ms: Option<LatencyStats>,
-    /// Video only: of real-time video the share of time in which the picture stood still, see [`RtcSummary`]; of a VR stream the
-    /// share of frames that a viewer had to do without in time.
+    /// Video only: for real-time video the share of time in frozen frames, see [`RtcSummary`]; for a VR stream the share of frames that
+    /// missed their deadline.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::optional")]
     pub stall_rate: Option<f64>,
-    /// Real-time video only: what congestion control, error correction and retransmission made of it.
+    /// Real-time video only: results of congestion control, error correction and retransmission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtc: Option<RtcSummary>,
-    /// Only where a latency is demanded of it: whether the demand was met.
+    /// Flows with a latency demand only: the result of the demand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demand: Option<DemandSummary>,
-    /// Only where the queue protected a flow that nobody named: since when, and why.
+    /// Flows protected by auto-detection only: the time and the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<FoundSummary>,
 }
 
-/// Real-time video. Its `stall_rate` is the time in frozen frames over all time: a frame that comes later after the one before
-/// than three times the mean of the last 30 intervals, and than that mean and 150 ms, was waited for in front of a frozen picture
-/// (W3C webrtc-stats, `totalFreezesDuration`).
+/// Real-time video. The flow's `stall_rate` is the time in frozen frames over all time: the interval before a frame counts as frozen
+/// if it exceeds both three times the mean of the last 30 intervals and that mean plus 150 ms (W3C webrtc-stats,
+/// `totalFreezesDuration`).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RtcSummary {
-    /// Mean bitrate that the encoder produced, Mb/s of coded video.
+    /// Mean bitrate of the encoder, Mb/s of coded video.
     #[serde(with = "number")]
     pub bitrate_mbps: f64,
-    /// Mean rate that congestion control allowed, Mb/s, all that is sent included.
+    /// Mean target rate of congestion control for all packets, Mb/s.
     #[serde(with = "number")]
     pub allowed_mbps: f64,
-    /// A frame is late if it can be decoded later than this after it was created.
+    /// Deadline of frames: the longest time from creation until a frame can be decoded.
     #[serde(with = "number")]
     pub deadline_ms: f64,
-    /// Frames that were late, or never came, over all whose fate is known; null if there were none.
+    /// Frames that were late or lost over all frames with a known fate; null without frames.
     #[serde(with = "number::optional")]
     pub deadline_miss_rate: Option<f64>,
     /// Frames by fate.
     pub frames: FrameCounts,
-    /// Share of frames of which the network lost at least one packet as it was sent for the first time.
+    /// Share of frames of which the network lost at least one packet's first transmission.
     #[serde(with = "number::optional")]
     pub frames_lossy_share: Option<f64>,
-    /// Share of frames of which it lost more than a fifth of the packets so.
+    /// Share of frames of which it lost the first transmission of more than a fifth of the packets.
     #[serde(with = "number::optional")]
     pub frames_over_20pct_loss_share: Option<f64>,
-    /// Share of complete frames that a retransmission completed.
+    /// Share of complete frames whose last packet was a retransmission.
     #[serde(with = "number::optional")]
     pub frames_retransmitted_share: Option<f64>,
-    /// Latency until they were complete of all other frames: their last packet was recovered, or sent for the first time.
+    /// Completion time of the other complete frames, whose last packet was recovered or a first transmission.
     pub first_time_frame_latency_ms: LatencyStats,
-    /// Lost packets that forward error correction recovered.
+    /// Lost packets recovered by forward error correction.
     pub packets_recovered: u64,
-    /// Lost packets that retransmissions brought.
+    /// Lost packets received by retransmission.
     pub packets_retransmitted: u64,
-    /// Key frames that the receiver asked for, having lost what it builds on.
+    /// Key frames requested by the receiver after a loss.
     pub key_frame_requests: u64,
     /// Sending rates by kind of packet, Mb/s of IP packets.
     pub sent_mbps: SentRates,
@@ -229,25 +229,25 @@ pub struct RtcSummary {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameCounts {
-    /// All of them.
+    /// Frames created.
     pub created: u64,
-    /// They could be decoded.
+    /// Frames that could be decoded.
     pub delivered: u64,
-    /// Of the delivered ones, those that were late.
+    /// Delivered frames that were late.
     pub late: u64,
-    /// The receiver went on without them.
+    /// Frames that the receiver gave up.
     pub lost: u64,
-    /// Not coded, since too much waited to be sent.
+    /// Frames not coded because of a full send queue.
     pub skipped: u64,
-    /// Neither when the run ended.
+    /// Frames with unknown fate at the end of the run.
     pub unfinished: u64,
 }
 
-/// Rates of what a real-time video sends, Mb/s of IP packets.
+/// Sending rates of real-time video, Mb/s of IP packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SentRates {
-    /// Packets of frames, sent for the first time.
+    /// First transmissions of media packets.
     #[serde(with = "number")]
     pub media: f64,
     /// Forward error correction.
@@ -259,43 +259,41 @@ pub struct SentRates {
     /// Padding that probes for bandwidth.
     #[serde(with = "number")]
     pub padding: f64,
-    /// Feedback that the receiver sends back.
+    /// Feedback of the receiver.
     #[serde(with = "number")]
     pub feedback: f64,
 }
 
-/// A latency demand, and what became of it. The latency is that of Wi-Fi alone: from entering the queue of the transmitter to the
-/// acknowledgement.
+/// A latency demand and its result. The latency is that of Wi-Fi alone, from entering the transmitter's queue to the acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DemandSummary {
-    /// The latency that was demanded last.
+    /// The last demanded latency.
     #[serde(with = "number")]
     pub latency_ms: f64,
-    /// Of which percentile, in percent.
+    /// The percentile that it bounds, in percent.
     #[serde(with = "number")]
     pub percentile: f64,
-    /// That percentile of the packets that were acknowledged since then; null if there were none.
+    /// That percentile of the packets acknowledged since then; null without packets.
     #[serde(with = "number::optional")]
     pub measured_ms: Option<f64>,
-    /// Share of the seconds, of those with acknowledged packets, in which the percentile kept to the demand of the time; null if
-    /// there were none.
+    /// Share of seconds whose percentile met the demand of the time, of those with acknowledged packets; null without such seconds.
     #[serde(with = "number::optional")]
     pub met_share: Option<f64>,
 }
 
-/// A flow that a queue chose to protect by itself.
+/// A flow protected by auto-detection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FoundSummary {
-    /// When it was first found, seconds from the beginning of the run, warm-up included.
+    /// Time of the first detection, seconds from the start of the run, warm-up included.
     #[serde(with = "number")]
     pub at_s: f64,
-    /// Why it was protected last, as a sentence.
+    /// The reason of the last protection, as a sentence.
     pub because: String,
 }
 
-/// Quantiles of a latency in milliseconds; all null where there was no sample.
+/// Quantiles of a latency in milliseconds; all null without samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LatencyStats {
@@ -325,22 +323,22 @@ pub struct LatencyStats {
     pub max: Option<f64>,
 }
 
-/// Where the packets of a flow ended: `delivered + dropped + queued = sent`.
+/// Packets of a flow by fate: `delivered + dropped + queued = sent`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PacketCounts {
-    /// Given to the network by the source.
+    /// Sent by the source.
     pub sent: u64,
     /// Arrived.
     pub delivered: u64,
     /// Dropped for a stated reason.
     pub dropped: u64,
-    /// Still under way when the run ended.
+    /// In the network at the end of the run.
     pub queued: u64,
 }
 
 impl PacketCounts {
-    /// Whether every packet is accounted for exactly once.
+    /// Whether every packet has exactly one fate.
     #[must_use]
     pub fn conserved(&self) -> bool {
         self.delivered.checked_add(self.dropped).and_then(|n| n.checked_add(self.queued)) == Some(self.sent)
@@ -353,16 +351,16 @@ impl PacketCounts {
 pub struct StationSummary {
     /// Name, unique in the scenario.
     pub name: String,
-    /// Share of the measured time that transmissions to and from it took.
+    /// Airtime share of transmissions to and from it.
     #[serde(with = "number")]
     pub airtime_share: f64,
-    /// Mean number of MPDUs in an A-MPDU sent to or by it; null if none was sent.
+    /// Mean number of MPDUs of the A-MPDUs sent to or by it; null without transmissions.
     #[serde(with = "number::optional")]
     pub mean_ampdu: Option<f64>,
-    /// MPDUs sent again over MPDUs sent; null if none was sent.
+    /// Retransmitted MPDUs over MPDUs sent; null without transmissions.
     #[serde(with = "number::optional")]
     pub retry_rate: Option<f64>,
-    /// Mean PHY rate of data MPDUs, Mb/s; null if none was sent.
+    /// Mean PHY rate of data MPDUs, Mb/s; null without transmissions.
     #[serde(with = "number::optional")]
     pub mean_phy_rate_mbps: Option<f64>,
 }
@@ -374,12 +372,12 @@ pub struct AirSummary {
     /// Share of the measured time in which the medium was busy.
     #[serde(with = "number")]
     pub busy_share: f64,
-    /// Collided transmissions over all transmissions; null if there was none.
+    /// Collided transmissions over all transmissions; null without transmissions.
     #[serde(with = "number::optional")]
     pub collision_rate: Option<f64>,
 }
 
-/// Jain's index of fairness, 1/n (one has all) to 1 (all equal); null where it is undefined.
+/// Jain's fairness index, 1/n (one has all) to 1 (all equal); null if undefined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Jain {
@@ -401,11 +399,11 @@ impl Jain {
     }
 }
 
-/// Speed of a run: `performance.json`. Differs from machine to machine.
+/// Speed of a run: `performance.json`, which depends on the machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Performance {
-    /// Events that the simulator handled.
+    /// Events of the simulator.
     pub events: u64,
     /// Wall time of the run, seconds.
     #[serde(with = "number")]
@@ -413,7 +411,7 @@ pub struct Performance {
     /// Simulated seconds per second of wall time.
     #[serde(with = "number")]
     pub simulated_s_per_wall_s: f64,
-    /// Largest resident memory of the process, MB (10^6 bytes); null where the system does not tell.
+    /// Largest resident memory of the process, MB (10^6 bytes); null if unknown.
     #[serde(with = "number::optional")]
     pub peak_rss_mb: Option<f64>,
 }

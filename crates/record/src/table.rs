@@ -1,4 +1,4 @@
-//! The tables of a run: which columns each has, and how a row spreads over them.
+//! The columns of a run's tables, and the conversion of rows to columns.
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition};
 use parquet::errors::ParquetError;
@@ -183,7 +183,7 @@ fn column_type(column: &ColumnSpec) -> Result<Type, ParquetError> {
     }
 }
 
-/// Whether a column may hold null.
+/// Whether a column is nullable.
 pub(crate) fn nullable(column: &ColumnSpec) -> bool {
     column.storage.repetition == Repetition::OPTIONAL
 }

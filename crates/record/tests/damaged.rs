@@ -1,4 +1,4 @@
-//! Truncated, altered and foreign files are refused with a sentence; nothing panics and nothing loops.
+//! Truncated, altered and foreign files give errors, without panics and endless loops.
 
 mod example;
 
@@ -39,7 +39,7 @@ fn altered_bytes_never_panic() {
     let dir = tempfile::tempdir().unwrap();
     let path = packets(dir.path());
     let whole = std::fs::read(&path).unwrap();
-    // The decoder's own panics are caught; keep their messages out of the test's output.
+    // The decoder's panics are caught; their messages are suppressed.
     std::panic::set_hook(Box::new(|_| {}));
     let mut refused = 0;
     for position in (0..whole.len()).step_by(37) {
@@ -47,7 +47,7 @@ fn altered_bytes_never_panic() {
             let mut bytes = whole.clone();
             bytes[position] ^= change;
             std::fs::write(&path, &bytes).unwrap();
-            // A changed value may be read as another value; what matters is that reading ends.
+            // An altered value may be read as another value; only termination is required.
             refused += u32::from(read(&path).is_err());
         }
     }
@@ -55,7 +55,7 @@ fn altered_bytes_never_panic() {
     assert!(refused > 0);
 }
 
-/// The same with any alterations, counted from the end, where Parquet keeps what it says about itself.
+/// Arbitrary alterations at offsets from the end, where Parquet has its metadata.
 #[test]
 fn damaged_tables_never_panic() {
     let dir = tempfile::tempdir().unwrap();
@@ -71,7 +71,7 @@ fn damaged_tables_never_panic() {
         for (from_end, value) in edits.iter().take(16) {
             bytes[length - 1 - usize::from(*from_end) % length] = *value;
         }
-        // Mostly whole: what is cut off has no footer and is refused at once.
+        // Mostly complete: a truncated file has no footer and is refused at once.
         bytes.truncate(length - usize::from(cut.saturating_sub(240)));
         std::fs::write(&path, &bytes).unwrap();
         let _ = read(&path);

@@ -14,7 +14,7 @@ fn instant() -> impl Strategy<Value = Instant> {
     ]
 }
 
-/// Latencies that are entered together: of one order of magnitude, now and then the same for all, with some of no length among them.
+/// A batch of latencies: of one order of magnitude, sometimes all equal, some of them zero.
 fn batch() -> impl Strategy<Value = Vec<Span>> {
     let order = prop_oneof![Just(0u32), 9u32..24, Just(41), Just(64)];
     (order, any::<bool>()).prop_flat_map(|(bits, with_zeros)| {
@@ -53,7 +53,7 @@ proptest! {
             let rank = ((quantile * nanos.len() as f64).ceil() as usize).clamp(1, nanos.len());
             let exact = nanos[rank - 1] as f64;
             let measured = histogram.quantile(quantile).unwrap().as_nanos() as f64;
-            // Below 2048 buckets of 512 ns the error is that of the bucket.
+            // In the lowest 2048 buckets, of 512 ns, the error is the bucket's width.
             let allowed = (error * exact).max(512.0);
             prop_assert!((measured - exact).abs() <= allowed, "{measured} for {exact}");
             let sum: u128 = nanos.iter().map(|nanos| u128::from(*nanos)).sum();
@@ -111,7 +111,7 @@ fn stages_are_summed_over_hops() {
         completed: at(start + 1_140),
         ..example::hop(3, 0)
     };
-    // Each relay queues what it has when the acknowledgement, 30 ns later, has ended.
+    // Each relay queues packets at the end of the acknowledgement, 30 ns later.
     let hops = [hop(7), hop(7 + 1_140)];
     let row = PacketRow {
         sent: at(0),
@@ -134,7 +134,7 @@ fn stages_are_summed_over_hops() {
 }
 
 #[test]
-fn stages_are_where_they_belong() {
+fn each_interval_is_its_stage() {
     let at = Instant::from_nanos;
     let row = PacketRow {
         sent: at(0),
@@ -156,7 +156,7 @@ fn stages_are_where_they_belong() {
 }
 
 #[test]
-fn nothing_recorded_is_nothing_measured() {
+fn empty_distributions_have_no_quantiles() {
     let mut histogram = LatencyHistogram::new(Resolution::Fine);
     assert_eq!((histogram.quantile(0.5), histogram.mean(), histogram.stats().p50), (None, None, None));
     histogram.record(Span::MAX);

@@ -1,4 +1,4 @@
-//! Memory does not grow with the run's length.
+//! Memory is independent of the run's length.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stdout)]

@@ -1,4 +1,4 @@
-//! A record is read back as written, in any encoding, and takes the place of an earlier run only when complete.
+//! A record is read as written, with each encoding, and replaces an earlier run only when complete.
 
 mod example;
 

@@ -1,4 +1,4 @@
-//! The summary's bytes are an interface: a change here is a change for every reader.
+//! The summary's bytes are an interface: a change affects every reader.
 
 mod example;
 
@@ -27,7 +27,7 @@ fn numbers_are_rounded_to_six_digits() {
     let text = summary.to_json().unwrap();
     assert!(text.contains("\"duration_s\": 0.333333,"), "{text}");
     assert!(text.contains("\"goodput_mbps\": 123457000.0,"), "{text}");
-    // Reading and writing again changes nothing.
+    // A second round trip gives the same bytes.
     let again: Summary = serde_json::from_str(&text).unwrap();
     assert_eq!(again.to_json().unwrap(), text);
 }
@@ -71,9 +71,9 @@ fn empty_measurements_are_null_and_not_zero() {
 }
 
 #[test]
-fn a_flow_that_was_found_says_since_when_and_why() {
+fn a_found_flow_has_time_and_reason() {
     let mut summary = example::summary();
-    assert!(!GOLDEN.contains("\"found\""), "nothing of flows that were not");
+    assert!(!GOLDEN.contains("\"found\""), "flows that were not found have no entry");
     let found = FoundSummary { at_s: 3.25, because: "its rhythm".to_owned() };
     summary.flows[1].found = Some(found.clone());
     let read: Summary = serde_json::from_str(&summary.to_json().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Charts of a reproduction, described by their data, and the page that holds them.
+//! Charts of a reproduction as data, and the page that contains them.
 
 use crate::error::ReportError;
 use crate::figures::Figure;
@@ -7,12 +7,12 @@ use crate::page::{Section, page};
 use crate::plot::{self, Frame};
 use crate::validate::{ValidationRow, validation_grid};
 
-/// A named line; `None` interrupts it.
+/// A named line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Line {
     /// Name in the legend.
     pub name: String,
-    /// Its points, from left to right.
+    /// Its points, from left to right; `None` interrupts the line.
     pub points: Vec<Option<(f64, f64)>>,
 }
 
@@ -32,15 +32,15 @@ pub struct Lines {
     pub y: String,
     /// Whether the horizontal axis is logarithmic.
     pub logarithmic: bool,
-    /// The upper end of the vertical axis, where it is not what the data need.
+    /// The upper end of the vertical axis; `None` follows the data.
     pub top: Option<f64>,
-    /// The lines; more than seven cannot be told apart and are left out.
+    /// The lines; at most seven are drawn, since more cannot be distinguished.
     pub lines: Vec<Line>,
     /// Dashed horizontal lines: a demand, a limit.
     pub levels: Vec<(String, f64)>,
-    /// Values of a reference, as diamonds.
+    /// Reference values, drawn as diamonds.
     pub marks: Vec<(String, (f64, f64))>,
-    /// Band around each line, in the order of the lines; empty where there is none.
+    /// The band around each line, in the order of the lines; empty for none.
     pub bands: Vec<Band>,
 }
 
@@ -52,12 +52,11 @@ pub type Band = Vec<(f64, f64, f64)>;
 pub struct Tails {
     /// Kind of the samples, such as "packets".
     pub samples: String,
-    /// Points are (latency in ms, share of the samples above it, 0 to 1), by ascending latency; more than seven lines cannot
-    /// be told apart and are left out.
+    /// Points are (latency in ms, share of the samples above it, 0 to 1), by ascending latency; at most seven lines are drawn.
     pub lines: Vec<Line>,
 }
 
-/// One bar: a value, its range over seeds, and what the reference says.
+/// One bar: a value, its range over seeds, and a reference value.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bar {
     /// Its height.
@@ -71,20 +70,20 @@ pub struct Bar {
 /// Groups of bars.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bars {
-    /// Quantity that the height shows, with its unit.
+    /// Quantity of the height, with its unit.
     pub y: String,
-    /// The settings.
+    /// Names of the groups, such as settings.
     pub groups: Vec<String>,
-    /// For each scheme its name and one bar a group.
+    /// The name of each scheme, and its bar in each group.
     pub series: Vec<(String, Vec<Option<Bar>>)>,
 }
 
 /// Panels of coloured cells.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Matrix {
-    /// Setting that the columns stand for.
+    /// Setting of the columns.
     pub across: String,
-    /// Setting that the rows stand for.
+    /// Setting of the rows.
     pub down: String,
     /// Names of the columns.
     pub columns: Vec<String>,
@@ -94,7 +93,7 @@ pub struct Matrix {
     pub panels: Vec<(String, Vec<Vec<Option<f64>>>)>,
     /// The value of a white cell.
     pub best: f64,
-    /// The value from which on a cell is as dark as it gets; below `best` if more is better.
+    /// The value of the darkest cell; below `best` if larger values are better.
     pub worst: f64,
 }
 
@@ -103,7 +102,7 @@ pub struct Matrix {
 pub struct Chart {
     /// Kind of the chart, with its data.
     pub kind: ChartKind,
-    /// Sentence on what the reader sees, and on which figure of the paper it redraws.
+    /// The caption, with the figure of the paper that it redraws.
     pub caption: String,
 }
 
@@ -162,18 +161,18 @@ impl Chart {
     }
 }
 
-/// As many lines as can be told apart.
+/// The lines that are drawn.
 fn drawn(lines: &[Line]) -> Vec<plot::Line> {
     let line = |line: &Line| plot::Line { name: line.name.clone(), points: line.points.clone() };
     lines.iter().take(plot::MOST_LINES).map(line).collect()
 }
 
-/// A part of a reproduction: what one or a few figures of the paper show.
+/// A part of a reproduction, for one or a few figures of the paper.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Chapter {
     /// Its heading.
     pub title: String,
-    /// Description of what was done, in a few sentences.
+    /// Description of the experiment, in a few sentences.
     pub text: String,
     /// Tables.
     pub tables: Vec<Grid>,
@@ -195,10 +194,10 @@ impl Chapter {
     }
 }
 
-/// Chapters as one HTML page that stands alone; `folded` are texts at its end, each with what it is.
+/// Chapters as one self-contained HTML page; `folded` are titled texts at its end.
 ///
 /// # Errors
-/// If a chart cannot be drawn or the page not filled in, which are defects.
+/// If a chart or the page cannot be rendered, which are defects.
 pub fn chapters_html(
     title: &str,
     subtitle: &str,
@@ -213,10 +212,10 @@ pub fn chapters_html(
     page(title, subtitle, &sections)
 }
 
-/// A reproduction as one HTML page: the claims first, then the chapters, at the end what matches and what differs.
+/// A reproduction as one HTML page: the claims, the chapters, and the matching and differing rows.
 ///
 /// # Errors
-/// If a chart cannot be drawn or the page not filled in, which are defects.
+/// If a chart or the page cannot be rendered, which are defects.
 pub fn reproduction_html(
     title: &str,
     subtitle: &str,

@@ -1,4 +1,4 @@
-//! Several runs side by side: schemes, each with one or more seeds.
+//! Comparison of runs: schemes, each with one or more seeds.
 
 use airbound_record::{DemandSummary, FlowSummary, LatencyStats, NetworkSummary, RtcSummary, Summary};
 
@@ -37,10 +37,10 @@ fn find<'a>(summary: &'a Summary, flow: &str) -> Option<&'a FlowSummary> {
     summary.flows.iter().find(|candidate| candidate.name == flow)
 }
 
-/// A value of a flow, as a column of a table.
+/// Reads a flow's value for a column of a table.
 type Value = fn(&FlowSummary) -> Option<f64>;
 
-/// A quantile of a latency.
+/// Reads a quantile of a latency.
 type Quantile = fn(&LatencyStats) -> Option<f64>;
 
 const LATENCIES: [(&str, Quantile); 4] = [
@@ -50,7 +50,7 @@ const LATENCIES: [(&str, Quantile); 4] = [
     ("p99.9 ms", |latency| latency.p999),
 ];
 
-/// Runs to be compared, and the flow that they are compared for.
+/// Runs to be compared, and the flow in focus.
 #[derive(Debug, Clone)]
 pub struct Comparison {
     pub(crate) schemes: Vec<SchemeRuns>,
@@ -59,10 +59,10 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Groups runs by the name of their scheme, in the order in which the names come up.
+    /// Groups runs by the name of their scheme, in order of first appearance.
     ///
-    /// `focus` is the flow that matters, by default the first of the first run. `baseline` is the scheme against
-    /// which costs are counted; without it, or if it has no run, no costs are shown.
+    /// `focus` is the flow of the headline, by default the first of the first run. `baseline` is the reference scheme of the costs; without
+    /// it, or without a run of it, no costs are shown.
     ///
     /// # Errors
     /// If there is no run, or none has the flow.
@@ -96,7 +96,7 @@ impl Comparison {
         Ok(Self { focus, baseline, ..comparison })
     }
 
-    /// Name of the scenario, or of all of them.
+    /// Name of the scenario, or of all scenarios.
     #[must_use]
     pub fn scenario(&self) -> String {
         let mut names: Vec<&str> = Vec::new();
@@ -119,7 +119,7 @@ impl Comparison {
         names
     }
 
-    /// Returns the number of runs that a table cell stands for: the largest of all schemes.
+    /// The largest number of runs of a scheme, over which a table cell summarises.
     pub(crate) fn seeds(&self) -> usize {
         self.schemes.iter().map(|scheme| scheme.runs.len()).max().unwrap_or(0)
     }
@@ -132,11 +132,11 @@ impl Comparison {
         }
     }
 
-    /// One row for each scheme: what it does for the flow that matters.
+    /// One row for each scheme, with the results of the flow in focus.
     #[must_use]
     pub fn headline(&self) -> Grid {
         let video = self.any(&self.focus, |flow| flow.fps);
-        // Who watches video cares for frames; of a transfer the round trip is what others report.
+        // Video has columns of frames; transfers have round trips, as in other tools' reports.
         let round_trips = !video && self.any(&self.focus, |flow| flow.rtt_ms.and_then(|rtt| rtt.p50));
         let mut columns = vec!["scheme", "goodput Mb/s"];
         columns.extend(LATENCIES.map(|(name, _)| name));
@@ -169,7 +169,7 @@ impl Comparison {
         grid
     }
 
-    /// Returns the cost of each scheme to the other flows against the default scheme; `None` without one or without others.
+    /// The change of the other flows under each scheme against the default scheme; `None` without a default or other flows.
     #[must_use]
     pub fn costs(&self) -> Option<Grid> {
         let base = self.schemes.iter().find(|scheme| Some(&scheme.name) == self.baseline.as_ref())?;
@@ -205,7 +205,7 @@ impl Comparison {
         Some(grid)
     }
 
-    /// The latency demands, and what became of them under each scheme; `None` where nothing is demanded.
+    /// The latency demands and their results under each scheme; `None` without demands.
     #[must_use]
     pub fn demands(&self) -> Option<Grid> {
         let mut grid = Grid::new(
@@ -236,12 +236,12 @@ impl Comparison {
         (!grid.rows.is_empty()).then_some(grid)
     }
 
-    /// A sentence for each scheme under which demands are missed and others starve all the same: what is protected asks for more than
-    /// the air carries, and then protecting it only takes from the others.
+    /// A sentence for each scheme under which demands are missed and other flows starve, because the protected traffic exceeds the
+    /// capacity.
     fn starving(&self) -> impl Iterator<Item = String> + '_ {
-        /// Less than this share of the seconds is no success.
+        /// Share of seconds that met the demand below which it counts as missed.
         const MET: f64 = 0.5;
-        /// Nor is this share of what a protected flow gets much of a rate.
+        /// Share of the protected flow's goodput below which a flow counts as starved.
         const LITTLE: f64 = 0.05;
         self.schemes.iter().filter_map(|scheme| {
             let names = self.flow_names();
@@ -252,7 +252,7 @@ impl Comparison {
                 median(name, &|flow| flow.demand?.met_share).is_some_and(|share| share < MET)
             })?;
             let protected = median(missed, &|flow| Some(flow.goodput_mbps))?;
-            // A transfer takes what it can get.
+            // Only transfers, whose rate adapts.
             let transfer = |flow: &FlowSummary| {
                 (flow.kind == "tcp" && flow.demand.is_none()).then_some(flow.goodput_mbps)
             };
@@ -268,7 +268,7 @@ impl Comparison {
         })
     }
 
-    /// Real-time video under each scheme; `None` where there is none.
+    /// Real-time video under each scheme; `None` without such flows.
     #[must_use]
     pub fn videos(&self) -> Option<Grid> {
         type Cell = fn(&RtcSummary) -> Option<f64>;
@@ -305,7 +305,7 @@ impl Comparison {
         (!grid.rows.is_empty()).then_some(grid)
     }
 
-    /// Every flow under every scheme.
+    /// All flows under all schemes.
     #[must_use]
     pub fn flows(&self) -> Grid {
         let video = self.flow_names().iter().any(|flow| self.any(flow, |flow| flow.fps));
@@ -341,7 +341,7 @@ impl Comparison {
         grid
     }
 
-    /// Packets of every flow, and why they were dropped.
+    /// Packets of all flows by fate, with the reasons of drops.
     #[must_use]
     pub fn packets(&self) -> Grid {
         let columns = ["flow", "scheme", "drops by reason", "sent", "delivered", "dropped", "queued"];
@@ -374,7 +374,7 @@ impl Comparison {
         grid
     }
 
-    /// Every station under every scheme.
+    /// All stations under all schemes.
     #[must_use]
     pub fn stations(&self) -> Grid {
         let columns =
@@ -407,7 +407,7 @@ impl Comparison {
         grid
     }
 
-    /// The medium and fairness under every scheme.
+    /// The channel and fairness under all schemes.
     #[must_use]
     pub fn air(&self) -> Grid {
         let columns = ["scheme", "busy %", "collisions %", "Jain of goodput", "Jain of airtime"];
@@ -426,7 +426,7 @@ impl Comparison {
         grid
     }
 
-    /// Each network under every scheme, where the scenario names several.
+    /// All networks under all schemes; `None` for a scenario of one network.
     pub(crate) fn networks(&self) -> Option<Grid> {
         let mut names: Vec<&str> = Vec::new();
         for network in
@@ -459,7 +459,7 @@ impl Comparison {
                 };
                 spread(scheme.spread(of))
             };
-            // The scenario's, whatever the seed.
+            // The same for all seeds.
             let channel = scheme.summaries().flat_map(|run| &run.networks).find(|one| one.name == **name);
             let channel = channel.map(|network| network.channel);
             grid.rows.push(vec![
@@ -490,8 +490,7 @@ impl Comparison {
         Some(grid)
     }
 
-    /// Returns the text for a terminal: the headline and the costs, or all flows of a single scheme, or all networks. Lines are no longer
-    /// than `width`.
+    /// Text for a terminal, at most `width` columns wide: the headline and the costs, or all flows of a single scheme, or all networks.
     #[must_use]
     pub fn to_text(&self, width: u16) -> String {
         let mut grids = vec![self.headline()];
@@ -507,7 +506,7 @@ impl Comparison {
         grids.iter().map(|grid| grid.to_text(width)).collect::<Vec<_>>().join("\n")
     }
 
-    /// Every flow of a single scheme, one row each.
+    /// The flows of a single scheme, one row each.
     fn every_flow(&self) -> Grid {
         let mut columns = vec!["flow", "goodput Mb/s"];
         columns.extend(LATENCIES.map(|(name, _)| name));

@@ -1,28 +1,28 @@
-//! Errors in making a report.
+//! The error type of this crate.
 
 use std::path::PathBuf;
 
 use airbound_record::RecordError;
 
-/// Why a report could not be made.
+/// Errors of a report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// A record could not be read.
+    /// A record cannot be read.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// There is nothing to report on.
-    #[error("there is no run to report on")]
+    /// No run is given.
+    #[error("no run to report on; at least one is required")]
     NoRun,
-    /// The flow to look at is in none of the runs.
+    /// No run has the requested flow.
     #[error("no flow is named \"{wanted}\"; the flows are {known}")]
     UnknownFlow {
-        /// Name of the flow that was asked for.
+        /// Name of the requested flow.
         wanted: String,
-        /// The flows there are.
+        /// The flows of the runs.
         known: String,
     },
-    /// A plot could not be drawn.
+    /// A plot cannot be drawn.
     #[error("cannot draw the plot of {subject}: {reason}; this is a defect of Airbound")]
     Plot {
         /// Subject of the plot.
@@ -30,13 +30,13 @@ pub enum ReportError {
         /// Error of the plotter, as text.
         reason: String,
     },
-    /// The page could not be filled in.
-    #[error("cannot fill in the report's page: {0}; this is a defect of Airbound")]
+    /// The page cannot be rendered.
+    #[error("cannot render the report's page: {0}; this is a defect of Airbound")]
     Page(#[from] minijinja::Error),
-    /// Rows could not be written as JSON.
+    /// Rows cannot be written as JSON.
     #[error("cannot write the rows as JSON: {0}; this is a defect of Airbound")]
     Json(#[from] serde_json::Error),
-    /// The report could not be written.
+    /// The report cannot be written.
     #[error("cannot write {}: {source}", .path.display())]
     Write {
         /// The file.

@@ -1,11 +1,11 @@
-//! One packet's story.
+//! The timeline of one packet as text.
 
 use airbound_record::{Fate, HopRow, PacketRow, RunInfo};
 use airbound_units::{Instant, Span};
 
 const BAR: usize = 16;
 
-/// Tells what happened to a packet that took `hops` before its last, as lines of text no longer than 100 columns if names are short.
+/// Describes the path of a packet with `hops` before its last one, in lines of at most 100 columns if names are short.
 #[must_use]
 pub fn explain(row: &PacketRow, hops: &[HopRow], info: &RunInfo) -> String {
     let name = |names: &[String], number: usize| RunInfo::name(names, number);
@@ -50,13 +50,13 @@ pub fn explain(row: &PacketRow, hops: &[HopRow], info: &RunInfo) -> String {
     text + &timeline(row, hops, end, info)
 }
 
-/// When the story ends: at the arrival, or when the transmitter was done with the packet.
+/// The last time of a packet: its arrival, or the transmitter's completion.
 fn end(row: &PacketRow) -> Option<Instant> {
     let end = if row.fate == Fate::Delivered { row.arrived } else { row.completed };
     (end != Instant::MAX).then_some(end)
 }
 
-/// A line for each moment that was reached: when, what, how long since the one before, and a bar for that.
+/// A line for each event: time, description, time since the previous event, and a bar of it.
 fn timeline(row: &PacketRow, hops: &[HopRow], end: Option<Instant>, info: &RunInfo) -> String {
     let dropped = matches!(row.fate, Fate::Dropped(_)).then_some(row.completed).unwrap_or(Instant::MAX);
     let arrived = if row.arrived == row.delivered { Instant::MAX } else { row.arrived };

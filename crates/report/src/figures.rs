@@ -8,9 +8,9 @@ use crate::comparison::{Comparison, SchemeRuns};
 use crate::error::ReportError;
 use crate::plot::{Frame, Line, MOST_LINES, exceedance, lines as plot_lines, split_bars};
 
-/// Windows on a time line; more are taken together.
+/// Limit of windows of a time series; more are merged.
 const MOST_WINDOWS: usize = 400;
-/// Flows whose split is drawn; tables have all.
+/// Limit of flows whose split is drawn; tables have all.
 const MOST_FLOWS: usize = 12;
 
 /// A plot with the sentence below it.
@@ -21,7 +21,7 @@ pub(crate) struct Figure {
 }
 
 impl Comparison {
-    /// Returns the subjects of the lines: schemes, or the flows of a single one.
+    /// The subjects of the lines: schemes, or the flows of a single scheme.
     fn subjects(&self) -> (Vec<(String, &SchemeRuns, String)>, String) {
         let names = self.flow_names();
         if self.schemes.len() > 1 {
@@ -35,7 +35,7 @@ impl Comparison {
         }
     }
 
-    /// Lines for all subjects that have any, and what the caption must say of those left out.
+    /// Lines of all subjects with data, and the text of the caption, which names omissions.
     fn lines(&self, points: impl Fn(&SchemeRuns, &str) -> Vec<Option<(f64, f64)>>) -> (Vec<Line>, String) {
         let (subjects, what) = self.subjects();
         let all =
@@ -48,7 +48,7 @@ impl Comparison {
         (lines, what)
     }
 
-    /// Latency of packets and of video frames: the share that exceeds it.
+    /// Complementary distributions of the latencies of packets and video frames.
     pub(crate) fn distributions(&self) -> Result<Vec<Figure>, ReportError> {
         let mut figures = Vec::new();
         let components = [
@@ -101,7 +101,7 @@ impl Comparison {
         Ok(figures)
     }
 
-    /// Where the mean latency went, one figure for each flow, that of the focus first.
+    /// The mean latency by stage, one figure for each flow, the flow in focus first.
     pub(crate) fn splits(&self) -> Result<Vec<Figure>, ReportError> {
         let names = self.flow_names();
         let ordered = std::iter::once(&self.focus).chain(names.iter().filter(|name| **name != self.focus));
@@ -135,7 +135,7 @@ impl Comparison {
 
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
-    // "p95" keeps its small letter.
+    // "p95" keeps its lower-case letter.
     match letters.next() {
         Some(first) if !text.starts_with("p95") => first.to_uppercase().chain(letters).collect(),
         _ => text.to_owned(),
@@ -153,7 +153,7 @@ fn exceeding(scheme: &SchemeRuns, flow: &str, component: Component) -> Vec<Optio
     let mut points = Vec::new();
     for (high, count) in buckets {
         above -= count;
-        // Steps too small to be seen are taken together.
+        // Invisible steps are merged.
         if above == 0 || shown as f64 / above as f64 > 1.01 {
             for share in [shown, above] {
                 points.push(Some((high.as_millis_f64(), share as f64 / total as f64)));
@@ -170,7 +170,7 @@ enum Gather {
     Mean,
 }
 
-/// (time in s, value) of the first seed, `merged` windows together.
+/// (time in s, value) of the first seed, with `merged` windows combined.
 fn over_time(
     scheme: &SchemeRuns,
     flow: &str,

@@ -1,4 +1,4 @@
-//! Tables, once for the terminal and the page.
+//! Tables for terminal and page.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use serde::Serialize;
@@ -6,13 +6,13 @@ use serde::Serialize;
 /// A table of texts with a title.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Grid {
-    /// Title: what the table shows.
+    /// The title.
     pub title: String,
     /// Names of the columns.
     pub columns: Vec<Column>,
     /// The cells, row by row.
     pub rows: Vec<Vec<Cell>>,
-    /// Note that a reader must know, possibly empty.
+    /// A note below the table, possibly empty.
     pub note: String,
 }
 
@@ -21,12 +21,12 @@ pub struct Grid {
 pub struct Cell {
     /// The value.
     pub text: String,
-    /// Lowest and highest value, empty where they look the same.
+    /// Lowest and highest value, empty if their texts are equal.
     pub range: String,
 }
 
 impl Cell {
-    /// The range below the value.
+    /// The value, with the range below it.
     fn lines(&self) -> String {
         if self.range.is_empty() { self.text.clone() } else { format!("{}\n{}", self.text, self.range) }
     }
@@ -47,14 +47,14 @@ impl From<&str> for Cell {
 /// The head of a column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Column {
-    /// Name, with the unit where there is one.
+    /// Name, with the unit if there is one.
     pub name: String,
-    /// Whether the cells are numbers, which stand at the right.
+    /// Whether the cells are numbers, which are right-aligned.
     pub numeric: bool,
 }
 
 impl Grid {
-    /// An empty table; its first `texts` columns hold words, the others numbers.
+    /// An empty table, with text in the first `texts` columns and numbers in the others.
     pub fn new(title: impl Into<String>, columns: &[&str], texts: usize) -> Self {
         let columns = columns
             .iter()
@@ -76,7 +76,7 @@ impl Grid {
                 row.iter().zip(&self.columns).map(|(cell, column)| aligned(&cell.lines(), column.numeric)),
             );
         }
-        // Narrower gaps before broken words.
+        // Gaps are narrowed before words are broken.
         for gap in [2, 1, 0] {
             for column in table.column_iter_mut() {
                 column.set_padding((0, gap));
@@ -100,7 +100,7 @@ impl Grid {
     }
 }
 
-/// A line broken between words such that none is wider than `width`; what follows is indented.
+/// A line wrapped between words to at most `width` columns, with continuation lines indented.
 fn wrapped(line: &str, width: usize) -> String {
     let mut text = String::new();
     let mut length = 0;
@@ -137,7 +137,7 @@ fn aligned(text: &str, numeric: bool) -> comfy_table::Cell {
 /// Placeholder where there is no number.
 pub(crate) const NOTHING: &str = "–";
 
-/// A number with three significant digits, more before the point; a dash for what is none.
+/// A number with three significant digits, or more before the decimal point; a dash if it is not finite.
 #[must_use]
 pub fn number(value: f64) -> String {
     let size = value.abs();
@@ -154,7 +154,7 @@ pub fn number(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// The same value over several seeds.
+/// Median and range of a value over several seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) median: f64,

@@ -1,8 +1,7 @@
-//! Tables, plots and the self-contained HTML report, made from what runs leave.
+//! Tables, plots and self-contained HTML reports of runs.
 //!
-//! [`Run`] reads a run's folder, [`Comparison`] lays runs side by side for the terminal
-//! ([`Comparison::to_text`]) and as a page ([`Comparison::to_html`]). [`ValidationRow`] is the one form of
-//! comparisons with a reference, [`explain()`] tells one packet's story.
+//! [`Run`] reads a run's folder, [`Comparison`] compares runs for the terminal ([`Comparison::to_text`]) and as a page
+//! ([`Comparison::to_html`]). [`ValidationRow`] is a comparison with a reference, [`explain()`] describes the path of one packet.
 
 mod chart;
 mod comparison;

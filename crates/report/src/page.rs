@@ -1,4 +1,4 @@
-//! `report.html`: a page that stands alone.
+//! `report.html`: a self-contained page.
 
 use std::path::Path;
 
@@ -27,12 +27,12 @@ pub(crate) struct Section {
     pub(crate) text: String,
     pub(crate) tables: Vec<Grid>,
     pub(crate) figures: Vec<Figure>,
-    /// Folded texts: what they are, and the text.
+    /// Folded texts with their titles.
     pub(crate) folded: Vec<(String, String)>,
 }
 
 impl Comparison {
-    /// The whole report as one HTML page: no script, nothing loaded from elsewhere.
+    /// The report as one HTML page without scripts and external resources.
     ///
     /// # Errors
     /// If a plot cannot be drawn, which is a defect.
@@ -70,7 +70,7 @@ impl Comparison {
     /// Writes the report.
     ///
     /// # Errors
-    /// If it cannot be made or written.
+    /// If it cannot be rendered or written.
     pub fn write_html(&self, path: &Path) -> Result<(), ReportError> {
         let html = self.to_html()?;
         std::fs::write(path, html).map_err(|source| ReportError::Write { path: path.to_owned(), source })
@@ -80,7 +80,7 @@ impl Comparison {
         self.schemes.iter().map(|scheme| scheme.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the section on the runs: slots, seeds, versions, speed, and the scenarios.
+    /// The section on the runs: slots, seeds, versions, speed, and the scenarios.
     fn provenance(&self) -> Section {
         let columns = [
             "scheme",
@@ -135,7 +135,7 @@ impl Comparison {
 /// A validation as one HTML page.
 ///
 /// # Errors
-/// If the page cannot be filled in, which is a defect.
+/// If the page cannot be rendered, which is a defect.
 pub fn validation_html(title: &str, rows: &[ValidationRow]) -> Result<String, ReportError> {
     let table = validation_grid("", rows);
     let section =
@@ -145,7 +145,7 @@ pub fn validation_html(title: &str, rows: &[ValidationRow]) -> Result<String, Re
 
 pub(crate) fn page(title: &str, subtitle: &str, sections: &[Section]) -> Result<String, ReportError> {
     let mut environment = Environment::new();
-    // The name's ending makes every inserted text escaped.
+    // The extension of the name enables escaping of inserted text.
     environment.add_template("report.html", include_str!("report.html"))?;
     let page = Page { title, subtitle, sections, version: env!("CARGO_PKG_VERSION") };
     Ok(environment.get_template("report.html")?.render(Serde(&page))?)

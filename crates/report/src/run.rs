@@ -1,4 +1,4 @@
-//! One run as a report needs it.
+//! The data of one run for reports.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,24 +11,24 @@ use airbound_units::Span;
 
 use crate::error::ReportError;
 
-/// Data of one run that a report shows. Its memory follows the length of the time series, not the number of packets.
+/// The data of one run. Its memory depends on the length of the time series, not on the number of packets.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// The stable summary.
     pub summary: Summary,
-    /// The resolved scenario, empty if the folder has none.
+    /// The resolved scenario; empty if the folder has none.
     pub scenario: String,
-    /// Speed of the run, if the folder tells.
+    /// Speed of the run, if the folder has it.
     pub performance: Option<Performance>,
     scheme: Option<String>,
-    /// By flow.
+    /// Sorted by flow.
     distributions: Vec<DistributionRow>,
-    /// By flow, and the windows of each in order.
+    /// Sorted by flow, then by window.
     series: Vec<SeriesRow>,
 }
 
 impl Run {
-    /// A run of which only the summary is known: tables, but no plots.
+    /// A run with a summary only, which gives tables but no plots.
     #[must_use]
     pub fn from_summary(summary: Summary) -> Self {
         Self {
@@ -41,10 +41,10 @@ impl Run {
         }
     }
 
-    /// Reads a run's folder. Where it has no distributions they are made from its packets.
+    /// Reads a run's folder. Missing distributions are computed from its packets.
     ///
     /// # Errors
-    /// If a file of the folder is missing that must be there, or cannot be read.
+    /// If a required file is missing, or a file cannot be read.
     pub fn load(folder: &RunFolder) -> Result<Self, ReportError> {
         let mut run = Self::from_summary(folder.summary()?);
         if folder.existing("scenario.toml").is_some() {
@@ -66,7 +66,7 @@ impl Run {
             let hops = folder.existing("hops.parquet");
             run.distributions = run.distributions_of(&path, hops.as_deref())?;
         }
-        // Many flows are looked up one by one.
+        // Flows are looked up one by one.
         run.series.sort_by_key(|row| row.flow);
         run.distributions.sort_by_key(|row| row.flow);
         Ok(run)
@@ -85,7 +85,7 @@ impl Run {
     ) -> Result<Vec<DistributionRow>, ReportError> {
         let table = TableReader::<PacketRow>::open(path)?;
         self.note_scheme(table.info());
-        // What relays passed on has its earlier hops elsewhere.
+        // Earlier hops of relayed packets are in a table of their own.
         let mut hops = hops.map_or_else(|| Ok(BTreeMap::new()), hops_by_packet)?;
         let mut flows: Vec<FlowLatency> = self.summary.flows.iter().map(|_| FlowLatency::new()).collect();
         for row in table {
@@ -99,7 +99,7 @@ impl Run {
         Ok((0..).zip(&flows).flat_map(|(number, flow)| flow.rows(number)).collect())
     }
 
-    /// The scheme's name, or the names of what fills its slots.
+    /// The scheme's name, or the names in its slots.
     #[must_use]
     pub fn scheme(&self) -> String {
         self.scheme.clone().unwrap_or_else(|| {
@@ -115,7 +115,7 @@ impl Run {
         u32::try_from(position).ok()
     }
 
-    /// The buckets of one distribution: longest span and number of samples.
+    /// The buckets of one distribution: upper bound and number of samples.
     pub(crate) fn buckets(&self, flow: &str, component: Component) -> impl Iterator<Item = (Span, u64)> + '_ {
         let rows = of_flow(&self.distributions, self.number(flow), |row| row.flow);
         rows.iter().filter(move |row| row.component == component).map(|row| (row.high, row.count))
@@ -139,7 +139,7 @@ impl Run {
     }
 }
 
-/// The rows of one flow; none without a number.
+/// The rows of one flow; empty without a number.
 fn of_flow<R>(rows: &[R], number: Option<u32>, flow: impl Fn(&R) -> u32) -> &[R] {
     let Some(number) = number else { return &[] };
     let first = rows.partition_point(|row| flow(row) < number);

@@ -1,15 +1,15 @@
-//! Table of the QoE of a multi-user session's users, and of its utility.
+//! Table of the users' QoE and of the utility of a conference.
 
 use airbound_record::ConferenceSummary;
 
 use crate::comparison::Comparison;
 use crate::grid::{Grid, spread};
 
-/// A value of a session.
+/// Reads a value of a conference.
 type Value<'a> = &'a dyn Fn(&ConferenceSummary) -> Option<f64>;
 
 impl Comparison {
-    /// The QoE of each user, what it comes to for all, and the utility, under each scheme; `None` without a session.
+    /// The QoE of each user, mean, fairness and utility under each scheme; `None` without a conference.
     #[must_use]
     pub fn users(&self) -> Option<Grid> {
         let all = || self.schemes.iter().flat_map(|scheme| scheme.summaries());
@@ -32,7 +32,7 @@ impl Comparison {
         row("mean", &|session| Some(session.mean_qoe));
         row("fairness", &|session| Some(session.fairness));
         row("utility", &|session| Some(session.utility));
-        // Schemes may score differently, where each is a Plum of its own.
+        // Schemes with different parameters of Plum score differently.
         let scored =
             |session: &ConferenceSummary| (session.qoe.clone(), session.max_bitrate_mbps, session.rho);
         let alike = all()

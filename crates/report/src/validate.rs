@@ -1,4 +1,4 @@
-//! The one form of `validate` and `reproduce`: ours beside a reference.
+//! Rows of `validate` and `reproduce`: measured values beside a reference.
 
 use airbound_record::rounded;
 use serde::{Deserialize, Serialize, Serializer};
@@ -23,7 +23,7 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
-    /// Whether `measured` lies within; an undefined number never does.
+    /// Whether `measured` is within the tolerance; NaN is not.
     #[must_use]
     pub fn holds(self, reference: f64, measured: f64) -> bool {
         match self {
@@ -49,17 +49,17 @@ impl Tolerance {
     }
 }
 
-/// Verdict of a row on the model.
+/// Verdict of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Within the tolerance.
     Match,
-    /// The value differs, but the direction or order that the source claims holds.
+    /// The value differs, but the direction or order claimed by the source holds.
     Trend,
-    /// Neither.
+    /// Neither value nor trend holds.
     Differs,
-    /// Nothing was measured.
+    /// Not measured.
     NotRun,
 }
 
@@ -78,23 +78,23 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ValidationRow {
-    /// Identity, that of the claim where there is one.
+    /// Identifier, that of the claim if there is one.
     pub id: String,
     /// Compared quantity.
     pub metric: String,
     /// Unit of reference and measured value, possibly empty.
     pub unit: String,
-    /// The reference's value, null where the source gives none.
+    /// The reference value, null if the source gives none.
     #[serde(serialize_with = "six_digits")]
     pub reference: Option<f64>,
-    /// Our value, null where nothing was measured.
+    /// The measured value, null if not measured.
     #[serde(serialize_with = "six_digits")]
     pub measured: Option<f64>,
-    /// Deviation that counts as a match, null where the row only informs.
+    /// Deviation that counts as a match, null for rows that only inform.
     pub tolerance: Option<Tolerance>,
     /// Result of the comparison.
     pub verdict: Verdict,
-    /// Where the reference stands, and why a difference is there.
+    /// The place of the reference, and the reason of a difference.
     pub note: String,
 }
 
@@ -136,7 +136,7 @@ impl ValidationRow {
         row
     }
 
-    /// Whether the measured value lies within the tolerance; `None` if one of the three is missing.
+    /// Whether the measured value is within the tolerance; `None` if one of the three is missing.
     #[must_use]
     pub fn within(&self) -> Option<bool> {
         Some(self.tolerance?.holds(self.reference?, self.measured?))
@@ -146,13 +146,13 @@ impl ValidationRow {
 /// Result of a validation: the exit code of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every row that has a tolerance and was measured lies within it.
+    /// All measured rows with a tolerance are within it.
     Passed,
-    /// At least one row falls outside its tolerance.
+    /// At least one row is outside its tolerance.
     Failed,
 }
 
-/// Judges all rows, going by their numbers and not by their verdicts.
+/// Judges all rows by their numbers, not by their verdicts.
 #[must_use]
 pub fn outcome(rows: &[ValidationRow]) -> Outcome {
     if rows.iter().any(|row| row.within() == Some(false)) { Outcome::Failed } else { Outcome::Passed }
@@ -161,14 +161,14 @@ pub fn outcome(rows: &[ValidationRow]) -> Outcome {
 /// The rows as a JSON list, with a line feed at its end.
 ///
 /// # Errors
-/// Only if memory ends: what is not finite is written as null.
+/// If serialisation fails, which is a defect; numbers that are not finite become null.
 pub fn validation_json(rows: &[ValidationRow]) -> Result<String, ReportError> {
     let mut text = serde_json::to_string_pretty(rows)?;
     text.push('\n');
     Ok(text)
 }
 
-/// The rows as a table: grouped by their id, the notes below it, so that it fits a terminal.
+/// The rows as a table that fits a terminal, grouped by id, with the notes below.
 #[must_use]
 pub fn validation_grid(title: &str, rows: &[ValidationRow]) -> Grid {
     let names = ["metric", "reference", "measured", "difference", "tolerance", "verdict", "note"];
@@ -215,7 +215,7 @@ pub fn validation_grid(title: &str, rows: &[ValidationRow]) -> Grid {
         ];
         grid.rows.push(cells.into_iter().map(Into::into).collect());
     }
-    // A row without a tolerance only informs.
+    // Rows without a tolerance only inform.
     let judged = || rows.iter().filter(|row| row.tolerance.is_some());
     let count = |verdict| judged().filter(|row| row.verdict == verdict).count();
     let outside = rows.iter().filter(|row| row.within() == Some(false)).count();

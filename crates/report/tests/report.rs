@@ -1,4 +1,4 @@
-//! Reports of made-up runs: complete, self-contained, and never wider than asked.
+//! Reports of synthetic runs: complete, self-contained, and within the given width.
 
 mod example;
 
@@ -15,7 +15,7 @@ fn comparison() -> Comparison {
     Comparison::new(example::runs(), Some("vr"), Some("linux")).unwrap()
 }
 
-/// Leaves a page where `AIRBOUND_KEEP_REPORTS` says, for eyes.
+/// Writes a page to the folder `AIRBOUND_KEEP_REPORTS` for inspection.
 fn keep(name: &str, html: &str) {
     if let Some(dir) = std::env::var_os("AIRBOUND_KEEP_REPORTS") {
         std::fs::write(std::path::Path::new(&dir).join(name), html).unwrap();
@@ -110,7 +110,7 @@ fn costs_are_counted_against_the_same_seed_of_the_default_scheme() {
 #[test]
 fn demands_stand_beside_what_was_measured() {
     let demands = comparison().demands().unwrap();
-    // One flow has one, under each scheme.
+    // One flow has a demand, under each scheme.
     assert!(demands.rows.len() > 1 && demands.rows.iter().all(|row| row[0].text == "vr"));
     for row in &demands.rows {
         let texts: Vec<&str> = row.iter().map(|cell| cell.text.as_str()).collect();
@@ -183,7 +183,7 @@ fn a_session_is_worth_something_to_each_user() {
 }
 
 #[test]
-fn nothing_to_show_is_no_reason_to_crash() {
+fn a_run_without_data_makes_a_page() {
     assert!(matches!(Comparison::new(Vec::new(), None, None), Err(ReportError::NoRun)));
     let (_, run) = example::runs().remove(0);
     let mut empty = run.summary;
@@ -234,7 +234,7 @@ fn verdicts_follow_the_numbers() {
         outcome(&[row(Some(1.0), None, within, false), row(Some(1.0), Some(9.0), None, false)]),
         Outcome::Passed
     );
-    // A trend that holds does not excuse a value outside its tolerance.
+    // A value outside its tolerance fails even if the trend holds.
     assert_eq!(outcome(&[row(Some(1.0), Some(9.0), within, true)]), Outcome::Failed);
     assert_eq!(outcome(&[row(Some(1.0), Some(f64::NAN), within, true)]), Outcome::Failed);
 }
@@ -262,7 +262,7 @@ fn validation_rows_have_the_agreed_keys() {
 }
 
 #[test]
-fn a_packet_tells_its_story() {
+fn a_packet_is_explained() {
     let delivered: PacketRow =
         (0..).map(|n| example::packet(n, 0, 8.0, 1)).find(|row| row.tries == 2).unwrap();
     let info = example::info("linux", 1);

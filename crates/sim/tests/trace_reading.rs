@@ -29,8 +29,8 @@ fn wrong(text: &str, parts: &[&str]) {
 fn errors_name_their_line() {
     wrong("", &["t.log: is empty"]);
     wrong("# nothing\n\n", &["is empty"]);
-    wrong("0 1 2ms 0.1\n0.1 1 2ms\n", &["t.log:2:", "3 columns where 4 belong", "truncated"]);
-    wrong("0 1\n0.1\n", &["t.log:2:", "1 columns where 2 belong"]);
+    wrong("0 1 2ms 0.1\n0.1 1 2ms\n", &["t.log:2:", "3 columns instead of 4", "truncated"]);
+    wrong("0 1\n0.1\n", &["t.log:2:", "1 columns instead of 2"]);
     wrong("0 NaN\n", &["t.log:1:", "bandwidth"]);
     wrong("0 inf\n", &["t.log:1:", "bandwidth"]);
     wrong("0 -1\n", &["t.log:1:", "from 0"]);
@@ -41,15 +41,15 @@ fn errors_name_their_line() {
     wrong("0 1 5ms 1.5\n", &["t.log:1:", "loss"]);
     wrong("0 1\n99999999999 1\n", &["t.log:2:", "time"]);
     wrong("0 1\n9999999 1\n", &["t.log:2:", "1000 h"]);
-    wrong("0 0\n1 0\n", &["t.log: carries nothing", "above 0"]);
+    wrong("0 0\n1 0\n", &["t.log: the bandwidth is 0", "above 0"]);
     wrong("1\n2\nx\n", &["t.log:3:", "milliseconds"]);
     wrong("3\n2\n", &["t.log:2:", "must not descend"]);
     wrong("0\n0\n", &["t.log:2:", "last time is 0"]);
     wrong("time,snr\n", &["is empty"]);
-    wrong("time,height\n0,1\n", &["t.log:1:", "known is \"time,snr\""]);
+    wrong("time,height\n0,1\n", &["t.log:1:", "allowed is \"time,snr\""]);
     wrong("time,snr\n0,20\n1\n", &["t.log:3:", "truncated"]);
     wrong("0,20\n1,nan\n", &["t.log:2:", "SNR"]);
-    wrong("hello world of traces and more\n", &["t.log:1:", "no line of a known format"]);
+    wrong("hello world of traces and more\n", &["t.log:1:", "has no known format"]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bad.log");
     std::fs::write(&file, b"0 1\n1 \xff\n").unwrap();

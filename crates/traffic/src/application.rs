@@ -1,4 +1,4 @@
-//! Writers of TCP connections.
+//! Applications that write to TCP connections.
 
 use std::collections::VecDeque;
 
@@ -10,19 +10,19 @@ use crate::FrameSizes;
 /// The next write of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Write {
-    /// Without end.
+    /// Unlimited data.
     Unlimited,
-    /// So much.
+    /// A number of bytes.
     Bytes(ByteCount),
-    /// So much, in a new connection.
+    /// A number of bytes in a new connection.
     Anew(ByteCount),
-    /// Nothing more, if it wrote without end.
+    /// End of unlimited data.
     End,
-    /// Nothing.
+    /// No data.
     Nothing,
 }
 
-/// A video frame that was written and has not arrived whole.
+/// A video frame that has been written and has not arrived completely.
 #[derive(Debug, Clone, Copy)]
 pub struct PendingFrame {
     /// Its number, from 0.
@@ -31,52 +31,52 @@ pub struct PendingFrame {
     pub created: Instant,
     /// Its size.
     pub size: ByteCount,
-    /// The byte of the connection that ends it.
+    /// The byte of the connection after its last one.
     pub end: u64,
 }
 
 /// The application that writes to a connection.
 #[derive(Debug)]
 pub enum Application {
-    /// A transfer without end.
+    /// An unlimited transfer.
     Bulk {
-        /// Its start, then its end; `None` behind that.
+        /// Its start, then its end, then `None`.
         next: Option<Instant>,
         /// Its end.
         stop: Instant,
     },
-    /// Writes at a rate, as `iperf3 -b` does: a chunk at a time.
+    /// Writes chunks at a rate, as `iperf3 -b`.
     Paced {
         /// The next write.
         next: Instant,
         /// Its end.
         stop: Instant,
-        /// Distance of writes.
+        /// Interval of writes.
         interval: Span,
         /// Bytes of a write.
         chunk: ByteCount,
     },
-    /// Transfers of a size, each in a connection of its own. They begin at exponential intervals; one whose time comes while
-    /// the last is under way begins when that has arrived.
+    /// Transfers of a size, each in a new connection, at exponential intervals. A transfer that is due during the previous one starts
+    /// when that has arrived.
     Transfers {
-        /// The time from which on the next transfer may begin.
+        /// The earliest start of the next transfer.
         next: Instant,
-        /// No transfer begins from then on.
+        /// No transfer begins from this time on.
         stop: Instant,
         /// Bytes of a transfer.
         size: ByteCount,
-        /// Mean distance of beginnings.
+        /// Mean interval of starts.
         interval: Span,
-        /// Draws of distances.
+        /// Draws of intervals.
         draws: Stream,
-        /// The transfer under way.
+        /// The transfer in progress.
         open: Option<Transfer>,
     },
     /// Video frames.
     Video(Video),
 }
 
-/// A transfer under way.
+/// A transfer in progress.
 #[derive(Debug, Clone, Copy)]
 pub struct Transfer {
     /// The time at which it was due.
@@ -85,17 +85,17 @@ pub struct Transfer {
     pub end: u64,
 }
 
-/// A stream of video frames over one connection: the server renders a frame, and writes it at its burst rate. A frame whose
-/// time comes while the last is not wholly sent is left out.
+/// A stream of video frames over one connection: the server renders a frame, and writes it at its burst rate. A frame that is due
+/// before the previous one is sent is skipped.
 #[derive(Debug)]
 pub struct Video {
-    /// Distance of frames.
+    /// Interval of frames.
     pub interval: Span,
     /// Sizes of frames.
     pub sizes: FrameSizes,
-    /// Rate at which a frame is written.
+    /// Rate of writing a frame.
     pub burst_rate: BitRate,
-    /// No frame is created from then on.
+    /// No frame is created from this time on.
     pub stop: Instant,
     /// Frames so far.
     pub frame: u64,
@@ -103,15 +103,15 @@ pub struct Video {
     pub next_frame: Instant,
     /// The time of the next write.
     pub next_chunk: Instant,
-    /// Of the frame being written.
+    /// Remaining bytes of the frame being written.
     pub left: ByteCount,
-    /// Written to the connection in all.
+    /// Bytes written to the connection so far.
     pub written: u64,
-    /// Frames that have not arrived whole.
+    /// Frames that have not arrived completely.
     pub pending: VecDeque<PendingFrame>,
 }
 
-/// A frame that was left out.
+/// A skipped frame.
 #[derive(Debug, Clone, Copy)]
 pub struct SkippedFrame {
     /// Its number, from 0.
@@ -120,11 +120,11 @@ pub struct SkippedFrame {
     pub created: Instant,
 }
 
-/// Video is written in chunks of four segments: fine enough for any burst rate, and few events.
+/// Size of a write of video, four segments: fine enough for any burst rate, with few events.
 const CHUNK: ByteCount = ByteCount::new(4 * 1448);
 
 impl Application {
-    /// The time at which it is to be asked next; `None` if only an arrival can wake it, or nothing.
+    /// The time of the next call of [`Application::on_time`]; `None` if there is none before an arrival.
     #[must_use]
     pub fn next(&self) -> Option<Instant> {
         match self {
@@ -139,7 +139,7 @@ impl Application {
         }
     }
 
-    /// Its time has come: `unsent` bytes wait in the connection, whose data ends at byte `end`.
+    /// Processes its time: `unsent` bytes are in the connection's buffer, whose data ends at byte `end`.
     pub fn on_time(&mut self, now: Instant, unsent: ByteCount, end: u64) -> (Write, Option<SkippedFrame>) {
         match self {
             Self::Bulk { next, stop } => {
@@ -154,8 +154,8 @@ impl Application {
                     return (Write::Nothing, None);
                 }
                 *next += *interval;
-                // iperf3 blocks while its socket buffer is full and does not catch up beyond it: what the connection
-                // cannot take within a tenth of a second is not written.
+                // iperf3 blocks while its socket buffer is full and does not catch up: data that the connection cannot accept within
+                // 0.1 s is not written.
                 let bound = *chunk * (Span::from_millis(100).div_floor(*interval)).max(2);
                 (if unsent < bound { Write::Bytes(*chunk) } else { Write::Nothing }, None)
             }
@@ -173,7 +173,7 @@ impl Application {
 }
 
 impl Video {
-    /// Frames of these sizes at distances of `interval`, the first at `first`, the last before `stop`, each written at `burst_rate`.
+    /// Frames of these sizes at intervals of `interval`, the first at `first`, the last before `stop`, each written at `burst_rate`.
     #[must_use]
     pub const fn new(
         first: Instant,
@@ -196,7 +196,7 @@ impl Video {
         }
     }
 
-    /// The next frame for a writer that leaves none out: the time at which it is created, and its size.
+    /// The creation time and size of the next frame, for a writer that skips none.
     pub fn take_frame(&mut self) -> Option<(Instant, ByteCount)> {
         if self.next_frame >= self.stop {
             return None;
@@ -232,7 +232,7 @@ impl Video {
         (Write::Nothing, skipped)
     }
 
-    /// Frames that are whole now that the receiver has `delivered` bytes in order.
+    /// Frames completed when the receiver has `delivered` bytes in order.
     pub fn completed(&mut self, delivered: u64) -> impl Iterator<Item = PendingFrame> + '_ {
         std::iter::from_fn(move || {
             let whole = self.pending.front().is_some_and(|frame| frame.end <= delivered);

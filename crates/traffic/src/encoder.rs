@@ -1,36 +1,36 @@
-//! The encoder: frames at equal distances, whose sizes follow the rate that it is asked for, as the statistical model of RFC 8593
-//! (Sec. 5) describes live encoders.
+//! A model of a live video encoder: frames at equal intervals, whose sizes follow the target rate, by the statistical model of
+//! RFC 8593 (Sec. 5).
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::FrameSizes;
 
-/// A key frame is paid back by the frames up to this one after it (RFC 8593, K_d in Table 2).
+/// The number of frames over which the excess of a key frame is compensated, itself included (RFC 8593, K_d in Table 2).
 const PAID_BACK: u64 = 8;
-/// Key frames that the receiver asks for are at least so far apart (libwebrtc `kMinKeyFrameSendInterval`).
+/// Shortest interval of requested key frames (libwebrtc `kMinKeyFrameSendInterval`).
 const ON_REQUEST: Span = Span::from_millis(300);
-/// No frame is smaller: a picture without change still has headers.
+/// The smallest frame: a picture without change still has headers.
 const SMALLEST: ByteCount = ByteCount::new(100);
-/// A frame pays back at most this share of its mean size.
+/// Largest share of its mean size by which a frame is reduced to compensate a key frame.
 const MOST_PAID: f64 = 0.5;
 
 /// Parameters of an encoder.
 #[derive(Debug, Clone)]
 pub struct EncoderConfig {
-    /// Distance of frames.
+    /// Interval of frames.
     pub interval: Span,
-    /// Longest distance of key frames.
+    /// Longest interval of key frames.
     pub key_frame_interval: Span,
-    /// Mean size of a key frame over that of all.
+    /// Mean size of key frames over that of all frames.
     pub key_frame_factor: f64,
-    /// The least time between two changes of rate.
+    /// Shortest interval between two changes of rate.
     pub reaction: Span,
 }
 
-/// A frame as it leaves the encoder.
+/// An encoded frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncodedFrame {
-    /// Its number, from 0, frames that were left out included.
+    /// Its number, from 0, skipped frames included.
     pub number: u64,
     /// Whether it is a key frame.
     pub is_key: bool,
@@ -44,22 +44,22 @@ pub struct Encoder {
     config: EncoderConfig,
     /// Variation of sizes around their mean.
     sizes: FrameSizes,
-    /// The rate in force, and since when.
+    /// The current rate, and the time of its last change.
     rate: BitRate,
     changed: Option<Instant>,
-    /// The rate that it was last asked for.
+    /// The target rate.
     wanted: BitRate,
-    /// Frames so far, those that were left out included.
+    /// Frames so far, skipped ones included.
     frames: u64,
     last_key: Option<Instant>,
     key_wanted: bool,
-    /// Bytes that key frames took beyond their share and have yet to be paid back, and the number of frames left for that.
+    /// Excess bytes of key frames that are not compensated yet, and the number of frames left to do so.
     debt: f64,
     payers: u64,
 }
 
 impl Encoder {
-    /// An encoder whose first frame is a key frame, at `rate`.
+    /// An encoder at `rate`, whose first frame is a key frame.
     #[must_use]
     pub const fn new(config: EncoderConfig, sizes: FrameSizes, rate: BitRate) -> Self {
         Self {
@@ -76,28 +76,28 @@ impl Encoder {
         }
     }
 
-    /// The rate of coded video that is wanted from now on. It is taken up with the next frame, unless the last change is too recent.
+    /// Sets the target rate of coded video, which applies from the next frame on, unless the last change is too recent.
     pub fn set_rate(&mut self, rate: BitRate) {
         self.wanted = rate;
     }
 
-    /// The rate in force.
+    /// The current rate.
     pub const fn rate(&self) -> BitRate {
         self.rate
     }
 
-    /// The receiver asks for a key frame. One that follows another too closely waits.
+    /// Requests a key frame, which is delayed if it follows another too closely.
     pub fn request_key_frame(&mut self) {
         self.key_wanted = true;
     }
 
-    /// A frame whose time comes while too much waits to be sent is left out. Returns its number.
+    /// Skips a frame because of a full send queue. Returns its number.
     pub fn skip(&mut self) -> u64 {
         self.frames += 1;
         self.frames - 1
     }
 
-    /// Codes the frame that was captured now.
+    /// Encodes the frame captured at `now`.
     pub fn encode(&mut self, now: Instant) -> EncodedFrame {
         if self.wanted != self.rate && self.changed.is_none_or(|at| now - at >= self.config.reaction) {
             self.rate = self.wanted;
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(frames[0], EncodedFrame { number: 0, is_key: true, size: ByteCount::new(30_000) });
         let keys: Vec<u64> = frames.iter().filter(|frame| frame.is_key).map(|frame| frame.number).collect();
         assert_eq!(keys, [0, 100]);
-        // 2 * 10 kB over the seven frames that follow.
+        // 2 * 10 kB over the seven following frames.
         assert!(frames[1..8].iter().all(|frame| (7142..=7144).contains(&frame.size.as_u64())), "{frames:?}");
         assert!(frames[8..100].iter().all(|frame| frame.size == ByteCount::new(10_000)));
     }

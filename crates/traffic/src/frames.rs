@@ -1,9 +1,9 @@
-//! The law of video frame sizes.
+//! The distribution of video frame sizes.
 
 use airbound_random::Stream;
 use airbound_units::ByteCount;
 
-/// The law of frame sizes: log-normal around a mean.
+/// Log-normal frame sizes around a mean.
 #[derive(Debug, Clone)]
 pub struct FrameSizes {
     mean: ByteCount,
@@ -19,7 +19,7 @@ impl FrameSizes {
         Self { mean, sigma, draws }
     }
 
-    /// The next frame's size; the mean over many is the configured one.
+    /// Draws the next frame's size; the mean over many frames is the configured one.
     #[expect(clippy::should_implement_trait, reason = "it never ends")]
     pub fn next(&mut self) -> ByteCount {
         if self.sigma == 0.0 {
@@ -28,7 +28,7 @@ impl FrameSizes {
         ByteCount::new(libm::round(self.mean.as_u64() as f64 * self.factor()).max(1.0) as u64)
     }
 
-    /// The next frame's size over the mean.
+    /// Draws the ratio of the next frame's size to the mean.
     pub fn factor(&mut self) -> f64 {
         if self.sigma == 0.0 {
             return 1.0;

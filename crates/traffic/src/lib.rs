@@ -1,12 +1,12 @@
-//! Open-loop traffic: sources that follow a law of their own and react to nothing that the network does.
+//! Open-loop traffic: sources that are independent of the network.
 //!
 //! | type | content |
 //! |---|---|
-//! | [`Source`] | datagrams at constant or exponential distances, or in bursts of video frames |
-//! | [`Application`] | the writer of a TCP connection: bulk, paced, transfers, video frames |
-//! | [`FrameSizes`] | the law of video frame sizes |
-//! | [`Schedule`] | the sources of a flow, as its seed and number decide them |
-//! | [`Encoder`] | an encoder whose frames follow the rate that it is asked for |
+//! | [`Source`] | datagrams at constant or exponential intervals, or in bursts of video frames |
+//! | [`Application`] | an application that writes to a TCP connection: bulk, paced, transfers, video frames |
+//! | [`FrameSizes`] | the distribution of video frame sizes |
+//! | [`Schedule`] | the sources of a flow, by its seed and number |
+//! | [`Encoder`] | a video encoder whose frames follow a target rate |
 //!
 //! ```
 //! use airbound_traffic::Source;

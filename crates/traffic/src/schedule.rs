@@ -1,4 +1,4 @@
-//! Open-loop sources of a flow, as its seed and number decide them.
+//! Open-loop sources of a flow, by its seed and number.
 
 use airbound_random::{Purpose, Stream};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -7,42 +7,42 @@ use crate::{Bursts, FrameSizes, Rhythm, Source, Video};
 
 /// Headers of IPv4 and UDP.
 pub const UDP_HEADERS: ByteCount = ByteCount::new(20 + 8);
-/// G.711 with 20 ms in a packet (RFC 3551), behind the RTP header (RFC 3550).
+/// Payload of G.711 with 20 ms per packet (RFC 3551) and the RTP header (RFC 3550).
 const VOIP_PAYLOAD: ByteCount = ByteCount::new(160 + 12);
 const VOIP_INTERVAL: Span = Span::from_millis(20);
-/// Payload of the datagrams that carry video.
+/// Payload of video datagrams.
 const VIDEO_PAYLOAD: ByteCount = ByteCount::new(1472);
 
-/// Video frames at equal distances.
+/// Video frames at equal intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrameLaw {
-    /// Frames a second.
+    /// Frames per second.
     pub fps: f64,
     /// Mean rate of the stream.
     pub rate: BitRate,
     /// Standard deviation of the logarithm of frame sizes; 0 for frames of equal size.
     pub sigma: f64,
-    /// Rate at which a frame is sent.
+    /// Sending rate within a frame.
     pub burst_rate: BitRate,
 }
 
-/// The duration of a flow, and the numbers that its draws follow from.
+/// The duration of a flow, and the numbers that decide its draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     /// Seed of the run.
     pub seed: u64,
     /// Number of the flow.
     pub flow: u64,
-    /// The flow sends from then on.
+    /// Start of sending.
     pub start: Instant,
-    /// The flow sends nothing from then on.
+    /// End of sending.
     pub stop: Instant,
 }
 
 impl Schedule {
-    /// Datagrams of `payload` at equal distances; `None` if the rate is zero.
+    /// Datagrams of `payload` at equal intervals; `None` if the rate is zero.
     ///
-    /// The beginning within the first interval is drawn, so that sources do not march in step.
+    /// The phase within the first interval is drawn, so that sources are not synchronised.
     #[must_use]
     pub fn constant(&self, rate: BitRate, payload: ByteCount) -> Option<Source> {
         if rate.is_zero() {
@@ -58,7 +58,7 @@ impl Schedule {
         self.constant(BitRate::of(VOIP_PAYLOAD, VOIP_INTERVAL), VOIP_PAYLOAD)
     }
 
-    /// Datagrams of `payload` at exponential distances.
+    /// Datagrams of `payload` at exponential intervals.
     #[must_use]
     pub fn poisson(&self, rate: BitRate, payload: ByteCount) -> Source {
         let mean = rate.time_for(payload);
@@ -82,7 +82,7 @@ impl Schedule {
         Video::new(first, self.stop, interval, sizes, law.burst_rate)
     }
 
-    /// The place of the flow in its first interval, 0 to 1.
+    /// The phase of the flow in its first interval, 0 to 1.
     #[must_use]
     pub fn phase(&self) -> f64 {
         self.arrivals().unit()

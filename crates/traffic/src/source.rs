@@ -1,36 +1,35 @@
-//! Sources of datagrams. They are asked for arrivals, in bulk, when a queue is next looked at.
+//! Sources of datagrams, whose departures are drawn lazily and in bulk.
 
 use airbound_random::{Key, OnOff, Stream};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::FrameSizes;
 
-/// The distances at which a source sends.
+/// The intervals at which a source sends.
 #[derive(Debug, Clone)]
 pub enum Rhythm {
-    /// At equal distances, without drift.
+    /// Equal intervals, without drift.
     Constant(Distance),
-    /// At exponential distances.
+    /// Exponential intervals.
     Poisson {
-        /// Mean distance.
+        /// Mean interval.
         mean: Span,
-        /// Draws of distances.
+        /// Draws of intervals.
         draws: Stream,
     },
-    /// Frames at equal distances, each a burst of packets at a rate.
+    /// Frames at equal intervals, each a burst of packets at a rate.
     Bursts(Bursts),
 }
 
-/// The distance between two packets of a constant stream: `bits * 10^9 / rate` ns, of which whole nanoseconds are taken and the rest is
-/// carried over.
+/// The interval of packets of a constant stream: `bits * 10^9 / rate` ns, in whole nanoseconds with the remainder carried over.
 #[derive(Debug, Clone)]
 pub struct Distance {
     /// Bits of payload times nanoseconds in a second.
     bits_times_second: u128,
-    /// In bit/s, at least 1.
+    /// Rate in bit/s, at least 1.
     rate: u64,
     whole: Span,
-    /// Of `rate`; less than that.
+    /// The remainder, less than `rate`.
     rest: u64,
     carried: u64,
 }
@@ -43,7 +42,7 @@ impl Distance {
         Self { bits_times_second, rate, whole: Span::from_nanos(whole), rest, carried: 0 }
     }
 
-    /// The next one: the first k of them sum to k times the exact distance, rounded down.
+    /// The next interval: the first k of them sum to k times the exact interval, rounded down.
     fn next(&mut self) -> Span {
         let missing = self.rate - self.rest;
         let over = self.carried >= missing;
@@ -55,7 +54,7 @@ impl Distance {
 /// Video frames sent as bursts of datagrams.
 #[derive(Debug, Clone)]
 pub struct Bursts {
-    /// Distance of frames.
+    /// Interval of frames.
     pub interval: Span,
     /// Sizes of frames.
     pub sizes: FrameSizes,
@@ -63,7 +62,7 @@ pub struct Bursts {
     pub rate: BitRate,
     /// Largest payload of a packet.
     pub packet: ByteCount,
-    /// Bytes of headers on each packet.
+    /// Bytes of headers of each packet.
     pub headers: ByteCount,
     frame: u64,
     frame_start: Instant,
@@ -71,7 +70,7 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// Frames from `first` on at distances of `interval`.
+    /// Frames from `first` on at intervals of `interval`.
     #[must_use]
     pub fn new(
         first: Instant,
@@ -85,7 +84,7 @@ impl Bursts {
         Self { interval, sizes, rate, packet, headers, frame: 0, frame_start: first, left }
     }
 
-    /// The size of the packet that is sent at `now`, when the next one is, and the frame that begins with that, if one does.
+    /// The size of the packet sent at `now`, the time of the next one, and the frame that begins with this packet, if any.
     fn send(&mut self, now: Instant) -> (ByteCount, Instant, Option<FrameStart>) {
         let payload = self.left.min(self.packet);
         let size = payload + self.headers;
@@ -94,7 +93,7 @@ impl Bursts {
         if self.left > ByteCount::ZERO {
             return (size, next, None);
         }
-        // Frames whose time came while this one was being sent are left out.
+        // Frames that were due while this one was being sent are skipped.
         let due = self.frame_start + self.interval;
         let late = (next - due).div_floor(self.interval);
         let skipped = if next > due { late + 1 } else { 0 };
@@ -109,30 +108,30 @@ impl Bursts {
 /// A frame that a source began to send.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameStart {
-    /// Its number, from 0, frames that were left out included.
+    /// Its number, from 0, skipped frames included.
     pub frame: u64,
     /// The time at which it was created.
     pub created: Instant,
     /// Its size.
     pub bytes: ByteCount,
-    /// Frames left out before this one because the last was still being sent.
+    /// Frames skipped before this one because the previous one was still being sent.
     pub skipped: u64,
 }
 
 /// One datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
-    /// The time at which it is sent.
+    /// The time of sending.
     pub at: Instant,
     /// Length of the IP packet.
     pub size: ByteCount,
     /// Its number, from 0.
     pub number: u64,
-    /// The video frame that it belongs to; 0 if there are none.
+    /// Its video frame; 0 for sources without frames.
     pub frame: u64,
 }
 
-/// The spells of a neighbour's transmitter; `index` is its number among all of them.
+/// The on periods of a neighbour's transmitter; `index` is its number among all neighbours' transmitters.
 #[must_use]
 pub fn spells(mean_on: Span, mean_off: Span, seed: u64, index: u64) -> OnOff {
     OnOff::new(mean_on, mean_off, Key::of_seed(seed).with(0x9e1_9b04).with(index))
@@ -146,11 +145,11 @@ pub struct Source {
     next: Instant,
     number: u64,
     rhythm: Rhythm,
-    /// Outside of these it rests.
+    /// On periods, outside of which it pauses.
     spells: Option<OnOff>,
-    /// The present spell is known to last until then.
+    /// The current on period is known to last until this time.
     spell_ends: Instant,
-    /// A frame that began with the packet last emitted.
+    /// The frame that began with the packet last emitted.
     started: Option<FrameStart>,
 }
 
@@ -167,7 +166,7 @@ impl Source {
         Self { size, stop, next: first, number: 0, rhythm, spells: None, spell_ends: Instant::MAX, started }
     }
 
-    /// The same source, which sends in `spells` only.
+    /// Limits the source to `spells`.
     #[must_use]
     pub fn in_spells(mut self, spells: OnOff) -> Self {
         self.spells = Some(spells);
@@ -176,7 +175,7 @@ impl Source {
         self
     }
 
-    /// Delays the next packet, and all behind it, to the end of a pause.
+    /// Delays the next packet and all later ones to the end of a pause.
     #[inline]
     fn rest(&mut self) {
         if self.next >= self.spell_ends {
@@ -192,14 +191,14 @@ impl Source {
         self.spell_ends = spells.next_change(self.next);
     }
 
-    /// A constant bit rate of `rate`, counted in payload bytes of which each packet has `payload`.
+    /// A constant payload rate of `rate`, with `payload` bytes in each packet.
     #[must_use]
     pub fn constant(rate: BitRate, payload: ByteCount) -> Rhythm {
         Rhythm::Constant(Distance::new(u128::from(payload.bits()) * 1_000_000_000, rate))
     }
 
-    /// Changes the rate of a constant stream: the next packet comes as long after the last as the new rate has it, and not before
-    /// `now`. What is due before has to have been sent.
+    /// Changes the rate of a constant stream: the next packet follows the last one at the new interval, but not before `now`. Packets due
+    /// before `now` have to be emitted first.
     pub fn set_rate(&mut self, now: Instant, new: BitRate) {
         let Rhythm::Constant(distance) = &mut self.rhythm else { return };
         let new = Distance::new(distance.bits_times_second, new);
@@ -210,27 +209,27 @@ impl Source {
         *distance = new;
     }
 
-    /// The time at which it sends next; `None` when it has ended.
+    /// The time of the next departure; `None` at its end.
     #[inline]
     #[must_use]
     pub fn next_departure(&self) -> Option<Instant> {
         (self.next < self.stop).then_some(self.next)
     }
 
-    /// The frame that began with the packet last emitted, once.
+    /// Takes the frame that began with the packet last emitted.
     #[inline]
     pub fn take_started(&mut self) -> Option<FrameStart> {
         self.started.take()
     }
 
-    /// Whether frames begin in it.
+    /// Whether it sends video frames.
     #[inline]
     #[must_use]
     pub const fn has_frames(&self) -> bool {
         matches!(self.rhythm, Rhythm::Bursts(_))
     }
 
-    /// The datagram that is sent at [`Source::next_departure`].
+    /// Emits the datagram of [`Source::next_departure`].
     #[inline(always)]
     pub fn emit(&mut self) -> Departure {
         let sent = self.next;

@@ -11,12 +11,12 @@ use crate::parse::{self, Kind, ParseQuantityError};
 pub struct ByteCount(u64);
 
 impl ByteCount {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Self = Self(0);
     /// The largest amount.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// So many bytes.
+    /// A number of bytes.
     #[must_use]
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)

@@ -1,15 +1,15 @@
 //! The error of a configuration value.
 
-/// A value of a configuration that the controller cannot work with.
+/// A configuration value that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// A value lies outside its range.
     #[error("{key} is {value}; allowed is {allowed}")]
     OutOfRange {
-        /// The key as it is written in a scenario file.
+        /// The key in a scenario file.
         key: &'static str,
-        /// The value that was found.
+        /// The value.
         value: String,
         /// The allowed range in words.
         allowed: &'static str,
@@ -17,7 +17,7 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// Fails with a sentence unless `valid`.
+    /// Returns an error unless `valid`.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if `valid` is false.

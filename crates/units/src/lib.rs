@@ -1,8 +1,8 @@
-//! The quantities that every public function of Airbound speaks in.
+//! The quantities in Airbound's public interfaces.
 //!
 //! Time is counted in whole nanoseconds ([`Instant`], [`Span`]), data in whole bytes ([`ByteCount`]), speed in
-//! whole bits per second ([`BitRate`]). They cannot be mixed up, their arithmetic saturates instead of wrapping
-//! or panicking, and each can be read from and written as the text of a scenario file (`"20 ms"`, `"45 Mbit/s"`,
+//! whole bits per second ([`BitRate`]). The types are distinct, their arithmetic saturates instead of wrapping or
+//! panicking, and each is read from and written as the text of a scenario file (`"20 ms"`, `"45 Mbit/s"`,
 //! `"1500 B"`, `"-70 dBm"`, `"10 m"`).
 
 mod bytes;

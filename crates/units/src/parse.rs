@@ -1,33 +1,33 @@
-//! Text such as `"45 Mbit/s"`: a decimal number, optional blanks, a unit.
+//! Parsing of text such as `"45 Mbit/s"`: a decimal number, optional white space, a unit.
 
-/// Why a text is not a quantity of the wanted kind. The message says what was read and what is allowed.
+/// Errors of parsing a quantity. Messages state the text and what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseQuantityError {
-    /// No number in front of the unit.
+    /// No number before the unit.
     #[error("\"{text}\" does not start with a number; write for example \"{example}\"")]
     NoNumber {
-        /// Text that was read.
+        /// The text.
         text: String,
-        /// A text that would do.
+        /// An allowed text.
         example: &'static str,
     },
     /// The unit is missing or unknown.
     #[error("\"{text}\" has {}; allowed are {allowed}, for example \"{example}\"", unit_words(.unit))]
     Unit {
-        /// Text that was read.
+        /// The text.
         text: String,
-        /// The unit that was found, possibly empty.
+        /// The unit of the text, possibly empty.
         unit: String,
         /// The allowed units.
         allowed: String,
-        /// A text that would do.
+        /// An allowed text.
         example: &'static str,
     },
-    /// The number is negative, not finite, or too large to be counted.
+    /// The number is negative, not finite, or too large.
     #[error("\"{text}\" is out of range; allowed is {range}")]
     Range {
-        /// Text that was read.
+        /// The text.
         text: String,
         /// The allowed range in words.
         range: &'static str,
@@ -38,17 +38,17 @@ fn unit_words(unit: &str) -> String {
     if unit.is_empty() { "no unit".to_owned() } else { format!("the unknown unit \"{unit}\"") }
 }
 
-/// One kind of quantity: its units with their factors to the base unit.
+/// A kind of quantity: its units with their factors to the base unit.
 pub(crate) struct Kind {
     pub(crate) units: &'static [(&'static str, f64)],
     pub(crate) example: &'static str,
     pub(crate) range: &'static str,
 }
 
-/// Reads a number with a unit and returns it in the base unit.
+/// Parses a number with a unit, and returns it in the base unit.
 pub(crate) fn number(text: &str, kind: &Kind) -> Result<f64, ParseQuantityError> {
     let trimmed = text.trim();
-    // An exponent's letter belongs to the number only where digits follow it.
+    // The letter of an exponent is part of the number only if digits follow.
     let mut end = 0;
     let bytes = trimmed.as_bytes();
     while end < bytes.len() {
@@ -86,7 +86,7 @@ pub(crate) fn number(text: &str, kind: &Kind) -> Result<f64, ParseQuantityError>
     }
 }
 
-/// Reads a quantity that is counted in whole base units, from 0 to 2^53.
+/// Parses a quantity in whole base units, from 0 to 2^53.
 pub(crate) fn count(text: &str, kind: &Kind) -> Result<u64, ParseQuantityError> {
     let value = libm::round(number(text, kind)?);
     if (0.0..=9_007_199_254_740_992.0).contains(&value) {
@@ -96,7 +96,7 @@ pub(crate) fn count(text: &str, kind: &Kind) -> Result<u64, ParseQuantityError> 
     }
 }
 
-/// Writes a count with the largest unit that keeps it exact to three decimals.
+/// Writes a count with the largest unit in which it is exact with three decimals.
 pub(crate) fn display(
     value: u64,
     units: &[(&str, u64)],
@@ -117,7 +117,7 @@ pub(crate) fn display(
     write!(f, "{value} {name}")
 }
 
-/// Gives a type `FromStr`, and serde as text.
+/// Implements `FromStr` and serde as text.
 macro_rules! textual {
     ($type:ty, $expecting:literal) => {
         impl serde::Serialize for $type {

@@ -12,7 +12,7 @@ macro_rules! continuous {
         pub struct $name(f64);
 
         impl $name {
-            /// A value in the unit of the type; what is not a number becomes zero.
+            /// A value in the unit of the type; NaN becomes zero.
             #[must_use]
             pub const fn new(value: f64) -> Self {
                 Self(if value.is_nan() { 0.0 } else { value })
@@ -73,7 +73,7 @@ continuous!(
 );
 
 impl Decibel {
-    /// The ratio of powers that this is the logarithm of.
+    /// The linear ratio of powers.
     #[must_use]
     pub fn linear(self) -> f64 {
         libm::pow(10.0, self.0 / 10.0)

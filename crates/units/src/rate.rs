@@ -1,4 +1,4 @@
-//! Speeds in whole bits per second.
+//! Bit rates in whole bits per second.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -12,34 +12,34 @@ use crate::{ByteCount, Span};
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// Nothing moves.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// So many bits per second.
+    /// A rate in bits per second.
     #[must_use]
     pub const fn from_bps(bits_per_second: u64) -> Self {
         Self(bits_per_second)
     }
 
-    /// So many kilobits per second, saturating.
+    /// A rate in kilobits per second, saturating.
     #[must_use]
     pub const fn from_kbps(kilobits_per_second: u64) -> Self {
         Self(kilobits_per_second.saturating_mul(1_000))
     }
 
-    /// So many megabits per second, saturating.
+    /// A rate in megabits per second, saturating.
     #[must_use]
     pub const fn from_mbps(megabits_per_second: u64) -> Self {
         Self(megabits_per_second.saturating_mul(1_000_000))
     }
 
-    /// The nearest whole number of bits per second; what is negative or not a number gives zero.
+    /// The nearest whole number of bits per second; negative values and NaN give zero.
     #[must_use]
     pub fn from_bps_f64(bits_per_second: f64) -> Self {
         Self(libm::round(bits_per_second) as u64)
     }
 
-    /// The rate at which `amount` passes in `time`; zero if `time` is zero.
+    /// The rate of `amount` in `time`; zero if `time` is zero.
     #[must_use]
     pub fn of(amount: ByteCount, time: Span) -> Self {
         if time.is_zero() {
@@ -61,19 +61,19 @@ impl BitRate {
         self.0 as f64 / 1e6
     }
 
-    /// Whether nothing moves.
+    /// Whether the rate is zero.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// The time that `amount` takes at this rate, rounded up to a nanosecond; the longest span at rate zero.
+    /// The time of `amount` at this rate, rounded up to a nanosecond; the longest span at rate zero.
     #[must_use]
     pub fn time_for(self, amount: ByteCount) -> Span {
         self.time_for_bits(amount.bits())
     }
 
-    /// The time that `bits` take at this rate, rounded up to a nanosecond; the longest span at rate zero.
+    /// The time of `bits` at this rate, rounded up to a nanosecond; the longest span at rate zero.
     #[must_use]
     pub fn time_for_bits(self, bits: u64) -> Span {
         if self.0 == 0 {
@@ -87,7 +87,7 @@ impl BitRate {
         Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The whole bytes that pass in `time`.
+    /// The whole bytes in `time` at this rate.
     #[must_use]
     pub fn bytes_in(self, time: Span) -> ByteCount {
         let bytes = u128::from(self.0) * u128::from(time.as_nanos()) / 8_000_000_000;
@@ -127,7 +127,7 @@ impl Add for BitRate {
     }
 }
 
-/// Stops at zero.
+/// Saturates at zero.
 impl Sub for BitRate {
     type Output = Self;
     fn sub(self, other: Self) -> Self {

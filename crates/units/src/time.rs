@@ -1,4 +1,4 @@
-//! Points in time and lengths of time, in whole nanoseconds.
+//! Points in time and durations, in whole nanoseconds.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Rem, Sub, SubAssign};
@@ -6,37 +6,37 @@ use std::str::FromStr;
 
 use crate::parse::{self, Kind, ParseQuantityError};
 
-/// A point in time: nanoseconds since the run began.
+/// A point in time: nanoseconds since the start of the run.
 ///
 /// Range 0 to 2^64 - 1 ns (584 years). Arithmetic saturates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
-/// A length of time in nanoseconds, never negative.
+/// A duration in nanoseconds, never negative.
 ///
 /// Range 0 to 2^64 - 1 ns. Arithmetic saturates: a difference below zero is zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(u64);
 
 impl Instant {
-    /// The beginning of the run.
+    /// The start of the run.
     pub const ZERO: Self = Self(0);
     /// The last representable instant; stands for "never" where an instant is compared.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The instant `nanos` nanoseconds after the beginning.
+    /// The instant `nanos` nanoseconds after the start.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// Nanoseconds since the beginning.
+    /// Nanoseconds since the start.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the beginning, for output only.
+    /// Seconds since the start, for output only.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
@@ -50,7 +50,7 @@ impl Instant {
 }
 
 impl Span {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
     /// The longest representable span.
     pub const MAX: Self = Self(u64::MAX);
@@ -79,7 +79,7 @@ impl Span {
         Self(secs.saturating_mul(1_000_000_000))
     }
 
-    /// The nearest whole number of nanoseconds; what is negative or not a number gives zero.
+    /// The nearest whole number of nanoseconds; negative values and NaN give zero.
     #[must_use]
     pub fn from_secs_f64(secs: f64) -> Self {
         Self(libm::round(secs * 1e9) as u64)
@@ -115,7 +115,7 @@ impl Span {
         self.0 as f64 / 1e6
     }
 
-    /// Whether this is no time at all.
+    /// Whether the span is zero.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
@@ -133,7 +133,7 @@ impl Span {
         Self(libm::round(self.0 as f64 * factor) as u64)
     }
 
-    /// Returns the number of whole times that `part` fits in; zero if `part` is zero.
+    /// The whole number of times that `part` fits; zero if `part` is zero.
     #[must_use]
     pub const fn div_floor(self, part: Self) -> u64 {
         match self.0.checked_div(part.0) {

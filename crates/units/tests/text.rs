@@ -1,4 +1,4 @@
-//! Quantities as text: what is written can be read again, and what is wrong is said in one sentence.
+//! Quantities as text: written text is read back, and errors state the problem.
 
 use airbound_units::{BitRate, ByteCount, Dbm, Instant, Metre, Span};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn reads_the_units_of_scenario_files() {
 }
 
 #[test]
-fn refuses_with_a_sentence() {
+fn errors_state_problem_and_allowed_values() {
     let text = |r: Result<Span, _>| -> String {
         r.map_err(|e: airbound_units::ParseQuantityError| e.to_string()).unwrap_err()
     };
@@ -55,7 +55,7 @@ proptest! {
     fn a_rate_carries_what_it_takes_time_for(bps in 1u64..10_000_000_000, bytes in 0u64..100_000_000) {
         let rate = BitRate::from_bps(bps);
         let carried = rate.bytes_in(rate.time_for(ByteCount::new(bytes))).as_u64();
-        // time is rounded up to a nanosecond, so at most one nanosecond's worth more is carried
+        // Time is rounded up to a nanosecond, so the excess is at most one nanosecond's worth.
         prop_assert!(carried >= bytes && carried <= bytes + bps / 8_000_000_000 + 1);
     }
 

@@ -5,10 +5,10 @@ use airbound_units::{ByteCount, Span};
 use crate::rate::{Format, Rate};
 use crate::timing::{PPDU_MAX_TIME, PpduTiming};
 
-/// The limits of one A-MPDU. The smallest one that applies ends an aggregate.
+/// The limits of one A-MPDU, all of which apply.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AmpduLimits {
-    /// MPDUs: at most the block-ack window.
+    /// Number of MPDUs, at most the block-ack window.
     pub max_mpdus: u32,
     /// Bytes of the PSDU, with delimiters and padding.
     pub max_bytes: ByteCount,
@@ -58,7 +58,7 @@ impl AmpduLimits {
         Self { max_mpdus: 32, max_bytes: ByteCount::new(65_535), max_duration: Span::from_millis(4) }
     }
 
-    /// The limits where both sets hold.
+    /// The smaller limits of both sets.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl AmpduLimits {
         Self { max_duration: self.max_duration.min(duration), ..self }
     }
 
-    /// The largest PSDU that both bytes and duration allow at a rate.
+    /// The largest PSDU within the limits of bytes and duration at a rate.
     #[must_use]
     pub fn max_psdu(&self, timing: &PpduTiming) -> ByteCount {
         timing.max_psdu(self.max_duration).min(self.max_bytes)
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn slow_rates_do_not_aggregate_on_ath9k() {
         let slowest = Rate::ht(0, Width::Mhz20, GuardInterval::Ns800).unwrap();
-        // 6.5 Mbit/s for 4 ms is 3.2 kB: the limit allows two. The paper on WQM sees one: its cards pad the first.
+        // 6.5 Mbit/s for 4 ms is 3.2 kB, which allows two. The WQM paper observes one, since its cards pad the first.
         assert_eq!(AmpduLimits::ath9k().max_mpdus_of(MPDU, slowest), 2);
         let fast = Rate::ht(15, Width::Mhz20, GuardInterval::Ns400).unwrap();
         assert_eq!(AmpduLimits::ath9k().max_mpdus_of(MPDU, fast), 32);

@@ -1,11 +1,11 @@
-//! Bands, and the times that depend on them alone.
+//! Bands, and the times that depend only on them.
 
 use airbound_units::Span;
 
-/// The frequency band, as far as it changes timing.
+/// The frequency band, which decides slot and SIFS.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Band {
-    /// 2.4 GHz where every station speaks OFDM, so with short slots (clause 18).
+    /// 2.4 GHz with OFDM stations only, hence with short slots (clause 18).
     Ghz2,
     /// 5 GHz, and 6 GHz, which has the same times.
     #[default]
@@ -40,13 +40,13 @@ impl Band {
         self.sifs() + self.slot() * u64::from(aifsn)
     }
 
-    /// aRxPHYStartDelay of legacy OFDM: 20 us after the start of a PPDU its receiver announces it (table 17-21).
+    /// aRxPHYStartDelay of legacy OFDM: a receiver indicates a PPDU 20 us after its start (table 17-21).
     #[must_use]
     pub const fn phy_start_delay(self) -> Span {
         Span::from_micros(20)
     }
 
-    /// Time after its frame for which a sender waits for the start of the response: SIFS, a slot and aRxPHYStartDelay
+    /// Time after its frame within which a sender expects the start of the response: SIFS, a slot and aRxPHYStartDelay
     /// (10.3.2.11).
     #[must_use]
     pub fn response_timeout(self) -> Span {

@@ -1,8 +1,8 @@
-//! Saturated contention in closed form, to check simulators against.
+//! Saturated contention in closed form, for the validation of simulators.
 //!
 //! Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function" (2000), with the retry limit
-//! of later work. Every station always has a frame; each attempt collides with the same probability p, whatever its
-//! history. A packet that fails k times waits on average W_k / 2 - 1/2 slots and then takes the slot of its attempt,
+//! of later work. Every station always has a frame; each attempt collides with the same probability p, independent of
+//! its history. After k failures a packet waits on average W_k / 2 - 1/2 slots and then uses the slot of its attempt,
 //! so over the life of a packet (a renewal)
 //!
 //! ```text
@@ -10,8 +10,8 @@
 //! p   = 1 - (1 - tau)^(n - 1)
 //! ```
 //!
-//! with k from 0 to the last attempt. The two lines have one solution, since the right side of the second falls as p
-//! grows while the left rises.
+//! with k from 0 to the last attempt. The equations have one solution, since the right side of the second decreases with
+//! p while the left side increases.
 
 use airbound_units::{BitRate, ByteCount, Span};
 
@@ -26,13 +26,13 @@ use crate::timing::ppdu_duration;
 pub struct Contention {
     /// Contending stations, at least 1.
     pub stations: u32,
-    /// The contention windows; AIFSN and TXOP limit play no part here.
+    /// The contention windows; AIFSN and TXOP limit are ignored.
     pub windows: EdcaParameters,
-    /// After so many failed attempts a packet is dropped; `None` never drops. At least 1.
+    /// Attempts after which a packet is dropped, at least 1; `None`: no limit.
     pub max_attempts: Option<u32>,
 }
 
-/// Where contention settles.
+/// The equilibrium of contention.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct OperatingPoint {
     /// The probability that a station sends in a slot (tau).
@@ -47,7 +47,7 @@ impl Contention {
     pub fn solve(&self) -> OperatingPoint {
         let others = f64::from(self.stations.max(1) - 1);
         let (mut low, mut high) = (0.0, 1.0 - 1e-9);
-        // 60 halvings reach the resolution of the floats.
+        // 60 bisections reach the resolution of `f64`.
         for _ in 0..60 {
             let middle = f64::midpoint(low, high);
             if 1.0 - libm::pow(1.0 - self.attempt_at(middle), others) > middle {
@@ -64,7 +64,7 @@ impl Contention {
     fn attempt_at(&self, collision: f64) -> f64 {
         let (mut attempts, mut slots, mut reached) = (0.0, 0.0, 1.0);
         let slots_at = |failures: u32| f64::midpoint(f64::from(self.windows.window(failures)) + 1.0, 1.0);
-        // From the 16th failure on the window cannot grow any more: the rest is a geometric series.
+        // From the 16th failure on the window is constant, so the rest is a geometric series.
         const GROWTH_ENDS: u32 = 16;
         let last = self.max_attempts.map_or(u32::MAX, |attempts| attempts.max(1));
         for failures in 0..last.min(GROWTH_ENDS) {
@@ -85,20 +85,20 @@ impl Contention {
     }
 }
 
-/// Time for which each possible event of a slot takes the channel.
+/// Duration of each event of a slot.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct SlotTimes {
     /// No station sends.
     pub idle: Span,
     /// One station sends: frame, SIFS, ACK, DIFS.
     pub success: Span,
-    /// Several send: until the next slot in which anyone counts down.
+    /// Several stations send: the time until backoffs resume.
     pub collision: Span,
 }
 
 impl SlotTimes {
-    /// Basic access in the 5 GHz band with MPDUs of one size. After a collision the others wait for DIFS, or with
-    /// `eifs` for EIFS, since they could not decode what they heard.
+    /// Basic access in the 5 GHz band with MPDUs of one size. After a collision the others wait for DIFS, or with `eifs` for
+    /// EIFS, since they could not decode the frames.
     #[must_use]
     pub fn basic_access(data: Rate, mpdu: ByteCount, acknowledgement: Legacy, eifs: bool) -> Self {
         let band = Band::Ghz5;
@@ -111,14 +111,14 @@ impl SlotTimes {
     }
 }
 
-/// Performance of all saturated stations together.
+/// Performance of saturated stations.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Saturation {
     /// tau and p.
     pub point: OperatingPoint,
-    /// Payload of all stations over time.
+    /// Payload rate of all stations.
     pub goodput: BitRate,
-    /// The share of slots in which someone sends.
+    /// The share of slots with a transmission.
     pub busy: f64,
     /// The mean length of a slot.
     pub mean_slot: Span,
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_input_is_answered() {
+    fn unusual_input_has_a_result() {
         for stations in [0, 1, 2, 1_000_000] {
             for max_attempts in [None, Some(0), Some(1), Some(16), Some(17), Some(u32::MAX)] {
                 let point = Contention { stations, windows: EdcaParameters::dcf(), max_attempts }.solve();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_very_long_retry_limit_is_none() {
+    fn a_very_large_limit_equals_no_limit() {
         let solve = |max_attempts| {
             Contention { stations: 10, windows: EdcaParameters::dcf(), max_attempts }.solve().collision
         };

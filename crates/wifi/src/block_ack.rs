@@ -1,6 +1,6 @@
 //! The bitmap of a block acknowledgement (802.11-2020, 9.3.1.8).
 
-/// The MPDUs of a PPDU that were acknowledged; holds up to 256, the largest block-ack window of 802.11ax.
+/// The acknowledged MPDUs of a PPDU, up to 256, the largest block-ack window of 802.11ax.
 ///
 /// ```
 /// use airbound_wifi::AckBitmap;
@@ -43,7 +43,7 @@ impl AckBitmap {
         self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
-    /// Number that were acknowledged.
+    /// Number of acknowledged MPDUs.
     #[must_use]
     #[inline]
     pub fn count(&self) -> u16 {

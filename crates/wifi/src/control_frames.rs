@@ -1,4 +1,4 @@
-//! Interframe spaces, and the short frames that announce and acknowledge others.
+//! EIFS, and control frames: RTS, CTS, ACK and BlockAck.
 
 use airbound_units::{ByteCount, Span};
 
@@ -7,13 +7,13 @@ use crate::rate::{Coding, Legacy, Modulation, Rate};
 use crate::timing::PpduTiming;
 
 impl Band {
-    /// The pause after a frame that could not be decoded: SIFS, an ACK at the lowest mandatory rate, DIFS (10.3.7).
+    /// EIFS, the space after a frame that could not be decoded: SIFS, an ACK at the lowest mandatory rate, DIFS (10.3.7).
     #[must_use]
     pub fn eifs(self) -> Span {
         self.sifs() + ack(Legacy::Mbps6, self) + self.difs()
     }
 
-    /// The pause after an undecodable frame for a category with `aifsn`: [`Band::eifs`] with AIFS for DIFS.
+    /// EIFS of a category with `aifsn`: [`Band::eifs`] with AIFS for DIFS.
     #[must_use]
     pub fn eifs_with(self, aifsn: u8) -> Span {
         self.sifs() + ack(Legacy::Mbps6, self) + self.aifs(aifsn)
@@ -69,8 +69,8 @@ pub fn cts(rate: Legacy, band: Band) -> Span {
     duration(CTS, rate, band)
 }
 
-/// The legacy rate that stands for a rate of a newer format when a response rate is chosen: that of the same
-/// modulation and code rate, 54 Mbit/s for all that is faster (10.6.11, table 10-10).
+/// The non-HT reference rate of a rate, from which the response rate is chosen: that of the same modulation and code rate,
+/// 54 Mbit/s for faster ones (10.6.11, table 10-10).
 #[must_use]
 pub fn reference_rate(rate: Rate) -> Legacy {
     if let Some(legacy) = rate.as_legacy() {
@@ -88,7 +88,7 @@ pub fn reference_rate(rate: Rate) -> Legacy {
     }
 }
 
-/// A set of legacy rates that every station of a network must receive (the BSS basic rate set).
+/// The BSS basic rate set: legacy rates that every station of a network can receive.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Basic(u8);
 
@@ -114,8 +114,8 @@ impl Basic {
         self.0 & (1 << (rate as u8)) != 0
     }
 
-    /// The rate of the ACK or BlockAck that answers a frame at `rate`: the fastest of the set that is no faster than
-    /// its reference rate; if there is none, the fastest mandatory rate that is no faster (10.6.6.5.2).
+    /// The rate of the ACK or BlockAck of a frame at `rate`: the fastest of the set that is not above its reference rate; if
+    /// there is none, the fastest mandatory rate not above it (10.6.6.5.2).
     #[must_use]
     pub fn response_rate(self, rate: Rate) -> Legacy {
         let limit = reference_rate(rate);
@@ -138,12 +138,12 @@ pub struct ControlTiming {
     pub band: Band,
     /// The basic rates, from which the response rate follows.
     pub basic: Basic,
-    /// Sends every control frame at this rate instead of following the rule.
+    /// A fixed rate of all control frames, instead of the rule.
     pub fixed: Option<Legacy>,
 }
 
 impl ControlTiming {
-    /// The rate of control frames that answer or announce a frame at `rate`.
+    /// The rate of control frames before and after a frame at `rate`.
     #[must_use]
     pub fn rate_for(&self, rate: Rate) -> Legacy {
         self.fixed.unwrap_or_else(|| self.basic.response_rate(rate))
@@ -161,7 +161,7 @@ impl ControlTiming {
         block_ack(self.rate_for(rate), self.band)
     }
 
-    /// The time that RTS, CTS and the two SIFS behind them add in front of a frame at `rate`.
+    /// The duration of RTS and CTS, each followed by SIFS, before a frame at `rate`.
     #[must_use]
     pub fn protection_for(&self, rate: Rate) -> Span {
         let control = self.rate_for(rate);
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn spaces_of_the_two_ghz_band() {
         assert_eq!(Band::Ghz2.difs(), Span::from_micros(28));
-        // The ACK carries the signal extension.
+        // The ACK includes the signal extension.
         assert_eq!(ack(Legacy::Mbps24, Band::Ghz2), Span::from_micros(34));
     }
 
@@ -216,13 +216,13 @@ mod tests {
         }
         let only_slow = Basic::of(&[Legacy::Mbps6]);
         assert_eq!(only_slow.response_rate(Rate::legacy(Legacy::Mbps54)), Legacy::Mbps6);
-        // Nothing in the set is slow enough: the mandatory rates step in.
+        // No rate of the set is low enough, so a mandatory rate is used.
         let only_fast = Basic::of(&[Legacy::Mbps54]);
         assert_eq!(only_fast.response_rate(Rate::legacy(Legacy::Mbps36)), Legacy::Mbps24);
     }
 
     #[test]
-    fn newer_formats_answer_by_modulation() {
+    fn responses_to_newer_formats_follow_the_modulation() {
         let ht = |index| Rate::ht(index, Width::Mhz20, GuardInterval::Ns800).unwrap();
         let references: Vec<Legacy> = (0..8).map(|index| reference_rate(ht(index))).collect();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Access categories and the parameters with which they contend.
+//! Access categories and their contention parameters.
 
 use airbound_units::Span;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ impl Category {
     /// All four, lowest priority first.
     pub const ALL: [Self; 4] = [Self::Bk, Self::Be, Self::Vi, Self::Vo];
 
-    /// Its place in an array of four: 0 (background) to 3 (voice).
+    /// Its index: 0 (background) to 3 (voice).
     #[must_use]
     pub const fn index(self) -> usize {
         self as usize
@@ -39,13 +39,13 @@ impl Category {
         }
     }
 
-    /// The category of a DSCP as RFC 8325 section 4.3 recommends.
+    /// The category of a DSCP by RFC 8325 section 4.3.
     #[must_use]
     pub const fn of_dscp(dscp: u8) -> Self {
         Self::of_user_priority(user_priority_rfc8325(dscp))
     }
 
-    /// Lower case, as in a scenario file.
+    /// The name in lower case, as in scenario files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -63,8 +63,8 @@ impl std::fmt::Display for Category {
     }
 }
 
-/// The user priority of a DSCP by RFC 8325 section 4.3, with the lower-effort class of RFC 8622. What the RFC does
-/// not name has priority 0.
+/// The user priority of a DSCP by RFC 8325 section 4.3, with the lower-effort class of RFC 8622. Other code points have
+/// priority 0.
 #[must_use]
 pub const fn user_priority_rfc8325(dscp: u8) -> u8 {
     match dscp {
@@ -84,26 +84,26 @@ pub const fn user_priority_rfc8325(dscp: u8) -> u8 {
     }
 }
 
-/// The user priority that the precedence bits of a DSCP give: Linux without a QoS map (cfg80211 net/wireless/util.c).
+/// The user priority from the precedence bits of a DSCP, as in Linux without a QoS map (cfg80211 net/wireless/util.c).
 #[must_use]
 pub const fn user_priority_precedence(dscp: u8) -> u8 {
     (dscp >> 3) & 7
 }
 
-/// With what a category contends for the channel.
+/// The contention parameters of a category.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EdcaParameters {
     /// Slots after SIFS that the channel must stay idle (AIFSN); 2 makes AIFS equal DIFS. An access point may use 1.
     pub aifsn: u8,
     /// The first backoff is uniform in 0 to this number of slots.
     pub cw_min: u16,
-    /// Where the doubling of the window ends, in slots.
+    /// Upper limit of the window, in slots.
     pub cw_max: u16,
-    /// Largest duration of a won opportunity; zero allows one frame exchange of any length.
+    /// Longest transmission opportunity; zero allows one frame exchange of any length.
     pub txop_limit: Span,
 }
 
-/// The unit in which beacons announce the TXOP limit.
+/// The unit of the TXOP limit in beacons.
 const TXOP_UNIT: Span = Span::from_micros(32);
 
 impl EdcaParameters {
@@ -111,13 +111,13 @@ impl EdcaParameters {
         Self { aifsn, cw_min, cw_max, txop_limit }
     }
 
-    /// DCF: what a transmitter without QoS does. DIFS, window 15 to 1023 (10.3.4, table 17-21).
+    /// DCF, the access of transmitters without QoS: DIFS, window 15 to 1023 (10.3.4, table 17-21).
     #[must_use]
     pub const fn dcf() -> Self {
         Self::new(2, 15, 1023, Span::ZERO)
     }
 
-    /// Returns the parameters of a station where the access point announces none (802.11-2020 table 9-155, OFDM column).
+    /// The default parameters of stations (802.11-2020 table 9-155, OFDM column).
     #[must_use]
     pub const fn standard_station(category: Category) -> Self {
         match category {
@@ -128,9 +128,9 @@ impl EdcaParameters {
         }
     }
 
-    /// Returns the parameters that Linux access points announce to their stations (hostapd `wmm_ac_*`), and that
-    /// mac80211 assumes by itself (`ieee80211_set_wmm_default`): the table of 802.11-2012, where best effort and
-    /// background may send one frame exchange for each access.
+    /// The parameters that Linux access points announce to their stations (hostapd `wmm_ac_*`), and mac80211's default
+    /// (`ieee80211_set_wmm_default`): the table of 802.11-2012, in which best effort and background have one frame exchange
+    /// per access.
     #[must_use]
     pub fn linux_station(category: Category) -> Self {
         let txop_limit = match category {
@@ -141,8 +141,8 @@ impl EdcaParameters {
         Self { txop_limit, ..Self::standard_station(category) }
     }
 
-    /// Returns the parameters of a Linux access point itself (hostapd `tx_queue_data*`): best effort with a window of
-    /// at most 63, video and voice with AIFSN 1.
+    /// The parameters of a Linux access point itself (hostapd `tx_queue_data*`): best effort with a window of at most 63,
+    /// video and voice with AIFSN 1.
     #[must_use]
     pub fn linux_access_point(category: Category) -> Self {
         match category {
@@ -153,7 +153,7 @@ impl EdcaParameters {
         }
     }
 
-    /// The window of the attempt after `failures` failures in a row: doubled for each, up to `cw_max` (10.23.2.2).
+    /// The window after `failures` consecutive failures: doubled for each, up to `cw_max` (10.23.2.2).
     #[must_use]
     pub fn window(&self, failures: u32) -> u16 {
         let slots = u32::from(self.cw_min) + 1;
@@ -204,7 +204,7 @@ mod tests {
         for (dscp, category) in cases {
             assert_eq!(Category::of_dscp(dscp), category, "DSCP {dscp}");
         }
-        // Without a map EF lands in video: why RFC 8325 was written.
+        // Without a map EF is mapped to video, which RFC 8325 corrects.
         assert_eq!(Category::of_user_priority(user_priority_precedence(46)), Category::Vi);
     }
 

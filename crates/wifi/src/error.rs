@@ -1,16 +1,16 @@
-//! From the signal-to-noise ratio to the probability that an MPDU is received.
+//! Error rates: the probability that an MPDU is received at a signal-to-noise ratio.
 //!
 //! The model is that of Pei and Henderson, "Validation of OFDM error rate model in ns-3" (2010), known as the NIST
 //! model: the bit error rate of the modulation in white Gaussian noise, then a union bound on the first-error events
 //! of the Viterbi decoder of the K = 7 code (generators 133 and 171), punctured to the code rate. It behaves as ns-3's
 //! `NistErrorRateModel`:
-//! - the SNR is that of the whole channel width (received power over noise power in the width), and is taken for the
-//!   SNR of each subcarrier;
-//! - the number of spatial streams does not enter. Who splits power among streams, or gains from more antennas than
-//!   streams, changes the SNR before it comes here;
-//! - the bound is clipped at 1, and all bits of an MPDU fail independently.
+//! - the SNR is that of the whole channel width (received power over noise power in the width), and is used as the SNR of
+//!   each subcarrier;
+//! - the number of spatial streams has no influence: a split of power among streams, or a gain of additional antennas, has
+//!   to be included in the SNR;
+//! - the bound is limited to 1, and all bits of an MPDU fail independently.
 //!
-//! Fading, interference and implementation loss change the SNR, not these curves.
+//! Fading, interference and implementation loss are part of the SNR, not of these curves.
 
 use airbound_units::{ByteCount, Dbm, Decibel};
 
@@ -21,7 +21,7 @@ const BOLTZMANN: f64 = 1.380_649e-23;
 /// The reference temperature of noise figures, in kelvin.
 const TEMPERATURE: f64 = 290.0;
 
-/// The power of thermal noise in a channel at a receiver with this noise figure: k T B at 290 K, -173.98 dBm in 1 Hz,
+/// The thermal noise power in a channel at a receiver with this noise figure: k T B at 290 K, -173.98 dBm in 1 Hz,
 /// -100.97 dBm in 20 MHz without the figure.
 #[must_use]
 pub fn noise_floor(width: Width, noise_figure: Decibel) -> Dbm {
@@ -29,7 +29,7 @@ pub fn noise_floor(width: Width, noise_figure: Decibel) -> Dbm {
     Dbm::new(10.0 * libm::log10(watts * 1e3)) + noise_figure
 }
 
-/// The probability that an uncoded bit is wrong at a linear SNR (Gray mapping; the nearest neighbours only).
+/// The uncoded bit error probability at a linear SNR (Gray mapping; nearest neighbours only).
 #[must_use]
 pub fn uncoded_bit_error(modulation: Modulation, snr: f64) -> f64 {
     let snr = snr.max(0.0);
@@ -46,11 +46,11 @@ pub fn uncoded_bit_error(modulation: Modulation, snr: f64) -> f64 {
     }
 }
 
-/// Number of wrong data bits over all error events of one distance (the information weight spectrum).
+/// The information weight spectrum: the number of wrong data bits over all error events of each distance.
 struct Spectrum {
-    /// Smallest distance of the punctured code.
+    /// Free distance of the punctured code.
     free_distance: u32,
-    /// Distance from one weight to the next.
+    /// Difference of distance between consecutive weights.
     step: u32,
     weights: &'static [f64],
     /// Twice the data bits in one period of puncturing.
@@ -131,7 +131,7 @@ const fn spectrum(coding: Coding) -> Spectrum {
     }
 }
 
-/// The probability that a decoded bit starts an error, at a linear SNR; at most 1.
+/// The probability that a decoded bit starts an error event, at a linear SNR; at most 1.
 #[must_use]
 pub fn coded_bit_error(modulation: Modulation, coding: Coding, snr: f64) -> f64 {
     let bit = uncoded_bit_error(modulation, snr);
@@ -154,22 +154,22 @@ pub fn coded_bit_error(modulation: Modulation, coding: Coding, snr: f64) -> f64 
     (sum / spectrum.scale).min(1.0)
 }
 
-/// The probability that an MPDU of `size` at `rate` is received at an SNR. Exact but slow (some 130 ns); simulations
-/// use an [`ErrorTable`].
+/// The probability that an MPDU of `size` at `rate` is received at an SNR. Exact but slow (about 130 ns); simulations use
+/// an [`ErrorTable`].
 #[must_use]
 pub fn mpdu_success(rate: Rate, snr: Decibel, size: ByteCount) -> f64 {
     success(hazard(rate.modulation(), rate.coding(), snr), size)
 }
 
-/// -ln(1 - P) of one bit: hazards of bits add up.
+/// -ln(1 - P) of one bit; the hazards of bits are additive.
 fn hazard(modulation: Modulation, coding: Coding, snr: Decibel) -> f64 {
     let error = coded_bit_error(modulation, coding, snr.linear());
     if error >= 1.0 { CERTAIN } else { (-libm::log1p(-error)).min(CERTAIN) }
 }
 
-/// The hazard that stands for certain loss: a single byte survives with less than 10^-130.
+/// The hazard of certain loss, at which a byte is received with a probability below 10^-130.
 const CERTAIN: f64 = 40.0;
-/// Below this hazard an aggregate of the largest size fails less than once in 10^8 times: taken for zero.
+/// The hazard that counts as zero, at which an aggregate of the largest size fails with a probability below 10^-8.
 const NEGLIGIBLE: f64 = 1e-16;
 
 fn success(hazard: f64, size: ByteCount) -> f64 {
@@ -178,14 +178,14 @@ fn success(hazard: f64, size: ByteCount) -> f64 {
 
 /// Grid points for each decibel.
 const STEPS_PER_DB: i32 = 64;
-/// Where the grids may begin and end, in dB.
+/// The range of the grids, in dB.
 const GRID_DB: (i32, i32) = (-20, 60);
 
-/// The error curve of one modulation and coding, ready for fast lookup.
+/// The tabulated error curve of one modulation and coding.
 ///
-/// Holds the hazard of a bit (-ln of its success) on a grid of 1/64 dB, only where it is neither certain nor
-/// negligible (some 8 dB, about 4 kB), and interpolates linearly: its success is within 2 x 10^-4 of [`mpdu_success`].
-/// Only basic arithmetic and libm are used, so every machine gives the same bits.
+/// The table has the hazard of a bit (-ln of its success) on a grid of 1/64 dB, where it is neither certain nor
+/// negligible (about 8 dB, about 4 kB), and interpolates linearly: its success is within 2 x 10^-4 of [`mpdu_success`].
+/// It uses basic arithmetic and libm only, so that every machine gives the same bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorTable {
     modulation: Modulation,
@@ -197,7 +197,7 @@ pub struct ErrorTable {
 }
 
 impl ErrorTable {
-    /// The curve of a rate. Rates of one modulation and code rate share it.
+    /// The curve of a rate; rates of one modulation and code rate have the same curve.
     #[must_use]
     pub fn new(rate: Rate) -> Self {
         Self::of(rate.modulation(), rate.coding())
@@ -209,7 +209,7 @@ impl ErrorTable {
         let at =
             |step: i32| hazard(modulation, coding, Decibel::new(f64::from(step) / f64::from(STEPS_PER_DB)));
         let (mut first, end) = (GRID_DB.0 * STEPS_PER_DB, GRID_DB.1 * STEPS_PER_DB);
-        // The hazard falls with the ratio, so that the last step of certain loss is found by halving.
+        // The hazard decreases with the ratio, so that the last step of certain loss is found by bisection.
         let mut behind = end;
         while first < behind {
             let middle = first + (behind - first) / 2;
@@ -224,13 +224,13 @@ impl ErrorTable {
         Self { modulation, coding, first, hazards: hazards.into_boxed_slice() }
     }
 
-    /// The modulation that it is for.
+    /// Its modulation.
     #[must_use]
     pub const fn modulation(&self) -> Modulation {
         self.modulation
     }
 
-    /// The code rate that it is for.
+    /// Its code rate.
     #[must_use]
     pub const fn coding(&self) -> Coding {
         self.coding
@@ -243,15 +243,15 @@ impl ErrorTable {
         if hazard == 0.0 { 1.0 } else { success(hazard, size) }
     }
 
-    /// -ln of the probability that one bit is received, 0 to 40. That of a frame is the sum over its bits: constant
-    /// SNR within a frame needs one lookup for all MPDUs of one size.
+    /// -ln of the probability that one bit is received, 0 to 40. That of a frame is the sum over its bits, so that with a
+    /// constant SNR one lookup serves all MPDUs of one size.
     #[must_use]
     pub fn hazard(&self, snr: Decibel) -> f64 {
         let position = snr.value() * f64::from(STEPS_PER_DB) - f64::from(self.first);
         if position <= 0.0 {
             return self.hazards.first().copied().unwrap_or(0.0);
         }
-        // Truncation is the floor here; what is too large saturates and falls off the end.
+        // Truncation equals the floor here; a value that is too large saturates and is beyond the end.
         let index = position as usize;
         match self.hazards.get(index..).unwrap_or(&[]) {
             [low, high, ..] => low + (high - low) * (position - index as f64),
@@ -259,8 +259,8 @@ impl ErrorTable {
         }
     }
 
-    /// The lowest SNR at which an MPDU of `size` is received with at least this probability, to 1/64 dB; `None` if
-    /// none below 60 dB does.
+    /// The lowest SNR at which an MPDU of `size` is received with at least this probability, to 1/64 dB; `None` if it is above
+    /// 60 dB.
     #[must_use]
     pub fn required_snr(&self, size: ByteCount, probability: f64) -> Option<Decibel> {
         let enough = |hazard: &f64| success(*hazard, size) >= probability;
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_begins_where_loss_is_certain_for_the_last_time() {
+    fn a_table_begins_at_the_last_certain_loss() {
         use {Coding::*, Modulation::*};
         for modulation in [Bpsk, Qpsk, Qam16, Qam64, Qam256, Qam1024] {
             for coding in [Half, TwoThirds, ThreeQuarters, FiveSixths] {
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_values_are_answered() {
+    fn extreme_values_have_a_result() {
         let table = ErrorTable::of(Modulation::Qam64, Coding::FiveSixths);
         let size = ByteCount::new(1_500);
         assert!(table.mpdu_success(Decibel::new(f64::INFINITY), size) > 0.999_999);

@@ -1,4 +1,4 @@
-//! From a packet to the bytes that are on the air.
+//! Sizes of MPDUs and PSDUs from those of packets.
 //!
 //! ```text
 //! payload + UDP/TCP + IP           = packet (what Linux queues)
@@ -15,7 +15,7 @@ pub const QOS_DATA_HEADER: ByteCount = ByteCount::new(26);
 pub const DATA_HEADER: ByteCount = ByteCount::new(24);
 /// Frame check sequence (9.2.4.8).
 pub const FCS: ByteCount = ByteCount::new(4);
-/// The optional HT Control field (9.2.4.6), which data frames here do not carry.
+/// The optional HT Control field (9.2.4.6), which is not used.
 pub const HT_CONTROL: ByteCount = ByteCount::new(4);
 /// CCMP header and message integrity code (12.5.3.2).
 pub const CCMP: ByteCount = ByteCount::new(16);
@@ -36,7 +36,7 @@ pub const TCP_HEADER: ByteCount = ByteCount::new(20);
 /// The timestamp option of TCP with its padding (RFC 7323 appendix A).
 pub const TCP_TIMESTAMPS: ByteCount = ByteCount::new(12);
 
-/// The largest MPDU that HT carries in an A-MPDU: the delimiter's length field has 12 bits.
+/// The largest MPDU in an A-MPDU of HT: the delimiter's length field has 12 bits.
 pub const HT_MAX_MPDU: ByteCount = ByteCount::new(4_095);
 /// The largest MPDU of VHT and HE (9.4.2.157.2).
 pub const VHT_MAX_MPDU: ByteCount = ByteCount::new(11_454);
@@ -44,7 +44,7 @@ pub const VHT_MAX_MPDU: ByteCount = ByteCount::new(11_454);
 /// Whether frames are encrypted.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protection {
-    /// In the clear.
+    /// Unencrypted.
     #[default]
     Open,
     /// CCMP with 128 bits: 16 bytes more for each MPDU.
@@ -52,7 +52,7 @@ pub enum Protection {
 }
 
 impl Protection {
-    /// The bytes that it adds to an MPDU.
+    /// The bytes added to an MPDU.
     #[must_use]
     pub const fn overhead(self) -> ByteCount {
         match self {
@@ -62,27 +62,26 @@ impl Protection {
     }
 }
 
-/// The QoS data MPDU that carries an MSDU (LLC/SNAP included).
+/// Size of the QoS data MPDU of an MSDU (LLC/SNAP included).
 #[must_use]
 pub fn mpdu_size(msdu: ByteCount, protection: Protection) -> ByteCount {
     QOS_DATA_HEADER + protection.overhead() + msdu + FCS
 }
 
-/// The QoS data MPDU that carries an IP packet.
+/// Size of the QoS data MPDU of an IP packet.
 #[must_use]
 pub fn mpdu_of_packet(packet: ByteCount, protection: Protection) -> ByteCount {
     mpdu_size(packet + LLC_SNAP, protection)
 }
 
-/// The A-MPDU subframe of an MPDU: delimiter and padding included. The last subframe needs no padding; see
-/// [`psdu_size`].
+/// Size of the A-MPDU subframe of an MPDU, with delimiter and padding. The last subframe needs no padding; see [`psdu_size`].
 #[must_use]
 pub fn subframe_size(mpdu: ByteCount) -> ByteCount {
     (DELIMITER + mpdu).padded_to(SUBFRAME_ALIGNMENT)
 }
 
-/// The PSDU of an aggregate of these MPDUs. A single MPDU keeps its delimiter, as VHT and HE require; HT sends it
-/// without. The last subframe is not padded.
+/// Size of the PSDU of an aggregate of these MPDUs. A single MPDU has a delimiter, as VHT and HE require; HT sends it without.
+/// The last subframe is not padded.
 #[must_use]
 pub fn psdu_size(mpdus: impl IntoIterator<Item = ByteCount>) -> ByteCount {
     mpdus
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn ht_takes_42_of_them() {
+    fn an_ht_aggregate_holds_42_of_them() {
         let fits = |count| psdu_size(std::iter::repeat_n(ns3_mpdu(), count)) <= ByteCount::new(65_535);
         assert!(fits(42) && !fits(43));
     }

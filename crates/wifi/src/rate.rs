@@ -1,4 +1,4 @@
-//! PHY rates: what a transmitter may choose, and what each choice means.
+//! PHY rates and their parameters.
 
 use airbound_units::{BitRate, Span};
 
@@ -8,7 +8,7 @@ mod text;
 pub use parameters::{Coding, GuardInterval, Legacy, Modulation, Width};
 pub use text::ParseWidthError;
 
-/// The PPDU format that a rate is sent in.
+/// The PPDU format of a rate.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
     /// OFDM of 802.11a and 802.11g (clause 17).
@@ -21,7 +21,7 @@ pub enum Format {
     He,
 }
 
-/// Why there is no such rate.
+/// Errors of rates.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RateError {
@@ -30,7 +30,7 @@ pub enum RateError {
     Mcs {
         /// The format.
         format: Format,
-        /// The MCS index that was asked for.
+        /// The MCS index requested.
         mcs: u8,
         /// The highest index of the format.
         highest: u8,
@@ -38,30 +38,30 @@ pub enum RateError {
     /// The number of spatial streams is not supported.
     #[error("{streams} spatial streams are not supported; allowed are 1 to 4")]
     Streams {
-        /// The number of spatial streams that was asked for.
+        /// The number of spatial streams requested.
         streams: u8,
     },
-    /// The format does not know this width.
+    /// The format has no such width.
     #[error("{format} has no width of {width}; allowed are {allowed}")]
     Width {
         /// The format.
         format: Format,
-        /// The width that was asked for.
+        /// The width requested.
         width: Width,
         /// The allowed widths.
         allowed: &'static str,
     },
-    /// The format does not know this guard interval.
+    /// The format has no such guard interval.
     #[error("{format} has no guard interval of {}; allowed are {allowed}", .guard_interval.span())]
     GuardInterval {
         /// The format.
         format: Format,
-        /// The guard interval that was asked for.
+        /// The guard interval requested.
         guard_interval: GuardInterval,
         /// The allowed intervals.
         allowed: &'static str,
     },
-    /// The standard leaves this combination out, since its bits do not divide evenly among the encoders.
+    /// The standard excludes this combination, since its bits do not divide evenly among the encoders.
     #[error(
         "the standard excludes VHT MCS {mcs} with {streams} spatial streams at {width}; use a neighbouring MCS"
     )]
@@ -75,10 +75,10 @@ pub enum RateError {
     },
     /// The text is not a rate.
     #[error(
-        "\"{text}\" is not a rate; write for example \"VHT80 MCS9 2SS LGI\", \"HT40 MCS12 2SS SGI\", \"HE80 MCS11 2SS 0.8us\" or \"OFDM 54 Mbit/s\""
+        "\"{text}\" is not a rate; allowed are for example \"VHT80 MCS9 2SS LGI\", \"HT40 MCS12 2SS SGI\", \"HE80 MCS11 2SS 0.8us\" or \"OFDM 54 Mbit/s\""
     )]
     Text {
-        /// The text that was read.
+        /// The text.
         text: String,
     },
 }
@@ -99,9 +99,9 @@ const SCHEMES: [(Modulation, Coding); 12] = [
     (Modulation::Qam1024, Coding::FiveSixths),
 ];
 
-/// One PHY rate of the standard; only rates that exist can be made.
+/// One PHY rate of the standard; only valid rates can be constructed.
 ///
-/// The order is that of the fields (format, width, guard interval, streams, MCS) and not that of speed.
+/// The order is that of the fields (format, width, guard interval, streams, MCS), not of speed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Rate {
     format: Format,
@@ -176,9 +176,8 @@ impl Rate {
         Ok(Self { format, width, guard_interval, streams, step: mcs })
     }
 
-    /// Every rate of a format at one width and guard interval with 1 to `max_streams` streams (at most 4): all of
-    /// one stream first, and within a number of streams the MCS ascending. Empty where the format knows no such
-    /// width or guard interval.
+    /// All rates of a format at one width and guard interval with 1 to `max_streams` streams (at most 4), ordered by streams,
+    /// then by MCS. Empty if the format has no such width or guard interval.
     pub fn all(
         format: Format,
         width: Width,
@@ -206,8 +205,7 @@ impl Rate {
         self.format
     }
 
-    /// The index by which the format's standard calls the rate: HT 0 to 31 (streams included), VHT 0 to 9, HE 0 to
-    /// 11, legacy 0 (6 Mbit/s) to 7 (54 Mbit/s).
+    /// The MCS index: HT 0 to 31 (streams included), VHT 0 to 9, HE 0 to 11; for legacy 0 (6 Mbit/s) to 7 (54 Mbit/s).
     #[must_use]
     pub const fn mcs(self) -> u8 {
         match self.format {

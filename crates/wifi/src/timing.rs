@@ -1,33 +1,33 @@
-//! Duration of a PPDU, largest PSDU that fits into a time, and arrival time of each byte.
+//! Duration of a PPDU, largest PSDU for a duration, and reception time of each byte.
 //!
-//! Durations follow the TXTIME equations of the standard for the convolutional code: preamble, then whole OFDM
-//! symbols that carry 16 service bits, the PSDU, and six tail bits for each encoder (equations 17-29, 19-92, 21-107;
-//! 802.11ax equation 27-135). HT and VHT PPDUs with the short guard interval end on a multiple of 4 us.
+//! Durations follow the TXTIME equations of the standard for the convolutional code: preamble, then whole OFDM symbols
+//! for 16 service bits, the PSDU, and six tail bits per encoder (equations 17-29, 19-92, 21-107; 802.11ax equation
+//! 27-135). HT and VHT PPDUs with the short guard interval end on a multiple of 4 us.
 //!
-//! HE is counted the same way, with the tail of one encoder although most HE rates use LDPC, which has none, and
-//! with no packet extension (nominal packet padding 0 us, which makes the last symbol whole). Both move a duration
-//! by at most one symbol. The HE-LTF is the 2x one for guard intervals of 0.8 and 1.6 us, the 4x one for 3.2 us.
+//! HE durations are computed in the same way, with the tail of one encoder although most HE rates use LDPC, which has none,
+//! and without packet extension (nominal packet padding 0 us, which makes the last symbol whole). Both change a duration
+//! by at most one symbol. The HE-LTF is 2x for guard intervals of 0.8 and 1.6 us, 4x for 3.2 us.
 //!
-//! ns-3 (3.37 to 3.44) differs from the standard in three places: its VHT single-user preamble lacks the 4 us of
-//! VHT-SIG-B, every HE-LTF lasts 8 us, and a short guard interval does not round up to 4 us.
+//! ns-3 (3.37 to 3.44) differs from the standard in three respects: its VHT single-user preamble lacks the 4 us of
+//! VHT-SIG-B, every HE-LTF lasts 8 us, and durations with a short guard interval are not rounded up to 4 us.
 
 use airbound_units::{ByteCount, Span};
 
 use crate::band::Band;
 use crate::rate::{Format, GuardInterval, Rate};
 
-/// Bits of the SERVICE field in front of the PSDU.
+/// Bits of the SERVICE field before the PSDU.
 const SERVICE_BITS: u64 = 16;
-/// Tail bits that return one convolutional encoder to state zero.
+/// Tail bits of one convolutional encoder.
 const TAIL_BITS: u64 = 6;
 
 /// The longest PPDU: aPPDUMaxTime of HT, VHT and HE (tables 19-25, 21-28; 802.11ax table 27-53).
 pub const PPDU_MAX_TIME: Span = Span::from_micros(5_484);
 
-/// Preamble with the format's signal fields: all that comes before the first data symbol.
+/// Duration of the preamble with the format's signal fields, up to the first data symbol.
 #[must_use]
 pub fn preamble(rate: Rate) -> Span {
-    // Three streams need four training fields, so that their matrix stays orthogonal (table 19-13).
+    // Three streams need four training fields for an orthogonal matrix (table 19-13).
     let training = match rate.streams() {
         3 => 4,
         streams => u64::from(streams),
@@ -59,7 +59,7 @@ pub fn ppdu_duration(rate: Rate, psdu: ByteCount) -> Span {
     PpduTiming::new(rate).duration(psdu)
 }
 
-/// The timing of one rate, worked out once so that each question costs a division.
+/// The precomputed timing of one rate, so that a duration costs one division.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct PpduTiming {
     preamble: Span,
@@ -69,7 +69,7 @@ pub struct PpduTiming {
     bits_per_symbol: u32,
     /// Service and tail bits.
     overhead_bits: u32,
-    /// The data part ends on a multiple of this many nanoseconds; 0 for any.
+    /// The data part ends on a multiple of this time in nanoseconds; 0 without such a grid.
     grid_nanos: u64,
 }
 
@@ -88,8 +88,7 @@ impl PpduTiming {
         }
     }
 
-    /// The timing in a band: at 2.4 GHz every OFDM PPDU ends with a signal extension of 6 us in which nothing is
-    /// sent (10.3.8).
+    /// The timing in a band: at 2.4 GHz every OFDM PPDU ends with a signal extension of 6 us without transmission (10.3.8).
     #[must_use]
     pub fn in_band(rate: Rate, band: Band) -> Self {
         let signal_extension = match band {
@@ -99,13 +98,13 @@ impl PpduTiming {
         Self { signal_extension, ..Self::new(rate) }
     }
 
-    /// Everything before the first data symbol.
+    /// Duration of the preamble, up to the first data symbol.
     #[must_use]
     pub const fn preamble(&self) -> Span {
         self.preamble
     }
 
-    /// One data symbol with its guard interval.
+    /// Duration of a data symbol with its guard interval.
     #[must_use]
     pub const fn symbol(&self) -> Span {
         self.symbol
@@ -117,7 +116,7 @@ impl PpduTiming {
         self.bits_per_symbol
     }
 
-    /// Returns the duration of a PPDU with this PSDU. An empty PSDU still takes the symbol of its service bits.
+    /// The duration of a PPDU with this PSDU. An empty PSDU needs a symbol for the service bits.
     #[must_use]
     pub fn duration(&self, psdu: ByteCount) -> Span {
         let data = self.symbol * self.symbols_for(psdu.bits().saturating_add(u64::from(self.overhead_bits)));
@@ -128,7 +127,7 @@ impl PpduTiming {
         self.preamble + data + self.signal_extension
     }
 
-    /// The largest PSDU whose PPDU lasts no longer than `duration`; zero if not even one byte fits.
+    /// The largest PSDU whose PPDU takes at most `duration`; zero if no byte fits.
     #[must_use]
     pub fn max_psdu(&self, duration: Span) -> ByteCount {
         let data = duration.saturating_sub(self.preamble + self.signal_extension);
@@ -140,16 +139,16 @@ impl PpduTiming {
         ByteCount::new(bits.saturating_sub(u64::from(self.overhead_bits)) / 8)
     }
 
-    /// The time from the start of the PPDU at which its first `bytes` bytes have been received: the end of the symbol
-    /// that carries the last bit of them. Never later than [`PpduTiming::duration`] of a PSDU that has so many bytes.
+    /// The time from the start of the PPDU at which its first `bytes` bytes have been received: the end of the symbol with
+    /// their last bit. At most [`PpduTiming::duration`] of a PSDU of this size.
     #[must_use]
     pub fn offset_of(&self, bytes: ByteCount) -> Span {
         self.preamble + self.symbol * self.symbols_for(bytes.bits().saturating_add(SERVICE_BITS))
     }
 
-    /// Symbols that so many bits begin.
+    /// The number of symbols for a number of bits, rounded up.
     fn symbols_for(&self, bits: u64) -> u64 {
-        // A division of 32 bits is several times cheaper, and a PSDU fits.
+        // A 32-bit division is several times cheaper and suffices for any PSDU.
         match u32::try_from(bits) {
             Ok(bits) => u64::from(bits.div_ceil(self.bits_per_symbol)),
             Err(_) => bits.div_ceil(u64::from(self.bits_per_symbol)),

@@ -1,4 +1,4 @@
-//! Durations against those that ns-3 measured, and laws that every rate keeps.
+//! Durations compared with those of ns-3, and properties of all rates.
 
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::ampdu::AmpduLimits;
@@ -59,7 +59,7 @@ fn preambles_are_those_of_the_standard() {
     assert_eq!([1, 2].map(|streams| he(streams, GuardInterval::Ns3200)), [52_000, 68_000]);
 }
 
-/// Worked by hand from the TXTIME equations.
+/// Computed by hand from the TXTIME equations.
 #[test]
 fn symbols_are_rounded_up() {
     // 12 022 bits at 26 bits a symbol: 463 symbols.
@@ -139,7 +139,7 @@ proptest! {
         prop_assert!(timing.offset_of(some) <= timing.offset_of(all));
         prop_assert!(timing.offset_of(all) <= timing.duration(all));
         prop_assert!(timing.offset_of(some) > timing.preamble());
-        // The tail and the 4 us grid are all that can follow the last byte.
+        // Only tail bits and the 4 us grid follow the last byte.
         let slack = timing.duration(all) - timing.offset_of(all);
         prop_assert!(slack <= timing.symbol() + Span::from_micros(4), "{slack}");
     }
@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn any_size_is_answered(rate in any_rate(), bytes: u64, nanos: u64) {
+    fn any_size_has_a_duration(rate in any_rate(), bytes: u64, nanos: u64) {
         let timing = PpduTiming::new(rate);
         prop_assert!(timing.duration(ByteCount::new(bytes)) >= timing.preamble());
         prop_assert!(timing.offset_of(ByteCount::new(bytes)) >= timing.preamble());

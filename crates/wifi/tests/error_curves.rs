@@ -1,4 +1,4 @@
-//! The error curves against an independent evaluation of the NIST formulas, and laws that every curve keeps.
+//! The error curves compared with an independent evaluation of the NIST formulas, and properties of all curves.
 
 use airbound_units::{ByteCount, Decibel};
 use airbound_wifi::error::{ErrorTable, coded_bit_error, mpdu_success, uncoded_bit_error};
@@ -91,7 +91,7 @@ fn curves_are_those_of_the_nist_model() {
     }
 }
 
-/// Within a modulation a stronger code never needs more signal, and within HE a higher MCS never needs less.
+/// Within a modulation a stronger code never needs a higher SNR, and within HE a higher MCS never needs a lower one.
 #[test]
 fn faster_rates_need_more_signal() {
     let size = ByteCount::new(1_500);
@@ -113,7 +113,7 @@ fn the_required_snr_is_the_lowest() {
     }
 }
 
-/// A simulation must give the same bytes on every machine: these bits may change only with the model.
+/// A simulation gives the same bytes on every machine, so these bits may change only with the model.
 #[test]
 fn lookups_are_the_same_bits_everywhere() {
     let mut digest = 0xcbf2_9ce4_8422_2325_u64;

@@ -1,4 +1,4 @@
-//! The airtimes that the papers state, from the facts of this crate and, where they differ, the papers' constants.
+//! The airtimes stated by the papers, computed with this crate and, where they differ, with the papers' constants.
 
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::ampdu::AmpduLimits;
@@ -8,10 +8,10 @@ use airbound_wifi::{Band, EdcaParameters, GuardInterval, Legacy, Rate, Width, co
 
 const BAND: Band = Band::Ghz5;
 
-/// papers/wqm.md Sec. IV-B. Its equations stand in `airbound-control`, with the controller that needs them.
+/// papers/wqm.md Sec. IV-B. Its equations are in `airbound-control`, with their controller.
 #[test]
 fn an_ht_aggregate_cannot_hold_64_full_packets() {
-    // 65 535 B hold 42: the paper's bound is one that the air does not reach.
+    // 65 535 B hold 42, below the paper's bound.
     let mpdu = mpdu_of_packet(ByteCount::new(1_500), Protection::Open);
     let fastest = Rate::ht(31, Width::Mhz40, GuardInterval::Ns400).unwrap();
     assert_eq!(AmpduLimits::ht().max_mpdus_of(mpdu, fastest), 42);

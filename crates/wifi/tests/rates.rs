@@ -1,4 +1,4 @@
-//! Bit rates against those printed in the standard, and the combinations that it leaves out.
+//! Bit rates compared with those printed in the standard, and the combinations that it excludes.
 
 use airbound_wifi::{Coding, Format, GuardInterval, Legacy, Modulation, Rate, RateError, Width};
 use proptest::prelude::*;
@@ -183,8 +183,8 @@ fn encoders_are_the_printed_ones() {
     assert_eq!([vht(7, 3, Mhz160), vht(6, 4, Mhz160), vht(7, 4, Mhz160), vht(9, 4, Mhz160)], [4, 4, 6, 6]);
 }
 
-/// The reason behind the excluded combinations (21.5): coded and data bits divide evenly among the encoders, and each
-/// encoder's bits fill whole periods of puncturing.
+/// The reason of the excluded combinations (21.5): coded and data bits divide evenly among the encoders, and each encoder's
+/// bits fill whole periods of puncturing.
 #[test]
 fn vht_bits_divide_among_the_encoders() {
     let mut excluded = 0;
@@ -206,7 +206,7 @@ fn vht_bits_divide_among_the_encoders() {
 }
 
 #[test]
-fn what_does_not_exist_cannot_be_made() {
+fn invalid_combinations_are_refused() {
     let cases = [
         (Rate::vht(9, 1, Mhz20, Ns800), "excludes VHT MCS 9 with 1 spatial streams at 20 MHz"),
         (Rate::vht(9, 2, Mhz20, Ns800), "excludes"),

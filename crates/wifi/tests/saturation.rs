@@ -1,5 +1,5 @@
-//! The saturation model against the `bianchi_*` columns of shared/ns3/reference/dcf_sat-apt.csv, which come from an
-//! independent program, and its distance from what ns-3 measured.
+//! The saturation model compared with the `bianchi_*` columns of shared/ns3/reference/dcf_sat-apt.csv, which are of an
+//! independent program, and with ns-3.
 
 use airbound_units::ByteCount;
 use airbound_wifi::bianchi::{Contention, Saturation, SlotTimes, saturation};
@@ -136,7 +136,7 @@ fn the_model_agrees_with_the_reference() {
 }
 
 #[test]
-fn ns3_measures_what_the_model_says() {
+fn ns3_agrees_with_the_model() {
     for row in ROWS.iter().filter(|row| row.stations <= 10) {
         let [goodput, collision] = row.measured;
         let model = solve(row, Some(7), false);

@@ -1,4 +1,4 @@
-//! Reads the configuration file. Mistakes are told with file and line.
+//! Reads the configuration file. Errors name file and line.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ struct WrittenRule {
     percentile: Option<Percentile>,
 }
 
-/// A percentile that may be written as a whole number.
+/// A percentile, written as an integer or a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 enum Percentile {
@@ -92,7 +92,7 @@ impl Default for Written {
     }
 }
 
-/// The line of a place in a text, counted from 1.
+/// The line of a byte offset in a text, counted from 1.
 fn line_of(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
@@ -101,7 +101,7 @@ impl Config {
     /// Reads a configuration file's text; `file` names it in messages.
     ///
     /// # Errors
-    /// One sentence with the file and the line.
+    /// [`AgentError::Config`] with the file and the line.
     pub fn read(file: &str, text: &str) -> Result<Self, AgentError> {
         let at = |place: usize, problem: String| AgentError::Config {
             file: file.to_owned(),
@@ -126,7 +126,7 @@ impl Config {
             if name.is_empty() || name.len() > 64 || name.contains(['"', '\\', '\n']) {
                 return Err(at(
                     place,
-                    "protect.name has to have 1 to 64 characters, without quotes and backslashes".to_owned(),
+                    "protect.name is invalid; allowed are 1 to 64 bytes without quotes, backslashes and line feeds".to_owned(),
                 ));
             }
             rules.push(Rule { name, condition, demand });
@@ -152,7 +152,7 @@ impl Config {
     }
 }
 
-/// The scheme that a file means: as named, or by the kind of its queue.
+/// The scheme of a file: `scheme`, or the scheme of `queue.kind`.
 fn scheme_of(scheme: Option<Scheme>, queue: Option<&QueueConfig>) -> Result<Scheme, String> {
     let Some(queue) = queue else { return Ok(scheme.unwrap_or_default()) };
     let kind = match queue.name() {
@@ -161,10 +161,10 @@ fn scheme_of(scheme: Option<Scheme>, queue: Option<&QueueConfig>) -> Result<Sche
     };
     match scheme {
         None => kind.parse(),
-        Some(Scheme::Law) => Err("queue is not for scheme law; write law.inside".to_owned()),
+        Some(Scheme::Law) => Err("queue does not apply to scheme law; set law.inside instead".to_owned()),
         Some(scheme) if scheme.name() == kind => Ok(scheme),
         Some(scheme) => {
-            Err(format!("queue.kind is {kind}, and scheme is {}; one of them is enough", scheme.name()))
+            Err(format!("queue.kind is {kind}, but scheme is {}; set one of them", scheme.name()))
         }
     }
 }
@@ -216,8 +216,8 @@ mod tests {
     fn a_queue_names_the_scheme() {
         assert_eq!(Config::read("a", "queue = { kind = \"fifo\" }").expect("valid").scheme, Scheme::Fifo);
         assert_eq!(Config::read("a", "queue = { kind = \"linux\" }").expect("valid").scheme, Scheme::Linux);
-        assert!(refusal("scheme = \"pie\"\nqueue = { kind = \"fifo\" }").contains("one of them is enough"));
-        assert!(refusal("scheme = \"law\"\nqueue = { kind = \"fifo\" }").contains("write law.inside"));
+        assert!(refusal("scheme = \"pie\"\nqueue = { kind = \"fifo\" }").contains("set one of them"));
+        assert!(refusal("scheme = \"law\"\nqueue = { kind = \"fifo\" }").contains("set law.inside instead"));
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_have_a_place_and_a_sentence() {
+    fn errors_name_line_and_allowed_values() {
         assert_eq!(
             refusal("\n[[protect]]\nmatch = \"udp dport x\"\nlatency = \"20 ms\""),
             "agent.toml:3: protect.match, column 11: \"x\" is not a port, 0 to 65535, or a range such as 5000-5010"
@@ -256,13 +256,13 @@ mod tests {
             refusal("watchdog = \"1 ms\"")
                 .contains("agent.toml: watchdog is 1 ms; allowed is 200 ms to 10 s")
         );
-        assert!(refusal("mechanism = \"hold\"").contains("mechanism is for scheme wqm"));
+        assert!(refusal("mechanism = \"hold\"").contains("mechanism applies to scheme wqm only"));
         assert!(refusal("hold-packets = 0").contains("hold-packets is 0; allowed is 1 to 65536 packets"));
         assert!(refusal("metrics = \"here\"").contains("metrics is \"here\"; allowed are an address"));
         assert!(refusal("scheme = ").starts_with("agent.toml:1: "));
         assert!("red".parse::<Scheme>().expect_err("unknown").contains("allowed are last-pq, linux"));
         let twice = "[[protect]]\nname = \"a\"\nmatch = \"udp\"\nlatency = \"9 ms\"\n";
-        assert!(refusal(&twice.repeat(2)).contains("two rules are named \"a\""));
+        assert!(refusal(&twice.repeat(2)).contains("protect.name \"a\" occurs twice"));
         for text in ["percentile = 0", "percentile = 100.1", "percentile = -1"] {
             assert!(
                 Config::read("a", &format!("[[protect]]\nmatch = \"udp\"\nlatency = \"9 ms\"\n{text}"))

@@ -1,4 +1,4 @@
-//! From the kernel's words to the engine's: held packets, and frames that left the radio.
+//! Converts the kernel's packets and completions into those of the engine.
 
 use std::net::IpAddr;
 
@@ -15,25 +15,25 @@ use crate::config::Rule;
 use crate::engine::{Arrival, Carried, Completion, FlowKey, StationFacts, Ticket};
 use crate::expression::Facts;
 
-/// The upper byte of the marks with which packets are released: frames that carry it are the agent's.
+/// The upper byte of the mark of released packets; it identifies the agent's frames at completion.
 const MARK: u32 = 0xab00_0000;
-/// Mask of the bits of a packet's number that its mark keeps.
+/// Mask of the bits of a packet's number that the mark carries.
 const NUMBER: u32 = 0x00ff_ffff;
-/// Payload of a segment of a super-packet; the kernel does not tell the true one.
+/// Payload of a segment of a super-packet: an assumption, since NFQUEUE does not report the segment size.
 const SEGMENT: u64 = 1448;
 
-/// The mark that a packet is released with.
+/// The mark of a released packet.
 pub(super) const fn mark_of(ticket: Ticket) -> u32 {
     MARK | (ticket.0 & NUMBER)
 }
 
-/// Reads packets and frames.
+/// Classifies packets: station, flow, rule, access category.
 #[derive(Debug)]
 pub(super) struct Classifier {
     pub(super) rules: Vec<Rule>,
     pub(super) neighbours: Neighbours,
     priorities: PriorityMap,
-    /// Mixed into flow hashes, so that nobody outside can choose flows that collide.
+    /// Key of the flow hashes, so that a remote host cannot construct flows that collide.
     secret: u64,
     /// The number of the last packet.
     last: u32,
@@ -44,7 +44,7 @@ impl Classifier {
         Self { rules, neighbours, priorities: PriorityMap::of_kernel(kernel), secret, last: 0 }
     }
 
-    /// A held packet. What is not IP, and what goes to nobody known, is not held.
+    /// The arrival of a packet. Its station is `None` if the packet is not IP or its receiver is unknown.
     pub(super) fn arrival(&mut self, packet: &Packet<'_>) -> Arrival {
         self.last = packet.id.0;
         let headers = Headers::read(packet.head);
@@ -79,7 +79,7 @@ impl Classifier {
         }
     }
 
-    /// Frames that left the radio, one by one.
+    /// Splits a completion into one for each frame.
     pub(super) fn completions(
         &self,
         seen: &completions::Completion,
@@ -101,17 +101,17 @@ impl Classifier {
             acknowledged: seen.fate == Fate::Acknowledged,
             rate: seen.details.and_then(|details| details.rates.iter().flatten().last().and_then(rate_of)),
             tries: u8::try_from(each(u64::from(seen.tries))).unwrap_or(u8::MAX),
-            // What never reached the radio took no airtime.
+            // Frames dropped above the radio took no airtime.
             airtime: if is_dropped { Some(Span::ZERO) } else { airtime },
             at: seen.at,
         };
         std::iter::repeat_n(one, usize::try_from(frames).unwrap_or(0).min(MOST_FRAMES))
     }
 
-    /// The packet with a mark: the latest whose number ends so.
+    /// The latest packet whose number has the low bits of `mark`.
     const fn ticket(&self, mark: u32) -> Ticket {
         let candidate = (self.last & !NUMBER) | (mark & NUMBER);
-        // The kernel counts on beyond 2^32 from 0.
+        // The kernel's 32-bit packet numbers wrap to 0.
         Ticket(if mark & NUMBER > self.last & NUMBER {
             candidate.wrapping_sub(NUMBER + 1)
         } else {
@@ -120,10 +120,10 @@ impl Classifier {
     }
 }
 
-/// More frames than this do not complete between two readings of a counter.
+/// Upper bound of the frames that complete between two readings of a counter.
 const MOST_FRAMES: usize = 65_536;
 
-/// The PHY rate of a step of a rate chain (`struct ieee80211_tx_rate`); legacy rates are taken for those of the 5 GHz band.
+/// The PHY rate of a step of a rate chain (`struct ieee80211_tx_rate`). Legacy indices are taken as those of the 5 GHz band.
 fn rate_of(step: &RateTry) -> Option<BitRate> {
     const HT: u16 = 1 << 3;
     const VHT: u16 = 1 << 8;
@@ -145,7 +145,7 @@ fn rate_of(step: &RateTry) -> Option<BitRate> {
     Some(rate.bit_rate())
 }
 
-/// Turns the kernel's record of a station into the engine's.
+/// Converts nl80211's record of a station.
 pub(super) fn facts_of(station: &nl80211::Station) -> StationFacts {
     let rate = station.transmit_rate;
     StationFacts {
@@ -155,7 +155,7 @@ pub(super) fn facts_of(station: &nl80211::Station) -> StationFacts {
     }
 }
 
-/// Returns `part` / `whole`, for a channel's shares; `None` if `part` is unknown or `whole` is zero.
+/// `part` / `whole`; `None` if `part` is unknown or `whole` is zero.
 pub(super) fn share(part: Option<Span>, whole: Span) -> Option<f64> {
     (!whole.is_zero()).then_some(part?.as_secs_f64() / whole.as_secs_f64())
 }
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_told_one_by_one() {
+    fn counters_are_split_into_frames() {
         let seen = completions::Completion {
             at: airbound_units::Instant::ZERO,
             station: MacAddress([2, 0, 0, 0, 1, 0]),

@@ -1,4 +1,4 @@
-//! The loop: what the kernel tells goes into the engine, what the engine decides goes to the kernel. One thread.
+//! The event loop between the kernel and the engine: packets, completions and notifications in, verdicts out. One thread.
 
 mod classify;
 mod plan;
@@ -16,15 +16,15 @@ use crate::snapshot::Snapshot;
 
 pub use plan::{Action, Plan};
 
-/// Callbacks and data that the loop needs of the process around it.
+/// Callbacks and data that the event loop takes from its process.
 pub struct Around<'a> {
-    /// Called often; `false` means that the agent shall end.
+    /// Called in each iteration of the loop; `false` requests shutdown.
     pub beat: &'a mut dyn FnMut() -> bool,
-    /// Called once when everything is open and privileges are given up: the time to start threads.
+    /// Called once after all sockets are open and privileges are dropped. Threads may be started from here on.
     pub opened: &'a mut dyn FnMut() -> Result<(), AgentError>,
-    /// Where the picture is shown, if anywhere.
+    /// Receives the current snapshot, if set.
     pub shared: Option<Shared>,
-    /// Mixed into the hashes of flows; nobody outside should know it.
+    /// Key of the flow hashes; random, and unknown to remote hosts.
     pub secret: u64,
 }
 
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Around<'_> {
     }
 }
 
-/// A place for pictures, for [`crate::http::serve`].
+/// An empty snapshot to share with [`crate::http::serve`].
 #[must_use]
 pub fn shared() -> Shared {
     Arc::new(Mutex::new(Arc::new(Snapshot::default())))
@@ -52,29 +52,29 @@ fn cpu_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// The kernel's release.
+/// The kernel's release, as `uname -r`.
 fn kernel() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// Waits until something is readable, at most so long.
+/// Waits until a descriptor is ready, at most `longest`.
 fn wait(fds: &mut [rustix::event::PollFd<'_>], longest: Span) {
     let left = longest.as_nanos();
     let timeout = rustix::event::Timespec {
         tv_sec: i64::try_from(left / 1_000_000_000).unwrap_or(i64::MAX),
         tv_nsec: i64::try_from(left % 1_000_000_000).unwrap_or(0),
     };
-    // An interrupted wait is a short one, after which nothing is readable.
+    // A failed poll, as by EINTR, reports no descriptor as ready.
     if rustix::event::poll(fds, Some(&timeout)).is_err() {
         fds.iter_mut().for_each(rustix::event::PollFd::clear_revents);
     }
 }
 
 impl Plan {
-    /// Does what the plan says, until `around` wishes the end.
+    /// Runs the plan until `around` requests shutdown.
     ///
     /// # Errors
-    /// The kernel refuses what is needed, or the interface is gone.
+    /// The kernel refuses an operation, or the interface has disappeared.
     pub fn run(&self, around: Around<'_>) -> Result<(), AgentError> {
         match self.action {
             Action::Hold => serve::serve(self, around),

@@ -1,4 +1,4 @@
-//! The plan for this interface, with its reasons: made before anything is changed, printed by `--dry-run`.
+//! The plan for an interface: made before any setting is changed, printed by `--dry-run`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,22 +14,21 @@ use crate::config::{Config, Mechanism, Metrics, Plane, Scheme};
 use crate::error::AgentError;
 use crate::law::{self, Bound};
 
-/// Tries of a frame of mac80211's drivers where nothing limits them: a chain of four rates (`IEEE80211_TX_MAX_RATES`) of some ten
-/// tries each.
+/// Tries of a frame without a configured limit: mac80211's chain of four rates (`IEEE80211_TX_MAX_RATES`) of about ten tries each.
 const USUAL_TRIES: u32 = 40;
 
 /// The mechanism that carries out the scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Packets are held.
+    /// Hold packets.
     Hold,
-    /// The limit of mac80211's queues is set (WQM).
+    /// Set the packet limit of mac80211's queues (WQM).
     TxqLimit,
-    /// The length of the interface's queue is set (WQM).
+    /// Set the length of the interface's queue (WQM).
     Txqueuelen,
 }
 
-/// A configuration beside what was found.
+/// A configuration applied to the interface and radio found.
 #[derive(Debug)]
 pub struct Plan {
     /// The configuration.
@@ -45,10 +44,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Looks at the interface, and changes nothing.
+    /// Inspects the interface without changing it.
     ///
     /// # Errors
-    /// No interface is named or found, or it is no access point's.
+    /// The interface does not exist, no single access point can be chosen, or the mechanism is not available.
     pub fn new(config: Config) -> Result<Self, AgentError> {
         let mut wireless = Wireless::open()?;
         let name = match &config.interface {
@@ -62,7 +61,7 @@ impl Plan {
         let mut remarks = Vec::new();
         if !matches!(wifi.role, Role::AccessPoint | Role::AccessPointVlan) {
             remarks.push(format!(
-                "{name} is a {}, not an access point: stations may be missing",
+                "{name} is a {}, not an access point: not all stations may be known",
                 wifi.role.name()
             ));
         }
@@ -72,18 +71,20 @@ impl Plan {
         if action == Action::Hold {
             remarks.extend(merged(&interface, &config));
             if !nftables::has_program() {
-                remarks.push("nft is not installed (apt-get install nftables): it cannot start".to_owned());
+                remarks.push(
+                    "nft is not installed (apt-get install nftables): the agent cannot start".to_owned(),
+                );
             }
         }
         Ok(Self { config, wifi, wiphy, interface, action, rules, stations, remarks })
     }
 
-    /// Tries of a transmission in the worst case.
+    /// The largest number of tries of a transmission.
     pub(super) fn tries(&self, limited: bool) -> u32 {
         if limited { u32::from(self.config.law.tries) } else { USUAL_TRIES }
     }
 
-    /// The bound that the agent can keep with Law for a station at a rate; `None` with other schemes.
+    /// The latency bound under Law for a station at a rate; `None` with other schemes.
     pub(super) fn bound(&self, rate: BitRate, limited: bool) -> Option<Bound> {
         let aggregate = self.config.engine().window.aggregate;
         (self.config.scheme == Scheme::Law)
@@ -100,21 +101,21 @@ impl Plan {
                 law::in_force(&config.law, retries_settable(&self.wiphy), engine.window.aggregate)
             }
             (Scheme::Wqm, Action::Hold) => vec![format!(
-                "WQM decides the size of the agent's own buffer, above a release window of {} of airtime{}",
+                "WQM sets the size of the agent's buffer, above a release window of {} of airtime{}",
                 engine.window.aggregate * 2,
                 if self.wiphy.has_airtime_queue_limit() {
                     ""
                 } else {
-                    ": this driver bounds nothing below mac80211 by airtime"
+                    ": the driver has no airtime queue limit"
                 },
             )],
             (Scheme::Wqm, Action::TxqLimit) => {
-                vec!["WQM decides the limit of mac80211's queues; no packet is held".to_owned()]
+                vec!["WQM sets the packet limit of mac80211's queues; no packet is held".to_owned()]
             }
             (Scheme::Wqm, Action::Txqueuelen) => vec![
-                "WQM's initial stage (equation 1) decides txqueuelen from the rate; no packet is held"
+                "WQM's initial stage (equation 1) sets txqueuelen from the rate; no packet is held"
                     .to_owned(),
-                "not in force: algorithm 1, since the kernel does not tell this program the queue's backlog"
+                "not in force: algorithm 1 (the kernel does not report the backlog of the interface's queue)"
                     .to_owned(),
             ],
             (scheme, _) => vec![format!("packets are held and released in the order of {}", scheme.name())],
@@ -127,7 +128,7 @@ impl Plan {
         lines
     }
 
-    /// The plan as text.
+    /// The plan as text, for `--dry-run`.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = String::new();
@@ -160,7 +161,7 @@ impl Plan {
                 self.rules.planes.iter().map(|plane| format!("{plane:?}").to_lowercase()).collect();
             writeln!(
                 out,
-                "Packets     {} ones, in packet queue {}, at most {} held",
+                "Packets     {}, in packet queue {}, at most {} held",
                 planes.join(" and "),
                 config.queue_number,
                 config.hold_packets
@@ -181,7 +182,7 @@ impl Plan {
                 if let Some(bound) = self.bound(rate, retries_settable(&self.wiphy)) {
                     write!(
                         out,
-                        ": no packet older than {} (Limit_q {} + window {} + {} tries {}), while nobody else takes the air",
+                        ": no packet older than {} (Limit_q {} + window {} + {} tries {}), on an otherwise idle channel",
                         rounded(bound.total()),
                         bound.limit_q,
                         rounded(bound.window),
@@ -213,7 +214,7 @@ impl Plan {
     }
 }
 
-/// To a tenth of a millisecond.
+/// Rounds to a tenth of a millisecond.
 fn rounded(span: Span) -> Span {
     Span::from_micros((span.as_micros() + 50) / 100 * 100)
 }
@@ -229,10 +230,10 @@ fn only_access_point(wireless: &mut Wireless) -> Result<String, AgentError> {
     match found.as_slice() {
         [one] => Ok((*one).to_owned()),
         [] => Err(AgentError::Value(
-            "there is no access point on this machine; name an interface with --iface".to_owned(),
+            "no access point found on this machine; name an interface with --iface".to_owned(),
         )),
         more => Err(AgentError::Value(format!(
-            "there are several access points; name one with --iface: {}",
+            "several access points found; name one with --iface: {}",
             more.join(", ")
         ))),
     }
@@ -253,13 +254,13 @@ fn action(config: &Config, wiphy: &Wiphy, interface: &Interface) -> Result<Actio
     }
     let no_txqs = || {
         AgentError::Value(format!(
-            "mechanism txq-limit: the driver of {} has no queues in mac80211",
+            "mechanism txq-limit is not available: the driver of {} has no queues in mac80211",
             interface.name
         ))
     };
     let no_queue = || {
         AgentError::Value(format!(
-            "mechanism txqueuelen: {} has no queue of its own, mac80211 keeps it",
+            "mechanism txqueuelen is not available: {} queues in mac80211, not in a queueing discipline",
             interface.name
         ))
     };
@@ -269,13 +270,13 @@ fn action(config: &Config, wiphy: &Wiphy, interface: &Interface) -> Result<Actio
         Mechanism::TxqLimit => Err(no_txqs()),
         Mechanism::Txqueuelen if interface.queues_in_mac80211() => Err(no_queue()),
         Mechanism::Txqueuelen => Ok(Action::Txqueuelen),
-        // A limit above a deep driver queue changes little: there the agent has to hold.
+        // Above a deep driver queue a limit in mac80211 has little effect.
         Mechanism::Auto if wiphy.has_txqs() && wiphy.has_airtime_queue_limit() => Ok(Action::TxqLimit),
         Mechanism::Auto => Ok(Action::Hold),
     }
 }
 
-/// Warns of offloads that merge packets before they are held.
+/// A warning if offloads of other interfaces merge packets before they are held.
 fn merged(wifi: &Interface, config: &Config) -> Option<String> {
     let others = Interface::all().ok()?;
     let merging: Vec<String> = others
@@ -288,19 +289,19 @@ fn merged(wifi: &Interface, config: &Config) -> Option<String> {
         return None;
     }
     let what = if config.super_packets {
-        "one verdict covers many packets"
+        "one verdict covers several packets"
     } else {
-        "the kernel cuts packets again, which costs time"
+        "the kernel segments them again, which costs CPU time"
     };
     Some(format!(
-        "{} merge received packets, so {what}; `ethtool -K {} gro off` ends that",
+        "{} merge received packets: {what}; `ethtool -K {} gro off` disables merging",
         merging.join(", "),
         merging[0]
     ))
 }
 
 impl Plan {
-    /// WQM's parameters.
+    /// The parameters of WQM.
     pub(super) fn wqm(&self) -> airbound_control::queue::WqmConfig {
         match self.config.engine().queue {
             QueueConfig::Wqm(config) => config,

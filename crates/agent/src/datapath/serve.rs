@@ -1,4 +1,4 @@
-//! Holding packets: the packet queue, completions and the kernel's notices on one side, the engine on the other.
+//! The mechanism that holds packets: connects the packet queue, completions and kernel notifications to the engine.
 
 use std::os::fd::AsFd;
 
@@ -24,21 +24,21 @@ use crate::error::AgentError;
 use crate::journal::{Event, Journal};
 use crate::snapshot::{BoundView, Snapshot};
 
-/// At least so often the loop turns, to show that it lives.
+/// Longest sleep of the event loop, so that heartbeats are sent in time.
 const LONGEST_WAIT: Span = Span::from_millis(50);
-/// Interval at which stations are asked for their rates.
+/// Interval at which stations and their rates are read.
 const STATIONS: Span = Span::from_secs(1);
-/// Interval at which the picture is renewed.
-const PICTURE: Span = Span::from_millis(250);
-/// Interval of the checks that the rules are there, beside the kernel's notices.
+/// Interval at which the snapshot is renewed.
+const SNAPSHOT: Span = Span::from_millis(250);
+/// Interval at which the nftables rules are checked, besides notifications.
 const RULES: Span = Span::from_secs(5);
-/// A try to put rules back that failed is repeated after so long.
+/// Wait after a failed attempt to restore the rules.
 const RETRY: Span = Span::from_secs(1);
-/// Packets taken at once: completions have to be seen in between.
+/// Packets received at a time, before completions are read.
 const BATCH: usize = 128;
 
 impl Plan {
-    /// A picture before anything happened.
+    /// The initial snapshot.
     pub(super) fn snapshot(&self, completions: &str) -> Snapshot {
         Snapshot {
             airbound: env!("CARGO_PKG_VERSION").to_owned(),
@@ -50,7 +50,7 @@ impl Plan {
         }
     }
 
-    /// The first line of the journal.
+    /// The first event of the journal.
     pub(super) fn started(&self, completions: &str) -> Event {
         let planes: Vec<String> =
             self.rules.planes.iter().map(|plane| format!("{plane:?}").to_lowercase()).collect();
@@ -65,7 +65,7 @@ impl Plan {
     }
 }
 
-/// Everything that the loop holds.
+/// The state of the event loop.
 struct Server<'a> {
     plan: &'a Plan,
     engine: Engine,
@@ -82,29 +82,29 @@ struct Server<'a> {
     is_up: bool,
     due: Due,
     last_survey: Option<Survey>,
-    /// Room for what completed together.
+    /// Reused buffer for completions.
     completed: Vec<Completion>,
 }
 
 /// Whether the packet queue and the monitor have something to read.
 #[derive(Debug, Clone, Copy)]
-struct News {
+struct Readable {
     packets: bool,
     changes: bool,
 }
 
-/// When what is due next.
+/// Deadlines of the periodic tasks.
 #[derive(Debug)]
 struct Due {
     stations: Instant,
-    picture: Instant,
+    snapshot: Instant,
     rules: Instant,
 }
 
 pub(super) fn serve(plan: &Plan, mut around: Around<'_>) -> Result<(), AgentError> {
     let mut server = Server::open(plan, &mut around)?;
     let shared = around.shared.clone();
-    let result = server.turn(around);
+    let result = server.run(around);
     server.close(&result, shared.as_ref());
     result
 }
@@ -123,13 +123,13 @@ impl<'a> Server<'a> {
         let completions = Completions::open(&plan.wifi, &CompletionConfig::default())?;
         let queue = Queue::open(&QueueConfig {
             number: config.queue_number,
-            // The kernel's limit lies above the engine's, so that the engine decides who is dropped.
+            // The kernel's limit is above the engine's, so that the engine decides which packets are dropped.
             held: u32::try_from(config.hold_packets + config.hold_packets / 2 + 256).unwrap_or(u32::MAX),
             super_packets: config.super_packets,
             ..QueueConfig::default()
         })?;
-        // Programs are loaded, and the types of mac80211 were read, for which the kernel asks for CAP_SYS_ADMIN: from now on the
-        // administration of networks is enough, for rules and settings.
+        // The eBPF programs are loaded and mac80211's types read, which needs CAP_SYS_ADMIN. Rules and settings need CAP_NET_ADMIN
+        // only.
         privileges::keep_only(&[Capability::NetworkAdministration])?;
         (around.opened)()?;
         let source = match (completions.source(), completions.why_polled()) {
@@ -138,8 +138,8 @@ impl<'a> Server<'a> {
             (Source::Polled, Some(why)) => format!("counters of nl80211 ({why})"),
         };
         let classifier = Classifier::new(config.rules.clone(), neighbours, &kernel(), secret);
-        let due = Due { stations: started, picture: started, rules: started + RULES };
-        // Last, but for the journal: from here on packets come.
+        let due = Due { stations: started, snapshot: started, rules: started + RULES };
+        // Last, since packets arrive from here on.
         let table = Table::install(&plan.rules)?;
         let mut server = Self {
             snapshot: plan.snapshot(&source),
@@ -163,44 +163,44 @@ impl<'a> Server<'a> {
         Ok(server)
     }
 
-    /// Turns until the end is wished for, or the interface is gone.
-    fn turn(&mut self, around: Around<'_>) -> Result<(), AgentError> {
+    /// Runs the event loop until shutdown is requested or the interface disappears.
+    fn run(&mut self, around: Around<'_>) -> Result<(), AgentError> {
         while (around.beat)() {
             let tick = self.engine.next_deadline();
-            let news = self.wait_for_news(tick);
-            // One reading of the clock for a turn: packets that came together waited together. At thousands of turns a second each call
-            // into the kernel counts, so verdicts leave together, too.
+            let readable = self.wait_readable(tick);
+            // The clock is read, and verdicts are sent, once in an iteration: at thousands of iterations a second system calls are
+            // a large part of the cost.
             let time = now();
-            if news.packets {
+            if readable.packets {
                 self.take_packets(time)?;
             }
             self.take_completions(time)?;
-            if news.changes {
+            if readable.changes {
                 self.take_changes(time)?;
             }
-            self.look_around(time, around.shared.as_ref())?;
+            self.run_due(time, around.shared.as_ref())?;
             if tick.is_some_and(|at| at <= time) {
                 self.engine.on_tick(time);
             }
-            self.act()?;
+            self.apply_output()?;
         }
         Ok(())
     }
 
-    fn wait_for_news(&self, tick: Option<Instant>) -> News {
+    fn wait_readable(&self, tick: Option<Instant>) -> Readable {
         let time = now();
         let mut until = time + LONGEST_WAIT;
-        let due = [self.due.stations, self.due.picture, self.due.rules];
+        let due = [self.due.stations, self.due.snapshot, self.due.rules];
         let asked = [tick, self.engine.channel_deadline()];
         for at in due.into_iter().chain(asked.into_iter().flatten()) {
             until = until.min(at);
         }
         let polled = self.completions.descriptor().is_none();
-        // The last completions of a burst wake nobody, and counters never do.
+        // The ring buffer does not signal the last completions of a burst, and counters have no descriptor: both are polled.
         if polled || self.has_below() {
             until = until.min(time + CompletionConfig::default().interval);
         }
-        // Packets, completions, and the monitor's at most three; a place that nobody needs asks for nothing.
+        // Packets, completions, and at most three descriptors of the monitor; unused entries poll for no event.
         let mut monitored = self.monitor.descriptors();
         let mut fds: [PollFd<'_>; 5] = std::array::from_fn(|place| {
             let descriptor = match place {
@@ -215,7 +215,7 @@ impl<'a> Server<'a> {
         });
         wait(&mut fds, until.since(time));
         let [packets, _, monitored @ ..] = fds.map(|fd| !fd.revents().is_empty());
-        News { packets, changes: monitored.contains(&true) }
+        Readable { packets, changes: monitored.contains(&true) }
     }
 
     fn has_below(&self) -> bool {
@@ -278,16 +278,16 @@ impl<'a> Server<'a> {
         if up {
             self.due.stations = time;
         } else {
-            // The kernel dropped what was held for it.
+            // The kernel dropped the packets held for the interface.
             self.engine.on_stations(time, &[]);
         }
     }
 
-    /// Does what is due.
-    fn look_around(&mut self, time: Instant, shared: Option<&crate::http::Shared>) -> Result<(), AgentError> {
+    /// Runs the periodic tasks that are due.
+    fn run_due(&mut self, time: Instant, shared: Option<&crate::http::Shared>) -> Result<(), AgentError> {
         if time >= self.due.stations {
             self.due.stations = time + STATIONS;
-            self.ask_stations(time);
+            self.read_stations(time);
         }
         if self.engine.channel_deadline().is_some_and(|at| at <= time) {
             let seen = survey(&mut self.wireless, self.plan.wifi.index);
@@ -297,19 +297,19 @@ impl<'a> Server<'a> {
         }
         if time >= self.due.rules {
             self.due.rules = time + RULES;
-            self.look_at_rules(time);
+            self.check_rules(time);
         }
-        if time >= self.due.picture {
-            self.due.picture = time + PICTURE;
-            self.show(time);
+        if time >= self.due.snapshot {
+            self.due.snapshot = time + SNAPSHOT;
+            self.update_snapshot(time);
             publish(shared, &self.snapshot);
         }
         Ok(())
     }
 
-    /// Reads stations and their rates.
-    fn ask_stations(&mut self, time: Instant) {
-        // An interface that is down has none; one that is gone is told of by the monitor.
+    /// Reads the stations and their rates.
+    fn read_stations(&mut self, time: Instant) {
+        // An interface that is down has no stations; the monitor reports one that has disappeared.
         let stations = self.wireless.stations(self.plan.wifi.index).unwrap_or_default();
         let facts: Vec<StationFacts> = stations.iter().map(facts_of).collect();
         self.engine.on_stations(time, &facts);
@@ -338,8 +338,8 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Puts rules back that somebody removed.
-    fn look_at_rules(&mut self, time: Instant) {
+    /// Restores the nftables rules if another program removed them.
+    fn check_rules(&mut self, time: Instant) {
         if self.table.is_present().unwrap_or(true) {
             return;
         }
@@ -355,7 +355,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn show(&mut self, time: Instant) {
+    fn update_snapshot(&mut self, time: Instant) {
         self.snapshot.update(time, self.started, &self.engine);
         self.snapshot.cpu_s = cpu_s();
         let counters = self.queue.counters();
@@ -363,8 +363,8 @@ impl<'a> Server<'a> {
         self.snapshot.totals.refused = counters.refused;
     }
 
-    /// Carries the engine's output out.
-    fn act(&mut self) -> Result<(), AgentError> {
+    /// Applies the engine's output: sends verdicts, writes the journal.
+    fn apply_output(&mut self) -> Result<(), AgentError> {
         let time = self.engine.now();
         let output = self.engine.output();
         for verdict in output.verdicts.drain(..) {
@@ -380,17 +380,17 @@ impl<'a> Server<'a> {
         Ok(self.queue.flush()?)
     }
 
-    /// Leaves everything as it was found.
+    /// Removes the rules, releases held packets, and restores the driver's settings.
     fn close(mut self, result: &Result<(), AgentError>, shared: Option<&crate::http::Shared>) {
         let time = now();
-        // Rules first, so that nothing more comes; then what came meanwhile.
+        // Without rules no more packets arrive; those queued meanwhile are received afterwards.
         let removed = self.table.clone().remove();
         let _ = self.take_packets(time);
         let held = self.engine.held() as u64;
-        self.show(time);
+        self.update_snapshot(time);
         publish(shared, &self.snapshot);
         self.engine.drain(time);
-        let _ = self.act();
+        let _ = self.apply_output();
         self.settings.restore(
             time,
             &mut self.wireless,
@@ -400,8 +400,10 @@ impl<'a> Server<'a> {
         );
         let reason = match (result, removed) {
             (Err(error), _) => error.to_string(),
-            (Ok(()), Err(error)) => format!("it was asked to, but its rules stay: {error}"),
-            (Ok(()), Ok(())) => "it was asked to".to_owned(),
+            (Ok(()), Err(error)) => {
+                format!("shutdown requested; the nftables rules cannot be removed: {error}")
+            }
+            (Ok(()), Ok(())) => "shutdown requested".to_owned(),
         };
         self.journal.event(time, &Event::Ended { released: held, reason });
     }

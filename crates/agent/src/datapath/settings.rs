@@ -1,4 +1,4 @@
-//! Settings of the driver that a scheme asks for: changed at the start, put back at the end.
+//! Driver settings that a scheme needs: changed while the agent runs, restored at its end.
 
 use std::collections::BTreeSet;
 
@@ -9,20 +9,20 @@ use airbound_units::Instant;
 
 use crate::journal::{Event, Journal};
 
-/// All eight traffic identifiers that data travels under.
+/// The eight traffic identifiers of data frames.
 const ALL_TIDS: u16 = 0xff;
 
-/// The settings that were changed, with their previous values.
+/// The previous values of the settings changed.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     txq: Option<u32>,
     queue_length: Option<u32>,
-    /// Stations whose tries are limited.
+    /// Stations with a limit of tries.
     limited: BTreeSet<MacAddress>,
     refused: bool,
 }
 
-/// Whether the driver lets tries be limited for each station.
+/// Whether the driver supports a limit of tries for each station.
 pub(super) fn retries_settable(wiphy: &Wiphy) -> bool {
     wiphy.has_tid_config() && wiphy.tid.has_retries()
 }
@@ -48,7 +48,7 @@ impl Settings {
             ..TidConfig::default()
         };
         let answer = wireless.set_tid_config(wifi.index, Some(station), &config);
-        // One refusal is enough: it is the same driver for all.
+        // The driver would refuse it for every station.
         self.refused = answer.is_err();
         journal.event(
             now,
@@ -61,17 +61,17 @@ impl Settings {
         );
     }
 
-    /// Forgets a station that left: its tries have to be limited anew when it comes back.
+    /// Forgets a station that left: the driver loses its limit of tries, which is set again when the station returns.
     pub(super) fn forget(&mut self, station: MacAddress) {
         self.limited.remove(&station);
     }
 
-    /// Whether tries are limited at all.
+    /// Whether any station has a limit of tries.
     pub(super) fn are_tries_limited(&self) -> bool {
         !self.refused && !self.limited.is_empty()
     }
 
-    /// Limits the packets of mac80211's queues.
+    /// Sets the packet limit of mac80211's queues.
     pub(super) fn limit_txq(
         &mut self,
         now: Instant,
@@ -101,7 +101,7 @@ impl Settings {
         report(now, "txqueuelen", packets, answer.err(), journal);
     }
 
-    /// Puts back what was found. Failures are told and change nothing: the interface may be gone.
+    /// Restores the previous settings. Failures are written to the journal and ignored: the interface may have disappeared.
     pub(super) fn restore(
         &mut self,
         now: Instant,
@@ -120,7 +120,7 @@ impl Settings {
         }
         if !self.refused {
             for station in std::mem::take(&mut self.limited) {
-                // Override without values resets to the driver's defaults; who has left meanwhile needs nothing.
+                // An override without values restores the driver's defaults. A failure means that the station has left.
                 let config = TidConfig { tids: ALL_TIDS, replaces: true, ..TidConfig::default() };
                 let _ = wireless.set_tid_config(wifi.index, Some(station), &config);
             }

@@ -1,4 +1,4 @@
-//! WQM where the kernel keeps the buffer: its size is set, no packet is held.
+//! WQM on a buffer of the kernel: sets its size and holds no packet.
 
 use airbound_control::queue::wqm::equations::bandwidth_delay_product;
 use airbound_linux::nl80211::{Survey, Wireless};
@@ -14,16 +14,16 @@ use crate::error::AgentError;
 use crate::journal::{Event, Journal};
 use crate::snapshot::Snapshot;
 
-/// Longest wait between two checks whether to end.
-const LOOK: Span = Span::from_millis(50);
+/// Longest interval between two checks for a shutdown request.
+const STOP_CHECK: Span = Span::from_millis(50);
 
-/// The share of the channel that others left since the last reading.
+/// The share of the channel that other transmitters left free since the last reading.
 pub(super) fn free_share(before: Option<Survey>, now: Option<Survey>) -> Option<f64> {
     let (busy, own) = shares(before, now);
     Some(1.0 - (busy? - own.unwrap_or(0.0)).clamp(0.0, 1.0))
 }
 
-/// The busy share and our own share since the last reading.
+/// The busy share of the channel and the share of the own transmissions since the last reading.
 pub(super) fn shares(before: Option<Survey>, now: Option<Survey>) -> (Option<f64>, Option<f64>) {
     let (Some(before), Some(now)) = (before, now) else { return (None, None) };
     let since = |part: fn(&Survey) -> Option<Span>| Some(part(&now)?.saturating_sub(part(&before)?));
@@ -32,7 +32,7 @@ pub(super) fn shares(before: Option<Survey>, now: Option<Survey>) -> (Option<f64
     (busy, super::classify::share(since(|survey| survey.sending), whole))
 }
 
-/// The reading of the channel in use.
+/// The survey of the channel in use.
 pub(super) fn survey(wireless: &mut Wireless, interface: u32) -> Option<Survey> {
     wireless.survey(interface).ok()?.into_iter().find(|survey| survey.is_in_use)
 }
@@ -48,7 +48,7 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
     let mut snapshot = plan.snapshot("none needed");
     journal.event(started, &plan.started("none needed"));
     let mut before = None;
-    let mut told = None;
+    let mut last_set = None;
     let mut result = Ok(());
     while (around.beat)() {
         let time = now();
@@ -78,8 +78,8 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
                 _ => Some(tuner.packets()),
             };
             let packets = packets.and_then(|packets| u32::try_from(packets).ok());
-            if let Some(packets) = packets.filter(|packets| told != Some(*packets)) {
-                told = Some(packets);
+            if let Some(packets) = packets.filter(|packets| last_set != Some(*packets)) {
+                last_set = Some(packets);
                 if let Some(decision) = &decision {
                     journal.decision(time, decision);
                 }
@@ -90,14 +90,14 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
                     _ => settings.limit_txq(time, &mut wireless, &plan.wiphy, packets, &mut journal),
                 }
             }
-            show(&mut snapshot, time, started, told);
+            show(&mut snapshot, time, started, last_set);
             publish(around.shared.as_ref(), &snapshot);
         }
-        super::wait(&mut [], tuner.next_deadline().since(now()).min(LOOK));
+        super::wait(&mut [], tuner.next_deadline().since(now()).min(STOP_CHECK));
     }
     let ended = now();
     settings.restore(ended, &mut wireless, &plan.wifi, &plan.interface, &mut journal);
-    let reason = result.as_ref().err().map_or_else(|| "it was asked to".to_owned(), ToString::to_string);
+    let reason = result.as_ref().err().map_or_else(|| "shutdown requested".to_owned(), ToString::to_string);
     journal.event(ended, &Event::Ended { released: 0, reason });
     result
 }

@@ -1,4 +1,4 @@
-//! Packets below the agent, released and not completed: airtime charged, stations that are not waited for, packets given up.
+//! Packets below the agent, released and not completed: their airtime, stalled stations, and completions that never come.
 
 use airbound_control::frame::{Mpdu, Payload, RateChain, StationId, TxDescriptor, TxReport};
 use airbound_control::link::Link;
@@ -11,21 +11,21 @@ use airbound_wifi::edca::Category;
 use super::packet::{Carried, Completion, Held, StationFacts};
 use super::{Decision, Engine};
 
-/// A packet of a bulk transfer.
+/// Assumed size of a frame of unknown size: a packet of a bulk transfer.
 const FULL_PACKET: ByteCount = ByteCount::new(1500);
-/// Interval of the checks of all stations for overdue completions.
-const LOOK: Span = Span::from_millis(10);
+/// Interval at which all stations are checked for overdue completions.
+const CHECK: Span = Span::from_millis(10);
 /// Shortest interval between reports of a station's lost completions.
-const LOSSES_TOLD: Span = Span::from_secs(1);
+const LOSS_REPORTS: Span = Span::from_secs(1);
 
-/// The airtime and packets below, by category, of stations that are waited for.
+/// The airtime and packets below, by category, of stations that are not stalled.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Below {
     pub(super) airtime: [Span; 4],
     pub(super) packets: [usize; 4],
-    /// Packets below of any station.
+    /// Packets below of all stations, stalled ones included.
     all: usize,
-    next_look: Instant,
+    next_check: Instant,
     next_losses: Instant,
 }
 
@@ -46,12 +46,12 @@ impl Below {
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        (self.all > 0).then_some(self.next_look)
+        (self.all > 0).then_some(self.next_check)
     }
 }
 
 impl Engine {
-    /// A frame to a known station completed.
+    /// Processes the completion of a frame to a known station.
     pub(super) fn complete(&mut self, id: StationId, completion: &Completion) {
         let now = self.now;
         if self.peers.get(id).is_some_and(|peer| peer.stalled) {
@@ -71,7 +71,7 @@ impl Engine {
         peer.counts.airtime_us += airtime.as_micros();
         let direction = Direction::Sent;
         self.link.queue_mut().on(now, Fact::Airtime { station: id, category, airtime, direction });
-        self.tell_rate(id, rate);
+        self.report_rate(id, rate);
         let Some(done) = done else {
             self.counts.foreign += u64::from(completion.carried == Carried::Other);
             return;
@@ -84,20 +84,20 @@ impl Engine {
         self.report(done.held, done.acknowledged, completion);
     }
 
-    /// A packet is given up below: no completion came of it.
+    /// Gives a packet up whose completion did not arrive.
     fn give_up(&mut self, held: &Held) {
         self.settle(held);
         self.link.queue_mut().on(self.now, Fact::Dropped(held));
     }
 
-    /// A packet is below no more.
+    /// Removes a packet from the accounts of what is below.
     fn settle(&mut self, held: &Held) {
         let counted = self.peers.get(held.station).is_none_or(|peer| !peer.stalled);
         self.below.remove(held.category, held.airtime_estimate(), counted);
         self.flows.on_gone(held.flow);
     }
 
-    /// Gives a packet back to the link. Boundaries of aggregates are not known here.
+    /// Reports a completed packet to the link. The boundaries of aggregates are unknown.
     fn report(&mut self, held: Held, acknowledged: bool, completion: &Completion) {
         let Held { station, category, size, .. } = held;
         let chain = RateChain::single(self.link.rate_control().expected_rate(station), completion.tries);
@@ -128,7 +128,7 @@ impl Engine {
         self.returned.dropped.clear();
     }
 
-    /// Updates a station by the kernel's facts; one that is not present joins.
+    /// Updates a station from nl80211's record, and adds it if it is not present.
     pub(super) fn on_facts(&mut self, facts: &StationFacts) {
         if facts.station.is_group() {
             return;
@@ -144,17 +144,17 @@ impl Engine {
         let Some(id) = self.peers.find(facts.station) else { return };
         let changed = self.link.rate_control_mut().set_aggregates(id, facts.aggregates);
         let rate = self.peers.get_mut(id).and_then(|peer| peer.on_facts(facts.rate, changed));
-        self.tell_rate(id, rate);
+        self.report_rate(id, rate);
     }
 
-    /// Tells the link at which rate data goes to a station.
-    fn tell_rate(&mut self, id: StationId, rate: Option<BitRate>) {
+    /// Reports the PHY rate of a station to the link, if it changed.
+    fn report_rate(&mut self, id: StationId, rate: Option<BitRate>) {
         if rate.is_some() {
             self.link.on_link_stats(self.now, id, &LinkStats { snr: None, rate });
         }
     }
 
-    /// Forgets what is below of a station; returns how many packets that were.
+    /// Forgets the packets below of a station. Returns their count.
     pub(super) fn forget_below(&mut self, id: StationId) -> usize {
         self.resume(id);
         let mut gone = std::mem::take(&mut self.gone);
@@ -170,16 +170,16 @@ impl Engine {
         count
     }
 
-    /// Looks for what is overdue.
-    pub(super) fn age(&mut self) {
+    /// Gives up packets whose completions are overdue, and marks stations as stalled.
+    pub(super) fn expire_overdue(&mut self) {
         let now = self.now;
-        if self.below.all == 0 || now < self.below.next_look {
+        if self.below.all == 0 || now < self.below.next_check {
             return;
         }
-        self.below.next_look = now + LOOK;
-        let tell = now >= self.below.next_losses;
-        if tell {
-            self.below.next_losses = now + LOSSES_TOLD;
+        self.below.next_check = now + CHECK;
+        let report_losses = now >= self.below.next_losses;
+        if report_losses {
+            self.below.next_losses = now + LOSS_REPORTS;
         }
         let mut gone = std::mem::take(&mut self.gone);
         for number in 0..self.peers.len() {
@@ -188,7 +188,7 @@ impl Engine {
             let before = gone.len();
             peer.expire(now, &self.config.window, &mut gone);
             let expired = gone.len() > before;
-            if tell && peer.lost > 0 {
+            if report_losses && peer.lost > 0 {
                 let packets = std::mem::take(&mut peer.lost);
                 let station = peer.mac;
                 self.out.decisions.push(Decision::CompletionsLost { station, packets });
@@ -206,14 +206,14 @@ impl Engine {
                 self.stall(id);
                 self.out.decisions.push(Decision::Stalled { station, outstanding, silent });
             } else if expired && self.peers.get(id).is_some_and(|peer| peer.all_below().is_zero()) {
-                // Given another chance with what comes next.
+                // The next packets show whether the station can be reached again.
                 self.resume(id);
             }
         }
         self.gone = gone;
     }
 
-    /// Others do not wait for a station any more, and nothing goes down to it.
+    /// Marks a station as stalled: it no longer fills the window, and nothing is released to it.
     fn stall(&mut self, id: StationId) {
         let Some(peer) = self.peers.get_mut(id) else { return };
         peer.stalled = true;
@@ -226,7 +226,7 @@ impl Engine {
         }
     }
 
-    /// The end of that.
+    /// Ends the stall of a station.
     fn resume(&mut self, id: StationId) {
         let Some(peer) = self.peers.get_mut(id).filter(|peer| peer.stalled) else { return };
         peer.stalled = false;

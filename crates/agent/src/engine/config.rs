@@ -6,27 +6,27 @@ use airbound_units::{ByteCount, ConfigError, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use serde::{Deserialize, Serialize};
 
-/// Limits of what is released to the kernel before completions are waited for.
+/// Limits of what is released to the kernel and has not completed.
 ///
-/// Two aggregates: while the radio sends one, the next one waits behind it; so the air is never idle for want of packets, and an
-/// urgent packet waits for little more than one aggregate. What an aggregate may take on the air is the least of `aggregate`,
-/// `packets` at the station's rate, and what the queue permits ([`airbound_control::queue::Queue::aggregate_bound`]: LAST-PQ keeps
-/// others short while a protected flow is active).
+/// The window holds two aggregates: the radio sends one while the next is queued behind it, so that the radio is never idle for want
+/// of packets, and an urgent packet waits for little more than one aggregate. The airtime of an aggregate is bounded by `aggregate`,
+/// by `packets` at the station's rate, and by the queue ([`airbound_control::queue::Queue::aggregate_bound`]: LAST-PQ shortens other
+/// aggregates while a protected flow is active).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct WindowConfig {
-    /// Longest aggregate that is released: 4 ms, as ath9k's; the standard's limit is 5.484 ms. 100 us to 50 ms.
+    /// The airtime of an aggregate: 100 us to 50 ms, default 4 ms, ath9k's limit; the standard's limit is 5.484 ms.
     pub aggregate: Span,
-    /// Most packets of one: 64, a block-ack window. 1 to 256.
+    /// The packets of an aggregate: 1 to 256, default 64, a block-ack window.
     pub packets: u16,
-    /// So many packets may be below the agent whatever they take: 2, one on the air and one behind it. 1 to 1024.
+    /// Packets that may be below whatever their airtime: 1 to 1024, default 2, one on the air and one behind it.
     pub least_packets: u16,
-    /// A station to which nothing completes for so long, and twice what it has below, is not waited for by others: 30 ms. 1 ms to 10 s.
+    /// A station without completions for this time plus twice the airtime it has below is stalled: 1 ms to 10 s, default 30 ms.
     pub stall_after: Span,
-    /// A packet below is given up when one to the same station and category that was released so much later has completed: 50 ms;
-    /// flow queues below reorder by less. 1 ms to 10 s.
+    /// A packet is given up once a packet to the same station and category, released later by more than this, has completed: 1 ms to
+    /// 10 s, default 50 ms; flow queues below reorder by less.
     pub reordering: Span,
-    /// A packet below is given up after so long in any case: 500 ms. 10 ms to 1 min.
+    /// A packet is given up after this time below in any case: 10 ms to 1 min, default 500 ms.
     pub completion_timeout: Span,
 }
 
@@ -72,19 +72,19 @@ impl WindowConfig {
         for (key, value, least, most, allowed) in spans {
             ConfigError::check((least..=most).contains(&value), key, value, allowed)?;
         }
-        // No block-ack window is longer than 256.
+        // The longest block-ack window is 256.
         let (packets, least) = (self.packets, self.least_packets);
         ConfigError::check((1..=256).contains(&packets), "window.packets", packets, "1 to 256 packets")?;
         ConfigError::check((1..=1024).contains(&least), "window.least-packets", least, "1 to 1024 packets")
     }
 }
 
-/// The demand on the packets that match a rule.
+/// A rule's demand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Protected {
     /// Its name in journal, metrics and status.
     pub name: String,
-    /// The demand. A queue that protects nobody ignores it; it is measured all the same.
+    /// The demand. Queues without protection ignore it; it is measured with every queue.
     pub demand: Demand,
 }
 
@@ -93,13 +93,13 @@ pub struct Protected {
 pub struct EngineConfig {
     /// The queue that decides the order and the drops.
     pub queue: QueueConfig,
-    /// Longest wait: a packet that has waited longer is dropped when its turn comes (Law's Limit_q); `None`: no limit. 1 ms to 10 s.
+    /// Law's Limit_q: older packets are dropped when they are dequeued. 1 ms to 10 s; `None`: no limit.
     pub time_limit: Option<Span>,
     /// The release window.
     pub window: WindowConfig,
-    /// Most packets that are held: 1 to 65 536. Below the kernel's limit of its queue, or the kernel drops first.
+    /// The limit of held packets: 1 to 65 536. Less than the limit of the kernel's queue, so that the engine decides what is dropped.
     pub hold_packets: usize,
-    /// Whom to protect; an arrival names one by its place.
+    /// The rules; an arrival names its rule by index.
     pub rules: Vec<Protected>,
 }
 
@@ -116,7 +116,7 @@ impl Default for EngineConfig {
 }
 
 impl EngineConfig {
-    /// A link above a kernel that forms PPDUs and repeats them by itself.
+    /// The configuration of a link above a kernel that forms and retransmits PPDUs.
     pub(super) fn link(&self) -> LinkConfig {
         let WindowConfig { aggregate, packets, .. } = self.window;
         let max_bytes = ByteCount::MAX;

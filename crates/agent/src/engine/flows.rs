@@ -1,4 +1,4 @@
-//! Which flow a packet belongs to: the kernel's hashes become the small numbers that queues work with.
+//! The flow table: maps flow hashes to the dense numbers that queues use.
 
 use std::collections::BTreeMap;
 
@@ -7,29 +7,29 @@ use airbound_units::{Instant, Span};
 
 use super::packet::FlowKey;
 
-/// Flows beyond this number share a few numbers and are not protected.
+/// Size of the table. Further flows share [`SHARED`] numbers and are not protected.
 const MOST_FLOWS: usize = 4096;
-/// Count of the numbers that they share.
+/// Count of the numbers shared by flows beyond the table.
 const SHARED: u64 = 256;
-/// A flow without a packet for so long is forgotten.
+/// A flow is removed after this time without a packet.
 const FORGOTTEN_AFTER: Span = Span::from_secs(60);
-/// Interval at which idle flows are looked for.
+/// Interval at which idle flows are removed.
 const SWEEP: Span = Span::from_secs(5);
 
-/// A flow that is known.
+/// An entry of the table.
 #[derive(Debug, Clone)]
 struct Known {
     key: (StationId, FlowKey),
     last: Instant,
-    /// Packets of it that are held or below.
-    inside: u32,
+    /// Packets of the flow that are held or below.
+    outstanding: u32,
     /// The rule whose demand is in force.
     rule: Option<u16>,
-    /// Whether this place is taken.
+    /// Whether the entry is in use.
     live: bool,
 }
 
-/// All flows, by number and by key.
+/// The flow table, by number and by key.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flows {
     numbers: BTreeMap<(StationId, FlowKey), FlowId>,
@@ -38,7 +38,7 @@ pub(super) struct Flows {
     next_sweep: Instant,
 }
 
-/// A flow's change of rule, and so of its demand.
+/// A flow's change of rule, and thus of its demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) flow: FlowId,
@@ -47,7 +47,7 @@ pub(super) struct Change {
 }
 
 impl Flows {
-    /// The number of a packet's flow, and what has to change since it matches `rule`.
+    /// The number of a packet's flow, and the change of its rule if it matches another one than before.
     pub(super) fn on_packet(
         &mut self,
         now: Instant,
@@ -61,20 +61,20 @@ impl Flows {
             None => match self.place() {
                 Some(flow) => {
                     self.numbers.insert(whole, flow);
-                    let fresh = Known { key: whole, last: now, inside: 0, rule: None, live: true };
+                    let fresh = Known { key: whole, last: now, outstanding: 0, rule: None, live: true };
                     match self.known.get_mut(flow.0 as usize) {
                         Some(slot) => *slot = fresh,
                         None => self.known.push(fresh),
                     }
                     flow
                 }
-                // Above all numbers that are given out.
+                // Above all numbers of the table.
                 None => return (FlowId(MOST_FLOWS as u32 + (key.0 % SHARED) as u32), None),
             },
         };
         let Some(known) = self.known.get_mut(flow.0 as usize) else { return (flow, None) };
         known.last = now;
-        known.inside += 1;
+        known.outstanding += 1;
         let from = std::mem::replace(&mut known.rule, rule);
         (flow, (from != rule).then_some(Change { flow, from, to: rule }))
     }
@@ -86,14 +86,14 @@ impl Flows {
         })
     }
 
-    /// A packet of a flow is neither held nor below any more.
+    /// A packet of a flow was dropped, completed or given up.
     pub(super) fn on_gone(&mut self, flow: FlowId) {
         if let Some(known) = self.known.get_mut(flow.0 as usize) {
-            known.inside = known.inside.saturating_sub(1);
+            known.outstanding = known.outstanding.saturating_sub(1);
         }
     }
 
-    /// Forgets flows that have been silent for long, and returns those that were protected with their rules.
+    /// Removes idle flows. Returns those that were protected, with their rules.
     #[inline]
     pub(super) fn sweep(&mut self, now: Instant) -> Vec<(FlowId, u16)> {
         if now < self.next_sweep { Vec::new() } else { self.sweep_all(now) }
@@ -103,7 +103,7 @@ impl Flows {
         let mut ended = Vec::new();
         self.next_sweep = now + SWEEP;
         for (number, known) in self.known.iter_mut().enumerate() {
-            if known.live && known.inside == 0 && now.since(known.last) >= FORGOTTEN_AFTER {
+            if known.live && known.outstanding == 0 && now.since(known.last) >= FORGOTTEN_AFTER {
                 let flow = FlowId(u32::try_from(number).unwrap_or(u32::MAX));
                 known.live = false;
                 self.numbers.remove(&known.key);
@@ -114,7 +114,7 @@ impl Flows {
         ended
     }
 
-    /// When to sweep next.
+    /// The time of the next sweep.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         (!self.numbers.is_empty()).then_some(self.next_sweep)
     }
@@ -128,7 +128,7 @@ impl Flows {
             .filter_map(|(known, number)| known.rule.map(|rule| (FlowId(number), known.key.0, rule)))
     }
 
-    /// Returns the number of known flows.
+    /// The number of known flows.
     pub(super) fn len(&self) -> usize {
         self.numbers.len()
     }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_given_out_again_when_nothing_of_the_flow_is_left() {
+    fn a_number_is_reused_once_the_flow_has_no_packets() {
         let mut flows = Flows::default();
         let (flow, _) = flows.on_packet(at(1), STATION, FlowKey(7), Some(2));
         assert_eq!(flows.sweep(at(100)), [], "a packet of it is still held");

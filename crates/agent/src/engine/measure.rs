@@ -1,4 +1,4 @@
-//! Fates and latencies of protected packets, rule by rule, and whether the demand is kept.
+//! Fates and latencies of protected packets by rule, and whether the demand is kept.
 
 use airbound_control::frame::DropReason;
 use airbound_control::queue::Demand;
@@ -8,41 +8,41 @@ use airbound_units::{ByteCount, Instant, Span};
 use super::config::Protected;
 use super::output::Decision;
 
-/// Over what time a demand is judged.
+/// The window over which a demand is judged.
 const WINDOW: Span = Span::from_secs(1);
 
-/// The packets of one rule.
+/// Counters and latencies of one rule.
 #[derive(Debug, Clone)]
 pub struct RuleRecord {
     /// Its name.
     pub name: String,
     /// The demand on these packets.
     pub demand: Demand,
-    /// Packets that came, and their bytes.
+    /// Packets that arrived, and their bytes.
     pub arrived: u64,
     /// See [`RuleRecord::arrived`].
     pub bytes: ByteCount,
-    /// Packets that went on to the kernel.
+    /// Packets released to the kernel.
     pub released: u64,
     /// Packets that completed and were acknowledged, and their bytes.
     pub acknowledged: u64,
     /// See [`RuleRecord::acknowledged`].
     pub acknowledged_bytes: ByteCount,
-    /// Packets that completed and were not.
+    /// Packets that completed without an acknowledgement.
     pub failed: u64,
     /// Packets dropped by the agent, in the order of [`DropReason::ALL`].
     pub dropped: [u64; DropReason::ALL.len()],
-    /// Packets of which no completion came.
+    /// Packets without a completion.
     pub unknown: u64,
-    /// Time for which released packets waited in the agent.
+    /// Waiting time of released packets in the agent.
     pub held: LatencyHistogram,
-    /// From entering the agent to the acknowledgement.
+    /// Time from arrival at the agent to the acknowledgement.
     pub latency: LatencyHistogram,
-    /// Seconds with acknowledged packets, and those of them in which the percentile kept to the demand.
+    /// Seconds with acknowledged packets, and those of them whose percentile met the demand.
     pub seconds: u64,
     /// See [`RuleRecord::seconds`].
     pub seconds_met: u64,
-    /// The percentile of the last second that had any.
+    /// The percentile of the last second with acknowledged packets.
     pub last: Option<Span>,
     window: LatencyHistogram,
     was_met: Option<bool>,
@@ -98,7 +98,7 @@ impl RuleRecord {
         }
     }
 
-    /// A second has passed.
+    /// Judges the second that ended.
     fn close(&mut self) -> Option<Decision> {
         let measured = self.window.quantile(self.demand.percentile() / 100.0)?;
         let packets = self.window.count();
@@ -107,7 +107,7 @@ impl RuleRecord {
         self.last = Some(measured);
         self.seconds += 1;
         self.seconds_met += u64::from(met);
-        // A first second in which all is well is not worth a line.
+        // A first second that meets the demand is not reported.
         let changed = self.was_met.replace(met).unwrap_or(true) != met;
         changed.then(|| Decision::Demand {
             rule: self.name.clone(),
@@ -118,14 +118,14 @@ impl RuleRecord {
         })
     }
 
-    /// The share of the seconds with acknowledged packets in which the demand was kept.
+    /// The share of seconds that met the demand, of those with acknowledged packets.
     #[must_use]
     pub fn met_share(&self) -> Option<f64> {
         (self.seconds > 0).then(|| self.seconds_met as f64 / self.seconds as f64)
     }
 }
 
-/// All rules.
+/// The records of all rules.
 #[derive(Debug, Clone)]
 pub(super) struct Measures {
     rules: Vec<RuleRecord>,
@@ -145,7 +145,7 @@ impl Measures {
         &self.rules
     }
 
-    /// Judges the seconds that have passed.
+    /// Judges all seconds that ended before `now`.
     pub(super) fn advance(&mut self, now: Instant, decisions: &mut Vec<Decision>) {
         if self.rules.is_empty() || now < self.window_end {
             return;
@@ -170,13 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn only_changes_are_told_and_every_second_counts() {
+    fn only_changes_are_reported_and_every_second_counts() {
         let demand = Demand::new(Span::from_millis(20), 95.0).expect("valid");
         let mut measures = Measures::new(&[Protected { name: "vr".into(), demand }]);
-        let mut told = Vec::new();
-        measures.advance(at(0), &mut told);
+        let mut decisions = Vec::new();
+        measures.advance(at(0), &mut decisions);
         let mut second = |from: u64, latency: u64, slow: u64| {
-            measures.advance(at(from), &mut told);
+            measures.advance(at(from), &mut decisions);
             for number in 0..100 {
                 let took = if number < slow { 40 } else { latency };
                 measures.of(Some(0)).expect("one rule").on_done(
@@ -185,8 +185,8 @@ mod tests {
                     Span::from_millis(took),
                 );
             }
-            measures.advance(at(from + 1000), &mut told);
-            std::mem::take(&mut told).len()
+            measures.advance(at(from + 1000), &mut decisions);
+            std::mem::take(&mut decisions).len()
         };
         assert_eq!(second(1, 5, 5), 0, "five of a hundred may be late");
         assert_eq!(second(1001, 5, 6), 1, "six may not");

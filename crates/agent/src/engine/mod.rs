@@ -1,4 +1,4 @@
-//! The engine: which held packets the kernel may send now, which it drops, and why. A state machine without clock or I/O.
+//! The engine decides which held packets are released and which are dropped. A state machine without clock or I/O.
 //!
 //! ```text
 //!  NFQUEUE ── Arrival ─▶ flow, station ─▶ queue of `control` ─ select, dequeue ─▶ window ─▶ Verdict ──▶ kernel ─▶ air
@@ -6,13 +6,13 @@
 //!                                             └───────────── what is below ──────────┴──────── Completion ◀────────┘
 //! ```
 //!
-//! Feed it with `on_…(now, …)`, then take [`Engine::output`]; call [`Engine::on_tick`] when [`Engine::next_deadline`] has come.
-//! Every packet of an [`Arrival`] gets exactly one [`Verdict`]; [`Engine::drain`] gives those that are left to the kernel. Time that
-//! runs backwards stands still.
+//! Feed inputs with `on_…(now, …)`, then drain [`Engine::output`]; call [`Engine::on_tick`] at [`Engine::next_deadline`].
+//! Every packet of an [`Arrival`] gets exactly one [`Verdict`]; [`Engine::drain`] releases the remaining ones. A `now` before the
+//! latest one counts as the latest one.
 //!
 //! Packets released and not completed are *below*. Each category has a window of airtime below ([`WindowConfig`]), since the
-//! hardware's queues contend with each other; completions, or time, make room in it. Where completions are lost nothing stops: they
-//! age out, and a station to which nothing completes is not waited for.
+//! hardware's queues contend with each other. Completions make room in the window. Lost completions do not block it: they time out,
+//! and a station without completions is *stalled*, so that its packets do not count.
 
 mod below;
 mod config;
@@ -51,23 +51,23 @@ use release::LastReported;
 /// Counters of packets and frames since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
-    /// Packets that came.
+    /// Packets that arrived.
     pub arrived: u64,
-    /// Of these, sent on at once: for nobody known, or for a group.
+    /// Packets passed without being held: unknown station, or a group address.
     pub passed: u64,
-    /// Sent on when their turn had come.
+    /// Held packets that were released.
     pub released: u64,
-    /// Dropped.
+    /// Packets dropped.
     pub dropped: u64,
     /// Frames that completed.
     pub completed: u64,
-    /// Frames that completed and carried nothing that the agent had released.
+    /// Frames that completed and carried no released packet.
     pub foreign: u64,
-    /// Packets of which no completion came.
+    /// Packets without a completion.
     pub lost: u64,
 }
 
-/// See the module.
+/// The engine; see the module's documentation.
 #[derive(Debug)]
 pub struct Engine {
     config: EngineConfig,
@@ -76,29 +76,29 @@ pub struct Engine {
     flows: Flows,
     below: Below,
     measures: Measures,
-    told: LastReported,
+    last_reported: LastReported,
     counts: Counts,
     out: Output,
     dropped: Vec<Dropped<Held>>,
-    /// Room for what the link gives back.
+    /// Reused buffer for packets that the link returns.
     returned: Returned<Held>,
-    /// WQM's sizes, as the journal knows them.
+    /// WQM's buffer sizes, as last reported.
     buffers: [usize; 4],
-    /// Room for what is forgotten.
+    /// Reused buffer for packets given up or flushed.
     gone: Vec<Held>,
-    /// The latest time that was seen.
+    /// The latest time passed in.
     now: Instant,
 }
 
 impl Engine {
-    /// An engine that holds nothing. `seed` decides the random drops of queues that make any.
+    /// An engine without packets. `seed` seeds the random drops of queues.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if a value of `config` is out of range, or if the queue cannot work with a demand.
+    /// [`ConfigError::OutOfRange`] if a value of `config` is out of range, or a demand is outside the queue's range.
     pub fn new(config: EngineConfig, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
         let mut queue: AnyQueue<Held> = config.queue.build(seed)?;
-        // The kernel's own queues lie between this one and the radio.
+        // The kernel's queues are between this one and the radio.
         queue.on(Instant::ZERO, Fact::LowerQueue);
         if let Some(demands) = queue.demands() {
             config.rules.iter().try_for_each(|rule| demands.check(&rule.demand))?;
@@ -111,7 +111,7 @@ impl Engine {
             peers: Peers::default(),
             flows: Flows::default(),
             below: Below::default(),
-            told: LastReported::default(),
+            last_reported: LastReported::default(),
             counts: Counts::default(),
             out: Output::default(),
             dropped: Vec::new(),
@@ -122,12 +122,12 @@ impl Engine {
         })
     }
 
-    /// Returns what was decided since the lists were last emptied; the caller that acts on it empties them.
+    /// The verdicts and decisions so far. The caller drains the lists.
     pub const fn output(&mut self) -> &mut Output {
         &mut self.out
     }
 
-    /// A packet waits for a verdict.
+    /// A packet arrived and waits for a verdict.
     pub fn on_packet(&mut self, now: Instant, arrival: &Arrival) {
         self.advance(now);
         self.counts.arrived += 1;
@@ -157,12 +157,12 @@ impl Engine {
         self.release();
     }
 
-    /// A frame left the radio.
+    /// A frame completed.
     pub fn on_completion(&mut self, now: Instant, completion: &Completion) {
         self.on_completions(now, std::iter::once(*completion));
     }
 
-    /// Frames left the radio together, as those of an aggregate do: what they make room for goes down once, when all are known.
+    /// Frames completed together, as those of an aggregate. Packets are released once, after all of them are processed.
     pub fn on_completions(&mut self, now: Instant, completions: impl IntoIterator<Item = Completion>) {
         self.advance(now);
         for completion in completions {
@@ -175,7 +175,7 @@ impl Engine {
         self.release();
     }
 
-    /// The stations that are associated, all of them: who is not named has left.
+    /// The complete list of associated stations; those not listed have left.
     pub fn on_stations(&mut self, now: Instant, stations: &[StationFacts]) {
         self.advance(now);
         let gone: Vec<MacAddress> = self
@@ -193,33 +193,33 @@ impl Engine {
         self.release();
     }
 
-    /// A station left: what is held for it goes on to the kernel.
+    /// A station left: the packets held for it are released.
     pub fn on_station_left(&mut self, now: Instant, station: MacAddress) {
         self.advance(now);
         self.leave(station);
         self.release();
     }
 
-    /// Takes in the channel's load since the last call: see [`Fact::ChannelLoad`].
+    /// The channel's load since the last call; see [`Fact::ChannelLoad`].
     pub fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
         self.advance(now);
         self.link.on_channel(self.now, busy, own);
         self.release();
     }
 
-    /// Time has passed.
+    /// Runs what is due at `now`.
     pub fn on_tick(&mut self, now: Instant) {
         self.advance(now);
         self.release();
     }
 
-    /// When [`Engine::on_channel`] wants to be called, for the time up to then; `None`: not as long as nothing comes.
+    /// The time at which [`Engine::on_channel`] has to be called; `None` if there is none before the next input.
     #[must_use]
     pub fn channel_deadline(&self) -> Option<Instant> {
         self.link.deadline().channel_load
     }
 
-    /// When [`Engine::on_tick`] wants to be called if nothing else happens; `None`: not before something happens.
+    /// The time at which [`Engine::on_tick`] has to be called; `None` if there is none before the next input.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let queue = self.link.deadline().select;
@@ -227,23 +227,23 @@ impl Engine {
         own.into_iter().flatten().chain(queue).min()
     }
 
-    /// Gives everything that is held to the kernel, and forgets what is below: the agent ends.
+    /// Releases all held packets and forgets those below, before shutdown.
     pub fn drain(&mut self, now: Instant) {
         self.advance(now);
         for number in 0..self.peers.len() {
             let id = StationId(u16::try_from(number).unwrap_or(u16::MAX));
             self.forget_below(id);
-            self.hand_over(id);
+            self.release_all(id);
         }
     }
 
-    /// Returns the counters since the start.
+    /// The counters since the start.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Time passes: what is overdue is given up, seconds are judged, idle flows forgotten.
+    /// Advances the clock: judges seconds, removes idle flows, gives up overdue packets.
     fn advance(&mut self, now: Instant) {
         self.now = self.now.max(now);
         self.measures.advance(self.now, &mut self.out.decisions);
@@ -253,14 +253,14 @@ impl Engine {
             let rule = self.rule_name(rule);
             self.out.decisions.push(Decision::Unprotected { rule, flow: flow.0 });
         }
-        self.age();
+        self.expire_overdue();
     }
 
     fn rule_name(&self, rule: u16) -> String {
         self.config.rules.get(usize::from(rule)).map(|rule| rule.name.clone()).unwrap_or_default()
     }
 
-    /// The number of a station that may be held for.
+    /// The number of a station, which joins if it is not present; `None` if the table is full.
     fn station(&mut self, mac: MacAddress) -> Option<StationId> {
         let (id, new) = self.peers.find_or_add(mac)?;
         let peer = self.peers.get_mut(id)?;
@@ -272,14 +272,14 @@ impl Engine {
         Some(id)
     }
 
-    /// The rule of a flow is another one than before.
+    /// Applies a flow's change of rule.
     fn change_demand(&mut self, station: StationId, change: Change) {
         let Change { flow, from, to } = change;
         let rule = to.and_then(|to| self.config.rules.get(usize::from(to)));
         let demand = rule.map(|rule| rule.demand);
         let accepted = set_demand(self.link.queue_mut(), self.now, flow, demand);
         debug_assert!(accepted.is_ok(), "checked with the configuration: {accepted:?}");
-        self.told.forget_flow(flow);
+        self.last_reported.forget_flow(flow);
         let station = self.peers.get(station).map(|peer| peer.mac).unwrap_or_default();
         match (rule, from) {
             (Some(rule), _) => self.out.decisions.push(Decision::Protected {
@@ -297,7 +297,7 @@ impl Engine {
         }
     }
 
-    /// Gives the verdict on what the queue dropped.
+    /// Issues the verdicts on dropped packets.
     fn settle_dropped(&mut self) {
         if self.dropped.is_empty() {
             return;
@@ -316,8 +316,8 @@ impl Engine {
         }
     }
 
-    /// Gives the verdict that a held packet may go.
-    fn let_go(&mut self, held: &Held) {
+    /// Issues the verdict that releases a held packet.
+    fn issue_release(&mut self, held: &Held) {
         self.counts.released += 1;
         self.out.verdicts.push(Verdict { ticket: held.ticket, fate: Fate::Release });
         if let Some(rule) = self.measures.of(held.rule) {
@@ -325,22 +325,22 @@ impl Engine {
         }
     }
 
-    /// A station left.
+    /// Removes a station that left.
     fn leave(&mut self, mac: MacAddress) {
         let Some(id) = self.peers.find(mac) else { return };
         if !self.peers.get(id).is_some_and(|peer| peer.present) {
             return;
         }
         let forgotten = self.forget_below(id);
-        let released = self.hand_over(id);
+        let released = self.release_all(id);
         if let Some(peer) = self.peers.get_mut(id) {
             peer.present = false;
         }
         self.out.decisions.push(Decision::StationLeft { station: mac, released, forgotten });
     }
 
-    /// Gives everything that is held for a station to the kernel, outside of any window.
-    fn hand_over(&mut self, id: StationId) -> usize {
+    /// Releases all packets held for a station, regardless of the window. Returns their count.
+    fn release_all(&mut self, id: StationId) -> usize {
         let mut held = std::mem::take(&mut self.gone);
         self.link.queue_mut().flush(id, &mut held);
         let count = held.len();
@@ -348,7 +348,7 @@ impl Engine {
             peer.held = peer.held.saturating_sub(count);
         }
         for packet in held.drain(..) {
-            self.let_go(&packet);
+            self.issue_release(&packet);
             self.flows.on_gone(packet.flow());
         }
         self.gone = held;
@@ -356,7 +356,7 @@ impl Engine {
     }
 }
 
-/// Sets the demand of a flow, or removes it; a queue that does not work with demands ignores it.
+/// Sets or removes the demand of a flow; queues without demands ignore it.
 fn set_demand(
     queue: &mut AnyQueue<Held>,
     now: Instant,

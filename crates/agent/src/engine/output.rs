@@ -44,23 +44,23 @@ fn mbps_or_null<S: Serializer>(rate: &Option<BitRate>, serializer: S) -> Result<
     }
 }
 
-/// A time as people read it: to a hundredth of a millisecond.
+/// A time rounded to a hundredth of a millisecond, for sentences.
 fn brief(span: &Span) -> String {
     format!("{:.2} ms", span.as_millis_f64())
 }
 
-/// Something that the engine decided or found. The journal writes it with the time, and with [`Decision::why`].
+/// A decision or an observation of the engine. The journal adds the time and [`Decision::why`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Decision {
-    /// A station is served from now on.
+    /// A station is known and served.
     StationJoined {
         /// Its address.
         station: MacAddress,
         /// Its number in the status.
         id: u16,
-        /// At which rate data goes to it.
+        /// The PHY rate of data to it.
         #[serde(serialize_with = "mbps_or_null", rename = "rate_mbps")]
         rate: Option<BitRate>,
     },
@@ -68,26 +68,26 @@ pub enum Decision {
     StationLeft {
         /// Its address.
         station: MacAddress,
-        /// Held packets that went on to the kernel, which knows what to do with them.
+        /// Held packets that were released to the kernel.
         released: usize,
-        /// Packets below whose completions will not come.
+        /// Packets below that are no longer waited for.
         forgotten: usize,
     },
-    /// A flow is protected from now on.
+    /// A flow becomes protected.
     Protected {
         /// The rule that matched.
         rule: String,
-        /// To whom the flow goes.
+        /// The flow's station.
         station: MacAddress,
         /// The number of the flow.
         flow: u32,
         /// The demanded latency.
         #[serde(serialize_with = "millis", rename = "demand_ms")]
         demand: Span,
-        /// Of which percentile.
+        /// The percentile that the demand bounds.
         percentile: f64,
     },
-    /// A protected flow has been silent for long.
+    /// A flow is no longer protected.
     Unprotected {
         /// The rule that matched.
         rule: String,
@@ -100,7 +100,7 @@ pub enum Decision {
         rule: String,
         /// The flow.
         flow: u32,
-        /// Time for which its packets may queue now.
+        /// The permitted queueing latency.
         #[serde(serialize_with = "millis", rename = "permitted_ms")]
         permitted: Span,
         /// The latency of the last window.
@@ -110,11 +110,11 @@ pub enum Decision {
         #[serde(serialize_with = "millis", rename = "demand_ms")]
         demand: Span,
     },
-    /// A demand was kept for a second after one in which it was not, or the other way round.
+    /// A demand was met in a second after one in which it was not, or the reverse.
     Demand {
         /// The rule.
         rule: String,
-        /// Whether it was kept.
+        /// Whether it was met.
         met: bool,
         /// The percentile of the second.
         #[serde(serialize_with = "millis", rename = "measured_ms")]
@@ -122,62 +122,62 @@ pub enum Decision {
         /// The demanded latency.
         #[serde(serialize_with = "millis", rename = "demand_ms")]
         demand: Span,
-        /// Packets that were acknowledged in the second.
+        /// Packets acknowledged in the second.
         packets: u64,
     },
-    /// The airtime that is released before a completion is waited for.
+    /// The release window changed.
     Window {
-        /// In which category.
+        /// The access category.
         category: Category,
-        /// The airtime of what may be below the agent.
+        /// The airtime that may be below the agent.
         #[serde(serialize_with = "millis", rename = "airtime_ms")]
         airtime: Span,
-        /// Whether the demands of protected flows keep it short.
+        /// Whether demands of protected flows shorten it.
         for_demands: bool,
     },
-    /// Nothing to this station completes: others no longer wait for it.
+    /// A station has no completions: its packets no longer fill the window.
     Stalled {
         /// Its address.
         station: MacAddress,
-        /// Estimated airtime of what it has below.
+        /// Estimated airtime of its packets below.
         #[serde(serialize_with = "millis", rename = "outstanding_ms")]
         outstanding: Span,
-        /// Time for which nothing completed.
+        /// Time without a completion.
         #[serde(serialize_with = "millis", rename = "silent_ms")]
         silent: Span,
     },
-    /// Completions to a stalled station came again.
+    /// A stalled station has completions again.
     Resumed {
         /// Its address.
         station: MacAddress,
     },
-    /// Completions that never came were given up.
+    /// Completions did not arrive.
     CompletionsLost {
-        /// To whom the packets went.
+        /// The packets' station.
         station: MacAddress,
-        /// Number of such packets since this was last said of the station.
+        /// Number of such packets since the station's last report.
         packets: u64,
     },
     /// WQM changed the size of a buffer.
     Buffer {
-        /// In which category; `None` if it is for all.
+        /// The access category; `None` if the buffer is shared by all.
         category: Option<Category>,
-        /// Most packets that may wait.
+        /// The new size in packets.
         packets: usize,
-        /// Most packets that might wait before.
+        /// The previous size in packets.
         before: usize,
-        /// The rate of what waits.
+        /// The mean rate of the backlog.
         #[serde(serialize_with = "mbps_or_null", rename = "rate_mbps")]
         rate: Option<BitRate>,
     },
-    /// Too many packets wait for a verdict: some were not taken.
+    /// The limit of held packets was reached.
     Overflow {
-        /// Packets that were sent on without being held.
+        /// Packets passed without being held.
         packets: u64,
     },
-    /// The clock that the agent reads went back, or leapt.
+    /// The agent's clock went back, or jumped.
     ClockJump {
-        /// By how much it leapt; zero if it went back.
+        /// The length of the jump; zero if the clock went back.
         #[serde(serialize_with = "millis", rename = "by_ms")]
         by: Span,
     },
@@ -188,51 +188,51 @@ impl Decision {
     #[must_use]
     pub fn why(&self) -> String {
         match self {
-            Self::StationJoined { .. } => "it is associated, and a packet for it or its entry in the kernel came".to_owned(),
+            Self::StationJoined { .. } => "a packet to the station arrived, or nl80211 lists it".to_owned(),
             Self::StationLeft { .. } => {
-                "the kernel says that it is no longer associated; what was held goes on, since the kernel may know better".to_owned()
+                "the station is no longer associated; packets held for it are released to the kernel".to_owned()
             }
-            Self::Protected { rule, .. } => format!("its first packet matches rule {rule}"),
-            Self::Unprotected { .. } => "no packet came for a minute".to_owned(),
+            Self::Protected { rule, .. } => format!("a packet matches rule {rule}"),
+            Self::Unprotected { .. } => "no packet for a minute, or packets match the rule no longer".to_owned(),
             Self::Permitted { latency, permitted, demand, .. } => match latency {
                 Some(latency) if latency > demand => {
-                    format!("the last window had {}, above the demand of {demand}: packets go ahead after {}", brief(latency), brief(permitted))
+                    format!("the latency of the last window was {}, above the demand of {demand}: packets are urgent after {}", brief(latency), brief(permitted))
                 }
-                Some(latency) => format!("the last window had {} of {demand}: packets may queue for {}", brief(latency), brief(permitted)),
-                None => format!("nothing is measured yet: it starts with the demand, {demand}"),
+                Some(latency) => format!("the latency of the last window was {}, within the demand of {demand}: packets are urgent after {}", brief(latency), brief(permitted)),
+                None => format!("no latency is measured yet: the initial value follows from the demand of {demand}"),
             },
             Self::Demand { met: true, measured, demand, .. } => {
-                format!("its percentile over a second came down to {}, within {demand}", brief(measured))
+                format!("the percentile over a second is {}, within {demand}", brief(measured))
             }
             Self::Demand { measured, demand, .. } => {
-                format!("its percentile over a second is {}, above {demand}: either others hold the air, or the demand is too tight for this link", brief(measured))
+                format!("the percentile over a second is {}, above {demand}: the channel is busy, or the demand is too tight for this link", brief(measured))
             }
             Self::Window { for_demands: true, .. } => {
-                "an urgent packet waits for what is below the agent, so that is kept short while protected flows are active".to_owned()
+                "urgent packets wait for those below the agent, so the window is short while protected flows are active".to_owned()
             }
             Self::Window { .. } => "one aggregate on the air and one behind it keep the radio busy".to_owned(),
             Self::Stalled { silent, .. } => {
-                format!("nothing completed for {}: it may sleep, or be out of reach; others do not wait for it", brief(silent))
+                format!("no completion for {}: the station may sleep or be out of range; its packets no longer fill the window", brief(silent))
             }
-            Self::Resumed { .. } => "a frame to it completed".to_owned(),
+            Self::Resumed { .. } => "a frame to the station completed, or its packets below were given up".to_owned(),
             Self::CompletionsLost { .. } => {
-                "later frames to the same station completed long ago, or nothing did at all: the kernel dropped them, or the report was lost".to_owned()
+                "later frames to the station completed, or the completion timeout passed: the kernel dropped the packets, or their reports were lost".to_owned()
             }
             Self::Buffer { packets, before, .. } if packets < before => {
-                "what waits took longer than the drain limit, twice in a row".to_owned()
+                "the backlog needed longer than the drain limit in two consecutive intervals".to_owned()
             }
-            Self::Buffer { .. } => "what waits drained within the limit, twice in a row, or the rate became known".to_owned(),
-            Self::Overflow { .. } => "the agent holds as many packets as it may".to_owned(),
-            Self::ClockJump { .. } => "the machine slept, or was stopped; the monotonic clock is what counts".to_owned(),
+            Self::Buffer { .. } => "the backlog drained within the limit in two consecutive intervals, or the rate became known".to_owned(),
+            Self::Overflow { .. } => "the limit of held packets is reached".to_owned(),
+            Self::ClockJump { .. } => "the machine or the process was suspended".to_owned(),
         }
     }
 }
 
-/// Verdicts and decisions, each in the order in which they were made.
+/// Verdicts and decisions, each in order.
 #[derive(Debug, Clone, Default)]
 pub struct Output {
-    /// One for each packet that leaves the agent.
+    /// One for each packet that is released or dropped.
     pub verdicts: Vec<Verdict>,
-    /// For the journal.
+    /// Entries for the journal.
     pub decisions: Vec<Decision>,
 }

@@ -1,15 +1,15 @@
-//! The engine's input from the kernel: packets that the kernel holds, and frames that left the radio.
+//! The engine's input from the kernel: packets that wait for a verdict, and completed frames.
 
 use airbound_control::frame::{FlowId, Payload, StationId};
 use airbound_linux::MacAddress;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-/// The kernel's number of a held packet. Each gets exactly one verdict.
+/// NFQUEUE's number of a held packet. Each gets exactly one verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u32);
 
-/// A hash of what makes a flow: addresses, protocol, ports.
+/// A hash of a flow's addresses, protocol and ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey(pub u64);
 
@@ -18,66 +18,66 @@ pub struct FlowKey(pub u64);
 pub struct Arrival {
     /// Its number.
     pub ticket: Ticket,
-    /// To whom it goes; `None` if that is not known, or if it is for a group. Such packets are not held.
+    /// The receiving station; `None` if unknown. Packets to unknown stations and to group addresses are not held.
     pub station: Option<MacAddress>,
     /// Its flow.
     pub flow: FlowKey,
-    /// Which rule of the configuration protects it, counted from 0.
+    /// The index of the rule that matches.
     pub rule: Option<u16>,
     /// The access category in which mac80211 will send it.
     pub category: Category,
     /// Its length from the IP header on.
     pub size: ByteCount,
-    /// In how many frames it will leave: more than one for a super-packet of segmentation offload. 0 counts as 1.
+    /// Number of frames that it becomes: more than one for a super-packet of segmentation offload. 0 counts as 1.
     pub segments: u16,
 }
 
 /// The content of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carried {
-    /// This packet, or a part of it.
+    /// This packet, or a segment of it.
     Packet(Ticket),
-    /// Nothing that the agent released.
+    /// A packet that the agent did not release.
     Other,
-    /// That is not known.
+    /// The kernel does not identify the packet.
     Unknown,
 }
 
-/// A frame that left the radio, for good or ill. What is not known is `None`.
+/// A frame that was acknowledged or given up by the radio. Unknown values are `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// To whom it went.
+    /// The receiving station.
     pub station: MacAddress,
-    /// The packet that it carried, where the kernel can tell.
+    /// The packet that it carried.
     pub carried: Carried,
-    /// In which category.
+    /// Its access category.
     pub category: Option<Category>,
-    /// Its length from the IP header on, to find the packet where [`Carried::Unknown`].
+    /// Its length from the IP header on, which identifies the packet of [`Carried::Unknown`].
     pub size: Option<ByteCount>,
     /// Whether it was acknowledged.
     pub acknowledged: bool,
     /// The PHY rate of its last transmission.
     pub rate: Option<BitRate>,
-    /// Number of transmissions; 0 if that is not known.
+    /// Number of transmissions; 0 if unknown.
     pub tries: u8,
     /// The airtime of all tries.
     pub airtime: Option<Span>,
-    /// When it was reported.
+    /// The time of the report.
     pub at: Instant,
 }
 
-/// A station as the access point sees it.
+/// The access point's record of a station.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StationFacts {
     /// Its address.
     pub station: MacAddress,
-    /// The PHY rate at which data goes to it.
+    /// The PHY rate of data to it.
     pub rate: Option<BitRate>,
     /// Whether frames to it are aggregated (HT and later).
     pub aggregates: bool,
 }
 
-/// A held packet as the queues of `control` see it.
+/// A held packet, the payload of `control`'s queues.
 #[derive(Debug, Clone)]
 pub(super) struct Held {
     pub(super) ticket: Ticket,
@@ -87,7 +87,7 @@ pub(super) struct Held {
     pub(super) rule: Option<u16>,
     pub(super) segments: u16,
     pub(super) size: ByteCount,
-    /// When it came. A queue may overwrite `enqueued`, a measurement needs the truth.
+    /// Its arrival, for measurements; a queue may overwrite `enqueued`.
     pub(super) arrived: Instant,
     enqueued: Instant,
     estimate: Span,

@@ -1,4 +1,4 @@
-//! The stations: how fast each is, and what of it is below the agent.
+//! The stations: their rates, and their packets below the agent.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,21 +10,21 @@ use airbound_wifi::edca::Category;
 use super::config::WindowConfig;
 use super::packet::{Carried, Completion, Held};
 
-/// More stations than mac80211 admits to an access point (2007 association identifiers) are not looked at.
+/// Size of the station table, above the 2007 association identifiers of an access point.
 const MOST_STATIONS: usize = 2048;
-/// The amount whose duration is averaged.
-const MEASURE: ByteCount = ByteCount::new(1000);
-/// A new sample counts an eighth.
+/// The size whose transmission time is averaged.
+const REFERENCE: ByteCount = ByteCount::new(1000);
+/// The inverse of the weight of a new sample.
 const WEIGHT: u64 = 8;
 
-/// A packet that was released and has not completed.
+/// A packet released and not completed.
 #[derive(Debug, Clone)]
 pub(super) struct Sent {
     pub(super) held: Held,
     pub(super) released: Instant,
-    /// Frames of it that have not completed.
+    /// Frames that have not completed.
     left: u16,
-    /// Whether all that completed were acknowledged.
+    /// Whether all completed frames were acknowledged.
     pub(super) acknowledged: bool,
 }
 
@@ -37,19 +37,19 @@ pub(super) struct Peer {
     pub(super) held: usize,
     sent: [VecDeque<Sent>; 4],
     pub(super) below: [Span; 4],
-    /// Others do not wait for it, and nothing more is released to it.
+    /// Its packets do not fill the window, and none is released to it.
     pub(super) stalled: bool,
-    /// When something was released into an empty radio, or completed, last.
+    /// The latest completion, or release while nothing was below.
     progress: Instant,
-    /// The latest release of what has completed.
+    /// The latest release time of a completed packet, by category.
     newest: [Instant; 4],
-    /// Average time that [`MEASURE`] takes; zero if unknown.
+    /// Average transmission time of [`REFERENCE`]; zero if unknown.
     pace: Span,
-    /// Whether a completion told the rate since the kernel was asked.
-    heard: bool,
-    /// The pace that the link was told.
-    told_pace: Span,
-    /// Completions given up since it was last said.
+    /// Whether a completion gave a rate since nl80211 was last read.
+    has_sample: bool,
+    /// The pace last reported to the link.
+    reported_pace: Span,
+    /// Completions given up since the last report.
     pub(super) lost: u64,
     pub(super) counts: PeerCounts,
 }
@@ -59,13 +59,13 @@ pub(super) struct Peer {
 pub struct PeerCounts {
     /// Released packets.
     pub released: u64,
-    /// Dropped by the agent.
+    /// Packets dropped by the agent.
     pub dropped: u64,
     /// Frames that completed.
     pub completed: u64,
-    /// Of these, not acknowledged.
+    /// Completed frames that were not acknowledged.
     pub failed: u64,
-    /// Packets whose completion never came.
+    /// Packets without a completion.
     pub lost: u64,
     /// Airtime of completed frames, microseconds.
     pub airtime_us: u64,
@@ -83,52 +83,53 @@ impl Peer {
             progress: Instant::ZERO,
             newest: [Instant::ZERO; 4],
             pace: Span::ZERO,
-            heard: false,
-            told_pace: Span::ZERO,
+            has_sample: false,
+            reported_pace: Span::ZERO,
             lost: 0,
             counts: PeerCounts::default(),
         }
     }
 
-    /// The rate at which data goes to it, on average.
+    /// The average PHY rate of data to it.
     pub(super) fn rate(&self) -> Option<BitRate> {
-        (!self.pace.is_zero()).then(|| BitRate::of(MEASURE, self.pace))
+        (!self.pace.is_zero()).then(|| BitRate::of(REFERENCE, self.pace))
     }
 
-    /// Takes in the rate that the kernel tells. Returns the rate that the link has to be told: if it moved, or in any case if `changed`.
+    /// Takes the rate of nl80211. Returns the rate to report to the link: if it moved, or in any case if `changed`.
     pub(super) fn on_facts(&mut self, rate: Option<BitRate>, changed: bool) -> Option<BitRate> {
-        if let Some(rate) = rate.filter(|_| !self.heard) {
+        if let Some(rate) = rate.filter(|_| !self.has_sample) {
             self.average(rate);
         }
-        self.heard = false;
-        self.news_of_rate(changed)
+        self.has_sample = false;
+        self.changed_rate(changed)
     }
 
-    /// A frame went out at a rate. Returns the rate that the link has to be told, if it moved.
+    /// Takes the rate of a completed frame. Returns the rate to report to the link, if it moved.
     fn on_rate(&mut self, rate: BitRate) -> Option<BitRate> {
-        self.heard = true;
+        self.has_sample = true;
         self.average(rate);
-        self.news_of_rate(false)
+        self.changed_rate(false)
     }
 
     fn average(&mut self, rate: BitRate) {
-        // Below 100 kb/s there is no Wi-Fi.
-        let sample = BitRate::from_bps(rate.as_bps().max(100_000)).time_for(MEASURE);
+        // No PHY rate is below 100 kb/s.
+        let sample = BitRate::from_bps(rate.as_bps().max(100_000)).time_for(REFERENCE);
         self.pace = if self.pace.is_zero() { sample } else { (self.pace * (WEIGHT - 1) + sample) / WEIGHT };
     }
 
-    /// The rate, if it has moved by more than a thirty-second since the link was told.
-    fn news_of_rate(&mut self, anyway: bool) -> Option<BitRate> {
-        let moved = self.pace.saturating_sub(self.told_pace) + self.told_pace.saturating_sub(self.pace);
-        if !anyway && moved <= self.told_pace / 32 {
+    /// The rate, if it moved by more than 1/32 since the last report, or if `force`.
+    fn changed_rate(&mut self, force: bool) -> Option<BitRate> {
+        let moved =
+            self.pace.saturating_sub(self.reported_pace) + self.reported_pace.saturating_sub(self.pace);
+        if !force && moved <= self.reported_pace / 32 {
             return None;
         }
-        self.told_pace = self.pace;
+        self.reported_pace = self.pace;
         self.rate()
     }
 
-    /// A held packet goes down.
-    pub(super) fn hand(&mut self, now: Instant, held: Held) {
+    /// A held packet is released.
+    pub(super) fn on_release(&mut self, now: Instant, held: Held) {
         if self.below.iter().all(|below| below.is_zero()) {
             self.progress = now;
         }
@@ -140,17 +141,17 @@ impl Peer {
         self.sent[category].push_back(Sent { held, released: now, left, acknowledged: true });
     }
 
-    /// Packets that are below in a category.
+    /// Packets below in a category.
     pub(super) fn packets_below(&self, category: Category) -> usize {
         self.sent[category.index()].len()
     }
 
-    /// The airtime of everything below.
+    /// The estimated airtime of all packets below.
     pub(super) fn all_below(&self) -> Span {
         self.below.iter().copied().sum()
     }
 
-    /// A frame completed: the packet, if that was its last frame, and the rate that the link has to be told, if it moved.
+    /// A frame completed. Returns its packet, if this was the last frame, and the rate to report to the link, if it moved.
     pub(super) fn on_completion(
         &mut self,
         now: Instant,
@@ -177,7 +178,7 @@ impl Peer {
         Some(sent)
     }
 
-    /// Which packet a frame carried: that with the ticket; without one the oldest of that length, else the oldest.
+    /// The packet that a frame carried: by ticket; without one the oldest of its length, else the oldest.
     fn find(&self, completion: &Completion) -> Option<(usize, usize)> {
         if completion.carried == Carried::Other {
             return None;
@@ -207,12 +208,12 @@ impl Peer {
         oldest.map(|(_, category)| (category, 0))
     }
 
-    /// Gives up packets whose completions will not come.
+    /// Gives up packets whose completions are overdue.
     pub(super) fn expire(&mut self, now: Instant, window: &WindowConfig, lost: &mut Vec<Held>) {
         let before = lost.len();
         for category in 0..4 {
             let newest = self.newest[category];
-            // By order of release, so what is too old is in front.
+            // In order of release, the oldest first.
             while let Some(first) = self.sent[category].front() {
                 let overtaken = newest.since(first.released) > window.reordering;
                 if !overtaken && now.since(first.released) <= window.completion_timeout {
@@ -226,7 +227,7 @@ impl Peer {
         self.counts.lost += lost;
     }
 
-    /// Everything below is forgotten.
+    /// Moves all packets below to `gone`.
     pub(super) fn forget(&mut self, gone: &mut Vec<Held>) {
         for category in 0..4 {
             while let Some(done) = self.take(category, 0) {
@@ -235,18 +236,18 @@ impl Peer {
         }
     }
 
-    /// When it counts as stalled if nothing completes until then; `None` if nothing is below.
+    /// The time at which the station stalls without a completion; `None` if nothing is below.
     pub(super) fn stalls_at(&self, window: &WindowConfig) -> Option<Instant> {
         let below = self.all_below();
         (!below.is_zero()).then(|| self.progress + window.stall_after + below * 2)
     }
 
-    /// Returns the time for which nothing has completed.
+    /// The time without a completion.
     pub(super) fn silent(&self, now: Instant) -> Span {
         now.since(self.progress)
     }
 
-    /// Whether nothing refers to it any more.
+    /// Whether no packet refers to it.
     fn is_unused(&self) -> bool {
         self.held == 0 && self.sent.iter().all(VecDeque::is_empty)
     }
@@ -255,23 +256,23 @@ impl Peer {
 /// All stations, by number and by address.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Peers {
-    /// By address, as one word: the search compares for every packet.
+    /// By address, packed into a word for fast comparison: every packet is looked up.
     numbers: BTreeMap<u64, StationId>,
     list: Vec<Peer>,
 }
 
-/// An address as a word.
-fn word(MacAddress([a, b, c, d, e, f]): MacAddress) -> u64 {
+/// An address packed into a word.
+fn packed(MacAddress([a, b, c, d, e, f]): MacAddress) -> u64 {
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
 impl Peers {
-    /// The number of a station that is known.
+    /// The number of a known station.
     pub(super) fn find(&self, mac: MacAddress) -> Option<StationId> {
-        self.numbers.get(&word(mac)).copied()
+        self.numbers.get(&packed(mac)).copied()
     }
 
-    /// The number of a station, which is new if the second value says so; `None` if there are too many.
+    /// The number of a station, and whether it was added; `None` if the table is full.
     pub(super) fn find_or_add(&mut self, mac: MacAddress) -> Option<(StationId, bool)> {
         if let Some(known) = self.find(mac) {
             return Some((known, false));
@@ -280,7 +281,7 @@ impl Peers {
         let reused = self.list.iter().position(|peer| !peer.present && peer.is_unused());
         let number = match reused {
             Some(place) => {
-                self.numbers.remove(&word(self.list[place].mac));
+                self.numbers.remove(&packed(self.list[place].mac));
                 self.list[place] = fresh;
                 place
             }
@@ -291,7 +292,7 @@ impl Peers {
             None => return None,
         };
         let id = StationId(u16::try_from(number).ok()?);
-        self.numbers.insert(word(mac), id);
+        self.numbers.insert(packed(mac), id);
         Some((id, true))
     }
 
@@ -303,12 +304,12 @@ impl Peers {
         self.list.get_mut(id.index())
     }
 
-    /// Returns the count of numbers that were given out.
+    /// The number of entries.
     pub(super) fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// All of them with their numbers.
+    /// All stations with their numbers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (StationId, &Peer)> {
         self.list.iter().zip(0..).map(|(peer, number)| (StationId(number), peer))
     }

@@ -1,19 +1,19 @@
-//! The kernel's rate control, as far as the link needs it: which form frames have. Completions tell how fast they were.
+//! Stands for the kernel's rate control in the link: gives the PPDU format of each station. Rates follow from completions.
 
 use airbound_control::frame::{RateChain, StationId};
 use airbound_control::rate::{RateControl, RateReport};
 use airbound_units::Instant;
 use airbound_wifi::rate::{GuardInterval, Legacy, Rate, Width};
 
-/// The form of frames to each station.
+/// The PPDU format of each station.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KernelRates {
-    /// Stations whose frames are not aggregated.
+    /// Whether frames to a station are not aggregated, by station.
     legacy: Vec<bool>,
 }
 
 impl KernelRates {
-    /// Notes whether frames to a station are aggregated. Returns whether that is news.
+    /// Sets whether frames to a station are aggregated. Returns whether that changed.
     pub(super) fn set_aggregates(&mut self, station: StationId, aggregates: bool) -> bool {
         if station.index() >= self.legacy.len() {
             self.legacy.resize(station.index() + 1, false);
@@ -29,7 +29,7 @@ impl RateControl for KernelRates {
 
     fn on_report(&mut self, _now: Instant, _station: StationId, _report: &RateReport) {}
 
-    /// A rate of about 25 Mb/s, for which a station is taken before anything is known of it.
+    /// A rate of about 25 Mb/s, assumed until a rate is known.
     fn expected_rate(&self, station: StationId) -> Rate {
         let ht = Rate::ht(3, Width::Mhz20, GuardInterval::Ns800);
         let is_legacy = self.legacy.get(station.index()).is_some_and(|legacy| *legacy);

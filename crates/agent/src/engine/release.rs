@@ -1,4 +1,4 @@
-//! The window: how much goes down at a time, and to whom.
+//! The release window: how much is released at a time, and to which stations.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,12 @@ use airbound_wifi::edca::Category;
 use super::packet::Held;
 use super::{Below, Decision, Engine};
 
-/// Permitted latencies are told so often at most, windows so often, and only if they moved by a fifth.
-const PERMITTED_TOLD: Span = Span::from_secs(1);
-const WINDOW_TOLD: Span = Span::from_secs(10);
+/// Shortest interval between reports of a permitted latency; a report needs a change by a fifth.
+const PERMITTED_REPORTS: Span = Span::from_secs(1);
+/// Shortest interval between reports of a window; a report needs a change by a fifth.
+const WINDOW_REPORTS: Span = Span::from_secs(10);
 
-/// Values last told to the journal, and when, so that it is not told all the time.
+/// Values last reported to the journal, with their times.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LastReported {
     window: [Option<(Instant, Span)>; 4],
@@ -29,16 +30,16 @@ impl LastReported {
     }
 }
 
-/// Whether a value is worth another line.
-fn has_news(last: Option<(Instant, Span)>, now: Instant, value: Span, every: Span) -> bool {
-    last.is_none_or(|(told, before)| {
+/// Whether a value has to be reported again.
+fn is_report_due(last: Option<(Instant, Span)>, now: Instant, value: Span, every: Span) -> bool {
+    last.is_none_or(|(reported, before)| {
         let moved = value.saturating_sub(before) + before.saturating_sub(value);
-        now.since(told) >= every && moved > before / 5
+        now.since(reported) >= every && moved > before / 5
     })
 }
 
 impl Engine {
-    /// Releases what the windows have room for.
+    /// Fills the windows of all categories, the highest first.
     pub(super) fn release(&mut self) {
         let backlog = *self.link.queue().backlog();
         for category in Category::ALL.into_iter().rev() {
@@ -46,11 +47,11 @@ impl Engine {
                 self.fill(category);
             }
         }
-        self.tell_permitted();
-        self.tell_buffers();
+        self.report_permitted();
+        self.report_buffers();
     }
 
-    /// Fills the window of a category: whole aggregates to one station after the other, while less than one is below.
+    /// Fills the window of a category: releases whole aggregates, one station after the other, while less than one is below.
     fn fill(&mut self, category: Category) {
         let (gate, for_demands) = self.gate();
         let least = usize::from(self.config.window.least_packets);
@@ -60,14 +61,14 @@ impl Engine {
         while !is_full(&self.below) && self.release_aggregate(category) {}
         let window = gate * 2;
         if self.below.airtime[category.index()] >= gate
-            && has_news(self.told.window[category.index()], self.now, window, WINDOW_TOLD)
+            && is_report_due(self.last_reported.window[category.index()], self.now, window, WINDOW_REPORTS)
         {
-            self.told.window[category.index()] = Some((self.now, window));
+            self.last_reported.window[category.index()] = Some((self.now, window));
             self.out.decisions.push(Decision::Window { category, airtime: window, for_demands });
         }
     }
 
-    /// The airtime below at which nothing more goes down, and whether demands keep it short.
+    /// The airtime below at which releases stop, and whether demands shorten it.
     pub(super) fn gate(&self) -> (Span, bool) {
         let bound =
             self.link.queue().demands().map_or(Span::MAX, |demands| demands.tightest(self.now).duration);
@@ -75,14 +76,14 @@ impl Engine {
         (aggregate.min(bound), bound < aggregate)
     }
 
-    /// Releases the next aggregate of a category: at least one packet, if any may go. Returns whether there may be another.
+    /// Releases the next aggregate of a category, at least one packet if any is eligible. Returns whether another may follow.
     fn release_aggregate(&mut self, category: Category) -> bool {
         let room = Room { category, max_duration: self.config.window.aggregate };
         let descriptor = self.link.next(self.now, room, &mut self.dropped);
         let more = descriptor.is_some() && self.link.has_backlog(category);
         if let Some(TxDescriptor { mut mpdus, .. }) = descriptor {
             for mpdu in mpdus.drain(..) {
-                self.hand_down(mpdu.packet);
+                self.release_packet(mpdu.packet);
             }
             self.link.give_spare(mpdus);
         }
@@ -90,19 +91,19 @@ impl Engine {
         more
     }
 
-    fn hand_down(&mut self, held: Held) {
+    fn release_packet(&mut self, held: Held) {
         let (station, category, estimate) = (held.station, held.category, held.airtime_estimate());
-        self.let_go(&held);
+        self.issue_release(&held);
         self.below.add(category, estimate);
         let now = self.now;
         match self.peers.get_mut(station) {
-            Some(peer) => peer.hand(now, held),
+            Some(peer) => peer.on_release(now, held),
             None => debug_assert!(false, "only known stations are enqueued for"),
         }
     }
 
-    /// Tells the journal the sizes of WQM's buffers, where they changed.
-    fn tell_buffers(&mut self) {
+    /// Reports changed sizes of WQM's buffers.
+    fn report_buffers(&mut self) {
         let AnyQueue::Wqm(queue) = self.link.queue() else { return };
         for category in Category::ALL {
             let packets = queue.buffer_size(category).packets();
@@ -114,21 +115,21 @@ impl Engine {
         }
     }
 
-    /// Tells the journal how long protected flows may queue, where that has changed much.
-    fn tell_permitted(&mut self) {
-        if self.now < self.told.next_permitted || self.config.rules.is_empty() {
+    /// Reports the permitted latencies of protected flows that changed.
+    fn report_permitted(&mut self) {
+        if self.now < self.last_reported.next_permitted || self.config.rules.is_empty() {
             return;
         }
-        self.told.next_permitted = self.now + PERMITTED_TOLD;
+        self.last_reported.next_permitted = self.now + PERMITTED_REPORTS;
         for (flow, _, rule) in self.flows.protected() {
             let Some(protection) = self.link.queue().protection(flow) else { continue };
-            if has_news(
-                self.told.permitted.get(&flow).copied(),
+            if is_report_due(
+                self.last_reported.permitted.get(&flow).copied(),
                 self.now,
                 protection.permitted,
-                PERMITTED_TOLD,
+                PERMITTED_REPORTS,
             ) {
-                self.told.permitted.insert(flow, (self.now, protection.permitted));
+                self.last_reported.permitted.insert(flow, (self.now, protection.permitted));
                 let rule = self.config.rules.get(usize::from(rule)).map(|rule| rule.name.clone());
                 self.out.decisions.push(Decision::Permitted {
                     rule: rule.unwrap_or_default(),

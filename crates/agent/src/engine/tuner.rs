@@ -1,4 +1,4 @@
-//! WQM without holding a packet: the size of a buffer that the kernel keeps.
+//! WQM for a buffer of the kernel: computes its size and holds no packet.
 
 use airbound_control::queue::WqmConfig;
 use airbound_control::queue::wqm::{BufferSize, Observation};
@@ -6,16 +6,16 @@ use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 
 use super::output::Decision;
 
-/// The kernel's backlog for one station.
+/// The kernel's backlog of one station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
-    /// Bytes.
+    /// Its bytes.
     pub backlog: ByteCount,
     /// The PHY rate of data to it.
     pub rate: Option<BitRate>,
 }
 
-/// Turns readings of the kernel's backlog into a size, once in a measurement interval.
+/// Computes the buffer size from readings of the kernel's backlog, once in a measurement interval.
 #[derive(Debug, Clone)]
 pub struct Tuner {
     size: BufferSize,
@@ -25,7 +25,7 @@ pub struct Tuner {
 }
 
 impl Tuner {
-    /// A tuner that has seen nothing: the buffer has its largest size.
+    /// A tuner without readings: the buffer has its largest size.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
@@ -38,20 +38,20 @@ impl Tuner {
         })
     }
 
-    /// Most packets that may wait.
+    /// The buffer size in packets.
     #[must_use]
     pub const fn packets(&self) -> usize {
         self.size.packets()
     }
 
-    /// When to read the backlog next.
+    /// The time of the next reading.
     #[must_use]
     pub const fn next_deadline(&self) -> Instant {
         self.next
     }
 
-    /// A measurement interval has passed. `free` is the share of the channel that others leave, 0 to 1, where it is known. Returns what
-    /// changed.
+    /// Processes the reading of an interval. `free` is the share of the channel that other transmitters leave, 0 to 1, if known. Returns
+    /// the change of the size.
     pub fn on_reading(&mut self, now: Instant, waiting: &[Waiting], free: Option<f64>) -> Option<Decision> {
         self.next = now + self.interval;
         self.free = free.filter(|free| !free.is_nan()).map(|free| free.clamp(0.0, 1.0)).or(self.free);
@@ -62,7 +62,7 @@ impl Tuner {
         let (bytes, time) = known.fold((ByteCount::ZERO, Span::ZERO), |(bytes, time), (backlog, rate)| {
             (bytes + backlog, time + rate.time_for(backlog))
         });
-        // The harmonic mean weighted by backlog, as in the queue; without backlog the rate of anybody begins.
+        // The harmonic mean weighted by backlog, as in the queue; without backlog the lowest rate.
         let rate = if bytes > ByteCount::ZERO {
             Some(BitRate::of(bytes, time))
         } else {
@@ -96,7 +96,7 @@ mod tests {
         }
         assert_eq!(tuner.packets(), 32);
         assert!(decisions > 0);
-        // Nothing waits: one packet more each time, from the second on.
+        // Without backlog the size grows by one packet each time, from the second reading on.
         tuner.on_reading(at(2000), &[], Some(f64::NAN));
         tuner.on_reading(at(2100), &[], Some(7.0));
         assert_eq!(tuner.packets(), 33);

@@ -1,4 +1,4 @@
-//! Views of an engine that the status and the metrics show.
+//! Views of the engine for status and metrics.
 
 use airbound_control::queue::{AnyQueue, Queue};
 use airbound_linux::MacAddress;
@@ -15,13 +15,13 @@ pub struct StationView {
     pub mac: MacAddress,
     /// Whether it is associated.
     pub present: bool,
-    /// Whether nothing to it completes.
+    /// Whether it has no completions.
     pub stalled: bool,
     /// The average PHY rate of data to it, Mb/s.
     pub rate_mbps: Option<f64>,
-    /// Packets that are held for it.
+    /// Packets held for it.
     pub held: usize,
-    /// Estimated airtime of what is below.
+    /// Estimated airtime of its packets below.
     pub below: Span,
     /// Counters of its packets and frames by their fate.
     pub counts: PeerCounts,
@@ -32,15 +32,15 @@ pub struct StationView {
 pub struct FlowView {
     /// Its number.
     pub flow: u32,
-    /// The place of its rule.
+    /// The index of its rule.
     pub rule: u16,
-    /// To whom it goes.
+    /// Its station.
     pub station: MacAddress,
-    /// Time for which its packets may queue; `None` if the queue protects no flow.
+    /// Its permitted queueing latency; `None` if the queue protects no flow.
     pub permitted: Option<Span>,
-    /// Its latency in the last window in which there was one.
+    /// Its latency in the last window with packets.
     pub latency: Option<Span>,
-    /// Packets that left the queue, and of these those that left it as urgent ones.
+    /// Packets that left the queue, and those of them that were urgent.
     pub packets: u64,
     /// See [`FlowView::packets`].
     pub urgent: u64,
@@ -49,13 +49,13 @@ pub struct FlowView {
 /// An access category.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CategoryView {
-    /// Which.
+    /// The category.
     pub category: Category,
-    /// Airtime that is below.
+    /// Estimated airtime below, milliseconds.
     pub below_ms: f64,
-    /// Airtime at which nothing more goes down.
+    /// Airtime below at which releases stop, milliseconds.
     pub gate_ms: f64,
-    /// WQM: most packets that may wait.
+    /// WQM's buffer size in packets.
     pub buffer: Option<usize>,
 }
 
@@ -89,7 +89,7 @@ impl Engine {
         })
     }
 
-    /// The rules with what became of their packets.
+    /// The rules with counters and latencies.
     #[must_use]
     pub fn rules(&self) -> &[RuleRecord] {
         self.measures.all()
@@ -109,25 +109,25 @@ impl Engine {
         })
     }
 
-    /// Packets that are held.
+    /// Held packets.
     #[must_use]
     pub fn held(&self) -> usize {
         self.link.queue().backlog().total().packets
     }
 
-    /// Flows that are known.
+    /// Known flows.
     #[must_use]
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// Airtime below of stations that are waited for, in a category.
+    /// Estimated airtime below of stations that are not stalled, in a category.
     #[must_use]
     pub fn below(&self, category: Category) -> Span {
         self.below.airtime[category.index()]
     }
 
-    /// The latest time that the engine was told.
+    /// The latest time passed in.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.now

@@ -1,4 +1,4 @@
-//! Which packets a rule is about: a small language, such as `udp dport 9944 and not dscp cs1`.
+//! The language of a rule's condition, such as `udp dport 9944 and not dscp cs1`.
 //!
 //! | words | match |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | `mark 0x10`, `mark 0x10/0xf0` | netfilter's mark, under a mask |
 //! | `any` | everything |
 //!
-//! `and` (which may be left out), `or`, `not` and parentheses join them; `not` binds most tightly, then `and`, then `or`. A fragment has
-//! no ports.
+//! `and` (which may be left out), `or`, `not` and parentheses combine them; `not` binds most tightly, then `and`, then `or`. A fragment
+//! has no ports.
 
 mod parse;
 
@@ -28,23 +28,23 @@ pub use parse::ParseExpressionError;
 /// Properties of a packet that a rule may test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// From whom.
+    /// Source address.
     pub source: IpAddr,
-    /// To whom.
+    /// Destination address.
     pub destination: IpAddr,
     /// The transport's protocol number.
     pub protocol: u8,
-    /// Source and destination port; fragments have none.
+    /// Source and destination port; `None` for fragments.
     pub ports: Option<(u16, u16)>,
     /// Differentiated services code point, 0 to 63.
     pub dscp: u8,
-    /// The station that it goes to.
+    /// The receiving station.
     pub station: Option<MacAddress>,
     /// Netfilter's mark.
     pub mark: u32,
 }
 
-/// One end of a packet, or either.
+/// The field of a packet that a test refers to: source, destination, or either of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Source,
@@ -52,7 +52,7 @@ enum End {
     Either,
 }
 
-/// An address with the number of its leading bits that count.
+/// An address prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Prefix {
     address: IpAddr,
@@ -62,7 +62,7 @@ struct Prefix {
 impl Prefix {
     fn contains(&self, address: IpAddr) -> bool {
         fn same(a: u128, b: u128, width: u8, bits: u8) -> bool {
-            // A shift by the whole width would overflow.
+            // A shift by the full width would overflow.
             bits == 0 || (a ^ b) >> (width - bits.min(width)) == 0
         }
         match (self.address, address) {
@@ -132,7 +132,7 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Whether a packet is meant.
+    /// Whether a packet matches.
     #[must_use]
     pub fn matches(&self, facts: &Facts) -> bool {
         self.test.matches(facts)

@@ -1,4 +1,4 @@
-//! Reads a rule's condition. Errors point to the column.
+//! Parses a rule's condition. Errors name the column.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -6,12 +6,12 @@ use std::ops::RangeInclusive;
 use super::{End, Prefix, Test};
 use airbound_linux::MacAddress;
 
-/// Longer conditions are refused.
+/// Longest condition, bytes.
 const LONGEST: usize = 4096;
-/// Deeper nesting is refused.
+/// Deepest nesting.
 const DEEPEST: usize = 32;
 
-/// Names of code points (RFC 2474, 2597, 3246, 5865, 8622).
+/// Names of DSCP code points (RFC 2474, 2597, 3246, 5865, 8622).
 const CODE_POINTS: [(&str, u8); 24] = [
     ("cs0", 0),
     ("df", 0),
@@ -48,7 +48,7 @@ const WORDS: &str = "udp, tcp, icmp, proto, ip4, ip6, sport, dport, port, saddr,
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {problem}")]
 pub struct ParseExpressionError {
-    /// Where, in characters.
+    /// The column, in characters.
     pub column: usize,
     /// The error, and what is allowed.
     pub problem: String,
@@ -66,7 +66,7 @@ impl Token<'_> {
         ParseExpressionError { column: self.column, problem: problem.into() }
     }
 
-    /// As it is shown.
+    /// The token as shown in an error.
     fn quoted(&self) -> String {
         if self.text.is_empty() {
             return "the end".to_owned();
@@ -113,17 +113,21 @@ struct Parser<'a> {
 
 pub(super) fn parse(text: &str) -> Result<Test, ParseExpressionError> {
     if text.len() > LONGEST {
-        let problem = format!("it has {} bytes; allowed are {LONGEST}", text.len());
+        let problem = format!("the condition has {} bytes; allowed are {LONGEST}", text.len());
         return Err(ParseExpressionError { column: 1, problem });
     }
     let mut parser = Parser { tokens: tokens(text), at: 0 };
     let test = parser.either(0)?;
     let rest = parser.peek();
-    if rest.text.is_empty() { Ok(test) } else { Err(rest.wrong(format!("{} closes nothing", rest.quoted()))) }
+    if rest.text.is_empty() {
+        Ok(test)
+    } else {
+        Err(rest.wrong(format!("{} without an opening parenthesis", rest.quoted())))
+    }
 }
 
 impl<'a> Parser<'a> {
-    /// The last token is the end, and stays.
+    /// The next token. The last one marks the end and is never consumed.
     fn peek(&self) -> Token<'a> {
         self.tokens.get(self.at).copied().unwrap_or(Token { column: 1, text: "" })
     }
@@ -134,7 +138,7 @@ impl<'a> Parser<'a> {
         token
     }
 
-    /// Parts joined by `or`.
+    /// Terms joined by `or`.
     fn either(&mut self, depth: usize) -> Result<Test, ParseExpressionError> {
         let mut tests = vec![self.all(depth)?];
         while self.peek().is("or") {
@@ -144,7 +148,7 @@ impl<'a> Parser<'a> {
         Ok(if tests.len() == 1 { tests.remove(0) } else { Test::Some(tests) })
     }
 
-    /// Parts joined by `and`, or by nothing.
+    /// Terms joined by `and`, written or implied.
     fn all(&mut self, depth: usize) -> Result<Test, ParseExpressionError> {
         let mut tests = vec![self.one(depth)?];
         loop {
@@ -162,16 +166,17 @@ impl<'a> Parser<'a> {
     fn one(&mut self, depth: usize) -> Result<Test, ParseExpressionError> {
         let token = self.next();
         if depth > DEEPEST {
-            return Err(token.wrong(format!("it is nested more than {DEEPEST} deep")));
+            return Err(token.wrong(format!("nesting is deeper than {DEEPEST}")));
         }
         if token.is("(") {
             let inner = self.either(depth + 1)?;
             let end = self.next();
             if !end.is(")") {
                 let opened = token.column;
-                return Err(
-                    end.wrong(format!("{} where the \"(\" of column {opened} has to close", end.quoted()))
-                );
+                return Err(end.wrong(format!(
+                    "{} instead of the \")\" for the \"(\" in column {opened}",
+                    end.quoted()
+                )));
             }
             return Ok(inner);
         }
@@ -184,7 +189,7 @@ impl<'a> Parser<'a> {
             "ip4" | "ip" => Test::Version(4),
             "ip6" => Test::Version(6),
             "udp" | "tcp" => Test::Protocol(protocol(&lower).into_iter().collect()),
-            // A rule about ICMP means that of both versions of IP.
+            // Covers ICMP of IPv4 and of IPv6.
             "icmp" => Test::Protocol(vec![1, 58]),
             "proto" => Test::Protocol(self.list(
                 |part| number_or(part, 255, protocol),
@@ -206,12 +211,12 @@ impl<'a> Parser<'a> {
             )?),
             "mark" => self.mark()?,
             _ => {
-                return Err(token.wrong(format!("{} is not understood; allowed are {WORDS}", token.quoted())));
+                return Err(token.wrong(format!("{} is unexpected; allowed are {WORDS}", token.quoted())));
             }
         })
     }
 
-    /// Values with commas between them, in one word.
+    /// Values separated by commas, without white space.
     fn list<T>(
         &mut self,
         read: impl Fn(&str) -> Option<T>,
@@ -251,7 +256,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Digits only: the standard library would take a sign.
+/// A number of digits only; the standard library also accepts a sign.
 fn digits<T: std::str::FromStr>(text: &str) -> Option<T> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
@@ -302,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_pointed_to() {
+    fn errors_name_the_column() {
         assert_eq!(
             refusal("udp dport 99444"),
             "column 11: \"99444\" is not a port, 0 to 65535, or a range such as 5000-5010"
@@ -311,11 +316,11 @@ mod tests {
             refusal("dport 53,x"),
             "column 10: \"x\" is not a port, 0 to 65535, or a range such as 5000-5010"
         );
-        assert_eq!(refusal("udp)"), "column 4: \")\" closes nothing");
-        assert_eq!(refusal("(udp"), "column 5: the end where the \"(\" of column 1 has to close");
-        assert!(refusal("").starts_with("column 1: the end is not understood; allowed are udp"));
-        assert!(refusal("udp and").starts_with("column 8: the end is not understood"));
-        assert!(refusal("größe").starts_with("column 1: \"größe\" is not understood"));
+        assert_eq!(refusal("udp)"), "column 4: \")\" without an opening parenthesis");
+        assert_eq!(refusal("(udp"), "column 5: the end instead of the \")\" for the \"(\" in column 1");
+        assert!(refusal("").starts_with("column 1: the end is unexpected; allowed are udp"));
+        assert!(refusal("udp and").starts_with("column 8: the end is unexpected"));
+        assert!(refusal("größe").starts_with("column 1: \"größe\" is unexpected"));
         assert!(refusal("udp dport").starts_with("column 10: the end is not a port"));
         assert_eq!(refusal("mark 0x"), "column 6: \"0x\" is not a mark such as 16, 0x10 or 0x10/0xf0");
         for text in [
@@ -329,7 +334,7 @@ mod tests {
         ] {
             assert!(refusal(text).starts_with("column "), "{text}");
         }
-        assert_eq!(refusal(&"(".repeat(100)), "column 34: it is nested more than 32 deep");
+        assert_eq!(refusal(&"(".repeat(100)), "column 34: nesting is deeper than 32");
         assert!(refusal(&"x".repeat(5000)).contains("allowed are 4096"));
     }
 

@@ -1,5 +1,4 @@
-//! A kernel and a radio, as far as the engine can tell: held packets, aggregates at each station's rate, completions that may be lost,
-//! late or told twice.
+//! A model of kernel and radio: held packets, aggregates at each station's rate, completions that may be lost, late or repeated.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,12 +9,12 @@ use airbound_linux::MacAddress;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-/// Time of an exchange besides its data: AIFS, backoff, preamble, SIFS and block ack.
+/// Overhead of an exchange: AIFS, backoff, preamble, SIFS and block ack.
 const OVERHEAD: Span = Span::from_micros(200);
 /// The longest aggregate of the radio.
 const AGGREGATE: Span = Span::from_micros(5_484);
 
-/// Numbers that look random: a linear congruential generator (Knuth's MMIX).
+/// Pseudo-random numbers: a linear congruential generator (Knuth's MMIX).
 #[derive(Debug, Clone)]
 pub(crate) struct Dice(pub u64);
 
@@ -45,13 +44,13 @@ struct Packet {
     arrived: Instant,
 }
 
-/// The whole: engine, kernel, radio and air.
+/// Engine, kernel, radio and channel.
 pub(crate) struct World {
     pub(crate) engine: Engine,
     pub(crate) now: Instant,
     pub(crate) faults: Faults,
     pub(crate) dice: Dice,
-    /// Rates by station; who is not named is out of reach.
+    /// Rates by station; other stations are out of range.
     pub(crate) rates: BTreeMap<MacAddress, BitRate>,
     held: BTreeMap<Ticket, Packet>,
     radio: VecDeque<Packet>,
@@ -63,7 +62,7 @@ pub(crate) struct World {
     pub(crate) bytes: BTreeMap<MacAddress, u64>,
     pub(crate) dropped: u64,
     pub(crate) most_below: Span,
-    /// FNV-1a over every verdict: when, on which packet, what.
+    /// FNV-1a over the time, packet and fate of every verdict.
     verdicts: u64,
 }
 
@@ -95,7 +94,7 @@ impl World {
         world
     }
 
-    /// Tells the engine who is associated.
+    /// Reports the associated stations to the engine.
     pub(crate) fn tell_stations(&mut self) {
         let facts: Vec<StationFacts> = self
             .rates
@@ -106,7 +105,7 @@ impl World {
         self.settle();
     }
 
-    /// A packet comes from the wire.
+    /// A packet arrives from the wire.
     pub(crate) fn send(&mut self, station: u8, flow: u64, size: u64, rule: Option<u16>) {
         let (ticket, station) = (Ticket(self.next), mac(station));
         self.next += 1;
@@ -125,7 +124,7 @@ impl World {
         self.settle();
     }
 
-    /// A line over all verdicts so far.
+    /// One line of figures and a hash of all verdicts so far.
     pub(crate) fn digest(&mut self) -> String {
         let (sent, dropped, arrived) = (self.next - 1, self.dropped, self.total());
         let (middle, most) = (self.quantile(Some(0), 0.5), self.quantile(Some(0), 0.95));
@@ -135,7 +134,7 @@ impl World {
         )
     }
 
-    /// Packets that are held for a station.
+    /// Packets held for a station.
     pub(crate) fn waiting(&self, station: u8) -> usize {
         self.held.values().filter(|packet| packet.station == mac(station)).count()
     }
@@ -144,7 +143,7 @@ impl World {
         self.held.len()
     }
 
-    /// Carries verdicts out.
+    /// Applies the engine's verdicts.
     pub(crate) fn settle(&mut self) {
         let output = std::mem::take(self.engine.output());
         for verdict in output.verdicts {
@@ -168,7 +167,7 @@ impl World {
         if self.air.is_some() {
             return;
         }
-        // Frames to who is out of reach stay with mac80211, as for a sleeping station.
+        // Frames to stations out of range stay in mac80211, as those to sleeping stations.
         let reachable = self
             .radio
             .iter()
@@ -192,7 +191,7 @@ impl World {
         self.air = Some((self.now + OVERHEAD + rate.time_for(bytes), taken));
     }
 
-    /// Time passes, and everything that happens meanwhile.
+    /// Advances the time, and processes all events meanwhile.
     pub(crate) fn pass(&mut self, span: Span) {
         let end = self.now + span;
         loop {
@@ -218,7 +217,7 @@ impl World {
             let before = self.engine.next_deadline();
             self.engine.on_tick(self.now);
             self.settle();
-            // Whoever wants to be called again at once would be called for ever.
+            // A deadline that does not move would loop for ever.
             assert!(
                 before != Some(self.now) || self.engine.next_deadline() != before || self.air.is_some(),
                 "a deadline that stays"
@@ -229,7 +228,7 @@ impl World {
 
     fn complete(&mut self, packets: Vec<Packet>) {
         let rate = packets.first().and_then(|packet| self.rates.get(&packet.station)).copied();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for packet in packets {
             let took = self.now.since(packet.arrived);
             self.latencies.entry(packet.rule).or_default().push(took);
@@ -254,10 +253,10 @@ impl World {
                 continue;
             }
             for _ in 0..=usize::from(self.dice.roll(1000) < self.faults.twice) {
-                told.push(completion);
+                reported.push(completion);
             }
         }
-        self.engine.on_completions(self.now, told);
+        self.engine.on_completions(self.now, reported);
         self.settle();
     }
 

@@ -1,4 +1,4 @@
-//! Configuration of links: position, path loss, shadowing, fading, people, traces, and the interference that all links meet.
+//! Configuration of links: position, path loss, shadowing, fading, blockage, traces, and interference on all links.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use crate::trace::{Format, Trace};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ChannelSpec {
-    /// Nothing is ever lost but by collision.
+    /// No loss except by collisions.
     Ideal,
     /// A constant signal-to-noise ratio.
     Fixed {
         /// The ratio, over the width of the station's channel.
         snr: Decibel,
     },
-    /// Loss that grows with the logarithm of the distance, with shadowing and fading.
+    /// Path loss proportional to the logarithm of the distance, with shadowing and fading.
     LogDistance(LogDistance),
     /// A measured trace.
     Trace(TraceLink),
 }
 
-/// Loss that grows with the logarithm of the distance.
+/// Path loss proportional to the logarithm of the distance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LogDistance {
@@ -37,14 +37,14 @@ pub struct LogDistance {
     pub position: Position,
     /// Standard deviation of the shadowing in dB; 0 dB: none.
     pub shadowing: Decibel,
-    /// After this time shadowing has become a different one.
+    /// Coherence time of the shadowing.
     pub shadowing_coherence: Span,
     /// Small-scale fading around the mean power.
     pub fading: Fading,
-    /// People who step into the path; each entry is a kind of its own.
+    /// Blockage by people, one entry for each kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blockage: Vec<Blockage>,
-    /// Busy and quiet spells of shadowing and blockage; `None`: always busy.
+    /// Busy and quiet periods of shadowing and blockage; `None`: always busy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity: Option<Activity>,
 }
@@ -53,9 +53,9 @@ pub struct LogDistance {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Position {
-    /// It does not move.
+    /// A fixed distance.
     Distance(Metre),
-    /// Points in ascending time; between them it moves evenly, before the first and after the last it rests.
+    /// Points in ascending time, linearly interpolated; constant before the first and after the last.
     Path(Vec<(Span, Metre)>),
     /// A straight walk.
     Walk(Walk),
@@ -73,7 +73,7 @@ pub struct Walk {
     pub speed: MetrePerSecond,
     /// Start of the walk.
     pub start: Span,
-    /// It turns round at each end and walks on, instead of staying where it arrives.
+    /// Whether it turns round at each end instead of stopping at `to`.
     #[serde(rename = "return")]
     pub to_and_fro: bool,
 }
@@ -84,21 +84,21 @@ pub struct Walk {
 pub enum Fading {
     /// None.
     None,
-    /// Many paths, none of which dominates.
+    /// Many paths without a dominant one.
     Rayleigh {
         /// Its variation in time.
         #[serde(flatten)]
         motion: Motion,
     },
-    /// One dominating path among many.
+    /// A dominant path among many.
     Rician {
-        /// Power of the dominating path over that of all others.
+        /// Power of the dominant path over that of all others.
         k: Decibel,
         /// Its variation in time.
         #[serde(flatten)]
         motion: Motion,
     },
-    /// Gamma-distributed power, drawn anew for each PPDU (as ns-3's `NakagamiPropagationLossModel`).
+    /// Gamma-distributed power, drawn for each PPDU (as ns-3's `NakagamiPropagationLossModel`).
     Nakagami {
         /// The shape m, at least 0.5.
         m: Shape,
@@ -109,19 +109,19 @@ pub enum Fading {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Motion {
-    /// Doppler spectrum, or a new draw for each PPDU.
+    /// Doppler spectrum, or a draw for each PPDU.
     pub independence: Independence,
-    /// Speed of the station, or of its surroundings, that spreads the spectrum.
+    /// Speed of the station or of its surroundings, which decides the Doppler spread.
     pub speed: MetrePerSecond,
 }
 
-/// Independence of fading at two moments.
+/// Correlation of fading between two times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Independence {
-    /// Motion: the Doppler spectrum of Clarke's model.
+    /// The Doppler spectrum of Clarke's model.
     Doppler,
-    /// Nothing joins them: each PPDU meets a new draw.
+    /// No correlation: a draw for each PPDU.
     PerPpdu,
 }
 
@@ -129,59 +129,59 @@ pub enum Independence {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Shape {
-    /// The same everywhere.
+    /// The same at all distances.
     Fixed(f64),
     /// 1.5 below 80 m, 0.75 beyond (ns-3's defaults).
     #[serde(serialize_with = "by_distance")]
     ByDistance,
 }
 
-/// The word for [`Shape::ByDistance`] in a file.
+/// The value of [`Shape::ByDistance`] in a file.
 pub const BY_DISTANCE: &str = "by-distance";
 
 fn by_distance<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(BY_DISTANCE)
 }
 
-/// Arrivals and stays of people or busy spells.
+/// Arrivals and durations of people or of busy periods.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Coming {
-    /// Mean length, from the first effect to the last.
+    /// Mean duration, from the first effect to the last.
     pub length: Span,
-    /// Standard deviation of the natural logarithm of the length (log-normal); 0: all are alike.
+    /// Standard deviation of the natural logarithm of the duration (log-normal); 0: constant.
     pub length_spread: f64,
-    /// Mean time from one beginning to the next (exponential, whether or not the last has gone).
+    /// Mean interval of arrivals (exponential, independent of the presence of others).
     pub pause: Span,
-    /// Time to reach the full effect, and again to leave.
+    /// Time to reach the full effect, and to lose it.
     pub ramp: Span,
 }
 
-/// People who step into the path between two stationary ends.
+/// Blockage of the path between two stationary ends by people.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Blockage {
     /// Arrivals while the room is busy.
     #[serde(flatten)]
     pub coming: Coming,
-    /// Mean loss that a body brings.
+    /// Mean loss by a body.
     pub depth: Decibel,
-    /// Standard deviation of that loss between bodies (normal in dB, never below 0).
+    /// Standard deviation of the loss between bodies (normal in dB, at least 0).
     pub depth_spread: Decibel,
 }
 
-/// Busy and quiet spells of a room.
+/// Busy and quiet periods of a room.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Activity {
-    /// Arrivals of busy spells.
+    /// Arrivals of busy periods.
     #[serde(flatten)]
     pub coming: Coming,
-    /// Share of the shadowing and of the people who pass that is left between spells, 0 to 1.
+    /// Share of shadowing and blockage that remains in quiet periods, 0 to 1.
     pub quiet_level: f64,
 }
 
-/// A link that a trace drives.
+/// A link driven by a trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TraceLink {
@@ -194,7 +194,7 @@ pub struct TraceLink {
     pub used_as: TraceUse,
     /// Factor on every bandwidth.
     pub scale: f64,
-    /// The trace begins again when it ends, instead of keeping its last value.
+    /// Whether the trace repeats, instead of keeping its last value.
     #[serde(rename = "loop")]
     pub repeat: bool,
     /// Its content.
@@ -206,15 +206,15 @@ pub struct TraceLink {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceUse {
-    /// The PHY rate: at each time the one whose saturated goodput is the trace's bandwidth.
+    /// The PHY rate whose saturated goodput is the trace's bandwidth.
     Phy,
-    /// A half-duplex pipe of the trace's speed in the place of the air: no contention, no aggregation.
+    /// A half-duplex pipe of the trace's bandwidth instead of 802.11: no contention, no aggregation.
     Pipe,
     /// The signal-to-noise ratio.
     Snr,
 }
 
-/// Bursts of something that is not Wi-Fi.
+/// Bursts of interference that is not Wi-Fi.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Interference {
@@ -227,9 +227,9 @@ pub struct Interference {
     /// The effect of a burst.
     #[serde(flatten)]
     pub effect: Effect,
-    /// Bursts begin from this time on.
+    /// Start of the first burst.
     pub start: Span,
-    /// End of the last one; `None` for the end of the run.
+    /// End of the last burst; `None` for the end of the run.
     #[serde(serialize_with = "or_never")]
     pub stop: Option<Span>,
 }
@@ -238,11 +238,11 @@ pub struct Interference {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "effect", rename_all = "kebab-case")]
 pub enum Effect {
-    /// Every transmitter finds the channel busy; exchanges on the air continue.
+    /// All transmitters sense a busy channel; exchanges on the air continue.
     Busy,
-    /// The noise rises; carrier sense does not notice.
+    /// The noise floor rises; carrier sense is not affected.
     Noise {
-        /// Rise of the noise.
+        /// Increase of the noise floor.
         level: Decibel,
     },
 }

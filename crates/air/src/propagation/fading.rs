@@ -7,20 +7,20 @@ use super::config::{Fading, Independence, Motion, Shape};
 
 const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
-/// Scattered paths of the sum of sinusoids. With 16, the variance of the power is 15/16 of an exponential law's, and fades
-/// below -20 dB are as frequent as there to a tenth.
+/// Number of scattered paths of the sum of sinusoids. With 16, the variance of the power is 15/16 of that of an exponential
+/// distribution, and the frequency of fades below -20 dB differs from it by at most a tenth.
 const PATHS: usize = 16;
 
 /// The fading of one link.
 #[derive(Debug, Clone)]
 pub(super) enum Fader {
     None,
-    /// Sinusoids and the amplitude of a path without scattering.
+    /// Sinusoids, and the direct path.
     Doppler {
         paths: Box<[Sinusoid; PATHS]>,
         direct: Direct,
     },
-    /// Gaussian in-phase and quadrature parts drawn for each instant, with the ratio K of direct to scattered power.
+    /// Gaussian in-phase and quadrature components drawn for each instant, with the ratio K of direct to scattered power.
     Drawn {
         key: Key,
         ratio: f64,
@@ -31,14 +31,14 @@ pub(super) enum Fader {
     },
 }
 
-/// One scattered path: its Doppler shift in turns per nanosecond and its phase in turns.
+/// A scattered path: its Doppler shift in turns per nanosecond, and its phase in turns.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sinusoid {
     turns_per_nano: f64,
     phase: f64,
 }
 
-/// The path that is not scattered.
+/// The direct path.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Direct {
     ratio: f64,
@@ -62,8 +62,8 @@ impl Fader {
         if motion.independence == Independence::PerPpdu {
             return Self::Drawn { key, ratio };
         }
-        // Clarke 1968: paths arrive from all around; each has the Doppler shift of its angle. One random angle in each
-        // sixteenth of the circle keeps the spectrum even for every key (Xiao, Zheng and Beaulieu 2006).
+        // Clarke 1968: paths arrive from all directions, with the Doppler shift of their angle. One random angle in each
+        // sixteenth of the circle gives a similar spectrum for every key (Xiao, Zheng and Beaulieu 2006).
         let shift = motion.speed.value() * carrier_hertz / SPEED_OF_LIGHT / 1e9;
         let mut paths = Box::new([Sinusoid::default(); PATHS]);
         for (index, path) in (0u64..).zip(paths.iter_mut()) {
@@ -75,14 +75,14 @@ impl Fader {
         Self::Doppler { paths, direct: Direct { ratio, sinusoid } }
     }
 
-    /// The gain in power at a time, relative to the mean; `metres` is the distance.
+    /// The power gain at a time, relative to the mean; `metres` is the distance.
     pub(super) fn gain(&self, now: Instant, metres: f64) -> Decibel {
         let power = match self {
             Self::None => return Decibel::new(0.0),
             Self::Doppler { paths, direct } => scattered_power(paths, direct, now.as_nanos() as f64),
             Self::Drawn { key, ratio } => {
                 let key = key.with(now.as_nanos());
-                // Each part has half of the scattered power.
+                // Each component has half of the scattered power.
                 let scale = (0.5 / (1.0 + ratio)).sqrt();
                 let in_phase = key.with(1).normal() * scale + (ratio / (1.0 + ratio)).sqrt();
                 let quadrature = key.with(2).normal() * scale;
@@ -110,7 +110,7 @@ fn scattered_power(paths: &[Sinusoid; PATHS], direct: &Direct, nanos: f64) -> f6
         quadrature += sine;
     }
     if direct.ratio > 0.0 {
-        // Scattered power is PATHS in these units.
+        // The mean scattered power is PATHS in these units.
         let amplitude = (direct.ratio * PATHS as f64).sqrt();
         let (sine, cosine) = sine_cosine(direct.sinusoid.turns_per_nano * nanos + direct.sinusoid.phase);
         in_phase += amplitude * cosine;
@@ -121,13 +121,13 @@ fn scattered_power(paths: &[Sinusoid; PATHS], direct: &Direct, nanos: f64) -> f6
 
 /// Sine and cosine of an angle in turns, to about 1e-9.
 ///
-/// Only additions and multiplications, so every machine agrees, at a fifth of the price of libm's, whose range reduction
-/// for large angles is not needed when angles are counted in turns.
+/// Uses only additions and multiplications, so that all machines agree, at a fifth of the cost of libm, whose range reduction
+/// is not needed for angles in turns.
 fn sine_cosine(turns: f64) -> (f64, f64) {
-    // The nearest quarter turn, and what is left of it: at most an eighth of a turn.
+    // The nearest quarter turn, and the remainder of at most an eighth of a turn.
     let scaled = turns * 4.0;
     let shifted = scaled + 0.5;
-    // The floor; `f64::floor` is a call where the processor is not known to have an instruction for it.
+    // The floor; `f64::floor` is a function call on targets without an instruction for it.
     let truncated = shifted as i64;
     let quarters = truncated - i64::from(truncated as f64 > shifted);
     let x = (scaled - quarters as f64) * std::f64::consts::FRAC_PI_2;

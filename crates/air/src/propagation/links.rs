@@ -1,4 +1,4 @@
-//! All links of a collision domain, and the interference that they meet.
+//! All links of a collision domain, and interference.
 
 use airbound_random::{Key, OnOff};
 use airbound_units::{BitRate, Decibel, Instant};
@@ -9,15 +9,15 @@ use super::{Effect, Interference, LinkQuality, Propagation};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkId(pub u16);
 
-/// The link between a station and the next node on its way to the access point, alike in both directions.
+/// The link between a station and its next hop towards the access point, the same in both directions.
 #[derive(Debug, Clone)]
 struct Link {
     propagation: Propagation,
-    /// The quality, if it never changes.
+    /// The quality, if it is constant.
     constant: Option<LinkQuality>,
-    /// The place in a trace at which the last search ended.
+    /// The index in a trace at which the last search ended.
     near: usize,
-    /// The dictated rate that was last reported.
+    /// The trace's rate last reported.
     reported: Option<BitRate>,
 }
 
@@ -31,18 +31,18 @@ impl Link {
     }
 }
 
-/// All links, and the interference that all of them meet.
+/// All links, and the interference on all of them.
 #[derive(Debug, Clone)]
 pub struct Links {
     links: Vec<Link>,
-    /// Bursts during which every transmitter finds the channel busy.
+    /// Bursts during which all transmitters sense a busy channel.
     jams: Vec<OnOff>,
-    /// Bursts that only raise the noise of the receivers, and by how much.
+    /// Bursts that raise the noise floor of receivers, and the increase.
     noises: Vec<(OnOff, Decibel)>,
 }
 
 impl Interference {
-    /// The bursts of this entry, which is number `index` of its scenario.
+    /// The bursts of this entry, number `index` of its scenario.
     #[must_use]
     pub fn bursts(&self, seed: u64, index: u64) -> OnOff {
         let key = Key::of_seed(seed).with(0x1f7e_4fe4).with(index);
@@ -52,7 +52,7 @@ impl Interference {
 }
 
 impl Links {
-    /// Links in the order of their numbers, with interference that follows from `seed`.
+    /// Links in the order of their numbers, with interference by `seed`.
     pub fn new(
         links: impl IntoIterator<Item = Propagation>,
         interferences: &[Interference],
@@ -74,7 +74,7 @@ impl Links {
         all
     }
 
-    /// The quality of a link at `now`; a link that does not exist is perfect, as that of a neighbour is.
+    /// The quality of a link at `now`; perfect without a link, as for neighbours.
     #[inline]
     pub fn quality(&mut self, link: Option<LinkId>, now: Instant) -> LinkQuality {
         let link = link.and_then(|link| self.links.get_mut(usize::from(link.0)));
@@ -89,7 +89,7 @@ impl Links {
         }
     }
 
-    /// A link whose dictated rate changed since the last report, with that rate; `None` when all have been reported.
+    /// A link whose trace's rate changed since the last report, with the rate; `None` when all have been reported.
     pub fn changed(&mut self, now: Instant) -> Option<(LinkId, BitRate)> {
         for (link, index) in self.links.iter_mut().zip(0..) {
             if let LinkQuality::Phy(quality) = link.quality(now)
@@ -102,18 +102,18 @@ impl Links {
         None
     }
 
-    /// Whether a trace dictates the rate of any link.
+    /// Whether a trace sets the rate of any link.
     pub fn dictates(&mut self) -> bool {
         self.links.iter_mut().any(|link| matches!(link.quality(Instant::ZERO), LinkQuality::Phy(_)))
     }
 
-    /// The time at which the channel next begins or ceases to be jammed.
+    /// The time of the next start or end of a burst that keeps the channel busy.
     #[must_use]
     pub fn next_jam_change(&self, now: Instant) -> Option<Instant> {
         self.jams.iter().map(|bursts| bursts.next_change(now)).min().filter(|at| *at < Instant::MAX)
     }
 
-    /// The end of the jam at `now`, if there is one.
+    /// The end of the burst that keeps the channel busy at `now`, if any.
     #[must_use]
     pub fn jammed_until(&self, now: Instant) -> Option<Instant> {
         let on = self.jams.iter().filter(|bursts| bursts.is_on(now));

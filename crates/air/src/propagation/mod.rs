@@ -1,7 +1,7 @@
-//! Propagation over the links of a collision domain: a function of seed, link and time.
+//! Propagation over the links of a collision domain, a function of seed, link and time.
 //!
-//! Nothing here has a state that a question changes, except for a memory of the last one that spares work. Whatever a scheme sends
-//! and whenever it asks, it meets the channel that every other scheme meets: same fades, same bursts.
+//! Lookups change no state except caches. So all schemes have the same channel, with the same fades and bursts, independent of the times
+//! of their transmissions.
 
 mod config;
 mod fading;
@@ -24,24 +24,24 @@ pub use config::{
 };
 use fading::Fader;
 pub use links::{LinkId, Links};
-use people::{Blocker, Bustle};
+use people::{Blocker, RoomActivity};
 use shadowing::Shadowing;
 
 /// The quality of a link at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LinkQuality {
-    /// Nothing is ever lost.
+    /// No errors.
     Perfect,
-    /// A signal-to-noise ratio over the station's channel width, which gives each rate its errors.
+    /// A signal-to-noise ratio over the station's channel width, which decides the error rates.
     Snr(Decibel),
-    /// A measured PHY rate in the place of whatever rate is chosen.
+    /// A PHY rate from a trace, which replaces the chosen rate.
     Phy(PhyQuality),
 }
 
-/// Facts of transmitter and receiver that a link's signal-to-noise ratio and rate follow from.
+/// Parameters of transmitter and receiver that decide a link's signal-to-noise ratio and rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkBudget {
-    /// Power that a transmitter radiates.
+    /// Transmit power.
     pub tx_power: Dbm,
     /// Noise over the width of the station's channel.
     pub noise_floor: Dbm,
@@ -51,7 +51,7 @@ pub struct LinkBudget {
     pub saturation: Saturation,
 }
 
-/// Propagation between two ends of a link, the same in both directions.
+/// Propagation over a link, the same in both directions.
 #[derive(Debug, Clone)]
 pub struct Propagation {
     law: Law,
@@ -60,7 +60,7 @@ pub struct Propagation {
 #[derive(Debug, Clone)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "few channels, asked for every transmission: room costs less than an indirection"
+    reason = "few channels, used for every transmission: size costs less than an indirection"
 )]
 enum Law {
     Ideal,
@@ -70,12 +70,12 @@ enum Law {
         exponent: f64,
         /// Signal-to-noise ratio at 1 m, without shadowing and fading.
         at_one_metre: Decibel,
-        /// Distance term at a fixed position, worked out once.
+        /// Precomputed distance term of a fixed position.
         constant: Option<f64>,
         shadowing: Shadowing,
         fader: Fader,
         blockers: Vec<Blocker>,
-        bustle: Bustle,
+        room: RoomActivity,
     },
     Snr(Arc<Trace>),
     /// The quality of each step of a bandwidth trace.
@@ -112,20 +112,20 @@ impl Propagation {
                         .zip(&model.blockage)
                         .map(|(kind, blockage)| Blocker::new(blockage, key.with(kind)))
                         .collect(),
-                    bustle: Bustle::new(model.activity.as_ref(), seed),
+                    room: RoomActivity::new(model.activity.as_ref(), seed),
                 }
             }
             ChannelSpec::Trace(link) => match (&*link.trace, link.used_as) {
                 (Trace::Snr(_), _) => Law::Snr(Arc::clone(&link.trace)),
                 (Trace::Bandwidth(bandwidth), TraceUse::Phy) => {
-                    // A trace has few different values; each is inverted once.
+                    // A trace has few distinct values; each is inverted once.
                     let mut known = BTreeMap::new();
                     let steps = bandwidth.rates().iter().map(|rate| {
                         *known.entry(*rate).or_insert_with(|| budget.saturation.quality_for(*rate))
                     });
                     Law::Phy { steps: steps.collect(), trace: Arc::clone(&link.trace) }
                 }
-                // The pipe that takes the place of the air loses nothing.
+                // A pipe has no errors.
                 _ => Law::Ideal,
             },
         };
@@ -138,7 +138,7 @@ impl Propagation {
         self.quality_near(now, &mut 0)
     }
 
-    /// The quality of the link at a time; `near` is where the last search in a trace ended, and is kept by the caller.
+    /// The quality of the link at a time; `near` is the index at which the last search in a trace ended, kept by the caller.
     #[must_use]
     pub fn quality_near(&self, now: Instant, near: &mut usize) -> LinkQuality {
         match &self.law {
@@ -152,16 +152,16 @@ impl Propagation {
                 shadowing,
                 fader,
                 blockers,
-                bustle,
+                room,
             } => {
                 let distance = position.distance(now);
                 let loss = constant.unwrap_or_else(|| distance_loss(*exponent, distance));
                 let mut gain = fader.gain(now, distance.value()).value();
                 if !shadowing.is_none() {
-                    gain += bustle.level(now) * shadowing.gain(now).value();
+                    gain += room.level(now) * shadowing.gain(now).value();
                 }
                 if !blockers.is_empty() {
-                    gain += people::gain(blockers, bustle, now).value();
+                    gain += people::gain(blockers, room, now).value();
                 }
                 LinkQuality::Snr(Decibel::new(at_one_metre.value() - loss + gain))
             }
@@ -179,7 +179,7 @@ impl Propagation {
         }
     }
 
-    /// The signal-to-noise ratio over the station's channel width at a time, where the channel has one.
+    /// The signal-to-noise ratio over the station's channel width at a time, if the channel has one.
     #[must_use]
     pub fn snr(&self, now: Instant) -> Option<Decibel> {
         match self.quality(now) {
@@ -203,7 +203,7 @@ impl Propagation {
         }
     }
 
-    /// The distance at a time, where the channel has one.
+    /// The distance at a time, if the channel has one.
     #[must_use]
     pub fn distance(&self, now: Instant) -> Option<Metre> {
         match &self.law {
@@ -213,7 +213,7 @@ impl Propagation {
     }
 }
 
-/// Loss beyond that at 1 m, in dB (ns-3's `LogDistancePropagationLossModel`: none closer than that).
+/// Loss relative to that at 1 m, in dB; 0 below 1 m (ns-3's `LogDistancePropagationLossModel`).
 fn distance_loss(exponent: f64, distance: Metre) -> f64 {
     10.0 * exponent * libm::log10(distance.value().max(1.0))
 }

@@ -1,4 +1,4 @@
-//! Things that come, last a while and go, whoever else is there: people who pass, busy spells of a room.
+//! Independent arrivals that last for a while: people in the path, busy periods of a room.
 
 use std::cell::RefCell;
 
@@ -7,28 +7,27 @@ use airbound_units::Instant;
 
 use super::config::Coming;
 
-/// A Poisson process of passes, each with a log-normal length (M/G/infinity): any number may be there at once.
+/// A Poisson process of passes, each with a log-normal length (M/G/infinity): any number may be present at once.
 ///
-/// Time is cut into cells. What begins in a cell is a function of its key alone, and nothing lasts longer than a cell, so
-/// that an instant is decided by its own cell and the one before: no state, no seam.
+/// Time is divided into cells. The passes that begin in a cell are a function of its key alone, and no pass is longer than a cell, so
+/// that an instant depends only on its own cell and the previous one.
 ///
-/// `T` is what else is drawn for each pass.
+/// `T` is a further draw of each pass.
 #[derive(Debug, Clone)]
 pub(super) struct Passes<T> {
     key: Key,
-    /// In nanoseconds, like all that follows.
+    /// Mean length in nanoseconds, as all following times.
     mean_length: f64,
     /// Standard deviation of the logarithm of a length.
     length_spread: f64,
     mean_pause: f64,
     ramp: f64,
     cell: u64,
-    /// Draws for the cell of the last question and the one before it: most questions are about the same. It changes no
-    /// answer.
+    /// The passes of the cell of the last lookup and of the previous one, which most lookups reuse. It does not affect results.
     near: RefCell<Near<T>>,
 }
 
-/// The passes that begin in two cells, by their beginning.
+/// The passes that begin in two cells, in order.
 #[derive(Debug, Clone)]
 struct Near<T> {
     /// The later of the cells; none is numbered 0.
@@ -40,13 +39,13 @@ struct Near<T> {
 #[derive(Debug, Clone, Copy)]
 struct Pass<T> {
     cell: u64,
-    /// From the beginning of the cell to that of the pass.
+    /// Start of the pass within its cell.
     offset: f64,
     length: f64,
     what: T,
 }
 
-/// The longest pass in mean lengths. With the largest spread one in 450 is cut, at the smaller ones of people none.
+/// The longest pass in mean lengths. With the largest spread one pass in 450 is truncated, with the smaller ones of people none.
 const LONGEST: f64 = 20.0;
 
 impl<T: Copy> Passes<T> {
@@ -63,10 +62,10 @@ impl<T: Copy> Passes<T> {
         }
     }
 
-    /// Passes each that is there at an instant to `tell`, by what `draw` made of its key and its beginning, and with how far it is
-    /// there: 0 at its ends, 1 behind the ramps.
-    pub(super) fn at(&self, now: Instant, draw: impl Fn(Key, Instant) -> T, mut tell: impl FnMut(T, f64)) {
-        // One cell lies before the beginning of the run, so that it begins like any other moment.
+    /// Calls `each` for the passes at an instant, with the result of `draw` for the key and start of the pass, and with its presence: 0 at
+    /// its ends, 1 after the ramps.
+    pub(super) fn at(&self, now: Instant, draw: impl Fn(Key, Instant) -> T, mut each: impl FnMut(T, f64)) {
+        // One cell precedes the start of the run, so that the process is stationary from the start.
         let time = now.as_nanos().saturating_add(self.cell);
         let cell = time / self.cell;
         let mut near = self.near.borrow_mut();
@@ -86,12 +85,12 @@ impl<T: Copy> Passes<T> {
             if pass.offset <= since_cell
                 && let Some(presence) = self.presence(since_cell - pass.offset, pass.length)
             {
-                tell(pass.what, presence);
+                each(pass.what, presence);
             }
         }
     }
 
-    /// The passes that begin in a cell, each with its key and how long after the beginning of the cell.
+    /// The passes that begin in a cell, each with its key and its offset in the cell.
     fn beginnings(&self, cell: u64) -> impl Iterator<Item = (Key, f64)> + '_ {
         let key = self.key.with(cell);
         let mut offset = 0.0;
@@ -109,8 +108,8 @@ impl<T: Copy> Passes<T> {
         self.mean_length * factor.min(LONGEST)
     }
 
-    /// Presence of a pass of `length` that began `age` ago: half a cosine at each edge, as a body that moves evenly
-    /// covers more and more of the first Fresnel zone.
+    /// Presence of a pass of `length` at `age`: half a cosine at each edge, like the obstruction of the first Fresnel zone by a body that
+    /// moves steadily.
     fn presence(&self, age: f64, length: f64) -> Option<f64> {
         let to_edge = age.min(length - age);
         if to_edge <= 0.0 {

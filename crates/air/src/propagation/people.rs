@@ -1,4 +1,4 @@
-//! People who step into a link whose ends do not move, and busy spells of the room.
+//! Blockage of links between stationary ends by people, and busy periods of the room.
 
 use airbound_random::Key;
 use airbound_units::{Decibel, Instant};
@@ -6,10 +6,10 @@ use airbound_units::{Decibel, Instant};
 use super::config::{Activity, Blockage};
 use super::passes::Passes;
 
-/// One kind of passer-by.
+/// One kind of people.
 #[derive(Debug, Clone)]
 pub(super) struct Blocker {
-    /// Loss of each; 0 where the room was too quiet for it to begin.
+    /// Loss of each pass; 0 if it was suppressed in a quiet period.
     passes: Passes<f64>,
     depth: f64,
     spread: f64,
@@ -24,13 +24,12 @@ impl Blocker {
         }
     }
 
-    /// Loss by the bodies in the way at a time, in dB.
+    /// Loss by the bodies in the path at a time, in dB.
     ///
-    /// Several cost the sum of what each costs alone (as in 3GPP TR 38.901, 7.6.4). One that would begin while the room is
-    /// partly quiet begins with that probability.
-    pub(super) fn loss(&self, now: Instant, bustle: &Bustle) -> f64 {
+    /// The losses of several bodies add up (as in 3GPP TR 38.901, 7.6.4). A pass begins with the probability of the activity level.
+    pub(super) fn loss(&self, now: Instant, room: &RoomActivity) -> f64 {
         let depth = |key: Key, begin| {
-            if key.with(2).uniform() >= bustle.level(begin) {
+            if key.with(2).uniform() >= room.level(begin) {
                 return 0.0;
             }
             (self.depth + self.spread * key.with(3).normal()).max(0.0)
@@ -41,16 +40,16 @@ impl Blocker {
     }
 }
 
-/// Activity in the room: one process for all links of a run.
+/// Activity of the room, one process for all links of a run.
 #[derive(Debug, Clone)]
-pub(super) enum Bustle {
-    /// Always the same.
+pub(super) enum RoomActivity {
+    /// Constant.
     Steady,
-    /// Busy spells come and go.
+    /// Busy and quiet periods.
     Spells { passes: Passes<()>, quiet_level: f64 },
 }
 
-impl Bustle {
+impl RoomActivity {
     pub(super) fn new(activity: Option<&Activity>, seed: u64) -> Self {
         match activity {
             None => Self::Steady,
@@ -61,7 +60,7 @@ impl Bustle {
         }
     }
 
-    /// From the quiet level to 1.
+    /// The activity level, from the quiet level to 1.
     pub(super) fn level(&self, now: Instant) -> f64 {
         match self {
             Self::Steady => 1.0,
@@ -74,7 +73,7 @@ impl Bustle {
     }
 }
 
-/// Gain of the link by people, shadowing apart.
-pub(super) fn gain(blockers: &[Blocker], bustle: &Bustle, now: Instant) -> Decibel {
-    Decibel::new(-blockers.iter().map(|blocker| blocker.loss(now, bustle)).sum::<f64>())
+/// Gain of the link by people, without shadowing.
+pub(super) fn gain(blockers: &[Blocker], room: &RoomActivity, now: Instant) -> Decibel {
+    Decibel::new(-blockers.iter().map(|blocker| blocker.loss(now, room)).sum::<f64>())
 }

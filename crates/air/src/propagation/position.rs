@@ -1,4 +1,4 @@
-//! Where a station is at a time.
+//! The position of a station over time.
 
 use airbound_units::{Instant, Metre, Span};
 
@@ -19,7 +19,7 @@ impl Position {
                     (false, _) => 0.0,
                     (true, false) => (walked / length).min(1.0),
                     (true, true) => {
-                        // There and back is one round of length 2.
+                        // A round trip has the length 2.
                         let round = (walked / length) % 2.0;
                         if round > 1.0 { 2.0 - round } else { round }
                     }
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_goes_there_and_back() {
+    fn a_walk_returns() {
         let walk = Walk {
             from: Metre::new(2.0),
             to: Metre::new(12.0),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_even_between_its_points() {
+    fn a_path_is_interpolated_linearly() {
         let point = |s, m| (Span::from_secs(s), Metre::new(m));
         let path = Position::Path(vec![point(2, 4.0), point(4, 8.0), point(8, 6.0)]);
         assert_eq!([0, 2, 3, 4, 6, 8, 9].map(|t| at(&path, t)), [4.0, 4.0, 6.0, 8.0, 7.0, 6.0, 6.0]);

@@ -1,4 +1,4 @@
-//! Slow changes of the mean power: walls, furniture, people.
+//! Shadowing: slow variation of the mean power.
 
 use airbound_random::Key;
 use airbound_units::{Decibel, Instant, Span};
@@ -17,15 +17,15 @@ impl Shadowing {
         Self { key, sigma: sigma.value(), coherence: coherence.as_nanos().max(1) }
     }
 
-    /// Whether there is none.
+    /// Whether there is no shadowing.
     pub(super) fn is_none(&self) -> bool {
         self.sigma == 0.0
     }
 
     /// The gain at a time.
     ///
-    /// Independent normal values on a grid of the coherence time, joined with weights whose squares sum to one: the variance
-    /// is the same at every instant, and what is two grid steps apart is independent.
+    /// Interpolates independent normal values on a grid of the coherence time with weights whose squares sum to one: the variance is
+    /// constant, and values two grid steps apart are independent.
     pub(super) fn gain(&self, now: Instant) -> Decibel {
         if self.is_none() {
             return Decibel::new(0.0);

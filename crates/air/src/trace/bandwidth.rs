@@ -4,20 +4,20 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::steps::Steps;
 
-/// A trace of bandwidth: constant between its lines.
+/// A trace of bandwidth, constant between its lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandwidthTrace {
     steps: Steps<BitRate>,
-    /// Data that can be transferred before each step, in bits times 10^9 (bit/s times ns).
+    /// Cumulative data before each step, in bits times 10^9 (bit/s times ns).
     before: Vec<u128>,
-    /// Data that can be transferred in one period, likewise; zero if the trace is not repeated.
+    /// Data of one period in the same unit; zero if the trace does not repeat.
     in_period: u128,
 }
 
 const NANOS: u128 = 1_000_000_000;
 
 impl BandwidthTrace {
-    /// From times in nanoseconds, ascending, and rates.
+    /// A trace of ascending times in nanoseconds, and rates.
     pub(super) fn new(points: &[(u64, BitRate)], repeat: bool) -> Self {
         let steps = Steps::new(points, repeat);
         let mut before = Vec::with_capacity(points.len());
@@ -35,7 +35,7 @@ impl BandwidthTrace {
         Self { steps, before, in_period }
     }
 
-    /// A reader that is fast when asked at rising times.
+    /// A reader that is fast at ascending times.
     #[must_use]
     pub const fn cursor(&self) -> BandwidthCursor<'_> {
         BandwidthCursor { trace: self, near: 0 }
@@ -47,27 +47,27 @@ impl BandwidthTrace {
         self.at_near(now, &mut 0)
     }
 
-    /// The bandwidth at a time; `near` is where the last search ended, and is kept by the caller.
+    /// The bandwidth at a time; `near` is the index at which the last search ended, kept by the caller.
     #[must_use]
     pub fn at_near(&self, now: Instant, near: &mut usize) -> BitRate {
         self.steps.value(self.step_near(now, near)).unwrap_or(BitRate::ZERO)
     }
 
-    /// The number of the line that holds at a time, from 0; `near` as in [`BandwidthTrace::at_near`].
+    /// The index of the line in force at a time; `near` as in [`BandwidthTrace::at_near`].
     #[must_use]
     pub fn step_near(&self, now: Instant, near: &mut usize) -> usize {
         *near = self.steps.find(now, *near).index;
         *near
     }
 
-    /// When the next line's value begins to hold; `None` if the last one holds for ever.
+    /// The time of the next change of value; `None` if the last value holds for ever.
     #[must_use]
     pub fn next_change(&self, now: Instant) -> Option<Instant> {
         self.steps.next_change(self.steps.find(now, 0))
     }
 
-    /// When `bits` are through that begin at `start` with nothing else under way, rounded up to a nanosecond;
-    /// [`Instant::MAX`] if that never happens. The cost does not grow with the time it takes.
+    /// The end of a transfer of `bits` that starts at `start` on an idle link, rounded up to a nanosecond; [`Instant::MAX`] if it never
+    /// ends. The cost is independent of the duration.
     #[must_use]
     pub fn finish(&self, start: Instant, bits: u64) -> Instant {
         if bits == 0 {
@@ -80,14 +80,14 @@ impl BandwidthTrace {
             + u128::from(rate.as_bps()) * u128::from(found.offset - step_start);
         let target = done + u128::from(bits) * NANOS;
         let (rounds, target) = match self.steps.period() {
-            // At the very end of a round the target belongs to that round.
+            // A target at the exact end of a period belongs to that period.
             Some(_) if self.in_period > 0 => {
                 ((target - 1) / self.in_period, (target - 1) % self.in_period + 1)
             }
             Some(_) => return Instant::MAX,
             None => (0, target),
         };
-        // The last step before which less than the target is through: its rate is not zero, or it is the last.
+        // The last step before which less than the target is transferred: its rate is not zero, or it is the last.
         let index = self.before.partition_point(|sum| *sum < target).saturating_sub(1);
         let rate = self.steps.value(index).unwrap_or(BitRate::ZERO);
         let missing = target - self.before.get(index).copied().unwrap_or(0);
@@ -101,19 +101,19 @@ impl BandwidthTrace {
         u64::try_from(base + offset + after_step).map_or(Instant::MAX, Instant::from_nanos)
     }
 
-    /// The rates of its lines, in order.
+    /// The rates of the lines, in order.
     #[must_use]
     pub fn rates(&self) -> &[BitRate] {
         self.steps.values()
     }
 
-    /// Returns the length of one period, or the time to the last line of a trace that is not repeated.
+    /// The length of one period, or the time of the last line if the trace does not repeat.
     #[must_use]
     pub fn length(&self) -> Span {
         self.steps.length()
     }
 
-    /// The mean over its length.
+    /// The mean bandwidth over its length.
     #[must_use]
     pub fn mean(&self) -> BitRate {
         let through =
@@ -126,7 +126,7 @@ impl BandwidthTrace {
     }
 }
 
-/// Reads a bandwidth trace, fast when asked at rising times.
+/// A reader of a bandwidth trace that is fast at ascending times.
 #[derive(Debug, Clone)]
 pub struct BandwidthCursor<'a> {
     trace: &'a BandwidthTrace,
@@ -139,7 +139,7 @@ impl BandwidthCursor<'_> {
         self.trace.at_near(now, &mut self.near)
     }
 
-    /// When `size` is through that begins at `start`; see [`BandwidthTrace::finish`].
+    /// The end of a transfer of `size` that starts at `start`; see [`BandwidthTrace::finish`].
     #[must_use]
     pub fn finish(&self, start: Instant, size: ByteCount) -> Instant {
         self.trace.finish(start, size.bits())

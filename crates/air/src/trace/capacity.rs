@@ -1,4 +1,4 @@
-//! A trace as a half-duplex pipe: whatever passes it, in either direction, passes one after the other.
+//! A trace as a half-duplex pipe, which transfers the packets of both directions one after the other.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use airbound_units::{ByteCount, Instant};
 
 use super::Trace;
 
-/// A server whose speed is a trace.
+/// A server whose rate is a trace.
 #[derive(Debug, Clone)]
 pub struct Capacity {
     trace: Arc<Trace>,
     free: Instant,
-    /// The next opportunity, and what an earlier packet left of the one before it.
+    /// The next opportunity, and the bytes left of the previous one, with its time.
     next_opportunity: u64,
     left_over: ByteCount,
     left_over_at: Instant,
 }
 
 impl Capacity {
-    /// An idle pipe. A trace of signal-to-noise ratios has no speed: nothing ever passes.
+    /// An idle pipe. A trace of signal-to-noise ratios has no rate: no transfer ends.
     #[must_use]
     pub const fn new(trace: Arc<Trace>) -> Self {
         Self {
@@ -30,19 +30,19 @@ impl Capacity {
         }
     }
 
-    /// When everything that was sent is through.
+    /// The end of all transfers.
     #[must_use]
     pub const fn free(&self) -> Instant {
         self.free
     }
 
-    /// Sends `size` at `now`, behind whatever is under way; says when it is through, [`Instant::MAX`] if never.
+    /// Starts a transfer of `size` at `now`, after those in progress. Returns its end; [`Instant::MAX`] if it never ends.
     pub fn finish(&mut self, now: Instant, size: ByteCount) -> Instant {
         let start = now.max(self.free);
         self.free = match &*self.trace {
             Trace::Bandwidth(trace) => trace.finish(start, size.bits()),
             Trace::Opportunities(trace) => {
-                // Packets that wait share an opportunity, as in mahimahi; later ones find it gone.
+                // Queued packets share an opportunity, as in mahimahi; later packets do not.
                 let mut missing = size;
                 if start <= self.left_over_at {
                     let used = missing.min(self.left_over);

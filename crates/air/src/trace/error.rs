@@ -1,6 +1,6 @@
-//! Errors in trace files.
+//! Errors of trace files.
 
-/// Why a trace was refused: one sentence with file and line.
+/// Errors of a trace, with file and line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -12,21 +12,19 @@ pub enum TraceError {
         /// The reason.
         reason: String,
     },
-    /// There is not one line of data in it.
+    /// The file has no line of data.
     #[error("{file}: is empty; a trace has at least one line of data")]
     Empty {
         /// The file.
         file: String,
     },
-    /// No line of a bandwidth trace lets anything through.
-    #[error(
-        "{file}: carries nothing, its bandwidth is 0 in every line; allowed is a trace in which one line at least is above 0"
-    )]
+    /// All lines of a bandwidth trace are 0.
+    #[error("{file}: the bandwidth is 0 in every line; allowed is a trace with at least one line above 0")]
     Nothing {
         /// The file.
         file: String,
     },
-    /// A line that cannot be used.
+    /// A line is wrong.
     #[error("{file}:{line}: {problem}")]
     Line {
         /// The file.

@@ -2,13 +2,13 @@
 //!
 //! | format | a line | from |
 //! |---|---|---|
-//! | bandwidth | `time/s bandwidth/(Mbit/s) [RTT] [loss]`, blank-separated | Zhuge's, Hairpin's and Plum's Wi-Fi traces |
-//! | mahimahi | `time/ms`: 1500 B may be delivered then | mahimahi's `mm-link` |
+//! | bandwidth | `time/s bandwidth/(Mbit/s) [RTT] [loss]`, separated by white space | Zhuge's, Hairpin's and Plum's Wi-Fi traces |
+//! | mahimahi | `time/ms`, at which 1500 B may be delivered | mahimahi's `mm-link` |
 //! | snr | `time/s,ratio/dB`, with or without a header | any radio |
 //!
-//! Time begins at the first line's, whatever that is. A value holds until the next line's time, however long that is: the
-//! gaps of up to 10.5 s in the restaurant traces repeat the value before them. RTT and loss are checked and not used: they
-//! are what the measured connection met, queueing included, and not properties of the link.
+//! Time starts at that of the first line. A value holds until the time of the next line; gaps of up to 10.5 s in the restaurant traces
+//! keep the previous value. RTT and loss are checked and not used, since they are properties of the measured connection, queueing
+//! included, and not of the link.
 
 mod bandwidth;
 mod capacity;
@@ -39,8 +39,7 @@ pub enum Trace {
 }
 
 impl Trace {
-    /// Reads the text of a trace; `origin` is its name in messages, `repeat` begins it again when it ends, `scale` is a factor on
-    /// every bandwidth.
+    /// Parses the text of a trace; `origin` is its name in messages, `repeat` makes it repeat, `scale` is a factor on every bandwidth.
     ///
     /// # Errors
     /// The text is not a trace of the format.
@@ -54,7 +53,7 @@ impl Trace {
         read::parse(text, origin, format, scale, repeat)
     }
 
-    /// Its format; never [`Format::Auto`].
+    /// Its format, not [`Format::Auto`].
     #[must_use]
     pub const fn format(&self) -> Format {
         match self {

@@ -1,36 +1,35 @@
-//! Opportunities to deliver a packet, as mahimahi records them.
+//! Delivery opportunities, as recorded by mahimahi.
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 /// Capacity of one opportunity.
 const OPPORTUNITY: ByteCount = ByteCount::new(1500);
 
-/// Times at each of which 1500 bytes may be delivered.
+/// A trace of times at which 1500 bytes may be delivered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpportunityTrace {
-    /// In milliseconds, ascending, repeated for several opportunities in one.
+    /// Times in milliseconds, ascending, with repetitions for several opportunities at a time.
     times: Vec<u64>,
-    /// After so many milliseconds it begins again; `None`: never.
+    /// The period in milliseconds; `None` if the trace does not repeat.
     period: Option<u64>,
 }
 
 const MILLI: u64 = 1_000_000;
 
 impl OpportunityTrace {
-    /// From times in milliseconds, none descending, the last above zero. When repeated, it begins again at the last time, as
-    /// mahimahi does.
+    /// A trace of non-descending times in milliseconds, the last above zero, which is the period of a repeated trace, as in mahimahi.
     pub(super) fn new(times: Vec<u64>, repeat: bool) -> Self {
         let period = repeat.then(|| times.last().copied().unwrap_or(1).max(1));
         Self { times, period }
     }
 
-    /// Returns the capacity of one opportunity.
+    /// The capacity of one opportunity.
     #[must_use]
     pub const fn capacity(&self) -> ByteCount {
         OPPORTUNITY
     }
 
-    /// The number of the first opportunity at or after `now`, counted from 0 over all rounds.
+    /// The number of the first opportunity at or after `now`, counted from 0 over all periods.
     #[must_use]
     pub fn first_from(&self, now: Instant) -> u64 {
         let millis = now.as_nanos().div_ceil(MILLI);
@@ -39,7 +38,7 @@ impl OpportunityTrace {
             Some(period) => (millis / period, millis % period),
             None => (0, millis),
         };
-        // The last opportunities of a round fall together with the beginning of the next.
+        // The last opportunities of a period coincide with the start of the next.
         if rounds > 0 && offset == 0 {
             let period = self.period.unwrap_or(0);
             let at_end = self.times.len() - self.times.partition_point(|time| *time < period);
@@ -48,7 +47,7 @@ impl OpportunityTrace {
         rounds.saturating_mul(count).saturating_add(self.times.partition_point(|time| *time < offset) as u64)
     }
 
-    /// When opportunity `number` comes; [`Instant::MAX`] past the end of a trace that is not repeated.
+    /// The time of opportunity `number`; [`Instant::MAX`] after the end of a trace that does not repeat.
     #[must_use]
     pub fn time_of(&self, number: u64) -> Instant {
         let count = self.times.len() as u64;
@@ -62,8 +61,8 @@ impl OpportunityTrace {
         Instant::from_nanos(millis.saturating_mul(MILLI))
     }
 
-    /// When `bits` are through that begin at `start` with nothing else under way; what an opportunity has left over is
-    /// lost. [`Instant::MAX`] if that never happens.
+    /// The end of a transfer of `bits` that starts at `start` on an idle link, where the remainder of an opportunity is lost;
+    /// [`Instant::MAX`] if it never ends.
     #[must_use]
     pub fn finish(&self, start: Instant, bits: u64) -> Instant {
         if bits == 0 {
@@ -73,7 +72,7 @@ impl OpportunityTrace {
         self.time_of(self.first_from(start).saturating_add(needed - 1))
     }
 
-    /// Returns the length of the trace: the time of its last opportunity.
+    /// The length of the trace, which is the time of its last opportunity.
     #[must_use]
     pub fn length(&self) -> Span {
         Span::from_millis(self.times.last().copied().unwrap_or(0))

@@ -1,48 +1,48 @@
-//! The PHY rate that a measured goodput is worth.
+//! The PHY rate that corresponds to a measured goodput.
 
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 
-/// Overhead of one saturated transmitter for each aggregate: from this follows the goodput of a PHY rate, and back.
+/// Overhead of a saturated transmitter per aggregate, which relates PHY rate and goodput.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Saturation {
-    /// The part of each packet that the receiver counts: its IP packet.
+    /// Size of the IP packet, which counts as goodput.
     pub packet: ByteCount,
-    /// The A-MPDU subframe that carries it.
+    /// Size of its A-MPDU subframe.
     pub subframe: ByteCount,
     /// Limits of an aggregate.
     pub limits: AmpduLimits,
     /// Preamble of the PPDU.
     pub preamble: Span,
-    /// All else of an exchange: AIFS and mean backoff before it, SIFS and BlockAck after it.
+    /// The rest of an exchange: AIFS and mean backoff, SIFS and BlockAck.
     pub exchange: Span,
 }
 
-/// Quality of a link at which a saturated transmitter reaches a goodput.
+/// The quality of a link at which a saturated transmitter has a goodput.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PhyQuality {
-    /// The PHY rate, any number of bits per second.
+    /// The PHY rate, not limited to those of the standard.
     pub rate: BitRate,
-    /// The probability that an MPDU is lost, 0 to 1. It is above zero only where even the slowest rate at which a packet
-    /// fits a PPDU is too fast; 1 is an outage.
+    /// The probability that an MPDU is lost, 0 to 1. It is above zero only if the goodput is below that of the slowest rate at which a
+    /// packet fits into a PPDU; 1 is an outage.
     pub loss: f64,
 }
 
 impl PhyQuality {
-    /// Nothing passes.
+    /// An outage.
     #[must_use]
     pub const fn outage(rate: BitRate) -> Self {
         Self { rate, loss: 1.0 }
     }
 
-    /// Whether nothing passes.
+    /// Whether it is an outage.
     #[must_use]
     pub fn is_outage(&self) -> bool {
         self.loss >= 1.0
     }
 }
 
-/// No PHY rate is faster: 802.11ax with four streams reaches 4.8 Gbit/s.
+/// Upper bound of PHY rates; 802.11ax with four streams has 4.8 Gbit/s.
 const FASTEST: BitRate = BitRate::from_mbps(20_000);
 
 impl Saturation {
@@ -55,7 +55,7 @@ impl Saturation {
         most.floor().max(1.0)
     }
 
-    /// The goodput, in IP packets, of one saturated transmitter without losses at a PHY rate. It rises with the rate.
+    /// The goodput in IP packets of a saturated transmitter without losses, which increases with the PHY rate.
     #[must_use]
     pub fn goodput(&self, rate: BitRate) -> BitRate {
         BitRate::from_bps_f64(self.goodput_bps(rate.as_bps() as f64))
@@ -71,15 +71,15 @@ impl Saturation {
         mpdus * self.packet.bits() as f64 / (data + overhead)
     }
 
-    /// The slowest PHY rate at which one packet fits into the longest PPDU.
+    /// The lowest PHY rate at which a packet fits into the longest PPDU.
     #[must_use]
     pub fn slowest_rate(&self) -> BitRate {
         let air = (self.limits.max_duration - self.preamble).as_nanos().max(1);
         BitRate::from_bps((self.subframe.bits().saturating_mul(1_000_000_000)).div_ceil(air))
     }
 
-    /// The quality of a link for `goodput`: the slowest PHY rate that reaches it, or losses at the slowest usable rate
-    /// where the goodput is below even that one's. What no rate reaches gives the fastest one.
+    /// The quality of a link for `goodput`: the lowest PHY rate that reaches it, or losses at the lowest usable rate if the goodput is
+    /// below that rate's. A goodput that no rate reaches gives the highest rate.
     #[must_use]
     pub fn quality_for(&self, goodput: BitRate) -> PhyQuality {
         let slowest = self.slowest_rate().min(FASTEST);
@@ -134,7 +134,7 @@ mod tests {
             let quality = saturation.quality_for(wanted);
             assert_eq!(quality.loss, 0.0);
             let reached = saturation.goodput(quality.rate);
-            // One more MPDU is at most half of the aggregate at 3 Mbit/s; never less than wanted.
+            // One more MPDU is at most half of the aggregate at 3 Mbit/s; the result is not below the target.
             assert!(reached >= wanted, "{reached} for {wanted}");
             let slower = BitRate::from_bps(quality.rate.as_bps() - 1);
             assert!(saturation.goodput(slower) <= wanted);

@@ -1,4 +1,4 @@
-//! Reads trace files.
+//! Parses trace files.
 
 use airbound_units::{BitRate, Decibel};
 
@@ -8,13 +8,13 @@ use super::{BandwidthTrace, OpportunityTrace, SnrTrace, Trace, TraceError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// Found out from the first line.
+    /// Detected from the first line.
     Auto,
-    /// Blank-separated: seconds, Mbit/s, and possibly RTT and loss.
+    /// Separated by white space: seconds, Mbit/s, and optionally RTT and loss.
     Bandwidth,
-    /// A millisecond in each line.
+    /// Milliseconds, one value per line.
     Mahimahi,
-    /// Comma-separated: seconds, dB.
+    /// Separated by commas: seconds, dB.
     Snr,
 }
 
@@ -27,7 +27,7 @@ const LONGEST: u64 = 3_600_000 * 1_000_000_000;
 /// The fastest link: 1 Tbit/s, in Mbit/s.
 const FASTEST: f64 = 1e6;
 
-/// A line that carries data, with its number.
+/// A line of data with its number.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     file: &'a str,
@@ -45,7 +45,7 @@ impl Line<'_> {
         format!("\"{clean}\"")
     }
 
-    /// A time in units of which `digits` more decimals are kept: seconds with 9 give nanoseconds.
+    /// Parses a time and scales it by `digits` decimals: seconds with 9 give nanoseconds.
     fn time(&self, text: &str, digits: usize, unit: &str) -> Result<u64, TraceError> {
         let wrong = || {
             self.wrong(format!(
@@ -58,7 +58,7 @@ impl Line<'_> {
         if whole.is_empty() || !plain(whole) || !plain(fraction) {
             return Err(wrong());
         }
-        // More decimals than nanoseconds are cut off.
+        // Further decimals are truncated.
         let kept = fraction.get(..fraction.len().min(digits)).unwrap_or(fraction);
         let padded = format!("{whole}{kept:0<digits$}");
         padded.parse().map_err(|_| wrong())
@@ -118,21 +118,21 @@ fn detect(first: &Line<'_>) -> Result<Format, TraceError> {
         1 if first.text.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Format::Mahimahi),
         2..=4 => Ok(Format::Bandwidth),
         _ => Err(first.wrong(format!(
-            "{} is no line of a known format; known are \"time/s bandwidth/(Mbit/s) [RTT] [loss]\", \
+            "{} has no known format; allowed are \"time/s bandwidth/(Mbit/s) [RTT] [loss]\", \
              \"time/ms\" (mahimahi) and \"time/s,SNR/dB\"",
             Line::quoted(first.text)
         ))),
     }
 }
 
-/// Checks that time goes on.
+/// Checks that times ascend, within the longest trace.
 fn ascending<T>(points: &[(u64, T)], line: &Line<'_>, time: u64) -> Result<(), TraceError> {
     if points.last().is_some_and(|(last, _)| *last >= time) {
         return Err(line.wrong("the time is not after that of the line before; times must ascend"));
     }
     let first = points.first().map_or(time, |(first, _)| *first);
     if time - first > LONGEST {
-        return Err(line.wrong("the time is more than 1000 h after the first"));
+        return Err(line.wrong("the time is out of range; allowed are 1000 h after the first line"));
     }
     Ok(())
 }
@@ -159,9 +159,7 @@ fn parse_bandwidth<'a>(
         }
         if count != columns {
             let wanted = if columns == 0 { "2 to 4".to_owned() } else { columns.to_string() };
-            return Err(
-                line.wrong(format!("has {count} columns where {wanted} belong; is the line truncated?"))
-            );
+            return Err(line.wrong(format!("{count} columns instead of {wanted}; the line may be truncated")));
         }
         let time = line.time(fields[0], 9, "seconds")?;
         ascending(&points, &line, time)?;
@@ -171,7 +169,7 @@ fn parse_bandwidth<'a>(
             line.number("RTT in ms", rtt, 0.0..=1e9)?;
         }
         if count > 3 {
-            // Hairpin's estimate of it is at times slightly negative.
+            // Hairpin's estimates are sometimes slightly negative.
             line.number("loss", fields[3], -1.0..=1.0)?;
         }
         points.push((time, BitRate::from_bps_f64(bandwidth * 1e6 * scale)));
@@ -191,19 +189,19 @@ fn parse_mahimahi<'a>(
     for line in lines {
         let time = line.time(line.text, 0, "whole milliseconds")?;
         if line.text.contains('.') {
-            return Err(line.wrong("the time has decimals; mahimahi's are whole milliseconds"));
+            return Err(line.wrong("the time has decimals; allowed are whole milliseconds"));
         }
         if times.last().is_some_and(|last| *last > time) {
             return Err(line.wrong("the time is before that of the line before; times must not descend"));
         }
         if time > LONGEST / 1_000_000 {
-            return Err(line.wrong("the time is more than 1000 h after the beginning"));
+            return Err(line.wrong("the time is out of range; allowed are 1000 h"));
         }
         times.push(time);
         last_line = Some(line);
     }
     if let (Some(line), Some(0)) = (last_line, times.last()) {
-        return Err(line.wrong("the last time is 0; a trace that lasts no time cannot be repeated"));
+        return Err(line.wrong("the last time is 0; a trace of length 0 cannot be repeated"));
     }
     Ok(OpportunityTrace::new(times, repeat))
 }
@@ -217,15 +215,17 @@ fn parse_snr<'a>(
     for (index, line) in lines.enumerate() {
         let fields: Vec<&str> = line.text.split(',').map(str::trim).take(3).collect();
         let [time, snr] = fields.as_slice() else {
-            return Err(line.wrong("is not of the form \"time,snr\"; is the line truncated?"));
+            return Err(line.wrong("not of the form \"time,snr\"; the line may be truncated"));
         };
         let is_header = index == 0 && time.bytes().any(|byte| byte.is_ascii_alphabetic());
         if is_header {
             if time.to_ascii_lowercase().starts_with("time") && snr.to_ascii_lowercase().starts_with("snr") {
                 continue;
             }
-            return Err(line
-                .wrong(format!("the header {} is unknown; known is \"time,snr\"", Line::quoted(line.text))));
+            return Err(line.wrong(format!(
+                "the header {} is unknown; allowed is \"time,snr\"",
+                Line::quoted(line.text)
+            )));
         }
         let nanos = line.time(time, 9, "seconds")?;
         ascending(&points, &line, nanos)?;

@@ -2,34 +2,34 @@
 
 use airbound_units::{Instant, Span};
 
-/// Values with the time at which each begins.
+/// Values with their start times.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Steps<T> {
-    /// Ascending, the first at zero, in nanoseconds.
+    /// Start times in nanoseconds, ascending, the first at zero.
     starts: Vec<u64>,
     values: Vec<T>,
-    /// After this time it begins again; never if `None`.
+    /// The period; `None` if the function does not repeat.
     period: Option<u64>,
 }
 
-/// Where a time falls.
+/// The position of a time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
     pub(super) index: usize,
-    /// Number of periods completed before; 0 if the trace is not repeated.
+    /// Number of completed periods; 0 if the trace does not repeat.
     pub(super) round: u64,
-    /// Time since the trace last began, in nanoseconds.
+    /// Time since the start of the period, in nanoseconds.
     pub(super) offset: u64,
 }
 
 impl<T: Copy> Steps<T> {
-    /// From steps in ascending time. When repeated, the last value lasts as long as the median step.
+    /// A function of steps in ascending time. When repeated, the last value lasts for the median step.
     pub(super) fn new(points: &[(u64, T)], repeat: bool) -> Self {
         let first = points.first().map_or(0, |(time, _)| *time);
         let starts: Vec<u64> = points.iter().map(|(time, _)| time.saturating_sub(first)).collect();
         let mut lengths: Vec<u64> = starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
         lengths.sort_unstable();
-        // A single line is a constant; how often it begins again is of no matter.
+        // A single line is a constant of arbitrary period.
         let last = lengths.get(lengths.len() / 2).copied().unwrap_or(1_000_000_000).max(1);
         let period = repeat.then(|| starts.last().copied().unwrap_or(0) + last);
         Self { starts, values: points.iter().map(|(_, value)| *value).collect(), period }
@@ -47,7 +47,7 @@ impl<T: Copy> Steps<T> {
         self.period
     }
 
-    /// Finds the step of a time; the search begins at `near`, so that rising times cost little.
+    /// Finds the step of a time; the search starts at `near`, which makes ascending times fast.
     pub(super) fn find(&self, at: Instant, near: usize) -> Found {
         let time = at.as_nanos();
         let (round, offset) = match self.period {
@@ -72,7 +72,7 @@ impl<T: Copy> Steps<T> {
         self.values.get(index).copied()
     }
 
-    /// When the step after `found` begins; `None` if the value holds for ever.
+    /// The start of the step after `found`; `None` if the value holds for ever.
     pub(super) fn next_change(&self, found: Found) -> Option<Instant> {
         let within = self.starts.get(found.index + 1).copied();
         match (within, self.period) {
@@ -86,7 +86,7 @@ impl<T: Copy> Steps<T> {
         }
     }
 
-    /// From the first line to the end of the last value, or to the last line if it is not repeated.
+    /// Time from the first line to the end of the last value, or to the last line if it does not repeat.
     pub(super) fn length(&self) -> Span {
         Span::from_nanos(self.period.unwrap_or_else(|| self.starts.last().copied().unwrap_or(0)))
     }

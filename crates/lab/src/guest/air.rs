@@ -1,4 +1,4 @@
-//! The medium at work on the driver's device.
+//! The process that runs the medium on the driver's device.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Read, Write};
@@ -12,15 +12,15 @@ use crate::channel::{Command, EVENT_SIZE, Event};
 use crate::log::Row;
 use crate::medium::Medium;
 
-/// Events read at once.
+/// Events per read.
 const EVENTS: usize = 256;
-/// Between two looks whether time zero, or the end, has been set.
-const LOOK: Span = Span::from_millis(50);
+/// Interval at which the files for time zero and for the end are checked.
+const CHECK: Span = Span::from_millis(50);
 
-/// Carries the air of the scenario until the run is over.
+/// Runs the medium of the scenario until the end of the run.
 ///
 /// # Errors
-/// The device or a file fails.
+/// An operation on the device or a file failed.
 pub fn medium() -> Result<(), LabError> {
     let scenario = scenario()?;
     let mut device =
@@ -32,11 +32,11 @@ pub fn medium() -> Result<(), LabError> {
     let mut out = Vec::new();
     let mut zero = None;
     let mut run: Option<(Instant, Instant)> = None;
-    let mut next_look = Instant::ZERO;
+    let mut next_check = Instant::ZERO;
     let mut now = super::now();
     loop {
         medium.advance(now);
-        carry_out(&mut medium, &mut device, &mut out)?;
+        send_commands(&mut medium, &mut device, &mut out)?;
         let read = device.read(&mut buffer).map_err(LabError::io("read", DEVICE))?;
         for raw in buffer[..read].chunks_exact(EVENT_SIZE) {
             let Ok(raw) = raw.try_into() else { continue };
@@ -49,8 +49,8 @@ pub fn medium() -> Result<(), LabError> {
         for row in medium.take_rows() {
             row.write(&mut log).map_err(LabError::io("write", LOGS))?;
         }
-        if now >= next_look {
-            next_look = now + LOOK;
+        if now >= next_check {
+            next_check = now + CHECK;
             match (zero, run) {
                 (None, _) => {
                     zero = super::zero();
@@ -70,11 +70,11 @@ pub fn medium() -> Result<(), LabError> {
         row.write(&mut log).map_err(LabError::io("write", LOGS))?;
     }
     medium.close();
-    carry_out(&mut medium, &mut device, &mut out)?;
+    send_commands(&mut medium, &mut device, &mut out)?;
     log.flush().map_err(LabError::io("write", LOGS))
 }
 
-fn carry_out(medium: &mut Medium, device: &mut File, out: &mut Vec<u8>) -> Result<(), LabError> {
+fn send_commands(medium: &mut Medium, device: &mut File, out: &mut Vec<u8>) -> Result<(), LabError> {
     out.clear();
     for command in medium.take_commands() {
         command.write(out);
@@ -83,7 +83,7 @@ fn carry_out(medium: &mut Medium, device: &mut File, out: &mut Vec<u8>) -> Resul
     device.write_all(out).map_err(LabError::io("write", DEVICE))
 }
 
-/// Returns the time for which the processor has idled since the guest started. `/proc/stat` measures idle time; other times it samples.
+/// The idle time of the processor since the guest's boot. Of the times in `/proc/stat` only the idle time is measured, others are sampled.
 fn idle_time() -> Instant {
     const TICK: Span = Span::from_millis(10);
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();

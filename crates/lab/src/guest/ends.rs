@@ -1,4 +1,4 @@
-//! The two ends of every flow: real sockets, the simulator's sources, and a note of what was sent and what came.
+//! The two endpoints of each flow: real sockets, the simulator's sources, and logs of data sent and received.
 
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Read, Write};
@@ -17,15 +17,15 @@ use crate::LabError;
 use crate::log::Row;
 use crate::plan::{FIRST_PORT, SERVER, station_address};
 
-/// Time for which an end listens after the scenario has ended.
-const PATIENCE: Span = Span::from_millis(1000);
-/// Bytes written to a connection at once: four segments.
+/// Time for which receivers continue after the end of the scenario.
+const DRAIN: Span = Span::from_millis(1000);
+/// Bytes of a write to a connection: four segments.
 const CHUNK: usize = 4 * 1448;
 
-/// Runs the ends of all flows at a node: 0 is the server, stations count from 1. Returns when the scenario has ended.
+/// Runs the endpoints of all flows at a node: 0 is the server, stations count from 1. Returns at the end of the scenario.
 ///
 /// # Errors
-/// A socket or a file fails.
+/// An operation on a socket or a file failed.
 pub fn ends(node: usize) -> Result<(), LabError> {
     let scenario = scenario()?;
     let zero = zero().ok_or_else(|| LabError::Guest("time zero is not set".to_owned()))?;
@@ -69,7 +69,7 @@ pub fn ends(node: usize) -> Result<(), LabError> {
     let path = format!("{LOGS}/ends-{node}.log");
     let mut log = BufWriter::new(File::create(&path).map_err(LabError::io("create", &path))?);
     for thread in threads {
-        let rows = thread.join().map_err(|_| LabError::Guest("an end of a flow panicked".to_owned()))?;
+        let rows = thread.join().map_err(|_| LabError::Guest("an endpoint of a flow panicked".to_owned()))?;
         for row in rows.map_err(LabError::io("use", "a socket"))? {
             row.write(&mut log).map_err(LabError::io("write", &path))?;
         }
@@ -79,16 +79,16 @@ pub fn ends(node: usize) -> Result<(), LabError> {
 
 /// The source of a flow.
 enum Sender {
-    /// Sends datagrams, whatever becomes of them.
+    /// Sends datagrams at the source's times.
     Datagrams(Box<Source>),
     /// Writes video frames to a TCP connection.
     Frames(Box<Video>),
-    /// Writes to a TCP connection as fast as that takes it.
+    /// Writes to a TCP connection as fast as possible.
     Bulk,
 }
 
 impl Sender {
-    /// The source of flow `number`, as the simulator has it; `None` for traffic that the laboratory does not carry.
+    /// The source of flow `number`, the same as in the simulator; `None` for traffic that the laboratory does not support.
     fn of(scenario: &Scenario, flow: &Flow, number: usize) -> Option<Self> {
         let end = Instant::ZERO + scenario.end();
         let schedule = Schedule {
@@ -145,7 +145,7 @@ type Rows = std::io::Result<Vec<Row>>;
 fn send_datagrams(flow: u64, source: Source, peer: SocketAddrV4, mark: u8, zero: Instant) -> Rows {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     sockopt::set_ip_tos(&socket, mark)?;
-    // A source that is ahead of the network must not wait: what exceeds the queues is dropped there, not here.
+    // Sends do not block: excess datagrams are dropped in the network's queues, not delayed in the socket.
     sockopt::set_socket_send_buffer_size(&socket, 8 << 20)?;
     socket.connect(peer)?;
     let mut payload = vec![0; 65_536];
@@ -156,7 +156,7 @@ fn send_datagrams(flow: u64, source: Source, peer: SocketAddrV4, mark: u8, zero:
         let size =
             usize::try_from(one.size.as_u64().saturating_sub(UDP_HEADERS.as_u64())).unwrap_or(12).max(8);
         let at = now();
-        // A refused datagram (no buffer, no listener yet) is one that was sent and lost.
+        // A refused datagram (no buffer, no listener yet) counts as sent and lost.
         let _ = socket.send(&payload[..size.min(65_000)]);
         rows.push(Row::Sent { flow, number: one.number, at, size: one.size.as_u64(), frame: one.frame });
     }
@@ -180,14 +180,14 @@ fn receive_datagrams(flow: u64, port: u16, end: Instant) -> Rows {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
             Err(error) => return Err(error),
         }
-        if now() > end + PATIENCE {
+        if now() > end + DRAIN {
             return Ok(rows);
         }
     }
 }
 
 fn connect(peer: SocketAddrV4, mark: u8, congestion: &str, at: Instant) -> std::io::Result<TcpStream> {
-    // The handshake is over when the flow begins.
+    // The handshake takes place before the flow begins.
     sleep_until(at.max(now() + Span::from_millis(100)) - Span::from_millis(100));
     let connection = TcpStream::connect(peer)?;
     connection.set_nodelay(true)?;
@@ -211,8 +211,8 @@ fn send_bulk(mut connection: &TcpStream, start: Instant, stop: Instant) -> Rows 
     Ok(Vec::new())
 }
 
-/// Writes each frame at the burst rate; one whose time comes while the last is not wholly written is left out. The kernel takes
-/// data only as fast as it sends (`tcp_notsent_lowat`).
+/// Writes each frame at the burst rate, and skips a frame that is due before the previous one is written. The kernel accepts data only
+/// as fast as it sends (`tcp_notsent_lowat`).
 fn send_frames(flow: u64, mut source: Video, mut connection: &TcpStream, zero: Instant) -> Rows {
     let burst_rate = source.burst_rate;
     let chunk = [0; CHUNK];

@@ -1,5 +1,5 @@
-//! Processes inside the virtual machine: the medium, and the two ends of every flow. All of them are this program, started by
-//! the guest's `/init` (see [`crate::host`]).
+//! Processes in the virtual machine: the medium, and the endpoints of the flows. All of them run this program, started by the guest's
+//! `/init` (see [`crate::host`]).
 
 mod air;
 mod ends;
@@ -18,20 +18,20 @@ pub use air::medium;
 pub use ends::ends;
 pub use pack::{pack, unpack};
 
-/// The scenario, resolved.
+/// The resolved scenario.
 pub(crate) const SCENARIO: &str = "/lab/scenario.toml";
-/// Time zero of the scenario, nanoseconds since the machine started, once it is known.
+/// Time zero of the scenario once it is set, nanoseconds since boot.
 pub(crate) const ZERO: &str = "/run/zero";
-/// Is there when the run is over.
+/// Exists once the run is over.
 pub(crate) const STOP: &str = "/run/stop";
-/// Where the logs gather.
+/// The folder of the logs.
 pub(crate) const LOGS: &str = "/out";
 /// The device of the radios.
 pub(crate) const DEVICE: &str = "/dev/airbound-radio";
-/// Between now and time zero: every end is ready by then.
+/// Time from setting time zero to time zero, in which all endpoints become ready.
 const SOON: Duration = Duration::from_millis(500);
 
-/// The clock that driver and programs share; nobody can set it.
+/// The clock shared by driver and programs (CLOCK_MONOTONIC).
 pub(crate) fn now() -> Instant {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let (seconds, nanos) =
@@ -56,13 +56,13 @@ pub(crate) fn zero() -> Option<Instant> {
     text.trim().parse().ok().map(Instant::from_nanos)
 }
 
-/// Sets time zero, soon.
+/// Sets time zero to a time shortly ahead.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn set_zero() -> Result<(), LabError> {
     let zero = now().as_nanos() + u64::try_from(SOON.as_nanos()).unwrap_or(0);
-    // Whole, or not at all: others look for it.
+    // Renamed into place, since other processes poll for the file.
     let partial = format!("{ZERO}.new");
     fs::write(&partial, zero.to_string())
         .and_then(|()| fs::rename(&partial, ZERO))

@@ -1,4 +1,4 @@
-//! The logs on their way out: one file behind another, each with a line that says its name and size.
+//! Transfer of the logs to the host: a sequence of files, each after a line with its name and size.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,7 +12,7 @@ const END: &str = "airbound-lab-end";
 /// Writes all files of the log folder to a device.
 ///
 /// # Errors
-/// A file or the device fails.
+/// An operation on a file or the device failed.
 pub fn pack(device: &Path) -> Result<(), LabError> {
     let shown = device.display().to_string();
     let mut out = File::options().write(true).open(device).map_err(LabError::io("open", &shown))?;
@@ -27,15 +27,15 @@ pub fn pack(device: &Path) -> Result<(), LabError> {
         all.extend_from_slice(&content);
     }
     all.extend_from_slice(format!("{END} 0\n").as_bytes());
-    // Devices take whole sectors.
+    // Devices are written in whole sectors.
     all.resize(all.len().next_multiple_of(4096), 0);
     out.write_all(&all).and_then(|()| out.sync_all()).map_err(LabError::io("write", &shown))
 }
 
-/// Reads what [`pack`] wrote: names and contents.
+/// Reads the names and contents written by [`pack`].
 ///
 /// # Errors
-/// The file cannot be read, or the guest did not get so far as to write it.
+/// The file cannot be read, or is incomplete because the guest ended early.
 pub fn unpack(image: &Path) -> Result<Vec<(String, Vec<u8>)>, LabError> {
     let shown = image.display().to_string();
     let mut from = BufReader::new(File::open(image).map_err(LabError::io("open", &shown))?);
@@ -47,7 +47,7 @@ pub fn unpack(image: &Path) -> Result<Vec<(String, Vec<u8>)>, LabError> {
         let parsed =
             text.trim_end().rsplit_once(' ').and_then(|(name, size)| Some((name, size.parse::<u64>().ok()?)));
         let Some((name, size)) = parsed else {
-            return Err(LabError::Guest("it left no record: it ended before the run did".to_owned()));
+            return Err(LabError::Guest("no complete record: the guest ended before the run did".to_owned()));
         };
         if name == END {
             return Ok(files);

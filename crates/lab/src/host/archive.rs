@@ -1,35 +1,35 @@
-//! Where Debian's packages come from: the archive that this host's own apt is set up for.
+//! The URI of Debian's package archive: by environment variable, else by the host's apt configuration.
 
 use super::{program, run};
 use crate::LabError;
 
-/// Names another archive.
+/// The environment variable that overrides the archive.
 const VARIABLE: &str = "AIRBOUND_DEBIAN_ARCHIVE";
 
-/// The URI of an archive of Debian.
+/// The URI of a Debian archive.
 ///
 /// # Errors
-/// Neither the environment nor this host's apt names one, or what the environment names is none.
+/// Neither the environment nor the host's apt gives one, or the environment's is not a URI.
 pub(crate) fn uri() -> Result<String, LabError> {
     if let Some(named) = std::env::var_os(VARIABLE) {
         let named = named.to_string_lossy().into_owned();
         return checked(&named).ok_or_else(|| LabError::Missing {
-            what: format!("an archive of Debian, and {VARIABLE} is \"{}\"", named.escape_debug()),
-            how: "allowed is a URI that begins with http:, https: or file: and has no blanks".to_owned(),
+            what: format!("a Debian archive, but {VARIABLE} is \"{}\"", named.escape_debug()),
+            how: "allowed is a URI with http:, https: or file: and without white space".to_owned(),
         });
     }
-    let known = run(program("apt-get", "it comes with Debian and Ubuntu")?.args([
+    let known = run(program("apt-get", "part of Debian and Ubuntu")?.args([
         "indextargets",
         "--format",
         "$(REPO_URI)",
     ]))?;
     among(&String::from_utf8_lossy(&known)).ok_or_else(|| LabError::Missing {
-        what: "an archive of Debian, and this host's apt knows none".to_owned(),
-        how: format!("name one, as the URIs in a Debian's /etc/apt, with {VARIABLE}"),
+        what: "a Debian archive, but the host's apt has none".to_owned(),
+        how: format!("set {VARIABLE} to a URI as in /etc/apt of a Debian system"),
     })
 }
 
-/// The archive among the URIs that apt knows, one in each line. Security updates have one of their own.
+/// The Debian archive among apt's URIs, one per line. The archive of security updates is skipped.
 fn among(known: &str) -> Option<String> {
     let trimmed = known.lines().map(|line| line.trim().trim_end_matches('/'));
     trimmed.filter(|uri| uri.ends_with("/debian")).find_map(checked)
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_uri_is_refused() {
+    fn text_that_is_not_a_uri_is_refused() {
         assert_eq!(
             checked("https://mirror.example/debian/").as_deref(),
             Some("https://mirror.example/debian")

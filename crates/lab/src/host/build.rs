@@ -1,4 +1,4 @@
-//! Everything that a machine boots from: fetched and built where it is not there yet.
+//! Kernel and initial file system of a machine, fetched and built if the cache lacks them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ pub struct Built {
     pub program: PathBuf,
 }
 
-/// Where the tools come from, whatever the kernel.
+/// The source of the tools, the same for all kernels.
 const TOOLS_FROM: Source = Source { folder: "apt", suites: &["bookworm", "bookworm-backports"] };
-/// Debian packages that run inside besides our own program.
+/// Debian packages of the programs in the machine.
 const TOOLS: [&str; 8] =
     ["busybox-static", "hostapd", "iw", "iperf3", "iproute2", "iputils-ping", "nftables", "util-linux"];
 
@@ -48,7 +48,7 @@ pub fn build(
             kernel.newest(&source)?
         }
     };
-    // Other versions of this program may share the cache: what is built from other parts has another name.
+    // Versions of this program share the cache, so names include a hash of the parts.
     let tools = cache.join(format!("tools-{}", stamp(TOOLS)));
     if !tools.join("complete").exists() {
         say("fetching hostapd, iw, iperf3, nft and their libraries");
@@ -59,7 +59,7 @@ pub fn build(
     }
     let tree = Tree::new(cache, kernel, release);
     if !tree.root.join("complete").exists() {
-        say(&format!("fetching the kernel {}, its headers and what builds modules for it", tree.release));
+        say(&format!("fetching the kernel {}, its headers and the tools to build modules", tree.release));
         tree.fetch(&source)?;
         write(&tree.root.join("complete"), "")?;
     }
@@ -67,9 +67,9 @@ pub fn build(
     let parts = [tools.display().to_string(), driver.display().to_string(), initramfs::CONTENT.to_owned()];
     let initramfs = tree.root.join(format!("initramfs-{}.cpio", stamp(&parts)));
     if !initramfs.exists() {
-        say("putting the initial file system together");
+        say("building the initial file system");
         let files = initramfs::common(&tools, &tree.modules(), &driver)?;
-        // Whole or not at all: another run may be reading it.
+        // Renamed into place, since another run may be reading it.
         let partial = tree.root.join(format!("initramfs-{}", std::process::id()));
         write(&partial, files)?;
         fs::rename(&partial, &initramfs).map_err(LabError::io("write", initramfs.display().to_string()))?;

@@ -1,4 +1,4 @@
-//! Configuration of the machine: the settings of its first program (`lab/guest/init.sh`), and hostapd's configuration.
+//! Configuration of the machine: the settings of `/init` (`lab/guest/init.sh`), and hostapd's configuration.
 
 use airbound_scenario::{Scenario, Traffic, Transport};
 use airbound_units::Span;
@@ -9,11 +9,11 @@ use crate::plan::{self, SERVER};
 /// Purpose of the machine once the network is up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// The scenario is played, its record brought back.
+    /// Play the scenario and transfer its record.
     Play,
-    /// A shell is opened to look around.
+    /// Open an interactive shell.
     Shell,
-    /// A command is carried out, its output shown.
+    /// Run a command and show its output.
     Command,
 }
 
@@ -27,18 +27,18 @@ impl Purpose {
     }
 }
 
-/// Setup of the access point: how it joins air and wire, and its agent.
+/// Setup of the access point: bridge or router, and its agent.
 #[derive(Debug, Clone, Default)]
 pub struct Network {
-    /// Air and wire are ports of a bridge, instead of two networks with a router between them.
+    /// Whether Wi-Fi and wired interface are ports of a bridge instead of two routed networks.
     pub bridged: bool,
-    /// Arguments of `airbound agent run --iface wlan0`, words of a shell; `None`: the kernel alone.
+    /// Arguments of `airbound agent run --iface wlan0`, in shell syntax; `None`: no agent.
     pub agent: Option<String>,
     /// The agent's configuration file.
     pub agent_config: Option<String>,
 }
 
-/// Beacons of a scenario that has none: rare, since stations want to hear one.
+/// Beacon interval, in time units, for scenarios without beacons: long, but stations require a beacon to associate.
 const RARE_BEACONS: u64 = 1000;
 
 /// hostapd's configuration: an open network with WMM, on channel 36 (with 40, or to 48).
@@ -57,7 +57,7 @@ pub(crate) fn hostapd(scenario: &Scenario) -> String {
     }
     let mut vht = String::new();
     if air.standard == Format::Vht {
-        // 80 MHz around channel 42; narrower ones are those of HT.
+        // 80 MHz around channel 42; narrower widths use HT's settings.
         let (width, center) = if air.width == Width::Mhz80 { (1, 42) } else { (0, 0) };
         vht = format!(
             "ieee80211ac=1\nvht_oper_chwidth={width}\nvht_oper_centr_freq_seg0_idx={center}\n\
@@ -74,7 +74,7 @@ pub(crate) fn hostapd(scenario: &Scenario) -> String {
     )
 }
 
-/// Returns the settings that differ from machine to machine, as `lab/guest/init.sh` reads them.
+/// The machine's settings in the format of `lab/guest/init.sh`.
 pub(crate) fn settings(scenario: &Scenario, purpose: Purpose, network: &Network) -> String {
     let flag = |on: bool| if on { "1" } else { "" }.to_owned();
     let settings = [
@@ -91,7 +91,7 @@ pub(crate) fn settings(scenario: &Scenario, purpose: Purpose, network: &Network)
     settings.iter().map(|(name, value)| format!("{name}={}\n", quoted(value))).collect()
 }
 
-/// Where the agent's configuration file lies.
+/// Path of the agent's configuration file.
 pub(crate) const AGENT_CONFIG: &str = "/lab/agent.toml";
 
 /// The script that starts the agent.
@@ -102,7 +102,7 @@ pub(crate) fn agent(arguments: &str, has_config: bool) -> String {
     )
 }
 
-/// A word of the shell.
+/// A word in shell syntax.
 pub(super) fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\'', r"'\''"))
 }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn access_point_and_radios_speak_what_the_scenario_asks_for() {
+    fn access_point_and_radios_have_the_scenarios_standard() {
         for (standard, width, guard, words, parameters) in [
             ("ht", "20", "800", "beacon_int=100\n", "vht=0 wide=0 short_gi=0"),
             (
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn values_survive_the_shell() {
+    fn values_are_quoted_for_the_shell() {
         for value in ["", "a b", "it's", "--protect 'udp dport 5000' --p95 20ms", "$(reboot) `x` \\"] {
             let script = format!("printf %s {}", quoted(value));
             let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();

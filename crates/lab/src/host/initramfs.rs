@@ -8,9 +8,9 @@ use super::kernel_modules::Modules;
 use super::{program, read, run};
 use crate::LabError;
 
-/// Changes whenever what [`common`] puts together does.
+/// Version of the content of [`common`], part of the cached file's name.
 pub(crate) const CONTENT: &str = "5";
-/// Programs of the packages, by their place.
+/// Programs of the packages, by path.
 const PROGRAMS: [&str; 10] = [
     "bin/busybox",
     "usr/sbin/hostapd",
@@ -23,9 +23,9 @@ const PROGRAMS: [&str; 10] = [
     "usr/sbin/nft",
     "usr/bin/chrt",
 ];
-/// A checksum that others ask for by name, not by symbol, so none of them names it as its need. Newer kernels have it built in.
+/// A checksum module requested by algorithm name, so that it is no listed dependency. Newer kernels have it built in.
 const CHECKSUM: &str = "crc32c_generic";
-/// Kernel modules that hold packets for the agent.
+/// Kernel modules that the agent needs to hold packets.
 const AGENT: [&str; 7] = [
     CHECKSUM,
     "nf_tables",
@@ -35,8 +35,8 @@ const AGENT: [&str; 7] = [
     "nft_meta_bridge",
     "nf_conntrack_bridge",
 ];
-/// Kernel modules that the machine loads, with what they need, in lists: at the start (the driver comes behind them); for a bridge;
-/// for the agent; when the run is over, to hand the record out through memory that the host shares.
+/// Kernel modules that the machine loads, without their dependencies, in lists: at boot, before the driver; for a bridge; for the agent;
+/// at the end of the run, to write the record to memory shared with the host.
 const MODULES: [(&str, &[&str]); 4] = [
     ("order", &["mac80211", "veth", "sch_netem"]),
     ("bridge", &["bridge"]),
@@ -44,7 +44,7 @@ const MODULES: [(&str, &[&str]); 4] = [
     ("late", &["nfit", "nd_pmem"]),
 ];
 
-/// Tools, libraries and modules: what all machines have.
+/// The part common to all machines: tools, libraries and modules.
 pub(crate) fn common(tools: &Path, modules: &Path, driver: &Path) -> Result<Vec<u8>, LabError> {
     let mut archive = Archive::new();
     for folder in ["proc", "sys", "dev", "run", "tmp", "out", "lab", "etc", "var", "applets"] {
@@ -85,14 +85,14 @@ pub(crate) fn common(tools: &Path, modules: &Path, driver: &Path) -> Result<Vec<
     Ok(archive.finish())
 }
 
-/// The shared libraries of a folder, each under the name by which it is asked for.
+/// The shared libraries of a folder, each by the name that programs link to.
 fn libraries(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     let entries = fs::read_dir(folder).map_err(LabError::io("list", folder.display().to_string()))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
     paths.retain(|path| {
         path.is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))
     });
-    // A library is asked for by the name of the link to it, where there is one.
+    // Programs refer to a library by its symbolic link, if it has one.
     let linked: Vec<PathBuf> =
         paths.iter().filter(|path| path.is_symlink()).filter_map(|path| path.canonicalize().ok()).collect();
     paths.retain(|path| path.is_symlink() || !path.canonicalize().is_ok_and(|path| linked.contains(&path)));
@@ -129,7 +129,7 @@ const TOOLS_C_LIBRARY: (u32, u32) = (2, 36);
 
 /// The version of this host's C library.
 fn c_library() -> Option<(u32, u32)> {
-    let text = run(program("getconf", "it comes with the C library").ok()?.arg("GNU_LIBC_VERSION")).ok()?;
+    let text = run(program("getconf", "part of the C library").ok()?.arg("GNU_LIBC_VERSION")).ok()?;
     let text = String::from_utf8_lossy(&text).into_owned();
     let (major, minor) = text.trim().rsplit(' ').next()?.split_once('.')?;
     Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))

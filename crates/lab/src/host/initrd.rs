@@ -1,4 +1,4 @@
-//! An initial file system in the format that the kernel unpacks: initrd, "newc" (Documentation/driver-api/early-userspace).
+//! An initial file system in the format that the kernel unpacks: cpio, "newc" (Documentation/driver-api/early-userspace).
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -18,7 +18,7 @@ impl Archive {
         Self::default()
     }
 
-    /// A folder, and those above it.
+    /// Adds a folder and its parents.
     pub(crate) fn folder(&mut self, name: &str) {
         let mut at = 0;
         while at < name.len() {
@@ -30,7 +30,7 @@ impl Archive {
         }
     }
 
-    /// A file with permissions, and the folders above it.
+    /// Adds a file and its parent folders.
     pub(crate) fn file(&mut self, name: &str, permissions: u32, content: &[u8]) {
         if let Some((folder, _)) = name.rsplit_once('/') {
             self.folder(folder);
@@ -38,7 +38,7 @@ impl Archive {
         self.entry(name, ModeFileType::Regular, permissions, (0, 0), content);
     }
 
-    /// A character device.
+    /// Adds a character device.
     pub(crate) fn device(&mut self, name: &str, major: u32, minor: u32) {
         self.entry(name, ModeFileType::Char, 0o600, (major, minor), b"");
     }

@@ -1,4 +1,4 @@
-//! Which kernel, where Debian has it and where its parts lie, and the driver built against it.
+//! The guest's kernel: its Debian packages, their files, and the driver built against it.
 
 use std::fmt;
 use std::fs;
@@ -9,7 +9,7 @@ use super::packages::{Packages, Source, stamp};
 use super::{program, read, run, toolchain, write};
 use crate::LabError;
 
-/// A series of Linux kernels, as `6.12`; of each the newest that Debian has is taken.
+/// A series of Linux kernels, such as `6.12`, of which the newest in Debian is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kernel {
     major: u32,
@@ -17,7 +17,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Debian 13's kernel, built for Debian 12: the one that the figures of the documents are of, and the oldest that can be asked for.
+    /// Debian 13's kernel, built for Debian 12: the kernel of the documents' figures, and the oldest that is supported.
     pub const STABLE: Self = Self { major: 6, minor: 12 };
 }
 
@@ -49,7 +49,7 @@ impl FromStr for Kernel {
 }
 
 impl Kernel {
-    /// Whether it is built for Debian 12. Later ones are for Debian 13: the programs that build modules for them want its C library.
+    /// Whether its packages are built for Debian 12. Those of later kernels are for Debian 13, whose C library their build tools need.
     fn is_for_debian_12(self) -> bool {
         self == Self::STABLE
     }
@@ -62,7 +62,7 @@ impl Kernel {
         }
     }
 
-    /// Whether a release, as `uname -r` prints it, is of this series.
+    /// Whether a release (`uname -r`) is of this series.
     fn fits(self, release: &str) -> bool {
         let end = if self.is_for_debian_12() { "+deb12-amd64" } else { "+deb13-amd64" };
         release.starts_with(&format!("{self}.")) && release.ends_with(end)
@@ -70,7 +70,7 @@ impl Kernel {
 
     /// The newest of these releases.
     fn newest_of(self, releases: impl Iterator<Item = String>) -> Option<String> {
-        // 6.12.100 comes behind 6.12.95.
+        // 6.12.100 is newer than 6.12.95.
         let patch = |release: &String| {
             let third = release.split('.').nth(2).unwrap_or_default();
             let digits: String = third.chars().take_while(char::is_ascii_digit).collect();
@@ -79,29 +79,26 @@ impl Kernel {
         releases.filter(|release| self.fits(release)).max_by_key(patch)
     }
 
-    /// The newest release that the cache has.
+    /// The newest release in the cache.
     pub(crate) fn release_in(self, cache: &Path) -> Result<Option<String>, LabError> {
         let folders = fs::read_dir(cache).map_err(LabError::io("list", cache.display().to_string()))?;
         let ready = folders.filter_map(Result::ok).filter(|entry| entry.path().join("complete").exists());
         Ok(self.newest_of(ready.map(|entry| entry.file_name().to_string_lossy().into_owned())))
     }
 
-    /// The newest release that Debian has.
+    /// The newest release in Debian.
     pub(crate) fn newest(self, packages: &Packages) -> Result<String, LabError> {
         let prefix = "linux-headers-";
         let names = packages.names(&format!("{prefix}{self}."))?;
         let releases = names.iter().filter_map(|name| name.strip_prefix(prefix)).map(str::to_owned);
         self.newest_of(releases).ok_or_else(|| LabError::Missing {
             what: format!("a kernel {self}"),
-            how: format!(
-                "none of Debian's {} has one now; --kernel names another",
-                self.source().suites.join(", ")
-            ),
+            how: format!("none in Debian's {}; --kernel selects another", self.source().suites.join(", ")),
         })
     }
 }
 
-/// The driver's sources travel with the program.
+/// The driver's sources, compiled into the program.
 const DRIVER: [(&str, &str); 7] = [
     ("Kbuild", include_str!("../../../../lab/radio/Kbuild")),
     ("channel.h", include_str!("../../../../lab/radio/channel.h")),
@@ -147,7 +144,7 @@ impl Tree {
     pub(crate) fn fetch(&self, packages: &Packages) -> Result<(), LabError> {
         let (release, archives) = (&self.release, packages.archives_of(&self.release));
         if self.kernel.is_for_debian_12() {
-            // Headers for all architectures, and the tools that build modules, carry the release without the architecture.
+            // The packages of common headers and of build tools have the release without the architecture.
             let common = release.trim_end_matches("-amd64");
             let names = [
                 format!("linux-image-{release}"),
@@ -157,19 +154,19 @@ impl Tree {
             ];
             packages.fetch(&names, &archives, &self.root)?;
         } else {
-            // The headers need the tools that build modules, and the compiler that built the kernel.
+            // The headers depend on the build tools and on the compiler of the kernel.
             let names = ["headers", "modules", "binary"].map(|part| format!("linux-{part}-{release}"));
             packages.fetch_with_needs(&names, &archives, &self.root)?;
-            toolchain::bring_own_libraries(&self.root)?;
+            toolchain::use_unpacked_libraries(&self.root)?;
         }
-        // The makefiles name the place where the packages would be installed.
+        // The makefiles have the path of an installed package.
         let makefile = self.headers().join("Makefile");
         let text = String::from_utf8_lossy(&read(&makefile)?).into_owned();
         let here = self.root.join("usr/src").display().to_string();
         write(&makefile, text.replace("/usr/src", &here))
     }
 
-    /// The module, built if it is not there yet.
+    /// The module, built if it is not in the cache.
     pub(crate) fn build_driver(&self, say: &mut dyn FnMut(&str)) -> Result<PathBuf, LabError> {
         let parts = DRIVER.iter().flat_map(|(name, text)| [*name, *text]);
         let folder = self.root.join(format!("radio-{}", stamp(parts)));
@@ -183,7 +180,7 @@ impl Tree {
         }
         let mut make = program("make", "sudo apt-get install make")?;
         make.arg("-C").arg(self.headers());
-        // Type information for eBPF would need pahole, and this module has no use for it.
+        // BTF would need pahole, and is not needed for this module.
         make.arg(format!("M={}", folder.display())).arg("CONFIG_DEBUG_INFO_BTF_MODULES=");
         let mut strip = if self.kernel.is_for_debian_12() {
             program("gcc", "sudo apt-get install gcc")?;
@@ -195,7 +192,7 @@ impl Tree {
         };
         let built = run(make.arg("modules")).and_then(|_| run(strip.arg("--strip-debug").arg(&module)));
         if let Err(error) = built {
-            // Half a build must not look like a whole one.
+            // An incomplete build must not be taken for a complete one.
             let _ = fs::remove_file(&module);
             return Err(error);
         }
@@ -227,7 +224,7 @@ mod tests {
         let names = trixie.map(|release| format!("{release}+deb13-amd64"));
         let names = names.each_ref().map(String::as_str);
         assert_eq!(have(names, "7.2").as_deref(), Some("7.2.12+deb13-amd64"));
-        // Debian 13's own 6.12 is not the one that is built for Debian 12.
+        // Debian 13's own 6.12 differs from the one built for Debian 12.
         assert_eq!(have(names, "6.12"), None);
         let others =
             ["6.12.95+deb12-amd64", "6.12.100+deb12-amd64", "6.12.200+deb12-rt-amd64", "apt", "tools"];

@@ -1,4 +1,4 @@
-//! Which modules a module needs, from the modules themselves: the packages carry no list of it.
+//! Dependencies of kernel modules, read from the modules themselves, since the packages have no list.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{program, read, run};
 use crate::LabError;
 
-/// A module, decompressed.
+/// A decompressed module.
 #[derive(Debug, Clone)]
 pub(crate) struct Module {
     pub(crate) name: String,
@@ -43,12 +43,12 @@ impl Modules {
         Ok(Self { paths, built_in })
     }
 
-    /// Whether a module is there to be loaded.
+    /// Whether the kernel has a module as a file.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.paths.contains_key(&name.replace('-', "_"))
     }
 
-    /// Appends a module, behind all that it needs, to what is loaded in order.
+    /// Appends a module after its dependencies to the load order.
     pub(crate) fn need(&self, name: &str, order: &mut Vec<Module>) -> Result<(), LabError> {
         let name = name.replace('-', "_");
         if order.iter().any(|module| module.name == name) || self.built_in.contains(&format!("/{name}.ko")) {
@@ -56,7 +56,7 @@ impl Modules {
         }
         let path = self.paths.get(&name).ok_or_else(|| LabError::Missing {
             what: format!("the kernel module {name}"),
-            how: "this kernel's package does not have it".to_owned(),
+            how: "not in the kernel's package".to_owned(),
         })?;
         let content = match path.extension().and_then(|ending| ending.to_str()) {
             Some("xz") => run(program("xz", "sudo apt-get install xz-utils")?.arg("-dc").arg(path))?,
@@ -71,7 +71,7 @@ impl Modules {
     }
 }
 
-/// The names behind `depends=` in a module's information.
+/// The names in `depends=` of a module's information.
 fn needs(content: &[u8]) -> Vec<String> {
     let key = b"\0depends=";
     let Some(at) = content.windows(key.len()).position(|window| window == key) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! The virtual machine: QEMU counting instructions, so that one instruction is one nanosecond and idle time is skipped.
+//! The virtual machine: QEMU with instruction counting, so that an instruction takes one nanosecond and idle time is skipped.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -22,37 +22,37 @@ use crate::plan;
 pub struct Machine<'a> {
     /// Kernel and initial file system.
     pub built: &'a Built,
-    /// Scenario to be played; its seed is the run's.
+    /// The scenario to play, with the run's seed.
     pub scenario: &'a Scenario,
-    /// Setup of the access point: how it joins air and wire, and its agent.
+    /// Setup of the access point.
     pub network: &'a Network,
-    /// A folder for its files, which are removed afterwards.
+    /// A folder for temporary files.
     pub scratch: PathBuf,
 }
 
-/// Results that a machine left.
+/// The results of a machine.
 #[derive(Debug)]
 pub struct Outcome {
     /// The rows of all logs.
     pub rows: Vec<Row>,
-    /// Text files: what `iw` says of each station and of the channel.
+    /// Text files, such as the output of `iw` for stations and channel.
     pub texts: Vec<(String, String)>,
     /// Wall time for which the machine ran.
     pub wall: Duration,
 }
 
-/// The first program.
+/// The guest's `/init`.
 const INIT: &str = include_str!("../../../../lab/guest/init.sh");
-/// The room that the logs have.
+/// Size of the image for the logs, bytes.
 const IMAGE: u64 = 512 << 20;
-/// Memory of the guest, MB; initial file system and logs are in it.
+/// Memory of the guest, which includes the initial file system and the logs.
 const MEMORY: &str = "2048M,slots=1,maxmem=4096M";
 
 impl Machine<'_> {
-    /// Plays the scenario. `say` is told of what the guest prints.
+    /// Plays the scenario. `say` is called with the guest's messages.
     ///
     /// # Errors
-    /// The scenario cannot be expressed, QEMU is missing, or the guest failed.
+    /// The laboratory does not support the scenario, QEMU is missing, or the guest failed.
     pub fn play(&self, say: &mut dyn FnMut(&str)) -> Result<Outcome, LabError> {
         plan::check(self.scenario)?;
         let outcome = self.boot(say);
@@ -64,12 +64,12 @@ impl Machine<'_> {
         let image = self.scratch.join("record.img");
         create(&self.scratch)?;
         let file = fs::File::create(&image).map_err(LabError::io("create", image.display().to_string()))?;
-        // Empty: only what is written takes room.
+        // A sparse file.
         file.set_len(IMAGE).map_err(LabError::io("create", image.display().to_string()))?;
         drop(file);
         let mut machine = self.machine(Purpose::Play, &[])?;
         machine.args(["-serial", "stdio", "-monitor", "none"]);
-        // Not a disk: that answers in the host's time, and no two runs would be the same.
+        // Not a disk, whose responses depend on the host's time, so that runs would not repeat.
         let object =
             format!("memory-backend-file,id=record,share=on,size={IMAGE},mem-path={}", image.display());
         machine.arg("-object").arg(object).args(["-device", "nvdimm,memdev=record"]);
@@ -92,12 +92,12 @@ impl Machine<'_> {
         if !complete {
             let words = String::from_utf8_lossy(&output.stderr);
             last.extend(words.lines().map(str::to_owned));
-            return Err(LabError::Guest(last_words(last)));
+            return Err(LabError::Guest(last_lines(last)));
         }
         collect(&image, begun.elapsed())
     }
 
-    /// Removes the machine's files; what cannot be removed does no harm.
+    /// Removes the temporary files; errors are ignored.
     fn clear(&self) {
         for name in ["record.img", "initrd"] {
             let _ = fs::remove_file(self.scratch.join(name));
@@ -105,10 +105,10 @@ impl Machine<'_> {
         let _ = fs::remove_dir(&self.scratch);
     }
 
-    /// Opens a shell in the machine, with the scenario's network up and no traffic.
+    /// Opens a shell in the machine, with the scenario's network but without traffic.
     ///
     /// # Errors
-    /// The scenario cannot be expressed, or QEMU is missing.
+    /// The laboratory does not support the scenario, or QEMU is missing.
     pub fn shell(&self) -> Result<(), LabError> {
         plan::check(self.scenario)?;
         create(&self.scratch)?;
@@ -116,29 +116,29 @@ impl Machine<'_> {
         machine.args(["-serial", "mon:stdio"]);
         let status = machine.status().map_err(LabError::io("start", "qemu-system-x86_64"));
         self.clear();
-        if status?.success() { Ok(()) } else { Err(LabError::Guest("QEMU ended with an error".to_owned())) }
+        if status?.success() { Ok(()) } else { Err(LabError::Guest("QEMU exited with an error".to_owned())) }
     }
 
-    /// Runs a command of the shell in the machine, in the access point's namespace, with the scenario's network up and no traffic.
-    /// `files` of the host lie in `/files`. What it prints goes to `out`; returns what it exits with.
+    /// Runs a shell command in the access point's namespace, with the scenario's network but without traffic. `files` of the host are
+    /// copied to `/files`. Its output goes to `out`; returns its exit code.
     ///
     /// # Errors
-    /// The scenario cannot be expressed, QEMU is missing, a file cannot be read, or the network did not come up.
+    /// The laboratory does not support the scenario, QEMU is missing, a file cannot be read, or the network did not come up.
     pub fn command(&self, command: &str, files: &[PathBuf], out: &mut dyn Write) -> Result<i32, LabError> {
         plan::check(self.scenario)?;
         create(&self.scratch)?;
-        let result = self.carry_out(command, files, out);
+        let result = self.run_command(command, files, out);
         self.clear();
         result
     }
 
-    fn carry_out(&self, command: &str, files: &[PathBuf], out: &mut dyn Write) -> Result<i32, LabError> {
-        let mut inside = vec![("lab/command".to_owned(), command.as_bytes().to_owned())];
+    fn run_command(&self, command: &str, files: &[PathBuf], out: &mut dyn Write) -> Result<i32, LabError> {
+        let mut guest_files = vec![("lab/command".to_owned(), command.as_bytes().to_owned())];
         for path in files {
             let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-            inside.push((format!("files/{name}"), read(path)?));
+            guest_files.push((format!("files/{name}"), read(path)?));
         }
-        let mut machine = self.machine(Purpose::Command, &inside)?;
+        let mut machine = self.machine(Purpose::Command, &guest_files)?;
         machine.args(["-serial", "stdio", "-monitor", "none"]);
         machine.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = machine.spawn().map_err(LabError::io("start", "qemu-system-x86_64"))?;
@@ -157,7 +157,7 @@ impl Machine<'_> {
                     before.push(text.into_owned());
                     continue;
                 }
-                // The line before the last one is empty if the command ended its own.
+                // The line before the last one is empty if the output ended with a line feed.
                 if let Some(word) = text.strip_prefix("lab: exit ") {
                     code = word.parse().ok();
                     held = held.filter(|held| !held.is_empty());
@@ -172,14 +172,14 @@ impl Machine<'_> {
         code.ok_or_else(|| {
             let words = String::from_utf8_lossy(&output.stderr);
             before.extend(words.lines().map(str::to_owned));
-            LabError::Guest(last_words(before))
+            LabError::Guest(last_lines(before))
         })
     }
 
     fn machine(&self, purpose: Purpose, files: &[(String, Vec<u8>)]) -> Result<Command, LabError> {
         let qemu =
             program("qemu-system-x86_64", "sudo apt-get install --no-install-recommends qemu-system-x86")?;
-        // The machine must not outlive this program, whatever ends it.
+        // The machine is killed when this program dies.
         let mut machine = match program("setpriv", "") {
             Ok(mut setpriv) => {
                 setpriv.args(["--pdeathsig", "KILL"]).arg(qemu.get_program());
@@ -208,7 +208,7 @@ impl Machine<'_> {
         let mut both = read(&self.built.initramfs)?;
         both.extend_from_slice(&archive.finish());
         write(&initrd, both)?;
-        // Machines of QEMU 7.1 and before do not hand a random seed to the guest: it would differ from run to run.
+        // Machine types after QEMU 7.1 pass a random seed to the guest, so that runs would not repeat.
         machine.args([
             "-machine",
             "pc-q35-7.1,nvdimm=on",
@@ -230,8 +230,8 @@ impl Machine<'_> {
     }
 }
 
-/// Returns the last lines, at most 12, without empty ones.
-fn last_words(mut lines: Vec<String>) -> String {
+/// The last lines, at most 12, without empty ones.
+fn last_lines(mut lines: Vec<String>) -> String {
     lines.retain(|line| !line.trim().is_empty());
     lines[lines.len().saturating_sub(12)..].join("\n")
 }

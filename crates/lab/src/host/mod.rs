@@ -1,4 +1,4 @@
-//! On the host: fetch, build, boot, bring the record back.
+//! The host's part: fetches packages, builds, boots, and converts the logs to a record.
 
 mod archive;
 mod build;
@@ -25,7 +25,7 @@ pub use machine::{Machine, Outcome};
 
 pub use record::write_record;
 
-/// The folder in which the laboratory keeps what it fetched and built: `airbound/lab` in the user's cache.
+/// The laboratory's cache of packages and builds: `airbound/lab` in the user's cache.
 ///
 /// # Errors
 /// Neither `XDG_CACHE_HOME` nor `HOME` is set.
@@ -33,7 +33,7 @@ pub fn cache() -> Result<PathBuf, LabError> {
     let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let base = base.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
     base.map(|base| base.join("airbound").join("lab")).ok_or_else(|| LabError::Missing {
-        what: "a folder for what it fetches".to_owned(),
+        what: "a folder for its cache".to_owned(),
         how: "set XDG_CACHE_HOME or HOME, or give --cache".to_owned(),
     })
 }
@@ -55,7 +55,7 @@ fn program(name: &str, how: &str) -> Result<Command, LabError> {
     found.map(Command::new).ok_or_else(|| LabError::Missing { what: name.to_owned(), how: how.to_owned() })
 }
 
-/// Runs a program to its end; its words only matter when it fails.
+/// Runs a program. Its error output becomes the error if it fails.
 fn run(command: &mut Command) -> Result<Vec<u8>, LabError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().map_err(LabError::io("start", &name))?;

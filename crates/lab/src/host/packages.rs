@@ -1,4 +1,4 @@
-//! Debian's packages, fetched with an apt of the laboratory's own and unpacked without root.
+//! Debian packages, fetched with a separate apt configuration and unpacked without root.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::LabError;
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// A short name for what is made of these parts (FNV-1a, 64 bits).
+/// A hash of parts for the names of cached files (FNV-1a, 64 bits).
 pub(crate) fn stamp<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for part in parts {
@@ -20,14 +20,14 @@ pub(crate) fn stamp<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> String
     format!("{hash:016x}")
 }
 
-/// Suites of Debian, and the folder of the cache in which their packages are kept: apart, since apt takes the newest of all.
+/// Suites of Debian, and the cache folder of their packages. Suites are separated, since apt installs the newest version of all.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source {
     pub(crate) folder: &'static str,
     pub(crate) suites: &'static [&'static str],
 }
 
-/// apt with folders of its own: it needs no root and changes nothing of the host's.
+/// apt with separate folders: it needs no root, and does not change the host.
 #[derive(Debug)]
 pub(crate) struct Packages {
     folder: PathBuf,
@@ -39,16 +39,16 @@ impl Packages {
         Self { folder: cache.join(source.folder), suites: source.suites }
     }
 
-    /// Reads Debian's lists of today.
+    /// Updates the package lists.
     pub(crate) fn update(&self, say: &mut dyn FnMut(&str)) -> Result<(), LabError> {
         if !Path::new(KEYRING).exists() {
             return Err(LabError::Missing {
-                what: format!("Debian's keys in {KEYRING}"),
+                what: format!("Debian's archive keys in {KEYRING}"),
                 how: "sudo apt-get install debian-archive-keyring".to_owned(),
             });
         }
         let archive = archive::uri()?;
-        say("reading Debian's lists of packages");
+        say("updating Debian's package lists");
         for part in ["lists/partial", "archives/partial"] {
             create(&self.folder.join(part))?;
         }
@@ -69,35 +69,35 @@ impl Packages {
 
     fn apt(&self, name: &str) -> Result<Command, LabError> {
         let mut command =
-            program(name, "it comes with Debian and Ubuntu; other systems cannot build the laboratory")?;
+            program(name, "part of Debian and Ubuntu; other systems cannot build the laboratory")?;
         command.env("APT_CONFIG", self.folder.join("apt.conf"));
         Ok(command)
     }
 
-    /// Where packages wait that belong to nothing in particular.
+    /// The folder of downloaded packages of the tools.
     pub(crate) fn archives(&self) -> PathBuf {
         self.folder.join("archives")
     }
 
-    /// Where the packages of a kernel wait.
+    /// The folder of downloaded packages of a kernel.
     pub(crate) fn archives_of(&self, release: &str) -> PathBuf {
         self.folder.join("kernel").join(release)
     }
 
-    /// The names of packages that begin so, by the lists.
+    /// The names of packages with a prefix, from the lists.
     pub(crate) fn names(&self, prefix: &str) -> Result<Vec<String>, LabError> {
         let names = run(self.apt("apt-cache")?.args(["pkgnames", prefix]))?;
         Ok(String::from_utf8_lossy(&names).lines().map(str::to_owned).collect())
     }
 
-    /// Fetches these packages into a folder, and unpacks all that is in it.
+    /// Fetches packages into a folder, and unpacks all packages of the folder.
     pub(crate) fn fetch(&self, names: &[String], archives: &Path, root: &Path) -> Result<(), LabError> {
         create(archives)?;
         run(self.apt("apt-get")?.arg("download").args(names).current_dir(archives)).map_err(unreachable)?;
         unpack_all(archives, root)
     }
 
-    /// Fetches packages with all that they depend on into a folder, and unpacks all that is in it.
+    /// Fetches packages with their dependencies into a folder, and unpacks all packages of the folder.
     pub(crate) fn fetch_with_needs<T: AsRef<std::ffi::OsStr>>(
         &self,
         names: &[T],
@@ -113,12 +113,12 @@ impl Packages {
     }
 }
 
-/// A step of `apt-get` that failed: the packages cannot be had.
+/// The error of a failed `apt-get`: packages are not available.
 fn unreachable(error: LabError) -> LabError {
     match error {
         LabError::Program { reason, .. } => LabError::Missing {
             what: "Debian's packages".to_owned(),
-            how: format!("apt-get could not fetch them; is there a network? It said:\n{reason}"),
+            how: format!("apt-get cannot fetch them; a network is required:\n{reason}"),
         },
         other => other,
     }
@@ -129,7 +129,7 @@ fn unpack_all(archives: &Path, root: &Path) -> Result<(), LabError> {
     let folder = fs::read_dir(archives).map_err(LabError::io("list", archives.display().to_string()))?;
     for path in folder.filter_map(|entry| entry.ok().map(|entry| entry.path())) {
         if path.extension().is_some_and(|ending| ending == "deb") {
-            run(program("dpkg", "it comes with Debian")?.arg("-x").arg(&path).arg(root))?;
+            run(program("dpkg", "part of Debian")?.arg("-x").arg(&path).arg(root))?;
         }
     }
     Ok(())

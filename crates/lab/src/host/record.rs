@@ -1,4 +1,4 @@
-//! From the guest's logs to the record of a run: the same tables and the same summary as those of a simulated run.
+//! Converts the guest's logs to the record of a run, with the tables and the summary of a simulated run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,12 +17,12 @@ use super::series::{self, Arrivals, Windows};
 use crate::LabError;
 use crate::log::{self, MpduRow, Row};
 
-/// IPv4 and UDP.
+/// Bytes of the headers of IPv4 and UDP.
 const UDP_HEADERS: u64 = 28;
-/// Writes the record of a run into `folder`; returns its summary. `packet_log` writes the tables of packets and transmissions too.
+/// Writes the record of a run into `folder`, with the tables of packets and transmissions if `packet_log`. Returns the summary.
 ///
 /// # Errors
-/// The logs are not those of a whole run, or a file cannot be written.
+/// The logs are incomplete, or a file cannot be written.
 pub fn write_record(
     name: &str,
     scenario: &Scenario,
@@ -39,26 +39,26 @@ pub fn write_record(
         transmitters: scenario.transmitter_names(),
         drop_reasons: DropReason::ALL.iter().map(|reason| reason.name().to_owned()).collect(),
     };
-    let books = Books::of(scenario, &outcome.rows)?;
+    let measurements = Measurements::of(scenario, &outcome.rows)?;
     let tables = Tables { hops: false, series: true, ..if packet_log { Tables::ALL } else { Tables::SMALL } };
     let mut recorder =
         Recorder::create(RunFolder::create(folder, Existing::Replace)?, &info, tables, Encoding::Inline)?;
-    for packet in &books.packets {
+    for packet in &measurements.packets {
         recorder.packet(*packet);
     }
-    for txop in &books.txops {
+    for txop in &measurements.txops {
         recorder.txop(*txop);
     }
-    for frame in &books.frames {
+    for frame in &measurements.frames {
         recorder.frame(*frame);
     }
-    for row in books.series() {
+    for row in measurements.series() {
         recorder.series(row);
     }
-    for row in books.distributions() {
+    for row in measurements.distributions() {
         recorder.distribution(row);
     }
-    let summary = books.summary(name);
+    let summary = measurements.summary(name);
     let simulated = scenario.end().as_secs_f64();
     let performance = Performance {
         events: outcome.rows.len() as u64,
@@ -68,11 +68,11 @@ pub fn write_record(
     };
     let folder = recorder.finish(&scenario.to_toml(), &summary, &performance)?;
     for (name, text) in &outcome.texts {
-        // What the agent left carries its name; all else is what the kernel says.
+        // Files of the agent keep their names; all others are output of the kernel.
         let name = if name.starts_with("agent") { name.clone() } else { format!("kernel-{name}") };
         super::write(&folder.path().join(name), text)?;
     }
-    let (idle, of) = books.idle;
+    let (idle, of) = measurements.idle;
     let share = if of > 0 { 100.0 * idle as f64 / of as f64 } else { 0.0 };
     super::write(&folder.path().join("kernel-idle.txt"), format!("virtual processor idle: {share:.1} %\n"))?;
     Ok(summary)
@@ -80,7 +80,7 @@ pub fn write_record(
 
 /// Measurements of one flow.
 #[derive(Default)]
-struct FlowBook {
+struct FlowMeasurements {
     latency: FlowLatency,
     counts: PacketCounts,
     drops: BTreeMap<String, u64>,
@@ -88,21 +88,21 @@ struct FlowBook {
     goodput: u64,
     sent: Arrivals,
     received: Arrivals,
-    frames: Option<FrameBook>,
+    frames: Option<FrameMeasurements>,
 }
 
 /// Measurements of a flow's video frames.
-struct FrameBook {
+struct FrameMeasurements {
     latency: LatencyHistogram,
     delivered: u64,
     missed: u64,
     all: u64,
 }
 
-struct Books<'a> {
+struct Measurements<'a> {
     scenario: &'a Scenario,
     zero: Instant,
-    flows: Vec<FlowBook>,
+    flows: Vec<FlowMeasurements>,
     packets: Vec<PacketRow>,
     txops: Vec<TxopRow>,
     frames: Vec<FrameRow>,
@@ -112,12 +112,12 @@ struct Books<'a> {
     collided: u64,
 }
 
-/// The reason for which a radio gave a frame up: Law's time limit if it was never sent.
+/// The reason why a radio gave a frame up: Law's time limit if it was not sent.
 const fn given_up(mpdu: &MpduRow) -> DropReason {
     if mpdu.tries == 0 { DropReason::Expired } else { DropReason::RetryLimit }
 }
 
-/// A datagram on its way.
+/// A datagram and its events.
 #[derive(Clone, Copy)]
 struct Datagram {
     sent: Instant,
@@ -127,18 +127,18 @@ struct Datagram {
     mpdu: Option<MpduRow>,
 }
 
-impl<'a> Books<'a> {
+impl<'a> Measurements<'a> {
     fn of(scenario: &'a Scenario, rows: &[Row]) -> Result<Self, LabError> {
         let run = rows.iter().find_map(|row| match row {
             Row::Run { zero, idle, of } => Some((*zero, (*idle, *of))),
             _ => None,
         });
         let (zero, idle) =
-            run.ok_or_else(|| LabError::Guest("the medium noted no beginning of the run".to_owned()))?;
-        let mut books = Self {
+            run.ok_or_else(|| LabError::Guest("the medium's log has no start of the run".to_owned()))?;
+        let mut measurements = Self {
             scenario,
             zero,
-            flows: scenario.flows.iter().map(|_| FlowBook::default()).collect(),
+            flows: scenario.flows.iter().map(|_| FlowMeasurements::default()).collect(),
             packets: Vec::new(),
             txops: Vec::new(),
             frames: Vec::new(),
@@ -147,20 +147,20 @@ impl<'a> Books<'a> {
             attempts: 0,
             collided: 0,
         };
-        books.note_air(rows);
+        measurements.record_air(rows);
         for number in 0..scenario.flows.len() {
             if is_stream(scenario, number) {
-                books.note_stream(number, rows);
+                measurements.record_stream(number, rows);
             } else {
-                books.note_datagrams(number, rows);
+                measurements.record_datagrams(number, rows);
             }
         }
-        books.packets.sort_by_key(|packet| (packet.sent, packet.packet));
-        books.frames.sort_by_key(|frame| (frame.created, frame.flow));
-        Ok(books)
+        measurements.packets.sort_by_key(|packet| (packet.sent, packet.packet));
+        measurements.frames.sort_by_key(|frame| (frame.created, frame.flow));
+        Ok(measurements)
     }
 
-    /// Time of the scenario.
+    /// Converts to the scenario's time.
     fn time(&self, at: Instant) -> Instant {
         if at == Instant::MAX { at } else { Instant::ZERO + at.since(self.zero) }
     }
@@ -173,7 +173,7 @@ impl<'a> Books<'a> {
         Instant::ZERO + self.scenario.end()
     }
 
-    fn note_air(&mut self, rows: &[Row]) {
+    fn record_air(&mut self, rows: &[Row]) {
         let mut until = Instant::ZERO;
         for row in rows {
             let Row::Txop(row) = row else { continue };
@@ -181,7 +181,7 @@ impl<'a> Books<'a> {
             if row.start < self.zero || start >= self.end() {
                 continue;
             }
-            // Those that collide begin together.
+            // Colliding exchanges start at the same time and count once.
             let begin = start.max(until).max(self.from());
             self.busy += end.min(self.end()).since(begin);
             until = until.max(end);
@@ -208,7 +208,7 @@ impl<'a> Books<'a> {
         }
     }
 
-    /// The row of a packet, as far as the air saw it.
+    /// The row of a packet, with the times of its MPDU.
     fn row(&self, flow: usize, number: u64, size: u64, sent: Instant, mpdu: Option<&MpduRow>) -> PacketRow {
         let entry = &self.scenario.flows[flow];
         let station = self.scenario.station_index(&entry.station).unwrap_or(0);
@@ -240,7 +240,7 @@ impl<'a> Books<'a> {
         if row.sent >= self.end() {
             return;
         }
-        // What arrives later is under way when the run ends.
+        // A packet that arrives after the end of the run counts as queued.
         let delivered = row.arrived <= self.end();
         if !delivered && row.arrived != Instant::MAX {
             (row.arrived, row.delivered) = (Instant::MAX, Instant::MAX);
@@ -250,25 +250,25 @@ impl<'a> Books<'a> {
         } else {
             row.fate = Fate::Dropped(reason.code());
         }
-        let book = &mut self.flows[flow];
+        let entry = &mut self.flows[flow];
         if measured {
-            book.counts.sent += 1;
+            entry.counts.sent += 1;
             match row.fate {
-                Fate::Delivered => book.counts.delivered += 1,
-                Fate::Queued => book.counts.queued += 1,
+                Fate::Delivered => entry.counts.delivered += 1,
+                Fate::Queued => entry.counts.queued += 1,
                 Fate::Dropped(_) => {
-                    book.counts.dropped += 1;
-                    *book.drops.entry(reason.name().to_owned()).or_default() += 1;
+                    entry.counts.dropped += 1;
+                    *entry.drops.entry(reason.name().to_owned()).or_default() += 1;
                 }
             }
             if let Some(split) = Split::of(&row) {
-                book.latency.record(&split);
+                entry.latency.record(&split);
             }
         }
         self.packets.push(row);
     }
 
-    fn note_datagrams(&mut self, flow: usize, rows: &[Row]) {
+    fn record_datagrams(&mut self, flow: usize, rows: &[Row]) {
         let mut datagrams: BTreeMap<u64, Datagram> = BTreeMap::new();
         for row in rows {
             if let Row::Sent { flow: of, number, at, size, frame } = *row
@@ -294,7 +294,7 @@ impl<'a> Books<'a> {
                 _ => {}
             }
         }
-        self.note_frames_of_datagrams(flow, &datagrams);
+        self.record_frames_of_datagrams(flow, &datagrams);
         let (from, end) = (self.from(), self.end());
         for (number, one) in datagrams {
             let payload = one.size.saturating_sub(UDP_HEADERS);
@@ -310,27 +310,27 @@ impl<'a> Books<'a> {
             }
             let mut row = self.row(flow, number, one.size, one.sent, one.mpdu.as_ref());
             if self.scenario.flows[flow].direction == Direction::Down {
-                // What the agent holds has left the wire: it is queued, if not by mac80211 yet.
+                // Packets held by the agent count as queued, although mac80211 has not queued them yet.
                 row.enqueued = row.enqueued.min(one.sent + self.scenario.wire.way.delay);
             }
             row.arrived = one.arrived;
             row.delivered = one.arrived;
-            // The radio gave it up, or mac80211's queues did before it came there.
+            // Given up by the radio, or dropped by mac80211's queues before.
             self.settle(flow, row, one.mpdu.map_or(DropReason::Congestion, |mpdu| given_up(&mpdu)));
         }
     }
 
-    /// A TCP flow as the air saw it: latency from mac80211's queue to the receiver's radio.
-    fn note_stream(&mut self, flow: usize, rows: &[Row]) {
+    /// Records a TCP flow by its MPDUs: latency from mac80211's queue to the receiver's radio.
+    fn record_stream(&mut self, flow: usize, rows: &[Row]) {
         let (from, end) = (self.from(), self.end());
         let mut number = 0;
         let mut received: Vec<(Instant, u64)> = Vec::new();
         let mut frames = Vec::new();
         for row in rows {
             match row {
-                // Segments that carry data; acknowledgements of the other direction have the port as their source.
+                // Data segments; acknowledgements have the port as their source port.
                 Row::Mpdu(mpdu) if mpdu.flow == flow as u64 && mpdu.queued >= self.zero => {
-                    // The wire delays alike on the way in and on the way out.
+                    // The wire's delay is the same in both directions.
                     let wire = self.scenario.wire.way.delay;
                     let down = self.scenario.flows[flow].direction == Direction::Down;
                     let sent = self.time(mpdu.queued) - if down { wire } else { Span::ZERO };
@@ -356,12 +356,12 @@ impl<'a> Books<'a> {
                 _ => {}
             }
         }
-        self.note_frames_of_stream(flow, &frames, &received);
-        // A stream always has more to send: what it offers is what it gets through.
-        let book = &mut self.flows[flow];
-        book.offered = book.goodput;
-        book.sent.clone_from(&received);
-        book.received = received;
+        self.record_frames_of_stream(flow, &frames, &received);
+        // The offered load of a saturated stream is its goodput.
+        let entry = &mut self.flows[flow];
+        entry.offered = entry.goodput;
+        entry.sent.clone_from(&received);
+        entry.received = received;
     }
 
     fn deadline(&self, flow: usize) -> Option<Span> {
@@ -371,11 +371,11 @@ impl<'a> Books<'a> {
         }
     }
 
-    fn note_frames_of_datagrams(&mut self, flow: usize, datagrams: &BTreeMap<u64, Datagram>) {
+    fn record_frames_of_datagrams(&mut self, flow: usize, datagrams: &BTreeMap<u64, Datagram>) {
         if self.deadline(flow).is_none() {
             return;
         }
-        // Created, arrived whole (never, if a packet is missing), size.
+        // Creation, complete arrival (never, if a packet is missing), size.
         let mut frames: BTreeMap<u64, (Instant, Instant, u64)> = BTreeMap::new();
         for one in datagrams.values() {
             let frame = frames.entry(one.frame).or_insert((one.sent, Instant::ZERO, 0));
@@ -384,17 +384,22 @@ impl<'a> Books<'a> {
         }
         for (number, (created, arrived, size)) in frames {
             let fate = if arrived == Instant::MAX { FrameFate::Lost } else { FrameFate::Delivered };
-            self.note_frame(flow, number, created, arrived, size, fate);
+            self.record_frame(flow, number, created, arrived, size, fate);
         }
     }
 
-    fn note_frames_of_stream(&mut self, flow: usize, frames: &[(Instant, u64)], received: &[(Instant, u64)]) {
+    fn record_frames_of_stream(
+        &mut self,
+        flow: usize,
+        frames: &[(Instant, u64)],
+        received: &[(Instant, u64)],
+    ) {
         let (mut written, mut read) = (0, 0);
         let mut arrivals = received.iter();
         let mut last = Instant::ZERO;
         for (number, (created, size)) in (0u64..).zip(frames) {
             if *size == 0 {
-                self.note_frame(flow, number, *created, Instant::MAX, 0, FrameFate::Skipped);
+                self.record_frame(flow, number, *created, Instant::MAX, 0, FrameFate::Skipped);
                 continue;
             }
             written += size;
@@ -408,11 +413,11 @@ impl<'a> Books<'a> {
             } else {
                 (Instant::MAX, FrameFate::Unfinished)
             };
-            self.note_frame(flow, number, *created, at, *size, fate);
+            self.record_frame(flow, number, *created, at, *size, fate);
         }
     }
 
-    fn note_frame(
+    fn record_frame(
         &mut self,
         flow: usize,
         frame: u64,
@@ -429,21 +434,21 @@ impl<'a> Books<'a> {
             other => other,
         };
         if created >= self.from() {
-            let book = self.flows[flow].frames.get_or_insert_with(|| FrameBook {
+            let entry = self.flows[flow].frames.get_or_insert_with(|| FrameMeasurements {
                 latency: LatencyHistogram::new(Resolution::Fine),
                 delivered: 0,
                 missed: 0,
                 all: 0,
             });
             if matches!(fate, FrameFate::Delivered | FrameFate::Late) {
-                book.delivered += 1;
-                book.latency.record(delivered.since(created));
+                entry.delivered += 1;
+                entry.latency.record(delivered.since(created));
                 self.flows[flow].latency.record_frame(delivered.since(created));
             }
-            let book = self.flows[flow].frames.as_mut();
-            if let Some(book) = book.filter(|_| fate != FrameFate::Unfinished) {
-                book.all += 1;
-                book.missed += u64::from(fate != FrameFate::Delivered);
+            let entry = self.flows[flow].frames.as_mut();
+            if let Some(entry) = entry.filter(|_| fate != FrameFate::Unfinished) {
+                entry.all += 1;
+                entry.missed += u64::from(fate != FrameFate::Delivered);
             }
         }
         let base = FrameRow::skipped(flow as u32, frame, created);
@@ -457,15 +462,15 @@ impl<'a> Books<'a> {
             packets[packet.flow as usize].push(packet);
         }
         let flows = self.scenario.flows.iter().zip(&self.flows).zip(packets);
-        let flows = flows.map(|((flow, book), packets)| {
+        let flows = flows.map(|((flow, entry), packets)| {
             let station = self.scenario.station_index(&flow.station).unwrap_or(0) as u16 + 1;
-            series::Flow { packets, offered: &book.sent, received: &book.received, station }
+            series::Flow { packets, offered: &entry.sent, received: &entry.received, station }
         });
         series::of(&Windows::new(self.scenario.window, self.end()), &flows.collect::<Vec<_>>(), &self.txops)
     }
 
     fn distributions(&self) -> impl Iterator<Item = DistributionRow> + '_ {
-        self.flows.iter().zip(0u32..).flat_map(|(book, number)| book.latency.rows(number))
+        self.flows.iter().zip(0u32..).flat_map(|(entry, number)| entry.latency.rows(number))
     }
 
     fn summary(&self, name: &str) -> Summary {
@@ -476,7 +481,7 @@ impl<'a> Books<'a> {
             .flows
             .iter()
             .zip(&self.flows)
-            .map(|(flow, book)| FlowSummary {
+            .map(|(flow, entry)| FlowSummary {
                 name: flow.name.clone(),
                 kind: kind_of(&flow.traffic).to_owned(),
                 station: flow.station.clone(),
@@ -484,19 +489,19 @@ impl<'a> Books<'a> {
                     Direction::Down => airbound_record::Direction::Downlink,
                     Direction::Up => airbound_record::Direction::Uplink,
                 },
-                offered_mbps: mbps(book.offered),
-                goodput_mbps: mbps(book.goodput),
-                latency_ms: book.latency.latency().stats(),
+                offered_mbps: mbps(entry.offered),
+                goodput_mbps: mbps(entry.goodput),
+                latency_ms: entry.latency.latency().stats(),
                 rtt_ms: None,
-                loss_rate: match book.counts.delivered + book.counts.dropped {
+                loss_rate: match entry.counts.delivered + entry.counts.dropped {
                     0 => None,
-                    settled => Some(book.counts.dropped as f64 / settled as f64),
+                    settled => Some(entry.counts.dropped as f64 / settled as f64),
                 },
-                packets: book.counts,
-                drops: book.drops.clone(),
-                fps: book.frames.as_ref().map(|frames| frames.delivered as f64 / seconds),
-                frame_latency_ms: book.frames.as_ref().map(|frames| frames.latency.stats()),
-                stall_rate: book
+                packets: entry.counts,
+                drops: entry.drops.clone(),
+                fps: entry.frames.as_ref().map(|frames| frames.delivered as f64 / seconds),
+                frame_latency_ms: entry.frames.as_ref().map(|frames| frames.latency.stats()),
+                stall_rate: entry
                     .frames
                     .as_ref()
                     .map(|frames| frames.missed as f64 / frames.all.max(1) as f64),
@@ -544,7 +549,7 @@ impl<'a> Books<'a> {
     fn station(&self, name: &str, number: u16) -> StationSummary {
         let (mut airtime, mut ppdus, mut mpdus, mut acked, mut rates) = (0.0, 0u64, 0u64, 0u64, 0.0);
         let measured = self.txops.iter().filter(|row| row.start >= self.from() && row.kind == TxopKind::Data);
-        // How many began together, from the rows themselves.
+        // Colliding exchanges by start time.
         let mut together: BTreeMap<Instant, u64> = BTreeMap::new();
         for row in self.txops.iter().filter(|row| row.collided) {
             *together.entry(row.start).or_default() += 1;

@@ -1,24 +1,24 @@
-//! The time series of a run in the laboratory: what each flow did in each window, from the rows of its packets and transmissions.
+//! The time series of a laboratory run, computed from the rows of packets and transmissions.
 
 use airbound_record::{Fate, LatencyHistogram, PacketRow, Resolution, SeriesRow, TxopKind, TxopRow};
 use airbound_units::{Instant, Span};
 
-/// Data at an end of a flow, piece by piece: time, and bytes of payload.
+/// Data at an endpoint of a flow: times, and bytes of payload.
 pub(super) type Arrivals = Vec<(Instant, u64)>;
 
-/// A flow as the series needs it.
+/// The input of a flow's series.
 pub(super) struct Flow<'a> {
-    /// Its packets, whose latency, loss and queueing count.
+    /// Its packets, for latency, loss and backlog.
     pub packets: Vec<&'a PacketRow>,
-    /// Payload that its source sent.
+    /// Payload sent by its source.
     pub offered: &'a Arrivals,
-    /// Payload that its receiver got.
+    /// Payload received.
     pub received: &'a Arrivals,
     /// Number of its station on the air, from 1.
     pub station: u16,
 }
 
-/// The windows from time zero to the end of the run; the last one may be shorter.
+/// The windows from time zero to the end of the run, of which the last may be shorter.
 pub(super) struct Windows {
     length: Span,
     end: Instant,
@@ -32,7 +32,7 @@ impl Windows {
         Self { length, end, count: usize::try_from(whole).unwrap_or(0) }
     }
 
-    /// The window that `at` falls in; none after the end.
+    /// The window of a time; `None` after the end.
     fn of(&self, at: Instant) -> Option<usize> {
         let number = usize::try_from(at.as_nanos() / self.length.as_nanos()).ok()?;
         (at <= self.end).then(|| number.min(self.count.saturating_sub(1)))
@@ -58,7 +58,7 @@ impl Windows {
         (0..).zip::<Vec<u64>>(bytes).map(rate).collect()
     }
 
-    /// Of a station: mean PHY rate of what was sent to it in Mb/s, if anything was, and its share of the air.
+    /// By window, the mean PHY rate of data sent to a station in Mb/s, if any, and its share of airtime.
     fn air(&self, txops: &[TxopRow], station: u16) -> Vec<(Option<f64>, f64)> {
         let mut sums = vec![(0.0, 0_u64, 0.0); self.count];
         let data = txops.iter().filter(|row| row.kind == TxopKind::Data);
@@ -76,7 +76,7 @@ impl Windows {
         sums.into_iter().enumerate().map(of).collect()
     }
 
-    /// One row for each window of a flow.
+    /// The rows of a flow, one for each window.
     fn rows(&self, number: u32, flow: &Flow<'_>, txops: &[TxopRow]) -> Vec<SeriesRow> {
         let mut latency: Vec<_> =
             (0..self.count).map(|_| LatencyHistogram::new(Resolution::Coarse)).collect();
@@ -86,7 +86,7 @@ impl Windows {
             let gone = match packet.fate {
                 Fate::Delivered => packet.arrived,
                 Fate::Queued => Instant::MAX,
-                // Where mac80211's queues dropped it nobody saw when: it counts as never queued.
+                // The time of a drop in mac80211's queues is unknown; the packet counts as never queued.
                 Fate::Dropped(_) if packet.completed == Instant::MAX => packet.sent,
                 Fate::Dropped(_) => packet.completed,
             };
@@ -125,7 +125,7 @@ impl Windows {
     }
 }
 
-/// The rows of all flows, window by window.
+/// The rows of all flows, by window.
 pub(super) fn of(windows: &Windows, flows: &[Flow<'_>], txops: &[TxopRow]) -> Vec<SeriesRow> {
     let all = (0..).zip(flows).flat_map(|(number, flow)| windows.rows(number, flow, txops));
     let mut rows: Vec<SeriesRow> = all.collect();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_hold_what_falls_into_them() {
+    fn windows_count_their_packets() {
         let packets = [
             packet(ms(10), ms(40), ms(40), Fate::Delivered),
             packet(ms(90), ms(130), ms(130), Fate::Delivered),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_makes_no_rows() {
+    fn without_flows_there_are_no_rows() {
         assert!(of(&Windows::new(Span::from_millis(100), Instant::ZERO), &[], &[]).is_empty());
         let nothing = Vec::new();
         let flow = Flow { packets: Vec::new(), offered: &nothing, received: &nothing, station: 1 };

@@ -1,8 +1,8 @@
-//! Programs of a newer Debian on this host: compiler, linker and the kernel's own tools, each started by the C library that it came with.
+//! Runs the build tools of a newer Debian on the host: compiler, linker and the kernel's tools, each with its own C library.
 //!
-//! A program names its loader by an absolute path, which is the host's, and the host's C library may be too old for it. So a script
-//! takes the program's place and starts it with the loader beside it. The name under which it was called is handed on: gcc finds its
-//! parts by it.
+//! A program has the absolute path of its loader, which is the host's, and the host's C library may be too old. So each program is
+//! replaced by a script that starts it with the unpacked loader. The script passes its own name as `argv[0]`, by which gcc finds its
+//! parts.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -15,15 +15,15 @@ use super::init::quoted;
 use super::write;
 use crate::LabError;
 
-/// Folders below `usr` in which programs lie that build modules; those of the kernel are in one whose name begins like the last.
+/// Folders of build tools below `usr`; the last is a prefix of the folder of the kernel's tools.
 const FOLDERS: [&str; 3] = ["bin", "libexec/gcc", "lib/linux-kbuild-"];
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const LOADER: &str = "ld-linux-x86-64.so.2";
-/// Suffix of the file of a program behind its script.
-const HIDDEN: &str = ".elf";
+/// Suffix of a program that is replaced by a script.
+const PROGRAM_SUFFIX: &str = ".elf";
 
-/// Lets all programs that were unpacked below `root` start with the libraries that were unpacked beside them. It may be done twice.
-pub(crate) fn bring_own_libraries(root: &Path) -> Result<(), LabError> {
+/// Makes all programs unpacked below `root` use the unpacked libraries. Idempotent.
+pub(crate) fn use_unpacked_libraries(root: &Path) -> Result<(), LabError> {
     let mut folders = Vec::new();
     for folder in FOLDERS {
         let path = root.join("usr").join(folder);
@@ -37,12 +37,11 @@ pub(crate) fn bring_own_libraries(root: &Path) -> Result<(), LabError> {
     }
     while let Some(folder) = folders.pop() {
         for path in entries(&folder)? {
-            let kind =
-                path.symlink_metadata().map_err(LabError::io("look at", path.display().to_string()))?;
+            let kind = path.symlink_metadata().map_err(LabError::io("read", path.display().to_string()))?;
             if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_file() && kind.permissions().mode() & 0o111 != 0 {
-                hide_behind_script(root, &path)?;
+                replace_by_script(root, &path)?;
             }
         }
     }
@@ -54,12 +53,12 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect())
 }
 
-fn hide_behind_script(root: &Path, program: &Path) -> Result<(), LabError> {
+fn replace_by_script(root: &Path, program: &Path) -> Result<(), LabError> {
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    if name.ends_with(HIDDEN) || !asks_for_loader(program)? {
+    if name.ends_with(PROGRAM_SUFFIX) || !has_loader(program)? {
         return Ok(());
     }
-    let hidden = program.with_file_name(format!(".{name}{HIDDEN}"));
+    let hidden = program.with_file_name(format!(".{name}{PROGRAM_SUFFIX}"));
     let failed = || LabError::io("replace", program.display().to_string());
     fs::rename(program, &hidden).map_err(failed())?;
     let libraries = root.join(LIBRARIES);
@@ -74,8 +73,8 @@ fn hide_behind_script(root: &Path, program: &Path) -> Result<(), LabError> {
     fs::set_permissions(program, fs::Permissions::from_mode(0o755)).map_err(failed())
 }
 
-/// Whether a file is a program that is linked with a C library: it names its loader in its first page.
-fn asks_for_loader(path: &Path) -> Result<bool, LabError> {
+/// Whether a file is a dynamically linked program: its first page has the path of its loader.
+fn has_loader(path: &Path) -> Result<bool, LabError> {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
     read.map_err(LabError::io("read", path.display().to_string()))?;
@@ -83,17 +82,17 @@ fn asks_for_loader(path: &Path) -> Result<bool, LabError> {
     Ok(head.starts_with(b"\x7fELF") && head.windows(loader.len()).any(|window| window == loader))
 }
 
-/// The programs below `root` before those of the host.
+/// A search path with the programs below `root` before those of the host.
 pub(crate) fn path(root: &Path) -> Result<OsString, LabError> {
     let host = std::env::var_os("PATH").unwrap_or_default();
     let all = std::iter::once(root.join("usr/bin")).chain(std::env::split_paths(&host));
     std::env::join_paths(all).map_err(|_| LabError::Missing {
-        what: "a folder for what it fetches whose name has no colon".to_owned(),
-        how: "--cache names another".to_owned(),
+        what: "a folder for its cache without a colon in its path".to_owned(),
+        how: "select another with --cache".to_owned(),
     })
 }
 
-/// Returns the command that strips debugging information from a module.
+/// The command that strips debugging information from a module.
 pub(crate) fn strip(root: &Path) -> Command {
     Command::new(root.join("usr/bin/x86_64-linux-gnu-strip"))
 }
@@ -102,8 +101,8 @@ pub(crate) fn strip(root: &Path) -> Command {
 mod tests {
     use super::*;
 
-    /// A root with this host's `sh` and C library, as if they had been unpacked there.
-    #[allow(clippy::print_stderr, reason = "what is skipped is said")]
+    /// A root with copies of the host's `sh` and C library.
+    #[allow(clippy::print_stderr, reason = "reports what is skipped")]
     fn root(name: &str) -> Option<PathBuf> {
         let root = std::env::temp_dir().join(format!("airbound-{name}-{}", std::process::id()));
         for folder in ["usr/bin", "usr/libexec/gcc", "usr/lib/linux-kbuild-1/scripts", LIBRARIES] {
@@ -112,7 +111,7 @@ mod tests {
         for library in [LOADER, "libc.so.6"] {
             let from = Path::new("/lib/x86_64-linux-gnu").join(library);
             if fs::copy(from, root.join(LIBRARIES).join(library)).is_err() {
-                eprintln!("SKIPPED: this host keeps its C library elsewhere");
+                eprintln!("SKIPPED: the host's C library is in another folder");
                 return None;
             }
         }
@@ -129,7 +128,7 @@ mod tests {
     fn programs_start_with_their_own_loader_under_their_own_name() {
         let Some(root) = root("toolchain") else { return };
         for _ in 0..2 {
-            bring_own_libraries(&root).unwrap();
+            use_unpacked_libraries(&root).unwrap();
             for place in ["usr/bin/tool", "usr/lib/linux-kbuild-1/scripts/tool"] {
                 let program = root.join(place);
                 assert!(fs::read(&program).unwrap().starts_with(b"#!/bin/sh\n"));

@@ -1,8 +1,8 @@
-//! Rate chains as mac80211 fills them: up to four steps, each with a number of tries.
+//! mac80211's rate chains: up to four steps, each with a number of tries.
 
 use crate::channel::Step;
 
-/// The step of a chain that a transmission uses, counted from 0; behind the end of the chain its last one.
+/// The step of the transmission with this number, counted from 0; the last step after the end of the chain.
 pub(super) fn step_at(chain: &[Step; 4], transmission: u32) -> Step {
     let mut before = 0;
     let mut last = Step { index: 0, tries: 1, flags: 0 };
@@ -16,12 +16,12 @@ pub(super) fn step_at(chain: &[Step; 4], transmission: u32) -> Step {
     last
 }
 
-/// The tries that a chain allows.
+/// The number of tries of a chain.
 pub(super) fn total_tries(chain: &[Step; 4]) -> u32 {
     steps(chain).map(tries).sum::<u32>().max(1)
 }
 
-/// The chain with the tries that `transmissions` made.
+/// The chain with the tries used by a number of transmissions.
 pub(super) fn used(chain: &[Step; 4], transmissions: u32) -> [Step; 4] {
     let mut left = transmissions.max(1);
     chain.map(|step| {

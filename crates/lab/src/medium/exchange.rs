@@ -1,4 +1,4 @@
-//! Access to the channel, and the end of exchanges.
+//! Channel access, transmission, and the end of exchanges.
 
 use std::mem;
 
@@ -17,10 +17,10 @@ use crate::log::{self, MpduRow, Row, TxopRow};
 use crate::plan::FIRST_PORT;
 use crate::rates::{self, rate_of};
 
-/// A group frame has no SNR that could be reported.
+/// The SNR reported for group frames.
 const FLAWLESS_SNR: f64 = 60.0;
 
-/// The radio that an address names.
+/// The radio with an address.
 pub(super) fn radio_of(address: [u8; 6], radios: usize) -> Option<usize> {
     let radio = usize::from(address[4]);
     (address[..4] == [2, 0, 0, 0] && address[5] == 0 && radio < radios).then_some(radio)
@@ -29,14 +29,14 @@ pub(super) fn radio_of(address: [u8; 6], radios: usize) -> Option<usize> {
 /// The length of a PSDU.
 fn psdu_of(mpdus: &[Mpdu], rate: Rate) -> ByteCount {
     match mpdus {
-        // A single frame goes as it is: HT has no A-MPDU of one. All that VHT sends is an A-MPDU (802.11-2020, 10.12.7).
+        // HT sends a single MPDU without delimiter; VHT sends A-MPDUs only (802.11-2020, 10.12.7).
         [one] if matches!(rate.format(), Format::Legacy | Format::Ht) => one.size,
         many => psdu_size(many.iter().map(|mpdu| mpdu.size)),
     }
 }
 
 impl InHardware {
-    /// The next transmission. Returns `None` of a PPDU without MPDUs, which does not occur.
+    /// The PPDU of the next transmission; `None` without MPDUs, which does not occur.
     fn ppdu(&self) -> Option<Ppdu> {
         let first = self.mpdus.first()?;
         let step = step_at(&first.rates, self.transmissions);
@@ -52,12 +52,12 @@ impl InHardware {
 }
 
 impl Medium {
-    /// The station at the end of the link between two radios.
+    /// The station of the link between two radios.
     const fn link(from: usize, to: usize) -> usize {
         if from == 0 { to } else { from }
     }
 
-    /// The quality of the link that a frame takes at a time.
+    /// The quality of a frame's link at a time.
     fn quality(&self, from: TxId, mpdu: &Mpdu, at: Instant) -> LinkQuality {
         let from = usize::from(from.0);
         let time = if self.zero == Instant::MAX { Span::ZERO } else { at.since(self.zero) };
@@ -72,13 +72,13 @@ impl Medium {
         }
     }
 
-    /// Received power that is reported for a link quality, dBm.
+    /// Received power reported for a link quality, dBm.
     fn signal(&self, quality: LinkQuality) -> i8 {
         let snr = if let LinkQuality::Snr(snr) = quality { snr.value() } else { FLAWLESS_SNR };
         (self.noise + snr).clamp(-120.0, -20.0) as i8
     }
 
-    /// The time has come of a beacon or an access.
+    /// Transmits a beacon, or the PPDUs of the functions that win access.
     pub(super) fn begin(&mut self) {
         self.busy_since = self.now;
         if let Some(radio) = self.beaconing() {
@@ -101,12 +101,12 @@ impl Medium {
         self.winners = winners;
     }
 
-    /// Sees to it that a function has a PPDU, no longer than `longest` if it is formed now. Returns whether it has one. What waits in the
-    /// store goes before what Law ordered, if that has not been tried yet.
+    /// Forms a PPDU of at most `longest` for a function, unless it has one. Returns whether it has one. Frames of the store precede PPDUs
+    /// of Law that have not been transmitted yet.
     fn form(&mut self, at: AccessId, longest: Span) -> bool {
         let radio = &mut self.radios[usize::from(at.tx.0)];
         let hardware = &mut radio.hardware[at.category.index()];
-        if hardware.front().is_none_or(InHardware::may_be_passed) {
+        if hardware.front().is_none_or(InHardware::may_be_overtaken) {
             let mpdus = radio.store.next(at.category, longest);
             if !mpdus.is_empty() {
                 let contending = self.channel.ready_since(at).unwrap_or(self.now);
@@ -116,13 +116,13 @@ impl Medium {
         !hardware.is_empty()
     }
 
-    /// Puts the PPDU of a function on the air, now or within the TXOP of the exchange that has just ended. Returns whether it is.
+    /// Transmits the PPDU of a function, now or within the TXOP of the exchange that has just ended. Returns whether it is on the air.
     fn transmit(&mut self, at: AccessId, behind: Option<&Exchange>) -> bool {
         let start = if behind.is_some() { self.now + self.channel.band().sifs() } else { self.now };
         let Some(one) = self.radios[usize::from(at.tx.0)].hardware[at.category.index()].front() else {
             return false;
         };
-        if one.is_over(start) {
+        if one.is_expired(start) {
             return false;
         }
         let (Some(ppdu), Some(first)) = (one.ppdu(), one.mpdus.first()) else { return false };
@@ -140,8 +140,8 @@ impl Medium {
         one.transmissions += 1;
         one.txop = self.txops;
         one.airtime += timing.end - start;
-        if let Some(order) = &mut one.order {
-            order.started.get_or_insert(start);
+        if let Some(of_law) = &mut one.law_descriptor {
+            of_law.started.get_or_insert(start);
         }
         for mpdu in &mut one.mpdus {
             mpdu.tries = mpdu.tries.saturating_add(1);
@@ -177,7 +177,7 @@ impl Medium {
         self.beacon = Some((exchange, beacon));
     }
 
-    /// Ends what is on the air: the channel is idle, or the next exchange of a TXOP begins.
+    /// Ends the exchanges on the air. Afterwards the channel is idle, or the next exchange of a TXOP begins.
     pub(super) fn end(&mut self) {
         self.busy += self.now.since(self.busy_since);
         self.busy_since = self.now;
@@ -200,8 +200,8 @@ impl Medium {
         let Some(one) = radio.hardware[at.category.index()].pop_front() else { return };
         let Some(first) = one.mpdus.first() else { return };
         let unanswered = first.is_unanswered();
-        let is_ordered = one.order.is_some();
-        let tries = if is_ordered { u32::MAX } else { hardware_tries };
+        let is_of_law = one.law_descriptor.is_some();
+        let tries = if is_of_law { u32::MAX } else { hardware_tries };
         let tries = total_tries(&first.rates).min(tries);
         let acked = exchange.acknowledged.count();
         self.note_txop(exchange, &one, acked);
@@ -209,8 +209,8 @@ impl Medium {
             self.channel.settle(at, Settled::Success);
         } else {
             self.channel.settle(at, Settled::Retry);
-            let exhausted = match is_ordered {
-                true => one.is_over(self.now),
+            let exhausted = match is_of_law {
+                true => one.is_expired(self.now),
                 false => one.mpdus.iter().any(|mpdu| mpdu.tries >= mpdu.most_tries),
             };
             if one.transmissions < tries && !exhausted {
@@ -219,7 +219,7 @@ impl Medium {
             }
             self.channel.settle(at, Settled::GaveUp);
         }
-        // What waits behind it begins to contend now.
+        // The next PPDU begins to contend now.
         self.channel.clear_ready(at);
         if unanswered {
             self.finish_unanswered(exchange, &one);
@@ -227,7 +227,7 @@ impl Medium {
             self.report(at, one, Some(exchange));
         }
         if self.radios[usize::from(at.tx.0)].law.is_some() {
-            // In a collision the channel may be busy for longer; the time of the next counts already.
+            // The time limit of the next PPDU starts at this exchange's end, even if a colliding one lasts longer.
             self.contend(at.category, exchange.timing.end.min(self.now));
             self.refill(self.now);
         }
@@ -240,7 +240,7 @@ impl Medium {
         }
     }
 
-    /// Sends the next PPDU of the same category without contending, if the TXOP has room for it.
+    /// Transmits the next PPDU of the category without contention, if the TXOP has room for it.
     fn continue_txop(&mut self, ended: &Exchange) {
         if let Some((_, longest)) = self.channel.txop_room(self.now, ended)
             && self.form(ended.at, longest)
@@ -249,7 +249,7 @@ impl Medium {
         }
     }
 
-    /// Frames to a group, or with the policy No Ack: no answer tells whether they arrived.
+    /// Completes frames without acknowledgement: group frames, or those with the policy No Ack.
     fn finish_unanswered(&mut self, exchange: &Exchange, one: &InHardware) {
         let at = exchange.at;
         for (place, mpdu) in one.mpdus.iter().enumerate() {
@@ -271,7 +271,8 @@ impl Medium {
         self.commands.push(Command::Done { radio, cookie, acked: true, rates });
     }
 
-    /// Each MPDU arrives, waits to be sent again, or is given up; rate control learns of the PPDU. Without an exchange its time was over.
+    /// Reports a PPDU: each MPDU is delivered, queued for retransmission, or given up; rate control gets the result. Without an exchange
+    /// the PPDU's time limit has expired.
     pub(super) fn report(&mut self, at: AccessId, one: InHardware, exchange: Option<&Exchange>) {
         let Some(first) = one.mpdus.first() else { return };
         let radio = at.tx.0 as u8;
@@ -301,17 +302,17 @@ impl Medium {
         }
     }
 
-    /// Gives a PPDU back to whoever formed it. Returns the MPDUs that are settled, each with whether it was acknowledged.
+    /// Returns a PPDU to Law or to the store, whichever formed it. Returns the settled MPDUs, each with whether it was acknowledged.
     fn take_back(&mut self, at: AccessId, one: InHardware, acknowledged: AckBitmap) -> Vec<(Mpdu, bool)> {
         let radio = &mut self.radios[usize::from(at.tx.0)];
-        match (&mut radio.law, one.order) {
-            (Some(law), Some(order)) => {
+        match (&mut radio.law, one.law_descriptor) {
+            (Some(law), Some(law_descriptor)) => {
                 let hardware = &mut radio.hardware[at.category.index()];
                 let now = self.now;
                 law.take_back(
                     now,
                     hardware,
-                    *order,
+                    *law_descriptor,
                     (one.mpdus, one.transmissions, one.airtime),
                     acknowledged,
                 )
@@ -368,7 +369,7 @@ pub(super) fn packet_of(mpdu: &Mpdu) -> Option<(u64, u64, u64)> {
     const IP: usize = MAC + 8;
     let head = &mpdu.head;
     let u16_at = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
-    // EtherType IPv4 behind LLC and SNAP; 20 bytes of header.
+    // EtherType IPv4 after LLC and SNAP; an IP header of 20 bytes.
     if !mpdu.is_qos() || u16_at(MAC + 6) != 0x0800 || head[IP] != 0x45 {
         return None;
     }

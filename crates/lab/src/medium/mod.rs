@@ -1,9 +1,8 @@
-//! The medium: decides when each frame that the kernel sends is on the air, which radios hear it, and whether it is acknowledged.
+//! The medium: decides when each frame of the kernel is on the air, which radios receive it, and whether it is acknowledged.
 //!
-//! A state machine without clock or device: feed it the driver's events, [`Medium::advance`] it to a time, and carry out the
-//! commands that it leaves; [`Medium::next_deadline`] says when it wants to be called again. Contention, exchanges and errors are
-//! those of [`airbound_air::channel::Channel`], as in the simulator; queues, rate control and the number of tries are the kernel's,
-//! or at the access point those of Law.
+//! A state machine without clock or device: feed it the driver's events, [`Medium::advance`] it to a time, and drain its commands; call it
+//! again at [`Medium::next_deadline`]. Contention, exchanges and errors are those of [`airbound_air::channel::Channel`], as in the
+//! simulator; queues, rate control and the number of tries are the kernel's, or at the access point those of Law.
 
 mod chain;
 mod exchange;
@@ -25,12 +24,12 @@ use airbound_wifi::error::noise_floor;
 use crate::LabError;
 use crate::channel::{Command, Event, Frame, Step};
 use crate::log::Row;
-use law::{LawDriver, Order};
+use law::{LawDescriptor, LawDriver};
 use store::{Mpdu, Store};
 
-/// Time between two reports of the channel's load.
+/// Interval of reports of the channel's load.
 const SURVEY: Span = Span::from_millis(100);
-/// The radio of the access point. The stations follow.
+/// The radio of the access point, before those of the stations.
 const ACCESS_POINT: TxId = TxId(0);
 
 /// A PPDU that contends or is on the air.
@@ -39,28 +38,28 @@ struct InHardware {
     mpdus: Vec<Mpdu>,
     /// Start of its contention.
     contending: Instant,
-    /// Transmissions begun, the number of the last one's TXOP, and the airtime of all.
+    /// Number of transmissions, the TXOP of the last one, and the airtime of all.
     transmissions: u32,
     txop: u64,
     airtime: Span,
-    /// The order of Law, if it formed this PPDU.
-    order: Option<Box<Order>>,
+    /// Law's descriptor, if Law formed this PPDU.
+    law_descriptor: Option<Box<LawDescriptor>>,
 }
 
 impl InHardware {
     const fn new(mpdus: Vec<Mpdu>, contending: Instant) -> Self {
-        Self { mpdus, contending, transmissions: 0, txop: 0, airtime: Span::ZERO, order: None }
+        Self { mpdus, contending, transmissions: 0, txop: 0, airtime: Span::ZERO, law_descriptor: None }
     }
 }
 
-/// The next that happens by itself.
+/// The next timed change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
-    /// An access, or a beacon.
+    /// A channel access, or a beacon.
     Begin,
-    /// The end of the exchange on the air.
+    /// The end of the exchanges on the air.
     End,
-    /// The time of a PPDU of Law is over.
+    /// The time limit of a PPDU of Law expires.
     TimeLimit(Category),
 }
 
@@ -68,11 +67,11 @@ enum Change {
 #[derive(Debug)]
 struct Radio {
     store: Store,
-    /// The driver's queue and rate control, if not the kernel's.
+    /// Law, if it replaces the kernel's queue and rate control.
     law: Option<Box<LawDriver>>,
-    /// Transmissions of a PPDU of the store, whatever its rate chain allows.
+    /// Limit of transmissions of a PPDU of the store, besides that of its rate chain.
     hardware_tries: u32,
-    /// By category; the first contends. More than one there are of Law alone.
+    /// PPDUs by category; the first contends. Only Law has more than one.
     hardware: [VecDeque<InHardware>; 4],
     edca: [EdcaParameters; 4],
     beacons: VecDeque<Mpdu>,
@@ -83,21 +82,21 @@ struct Radio {
 /// The medium.
 #[derive(Debug)]
 pub struct Medium {
-    /// By number of the transmitter on the channel.
+    /// By transmitter number on the channel.
     radios: Vec<Radio>,
     links: Vec<Propagation>,
     channel: Channel,
     seed: u64,
     /// Noise floor, dBm.
     noise: f64,
-    /// The time at which the scenario's time is zero; before that channels are as at zero.
+    /// Time zero of the scenario; before it channels have the quality of time zero.
     zero: Instant,
     now: Instant,
     winners: Vec<AccessId>,
     /// The beacon on the air.
     beacon: Option<(Exchange, InHardware)>,
     txops: u64,
-    /// Time in which the channel was busy, but for that since `busy_since` if it is busy now.
+    /// Busy time of the channel, without that since `busy_since` if it is busy now.
     busy: Span,
     busy_since: Instant,
     next_survey: Instant,
@@ -105,7 +104,7 @@ pub struct Medium {
     rows: Vec<Row>,
 }
 
-/// The category of a queue as mac80211 numbers them: 0 voice to 3 background.
+/// The category of mac80211's queue number: 0 voice to 3 background.
 const fn category_of(queue: u8) -> Category {
     Category::ALL[3 - (queue & 3) as usize]
 }
@@ -118,11 +117,11 @@ fn edcaf(seed: u64, at: AccessId, parameters: EdcaParameters, band: Band) -> Edc
 }
 
 impl Medium {
-    /// The medium of a scenario, in which radio 0 is the access point and the stations follow; its first event may come at `now`. If
-    /// Law is the scheme, it works in the access point's driver.
+    /// The medium of a scenario from `now` on. Radio 0 is the access point, followed by the stations. If the scheme is Law, it runs in the
+    /// access point's driver.
     ///
     /// # Errors
-    /// The parameters of Law are out of range.
+    /// A parameter of Law is out of range.
     pub fn new(scenario: &Scenario, seed: u64, now: Instant) -> Result<Self, LabError> {
         let air = &scenario.air;
         let noise = noise_floor(air.width, air.noise_figure);
@@ -134,7 +133,7 @@ impl Medium {
             let functions = Category::ALL
                 .map(|category| edcaf(seed, AccessId { tx, category }, edca[category.index()], air.band));
             channel.add(functions, Stream::new(seed, Purpose::Reception, number));
-            // The stations run the kernel of the preset.
+            // The stations have the path of the kernel's preset.
             let path = if tx == ACCESS_POINT { path.clone() } else { Preset::Mac80211.path(air.standard) };
             Radio {
                 hardware_tries: path.hardware_tries.into(),
@@ -172,12 +171,12 @@ impl Medium {
         })
     }
 
-    /// The scenario begins at `zero`.
+    /// Sets time zero of the scenario.
     pub fn set_zero(&mut self, zero: Instant) {
         self.zero = zero;
     }
 
-    /// Takes an event of the driver.
+    /// Processes an event of the driver.
     pub fn on_event(&mut self, event: Event) {
         match event {
             Event::Time(_) => {}
@@ -192,7 +191,7 @@ impl Medium {
                     txop_limit: Span::from_micros(32) * u64::from(txop),
                 };
                 let known = &mut one.edca[at.category.index()];
-                // A function at work keeps what it has: parameters change before traffic begins.
+                // Parameters are set before traffic begins; a function that contends keeps its parameters.
                 if *known != parameters && !self.channel.is_ready(at) {
                     *known = parameters;
                     let band = self.channel.band();
@@ -205,7 +204,7 @@ impl Medium {
     fn on_frame(&mut self, frame: &Frame) {
         let mpdu = Mpdu::of(frame);
         let at = frame.at.max(self.now);
-        // What begins at the very time does not hear this one coming: it collides.
+        // An access at this very time cannot sense the new one: they collide.
         self.advance(Instant::from_nanos(at.as_nanos().saturating_sub(1)));
         let radios = self.radios.len();
         let Some(radio) = self.radios.get_mut(usize::from(frame.radio)) else { return };
@@ -225,7 +224,7 @@ impl Medium {
         }
     }
 
-    /// Does all that is due until `now`.
+    /// Processes all changes up to `now`.
     pub fn advance(&mut self, now: Instant) {
         loop {
             let (next, change) = self.next_change();
@@ -249,14 +248,14 @@ impl Medium {
         }
     }
 
-    /// When it wants to be advanced next if no event comes.
+    /// The time of the next call of [`Medium::advance`] if no event arrives.
     #[must_use]
     pub fn next_deadline(&self) -> Instant {
         self.next_change().0.min(self.next_survey)
     }
 
-    /// The next change and its time; [`Instant::MAX`] for never. Beacons go before all else, and what is on the air at the end of its time
-    /// is finished first.
+    /// The next change and its time; [`Instant::MAX`] for never. Beacons precede other accesses, and an exchange on the air precedes a time
+    /// limit that expires at its end.
     fn next_change(&self) -> (Instant, Change) {
         let next = match self.channel.busy_until(ACCESS_POINT) {
             Some(end) => (end, Change::End),
@@ -275,17 +274,17 @@ impl Medium {
         self.radios.iter().position(|radio| !radio.beacons.is_empty())
     }
 
-    /// Takes the commands that have gathered.
+    /// Drains the commands to the driver.
     pub fn take_commands(&mut self) -> Vec<Command> {
         std::mem::take(&mut self.commands)
     }
 
-    /// Takes what is to be written down.
+    /// Drains the rows of the log.
     pub fn take_rows(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.rows)
     }
 
-    /// Gives back what still waits, as lost: the run is over.
+    /// Reports all remaining frames as lost, at the end of the run.
     pub fn close(&mut self) {
         let beacon = self.beacon.take();
         let mut on_air = beacon.into_iter().flat_map(|(exchange, beacon)| {
@@ -303,7 +302,7 @@ impl Medium {
     }
 }
 
-/// The end of a frame of which no transmission is to be told.
+/// The completion of a frame without reported transmissions.
 const fn done(radio: u8, cookie: u32, acked: bool) -> Command {
     Command::Done { radio, cookie, acked, rates: [Step::NONE; 4] }
 }

@@ -1,6 +1,6 @@
-//! The frames that wait in a radio: a list for each category, peer and traffic identifier. Lists of one category are served in turn.
+//! The queued frames of a radio: a queue for each category, peer and traffic identifier. Queues of a category are served in turn.
 //!
-//! [`Store`] has the calls of a `control::link::Link`: frames enter, the medium asks for the next PPDU, and hands back what became of it.
+//! [`Store`] has the calls of a `control::link::Link`: enqueue a frame, take the next PPDU, report its result.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -15,10 +15,10 @@ use super::chain;
 use crate::channel::{Frame, HEAD, Step};
 use crate::rates::rate_of;
 
-/// Frames of the window of a block-ack agreement (802.11-2020, 10.25.6).
+/// Size of the block-ack window (802.11-2020, 10.25.6).
 const WINDOW: u16 = 64;
 
-/// A frame in the radio.
+/// A frame in a radio.
 #[derive(Debug, Clone)]
 pub(crate) struct Mpdu {
     pub(crate) cookie: u32,
@@ -28,18 +28,18 @@ pub(crate) struct Mpdu {
     pub(crate) queued: Instant,
     pub(crate) handed: Instant,
     pub(crate) size: ByteCount,
-    /// Tries after which it is given up whatever the chain allows.
+    /// Limit of tries, besides that of the chain.
     pub(crate) most_tries: u8,
     pub(crate) rates: [Step; 4],
     pub(crate) head: Box<[u8; HEAD]>,
-    /// Times that it was part of a PPDU that ended.
-    pub(crate) grants: u8,
-    /// Times that it was on the air.
+    /// Number of ended PPDUs that it was part of.
+    pub(crate) ppdus: u8,
+    /// Number of transmissions.
     pub(crate) tries: u8,
-    /// When it was first part of a PPDU that began to contend, and first on the air.
+    /// Start of the contention of its first PPDU, and of its first transmission.
     pub(crate) contending: Instant,
     pub(crate) first_tx: Instant,
-    /// When its last transmission began, and the number of its TXOP.
+    /// Start of its last transmission, and the number of its TXOP.
     pub(crate) last_tx: Instant,
     pub(crate) txop: u64,
 }
@@ -57,7 +57,7 @@ impl Mpdu {
             most_tries: if frame.most_tries == 0 { u8::MAX } else { frame.most_tries },
             rates: frame.rates,
             head: Box::new(frame.head),
-            grants: 0,
+            ppdus: 0,
             tries: 0,
             contending: Instant::MAX,
             first_tx: Instant::MAX,
@@ -73,12 +73,12 @@ impl Mpdu {
         peer
     }
 
-    /// A QoS data frame with content (802.11-2020, 9.2.4.1.3).
+    /// Whether it is a QoS data frame with payload (802.11-2020, 9.2.4.1.3).
     pub(crate) fn is_qos(&self) -> bool {
         self.head[0] & 0x8c == 0x88
     }
 
-    /// Its traffic identifier; 16 for what has none.
+    /// Its traffic identifier; 16 for frames without one.
     pub(crate) fn tid(&self) -> u8 {
         if self.is_qos() { self.head[24] & 15 } else { 16 }
     }
@@ -93,93 +93,93 @@ impl Mpdu {
         self.head[4] & 1 != 0
     }
 
-    /// The traffic identifier of a BlockAckReq (802.11-2020, 9.3.1.7); `None` of any other frame.
+    /// The traffic identifier of a BlockAckReq (802.11-2020, 9.3.1.7); `None` for other frames.
     pub(crate) fn requested_tid(&self) -> Option<u8> {
         (self.head[0] == 0x84).then_some(self.head[17] >> 4)
     }
 
-    /// Whether no receiver acknowledges it.
+    /// Whether it is sent without acknowledgement.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.no_ack || self.is_group()
     }
 }
 
-/// The frames for one peer and traffic identifier.
+/// The queue of a peer and traffic identifier.
 #[derive(Debug)]
-struct Line {
+struct TidQueue {
     peer: [u8; 6],
     tid: u8,
     frames: VecDeque<Mpdu>,
 }
 
-/// The frames that wait in a radio.
+/// The queued frames of a radio.
 #[derive(Debug)]
 pub(crate) struct Store {
-    /// Size of aggregates, order, and when an MPDU is given up.
+    /// Limits of aggregates, the order of service, and the limit of tries.
     path: Path,
     band: Band,
-    /// By category; the line that is served next stands first.
-    lines: [VecDeque<Line>; 4],
+    /// By category; the first is served next.
+    queues: [VecDeque<TidQueue>; 4],
 }
 
 impl Store {
     pub(crate) fn new(path: Path, band: Band) -> Self {
-        Self { path, band, lines: Default::default() }
+        Self { path, band, queues: Default::default() }
     }
 
-    /// Whether frames of a category wait.
+    /// Whether frames of a category are queued.
     pub(crate) fn has_backlog(&self, category: Category) -> bool {
-        !self.lines[category.index()].is_empty()
+        !self.queues[category.index()].is_empty()
     }
 
-    /// Takes a frame.
+    /// Enqueues a frame.
     pub(crate) fn enqueue(&mut self, category: Category, mpdu: Mpdu) {
-        self.line(category, &mpdu).frames.push_back(mpdu);
+        self.queue(category, &mpdu).frames.push_back(mpdu);
     }
 
-    /// Takes out a BlockAckReq in whose place `later` comes: one for the same receiver and traffic identifier that waits. The later one
-    /// names a later start of the window.
+    /// Removes the queued BlockAckReq that `later` supersedes: that for the same receiver and traffic identifier. The later one has a later
+    /// start of the window.
     pub(crate) fn replaced_by(&mut self, category: Category, later: &Mpdu) -> Option<Mpdu> {
         let tid = later.requested_tid()?;
-        let frames = &mut self.line(category, later).frames;
+        let frames = &mut self.queue(category, later).frames;
         let place = frames.iter().position(|mpdu| mpdu.requested_tid() == Some(tid))?;
         frames.remove(place)
     }
 
-    fn line(&mut self, category: Category, mpdu: &Mpdu) -> &mut Line {
+    fn queue(&mut self, category: Category, mpdu: &Mpdu) -> &mut TidQueue {
         let (peer, tid) = (mpdu.peer(), mpdu.tid());
-        let lines = &mut self.lines[category.index()];
-        let place = lines.iter().position(|line| line.peer == peer && line.tid == tid);
+        let queues = &mut self.queues[category.index()];
+        let place = queues.iter().position(|queue| queue.peer == peer && queue.tid == tid);
         let place = place.unwrap_or_else(|| {
-            lines.push_back(Line { peer, tid, frames: VecDeque::new() });
-            lines.len() - 1
+            queues.push_back(TidQueue { peer, tid, frames: VecDeque::new() });
+            queues.len() - 1
         });
-        &mut lines[place]
+        &mut queues[place]
     }
 
-    /// The MPDUs of the next PPDU of a category, which lasts no longer than `longest` unless it is a single frame; none if nothing
-    /// waits. The line that they come from is served after the others.
+    /// The MPDUs of the next PPDU of a category, of at most `longest` unless it is a single frame; empty without queued frames. Their queue
+    /// moves behind the others.
     pub(crate) fn next(&mut self, category: Category, longest: Span) -> Vec<Mpdu> {
-        let lines = &mut self.lines[category.index()];
+        let queues = &mut self.queues[category.index()];
         let turn = match self.path.driver_order {
             DriverOrder::RoundRobin => 0,
             DriverOrder::OldestFirst => {
-                let oldest = |(_, line): &(usize, &Line)| line.frames.front().map(|mpdu| mpdu.handed);
-                lines.iter().enumerate().min_by_key(oldest).map_or(0, |(place, _)| place)
+                let oldest = |(_, queue): &(usize, &TidQueue)| queue.frames.front().map(|mpdu| mpdu.handed);
+                queues.iter().enumerate().min_by_key(oldest).map_or(0, |(place, _)| place)
             }
         };
-        let Some(mut line) = lines.remove(turn) else { return Vec::new() };
+        let Some(mut queue) = queues.remove(turn) else { return Vec::new() };
         let count =
-            aggregate_of(&line.frames, &self.path, self.band, longest.min(self.path.max_ppdu_duration));
-        let mpdus = line.frames.drain(..count).collect();
-        if !line.frames.is_empty() {
-            lines.push_back(line);
+            aggregate_of(&queue.frames, &self.path, self.band, longest.min(self.path.max_ppdu_duration));
+        let mpdus = queue.frames.drain(..count).collect();
+        if !queue.frames.is_empty() {
+            queues.push_back(queue);
         }
         mpdus
     }
 
-    /// Takes back the MPDUs of a PPDU. Those that were not acknowledged and may be tried again wait in front of their line; the
-    /// others are returned, each with whether it was acknowledged.
+    /// Takes the result of a PPDU. MPDUs to be retried return to the front of their queue; the others are returned, each with whether it
+    /// was acknowledged.
     pub(crate) fn on_report(
         &mut self,
         category: Category,
@@ -189,9 +189,9 @@ impl Store {
         let mut again = Vec::new();
         let mut settled = Vec::new();
         for (place, mut mpdu) in mpdus.into_iter().enumerate() {
-            mpdu.grants = mpdu.grants.saturating_add(1);
+            mpdu.ppdus = mpdu.ppdus.saturating_add(1);
             let arrived = acknowledged.get(place);
-            let given_up = mpdu.grants >= self.path.max_grants || mpdu.tries >= mpdu.most_tries;
+            let given_up = mpdu.ppdus >= self.path.max_grants || mpdu.tries >= mpdu.most_tries;
             if arrived || !mpdu.aggregates || given_up {
                 settled.push((mpdu, arrived));
             } else {
@@ -199,21 +199,21 @@ impl Store {
             }
         }
         for mpdu in again.into_iter().rev() {
-            self.line(category, &mpdu).frames.push_front(mpdu);
+            self.queue(category, &mpdu).frames.push_front(mpdu);
         }
         settled
     }
 
-    /// Gives up all that waits.
+    /// Removes all queued frames.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Mpdu> + use<> {
-        mem::take(&mut self.lines).into_iter().flatten().flat_map(|line| line.frames)
+        mem::take(&mut self.queues).into_iter().flatten().flat_map(|queue| queue.frames)
     }
 }
 
-/// The number of frames at the front of a line that share an A-MPDU.
+/// The number of frames at the front of a queue that form an A-MPDU.
 fn aggregate_of(frames: &VecDeque<Mpdu>, path: &Path, band: Band, longest: Span) -> usize {
-    // What tries a rate goes alone, as ath9k does it (xmit.c, `ath_tx_form_aggr`).
-    let joins = |mpdu: &Mpdu| mpdu.aggregates && !(mpdu.probe && mpdu.grants == 0);
+    // Rate probes are not aggregated, as in ath9k (xmit.c, `ath_tx_form_aggr`).
+    let joins = |mpdu: &Mpdu| mpdu.aggregates && !(mpdu.probe && mpdu.ppdus == 0);
     let Some(first) = frames.front() else { return 0 };
     let rate = rate_of(chain::step_at(&first.rates, 0));
     if !joins(first) || rate.format() == Format::Legacy {

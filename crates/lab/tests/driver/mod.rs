@@ -1,11 +1,11 @@
-//! Frames as mac80211 hands them to the driver.
+//! Frames as mac80211 passes them to the driver.
 
 use airbound_lab::channel::{Frame, HEAD, Step};
 use airbound_units::{Instant, Span};
 
-/// The flag of a rate that is an MCS of HT.
+/// The flag of HT rates.
 pub(crate) const HT: u8 = 1;
-/// The access category of best effort, as mac80211 numbers them.
+/// mac80211's number of best effort.
 const BEST_EFFORT: u8 = 2;
 
 pub(crate) fn us(micros: u64) -> Instant {

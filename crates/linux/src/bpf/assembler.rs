@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// A register: R0 has results, R1 to R5 arguments, R6 to R9 survive calls, R10 is the stack's upper end.
+/// A register: R0 holds results, R1 to R5 arguments, R6 to R9 are preserved by calls, R10 is the frame pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Register {
     R0,
@@ -26,7 +26,7 @@ pub(crate) enum Width {
     Double = 0x18,
 }
 
-/// When a jump is taken; all comparisons are unsigned.
+/// The condition of a jump; all comparisons are unsigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
     Equal = 0x10,
@@ -35,7 +35,7 @@ pub(crate) enum When {
     NotEqual = 0x50,
 }
 
-/// Functions of the kernel (include/uapi/linux/bpf.h).
+/// Helper functions of the kernel (include/uapi/linux/bpf.h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Helper {
     MapLookup = 1,
@@ -48,11 +48,11 @@ pub(crate) enum Helper {
     RingQuery = 134,
 }
 
-/// A place to jump to.
+/// The target of a jump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Label(usize);
 
-/// Writes a program.
+/// Assembles a program.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
     code: Vec<u64>,
@@ -94,7 +94,7 @@ impl Assembler {
         self.push(class::MOVE_64 | class::REGISTER, to, from, 0, 0);
     }
 
-    /// `to = value`, with its sign.
+    /// `to = value`, sign-extended.
     pub(crate) fn set(&mut self, to: Register, value: i32) {
         self.push(class::MOVE_64, to, Register::R0, 0, value);
     }
@@ -109,7 +109,7 @@ impl Assembler {
         self.push(class::SUBTRACT_64 | class::REGISTER, to, from, 0, 0);
     }
 
-    /// `to &= value`, with its sign.
+    /// `to &= value`, sign-extended.
     pub(crate) fn and(&mut self, to: Register, value: i32) {
         self.push(class::AND_64, to, Register::R0, 0, value);
     }
@@ -139,7 +139,7 @@ impl Assembler {
         self.wide(to, 1, map);
     }
 
-    /// `to` = the address of the first element of an array.
+    /// `to` = the address of the first element of an array map.
     pub(crate) fn map_value(&mut self, to: Register, map: BorrowedFd<'_>) {
         self.wide(to, 2, map);
     }
@@ -149,41 +149,41 @@ impl Assembler {
         self.code.push(0);
     }
 
-    /// Calls a function of the kernel; R1 to R5 are lost.
+    /// Calls a helper; R1 to R5 are clobbered.
     pub(crate) fn call(&mut self, helper: Helper) {
         self.push(class::CALL, Register::R0, Register::R0, 0, helper as i32);
     }
 
-    /// A label that is placed later.
+    /// A label to be placed later.
     pub(crate) fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
 
-    /// Places a label here.
+    /// Places a label at the next instruction.
     pub(crate) fn place(&mut self, label: Label) {
         self.labels[label.0] = Some(self.code.len());
     }
 
-    /// Jumps, always.
+    /// Jumps unconditionally.
     pub(crate) fn jump(&mut self, to: Label) {
         self.jumps.push((self.code.len(), to));
         self.push(class::JUMP, Register::R0, Register::R0, 0, 0);
     }
 
-    /// Jumps when a register compares so with a value.
+    /// Jumps if the comparison of a register with a value holds.
     pub(crate) fn jump_if(&mut self, register: Register, when: When, value: i32, to: Label) {
         self.jumps.push((self.code.len(), to));
         self.push(class::JUMP | when as u8, register, Register::R0, 0, value);
     }
 
-    /// `R0 = 0`, and returns.
+    /// Returns 0.
     pub(crate) fn leave(&mut self) {
         self.set(Register::R0, 0);
         self.push(class::EXIT, Register::R0, Register::R0, 0, 0);
     }
 
-    /// The program. A jump to a label that was never placed leads to itself, which the kernel refuses.
+    /// The program. A jump to a label that was not placed targets itself, which the verifier refuses.
     pub(crate) fn finish(mut self) -> Vec<u64> {
         for (at, label) in &self.jumps {
             let target = self.labels[label.0].unwrap_or(*at);
@@ -200,7 +200,7 @@ impl Assembler {
 mod tests {
     use super::*;
 
-    /// Bytes as clang writes them for a little-endian machine.
+    /// Bytes as clang emits them for a little-endian machine.
     #[test]
     #[cfg(target_endian = "little")]
     fn instructions_as_clang_writes_them() {

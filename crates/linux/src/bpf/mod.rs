@@ -1,5 +1,5 @@
-//! Our own small eBPF programs: written as instructions, with the places of fields read from the running kernel's type information. So
-//! building needs no clang and no libelf, nothing compiled lies in the repository, and one program fits every kernel that has BTF.
+//! Small eBPF programs, written as instructions, with the offsets of fields read from the running kernel's type information. The build
+//! needs neither clang nor libelf, the repository holds no compiled programs, and one program fits every kernel with BTF.
 
 pub(crate) mod assembler;
 pub(crate) mod ring;

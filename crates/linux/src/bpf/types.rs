@@ -1,12 +1,12 @@
-//! The kernel's type information (BTF; kernel Documentation/bpf/btf.rst): where the fields of its structures lie, and the numbers of
-//! its functions. Read with bounds, from /sys/kernel/btf; nothing is trusted.
+//! The kernel's type information (BTF; kernel Documentation/bpf/btf.rst): offsets of structure fields, and numbers of functions. Read
+//! from /sys/kernel/btf; all offsets and lengths are checked.
 
 use std::io;
 
 const MAGIC: u16 = 0xeb9f;
 /// Bytes of `struct btf_type`.
 const TYPE: usize = 12;
-/// Greatest depth of unnamed members within each other, and most names that one type may have.
+/// Limit of the nesting of unnamed members, and of the chain of type definitions.
 const DEEPEST: u8 = 16;
 
 mod kind {
@@ -36,11 +36,11 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 /// Type information of the kernel or of a module.
 #[derive(Debug)]
 pub(crate) struct Types<'b> {
-    /// The kernel's, on which a module's builds.
+    /// The kernel's type information, which a module's extends.
     base: Option<&'b Types<'b>>,
     types: Vec<u8>,
     strings: Vec<u8>,
-    /// Where each type begins; the first has the number `first`.
+    /// Offset of each type; the first has the number `first`.
     places: Vec<u32>,
     first: u32,
     first_string: u32,
@@ -51,7 +51,7 @@ pub(crate) struct Types<'b> {
 struct Type<'t> {
     name: &'t str,
     kind: u32,
-    /// Members' offsets carry the width of bit fields.
+    /// Whether members' offsets include the width of bit fields.
     has_bit_fields: bool,
     /// A size, or the number of another type.
     size_or_type: u32,
@@ -59,18 +59,15 @@ struct Type<'t> {
 }
 
 impl<'b> Types<'b> {
-    /// Reads /sys/kernel/btf/`name`; a module's with the kernel's as `base`.
+    /// Reads /sys/kernel/btf/`name`, with the kernel's as `base` for a module.
     pub(crate) fn load(name: &str, base: Option<&'b Types<'b>>) -> io::Result<Self> {
         let bytes = std::fs::read(format!("/sys/kernel/btf/{name}"))?;
         Self::read(&bytes, base).ok_or_else(|| {
-            io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("the type information of {name} cannot be read"),
-            )
+            io::Error::new(io::ErrorKind::InvalidData, format!("the type information of {name} is malformed"))
         })
     }
 
-    /// Reads the bytes of such a file.
+    /// Parses the bytes of such a file.
     pub(crate) fn read(bytes: &[u8], base: Option<&'b Types<'b>>) -> Option<Self> {
         if bytes.first_chunk().copied().map(u16::from_ne_bytes) != Some(MAGIC) {
             return None;
@@ -124,7 +121,7 @@ impl<'b> Types<'b> {
         })
     }
 
-    /// The number of a type of ours (a module's before the kernel's) by kind and name.
+    /// The number of a type by kind and name; a module's types precede the kernel's.
     fn find(&self, wanted: u32, name: &str) -> Option<u32> {
         let own = (self.first..).take(self.places.len());
         let found =
@@ -132,7 +129,7 @@ impl<'b> Types<'b> {
         found.or_else(|| self.base?.find(wanted, name))
     }
 
-    /// The number of a function of this file itself.
+    /// The number of a function of this file, without `base`.
     pub(crate) fn function(&self, name: &str) -> Option<u32> {
         self.find(kind::FUNC, name).filter(|id| *id >= self.first)
     }
@@ -151,7 +148,7 @@ impl<'b> Types<'b> {
         None
     }
 
-    /// Where a field lies, in bytes; `path` leads through structures within, those without a name left out.
+    /// The offset of a field in bytes; `path` names the nested members, without unnamed ones.
     pub(crate) fn offset(&self, structure: &str, path: &[&str]) -> Option<i16> {
         let mut id = self.find(kind::STRUCT, structure)?;
         let mut bits = 0u32;
@@ -163,7 +160,7 @@ impl<'b> Types<'b> {
         if bits.is_multiple_of(8) { i16::try_from(bits / 8).ok() } else { None }
     }
 
-    /// Offset in bits and type of a member, also of a structure or union without a name within.
+    /// Offset in bits and type of a member; unnamed structures and unions are searched, too.
     fn member(&self, id: u32, wanted: &str, deepest: u8) -> Option<(u32, u32)> {
         let (_, it) = self.resolve(id)?;
         if !matches!(it.kind, kind::STRUCT | kind::UNION) {
@@ -188,7 +185,7 @@ impl<'b> Types<'b> {
         None
     }
 
-    /// The value of a constant of an enumeration.
+    /// The value of an enumerator.
     pub(crate) fn constant(&self, wanted: &str) -> Option<u32> {
         for id in (self.first..).take(self.places.len()) {
             let it = self.get(id)?;
@@ -206,7 +203,7 @@ impl<'b> Types<'b> {
         self.base?.constant(wanted)
     }
 
-    /// Returns the number of a function's arguments, and the place of the first that points to this structure.
+    /// The number of a function's arguments, and the index of the first that points to `structure`.
     pub(crate) fn argument(&self, function: u32, structure: &str) -> Option<(usize, Option<usize>)> {
         let prototype = self.get(self.get(function)?.size_or_type)?;
         if prototype.kind != kind::FUNC_PROTO {
@@ -231,7 +228,7 @@ impl<'b> Types<'b> {
     }
 }
 
-/// Bytes behind a type's first twelve.
+/// Bytes of a type after its first twelve.
 const fn extra(info: u32) -> usize {
     let members = (info & 0xffff) as usize;
     match info >> 24 & 31 {
@@ -247,7 +244,7 @@ const fn extra(info: u32) -> usize {
 mod tests {
     use super::*;
 
-    /// Builds type information as pahole would.
+    /// Builds type information like pahole.
     #[derive(Default)]
     struct Builder {
         types: Vec<u8>,
@@ -332,7 +329,7 @@ mod tests {
         let base = Types::read(&kernel.finish(), None).expect("the kernel's");
         let mut module = Builder { string_base: kernel.strings.len() as u32, ..Builder::default() };
         let inner = module.string("inner");
-        // struct mine { int a; struct outer inner; }: numbers go on behind the kernel's nine.
+        // struct mine { int a; struct outer inner; }: numbers continue after the kernel's nine.
         let a = 1;
         module.add("mine", info(kind::STRUCT, 2), 12, &[a, 1, 0, inner, 4, 32]);
         module.add("own_call", info(kind::FUNC, 1), 7, &[]);
@@ -341,12 +338,12 @@ mod tests {
         assert_eq!(types.offset("mine", &["a"]), Some(0));
         assert_eq!(types.offset("outer", &["y"]), Some(4));
         assert_eq!(types.function("own_call"), Some(11));
-        // The kernel's functions are not the module's.
+        // `function` does not search the kernel's.
         assert_eq!(types.function("call"), None);
     }
 
     #[test]
-    #[allow(clippy::print_stderr, reason = "what is skipped is said")]
+    #[allow(clippy::print_stderr, reason = "reports what is skipped")]
     fn this_kernels_own() {
         let Ok(types) = Types::load("vmlinux", None) else {
             eprintln!("SKIPPED: no /sys/kernel/btf/vmlinux here");
@@ -366,7 +363,7 @@ mod tests {
             let kernel = kernel();
             let mut all = kernel.finish();
             if *likely {
-                // Damage what is right.
+                // Damages valid type information.
                 for pair in bytes.chunks_exact(2).take(8) {
                     let at = 8 + usize::from(pair[0]) * 2 % (all.len() - 8);
                     all[at] = pair[1];

@@ -1,5 +1,5 @@
-//! Completed frames: each with its fate (eBPF), or, where that cannot be had, counters of each station read now and then
-//! (nl80211). Both through one type, [`Completions`].
+//! Completed frames, by [`Completions`]: every frame with its fate (eBPF), or, where that is not available, the counters of each
+//! station, read at an interval (nl80211).
 
 mod polled;
 mod programs;
@@ -19,14 +19,14 @@ use traced::Tracer;
 /// Configuration of [`Completions`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletionConfig {
-    /// Where completions come from; `None`: eBPF if it can be had, counters else.
+    /// The source; `None`: eBPF if available, else counters.
     pub source: Option<Source>,
-    /// eBPF wakes us at most this often; counters are read this often. Who waits for a frame should wait no longer than this before
-    /// [`Completions::drain`], since the last frames of a burst wake nobody.
+    /// Shortest interval between wake-ups by eBPF, and the interval at which counters are read. While completions are outstanding, call
+    /// [`Completions::drain`] at this interval, since the last frames of a burst cause no wake-up.
     pub interval: Span,
-    /// eBPF wakes us before the interval has passed when this many frames have gathered.
+    /// eBPF wakes the reader before the interval has passed when this many frames are pending.
     pub gathered: u32,
-    /// Bytes of the buffer between kernel and program, 64 a frame; rounded up to a power of two of pages.
+    /// Bytes of the ring buffer, 64 for each frame; rounded up to a power of two of pages.
     pub buffer: u32,
 }
 
@@ -36,30 +36,30 @@ impl Default for CompletionConfig {
     }
 }
 
-/// Where completions come from.
+/// The source of completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// eBPF programs in mac80211: every frame.
+    /// eBPF programs in mac80211, which report every frame.
     Traced,
-    /// nl80211's counters: how many frames since the last time.
+    /// nl80211's counters: the number of frames since the last reading.
     Polled,
 }
 
 /// The fate of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// The station acknowledged.
+    /// Acknowledged by the station.
     Acknowledged,
-    /// Given up after the last try, or never acknowledged by design.
+    /// Given up after the last try, or sent without acknowledgement.
     Lost,
-    /// Dropped before the radio: by CoDel, by a full queue, or because the station left. Only eBPF sees these.
+    /// Dropped before the radio: by CoDel, by a full queue, or because the station left. Reported by eBPF only.
     Dropped,
 }
 
-/// One step of a rate chain as mac80211 keeps it (`struct ieee80211_tx_rate`).
+/// One step of a rate chain (`struct ieee80211_tx_rate`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RateTry {
-    /// Index: HT's MCS, VHT's MCS with the streams less one in the upper half, or a place in the band's table; see `flags`.
+    /// Index: HT MCS, VHT MCS with the streams less one in the upper four bits, or an index into the band's table; see `flags`.
     pub index: i8,
     /// Transmissions.
     pub tries: u8,
@@ -67,54 +67,54 @@ pub struct RateTry {
     pub flags: u16,
 }
 
-/// Frames that are off the host's hands.
+/// Frames that were acknowledged, given up or dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// When that was told; of counters, when they were read.
+    /// The time of the report, or of the reading of counters.
     pub at: Instant,
-    /// For whom they were.
+    /// The receiving station.
     pub station: MacAddress,
     /// Their fate.
     pub fate: Fate,
     /// Number of frames: 1 with eBPF.
     pub frames: u32,
-    /// Their bytes, with the 802.11 header; an A-MSDU's with all its packets.
+    /// Their bytes, with the 802.11 header; an A-MSDU counts with all its packets.
     pub bytes: ByteCount,
-    /// Transmissions, those of the whole A-MPDU counted for each of its frames where the driver does so; 0 where it does not tell.
+    /// Transmissions; 0 if unknown. Some drivers count those of an A-MPDU for each of its frames.
     pub tries: u32,
-    /// Airtime, as far as the driver tells.
+    /// Airtime, if the driver reports it.
     pub airtime: Option<Span>,
-    /// Details that only eBPF tells.
+    /// Details, with eBPF only.
     pub details: Option<Details>,
 }
 
-/// Details of a frame that only eBPF tells.
+/// Details of a frame that eBPF reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Details {
-    /// The mark that the packet was released with ([`crate::nfqueue::Queue::accept`]). An A-MSDU has that of its first packet.
+    /// The mark of the released packet ([`crate::nfqueue::Queue::accept`]). An A-MSDU has that of its first packet.
     pub mark: u32,
     /// Traffic identifier, 0 to 7.
     pub tid: u8,
-    /// Time from mac80211's queue to now; `None` for frames that were queued before we watched.
+    /// Time since mac80211 queued the frame; `None` for frames queued before the programs were attached.
     pub in_host: Option<Span>,
-    /// Time from the driver's taking it to now: hardware queue, contention and all tries.
+    /// Time since the driver dequeued the frame: hardware queue, contention and all tries.
     pub in_driver: Option<Span>,
-    /// The rates tried, in order. Drivers that report rates in another way leave it empty (`None`).
+    /// The rates tried, in order; `None` with drivers that report rates in another way.
     pub rates: [Option<RateTry>; 4],
 }
 
-/// Counters of frames told and missed.
+/// Counters of frames reported and missed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompletionCounters {
-    /// Frames told.
+    /// Frames reported.
     pub frames: u64,
-    /// Frames for which the buffer had no room.
+    /// Frames for which the ring buffer had no room.
     pub lost: u64,
-    /// Records that could not be read.
+    /// Records that are malformed.
     pub malformed: u64,
 }
 
-/// A watch on one interface's frames.
+/// The completions of one interface's frames.
 #[derive(Debug)]
 pub struct Completions {
     source: Watch,
@@ -128,10 +128,10 @@ enum Watch {
 }
 
 impl Completions {
-    /// Begins to watch. Where no source is named and eBPF cannot be had, [`Self::why_polled`] says why.
+    /// Opens the configured source. If none is configured and eBPF is not available, [`Self::why_polled`] gives the reason.
     ///
     /// # Errors
-    /// The source named cannot be had, or none can.
+    /// The configured source is not available, or none is.
     pub fn open(interface: &WifiInterface, config: &CompletionConfig) -> Result<Self, LinuxError> {
         let traced = || Tracer::open(interface, config).map(|tracer| Watch::Traced(Box::new(tracer)));
         let polled = || Poller::open(interface, config.interval).map(Watch::Polled);
@@ -146,7 +146,7 @@ impl Completions {
         Ok(Self { source, fallback })
     }
 
-    /// Where completions come from.
+    /// The source in use.
     #[must_use]
     pub const fn source(&self) -> Source {
         match self.source {
@@ -155,13 +155,13 @@ impl Completions {
         }
     }
 
-    /// Why eBPF could not be had, where counters are read for that reason.
+    /// The reason why counters are read instead of eBPF, if eBPF is not available.
     #[must_use]
     pub const fn why_polled(&self) -> Option<&LinuxError> {
         self.fallback.as_ref()
     }
 
-    /// Readable when completions have come; `None` for counters: drain these at their interval.
+    /// Readable when completions are pending; `None` for counters, which are drained at their interval.
     #[must_use]
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match &self.source {
@@ -170,10 +170,10 @@ impl Completions {
         }
     }
 
-    /// Gives what has completed to `each`, oldest first, without waiting. Counters are read only if their interval has passed.
+    /// Passes pending completions to `each`, oldest first, without waiting. Counters are read only if their interval has passed.
     ///
     /// # Errors
-    /// nl80211 failed: the interface is gone.
+    /// nl80211 failed: the interface has disappeared.
     pub fn drain(&mut self, each: impl FnMut(&Completion)) -> Result<(), LinuxError> {
         match &mut self.source {
             Watch::Traced(tracer) => {
@@ -184,7 +184,7 @@ impl Completions {
         }
     }
 
-    /// Returns the counters of frames told and missed so far.
+    /// The counters so far.
     #[must_use]
     pub fn counters(&self) -> CompletionCounters {
         match &self.source {

@@ -1,4 +1,4 @@
-//! Completions from the counters of nl80211: differences between two readings.
+//! Completions from nl80211's counters: differences between two readings.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{Completion, CompletionCounters, Fate};
 use crate::nl80211::{Station, WifiInterface, Wireless};
 use crate::{LinuxError, MacAddress};
 
-/// The counters of a station that make completions.
+/// The counters of a station from which completions are derived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Reading {
     packets: u32,
@@ -29,7 +29,7 @@ impl Reading {
         }
     }
 
-    /// Returns the frames acknowledged and the frames lost since `before`. A station that came anew begins from zero.
+    /// The frames acknowledged and the frames lost since `before`. The counters of a station start at zero when it associates.
     fn since(&self, before: &Self, station: MacAddress, at: Instant) -> [Option<Completion>; 2] {
         let is_anew = self.bytes < before.bytes;
         let before = if is_anew { Self::default() } else { *before };
@@ -39,7 +39,7 @@ impl Reading {
         let bytes = self.bytes.saturating_sub(before.bytes);
         let airtime = self.airtime.map(|now| now.saturating_sub(before.airtime.unwrap_or(Span::ZERO)));
         let part = |fate, frames: u32| {
-            // Bytes, tries and airtime cannot be told apart: by number of frames.
+            // Bytes, tries and airtime are split by the number of frames.
             let share = |amount: u64| {
                 let share = u128::from(amount) * u128::from(frames) / u128::from(packets.max(1));
                 u64::try_from(share).unwrap_or(u64::MAX)
@@ -135,11 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn counters_wrap_and_begin_anew() {
+    fn counters_wrap_and_restart() {
         let before = reading(u32::MAX, 5000, u32::MAX, 0, 0);
         let [acked, lost] = reading(1, 6000, 0, 0, 0).since(&before, STATION, Instant::ZERO);
         assert_eq!((acked.map(|acked| acked.frames), lost), (Some(2), None));
-        // The station associated anew.
+        // The station has associated again.
         let [acked, _] = reading(3, 300, 0, 0, 0).since(&before, STATION, Instant::ZERO);
         assert_eq!(acked.map(|acked| (acked.frames, acked.bytes.as_u64())), Some((3, 300)));
         let same = reading(3, 300, 0, 0, 0);

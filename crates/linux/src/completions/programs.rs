@@ -1,14 +1,13 @@
-//! The eBPF programs: four small ones in mac80211.
+//! The four eBPF programs in mac80211.
 //!
-//! | where | what it does |
+//! | function | program |
 //! |---|---|
-//! | entry of `ieee80211_queue_skb` | notes when a frame for a station of our radio was queued, and for which |
-//! | exit of `ieee80211_tx_dequeue` | notes when the driver took it |
-//! | entry of `ieee80211_tx_status_ext` | tells its fate, with both times |
-//! | entry of `ieee80211_free_txskb` | tells that a noted frame was dropped |
+//! | entry of `ieee80211_queue_skb` | notes time and station of a frame queued for the watched radio |
+//! | exit of `ieee80211_tx_dequeue` | notes when the driver dequeued it |
+//! | entry of `ieee80211_tx_status_ext` | reports its fate, with both times |
+//! | entry of `ieee80211_free_txskb` | reports that a noted frame was dropped |
 //!
-//! Notes are kept by the frame's address in memory, and the oldest are forgotten (an LRU map), so what is never told leaves nothing
-//! behind.
+//! Notes are kept in an LRU map by the frame's address in memory, so that notes of frames without a report are evicted.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -24,35 +23,35 @@ use crate::sys::{self, Map, MapKind, Tracing};
 use Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, Stack};
 use Width::{Byte, Double, Half, Word};
 
-/// The frames that are noted at once.
+/// Capacity of the map of notes.
 const NOTES: u32 = 16_384;
-/// A note: when queued, when taken, for whom.
+/// Offsets in a note: time queued, time dequeued, station.
 mod note {
     pub(super) const QUEUED: i16 = 0;
     pub(super) const TAKEN: i16 = 8;
     pub(super) const STATION: i16 = 16;
     pub(super) const SIZE: u32 = 24;
 }
-/// The programs' numbers: when they last woke us, frames told, frames lost.
+/// Offsets in the programs' state: time of the last wake-up, frames reported, frames lost.
 mod state {
     pub(super) const WOKEN: i16 = 0;
-    pub(super) const TOLD: i16 = 8;
+    pub(super) const REPORTED: i16 = 8;
     pub(super) const LOST: i16 = 16;
     pub(super) const NUMBERS: usize = 3;
 }
 /// `BPF_RB_NO_WAKEUP`, `BPF_RB_FORCE_WAKEUP`.
 const NO_WAKEUP: i32 = 1;
 const WAKEUP: i32 = 2;
-/// First byte of an 802.11 header: type data, and not one of the subtypes without data (IEEE 802.11-2020 table 9-1).
+/// First byte of an 802.11 header: mask and value of type data, subtypes with data (IEEE 802.11-2020 table 9-1).
 const TYPE_AND_NO_DATA: i32 = 0x4c;
 const DATA: i32 = 0x08;
 
-/// Where fields lie in this kernel.
+/// Offsets of fields in this kernel.
 #[derive(Debug)]
-struct Places {
+struct Offsets {
     hw: i16,
     wiphy: i16,
-    /// From a wiphy to its radio's number.
+    /// From the wiphy to the radio's number.
     number: i32,
     station_of_info: i16,
     station_address: i16,
@@ -66,17 +65,17 @@ struct Places {
     frame_mark: i16,
     frame_priority: i16,
     frame_data: i16,
-    /// The frame has an Ethernet header still: the hardware makes the 802.11 header.
+    /// Flag: the frame has an Ethernet header, the hardware adds the 802.11 header.
     encapsulated: i32,
-    /// The station acknowledged, or the frame was sent without asking for that.
+    /// Flags: acknowledged, or sent without acknowledgement policy.
     acknowledged: i32,
 }
 
 fn missing(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, format!("this kernel's type information has no {what}"))
+    io::Error::new(io::ErrorKind::Unsupported, format!("the kernel's type information has no {what}"))
 }
 
-impl Places {
+impl Offsets {
     fn find(mac80211: &Types<'_>, cfg80211: &Types<'_>) -> io::Result<Self> {
         let at = |types: &Types<'_>, structure: &str, path: &[&str]| {
             types.offset(structure, path).ok_or_else(|| missing(&format!("{structure}.{}", path.join("."))))
@@ -101,7 +100,7 @@ impl Places {
             frame_mark: at(mac80211, "sk_buff", &["mark"])?,
             frame_priority: at(mac80211, "sk_buff", &["priority"])?,
             frame_data: at(mac80211, "sk_buff", &["data"])?,
-            // Kernels before 5.8 have no such frames.
+            // Kernels before 5.8 have no such flag.
             encapsulated: mac80211.constant("IEEE80211_TX_CTL_HW_80211_ENCAP").unwrap_or(0).cast_signed(),
             acknowledged: (acknowledged | without).cast_signed(),
         })
@@ -117,30 +116,30 @@ pub(super) struct Settings {
     pub(super) buffer: u32,
 }
 
-/// The programs at work, until this is dropped.
+/// The attached programs; dropping this detaches them.
 #[derive(Debug)]
 pub(super) struct Programs {
     pub(super) ring: Ring,
     state: Map,
     _notes: Map,
-    /// In the order in which they began to work; each is there as long as its link.
+    /// In the order of attachment; closing a link detaches its program.
     _links: Vec<OwnedFd>,
 }
 
-/// The function of mac80211 with the argument that each program needs.
+/// The functions of mac80211 to which the programs are attached.
 const QUEUED: &str = "ieee80211_queue_skb";
 const TAKEN: &str = "ieee80211_tx_dequeue";
 const STATUS: &str = "ieee80211_tx_status_ext";
 const FREED: &str = "ieee80211_free_txskb";
 
 impl Programs {
-    /// Loads and attaches them.
+    /// Loads and attaches the programs.
     pub(super) fn load(settings: Settings) -> io::Result<Self> {
         let kernel = Types::load("vmlinux", None)?;
-        // Built into the kernel, mac80211 has no file of its own.
+        // A built-in mac80211 has no file of its own.
         let mac80211 = Module::find("mac80211", &kernel)?;
         let cfg80211 = Module::find("cfg80211", &kernel)?;
-        let places = Places::find(mac80211.types(&kernel), cfg80211.types(&kernel))?;
+        let places = Offsets::find(mac80211.types(&kernel), cfg80211.types(&kernel))?;
         let ring = Ring::new("airbound_ring", settings.buffer)?;
         let state = Map::new(MapKind::Array, "airbound_state", 4, 8 * state::NUMBERS as u32, 1)?;
         let notes = Map::new(MapKind::LruHash, "airbound_notes", 8, note::SIZE, NOTES)?;
@@ -152,7 +151,7 @@ impl Programs {
         };
         let [queued, taken] = [function(QUEUED)?, function(TAKEN)?];
         let [status, freed] = [function(STATUS)?, function(FREED)?];
-        // The last first: nothing is noted that nobody would forget.
+        // The consumers of notes are attached before their producers.
         let plan = [
             (STATUS, &status, false, writer.status(&status)?),
             (FREED, &freed, false, writer.freed(&freed)?),
@@ -173,17 +172,17 @@ impl Programs {
         Ok(Self { ring, state, _notes: notes, _links: links })
     }
 
-    /// Frames told and frames for which the ring had no room.
+    /// Frames reported, and frames for which the ring had no room.
     pub(super) fn counted(&self) -> (u64, u64) {
         let mut numbers = [0; state::NUMBERS];
-        // The element is always there.
+        // Element 0 of an array map always exists.
         let _ = self.state.read(0, &mut numbers);
         let at = |place: i16| numbers[place as usize / 8];
-        (at(state::TOLD), at(state::LOST))
+        (at(state::REPORTED), at(state::LOST))
     }
 }
 
-/// Loads a program; says what the verifier says, if that refuses.
+/// Loads a program. An error includes the verifier's last lines.
 fn load(program: &Tracing<'_>) -> io::Result<OwnedFd> {
     let first = match sys::bpf_load(program, &mut []) {
         Ok(loaded) => return Ok(loaded),
@@ -197,10 +196,10 @@ fn load(program: &Tracing<'_>) -> io::Result<OwnedFd> {
         text.lines().rev().filter(|line| !line.starts_with("processed")).take(2).collect();
     last.reverse();
     let words = if last.is_empty() { String::new() } else { format!(": {}", last.join("; ")) };
-    Err(io::Error::new(error.kind(), format!("the kernel does not load {}: {error}{words}", program.name)))
+    Err(io::Error::new(error.kind(), format!("the kernel refused to load {}: {error}{words}", program.name)))
 }
 
-/// Type information of a module; none of its own where it is built in.
+/// Type information of a module; without its own if it is built in.
 #[derive(Debug)]
 struct Module<'k> {
     own: Option<Types<'k>>,
@@ -215,7 +214,7 @@ impl<'k> Module<'k> {
                 if kernel.function(STATUS).is_none() {
                     return Err(io::Error::new(
                         io::ErrorKind::Unsupported,
-                        format!("there is no type information of {name} in /sys/kernel/btf"),
+                        format!("no type information of {name} in /sys/kernel/btf"),
                     ));
                 }
                 Ok(Self { own: None, descriptor: None })
@@ -229,7 +228,7 @@ impl<'k> Module<'k> {
     }
 }
 
-/// A function that a program watches.
+/// A function to which a program is attached.
 #[derive(Debug)]
 struct Function<'t> {
     types: &'t Types<'t>,
@@ -237,23 +236,23 @@ struct Function<'t> {
 }
 
 impl Function<'_> {
-    /// Where the context has the first argument that points to a structure.
+    /// Offset in the context of the first argument that points to `structure`.
     fn argument(&self, structure: &str) -> io::Result<i16> {
         let found = self.types.argument(self.number, structure);
         let (_, Some(place)) = found.unwrap_or((0, None)) else {
-            return Err(missing(&format!("argument {structure} of a function that is watched")));
+            return Err(missing(&format!("argument {structure} of a traced function")));
         };
         Ok(place as i16 * 8)
     }
 
-    /// Where the context has the result, at exit.
+    /// Offset in the context of the result, at exit.
     fn result(&self) -> io::Result<i16> {
         let (count, _) = self.types.argument(self.number, "sk_buff").ok_or_else(|| missing("a prototype"))?;
         Ok(count as i16 * 8)
     }
 }
 
-/// Places on the stack.
+/// Offsets on the stack.
 mod stack {
     pub(super) const SCRATCH: i16 = -8;
     pub(super) const KEY: i16 = -16;
@@ -263,7 +262,7 @@ mod stack {
 /// Writes the programs.
 struct Writer<'a> {
     settings: Settings,
-    places: Places,
+    places: Offsets,
     ring: &'a Ring,
     state: &'a Map,
     notes: &'a Map,
@@ -278,7 +277,7 @@ impl Writer<'_> {
         program.load(Double, R7, R1, function.argument("sta_info")?);
         program.load(Double, R8, R1, function.argument("sk_buff")?);
         program.jump_if(R7, When::Equal, 0, out);
-        self.leave_unless_ours(&mut program, R6, self.places.hw, out);
+        self.leave_unless_watched(&mut program, R6, self.places.hw, out);
         program.call(Helper::Time);
         program.store(Double, Stack, stack::NOTE + note::QUEUED, R0);
         program.store_value(Double, Stack, stack::NOTE + note::TAKEN, 0);
@@ -314,14 +313,14 @@ impl Writer<'_> {
         Ok(program.finish())
     }
 
-    /// Tells a frame's fate: R6 radio, then the record; R7 status, R8 station, R9 frame.
+    /// Reports a frame's fate: R6 radio, then the record; R7 status, R8 station, R9 frame.
     fn status(&self, function: &Function<'_>) -> io::Result<Vec<u64>> {
         let places = &self.places;
         let mut program = Assembler::default();
         let (out, is_data) = (program.label(), program.label());
         program.load(Double, R6, R1, function.argument("ieee80211_hw")?);
         program.load(Double, R7, R1, function.argument("ieee80211_tx_status")?);
-        self.leave_unless_ours(&mut program, R6, 0, out);
+        self.leave_unless_watched(&mut program, R6, 0, out);
         program.load(Double, R8, R7, places.status_station);
         program.jump_if(R8, When::Equal, 0, out);
         program.load(Double, R9, R7, places.status_frame);
@@ -340,13 +339,13 @@ impl Writer<'_> {
         program.jump_if(R1, When::NotEqual, DATA, out);
         program.place(is_data);
 
-        // Frames that were never queued, and those from before we watched, have no note.
+        // Frames that were not queued, or were queued before the programs were attached, have no note.
         let unknown = program.label();
         for at in [note::QUEUED, note::TAKEN, note::STATION] {
             program.store_value(Double, Stack, stack::NOTE + at, 0);
         }
         program.store(Double, Stack, stack::KEY, R9);
-        self.recall(&mut program, unknown);
+        self.take_note(&mut program, unknown);
         program.place(unknown);
 
         self.reserve(&mut program, out);
@@ -366,15 +365,15 @@ impl Writer<'_> {
         Ok(program.finish())
     }
 
-    /// Tells that a noted frame was dropped: R6 radio, then the record; R9 frame.
+    /// Reports that a noted frame was dropped: R6 radio, then the record; R9 frame.
     fn freed(&self, function: &Function<'_>) -> io::Result<Vec<u64>> {
         let mut program = Assembler::default();
         let out = program.label();
         program.load(Double, R6, R1, function.argument("ieee80211_hw")?);
         program.load(Double, R9, R1, function.argument("sk_buff")?);
-        self.leave_unless_ours(&mut program, R6, 0, out);
+        self.leave_unless_watched(&mut program, R6, 0, out);
         program.store(Double, Stack, stack::KEY, R9);
-        self.recall(&mut program, out);
+        self.take_note(&mut program, out);
         self.reserve(&mut program, out);
         program.store_value(Byte, R6, field::KIND, record::DROPPED.into());
         self.put_frame(&mut program);
@@ -391,8 +390,8 @@ impl Writer<'_> {
         Ok(program.finish())
     }
 
-    /// Goes to `out` unless the radio at `hw` plus `offset` is ours.
-    fn leave_unless_ours(&self, program: &mut Assembler, hw: Register, offset: i16, out: Label) {
+    /// Jumps to `out` unless the radio at `hw` plus `offset` is the watched one.
+    fn leave_unless_watched(&self, program: &mut Assembler, hw: Register, offset: i16, out: Label) {
         let wiphy = i32::from(offset) + i32::from(self.places.wiphy);
         program.store_value(Double, Stack, stack::SCRATCH, 0);
         read_kernel(program, Stack, stack::SCRATCH, 8, hw, wiphy);
@@ -402,15 +401,15 @@ impl Writer<'_> {
         program.jump_if(R1, When::NotEqual, self.settings.wiphy.cast_signed(), out);
     }
 
-    /// R1 the notes, R2 the key on the stack.
+    /// Sets R1 to the map of notes, R2 to the key on the stack.
     fn key(&self, program: &mut Assembler) {
         program.map(R1, self.notes.as_fd());
         program.copy(R2, Stack);
         program.add(R2, stack::KEY.into());
     }
 
-    /// Copies the frame's note to the stack and forgets it; goes to `unknown` if there is none.
-    fn recall(&self, program: &mut Assembler, unknown: Label) {
+    /// Moves the frame's note to the stack; jumps to `unknown` if there is none.
+    fn take_note(&self, program: &mut Assembler, unknown: Label) {
         self.key(program);
         program.call(Helper::MapLookup);
         program.jump_if(R0, When::Equal, 0, unknown);
@@ -422,7 +421,7 @@ impl Writer<'_> {
         program.call(Helper::MapDelete);
     }
 
-    /// R6 a new record; counts a frame as lost and goes to `out` if there is no room.
+    /// Reserves a record in R6; counts a lost frame and jumps to `out` if there is no room.
     fn reserve(&self, program: &mut Assembler, out: Label) {
         let room = program.label();
         program.map(R1, self.ring.as_fd());
@@ -434,7 +433,7 @@ impl Writer<'_> {
         self.count(program, state::LOST);
         program.jump(out);
         program.place(room);
-        self.count(program, state::TOLD);
+        self.count(program, state::REPORTED);
     }
 
     fn count(&self, program: &mut Assembler, what: i16) {
@@ -443,7 +442,7 @@ impl Writer<'_> {
         program.atomic_add(R1, what, R2);
     }
 
-    /// Writes the fields of every record: times, and those of the frame in R9.
+    /// Writes the fields common to all records: times, and those of the frame in R9.
     fn put_frame(&self, program: &mut Assembler) {
         program.call(Helper::Time);
         program.store(Double, R6, field::AT, R0);
@@ -462,10 +461,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Hands the record over. Wakes us if enough have gathered, or the last time was long enough ago.
+    /// Submits the record. Wakes the reader if enough records are pending or the interval has passed.
     fn submit(&self, program: &mut Assembler) {
         let (wake, submit) = (program.label(), program.label());
-        // The time is read back before the record is given away.
+        // The time is read back before the record is submitted.
         program.load(Double, R7, R6, field::AT);
         program.map_value(R8, self.state.as_fd());
         program.map(R1, self.ring.as_fd());
@@ -489,7 +488,7 @@ impl Writer<'_> {
     }
 }
 
-/// Copies `size` bytes at `from` plus `offset` to `to` plus `at`; zeroes where there is no such memory.
+/// Copies `size` bytes from `from` plus `offset` to `to` plus `at`; zeroes them if the address is invalid.
 fn read_kernel(program: &mut Assembler, to: Register, at: i16, size: i32, from: Register, offset: i32) {
     program.copy(R3, from);
     program.add(R3, offset);

@@ -1,4 +1,4 @@
-//! Records of frames that the eBPF programs write, and how they are read. Pure.
+//! The format of the records that the eBPF programs write. Pure.
 
 use airbound_units::{ByteCount, Instant, Span};
 
@@ -7,12 +7,12 @@ use crate::MacAddress;
 
 /// Bytes of a record.
 pub(super) const SIZE: usize = 64;
-/// Kinds.
+/// Kinds of records.
 pub(super) const ACKNOWLEDGED: u8 = 1;
 pub(super) const LOST: u8 = 2;
 pub(super) const DROPPED: u8 = 3;
 
-/// Where each field begins; numbers are in the machine's order.
+/// Offsets of the fields; numbers are in native byte order.
 pub(super) mod field {
     pub(in crate::completions) const AT: i16 = 0;
     pub(in crate::completions) const QUEUED: i16 = 8;
@@ -33,7 +33,7 @@ fn array<const N: usize>(record: &[u8; SIZE], at: i16) -> [u8; N] {
     bytes
 }
 
-/// Reads a record; `None` for a kind that is not known.
+/// Reads a record; `None` for an unknown kind.
 pub(super) fn read(record: &[u8; SIZE]) -> Option<Completion> {
     let number = |at| u64::from_ne_bytes(array(record, at));
     let word = |at| u32::from_ne_bytes(array(record, at));
@@ -65,7 +65,7 @@ pub(super) fn read(record: &[u8; SIZE]) -> Option<Completion> {
     })
 }
 
-/// `struct ieee80211_tx_rate`: three bytes, an index and two packed bit fields. A negative index ends the chain.
+/// Reads an array of `struct ieee80211_tx_rate`: three bytes each, an index and two packed bit fields. A negative index ends the chain.
 fn chain(bytes: [u8; 12]) -> [Option<RateTry>; 4] {
     let mut chain = [None; 4];
     for (step, place) in bytes.chunks_exact(3).zip(&mut chain) {
@@ -73,7 +73,7 @@ fn chain(bytes: [u8; 12]) -> [Option<RateTry>; 4] {
         if index < 0 {
             break;
         }
-        // Compilers lay bit fields out from the low end on little-endian machines, from the high end on the others.
+        // Bit fields are allocated from the low end on little-endian machines, from the high end on others.
         let (tries, flags) = if cfg!(target_endian = "little") {
             (step[1] & 31, u16::from(step[1] >> 5) | u16::from(step[2]) << 3)
         } else {

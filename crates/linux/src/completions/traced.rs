@@ -8,7 +8,7 @@ use super::{Completion, CompletionConfig, CompletionCounters};
 use crate::LinuxError;
 use crate::nl80211::WifiInterface;
 
-/// Reads what the programs write.
+/// Reads the records of the programs.
 #[derive(Debug)]
 pub(super) struct Tracer {
     programs: Programs,

@@ -4,7 +4,7 @@ use super::message::{Builder, Message};
 use super::socket::{GENERIC, Socket};
 use crate::LinuxError;
 
-/// `GENL_ID_CTRL`: the family that knows the others.
+/// `GENL_ID_CTRL`: the family that resolves the names of others.
 const CONTROL: u16 = 16;
 /// `CTRL_CMD_GETFAMILY`.
 const GET_FAMILY: u8 = 3;
@@ -19,7 +19,7 @@ mod attribute {
     pub(super) const GROUP_ID: u16 = 2;
 }
 
-/// A socket that speaks to one family.
+/// A socket with the numbers of one family.
 #[derive(Debug)]
 pub(crate) struct Family {
     pub(crate) socket: Socket,
@@ -28,7 +28,7 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    /// Finds a family; `Unavailable` where the kernel has none of this name.
+    /// Resolves a family; `Unavailable` if the kernel has none of this name.
     pub(crate) fn open(name: &'static str) -> Result<Self, LinuxError> {
         let mut socket = Socket::open(GENERIC)?;
         let mut id = None;
@@ -49,7 +49,7 @@ impl Family {
             (Ok(()), Some(id)) => Ok(Self { socket, id, groups }),
             (Ok(()), None) => Err(LinuxError::Malformed("look up a netlink family")),
             (Err(error), _) if error.errno() == Some(libc::ENOENT) => {
-                Err(LinuxError::Unavailable { what: name, why: "this kernel has not loaded it".to_owned() })
+                Err(LinuxError::Unavailable { what: name, why: "the kernel has not loaded it".to_owned() })
             }
             (Err(error), _) => Err(error),
         }
@@ -60,7 +60,7 @@ impl Family {
         self.groups.iter().find(|(known, _)| known == name).map(|(_, id)| *id)
     }
 
-    /// A request to this family.
+    /// Sends a request to this family; see [`Socket::request`].
     pub(crate) fn request(
         &mut self,
         action: &'static str,

@@ -1,5 +1,5 @@
-//! Messages and attributes of netlink (RFC 3549; kernel include/uapi/linux/netlink.h), read with bounds and written without allocation
-//! beyond one buffer. Lengths that do not fit end the reading; nothing is trusted.
+//! Messages and attributes of netlink (RFC 3549; kernel include/uapi/linux/netlink.h). Readers check all bounds; a length that does not
+//! fit ends the iteration. Writers fill one buffer.
 
 /// Bytes of `struct nlmsghdr`.
 pub(crate) const HEADER: usize = 16;
@@ -33,17 +33,17 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
-/// A 16-bit number in the machine's order.
+/// A 16-bit number in native byte order.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     array(bytes, at).map(u16::from_ne_bytes)
 }
 
-/// A 32-bit number in the machine's order.
+/// A 32-bit number in native byte order.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     array(bytes, at).map(u32::from_ne_bytes)
 }
 
-/// A message: its type and what follows the header.
+/// A message: its type, and the bytes after the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Message<'a> {
     pub(crate) kind: u16,
@@ -53,26 +53,26 @@ pub(crate) struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The error number of an acknowledgement, 0 for success, and the kernel's sentence; `None` for other messages.
+    /// The error number of an acknowledgement, 0 for success, and the kernel's explanation; `None` for other messages.
     pub(crate) fn outcome(&self) -> Option<(i32, &'a str)> {
         if self.kind != ERROR {
             return None;
         }
         let errno = array(self.body, 0).map_or(i32::MIN, i32::from_ne_bytes);
-        Some((errno.saturating_neg(), self.sentence().unwrap_or("")))
+        Some((errno.saturating_neg(), self.explanation().unwrap_or("")))
     }
 
-    fn sentence(&self) -> Option<&'a str> {
+    fn explanation(&self) -> Option<&'a str> {
         if self.flags & ACK_TLVS == 0 {
             return None;
         }
-        // Behind the error number stands the header of the request, and its payload unless capped.
+        // The error number is followed by the header of the request, and its payload unless capped.
         let repeated = if self.flags & CAPPED == 0 { u32_at(self.body, 4)? as usize } else { HEADER };
         let attributes = self.body.get(aligned(repeated).saturating_add(4)..)?;
         Attributes(attributes).find(ERROR_TEXT)?.text()
     }
 
-    /// The attributes behind a fixed header of the family.
+    /// The attributes after the family's fixed header.
     pub(crate) fn attributes(&self, fixed: usize) -> Attributes<'a> {
         Attributes(self.body.get(aligned(fixed)..).unwrap_or_default())
     }
@@ -123,12 +123,12 @@ impl<'a> Attribute<'a> {
         array(self.value, 0).map(u64::from_ne_bytes)
     }
 
-    /// A 32-bit number in network order, as nfnetlink writes all of its own.
+    /// A 32-bit number in network byte order, as in nfnetlink.
     pub(crate) fn be32(&self) -> Option<u32> {
         array(self.value, 0).map(u32::from_be_bytes)
     }
 
-    /// Text up to the first zero byte, if it is UTF-8.
+    /// Text up to the first NUL, if it is UTF-8.
     pub(crate) fn text(&self) -> Option<&'a str> {
         let end = self.value.iter().position(|byte| *byte == 0).unwrap_or(self.value.len());
         std::str::from_utf8(&self.value[..end]).ok()
@@ -139,12 +139,12 @@ impl<'a> Attribute<'a> {
     }
 }
 
-/// A run of attributes.
+/// A sequence of attributes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attributes<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Attributes<'a> {
-    /// The first of a type.
+    /// The first attribute of a type.
     pub(crate) fn find(mut self, kind: u16) -> Option<Attribute<'a>> {
         Iterator::find(&mut self, |attribute| attribute.kind == kind)
     }
@@ -162,12 +162,12 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// Where a nest begins; give it back to [`Builder::end`].
+/// The offset of a nested attribute, to be passed to [`Builder::end`].
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Nest(usize);
 
-/// Writes messages one behind the other.
+/// Writes a sequence of messages.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     bytes: Vec<u8>,
@@ -179,7 +179,7 @@ impl Builder {
         Self { bytes: Vec::with_capacity(capacity), begin: 0 }
     }
 
-    /// Begins a message; what the family wants first comes from `fixed`.
+    /// Begins a message with the family's fixed header.
     pub(crate) fn begin(&mut self, kind: u16, flags: u16, sequence: u32, fixed: &[u8]) {
         self.begin = self.bytes.len();
         self.bytes.extend_from_slice(&[0; 4]);
@@ -191,7 +191,7 @@ impl Builder {
         self.close();
     }
 
-    /// Appends an attribute. Longer than an attribute can be, it is cut, and the kernel refuses it.
+    /// Appends an attribute. A value above the largest size is truncated, so that the kernel refuses it.
     pub(crate) fn put(&mut self, kind: u16, value: &[u8]) {
         let value = &value[..value.len().min(usize::from(u16::MAX) - 4)];
         let length = value.len() as u16 + 4;
@@ -213,12 +213,12 @@ impl Builder {
         self.put(kind, &value.to_ne_bytes());
     }
 
-    /// Network order, as nfnetlink has it.
+    /// Appends a 32-bit number in network byte order, as in nfnetlink.
     pub(crate) fn put_be32(&mut self, kind: u16, value: u32) {
         self.put(kind, &value.to_be_bytes());
     }
 
-    /// Text with the zero byte that the kernel expects.
+    /// Appends text with a terminating NUL.
     pub(crate) fn put_text(&mut self, kind: u16, text: &str) {
         let mut bytes = text.as_bytes().to_vec();
         bytes.push(0);

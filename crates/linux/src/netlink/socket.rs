@@ -1,4 +1,4 @@
-//! A netlink socket: requests with their answers, dumps, and multicast.
+//! A netlink socket: requests with their responses, dumps, and multicast.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,12 +12,12 @@ use rustix::net::{
 use super::message::{ACK, Builder, DONE, DUMP, Message, Messages, REQUEST};
 use crate::{LinuxError, sys};
 
-/// Bytes of the receive buffer: no datagram of a dump is larger (NLMSG_GOODSIZE is a page; nl80211's wiphys use up to 32 KiB).
+/// Bytes of the receive buffer, above any datagram of a dump (NLMSG_GOODSIZE is a page; nl80211's wiphys use up to 32 KiB).
 const DATAGRAM: usize = 64 << 10;
-/// The kernel answers within its own system call; more than this is a fault.
-const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+/// Time limit of a response; the kernel normally responds within the system call.
+const TIMEOUT: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
-/// Above the descriptors of an agent, below the usual limit of 1024.
+/// A descriptor above those of an agent and below the usual limit of 1024.
 const HIGH: i32 = 1000;
 
 /// `NETLINK_ROUTE`.
@@ -46,15 +46,15 @@ impl Socket {
         let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)
             .map_err(LinuxError::system("open a netlink socket"))?;
         bind(&fd, &SocketAddrNetlink::new(0, 0)).map_err(LinuxError::system("bind a netlink socket"))?;
-        // The kernel's sentences, where it is new enough to have them; answers without the request.
+        // Acknowledgements with explanations, and without a copy of the request; older kernels have neither.
         let _ = sys::set_netlink_option(fd.as_fd(), sys::NetlinkOption::ExtendedAcknowledgement, 1);
         let _ = sys::set_netlink_option(fd.as_fd(), sys::NetlinkOption::CapAcknowledgement, 1);
         Ok(Self { fd, sequence: 0, buffer: vec![0; DATAGRAM] })
     }
 
-    /// Gives it a number above those of what else the process opens. A process that dies has its descriptors released from the highest
-    /// down (`close_files` lists them upwards, `task_work_run` takes the last first), and taking an eBPF program off a function lasts
-    /// 100 ms. Where numbers are short it keeps its own.
+    /// Moves the socket to a descriptor above all others of the process. The kernel releases the descriptors of a dead process from the
+    /// highest down (`close_files` lists them upwards, `task_work_run` takes the last first), and detaching an eBPF program takes 100 ms.
+    /// If no high descriptor is available, the socket keeps its own.
     pub(crate) fn closed_first(mut self) -> Self {
         if let Ok(fd) = rustix::io::fcntl_dupfd_cloexec(&self.fd, HIGH) {
             self.fd = fd;
@@ -62,14 +62,14 @@ impl Socket {
         self
     }
 
-    /// Listens to a multicast group.
+    /// Joins a multicast group.
     pub(crate) fn join(&self, group: u32) -> Result<(), LinuxError> {
         sys::set_netlink_option(self.fd.as_fd(), sys::NetlinkOption::AddMembership, group)
             .map_err(LinuxError::system("join a netlink group"))
     }
 
-    /// Sends what `write` puts behind the header, and gives every message of the answer to `each`. A dump if `flags` say so; waits
-    /// for the acknowledgement else.
+    /// Sends a request with the attributes of `write`, and passes every message of the response to `each`, up to the end of the dump if
+    /// `flags` request one, else up to the acknowledgement.
     pub(crate) fn request(
         &mut self,
         action: &'static str,
@@ -95,7 +95,7 @@ impl Socket {
             };
             for message in Messages(&self.buffer[..length]).filter(|message| message.sequence == sequence) {
                 if message.kind == DONE {
-                    // The end of a dump carries an error, too.
+                    // The end of a dump carries an error number, too.
                     let errno = message.body.first_chunk().copied().map_or(0, i32::from_ne_bytes);
                     return outcome(action, errno.saturating_neg(), "");
                 }
@@ -109,7 +109,7 @@ impl Socket {
 
     fn wait(&self, action: &'static str) -> Result<(), LinuxError> {
         let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
-        match poll(&mut fds, Some(&PATIENCE)) {
+        match poll(&mut fds, Some(&TIMEOUT)) {
             Ok(0) => Err(LinuxError::System { action, source: io::ErrorKind::TimedOut.into() }),
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(LinuxError::System { action, source: error.into() }),
@@ -117,22 +117,22 @@ impl Socket {
     }
 
     pub(crate) fn send(&self, bytes: &[u8]) -> io::Result<()> {
-        // To the kernel, whose address is all zero.
+        // The kernel's address is all zero.
         rustix::net::sendto(&self.fd, bytes, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
         Ok(())
     }
 
-    /// One datagram into the buffer, without waiting.
+    /// Receives one datagram into the buffer, without waiting.
     fn receive_raw(&mut self) -> io::Result<usize> {
         let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
         let (_, full) = rustix::net::recv(&self.fd, &mut self.buffer[..], flags)?;
         if full > self.buffer.len() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "an answer of more than 64 KiB"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the response exceeds 64 KiB"));
         }
         Ok(full)
     }
 
-    /// The messages of one multicast datagram; `None` when there is nothing to read now.
+    /// The messages of one multicast datagram; `None` if none is pending.
     pub(crate) fn receive(&mut self) -> io::Result<Option<Messages<'_>>> {
         match self.receive_raw() {
             Ok(length) => Ok(Some(Messages(&self.buffer[..length]))),

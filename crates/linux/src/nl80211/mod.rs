@@ -60,7 +60,7 @@ pub(crate) mod attribute {
 /// The role of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// An access point, or its part in a peer-to-peer group.
+    /// An access point, or the group owner of a peer-to-peer group.
     AccessPoint,
     /// One VLAN of an access point.
     AccessPointVlan,
@@ -68,7 +68,7 @@ pub enum Role {
     Station,
     /// A mesh node.
     Mesh,
-    /// Something else, by `NL80211_IFTYPE_*`.
+    /// Another role, by `NL80211_IFTYPE_*`.
     Other(u32),
 }
 
@@ -83,7 +83,7 @@ impl Role {
         }
     }
 
-    /// In words.
+    /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -109,13 +109,13 @@ pub struct WifiInterface {
     pub address: MacAddress,
     /// Its role.
     pub role: Role,
-    /// The network's name, where there is one; bytes that are no UTF-8 are replaced.
+    /// The network's name, if any; invalid UTF-8 is replaced.
     pub ssid: Option<String>,
     /// Centre of the primary channel, MHz.
     pub frequency: Option<u32>,
     /// Width of the channel, MHz.
     pub width: Option<u32>,
-    /// Counters of its queue for groups (multicast).
+    /// Counters of its multicast queue.
     pub multicast: Option<TxqCounters>,
 }
 
@@ -129,12 +129,12 @@ impl Wireless {
     /// Connects.
     ///
     /// # Errors
-    /// The kernel has no cfg80211, or has not loaded it.
+    /// The kernel lacks cfg80211, or has not loaded it.
     pub fn open() -> Result<Self, LinuxError> {
         Ok(Self { family: Family::open("nl80211")? })
     }
 
-    /// Every Wi-Fi interface of this network namespace, by number.
+    /// All Wi-Fi interfaces of this network namespace, by number.
     ///
     /// # Errors
     /// nl80211 failed.
@@ -156,7 +156,7 @@ impl Wireless {
     /// A Wi-Fi interface by name.
     ///
     /// # Errors
-    /// There is none of this name, or it is no Wi-Fi interface.
+    /// No interface has this name, or it is not a Wi-Fi interface.
     pub fn interface(&mut self, name: &str) -> Result<WifiInterface, LinuxError> {
         if let Some(found) = self.interfaces()?.into_iter().find(|interface| interface.name == name) {
             return Ok(found);
@@ -168,11 +168,11 @@ impl Wireless {
     /// Reads the capabilities of a radio.
     ///
     /// # Errors
-    /// It is gone, or nl80211 failed.
+    /// It has disappeared, or nl80211 failed.
     pub fn wiphy(&mut self, number: u32) -> Result<Wiphy, LinuxError> {
         let mut wiphy = Wiphy::new(number);
         self.family.request(
-            "read what the radio can do",
+            "read the radio's capabilities",
             command::GET_WIPHY,
             DUMP,
             |builder| {
@@ -184,10 +184,10 @@ impl Wireless {
         Ok(wiphy)
     }
 
-    /// The stations of an interface, by address. Costs some 100 us a station (measured: 180 to 240 us for two).
+    /// The stations of an interface, by address. Takes about 100 us for each station (measured: 180 to 240 us for two).
     ///
     /// # Errors
-    /// The interface is gone, or nl80211 failed.
+    /// The interface has disappeared, or nl80211 failed.
     pub fn stations(&mut self, interface: u32) -> Result<Vec<Station>, LinuxError> {
         let mut all = Vec::new();
         self.family.request(
@@ -201,10 +201,10 @@ impl Wireless {
         Ok(all)
     }
 
-    /// Reads the survey of the channels, that in use among them; empty where the driver has no survey.
+    /// The survey of all channels, including that in use; empty if the driver has none.
     ///
     /// # Errors
-    /// The interface is gone, or nl80211 failed.
+    /// The interface has disappeared, or nl80211 failed.
     pub fn survey(&mut self, interface: u32) -> Result<Vec<Survey>, LinuxError> {
         let mut all = Vec::new();
         let result = self.family.request(

@@ -1,4 +1,5 @@
-//! Settings of radios, interfaces and stations. Drivers refuse what they do not have (EOPNOTSUPP): the error says so, nothing is half set.
+//! Settings of radios, interfaces and stations. Drivers refuse settings that they do not support (EOPNOTSUPP); no setting is applied in
+//! part.
 
 use super::{TxqLimits, Wireless, attribute, command};
 use crate::{LinuxError, MacAddress};
@@ -44,7 +45,7 @@ impl Switch {
     }
 }
 
-/// A band, as rate masks name it (`NL80211_BAND_*`).
+/// A band of a rate mask (`NL80211_BAND_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Band {
     /// 2.4 GHz.
@@ -68,7 +69,7 @@ impl Band {
     }
 }
 
-/// Which rates may be used in a band; what is `None` is left as it is by default, all rates.
+/// The rates allowed in a band; `None` allows all of a kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BitrateMask {
     /// Legacy rates, units of 500 kb/s.
@@ -102,30 +103,30 @@ impl BitrateMask {
 /// The choice of rates for a traffic identifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TidRate {
-    /// By the driver's rate control.
+    /// Chosen by the driver's rate control.
     Automatic,
-    /// By the driver, none above these.
+    /// Chosen by the driver, limited by this mask.
     Limited(Band, BitrateMask),
     /// One rate.
     Fixed(Band, BitrateMask),
 }
 
-/// Settings of traffic identifiers; what is `None` stays as it is.
+/// Settings of traffic identifiers; `None` leaves a setting unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TidConfig {
-    /// Which traffic identifiers, a bit each.
+    /// The traffic identifiers, one bit each.
     pub tids: u16,
-    /// Forget what was set before.
+    /// Whether earlier settings are discarded.
     pub replaces: bool,
     /// Frames are acknowledged.
     pub acknowledged: Option<Switch>,
-    /// Tries of a short frame, 1 to what [`super::TidSupport`] says.
+    /// Tries of a short frame, 1 to the limit of [`super::TidSupport`].
     pub short_retries: Option<u8>,
     /// Tries of a long frame.
     pub long_retries: Option<u8>,
     /// A-MPDUs.
     pub ampdu: Option<Switch>,
-    /// RTS and CTS before each.
+    /// RTS and CTS before each frame.
     pub rts: Option<Switch>,
     /// A-MSDUs.
     pub amsdu: Option<Switch>,
@@ -180,10 +181,10 @@ impl TidConfig {
 }
 
 impl Wireless {
-    /// Sets the limits of mac80211's queues; what is `None` stays as it is.
+    /// Sets the limits of mac80211's queues; `None` leaves a limit unchanged.
     ///
     /// # Errors
-    /// No CAP_NET_ADMIN, a driver without such queues, or the radio is gone.
+    /// No CAP_NET_ADMIN, a driver without such queues, or the radio has disappeared.
     pub fn set_txq_limits(&mut self, wiphy: u32, limits: &TxqLimits) -> Result<(), LinuxError> {
         self.family.request(
             "set the limits of mac80211's queues",
@@ -206,7 +207,7 @@ impl Wireless {
         )
     }
 
-    /// Sets a radio's retry limits, 1 to 255. mac80211's own rate control does not heed them.
+    /// Sets a radio's retry limits, 1 to 255. mac80211's own rate control ignores them.
     ///
     /// # Errors
     /// No CAP_NET_ADMIN, or the driver refuses.
@@ -224,10 +225,10 @@ impl Wireless {
         )
     }
 
-    /// Sets a station's share of airtime: proportional to `weight`, 256 by default.
+    /// Sets a station's airtime weight, 256 by default; shares of airtime are proportional to it.
     ///
     /// # Errors
-    /// No CAP_NET_ADMIN, a driver without airtime fairness, or the station is gone.
+    /// No CAP_NET_ADMIN, a driver without airtime fairness, or the station has left.
     pub fn set_airtime_weight(
         &mut self,
         interface: u32,
@@ -247,10 +248,10 @@ impl Wireless {
         )
     }
 
-    /// Sets traffic identifiers up, of one station or of the whole interface.
+    /// Configures traffic identifiers of one station or of the whole interface.
     ///
     /// # Errors
-    /// No CAP_NET_ADMIN, or the driver has no such setting.
+    /// No CAP_NET_ADMIN, or the driver does not support the setting.
     pub fn set_tid_config(
         &mut self,
         interface: u32,
@@ -258,7 +259,7 @@ impl Wireless {
         config: &TidConfig,
     ) -> Result<(), LinuxError> {
         self.family.request(
-            "set traffic identifiers up",
+            "configure traffic identifiers",
             command::SET_TID_CONFIG,
             0,
             |builder| {
@@ -274,10 +275,10 @@ impl Wireless {
         )
     }
 
-    /// Lets an interface use certain rates only; an empty mask allows all again.
+    /// Restricts the rates of an interface; an empty mask allows all rates.
     ///
     /// # Errors
-    /// No CAP_NET_ADMIN, rates that the driver does not have, or a firmware that chooses rates itself.
+    /// No CAP_NET_ADMIN, rates that the driver does not support, or a firmware that chooses rates itself.
     pub fn set_bitrate_mask(
         &mut self,
         interface: u32,
@@ -285,7 +286,7 @@ impl Wireless {
         mask: &BitrateMask,
     ) -> Result<(), LinuxError> {
         self.family.request(
-            "set the mask of rates",
+            "set the rate mask",
             command::SET_TX_BITRATE_MASK,
             0,
             |builder| {

@@ -42,18 +42,18 @@ mod rate {
     pub(super) const HE_NSS: u16 = 14;
     pub(super) const EHT_MCS: u16 = 19;
     pub(super) const EHT_NSS: u16 = 20;
-    /// Each width in MHz with the attribute that stands for it; 20 has none.
+    /// Flag attributes and their widths in MHz; 20 MHz has none.
     pub(super) const WIDTHS: [(u16, u16); 4] = [(3, 40), (8, 80), (10, 160), (18, 320)];
 }
 
-/// A rate as the kernel tells it.
+/// A rate reported by the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bitrate {
     /// Bits a second.
     pub rate: BitRate,
     /// "legacy", "HT", "VHT", "HE" or "EHT".
     pub standard: &'static str,
-    /// Index within the standard's table; HT's counts streams, too.
+    /// MCS index; HT's includes the number of streams.
     pub mcs: Option<u8>,
     /// Spatial streams.
     pub streams: u8,
@@ -96,23 +96,23 @@ impl Bitrate {
 /// Counters of a queue of mac80211 (`NL80211_TXQ_STATS_*`). They wrap.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TxqCounters {
-    /// Bytes that wait.
+    /// Bytes queued.
     pub backlog_bytes: u32,
-    /// Packets that wait.
+    /// Packets queued.
     pub backlog_packets: u32,
-    /// Flows met.
+    /// New flows so far.
     pub flows: u32,
-    /// Packets that CoDel dropped.
+    /// Packets dropped by CoDel.
     pub drops: u32,
-    /// Packets that CoDel marked.
+    /// Packets marked by CoDel.
     pub marks: u32,
-    /// Packets dropped because all queues were full of packets.
+    /// Packets dropped at the packet limit.
     pub over_limit: u32,
-    /// Packets dropped because all queues were full of bytes.
+    /// Packets dropped at the memory limit.
     pub over_memory: u32,
-    /// Bytes that went on.
+    /// Bytes dequeued.
     pub sent_bytes: u32,
-    /// Packets that went on.
+    /// Packets dequeued.
     pub sent_packets: u32,
 }
 
@@ -145,9 +145,9 @@ pub struct TidCounters {
     pub tid: u8,
     /// Packets sent (MSDUs).
     pub packets: u64,
-    /// Of them tried again.
+    /// Retries.
     pub retries: u64,
-    /// Of them given up.
+    /// Packets given up.
     pub failed: u64,
     /// Its queue in mac80211.
     pub txq: Option<TxqCounters>,
@@ -168,47 +168,47 @@ impl TidCounters {
     }
 }
 
-/// A station, as far as the driver tells.
+/// A station; values that the driver does not report are `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Station {
     /// Its address.
     pub address: MacAddress,
-    /// It may send and receive data; `None` where the driver does not say.
+    /// Whether it may send and receive data.
     pub is_authorized: Option<bool>,
-    /// Time since it was last heard.
+    /// Time since its last frame.
     pub inactive: Option<Span>,
-    /// Strength of the last frame received, dBm.
+    /// Signal strength of the last frame received, dBm.
     pub signal: Option<i8>,
-    /// The same, averaged.
+    /// Average signal strength, dBm.
     pub signal_average: Option<i8>,
-    /// Average strength of its acknowledgements, dBm.
+    /// Average signal strength of its acknowledgements, dBm.
     pub ack_signal: Option<i8>,
     /// Rate of the last frame sent.
     pub transmit_rate: Option<Bitrate>,
     /// Rate of the last frame received.
     pub receive_rate: Option<Bitrate>,
-    /// Throughput that rate control expects; only rate control in mac80211 tells it.
+    /// Throughput expected by rate control; reported by rate control in mac80211 only.
     pub expected_throughput: Option<BitRate>,
     /// Bytes sent.
     pub sent_bytes: Option<u64>,
-    /// Packets sent. mac80211 counts them when the driver takes them.
+    /// Packets sent, counted by mac80211 when the driver dequeues them.
     pub sent_packets: Option<u32>,
     /// Tries beyond the first.
     pub retries: Option<u32>,
     /// Packets given up.
     pub failed: Option<u32>,
-    /// Airtime spent sending to it, where the driver registers it.
+    /// Airtime of transmissions to it, if the driver registers it.
     pub transmit_airtime: Option<Span>,
-    /// Airtime that it spent sending.
+    /// Airtime of its own transmissions.
     pub receive_airtime: Option<Span>,
-    /// Its share of airtime is proportional to this.
+    /// Its airtime weight.
     pub airtime_weight: Option<u16>,
-    /// For each traffic identifier, ascending.
+    /// Counters by traffic identifier, ascending.
     pub tids: Vec<TidCounters>,
 }
 
 impl Station {
-    /// Reads what a message about a station tells.
+    /// Reads nl80211's message about a station.
     pub(super) fn read(attributes: Attributes<'_>) -> Option<Self> {
         let mut station = Self { address: address(attributes)?, ..Self::default() };
         for attribute in attributes.find(attribute::STA_INFO)?.nested() {
@@ -247,7 +247,7 @@ impl Station {
         Some(station)
     }
 
-    /// Returns the counters of its queues in mac80211, summed over all traffic identifiers; `None` where the driver has no such queues.
+    /// The counters of its queues in mac80211, summed over all traffic identifiers; `None` if the driver has no such queues.
     #[must_use]
     pub fn backlog(&self) -> Option<TxqCounters> {
         self.tids.iter().filter_map(|counters| counters.txq).reduce(|all, one| TxqCounters {
@@ -264,7 +264,7 @@ impl Station {
     }
 }
 
-/// The hardware address that a message names.
+/// The hardware address of a message.
 pub(crate) fn address(attributes: Attributes<'_>) -> Option<MacAddress> {
     MacAddress::from_slice(attributes.find(attribute::MAC)?.value)
 }

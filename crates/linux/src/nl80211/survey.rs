@@ -5,22 +5,22 @@ use airbound_units::Span;
 use super::attribute;
 use crate::netlink::message::Attributes;
 
-/// A driver's counters of a channel (`NL80211_SURVEY_INFO_*`), since it began to count.
+/// A driver's counters of a channel (`NL80211_SURVEY_INFO_*`), from an arbitrary start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Centre of the channel, MHz.
     pub frequency: u32,
-    /// It is the one in use.
+    /// Whether it is the channel in use.
     pub is_in_use: bool,
     /// Noise, dBm.
     pub noise: Option<i8>,
     /// Time on the channel.
     pub time: Option<Span>,
-    /// Of it, sensed busy.
+    /// Time sensed busy.
     pub busy: Option<Span>,
-    /// Of it, receiving.
+    /// Time receiving.
     pub receiving: Option<Span>,
-    /// Of it, sending.
+    /// Time sending.
     pub sending: Option<Span>,
 }
 

@@ -1,4 +1,4 @@
-//! A radio, and what it can do.
+//! A radio and its capabilities.
 
 use super::{attribute, command};
 use crate::netlink::message::Attributes;
@@ -18,27 +18,27 @@ mod tid {
     pub(super) const RETRY_LONG: u16 = 8;
 }
 
-/// Limits of mac80211's queues, of all stations together.
+/// Limits of mac80211's queues, over all stations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TxqLimits {
-    /// The most packets.
+    /// Limit of packets.
     pub packets: Option<u32>,
-    /// The most memory, bytes.
+    /// Limit of memory, bytes.
     pub memory: Option<u32>,
-    /// Bytes that a flow may send in its turn.
+    /// The quantum of a flow, bytes.
     pub quantum: Option<u32>,
 }
 
-/// Settings that each traffic identifier can have: bits of `NL80211_TID_CONFIG_ATTR_*`.
+/// Settings supported for each traffic identifier: bits of `NL80211_TID_CONFIG_ATTR_*`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TidSupport {
     /// For the interface.
     pub interface: u64,
     /// For a single station.
     pub station: u64,
-    /// The most tries of a short frame.
+    /// Largest number of tries of a short frame.
     pub short_retries: u8,
-    /// The most tries of a long frame.
+    /// Largest number of tries of a long frame.
     pub long_retries: u8,
 }
 
@@ -53,7 +53,7 @@ impl TidSupport {
         Self::has(self.station, tid::RETRY_SHORT) || Self::has(self.station, tid::RETRY_LONG)
     }
 
-    /// Whether aggregation can be switched off for a station.
+    /// Whether aggregation can be disabled for a station.
     #[must_use]
     pub const fn has_ampdu(&self) -> bool {
         Self::has(self.station, 9)
@@ -65,7 +65,7 @@ impl TidSupport {
         Self::has(self.station, 13)
     }
 
-    /// Names of what can be set for a station.
+    /// Names of the settings supported for a station.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         let known = [
@@ -84,19 +84,19 @@ impl TidSupport {
 /// A radio.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wiphy {
-    /// Its number: 0 for phy0, mostly.
+    /// Its number, usually 0 for phy0.
     pub number: u32,
     /// Its name.
     pub name: String,
-    /// Extended features, a bit each.
+    /// Extended features, one bit each.
     features: Vec<u8>,
-    /// Commands of nl80211 that it takes.
+    /// Supported commands of nl80211.
     commands: Vec<u32>,
-    /// Limits of mac80211's queues; empty where the driver has no such queues.
+    /// Limits of mac80211's queues; empty if the driver has no such queues.
     pub txq_limits: TxqLimits,
-    /// Counters of mac80211's queues of this radio, all stations together.
+    /// Counters of this radio's queues in mac80211, over all stations.
     pub txq: Option<super::TxqCounters>,
-    /// Settings that each traffic identifier can have.
+    /// Settings supported for each traffic identifier.
     pub tid: TidSupport,
     /// Tries of a short frame.
     pub short_retries: Option<u8>,
@@ -113,44 +113,44 @@ impl Wiphy {
         self.features.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 != 0)
     }
 
-    /// mac80211 keeps a queue for each station and category (FQ-CoDel).
+    /// Whether mac80211 has a queue for each station and category (FQ-CoDel).
     #[must_use]
     pub fn has_txqs(&self) -> bool {
         self.feature(feature::TXQS)
     }
 
-    /// mac80211 shares airtime between stations, by weights.
+    /// Whether mac80211 schedules stations by airtime and weight.
     #[must_use]
     pub fn has_airtime_fairness(&self) -> bool {
         self.feature(feature::AIRTIME_FAIRNESS)
     }
 
-    /// mac80211 bounds the airtime that waits in the hardware.
+    /// Whether mac80211 bounds the airtime queued in the hardware.
     #[must_use]
     pub fn has_airtime_queue_limit(&self) -> bool {
         self.feature(feature::AQL)
     }
 
-    /// It tells with what strength acknowledgements are received.
+    /// Whether it reports the signal strength of acknowledgements.
     #[must_use]
     pub fn has_ack_signal(&self) -> bool {
         self.feature(feature::ACK_SIGNAL)
     }
 
-    /// It takes masks of rates; a firmware that chooses rates itself may still refuse one.
+    /// Whether it supports rate masks; a firmware that chooses rates itself may still refuse one.
     #[must_use]
     pub fn has_bitrate_mask(&self) -> bool {
         self.commands.contains(&u32::from(command::SET_TX_BITRATE_MASK))
     }
 
-    /// It takes settings for each traffic identifier.
+    /// Whether it supports settings for each traffic identifier.
     #[must_use]
     pub fn has_tid_config(&self) -> bool {
-        // The list of commands leaves this one out.
+        // The list of commands does not include this one.
         (self.tid.station | self.tid.interface) != 0
     }
 
-    /// Adds what one message of a split dump tells.
+    /// Adds the attributes of one message of a split dump.
     pub(super) fn add(&mut self, attributes: Attributes<'_>) {
         for attribute in attributes {
             match attribute.kind {

@@ -1,7 +1,7 @@
-//! Probe of this kernel and this driver: what they offer, how that was found out, and what the agent will therefore use.
+//! Probe of kernel and driver: the features available, the evidence, and the consequences for the agent.
 //!
-//! Nothing is taken from lists of drivers: the kernel is asked, or the thing is tried. What is tried leaves nothing behind: a queue to
-//! which no rule leads, eBPF programs that run for a moment, rules that `nft` only checks.
+//! Features are read from the kernel or tried, not taken from lists of drivers. Trials leave no state: a queue without a rule, eBPF
+//! programs that are detached at once, rules that `nft` only checks.
 
 mod rows;
 
@@ -13,7 +13,7 @@ use crate::interface::{self, Interface, Offloads};
 use crate::nl80211::{Role, Station, Survey, WifiInterface, Wiphy, Wireless};
 use crate::{LinuxError, MacAddress};
 
-/// Whether something can be had.
+/// Whether a feature is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Availability {
@@ -21,12 +21,12 @@ pub enum Availability {
     Yes,
     /// No.
     No,
-    /// It could not be found out without changing anything.
+    /// Unknown without changing a setting.
     Unknown,
 }
 
 impl Availability {
-    /// As in the table.
+    /// The word in the table.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -40,19 +40,19 @@ impl Availability {
 /// One line of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// A name that does not change, for programs.
+    /// A stable identifier for programs.
     pub id: &'static str,
-    /// The feature, in words.
+    /// The feature.
     pub what: &'static str,
-    /// Whether it can be had.
+    /// Whether it is available.
     pub available: Availability,
-    /// The evidence: how that was found out, with what was found.
+    /// The evidence.
     pub found: String,
-    /// The consequence: what the agent will use or leave.
+    /// The consequence for the agent.
     pub therefore: String,
 }
 
-/// The whole table.
+/// The report of a probe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The Wi-Fi interface.
@@ -63,25 +63,25 @@ pub struct Report {
     pub role: &'static str,
     /// Its radio's name.
     pub radio: String,
-    /// Its driver, where sysfs names one.
+    /// Its driver, if sysfs names one.
     pub driver: Option<String>,
     /// The kernel's release.
     pub kernel: String,
-    /// Number of associated stations; some things are known only with one.
+    /// Number of associated stations; some features are known only with a station.
     pub stations: usize,
-    /// One for each thing that matters.
+    /// One row for each feature.
     pub rows: Vec<Row>,
 }
 
 impl Report {
-    /// Whether something can be had, by the row's name.
+    /// Whether the feature of a row is available.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {
         self.rows.iter().any(|row| row.id == id && row.available == Availability::Yes)
     }
 }
 
-/// Facts that were found, before anything is concluded from them.
+/// The raw results from which the rows are derived.
 #[derive(Debug, Clone, Default)]
 struct Findings {
     wiphy: Wiphy,
@@ -89,7 +89,7 @@ struct Findings {
     survey: Vec<Survey>,
     link: Option<Interface>,
     wired: Vec<(String, Offloads)>,
-    /// Of `Capability::ALL`, those that this process has.
+    /// The capabilities of `Capability::ALL` that this process has.
     capabilities: Vec<&'static str>,
     queue: Option<Tried>,
     rules: Option<Tried>,
@@ -98,13 +98,13 @@ struct Findings {
     has_bpf_qdisc: Option<bool>,
 }
 
-/// The result of trying something.
+/// The result of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Tried {
     Works,
-    /// With the reason.
+    /// Failed, with the reason.
     Fails(String),
-    /// We may not try: the reason.
+    /// Not permitted, with the reason.
     Forbidden(String),
 }
 
@@ -120,20 +120,18 @@ impl Tried {
     }
 }
 
-/// Looks, and changes nothing. Without a name: at the first access point, or else the first Wi-Fi interface.
+/// Probes an interface without changing it; without a name the first access point, else the first Wi-Fi interface.
 ///
 /// # Errors
-/// There is no Wi-Fi interface, or none of this name.
+/// No Wi-Fi interface exists, or none of this name.
 pub fn probe(name: Option<&str>) -> Result<Report, LinuxError> {
     let mut wireless = Wireless::open().map_err(|error| match (name, error) {
-        // A name that is no interface at all is the better answer.
+        // An unknown interface name is the more useful error.
         (Some(name), LinuxError::Unavailable { .. }) => match Interface::find(name) {
             Ok(_) => LinuxError::NotWifi(name.to_owned()),
             Err(error) => error,
         },
-        (None, LinuxError::Unavailable { .. }) => {
-            LinuxError::NoWifi("the kernel has not even loaded cfg80211".to_owned())
-        }
+        (None, LinuxError::Unavailable { .. }) => LinuxError::NoWifi("cfg80211 is not loaded".to_owned()),
         (_, error) => error,
     })?;
     let interface = match name {
@@ -144,10 +142,10 @@ pub fn probe(name: Option<&str>) -> Result<Report, LinuxError> {
             access_point
                 .or(all.first())
                 .cloned()
-                .ok_or_else(|| LinuxError::NoWifi("`iw dev` lists none either".to_owned()))?
+                .ok_or_else(|| LinuxError::NoWifi("see `iw dev`".to_owned()))?
         }
     };
-    let findings = look(&mut wireless, &interface)?;
+    let findings = collect(&mut wireless, &interface)?;
     Ok(Report {
         interface: interface.name.clone(),
         address: interface.address,
@@ -160,7 +158,7 @@ pub fn probe(name: Option<&str>) -> Result<Report, LinuxError> {
     })
 }
 
-fn look(wireless: &mut Wireless, interface: &WifiInterface) -> Result<Findings, LinuxError> {
+fn collect(wireless: &mut Wireless, interface: &WifiInterface) -> Result<Findings, LinuxError> {
     use crate::privileges::Capability;
     let links = Interface::all()?;
     let wifi: Vec<u32> = wireless.interfaces()?.iter().map(|interface| interface.index).collect();
@@ -193,7 +191,7 @@ fn is_bridge(name: &str) -> bool {
     Path::new("/sys/class/net").join(name).join("bridge").exists()
 }
 
-/// The driver's name, as sysfs links to it.
+/// The driver's name, from sysfs.
 fn driver(interface: &str) -> Option<String> {
     let link = std::fs::read_link(Path::new("/sys/class/net").join(interface).join("device/driver")).ok()?;
     Some(link.file_name()?.to_string_lossy().into_owned())

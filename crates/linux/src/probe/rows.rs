@@ -1,4 +1,4 @@
-//! The table's rows: from what was found to what the agent will use.
+//! The rows of the report, derived from the findings.
 
 use super::{Availability, Findings, Row, Tried};
 use crate::LinuxError;
@@ -10,13 +10,13 @@ use crate::nl80211::WifiInterface;
 
 use Availability::{No, Unknown, Yes};
 
-/// Queues that are tried, from the end of the range, where others are unlikely to have theirs.
-const UNLIKELY: std::ops::Range<u16> = 65_000..65_008;
+/// Queue numbers for the trial, near the end of the range, which other programs are unlikely to use.
+const TRIAL_QUEUES: std::ops::Range<u16> = 65_000..65_008;
 
-/// Opens a queue that nobody uses, and closes it.
+/// Opens an unused queue, and closes it.
 pub(super) fn try_queue() -> Tried {
     let mut tried = Tried::Fails("no queue is free".to_owned());
-    for number in UNLIKELY {
+    for number in TRIAL_QUEUES {
         tried = Tried::of(Queue::open(&QueueConfig { number, ..QueueConfig::default() }));
         if tried == Tried::Works {
             break;
@@ -25,12 +25,12 @@ pub(super) fn try_queue() -> Tried {
     tried
 }
 
-/// Lets `nft` check our rules, which puts none in force.
+/// Lets `nft` check the rules without installing them.
 pub(super) fn try_rules(interface: &str, bridged: bool) -> Tried {
     let plane = if bridged { Plane::Bridged } else { Plane::Routed };
-    let rules = Rules { interface: interface.to_owned(), queue: UNLIKELY.start, planes: [plane].into() };
+    let rules = Rules { interface: interface.to_owned(), queue: TRIAL_QUEUES.start, planes: [plane].into() };
     match nftables::check(&rules) {
-        // The program's own words have no error number.
+        // The program's message has no error number.
         Err(LinuxError::Program { reason, .. }) if reason.contains("not permitted") => {
             Tried::Forbidden(reason)
         }
@@ -38,7 +38,7 @@ pub(super) fn try_rules(interface: &str, bridged: bool) -> Tried {
     }
 }
 
-/// Loads and attaches the programs for a moment.
+/// Loads, attaches and detaches the eBPF programs.
 pub(super) fn try_tracing(interface: &WifiInterface) -> Tried {
     let config = CompletionConfig { source: Some(Source::Traced), ..CompletionConfig::default() };
     match Completions::open(interface, &config) {
@@ -47,7 +47,7 @@ pub(super) fn try_tracing(interface: &WifiInterface) -> Tried {
     }
 }
 
-/// Whether a queueing discipline can be written in eBPF: the kernel's types say so (6.16 and newer).
+/// Whether the kernel supports queueing disciplines in eBPF, by its types (6.16 and newer).
 pub(super) fn find_bpf_qdisc() -> Option<bool> {
     let types = Types::load("vmlinux", None).ok()?;
     Some(types.offset("bpf_struct_ops_Qdisc_ops", &["data"]).is_some())
@@ -65,12 +65,12 @@ fn of_trial(tried: Option<&Tried>, works: &str) -> (Availability, String) {
     match tried {
         Some(Tried::Works) => (Yes, works.to_owned()),
         Some(Tried::Fails(why)) => (No, why.clone()),
-        Some(Tried::Forbidden(why)) => (Unknown, format!("we may not try: {why}")),
+        Some(Tried::Forbidden(why)) => (Unknown, format!("not permitted: {why}")),
         None => (Unknown, "not tried".to_owned()),
     }
 }
 
-/// Every row, in the order in which packets meet these things.
+/// All rows, in the order of a packet's path.
 pub(super) fn all(findings: &Findings) -> Vec<Row> {
     let mut rows = vec![capabilities(findings)];
     rows.extend(holding(findings));
@@ -93,22 +93,23 @@ fn capabilities(findings: &Findings) -> Row {
         _ => format!("has {}, lacks {}", findings.capabilities.join(", "), missing.join(", ")),
     };
     let therefore = if missing.is_empty() {
-        "it will drop all others"
+        "all other capabilities are dropped"
     } else if missing.contains(&"CAP_NET_ADMIN") {
-        "it cannot run: start it as root, or with these capabilities"
+        "the agent cannot run: start it as root, or with these capabilities"
     } else {
-        "no eBPF: it will read counters"
+        "no eBPF: counters are read instead"
     };
-    row("capabilities", "what this process may do", yes_or_no(missing.is_empty()), found, therefore)
+    row("capabilities", "capabilities of this process", yes_or_no(missing.is_empty()), found, therefore)
 }
 
 fn holding(findings: &Findings) -> [Row; 3] {
     let (queue, queue_found) = of_trial(findings.queue.as_ref(), "opened a queue and closed it");
-    let (rules, rules_found) = of_trial(findings.rules.as_ref(), "`nft` checked our rules for inet");
+    let (rules, rules_found) = of_trial(findings.rules.as_ref(), "`nft` accepted the rules for inet");
     let (bridge, bridge_found) =
-        of_trial(findings.bridge_rules.as_ref(), "`nft` checked our rules for bridge");
+        of_trial(findings.bridge_rules.as_ref(), "`nft` accepted the rules for bridge");
     let is_port = findings.link.as_ref().is_some_and(|link| link.bridge.is_some());
-    let port = if is_port { "the interface is a bridge's port" } else { "the interface is no bridge's port" };
+    let port =
+        if is_port { "the interface is a bridge's port" } else { "the interface is not a bridge's port" };
     let use_of = |available, used: bool, plane: &str| match available {
         No => format!("no {plane} packets can be held"),
         _ if used => format!("{plane} packets are held"),
@@ -121,9 +122,9 @@ fn holding(findings: &Findings) -> [Row; 3] {
             queue,
             queue_found,
             if queue == No {
-                "LAST-PQ and Law cannot be had"
+                "LAST-PQ and Law are not available"
             } else {
-                "packets are held here and released in our order"
+                "packets are held, and released in the scheme's order"
             },
         ),
         row(
@@ -147,14 +148,14 @@ fn offloads(findings: &Findings) -> Row {
     let merging: Vec<&str> =
         findings.wired.iter().filter(|(_, it)| it.receive_merging).map(|(name, _)| name.as_str()).collect();
     let found = match (merging.is_empty(), findings.wired.is_empty()) {
-        (_, true) => "no wired interface is up, or ethtool does not tell".to_owned(),
-        (true, _) => "off at every wired interface (ethtool)".to_owned(),
-        _ => format!("on at {} (ethtool)", merging.join(", ")),
+        (_, true) => "no wired interface is up, or ethtool does not report it".to_owned(),
+        (true, _) => "disabled on all wired interfaces (ethtool)".to_owned(),
+        _ => format!("enabled on {} (ethtool)", merging.join(", ")),
     };
     let therefore = match merging.first() {
-        None => "each packet has its own verdict".to_owned(),
+        None => "one verdict for each packet".to_owned(),
         Some(first) => format!(
-            "one verdict releases a whole super-packet; `ethtool -K {first} gro off` where single packets must be scheduled"
+            "one verdict releases a whole super-packet; `ethtool -K {first} gro off` allows scheduling of single packets"
         ),
     };
     let available = if findings.wired.is_empty() { Unknown } else { yes_or_no(!merging.is_empty()) };
@@ -166,7 +167,7 @@ fn mac80211_queues(findings: &Findings) -> [Row; 4] {
     let limits = wiphy.txq_limits;
     let number = |value: Option<u32>| value.map_or("?".to_owned(), |value| value.to_string());
     let limits_found = format!(
-        "nl80211 tells {} packets, {} bytes, quantum {} bytes",
+        "nl80211 reports {} packets, {} bytes, quantum {} bytes",
         number(limits.packets),
         number(limits.memory),
         number(limits.quantum)
@@ -183,7 +184,7 @@ fn mac80211_queues(findings: &Findings) -> [Row; 4] {
             yes_or_no(wiphy.has_txqs()),
             "nl80211's extended feature TXQS".to_owned(),
             if wiphy.has_txqs() {
-                "little is released into them: they stay short"
+                "the release window keeps them short"
             } else {
                 "released packets wait in the driver's plain queue"
             },
@@ -192,19 +193,15 @@ fn mac80211_queues(findings: &Findings) -> [Row; 4] {
             "txq_limits",
             "limit of mac80211's queues",
             yes_or_no(has_limits),
-            if has_limits { limits_found } else { "nl80211 tells no limit".to_owned() },
-            if has_limits { "wqm tunes the packet limit" } else { "wqm cannot tune it" },
+            if has_limits { limits_found } else { "nl80211 reports no limit".to_owned() },
+            if has_limits { "wqm sets the packet limit" } else { "wqm cannot set it" },
         ),
         row(
             "transmit_queue",
             "a plain transmit queue",
             yes_or_no(is_plain),
             format!("rtnetlink: qdisc {qdisc}, txqueuelen {length}"),
-            if is_plain {
-                "wqm tunes txqueuelen"
-            } else {
-                "txqueuelen has no effect here; wqm leaves it alone"
-            },
+            if is_plain { "wqm sets txqueuelen" } else { "txqueuelen has no effect; wqm does not set it" },
         ),
         row(
             "txq_statistics",
@@ -214,15 +211,15 @@ fn mac80211_queues(findings: &Findings) -> [Row; 4] {
                 (false, true) => Unknown,
                 (false, false) => No,
             },
-            stations_said(findings, statistics, "backlog and drops of mac80211's queues"),
-            if statistics { "wqm reckons with the backlog" } else { "wqm has no backlog to reckon with" },
+            in_station_dump(findings, statistics, "backlog and drops of mac80211's queues"),
+            if statistics { "wqm uses the backlog" } else { "wqm does not know the backlog" },
         ),
     ]
 }
 
-fn stations_said(findings: &Findings, told: bool, what: &str) -> String {
-    match (findings.stations.len(), told) {
-        (0, _) => "no station is associated to ask about".to_owned(),
+fn in_station_dump(findings: &Findings, present: bool, what: &str) -> String {
+    match (findings.stations.len(), present) {
+        (0, _) => "no station is associated".to_owned(),
         (_, true) => format!("the station dump has {what}"),
         (_, false) => format!("the station dump lacks {what}"),
     }
@@ -230,8 +227,8 @@ fn stations_said(findings: &Findings, told: bool, what: &str) -> String {
 
 fn airtime(findings: &Findings) -> [Row; 4] {
     let wiphy = &findings.wiphy;
-    // mac80211 tells a duration also for drivers that never register one: zero.
-    let told = findings
+    // For drivers that register no airtime mac80211 reports zero.
+    let has_airtime = findings
         .stations
         .iter()
         .any(|station| station.transmit_airtime.is_some_and(|airtime| !airtime.is_zero()));
@@ -245,14 +242,14 @@ fn airtime(findings: &Findings) -> [Row; 4] {
             yes_or_no(wiphy.has_airtime_queue_limit()),
             "nl80211's extended feature AQL".to_owned(),
             if wiphy.has_airtime_queue_limit() {
-                "the kernel bounds what is below its queues"
+                "the kernel bounds the airtime in the hardware"
             } else {
-                "only the release window bounds what the hardware holds"
+                "only the release window bounds the airtime in the hardware"
             },
         ),
         row(
             "airtime_weights",
-            "shares of airtime, by weight",
+            "airtime fairness by weight",
             yes_or_no(wiphy.has_airtime_fairness()),
             match weight {
                 Some(weight) => {
@@ -261,39 +258,41 @@ fn airtime(findings: &Findings) -> [Row; 4] {
                 None => "nl80211's extended feature AIRTIME_FAIRNESS".to_owned(),
             },
             if wiphy.has_airtime_fairness() {
-                "shares are decided while packets are held; weights stay as they are"
+                "the agent's queue decides the shares; weights are not changed"
             } else {
-                "shares are decided while packets are held"
+                "the agent's queue decides the shares"
             },
         ),
         row(
             "airtime_counters",
-            "airtime that each station used",
-            match (told, findings.stations.is_empty()) {
+            "airtime counters of each station",
+            match (has_airtime, findings.stations.is_empty()) {
                 (true, _) => Yes,
                 (false, true) => Unknown,
                 (false, false) => No,
             },
-            stations_said(findings, told, "airtime above zero"),
-            if told {
-                "used where counters steer the release window"
+            in_station_dump(findings, has_airtime, "airtime above zero"),
+            if has_airtime {
+                "used where the release window follows counters"
             } else {
-                "airtime is reckoned from rates and lengths"
+                "airtime is computed from rates and lengths"
             },
         ),
         row(
             "survey",
-            "how busy the channel is",
+            "load of the channel",
             yes_or_no(busy),
             match (survey, busy) {
-                (Some(survey), true) => format!("the survey of {} MHz has a busy time", survey.frequency),
-                (Some(survey), false) => format!("the survey of {} MHz has no busy time", survey.frequency),
+                (Some(survey), true) => format!("the survey of {} MHz has the busy time", survey.frequency),
+                (Some(survey), false) => {
+                    format!("the survey of {} MHz lacks the busy time", survey.frequency)
+                }
                 (None, _) => "the driver has no survey of the channel in use".to_owned(),
             },
             if busy {
-                "wqm knows how much of the channel is free"
+                "wqm uses the free share of the channel"
             } else {
-                "wqm does not know how much of the channel is free"
+                "wqm does not know the free share of the channel"
             },
         ),
     ]
@@ -308,10 +307,10 @@ fn tries_and_rates(findings: &Findings) -> [Row; 4] {
     let retries = match (wiphy.short_retries, wiphy.long_retries) {
         (Some(short), Some(long)) => {
             format!(
-                "nl80211 takes a limit for all frames (now {short} short, {long} long); whether the driver heeds it is not told"
+                "nl80211 accepts a limit for all frames (now {short} short, {long} long); whether the driver applies it is unknown"
             )
         }
-        _ => "nl80211 tells no limit".to_owned(),
+        _ => "nl80211 reports no limit".to_owned(),
     };
     [
         row(
@@ -319,10 +318,10 @@ fn tries_and_rates(findings: &Findings) -> [Row; 4] {
             "settings for each station and traffic identifier",
             yes_or_no(!names.is_empty()),
             if names.is_empty() {
-                "nl80211 names none".to_owned()
+                "nl80211 lists none".to_owned()
             } else {
                 format!(
-                    "nl80211 names {}; at most {} short and {} long tries",
+                    "nl80211 lists {}; at most {} short and {} long tries",
                     names.join(", "),
                     tid.short_retries,
                     tid.long_retries
@@ -331,7 +330,7 @@ fn tries_and_rates(findings: &Findings) -> [Row; 4] {
             if tid.has_retries() {
                 "law sets the retry limit of each station"
             } else {
-                "law cannot set retries for each station"
+                "law cannot set the retry limit of each station"
             },
         ),
         row(
@@ -339,23 +338,23 @@ fn tries_and_rates(findings: &Findings) -> [Row; 4] {
             "a radio's retry limit",
             Unknown,
             retries,
-            "it is left alone: rate control in mac80211 does not heed it, firmware may",
+            "not changed: rate control in mac80211 ignores it, firmware may apply it",
         ),
         row(
             "rate_mask",
-            "masks of rates",
+            "rate masks",
             if masks { Unknown } else { No },
             match (masks, expected) {
-                (false, _) => "nl80211 does not name the command",
+                (false, _) => "nl80211 does not list the command",
                 (true, true) => {
-                    "nl80211 names the command; rate control seems to be mac80211's, which heeds masks"
+                    "nl80211 lists the command; rate control seems to be mac80211's, which applies masks"
                 }
                 (true, false) => {
-                    "nl80211 names the command; a firmware that chooses rates itself may refuse it"
+                    "nl80211 lists the command; a firmware that chooses rates itself may refuse it"
                 }
             }
             .to_owned(),
-            "rates are left to rate control",
+            "not used: rate control chooses the rates",
         ),
         row(
             "rate_control",
@@ -365,35 +364,33 @@ fn tries_and_rates(findings: &Findings) -> [Row; 4] {
                 (false, true) => Unknown,
                 (false, false) => No,
             },
-            stations_said(
+            in_station_dump(
                 findings,
                 expected,
-                "an expected throughput, as mac80211's own rate control tells it",
+                "an expected throughput, which mac80211's own rate control reports",
             ),
             if expected {
-                "not used: rates come from what was sent"
+                "not used: rates follow from completions"
             } else {
-                "rates come from what was sent"
+                "rates follow from completions"
             },
         ),
     ]
 }
 
 fn watching(findings: &Findings) -> [Row; 2] {
-    let (tracing, found) = of_trial(
-        findings.tracing.as_ref(),
-        "four programs were loaded, attached to mac80211, and taken off again",
-    );
+    let (tracing, found) =
+        of_trial(findings.tracing.as_ref(), "four programs were loaded, attached to mac80211, and detached");
     [
         row(
             "ebpf",
-            "seeing each frame leave (eBPF, type information of modules)",
+            "completions of each frame (eBPF, type information of modules)",
             tracing,
             found,
             if tracing == Yes {
-                "each frame's fate steers the release window"
+                "the release window follows each frame's fate"
             } else {
-                "nl80211's counters steer it, more coarsely"
+                "the release window follows nl80211's counters, more coarsely"
             },
         ),
         row(
@@ -405,7 +402,7 @@ fn watching(findings: &Findings) -> [Row; 2] {
                 Some(false) => {
                     "the kernel's types lack bpf_struct_ops_Qdisc_ops (6.16 and newer may have it)"
                 }
-                None => "the kernel tells no types (/sys/kernel/btf/vmlinux)",
+                None => "the kernel has no type information (/sys/kernel/btf/vmlinux)",
             }
             .to_owned(),
             "not used: packets are held by NFQUEUE",
@@ -424,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_found_is_never_a_yes() {
+    fn without_findings_no_feature_is_available() {
         let rows = all(&Findings::default());
         assert!(rows.iter().all(|row| row.available != Yes), "{rows:#?}");
         let mut ids: Vec<&str> = rows.iter().map(|row| row.id).collect();
@@ -434,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stations_tell_is_unknown_without_one() {
+    fn facts_of_stations_are_unknown_without_a_station() {
         let mut findings = Findings::default();
         for id in ["txq_statistics", "airtime_counters", "rate_control"] {
             assert_eq!(find(&all(&findings), id).available, Unknown, "{id}");
@@ -455,12 +452,12 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_tried_is_unknown() {
+    fn a_forbidden_trial_is_unknown() {
         let findings =
             Findings { tracing: Some(Tried::Forbidden("EPERM".to_owned())), ..Findings::default() };
         let rows = all(&findings);
         let row = find(&rows, "ebpf");
-        assert_eq!((row.available, row.found.as_str()), (Unknown, "we may not try: EPERM"));
+        assert_eq!((row.available, row.found.as_str()), (Unknown, "not permitted: EPERM"));
         let findings = Findings { tracing: Some(Tried::Works), ..Findings::default() };
         assert_eq!(find(&all(&findings), "ebpf").available, Yes);
     }

@@ -1,5 +1,5 @@
 //! Three network namespaces in a row: a sender, a router that holds packets, a receiver. Needs root, `ip`, and `nft` or `iptables`.
-#![allow(dead_code, reason = "each program that includes it uses its part")]
+#![allow(dead_code, reason = "each program uses a part of it")]
 
 use std::fs::File;
 use std::net::UdpSocket;
@@ -16,16 +16,16 @@ pub(crate) const INSIDE: &str = "abt-d";
 /// Name of the router's interface towards the receiver.
 pub(crate) const OUT: &str = "abt-out";
 
-/// The namespaces, until dropped.
+/// The namespaces; dropping this removes them.
 pub(crate) struct Bed {
     names: [String; 3],
 }
 
-/// The rule that sends packets to the queue here.
+/// The rule that sends packets to the queue.
 pub(crate) enum Rule {
-    /// Our own table.
+    /// The agent's table.
     Nft(Table),
-    /// A kernel without nftables' `queue`: a rule of iptables.
+    /// A rule of iptables, for kernels without nftables' `queue`.
     Iptables,
 }
 
@@ -43,12 +43,12 @@ fn call(program: &str, arguments: &[&str]) -> Result<(), String> {
 }
 
 impl Bed {
-    /// Lays the bed; the reason where that is not possible here. Beds of one process need different letters.
+    /// Creates the namespaces, or returns the reason why that is not possible. Beds of one process need different letters.
     pub(crate) fn make(letter: char) -> Result<Self, String> {
         Self::lay(letter, false)
     }
 
-    /// The same with a bridge in the middle instead of a router.
+    /// Creates the namespaces with a bridge instead of a router.
     pub(crate) fn make_bridged(letter: char) -> Result<Self, String> {
         Self::lay(letter, true)
     }
@@ -94,7 +94,7 @@ impl Bed {
         Ok(bed)
     }
 
-    /// Does something in the sender's (0), router's (1) or receiver's (2) namespace, in a thread of its own.
+    /// Runs `work` in the sender's (0), router's (1) or receiver's (2) namespace, in a thread of its own.
     pub(crate) fn within<T: Send>(&self, place: usize, work: impl FnOnce() -> T + Send) -> T {
         let name = &self.names[place];
         std::thread::scope(|scope| {
@@ -110,7 +110,7 @@ impl Bed {
         })
     }
 
-    /// Sends what leaves to the receiver to a queue.
+    /// Queues packets routed to the receiver.
     pub(crate) fn hold(&self, queue: u16) -> Result<Rule, String> {
         let rules = Rules { interface: OUT.to_owned(), queue, planes: [Plane::Routed].into() };
         let nft = match self.within(1, || Table::install(&rules)) {
@@ -123,7 +123,7 @@ impl Bed {
         Ok(Rule::Iptables)
     }
 
-    /// Sends what the bridge passes on to the receiver to a queue.
+    /// Queues packets bridged to the receiver.
     pub(crate) fn hold_bridged(&self, queue: u16) -> Result<Table, String> {
         let rules = Rules { interface: OUT.to_owned(), queue, planes: [Plane::Bridged].into() };
         self.within(1, || Table::install(&rules)).map_err(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! A made-up run that uses every kind of value.
+//! A synthetic run with every kind of value.
 
 #![allow(dead_code, unreachable_pub)]
 
@@ -23,7 +23,7 @@ pub fn info() -> RunInfo {
     }
 }
 
-/// A number that looks random but is the same everywhere.
+/// A pseudo-random number.
 fn scramble(number: u64) -> u64 {
     let mixed = number.wrapping_add(0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     (mixed ^ (mixed >> 29)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 32
@@ -73,7 +73,7 @@ pub fn packet(number: u64) -> PacketRow {
     }
 }
 
-/// The hop of a packet that ended at its relay of number `relay`.
+/// The hop of a packet to its relay of number `relay`.
 pub fn hop(packet: u64, relay: u64) -> HopRow {
     let enqueued = 25_000 * packet + 1_000_000 * relay;
     let at = |offset: u64| Instant::from_nanos(enqueued + offset);
@@ -129,7 +129,7 @@ pub fn frame(number: u64) -> FrameRow {
         delivered: reached(9_000_000, &[FrameFate::Delivered, FrameFate::Late]),
         size: ByteCount::new(187_500),
         fate,
-        // Every other frame is one of real-time video.
+        // Every other frame is of real-time video.
         complete: if number.is_multiple_of(2) {
             reached(8_000_000, &[FrameFate::Late])
         } else {

@@ -1,11 +1,11 @@
-//! A linear axis whose marks are given.
+//! A linear axis with given marks.
 
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::coord::types::RangedCoordf64;
 
-/// An axis over a range with marks where the caller wants them, in place of where the plotter would put them.
+/// An axis over a range, with the caller's marks instead of the plotter's.
 pub(super) struct Axis {
     scale: RangedCoordf64,
     marks: Vec<f64>,

@@ -1,5 +1,4 @@
-//! Groups of upright bars: one group for each setting, one bar for each scheme, with the range over seeds and the value of a
-//! reference.
+//! Grouped vertical bars: a group for each setting, a bar for each scheme, with the range over seeds and a reference value.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -20,10 +19,10 @@ pub(crate) struct UprightBar {
     pub(crate) reference: Option<f64>,
 }
 
-/// The bars of one scheme: one for each group, `None` where there is nothing.
+/// The bars of one scheme, one for each group; `None` without a value.
 pub(crate) type Series = (String, Vec<Option<UprightBar>>);
 
-/// `None` without a bar.
+/// Renders the plot; `None` without a bar.
 pub(crate) fn grouped_bars(
     y: &str,
     groups: &[String],

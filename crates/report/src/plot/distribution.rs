@@ -1,4 +1,4 @@
-//! The share of packets or frames that took longer than a latency: both axes logarithmic, so that the tail can be read.
+//! The share of packets or frames above a latency, with logarithmic axes for the tail.
 
 use plotters::prelude::*;
 
@@ -10,7 +10,7 @@ const HEIGHT: u32 = 400;
 /// The smallest share shown: the 99.99th percentile.
 const SMALLEST: f64 = 1e-4;
 
-/// Points are (latency in ms, share of `what` above it); `None` without any.
+/// Renders points of (latency in ms, share of `what` above it); `None` without points.
 pub(crate) fn exceedance(what: &str, lines: &[Line]) -> Result<Option<String>, ReportError> {
     let visible = |line: &Line| {
         let mut points = Vec::new();
@@ -75,7 +75,7 @@ fn draw(svg: &mut String, y: &str, lines: &[Line], (low, high): (f64, f64)) -> R
     root.present().map_err(|error| text(&error))
 }
 
-/// Logarithms of round latencies: 1, 2 and 5 of each decade, or only 1 where there are many decades.
+/// Logarithms of round latencies: 1, 2 and 5 of each decade, or only 1 with many decades.
 fn latencies(low: f64, high: f64) -> Vec<f64> {
     let units: &[f64] = if high - low > 3.2 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     (-5..=7)

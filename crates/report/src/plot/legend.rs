@@ -1,4 +1,4 @@
-//! A legend above the plot, where it cannot cover data.
+//! A legend above the plot.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -9,10 +9,10 @@ use super::{Line, TEXT, WIDTH, axis_text, colour, marker};
 const ROW: i32 = 24;
 const SAMPLE: i32 = 34;
 const LEFT: i32 = 20;
-/// Width of a letter on average, generous since the viewer's font is unknown.
+/// Upper estimate of the mean width of a letter, since the viewer's font is unknown.
 const LETTER: i32 = 8;
 
-/// Where the names stand: one position each, and the height of all.
+/// The positions of the names, and the total height.
 fn layout<'a>(names: impl Iterator<Item = &'a str>) -> (Vec<(i32, i32)>, i32) {
     let (mut x, mut y) = (LEFT, ROW / 2 + 4);
     let mut places = Vec::new();
@@ -40,7 +40,7 @@ fn name(area: &Area<'_>, text: &str, (x, y): (i32, i32)) -> Drawn {
     area.draw(&Text::new(text.to_owned(), (x + SAMPLE + 8, y), style)).map_err(|error| error.to_string())
 }
 
-/// Lines with their marks.
+/// Draws lines with their marks.
 pub(super) fn lines(area: &Area<'_>, entries: &[Line]) -> Drawn {
     let (places, _) = layout(entries.iter().map(|line| line.name.as_str()));
     for (index, (line, (x, y))) in entries.iter().zip(places).enumerate() {
@@ -52,7 +52,7 @@ pub(super) fn lines(area: &Area<'_>, entries: &[Line]) -> Drawn {
     Ok(())
 }
 
-/// Filled boxes.
+/// Draws filled boxes.
 pub(super) fn boxes(area: &Area<'_>, entries: &[(&str, RGBColor)]) -> Drawn {
     let (places, _) = layout(entries.iter().map(|(name, _)| *name));
     for ((text, colour), (x, y)) in entries.iter().zip(places) {

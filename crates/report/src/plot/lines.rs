@@ -1,4 +1,4 @@
-//! Lines over an axis: a quantity over time, or the share of samples up to a value.
+//! Line plots: a quantity over time, or a share of samples over a value.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -12,16 +12,16 @@ use crate::error::ReportError;
 
 const HEIGHT: u32 = 300;
 
-/// Axes of a plot, and everything that is drawn besides the lines.
+/// Axes of a plot, and the elements besides the lines.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Frame {
     /// Quantity on the horizontal axis, with its unit.
     pub(crate) x: String,
     /// Quantity on the vertical axis, with its unit.
     pub(crate) y: String,
-    /// Whether the horizontal axis is logarithmic; points at or below zero are then left out.
+    /// Whether the horizontal axis is logarithmic, in which case points at or below zero are omitted.
     pub(crate) logarithmic: bool,
-    /// The upper end of the vertical axis; without one, what the points need.
+    /// The upper end of the vertical axis; `None` follows the points.
     pub(crate) top: Option<f64>,
     /// Dashed horizontal lines with their names: a demand, a limit.
     pub(crate) levels: Vec<(String, f64)>,
@@ -31,7 +31,7 @@ pub(crate) struct Frame {
     pub(crate) bands: Vec<Vec<(f64, f64, f64)>>,
 }
 
-/// `None` without any point.
+/// Renders the plot; `None` without points.
 pub(crate) fn lines(lines: &[Line], frame: &Frame) -> Result<Option<String>, ReportError> {
     let place = |x: f64| if frame.logarithmic { x.log10() } else { x };
     let moved = |line: &Line| Line {
@@ -152,7 +152,7 @@ fn linear(range: (f64, f64)) -> Vec<f64> {
     round_steps(range.1, 10.0).into_iter().filter(|value| *value >= range.0).collect()
 }
 
-/// Logarithms of 1, 2 and 5 of each decade, or only 1 where there are many.
+/// Logarithms of 1, 2 and 5 of each decade, or only 1 with many decades.
 fn decades(range: (f64, f64)) -> Vec<f64> {
     let units: &[f64] = if range.1 - range.0 > 3.2 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     (-6..=9)

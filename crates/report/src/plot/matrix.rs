@@ -1,4 +1,4 @@
-//! A value for each pair of two settings: panels of coloured cells with their numbers.
+//! Panels of coloured cells with numbers: a value for each pair of two settings.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -8,10 +8,10 @@ use crate::error::ReportError;
 use crate::grid::number;
 
 const CELL_HEIGHT: i32 = 34;
-/// Least room for the names of rows, and what a letter of them takes.
+/// Smallest width of the names of rows, and the width of a letter.
 const LEFT: i32 = 64;
 const LETTER: i32 = 8;
-/// Room for the title of a panel, and for what the rows stand for below it where that does not fit beside.
+/// Height of a panel's title, pixels; length above which the name of the rows' setting has a line of its own; height below the panel.
 const TITLE_HEIGHT: i32 = 34;
 const SHORT: usize = 8;
 const BELOW: i32 = 54;

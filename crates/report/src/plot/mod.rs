@@ -1,4 +1,4 @@
-//! Plots as SVG text, without anything from elsewhere.
+//! Plots as self-contained SVG text.
 
 mod axis;
 mod bars;
@@ -22,11 +22,11 @@ use crate::error::ReportError;
 
 /// Width of every plot in pixels: that of the page's text.
 const WIDTH: u32 = 960;
-/// Size of axis labels and legends in pixels. Plotters writes text smaller than it is told, by this factor squared.
+/// Size of axis labels and legends in pixels, corrected for the scale at which plotters renders text.
 const TEXT: f64 = 14.0 * 1.24;
 const TITLE: f64 = 15.0 * 1.24;
 
-/// Okabe and Ito's palette, which colour-blind readers can tell apart, without its yellow (too pale for a line).
+/// Okabe and Ito's palette for colour-blind readers, without its yellow (too pale for a line).
 const PALETTE: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -39,13 +39,13 @@ const PALETTE: [RGBColor; 7] = [
 const GRID: RGBColor = RGBColor(222, 222, 222);
 const INK: RGBColor = RGBColor(34, 34, 34);
 
-/// More lines than this cannot be told apart.
+/// Limit of distinguishable lines.
 pub(crate) const MOST_LINES: usize = 7;
 
 /// Marks on each line.
 const MARKS: usize = 8;
 
-/// A named line; `None` interrupts it.
+/// A named line; `None` interrupts its points.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     pub(crate) name: String,
@@ -60,7 +60,7 @@ fn plot_error<E: std::fmt::Display>(subject: &'static str) -> impl Fn(E) -> Repo
     move |error| ReportError::Plot { subject, reason: error.to_string() }
 }
 
-/// The mark of a line, different in shape from that of its neighbours.
+/// The mark of a line; neighbouring lines have different shapes.
 fn marker<'a, DB: DrawingBackend + 'a, C: Clone + 'a>(index: usize, at: C) -> DynElement<'a, DB, C> {
     let colour = colour(index);
     let (filled, hollow) =
@@ -77,7 +77,7 @@ fn marker<'a, DB: DrawingBackend + 'a, C: Clone + 'a>(index: usize, at: C) -> Dy
     }
 }
 
-/// Draws the lines and a few marks on each, shifted against those of its neighbours.
+/// Draws lines with a few marks each, offset against those of neighbouring lines.
 fn draw_lines(
     chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<Axis, Axis>>,
     lines: &[Line],
@@ -102,7 +102,7 @@ fn axis_text(size: f64) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", size).into_font()).color(&INK)
 }
 
-/// Round numbers up to `limit`, about `count` of them, beginning at zero.
+/// About `count` round numbers from zero to `limit`.
 fn round_steps(limit: f64, count: f64) -> Vec<f64> {
     let raw = (limit / count).max(f64::MIN_POSITIVE);
     let decade = 10_f64.powf(raw.log10().floor());
@@ -111,13 +111,13 @@ fn round_steps(limit: f64, count: f64) -> Vec<f64> {
     (0..=100).map(|multiple| f64::from(multiple) * step).take_while(|value| *value <= limit).collect()
 }
 
-/// A number on an axis, without needless zeros.
+/// A number on an axis, without trailing zeros.
 fn tick(value: f64) -> String {
     let text = format!("{value:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Makes the SVG part of a page: no name space, which HTML does not need, and words for those who cannot see it.
+/// Prepares the SVG for embedding in HTML: removes the name space, and adds a description for screen readers.
 fn embed(svg: &str, description: &str) -> String {
     let escaped = description.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
     svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1).replacen(

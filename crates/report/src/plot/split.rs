@@ -1,4 +1,4 @@
-//! Where the mean latency went: one bar for each scheme, its stages side by side.
+//! The mean latency by stage: one bar for each scheme, divided into stages.
 
 use airbound_record::Stage;
 use plotters::prelude::*;
@@ -10,7 +10,7 @@ use crate::error::ReportError;
 use crate::grid::number;
 
 const BAR: u32 = 34;
-/// The stages' colours, from Okabe and Ito's palette, neighbours far apart in lightness.
+/// The stages' colours, from Okabe and Ito's palette, with neighbours of different lightness.
 const COLOURS: [RGBColor; 6] = [
     RGBColor(150, 150, 150),
     RGBColor(0, 114, 178),
@@ -24,7 +24,7 @@ const LONGEST_NAME: usize = 30;
 /// A bar's name and the mean of each stage in ms.
 pub(crate) type Bar = (String, [f64; 6]);
 
-/// `None` without bars.
+/// Renders the plot; `None` without bars.
 pub(crate) fn split_bars(bars: &[Bar]) -> Result<Option<String>, ReportError> {
     if bars.is_empty() {
         return Ok(None);
@@ -50,7 +50,7 @@ fn draw(svg: &mut String, bars: &[Bar]) -> Result<(), String> {
     let left = u32::try_from(longest).unwrap_or(0) * 8 + 24;
     let total = |bar: &Bar| bar.1.iter().sum::<f64>();
     let most = bars.iter().map(total).fold(0.0, f64::max);
-    // Room at the right for the totals.
+    // Leaves room for the totals at the right.
     let limit = if most > 0.0 { most * 1.14 } else { 1.0 };
     let rows = bars.len() as f64;
     let mut chart = ChartBuilder::on(&body)
@@ -76,7 +76,7 @@ fn draw(svg: &mut String, bars: &[Bar]) -> Result<(), String> {
 
     let mut labels = Vec::new();
     for (index, (bar, name)) in bars.iter().zip(names).enumerate() {
-        // The first bar on top.
+        // The first bar is at the top.
         let (bottom, top) = (rows - index as f64 - 0.85, rows - index as f64 - 0.15);
         let mut x = 0.0;
         for (value, colour) in bar.1.iter().zip(COLOURS) {
@@ -98,7 +98,7 @@ fn draw(svg: &mut String, bars: &[Bar]) -> Result<(), String> {
     root.present().map_err(|error| text(&error))
 }
 
-/// Leaves out the middle of a long name, since names differ at their ends.
+/// Shortens a long name in its middle, since names mostly differ at their ends.
 fn shortened(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     if letters.len() <= LONGEST_NAME {

@@ -1,4 +1,4 @@
-//! Made-up runs: every scheme has its own latency, every seed its own noise.
+//! Synthetic runs: each scheme has its own latency, each seed its own noise.
 
 #![allow(dead_code, unreachable_pub)]
 
