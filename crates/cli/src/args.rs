@@ -18,7 +18,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::error::CliError;
 
-/// Simulates Wi-Fi, and compares what keeps its latency bounded.
+/// Simulates Wi-Fi, compares schemes that bound its latency, and runs them on an access point.
 #[derive(Debug, Parser)]
 #[command(
     name = "airbound",
@@ -29,9 +29,9 @@ Examples:
   airbound demo                                  a comparison with its report, in seconds
   airbound compare vr-congested --seeds 3        every scheme, three seeds each, on all cores
   airbound run trace-vr --trace trace1.log       one scheme over a measured trace
-  airbound check my.toml                         is my scenario right, and what are its defaults?
+  airbound check my.toml                         errors of a scenario, and its defaults
 
-Exit codes: 0 all went well; 1 a check failed, or a defect of airbound; 2 wrong input."
+Exit codes: 0 success; 1 a check failed, or a defect of airbound; 2 wrong input."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -52,13 +52,13 @@ pub(crate) enum Command {
     Sweep(sweep::Sweep),
     /// Check a scenario, and print it with every default filled in
     Check(Check),
-    /// Name the scenarios that come with airbound
+    /// List the shipped scenarios
     List(List),
-    /// Make one report of runs that are on disk
+    /// Make one report of several runs
     Report(Report),
-    /// Tell the story of one packet
+    /// Show every stage of one packet
     Explain(Explain),
-    /// Say, before any run, whether latency demands can be met
+    /// Predict whether latency demands can be met, without a run
     Plan(Plan),
     /// Choose the parameters of Law
     #[command(subcommand)]
@@ -69,11 +69,11 @@ pub(crate) enum Command {
     /// Validate the simulator against closed forms, ns-3, published measurements and the real Linux stack
     #[command(disable_help_flag = true)]
     Validate(Elsewhere),
-    /// Play a scenario with the real Linux stack in a virtual machine
+    /// Run a scenario on the real Linux stack in a virtual machine
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Lab(lab::Lab),
-    /// Keep latency bounded on a real Linux access point
+    /// Keep latency demands on a Linux access point
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Agent(agent::Agent),
@@ -87,10 +87,10 @@ pub(crate) struct Elsewhere {
     pub(crate) arguments: Vec<OsString>,
 }
 
-/// Which scenario, and what is different in it.
+/// A scenario with changes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Source {
-    /// A scenario file, or the name of one that comes with airbound (see `airbound list`)
+    /// Scenario file, or name of a shipped scenario (see `airbound list`)
     pub(crate) scenario: String,
     #[command(flatten)]
     pub(crate) changes: Changes,
@@ -103,16 +103,16 @@ impl Source {
     }
 }
 
-/// What is different from the scenario as it is written.
+/// Changes of a scenario.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Changes {
-    /// Change a value of the scenario; may be given several times
+    /// Change a value of the scenario; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
-    /// Use this trace for the first station whose channel is a trace
+    /// Trace of the first station whose channel is a trace
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<String>,
-    /// From where all randomness comes [default: that of the scenario]
+    /// Random seed [default: that of the scenario]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
 }
@@ -133,19 +133,19 @@ impl Changes {
     }
 }
 
-/// How often, how many at once, and what is kept.
+/// Number of runs, parallel jobs, and logs.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Effort {
-    /// Run this many seeds, counted up from the first
+    /// Number of seeds, counted up from the first
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: u32,
-    /// Run this many simulations at once [default: one for each core]
+    /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Write every packet to packets.parquet, every transmission to txops.parquet
+    /// Log packets to packets.parquet and transmissions to txops.parquet
     #[arg(long, overrides_with = "no_packet_log")]
     pub(crate) log_packets: bool,
-    /// Do not write them
+    /// Log neither packets nor transmissions
     #[arg(long)]
     pub(crate) no_packet_log: bool,
 }
@@ -166,7 +166,7 @@ pub(crate) struct Demo {
     /// Folder for the results
     #[arg(long, value_name = "DIR", default_value = "runs/demo")]
     pub(crate) out: PathBuf,
-    /// Run this many simulations at once [default: one for each core]
+    /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }
@@ -180,17 +180,17 @@ Examples:
   airbound run trace-vr --trace ../shared/traces/restaurant-wifi/trace1.log
   airbound run hello --pcap air.pcap             then: wireshark air.pcap
 
-A scheme names what fills its slots: a queue (fifo, codel, pie, fq-codel, linux, last-pq, round-robin), a rate \
+A scheme names what fills its slots: a queue (fifo, codel, pie, fq-codel, linux, last-pq, last-pq-auto, round-robin, wqm), a rate \
 control (fixed, ideal, minstrel-ht, llra, thompson), a sender (cubic, reno, bbr, gcc, aggregation), joined by +; \
-law is queue and rate control in one. What is not named stays \
-as the scenario has it.
+law is queue and rate control in one. Other slots keep \
+the scenario's choice.
 
 The folder holds scenario.toml (resolved), summary.json, performance.json, report.html and the tables in \
 Parquet. An earlier run in it is replaced; a folder that holds anything else is left alone.")]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) source: Source,
-    /// Who decides, such as pie or pie+minstrel-ht+bbr [default: that of the scenario]
+    /// Scheme, such as pie or pie+minstrel-ht+bbr [default: that of the scenario]
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<String>,
     /// Folder for the results [default: runs/SCENARIO-SCHEME]
@@ -216,7 +216,7 @@ only. Costs are counted against the scheme of the scenario (linux unless it says
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) source: Source,
-    /// The schemes to compare [default: those of the scenario]
+    /// Schemes to compare [default: those of the scenario]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub(crate) schemes: Vec<String>,
     /// Folder for the results [default: runs/SCENARIO]
@@ -253,13 +253,13 @@ pub(crate) struct Report {
     /// Folders of runs or of comparisons
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
-    /// The page [default: report.html in the folder, or here if there are several]
+    /// Output page [default: report.html in the folder, or here if there are several]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// The flow that the headline is about [default: that of the scenario]
+    /// Flow of the headline [default: that of the scenario]
     #[arg(long, value_name = "FLOW")]
     pub(crate) focus: Option<String>,
-    /// The scheme against which costs are counted
+    /// Baseline scheme for costs
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
 }
@@ -295,6 +295,19 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
+    fn the_help_of_run_names_every_queue() {
+        let help = super::Cli::command()
+            .find_subcommand_mut("run")
+            .expect("a command")
+            .render_long_help()
+            .to_string();
+        let words: Vec<&str> = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
+        for kind in airbound_control::queue::QueueConfig::KINDS {
+            assert!(words.contains(kind), "{kind}");
+        }
+    }
+
+    #[test]
     fn the_definition_is_consistent() {
         super::Cli::command().debug_assert();
     }
@@ -313,27 +326,27 @@ served first (LAST-PQ). docs/use/plan.md holds the model and how often it is wro
 
 Exit codes: 0 yes, all demands can be met; 1 no; 2 wrong input.")]
 pub(crate) struct Plan {
-    /// A scenario file, or the name of one that comes with airbound (see `airbound list`)
+    /// Scenario file, or name of a shipped scenario (see `airbound list`)
     #[arg(required_unless_present = "check", conflicts_with = "check")]
     pub(crate) scenario: Option<String>,
-    /// Demand a latency of a flow, at a percentile (95 unless given); may be given several times
+    /// Latency demand of a flow, at a percentile (default 95); repeatable
     #[arg(long = "demand", value_name = "FLOW=20ms@95", conflicts_with = "check")]
     pub(crate) demands: Vec<String>,
     #[command(flatten)]
     pub(crate) changes: Changes,
-    /// Plan and simulate N random scenarios instead, and count wrong answers; --seed names the set
+    /// Plan and simulate N random scenarios instead, and count wrong answers; --seed selects the set
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "200",
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) check: Option<u32>,
-    /// With --check: run this many simulations at once [default: one for each core]
+    /// With --check: parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }
 
-/// What Law can be asked before it is used.
+/// Commands for Law.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Law {
-    /// Derive the latency bound from what today's link layers do
+    /// Derive the latency bound from the latency under other link layers
     ChooseBound(ChooseBound),
 }
 
@@ -354,7 +367,7 @@ pub(crate) struct ChooseBound {
     /// Share of the packets that keeps the bound, in percent
     #[arg(long, value_name = "PERCENT", default_value = "99", value_parser = percent)]
     pub(crate) alpha: f64,
-    /// The flow whose packets count [default: the one that the scenario is about]
+    /// Flow whose packets count [default: the focus of the scenario]
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: Option<String>,
     /// Baselines, by the names of schemes [default: minstrel-ht,llra,thompson]
@@ -363,10 +376,10 @@ pub(crate) struct ChooseBound {
     /// Law's limit on each of two PSDUs in hardware
     #[arg(long, value_name = "SPAN", default_value = "3 ms")]
     pub(crate) limit_h: Span,
-    /// Run this many seeds, counted up from the first
+    /// Number of seeds, counted up from the first
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: u32,
-    /// Run this many simulations at once [default: one for each core]
+    /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }

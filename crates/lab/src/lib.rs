@@ -31,7 +31,7 @@ pub enum LabError {
     /// A program, a package or a setting is missing.
     #[error("the laboratory needs {what}: {how}")]
     Missing {
-        /// What is missing.
+        /// The missing thing.
         what: String,
         /// The remedy, or the reason.
         how: String,

@@ -32,19 +32,19 @@ pub(super) enum Command {
 /// Studies in the laboratory.
 #[derive(Debug, Subcommand)]
 pub(super) enum Lab {
-    /// Show what the access-point agent does to the real stack: aim, measured value, verdict, and a report
+    /// Demonstrate the agent on the real stack: aims, measured values, verdicts, a report
     Demo(LabDemo),
-    /// Try what can go wrong with the agent and beside it: what is lost, and for how long nothing comes through
+    /// Inject faults into the agent and its surroundings, and measure losses and interruptions
     Faults(LabFaults),
 }
 
-/// Which kernel, and where everything is kept.
+/// Kernel and cache.
 #[derive(Debug, Clone, Args)]
 pub(super) struct LabBuild {
     /// Kernel, by its first two numbers: 6.12, 7.2, or another that Debian 13's backports have
     #[arg(long, value_name = "SERIES", default_value_t)]
     pub(super) kernel: Kernel,
-    /// Folder for what is fetched and built [default: airbound/lab in the user's cache]
+    /// Cache folder for packages and builds [default: airbound/lab in the user's cache]
     #[arg(long, value_name = "DIR")]
     pub(super) cache: Option<PathBuf>,
 }
@@ -58,7 +58,7 @@ pub(super) struct Plan {
     /// Name of the set of scenarios
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
-    /// Run this many simulations at once [default: one for each core]
+    /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
 }
@@ -92,7 +92,7 @@ pub(super) struct LabDemo {
 pub(super) struct LabFaults {
     #[command(flatten)]
     pub(super) build: LabBuild,
-    /// Keep what the machine printed in this file
+    /// File for the output of the machine
     #[arg(long, value_name = "FILE")]
     pub(super) log: Option<PathBuf>,
 }
@@ -115,7 +115,7 @@ pub(super) struct Validate {
     /// Print tables in Markdown
     #[arg(long)]
     pub(super) markdown: bool,
-    /// Run this many simulations at once [default: one for each core]
+    /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
     /// lab: only the cases whose name contains this
@@ -162,7 +162,7 @@ pub(super) struct Reproduce {
     /// Print tables in Markdown
     #[arg(long)]
     pub(super) markdown: bool,
-    /// Run this many simulations at once [default: one for each core]
+    /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
 }

@@ -12,9 +12,9 @@ use clap::{Args, Subcommand};
 pub(crate) enum Agent {
     /// Hold packets for Wi-Fi stations, and release them in the order that keeps the demands
     Run(AgentRun),
-    /// Show what a running agent does
+    /// Show the state of a running agent
     Status(AgentStatus),
-    /// Find out what this kernel and this driver offer, and what the agent will therefore use
+    /// Report the features of kernel and driver, and those that the agent would use
     Probe(AgentProbe),
 }
 
@@ -26,38 +26,38 @@ Examples:
   airbound agent run --iface wlan0 --scheme law --dry-run
 
 A condition is made of words such as udp, tcp, dport 5000-5010, daddr 10.0.0.0/8, dscp ef, station MAC, joined by and, or, \
-not and parentheses. docs/use/agent.md lists them, the keys of the file, and what the agent does in every fault.
+not and parentheses. docs/reference/agent-keys.md lists them and the keys of the file, docs/use/agent.md what the agent does in every fault.
 
 Needs nft and CAP_NET_ADMIN, at its start for exact completions CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN; gives up all but the first.")]
 pub(crate) struct AgentRun {
-    /// The access point's interface [default: the only one]
+    /// Interface of the access point [default: the only one]
     #[arg(long, value_name = "NAME")]
     pub(crate) iface: Option<String>,
-    /// The configuration file; options of the command line come on top
+    /// Configuration file; options of the command line override it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Protect packets that match; may be given several times, each with its demand
+    /// Protect matching packets; repeatable, each with its demand
     #[arg(long, value_name = "CONDITION", requires = "p95")]
     pub(crate) protect: Vec<String>,
-    /// 95 percent of the protected packets shall take no longer; one for all conditions, or one for each
+    /// Demanded 95th percentile of the latency; one for all conditions, or one for each
     #[arg(long, value_name = "TIME", requires = "protect")]
     pub(crate) p95: Vec<Span>,
-    /// last-pq (the default), linux, law, wqm, fifo, codel, pie, fq-codel or round-robin
+    /// Scheme: last-pq (the default), linux, law, wqm, fifo, codel, pie, fq-codel or round-robin
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<Scheme>,
-    /// Decide and explain, but change nothing
+    /// Print decisions and their reasons, change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Where metrics and status can be had: an address, or off
+    /// Address of metrics and status, or off
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<Metrics>,
     /// Append the journal to this file [default: standard error]
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
-    /// Write a summary of what was measured to this folder at the end
+    /// Folder for a summary of the measurements at the end
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
-    /// The part that holds packets, under the watchdog
+    /// The packet-holding process under the watchdog
     #[arg(long, hide = true)]
     pub(crate) worker: bool,
 }
@@ -69,7 +69,7 @@ Examples:
   airbound agent status --once
   airbound agent status --json | jq .rules")]
 pub(crate) struct AgentStatus {
-    /// Where the agent shows it
+    /// Address of the running agent
     #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from(([127, 0, 0, 1], METRICS_PORT)))]
     pub(crate) at: SocketAddr,
     /// Print it once

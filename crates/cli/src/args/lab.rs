@@ -13,28 +13,28 @@ use super::{Elsewhere, Source};
 pub(crate) enum Lab {
     /// Fetch Debian's kernel and tools, build the driver, keep both in a cache
     Build(LabBuild),
-    /// Play a scenario with the real stack, and leave the same record as a simulated run
+    /// Run a scenario on the real stack; the record is that of a simulated run
     Run(LabRun),
-    /// Show what the access-point agent does to the real stack: aim, measured value, verdict, and a report
+    /// Demonstrate the agent on the real stack: aims, measured values, verdicts, a report
     #[command(disable_help_flag = true)]
     Demo(Elsewhere),
-    /// Try what can go wrong with the agent and beside it: what is lost, and for how long nothing comes through
+    /// Inject faults into the agent and its surroundings, and measure losses and interruptions
     #[command(disable_help_flag = true)]
     Faults(Elsewhere),
     /// Bring a scenario's network up, and open a shell in the machine
     Shell(LabShell),
-    /// What the machine itself calls
+    /// Commands of the machine itself
     #[command(subcommand, hide = true)]
     Guest(LabGuest),
 }
 
-/// Which kernel, and where everything is kept.
+/// Kernel and cache.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LabBuild {
     /// Kernel, by its first two numbers: 6.12, 7.2, or another that Debian 13's backports have
     #[arg(long, value_name = "SERIES", default_value_t)]
     pub(crate) kernel: Kernel,
-    /// Folder for what is fetched and built [default: airbound/lab in the user's cache]
+    /// Cache folder for packages and builds [default: airbound/lab in the user's cache]
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
 }
@@ -60,7 +60,7 @@ pub(crate) struct LabRun {
     /// The access point's driver: a card's queue, or Law with queue, rates, retries and time limits of its own
     #[arg(long, value_enum, default_value_t)]
     pub(crate) driver: LabDriver,
-    /// Let the access-point agent work, with these arguments of `airbound agent run --iface wlan0`
+    /// Run the agent, with these arguments of `airbound agent run --iface wlan0`
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     pub(crate) agent: Option<String>,
     /// The agent's configuration file
@@ -69,7 +69,7 @@ pub(crate) struct LabRun {
     /// Folder for the results [default: runs/SCENARIO-lab]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write every packet to packets.parquet, every transmission to txops.parquet
+    /// Log packets to packets.parquet and transmissions to txops.parquet
     #[arg(long)]
     pub(crate) log_packets: bool,
 }
@@ -93,10 +93,10 @@ impl From<LabDriver> for plan::Driver {
     }
 }
 
-/// How the access point joins air and wire.
+/// Connection of air and wire at the access point.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct LabNetwork {
-    /// Join air and wire by a bridge [default: two networks with a router between them]
+    /// Bridge air and wire [default: route between two networks]
     #[arg(long)]
     pub(crate) bridged: bool,
 }
@@ -108,7 +108,7 @@ Examples:
   airbound lab shell --command 'iw dev wlan0 station dump'
   airbound lab shell --command 'ip -br addr' --bridged my-scenario.toml")]
 pub(crate) struct LabShell {
-    /// A scenario file, or the name of one that comes with airbound
+    /// Scenario file, or name of a shipped scenario
     #[arg(default_value = "lab-hello")]
     pub(crate) scenario: String,
     #[command(flatten)]
@@ -117,10 +117,10 @@ pub(crate) struct LabShell {
     pub(crate) build: LabBuild,
     #[command(flatten)]
     pub(crate) network: LabNetwork,
-    /// Run this instead, in the access point's namespace; its output comes here, its exit code too
+    /// Run this command in the access point's namespace instead of a shell; output and exit code are its own
     #[arg(long, value_name = "COMMAND")]
     pub(crate) command: Option<String>,
-    /// Put a file of this computer into /files of the machine
+    /// Copy a file of this host into /files of the machine
     #[arg(long, value_name = "FILE", requires = "command")]
     pub(crate) with: Vec<PathBuf>,
 }
@@ -128,7 +128,7 @@ pub(crate) struct LabShell {
 /// Parts of the guest.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabGuest {
-    /// Carry the air
+    /// Run the medium
     Medium,
     /// Set time zero of the scenario
     Zero,

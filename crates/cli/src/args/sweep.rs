@@ -26,24 +26,24 @@ Every cell is checked before the first run. What was interrupted goes on where i
 seeds or cells makes only the runs that are new. The folder holds the results as partitioned Parquet \
 (results/), intervals.parquet, and report.html. Grids that come with airbound: vr-load, wifi-sample.")]
 pub(crate) struct Sweep {
-    /// A grid file, or the name of one that comes with airbound
+    /// Grid file, or name of a shipped grid
     pub(crate) grid: String,
     /// Stop a cell once half its confidence interval is at most this share of its mean
     #[arg(long, value_name = "PERCENT")]
     pub(crate) until: Option<Percent>,
-    /// Run at most this many seeds of each cell and scheme
+    /// Most seeds of each cell and scheme
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: Option<u32>,
     /// Folder for the results [default: runs/sweep-GRID]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Run this many simulations at once [default: one for each core]
+    /// Parallel simulations [default: one for each core]
     #[arg(long, visible_alias = "threads", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Drop runs in the folder that are no part of this sweep
+    /// Drop runs in the folder that are not part of this sweep
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Check every cell and count the runs, and do nothing else
+    /// Check every cell and count the runs, without running them
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Run on a Ray cluster: local-cluster, or an address such as ray://head:10001
