@@ -1,5 +1,5 @@
-# What becomes of traffic when something goes wrong: one case after another, each with an agent of its own, a stream of 40 Mbit/s and a
-# ping every 10 ms to station 1. `airbound lab faults` reads the lines that begin with "fault" (studies/src/lab/faults.rs).
+# Traffic under faults: each case starts an agent, a stream of 40 Mbit/s and a ping every 10 ms to station 1. The studies read the
+# lines that begin with "fault" (studies/src/lab/faults.rs).
 
 arguments="--iface wlan0 --protect icmp --p95 20ms"
 
@@ -25,7 +25,7 @@ begin() {
     ip netns exec server timeout 9 iperf3 -c 10.0.0.11 -u -b "${load:-40M}" -l 1400 -t 6 --connect-timeout 2000 >/run/load.txt 2>&1 &
     stream=$!
     sleep 0.5
-    # busybox keeps its time by a clock that nobody sets.
+    # busybox measures by a monotonic clock.
     ip netns exec server timeout 9 /applets/ping -i 0.01 -c 450 -W 1 10.0.0.11 >/run/pings.txt 2>&1 &
     pings=$!
     sleep 1.5
@@ -44,7 +44,7 @@ end() {
     left=removed
     has_rules && left=left
     killall iperf3 2>/dev/null
-    # The longest run of pings without an answer.
+    # The outage is the longest run of pings without a reply.
     sed -n 's/.*seq=\([0-9]*\) ttl=.*time=\([0-9.]*\) ms.*/\1 \2/p' /run/pings.txt | sort -n | awk -v name="$1" '
         BEGIN { last = -1 }
         $1 > last + 1 && ($1 - last - 1) * 10 > gap { gap = ($1 - last - 1) * 10 }
@@ -55,13 +55,13 @@ end() {
     echo "${datagrams:-unknown unknown} $state $had_rules $after $left $2"
 }
 
-# Nothing happens: what the others are to be compared with.
+# Reference: no fault.
 begin; end nothing
 
-# The part that holds packets is killed under load.
+# The worker, which holds packets, is killed under load.
 begin; before=$(held); kill -9 "$(worker)"; end killed "$before packets held before"
 
-# All of the agent is killed: rules stay, and packets bypass them; the next start takes the rules over.
+# Supervisor and worker are killed: the rules remain, packets bypass them, and the next start takes them over.
 begin; before=$(held); kill -9 $agent "$(worker)"; end all-killed "$before packets held before"
 nft list ruleset | grep -q queue && echo "left behind: rules, as expected after kill -9 of both"
 sh -c "exec airbound agent run $arguments --journal /run/journal" >/run/agent.txt 2>&1 </dev/null &
@@ -69,26 +69,26 @@ again=$!
 sleep 2; kill $again; wait $again
 has_rules && echo "next-start left" || echo "next-start removed"
 
-# The part that watches is killed: the other gives everything back and ends.
+# The supervisor is killed: the worker releases all packets, removes the rules and exits.
 begin; kill -9 $agent; end parent-killed
 
-# It hangs.
+# The worker hangs.
 begin; kill -STOP "$(worker)"; end hangs
 
-# Another station leaves, and comes back.
+# Another station disconnects and associates again.
 begin; ip netns exec sta2 iw dev wlan2 disconnect; sleep 1; connect 2; end station-leaves
 
-# The interface goes down and up; hostapd goes on by itself, stations have to come back.
+# The interface goes down and up; hostapd resumes on its own, stations associate again.
 begin; ip link set wlan0 down; sleep 0.3; ip link set wlan0 up; ip addr add 10.0.0.1/24 dev wlan0 2>/dev/null; sleep 0.2; connect 1; connect 2; end interface-down
 
 # hostapd is restarted.
 begin; killall hostapd; sleep 0.3; hostapd -B /lab/hostapd.conf >/run/hostapd.log 2>&1; ip addr add 10.0.0.1/24 dev wlan0 2>/dev/null; sleep 0.2; connect 1; connect 2; end hostapd-restarted
 
-# Somebody else removes all rules.
+# Another program removes all rules.
 begin; nft flush ruleset; end rules-flushed
 
-# More comes than the radio carries, and than can be held.
+# The load exceeds the radio's capacity and the agent's limit of held packets.
 load=90M; begin; end overload; load=40M
 
-# The clock of the day jumps, forwards and back.
+# The wall clock jumps forwards and back.
 begin; date -s "@$(($(date +%s) + 3600))" >/dev/null; sleep 1; date -s "@$(($(date +%s) - 7200))" >/dev/null; end clock-jumps

@@ -1,11 +1,11 @@
 #!/bin/busybox sh
-# The first program of the laboratory's machine: it brings the scenario's network up and then does what it is there for. What
-# differs from machine to machine stands in /lab/settings (crates/lab/src/host/init.rs).
+# The init program of the laboratory's machine: sets up the scenario's network and serves the machine's purpose. Settings of the
+# machine are in /lab/settings (crates/lab/src/host/init.rs).
 
-# What busybox stands in for comes behind the real programs.
+# busybox's applets come after the full programs.
 export PATH=/bin:/applets
 /bin/busybox --install -s /applets
-# This shell would take its own.
+# busybox's shell prefers its own applets.
 cat >/lab/profile <<'END'
 ip() { /bin/ip "$@"; }
 tc() { /bin/tc "$@"; }
@@ -24,7 +24,7 @@ load_modules() {
     while read -r module; do insmod "/modules/$module.ko" || fail "module $module"; done <"/modules/$1"
 }
 
-# What holds packets for the agent.
+# NFQUEUE for the agent.
 load_netfilter() {
     [ -n "$bridged" ] || load_modules bridge
     load_modules agent
@@ -39,15 +39,15 @@ mount_file_systems() {
     mount -t devpts devpts /dev/pts
     ln -s /run /var/run
     echo 3 >/proc/sys/kernel/printk
-    # What a station's source sends too much is to be dropped in mac80211's queues, not to wait in the socket.
+    # Excess packets of a station's source are dropped in mac80211's queues, not delayed in the socket.
     echo 16777216 >/proc/sys/net/core/wmem_max
 }
 
-start_air() {
+start_medium() {
     load_modules order
     insmod /modules/airbound_radio.ko $driver || fail "the driver"
     ip link set lo up
-    # The air comes before all other programs.
+    # The medium has priority over all other programs.
     chrt -f -p 10 $$ || fail "real-time priority"
     airbound lab guest medium >/run/medium.log 2>&1 &
     medium=$!
@@ -71,7 +71,7 @@ start_access_point() {
     ip netns exec server ip link set wire0 up
     ip netns exec server ip addr add "$server/24" dev wire0
     if [ -n "$bridged" ]; then
-        # Two subnets on one cable: the addresses are those of the routed network.
+        # Two subnets on one link keep the addresses of the routed network.
         ip link set wire master br0
         ip addr add 10.1.0.1/24 dev br0
         ip addr add 10.0.0.1/24 dev br0
@@ -104,7 +104,7 @@ authorized() { iw dev wlan0 station dump | grep -c 'authorized:.*yes'; }
 associate() {
     for try in $(seq 100); do
         for station in $(seq "$stations"); do
-            # A station that missed the beacon is told to look again.
+            # A station that missed the beacon scans again.
             [ $((try % 20)) != 1 ] || ip netns exec "sta$station" iw dev "wlan$station" link | grep -q Connected ||
                 ip netns exec "sta$station" iw dev "wlan$station" connect airbound 5180
         done
@@ -115,17 +115,17 @@ associate() {
     echo "lab: $stations associated after $(cut -d ' ' -f 1 /proc/uptime) s"
     for station in $(seq "$stations"); do
         ip netns exec server ping -c 3 -i 0.2 -W 2 "10.0.0.$((10 + station))" >/run/ping.log ||
-            fail "no answer from station $station"
+            fail "no reply from station $station"
     done
     echo "lab: ping $(tail -n 1 /run/ping.log)"
 }
 
-lengthen_wire() {
+delay_wire() {
     tc qdisc add dev wire root netem delay "${delay_us}us" limit 10000 || fail "the wire"
     ip netns exec server tc qdisc add dev wire0 root netem delay "${delay_us}us" limit 10000 || fail "the wire"
 }
 
-# The agent with all its threads and children has a control group, which counts the time of its processor.
+# A control group of the agent, its threads and children counts their CPU time.
 start_agent() {
     mkdir -p /run/group
     mount -t cgroup2 none /run/group
@@ -139,11 +139,11 @@ start_agent() {
 check_agent() {
     kill -0 $agent 2>/dev/null && return
     wait $agent
-    agent_failed "ended with $?"
+    agent_failed "exited with code $?"
 }
 
 agent_failed() {
-    echo "lab: failed: the agent $1; it said:"
+    echo "lab: failed: the agent $1; its last output:"
     tail -n 10 /out/agent.txt
     poweroff -f
 }
@@ -154,14 +154,14 @@ stop_agent() {
     airbound --json agent status --once >/out/agent-status.json 2>/run/status.log || rm -f /out/agent-status.json
     kill -TERM $agent
     for try in $(seq 50); do kill -0 $agent 2>/dev/null || break; sleep 0.1; done
-    kill -0 $agent 2>/dev/null && agent_failed "does not end when it is told to"
-    wait $agent || agent_failed "ended with $?"
+    kill -0 $agent 2>/dev/null && agent_failed "does not exit within 5 s of SIGTERM"
+    wait $agent || agent_failed "exited with code $?"
     cp /run/agent/summary.json /out/agent-summary.json 2>/dev/null
-    ! nft list ruleset | grep -q queue || agent_failed "left rules behind"
+    ! nft list ruleset | grep -q queue || agent_failed "did not remove its rules"
 }
 
-# Processor time of the agent so far, microseconds: all, in user space, in the kernel.
-note_processor() { sed -n "s/^\(usage\|user\|system\)_usec /$1 \1 /p" /run/group/agent/cpu.stat >>/out/agent-cpu.txt; }
+# CPU time of the agent so far in microseconds: total, in user space, in the kernel.
+record_cpu_time() { sed -n "s/^\(usage\|user\|system\)_usec /$1 \1 /p" /run/group/agent/cpu.stat >>/out/agent-cpu.txt; }
 
 play() {
     if [ -n "$agent_args" ]; then
@@ -170,7 +170,7 @@ play() {
     fi
     airbound lab guest zero || fail "the clock"
     echo "lab: begins at $(cat /run/zero) ns"
-    [ -z "$agent_args" ] || note_processor begin
+    [ -z "$agent_args" ] || record_cpu_time begin
     nodes=""
     for station in $(seq "$stations"); do
         ip netns exec "sta$station" timeout "$limit_s" airbound lab guest ends "$station" >"/run/ends$station.log" 2>&1 &
@@ -178,13 +178,13 @@ play() {
     done
     ip netns exec server timeout "$limit_s" airbound lab guest ends 0 >/run/ends0.log 2>&1 &
     nodes="$nodes $!"
-    for node in $nodes; do wait "$node" || fail "an end of a flow"; done
+    for node in $nodes; do wait "$node" || fail "an endpoint of a flow"; done
     for station in $(seq "$stations"); do
         iw dev wlan0 station get "02:00:00:00:$(printf %02x "$station"):00" >"/out/station$station.txt"
     done
     iw dev wlan0 survey dump >/out/survey.txt
     if [ -n "$agent_args" ]; then
-        note_processor end
+        record_cpu_time end
         stop_agent
     fi
     touch /run/stop
@@ -197,12 +197,12 @@ play() {
 }
 
 mount_file_systems
-start_air
+start_medium
 start_access_point
 for station in $(seq "$stations"); do start_station "$station"; done
 associate
-[ "$delay_us" = 0 ] || lengthen_wire
-# A server of video knows when a frame is sent.
+[ "$delay_us" = 0 ] || delay_wire
+# The video server learns when a frame has been sent.
 [ -z "$frames_over_tcp" ] || ip netns exec server sh -c 'echo 5792 >/proc/sys/net/ipv4/tcp_notsent_lowat'
 case $purpose in
 play) play ;;
@@ -215,7 +215,7 @@ command)
     load_netfilter
     echo "lab: command"
     (. /lab/profile; . /lab/command) </dev/null 2>&1
-    # The end of a line that the command may have left open, then what it came to.
+    # The line feed ends an unfinished line of the command's output.
     printf '\nlab: exit %s\n' $?
     ;;
 esac

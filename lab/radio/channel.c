@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The character device through which the medium hears of frames and says what becomes of them; see channel.h. */
+/* The character device of the medium: events of frames, and commands for them; see channel.h. */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -9,7 +9,7 @@
 
 #include "radio.h"
 
-#define LAB_EVENTS 16384	/* a power of two, more than all radios together hold in a normal run */
+#define LAB_EVENTS 16384	/* a power of two, above the frames of all radios in a normal run */
 #define LAB_BATCH 64		/* commands copied at a time */
 
 static struct lab_event *lab_ring;
@@ -25,7 +25,7 @@ bool lab_channel_is_open(void)
 	return test_bit(0, &lab_is_open);
 }
 
-/* Adds an event; false where nobody listens, or too slowly. */
+/* Adds an event; false if the device is not open or the ring is full. */
 bool lab_channel_push(const struct lab_event *event)
 {
 	unsigned long flags;
@@ -109,14 +109,14 @@ static ssize_t lab_read(struct file *file, char __user *buffer, size_t size, lof
 			return -EFAULT;
 		done += sizeof(event);
 	}
-	/* The last moment that counts: no event that was read is younger. */
+	/* Taken last: no event of this read is later. */
 	time.at = ktime_get_ns();
 	if (copy_to_user(buffer, &time, sizeof(time)))
 		return -EFAULT;
 	return done;
 }
 
-static void lab_obey(const struct lab_command *command)
+static void lab_execute(const struct lab_command *command)
 {
 	switch (command->kind) {
 	case LAB_ALARM:
@@ -160,11 +160,11 @@ static ssize_t lab_write(struct file *file, const char __user *buffer, size_t si
 			break;
 		}
 		for (index = 0; index < part / sizeof(*commands); index++)
-			lab_obey(&commands[index]);
+			lab_execute(&commands[index]);
 		done += part;
 	}
 	kfree(commands);
-	/* Frames that are done make room, in the radio and in the airtime queue limit. */
+	/* Completions free room in the radio and in the airtime queue limit. */
 	for (index = 0; index < lab_radio_count; index++)
 		lab_pump(lab_radios[index]);
 	return result;

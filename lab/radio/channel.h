@@ -2,14 +2,14 @@
 /*
  * The channel between the radios and the medium: the character device /dev/airbound-radio.
  *
- * The medium is a program in user space that decides when each frame is on the air, who hears it and whether it is
- * acknowledged. Frames stay in the kernel: the medium sees the first bytes of each and names it by its cookie.
+ * The medium is a program in user space that decides when each frame is on the air, which radios receive it and whether
+ * it is acknowledged. Frames stay in the kernel: the medium gets the first bytes of each and refers to it by its cookie.
  *
- * read() waits until there is an event or the alarm is due, and returns a LAB_TIME event with the time of the call, then
- * the events in the order in which they happened. write() takes whole commands. Everything is in the byte order of the
- * machine; crates/lab/src/channel.rs is the other end. One program at a time may open the device.
+ * read() waits for an event or the alarm, and returns a LAB_TIME event with the time of the call, then the events in
+ * order of time. write() takes whole commands. The byte order is the machine's; crates/lab/src/channel.rs is the user
+ * space end. One program at a time may open the device.
  *
- * Times are nanoseconds of CLOCK_MONOTONIC: programs in user space stamp packets with the same clock, which nobody can set.
+ * Times are nanoseconds of CLOCK_MONOTONIC, the clock of the packets' timestamps in user space; it cannot be set.
  */
 #ifndef AIRBOUND_CHANNEL_H
 #define AIRBOUND_CHANNEL_H
@@ -17,7 +17,7 @@
 #include <linux/build_bug.h>
 #include <linux/types.h>
 
-#define LAB_HEAD 84	/* bytes of a frame that the medium sees */
+#define LAB_HEAD 84	/* bytes of a frame in an event */
 #define LAB_RATES 4	/* steps of a rate chain */
 
 /* Flags of a rate. */
@@ -26,11 +26,11 @@
 #define LAB_RATE_SHORT	0x04	/* short guard interval */
 #define LAB_RATE_40	0x08	/* 40 MHz */
 #define LAB_RATE_80	0x10	/* 80 MHz */
-#define LAB_RATE_RTS	0x20	/* RTS and CTS go first */
+#define LAB_RATE_RTS	0x20	/* preceded by RTS and CTS */
 
-/* One step of a rate chain; without HT or VHT the index counts 6, 9, 12, 18, 24, 36, 48, 54 Mb/s. */
+/* One step of a rate chain; without HT or VHT the index is that of 6, 9, 12, 18, 24, 36, 48, 54 Mb/s. */
 struct lab_rate {
-	__s8 index;	/* -1: no such step */
+	__s8 index;	/* -1: end of the chain */
 	__u8 tries;
 	__u8 flags;
 	__u8 pad;
@@ -44,9 +44,9 @@ enum lab_event_kind {
 
 /* Flags of a frame. */
 #define LAB_FRAME_AMPDU	0x01	/* may share an A-MPDU */
-#define LAB_FRAME_NOACK	0x02	/* nobody acknowledges it */
-#define LAB_FRAME_BEACON 0x04	/* goes before everything else, after PIFS */
-#define LAB_FRAME_PROBE	0x08	/* rate control tries a rate with it: it goes alone */
+#define LAB_FRAME_NOACK	0x02	/* not acknowledged */
+#define LAB_FRAME_BEACON 0x04	/* precedes all other frames, after PIFS */
+#define LAB_FRAME_PROBE	0x08	/* rate control's probe: sent without aggregation */
 
 struct lab_event {
 	__u8 kind;
@@ -54,10 +54,10 @@ struct lab_event {
 	__u8 category;	/* 0 voice, 1 video, 2 best effort, 3 background, as mac80211 numbers them */
 	__u8 flags;
 	__u32 cookie;
-	__u64 at;	/* when the driver took the frame */
-	__u32 waited;	/* before that in mac80211's queues, units of 1024 ns */
-	__u16 length;	/* of the MPDU, with its frame check sequence */
-	__u8 most_tries; /* transmissions after which it is given up; 0: as the medium does by itself */
+	__u64 at;	/* when the driver dequeued the frame */
+	__u32 waited;	/* time in mac80211's queues, units of 1024 ns */
+	__u16 length;	/* of the MPDU, with frame check sequence */
+	__u8 most_tries; /* limit of transmissions; 0: the medium's */
 	__u8 pad;
 	struct lab_rate rates[LAB_RATES];
 	__u8 head[LAB_HEAD];
@@ -66,10 +66,10 @@ struct lab_event {
 
 enum lab_command_kind {
 	LAB_ALARM = 0,		/* read() returns at the time in value, even without an event */
-	LAB_DELIVER = 1,	/* the radios of the mask in value hear the frame cookie of radio, at signal and rates[0] */
-	LAB_DONE = 2,		/* the frame left the air for good: flags, and rates with the tries made */
+	LAB_DELIVER = 1,	/* the radios of the mask in value receive the frame cookie of radio, at signal and rates[0] */
+	LAB_DONE = 2,		/* the frame is acknowledged or dropped: flags, and rates with the tries made */
 	LAB_PPDU = 3,		/* a PPDU of radio to peer ended: value is its airtime in us; mpdus, acked and rates for rate control */
-	LAB_SURVEY = 4,		/* microseconds that radio found the channel busy (value) and transmitted itself (cookie), so far */
+	LAB_SURVEY = 4,		/* totals in us: channel busy for radio (value), own transmissions (cookie) */
 };
 
 #define LAB_DONE_ACKED	0x01

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Radios without hardware for Airbound's laboratory: what mac80211 sees of them.
+ * Radios without hardware for Airbound's laboratory: their mac80211 operations.
  *
- * Radio 0 is meant for the access point. Unlike mac80211_hwsim, these radios push back (frames wait in mac80211's
- * queues), aggregate, report each aggregate and its airtime, and leave all that is physical to a medium in user space.
+ * Radio 0 is the access point's. Unlike mac80211_hwsim, these radios have limited depth (frames queue in mac80211),
+ * aggregate, report each aggregate and its airtime, and leave the channel to a medium in user space.
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
@@ -41,7 +41,7 @@ MODULE_PARM_DESC(aql, "airtime queue limit");
 struct lab_radio *lab_radios[LAB_MOST_RADIOS];
 unsigned int lab_radio_count;
 
-/* What each radio announced last, for a medium that comes later. */
+/* The last parameters of each radio, for a medium that opens the device later. */
 static u16 lab_edca[LAB_MOST_RADIOS][IEEE80211_NUM_ACS][4];
 
 static const struct ieee80211_regdomain lab_domain = {
@@ -111,7 +111,7 @@ static enum hrtimer_restart lab_on_beacon(struct hrtimer *timer)
 	if (skb) {
 		struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
 
-		/* The lowest rate; rate control has no say in beacons. */
+		/* Beacons use the lowest rate, without rate control. */
 		info->control.rates[0].idx = 0;
 		info->control.rates[0].flags = 0;
 		info->control.rates[0].count = 1;
@@ -232,7 +232,7 @@ static const struct ieee80211_ops lab_ops = {
 	.switch_vif_chanctx = ieee80211_emulate_switch_vif_chanctx,
 };
 
-/* What VHT adds. Each stream takes MCS 0 to 9; its two bits in the map are then 2, and 3 where there is no such stream. */
+/* VHT capabilities. Each stream supports MCS 0 to 9: its two bits in the map are 2, those of missing streams 3. */
 static void lab_describe_vht(struct ieee80211_sta_vht_cap *vht)
 {
 	u16 map = 0;
@@ -246,7 +246,7 @@ static void lab_describe_vht(struct ieee80211_sta_vht_cap *vht)
 	vht->vht_mcs.tx_mcs_map = cpu_to_le16(map);
 }
 
-/* Legacy OFDM, HT, and VHT where it is asked for: channels 36 to 48. */
+/* Legacy OFDM, HT and, if set, VHT on channels 36 to 48. */
 static void lab_describe_band(struct lab_radio *radio)
 {
 	static const u16 rates[8] = { 60, 90, 120, 180, 240, 360, 480, 540 };
@@ -270,7 +270,7 @@ static void lab_describe_band(struct lab_radio *radio)
 	radio->band.n_bitrates = ARRAY_SIZE(radio->bitrates);
 	ht->ht_supported = true;
 	ht->cap = lab_short ? IEEE80211_HT_CAP_SGI_20 : 0;
-	/* A VHT station knows all widths up to 80 MHz; mac80211 takes it for HT otherwise. */
+	/* A VHT station supports all widths up to 80 MHz; otherwise mac80211 takes it for HT. */
 	if (lab_wide || lab_vht)
 		ht->cap |= IEEE80211_HT_CAP_SUP_WIDTH_20_40 | (lab_short ? IEEE80211_HT_CAP_SGI_40 : 0);
 	ht->ampdu_factor = IEEE80211_HT_MAX_AMPDU_64K;
@@ -308,7 +308,7 @@ static int lab_add_radio(unsigned int index)
 	spin_lock_init(&radio->pump_lock);
 	lab_init_beacon_timer(radio);
 	lab_describe_band(radio);
-	/* The fifth byte names the radio; the medium relies on it. */
+	/* The fifth byte is the radio's index, which the medium uses. */
 	radio->address[0] = 0x02;
 	radio->address[4] = index;
 	SET_IEEE80211_PERM_ADDR(hw, radio->address);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of the driver share. */
+/* Types and functions shared by the parts of the driver. */
 #ifndef AIRBOUND_RADIO_H
 #define AIRBOUND_RADIO_H
 
@@ -13,19 +13,19 @@
 
 #define LAB_MOST_RADIOS 17	/* an access point and sixteen stations */
 #define LAB_MOST_DEPTH 1500	/* leaves room for the other categories */
-#define LAB_SLOTS 2048		/* frames that a radio holds at most; a power of two */
+#define LAB_SLOTS 2048		/* most frames of a radio; a power of two */
 
 #define LAB_TIDS 8		/* traffic identifiers of EDCA */
 
 enum lab_aggregation { LAB_UNSET = 0, LAB_AGGREGATED, LAB_ALONE };
 
-/* What is set for a traffic identifier; 0: nothing. */
+/* Settings of a traffic identifier; 0: not set. */
 struct lab_tid {
 	u8 retry_short, retry_long;	/* most tries */
 	u8 alone;			/* enum lab_aggregation */
 };
 
-/* A station, as the driver keeps it (ieee80211_sta.drv_priv). */
+/* The driver's data of a station (ieee80211_sta.drv_priv). */
 struct lab_sta {
 	struct ieee80211_vif *vif;
 	struct lab_tid tids[LAB_TIDS];
@@ -37,19 +37,19 @@ struct lab_radio {
 	unsigned int index;
 	u8 address[ETH_ALEN];
 
-	spinlock_t lock;			/* of what follows */
-	struct sk_buff *held[LAB_SLOTS];	/* by cookie: handed to the medium and not done */
+	spinlock_t lock;			/* of the fields below */
+	struct sk_buff *held[LAB_SLOTS];	/* by cookie: with the medium, without completion */
 	u16 next_slot;
 	unsigned int in_flight[IEEE80211_NUM_ACS];
 
-	struct lab_tid tids[LAB_TIDS];		/* for stations that have no setting of their own */
+	struct lab_tid tids[LAB_TIDS];		/* for stations without own settings */
 
 	spinlock_t pump_lock;			/* one round of scheduling at a time */
 	struct ieee80211_vif *beaconing;
 	ktime_t beacon_interval;
 	struct hrtimer beacon_timer;
 
-	u32 busy_us, own_us;			/* what the medium said last */
+	u32 busy_us, own_us;			/* the medium's last survey */
 	ktime_t survey_start;
 	struct ieee80211_supported_band band;
 	struct ieee80211_rate bitrates[8];

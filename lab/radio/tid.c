@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What user space sets for each traffic identifier (NL80211_CMD_SET_TID_CONFIG): limits on the tries of a frame, and whether
- * it may share an aggregate.
+ * Settings of traffic identifiers (NL80211_CMD_SET_TID_CONFIG): limits on the tries of a frame, and aggregation.
  */
 #include "radio.h"
 
@@ -9,7 +8,7 @@
 	(BIT_ULL(NL80211_TID_CONFIG_ATTR_RETRY_SHORT) | BIT_ULL(NL80211_TID_CONFIG_ATTR_RETRY_LONG) | \
 	 BIT_ULL(NL80211_TID_CONFIG_ATTR_AMPDU_CTRL))
 
-/* Tries that one byte of an event can name, and more than any chain has. */
+/* The limit of one byte, above the tries of any chain. */
 #define LAB_MOST_TRIES 255
 
 void lab_offer_tid_config(struct ieee80211_hw *hw)
@@ -42,8 +41,8 @@ struct lab_tid_walk {
 	const struct cfg80211_tid_cfg *wanted;
 };
 
-/* Sessions end where aggregation is switched off; overriding forgets what was set for the station. */
-static void lab_follow_station(struct lab_sta *own, struct ieee80211_sta *sta, const struct cfg80211_tid_cfg *wanted)
+/* Ends block-ack sessions where aggregation is disabled. */
+static void lab_stop_sessions(struct ieee80211_sta *sta, const struct cfg80211_tid_cfg *wanted)
 {
 	unsigned int tid;
 
@@ -54,6 +53,7 @@ static void lab_follow_station(struct lab_sta *own, struct ieee80211_sta *sta, c
 	}
 }
 
+/* Applies an interface's setting to a station; with an override, it clears the station's own. */
 static void lab_visit_station(void *data, struct ieee80211_sta *sta)
 {
 	const struct lab_tid_walk *walk = data;
@@ -66,7 +66,7 @@ static void lab_visit_station(void *data, struct ieee80211_sta *sta)
 		if (walk->wanted->tids & BIT(tid))
 			memset(&own->tids[tid], 0, sizeof(own->tids[tid]));
 	}
-	lab_follow_station(own, sta, walk->wanted);
+	lab_stop_sessions(sta, walk->wanted);
 }
 
 int lab_set_tid_config(struct ieee80211_hw *hw, struct ieee80211_vif *vif, struct ieee80211_sta *sta,
@@ -85,7 +85,7 @@ int lab_set_tid_config(struct ieee80211_hw *hw, struct ieee80211_vif *vif, struc
 			struct lab_sta *own = (void *)sta->drv_priv;
 
 			lab_apply_tid(own->tids, wanted);
-			lab_follow_station(own, sta, wanted);
+			lab_stop_sessions(sta, wanted);
 		} else {
 			lab_apply_tid(radio->tids, wanted);
 			ieee80211_iterate_stations_atomic(hw, lab_visit_station, &walk);
@@ -121,7 +121,7 @@ int lab_sta_remove(struct ieee80211_hw *hw, struct ieee80211_vif *vif, struct ie
 	return 0;
 }
 
-/* What holds for a frame: the station's own setting, else the interface's; 0: none. */
+/* The setting of a frame: the station's, else the interface's; 0: none. */
 static u8 lab_setting(struct lab_radio *radio, struct ieee80211_sta *sta, u8 tid, size_t offset)
 {
 	u8 own = sta ? *((u8 *)&((struct lab_sta *)sta->drv_priv)->tids[tid] + offset) : 0;
@@ -129,7 +129,7 @@ static u8 lab_setting(struct lab_radio *radio, struct ieee80211_sta *sta, u8 tid
 	return own ? own : *((u8 *)&radio->tids[tid] + offset);
 }
 
-/* The most tries of a frame; 0: what the radio does by itself. Long are frames beyond the RTS threshold. */
+/* The limit of a frame's tries; 0: the radio's. Frames above the RTS threshold count as long. */
 u8 lab_most_tries(struct lab_radio *radio, struct ieee80211_sta *sta, const struct sk_buff *skb)
 {
 	struct ieee80211_hdr *hdr = (void *)skb->data;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The way of a frame: out of mac80211's queues, over the medium, into the receivers, and back as a status.
+ * The path of a frame: from mac80211's queues through the medium to the receivers, and its status.
  *
- * A radio takes no more than `depth` frames of a category at a time, so what exceeds that waits where it can be
- * scheduled and dropped well: in mac80211's queues for each station (FQ-CoDel). mac80211's airtime queue limit usually
- * stops the radio earlier.
+ * A radio takes at most `depth` frames of a category at a time. The others stay in mac80211's queues of each station
+ * (FQ-CoDel), which schedule and drop them. mac80211's airtime queue limit usually stops the radio earlier.
  */
 #include <linux/etherdevice.h>
 #include <net/codel.h>
@@ -12,12 +11,12 @@
 
 #include "radio.h"
 
-/* Frames of one category that a radio holds at most: the access point's as a parameter, a station's always. */
+/* Most frames of a category in a radio: a constant for stations, a parameter for the access point. */
 #define LAB_STATION_DEPTH 512
 unsigned int lab_depth = 512;
-/* Whether the access point charges what it receives to the station that sent it. */
+/* Whether the access point charges the airtime of received frames to their station. */
 bool lab_charge_received;
-/* Rate that all data to and from a radio use, whatever rate control says; -1 leaves it to rate control. */
+/* Rate of all data to and from a radio, in place of rate control's; -1: rate control. */
 int lab_fixed[LAB_MOST_RADIOS] = { [0 ... LAB_MOST_RADIOS - 1] = -1 };
 
 static u8 lab_rate_flags(u16 flags)
@@ -58,7 +57,7 @@ static u16 lab_kernel_flags(u8 flags)
 	return out;
 }
 
-/* The rate table of the station in the place of what was chosen when the frame was queued, or the fixed rate. */
+/* Sets the station's current rate table, or the fixed rate, in place of the rates chosen when the frame was queued. */
 static void lab_choose_rates(struct lab_radio *radio, struct sk_buff *skb, struct ieee80211_sta *sta)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
@@ -80,7 +79,7 @@ static void lab_choose_rates(struct lab_radio *radio, struct sk_buff *skb, struc
 	info->control.rates[1].idx = -1;
 }
 
-/* A free place among the held frames; called with the lock. */
+/* A free slot among the held frames; called with the lock. */
 static int lab_free_slot(struct lab_radio *radio)
 {
 	unsigned int tried;
@@ -94,7 +93,7 @@ static int lab_free_slot(struct lab_radio *radio)
 	return -1;
 }
 
-/* Hands one frame to the medium; drops it where nobody listens. */
+/* Passes a frame to the medium; drops it if the event cannot be queued. */
 void lab_transmit(struct lab_radio *radio, struct sk_buff *skb, struct ieee80211_sta *sta, u8 flags)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
@@ -141,7 +140,7 @@ void lab_transmit(struct lab_radio *radio, struct sk_buff *skb, struct ieee80211
 		ieee80211_free_txskb(radio->hw, skb);
 }
 
-/* Takes from mac80211's queues what there is room for. */
+/* Dequeues frames from mac80211 while the radio has room. */
 void lab_pump(struct lab_radio *radio)
 {
 	unsigned int depth = radio->index ? LAB_STATION_DEPTH : READ_ONCE(lab_depth);
@@ -173,7 +172,7 @@ void lab_wake_tx_queue(struct ieee80211_hw *hw, struct ieee80211_txq *txq)
 	lab_pump(hw->priv);
 }
 
-/* What mac80211 does not queue: management and control frames. */
+/* Management and control frames, which mac80211 does not queue. */
 void lab_tx(struct ieee80211_hw *hw, struct ieee80211_tx_control *control, struct sk_buff *skb)
 {
 	lab_transmit(hw->priv, skb, control ? control->sta : NULL, 0);
@@ -184,7 +183,7 @@ static struct lab_radio *lab_radio_of(const struct lab_command *command)
 	return command->radio < lab_radio_count ? lab_radios[command->radio] : NULL;
 }
 
-/* A receiver hears a frame: it gets a copy, as from the air. */
+/* Delivers a copy of a frame to a receiver. */
 static void lab_receive(struct lab_radio *receiver, const struct sk_buff *frame, const struct lab_command *command,
 			enum nl80211_band band, u16 frequency)
 {
@@ -199,7 +198,7 @@ static void lab_receive(struct lab_radio *receiver, const struct sk_buff *frame,
 	skb_dst_drop(skb);
 	skb->mark = 0;
 	skb->priority = 0;
-	/* A bridge forwards what is for others; a receiver of its own looks at the address again. */
+	/* For a bridge, which forwards packets of other hosts; receivers check the address again. */
 	skb->pkt_type = PACKET_HOST;
 	skb_ext_reset(skb);
 	nf_reset_ct(skb);
@@ -237,7 +236,7 @@ void lab_deliver(const struct lab_command *command)
 
 	if (!radio)
 		return;
-	/* Only the medium's own commands, one after another, take frames out: this one stays. */
+	/* Only the medium's commands release frames, one after another: the frame remains valid. */
 	skb = radio->held[command->cookie & (LAB_SLOTS - 1)];
 	channel = radio->hw->conf.chandef.chan;
 	if (!skb || !channel)
@@ -245,7 +244,7 @@ void lab_deliver(const struct lab_command *command)
 	for (index = 0; index < lab_radio_count; index++) {
 		struct lab_radio *receiver = lab_radios[index];
 
-		/* A receiver that scans listens elsewhere. */
+		/* Not while the receiver scans another channel. */
 		if (receiver != radio && command->value & BIT_ULL(index) &&
 		    receiver->hw->conf.chandef.chan &&
 		    receiver->hw->conf.chandef.chan->center_freq == channel->center_freq)
@@ -287,14 +286,14 @@ void lab_done(const struct lab_command *command)
 	if (command->flags & LAB_DONE_ACKED)
 		info->flags |= IEEE80211_TX_STAT_ACK;
 	else if (info->flags & IEEE80211_TX_CTL_AMPDU)
-		/* mac80211 then asks the receiver not to wait for it (BlockAckReq). */
+		/* mac80211 then moves the receiver's window by a BlockAckReq. */
 		info->flags |= IEEE80211_TX_STAT_AMPDU_NO_BACK;
 	local_bh_disable();
 	ieee80211_tx_status_skb(radio->hw, skb);
 	local_bh_enable();
 }
 
-/* An aggregate ended: what rate control learns of it, and who pays the airtime. */
+/* An aggregate ended: reports it to rate control and charges its airtime. */
 void lab_ppdu(const struct lab_command *command)
 {
 	struct lab_radio *radio = lab_radio_of(command);
@@ -330,7 +329,7 @@ void lab_ppdu(const struct lab_command *command)
 	local_bh_enable();
 }
 
-/* Frees what the medium will never report. */
+/* Frees the frames that the medium will not complete. */
 void lab_drop_held(struct lab_radio *radio)
 {
 	unsigned int slot;

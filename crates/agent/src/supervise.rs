@@ -155,9 +155,9 @@ impl Heartbeat {
             return true;
         }
         self.last = Some(time);
-        let heard = rustix::io::write(io::stdout().as_fd(), b".");
+        let written = rustix::io::write(io::stdout().as_fd(), b".");
         // A full pipe means that the parent is stopped, which does not end the child.
-        let lives = !matches!(heard, Err(error) if error != rustix::io::Errno::AGAIN && error != rustix::io::Errno::INTR);
+        let lives = !matches!(written, Err(error) if error != rustix::io::Errno::AGAIN && error != rustix::io::Errno::INTR);
         lives && !is_shutdown_requested()
     }
 }

@@ -15,7 +15,7 @@ pub struct Built {
     pub release: String,
     /// The kernel.
     pub kernel: PathBuf,
-    /// The initial file system, without program and scenario.
+    /// The initial file system without the program `airbound` and the scenario.
     pub initramfs: PathBuf,
     /// The program `airbound` that runs inside.
     pub program: PathBuf,
@@ -27,11 +27,11 @@ const TOOLS_FROM: Source = Source { folder: "apt", suites: &["bookworm", "bookwo
 const TOOLS: [&str; 8] =
     ["busybox-static", "hostapd", "iw", "iperf3", "iproute2", "iputils-ping", "nftables", "util-linux"];
 
-/// Fetches what is not there yet, builds driver and initial file system. `program` is the `airbound` that runs inside; `say` receives
+/// Fetches missing packages, builds driver and initial file system. `program` is the `airbound` that runs inside; `say` is called with
 /// each step.
 ///
 /// # Errors
-/// Something must be installed, cannot be fetched, or does not build.
+/// A required program is not installed, a package cannot be fetched, or the build failed.
 pub fn build(
     cache: &Path,
     kernel: Kernel,

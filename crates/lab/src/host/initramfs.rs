@@ -100,9 +100,9 @@ fn libraries(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(paths)
 }
 
-/// The program `airbound`. It has to run as it is, since the agent starts itself a second time; so the machine has one C library for
-/// all: the newer of this host's and the tools', since a program runs with a newer one than it was linked with, and not with an older
-/// one. This process has loaded the same libraries as the program.
+/// Adds the program `airbound` with its libraries. It has to run without a wrapper, since the agent starts itself a second time; so all
+/// programs share one C library, the newer of the host's and the tools', since a program runs with a newer library than it was linked
+/// with, but not with an older one. This process has loaded the same libraries as the program.
 pub(crate) fn add_program(archive: &mut Archive, program: &Path) -> Result<(), LabError> {
     archive.file("bin/airbound", 0o755, &read(program)?);
     if c_library() < Some(TOOLS_C_LIBRARY) {

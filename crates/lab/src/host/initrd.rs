@@ -1,4 +1,4 @@
-//! An initial file system in the format that the kernel unpacks: cpio, "newc" (Documentation/driver-api/early-userspace).
+//! Writes an initial file system: cpio, format "newc" (kernel Documentation/driver-api/early-userspace).
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -43,7 +43,7 @@ impl Archive {
         self.entry(name, ModeFileType::Char, 0o600, (major, minor), b"");
     }
 
-    /// The whole archive.
+    /// The finished archive.
     pub(crate) fn finish(self) -> Vec<u8> {
         newc::trailer(self.bytes).expect("memory takes all bytes")
     }

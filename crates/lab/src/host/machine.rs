@@ -204,7 +204,7 @@ impl Machine<'_> {
             archive.file(name, 0o755, content);
         }
         initramfs::add_program(&mut archive, &self.built.program)?;
-        // The kernel unpacks one archive behind another.
+        // The kernel unpacks concatenated archives.
         let mut both = read(&self.built.initramfs)?;
         both.extend_from_slice(&archive.finish());
         write(&initrd, both)?;

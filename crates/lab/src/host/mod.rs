@@ -38,13 +38,13 @@ pub fn cache() -> Result<PathBuf, LabError> {
     })
 }
 
-/// A folder for a machine's files, beside its results.
+/// A folder for a machine's files, next to its results.
 #[must_use]
 pub fn scratch(beside: &Path) -> PathBuf {
     beside.with_extension(format!("machine-{}", std::process::id()))
 }
 
-/// A program on the host.
+/// A command of a program on the host; an error if it is missing.
 fn program(name: &str, how: &str) -> Result<Command, LabError> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let standard = ["/usr/sbin", "/sbin"].map(PathBuf::from);

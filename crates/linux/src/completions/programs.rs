@@ -350,12 +350,12 @@ impl Writer<'_> {
 
         self.reserve(&mut program, out);
         self.put_frame(&mut program);
-        let told = program.label();
+        let kind_set = program.label();
         program.store_value(Byte, R6, field::KIND, record::ACKNOWLEDGED.into());
         program.load(Word, R1, R7, places.info_flags);
-        program.jump_if(R1, When::AnyBitOf, places.acknowledged, told);
+        program.jump_if(R1, When::AnyBitOf, places.acknowledged, kind_set);
         program.store_value(Byte, R6, field::KIND, record::LOST.into());
-        program.place(told);
+        program.place(kind_set);
         read_kernel(&mut program, R6, field::STATION, 6, R8, places.station_address.into());
         read_kernel(&mut program, R6, field::RATES, 12, R7, places.info_rates.into());
         read_kernel(&mut program, R6, field::AIRTIME, 2, R7, places.info_airtime.into());
