@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Counts the instructions of six short runs with callgrind, and compares them with those that were counted last.
+"""Counts the instructions of six short runs with callgrind, and compares them with the last counts.
 
 usage: instructions.py [--renew] [--airbound PATH]
 
-Instructions, not seconds: a busy machine changes nothing about them. Counts of another compiler are printed and not judged.
-scripts/instructions.json names the commit whose counts it holds. --renew writes it anew, for the commit that is checked out: only
-with a reason, which the commit's message gives. Exit code 1 if a run takes more than 1.03 times the instructions that were counted
-last, or more than the ratio that `owed` grants it: a debt of a redesign, which may only shrink.
+Instructions do not depend on the load of the machine, unlike seconds. Counts of another compiler are printed but not compared.
+scripts/instructions.json contains the last counts and their commit. --renew replaces them by those of the current commit; its message
+gives the reason. Exit code 1 if a run takes more than 1.03 times the last count, or more than its ratio in `owed`: a temporary
+allowance of a redesign, which may only decrease.
 """
 import argparse
 import json
@@ -20,7 +20,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COUNTED = ROOT / "scripts" / "instructions.json"
-# What remains between two machines: the C library chooses its functions by the processor.
+# Difference between machines: the C library chooses its functions by the processor.
 MARGIN = 0.03
 RUNS = {
     "vht-saturated-n20": ["--set", "warm-up=1 s", "--set", "duration=300 ms"],
@@ -33,19 +33,19 @@ RUNS = {
 
 
 def compiler():
-    """Release, commit and host of the compiler, on which the counts depend."""
+    """Release, host and LLVM version of the compiler, on which the counts depend."""
     lines = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout.splitlines()
     return ", ".join(line for line in lines if line.split(":")[0] in ("release", "host", "LLVM version"))
 
 
 def commit():
-    """Commit that is checked out."""
+    """The current commit."""
     command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def count(program, name, options, folder):
-    # One thread: what waits for another spins for a while that is never the same.
+    # One thread, since threads that wait for each other spin for a varying time.
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), "run", name, *options,
                "--out", str(folder / name), "--jobs", "1", "--quiet", "--no-packet-log"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=600)
@@ -57,22 +57,22 @@ def count(program, name, options, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--renew", action="store_true", help="write what was counted to scripts/instructions.json")
+    parser.add_argument("--renew", action="store_true", help="write the counts to scripts/instructions.json")
     parser.add_argument("--commit", help="with --renew: the commit that --airbound was built from")
     parser.add_argument("--airbound", default=os.environ.get("AIRBOUND", str(ROOT / "target/release/airbound")))
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
-        sys.exit("instructions: there is no valgrind; apt-get install -y --no-install-recommends valgrind")
+        sys.exit("instructions: valgrind is not installed; apt-get install -y --no-install-recommends valgrind")
     if not os.access(options.airbound, os.X_OK):
-        sys.exit(f"instructions: there is no {options.airbound}; cargo build --release -p airbound-cli")
+        sys.exit(f"instructions: {options.airbound} is missing; cargo build --release -p airbound-cli")
 
     last = json.loads(COUNTED.read_text()) if COUNTED.exists() else {"commit": "", "compiler": "", "millions": {}}
     here = compiler()
     same = last["compiler"] == here
     if not same:
-        print(f"counted last with {last['compiler'] or 'nothing'}; here is {here}: the counts are not judged")
+        print(f"last counts are of {last['compiler'] or 'no compiler'}, this is {here}: the counts are not compared")
     counts, failed = {}, False
-    print(f"counted last at commit {last.get('commit', 'unknown')}")
+    print(f"last counts are of commit {last.get('commit', 'unknown')}")
     print(f"{'run':20} {'last':>10} {'now':>10} {'ratio':>7}   (millions of instructions)")
     with tempfile.TemporaryDirectory() as name:
         for run, changes in RUNS.items():
@@ -84,14 +84,14 @@ def main():
             failed |= worse
             verdict = "  MORE" if worse else "  less: renew" if same and ratio < 1 - MARGIN else ""
             if owed and not worse:
-                verdict = f"  owed: up to {owed}" if ratio > 1 + MARGIN else "  owed no longer: strike it out"
+                verdict = f"  owed: up to {owed}" if ratio > 1 + MARGIN else "  no longer owed: remove it"
             print(f"{run:20} {before or 0:10.2f} {now:10.2f} {ratio:7.3f}{verdict}")
     if options.renew:
         written = {"commit": options.commit or commit(), "compiler": here, "millions": counts}
         COUNTED.write_text(json.dumps(written, indent=2) + "\n")
         print(f"written to {COUNTED.relative_to(ROOT)}")
     elif failed:
-        sys.exit("instructions: a run takes more than it did; if that is meant, renew: make instructions ARGS=--renew")
+        sys.exit("instructions: a run takes more than its last count; if intended: make instructions ARGS=--renew")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Usage: scripts/lint.sh [CHECK...]
-# Runs the checks named, or all of them, and reports every one that fails.
+# Runs the given checks, all by default, and lists those that fail.
 # Checks: fmt purity layers size circles words shapes surface clippy doc licences
-# INSTALL=1 installs cargo-deny where it is missing.
+# INSTALL=1 installs cargo-deny if it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 CARGO=${CARGO:-cargo}
 LOCKED=${LOCKED:-}
 export CARGO
-# These decide, and neither knows a clock, I/O, threads or randomness of its own.
+# Pure crates: no clock, I/O, threads or own randomness.
 PURE="units random wifi air traffic senders control sim feasibility"
 LONGEST=600
 
@@ -17,33 +17,32 @@ failed=()
 
 fmt() { "$CARGO" fmt --all --check; }
 
-# Clippy refuses the types and functions listed in a pure crate's clippy.toml. This finds the rest of the same modules,
-# and what cfg hides from clippy.
+# Clippy refuses the types and functions listed in a pure crate's clippy.toml. This also covers the rest of their modules, and code that
+# cfg excludes from clippy.
 purity() {
     local crate bad=0 found
     local words='std::(fs|net|thread|process|env|io)\b|(Instant|SystemTime|Utc|Local)::now|\bHash(Map|Set)\b|thread_rng|from_os_rng|getrandom|\btokio\b'
     for crate in $PURE; do
         [ -d "crates/$crate" ] || continue
         if [ ! -f "crates/$crate/clippy.toml" ]; then
-            echo "crates/$crate has no clippy.toml: clippy does not know that it is pure"
+            echo "crates/$crate has no clippy.toml; pure crates require that of units"
             bad=1
         elif ! cmp -s "crates/$crate/clippy.toml" crates/units/clippy.toml; then
-            echo "crates/$crate/clippy.toml differs from that of units: pure crates share one contract"
+            echo "crates/$crate/clippy.toml differs from that of units; pure crates require the same"
             bad=1
         fi
-        # Comments may speak of what code may not do.
+        # Comments are exempt.
         found=$(grep -rnE --include='*.rs' "$words" "crates/$crate/src" | grep -vE '^[^:]+:[0-9]+: *//' || true)
         if [ -n "$found" ]; then
             echo "$found"
-            echo "crates/$crate is pure: no clock, file, socket, thread, environment, hash map or randomness of its own"
+            echo "crates/$crate is pure: no clock, file, socket, thread, environment, hash map or own randomness"
             bad=1
         fi
     done
     return $bad
 }
 
-# What each crate may import of ours; a crate that is not there yet, or no more, has its row all the same. Rows marked with "until"
-# name what goes when the crate that they wait for is there.
+# The crates of the workspace that each crate may import. Rows of missing crates have no effect.
 layers() {
     local bad=0 crate
     imports units "" || bad=1
@@ -61,13 +60,13 @@ layers() {
     imports agent "units wifi control linux record report" || bad=1
     imports lab "units random wifi air traffic scenario record control" || bad=1
     imports feasibility "units random wifi air control scenario" || bad=1
-    # a capture spells out the frames of 802.11, and so takes wifi, and the identities of control
+    # captures contain frames of 802.11 (wifi), with identities of control
     imports runs "units random wifi control scenario sim feasibility record report" || bad=1
     imports console "runs" || bad=1
     imports cli "units record report control scenario sim linux agent lab feasibility runs console" || bad=1
     imports py "units random wifi record report air traffic senders control scenario sim feasibility runs cli" || bad=1
     imports studies "units random wifi record report air traffic senders control scenario sim lab feasibility runs console" || bad=1
-    # The product contains no studies, and nothing that only they need.
+    # The product contains neither the studies nor their own dependencies.
     for crate in cli py; do
         if "$CARGO" tree --locked --package "airbound-$crate" --edges normal --prefix none | grep -E '^(airbound-studies|clarabel) '; then
             echo "$crate contains a part of the studies"
@@ -78,14 +77,14 @@ layers() {
         [ "$crate" != crates/random ] || continue
         if [ -f "$crate/Cargo.toml" ] && awk '/^\[/ { section = $0 } section ~ /dependencies/ && section !~ /dev-/' "$crate/Cargo.toml" |
             grep -E '^rand'; then
-            echo "$crate names a generator of random numbers; only crates/random may"
+            echo "$crate depends on a random number generator; only crates/random may"
             bad=1
         fi
     done
     return $bad
 }
 
-# Whether a crate imports only those that it may.
+# Whether a crate imports allowed crates only.
 imports() {
     local crate=$1 allowed=$2 name manifest bad=0
     manifest=crates/$crate/Cargo.toml
@@ -96,7 +95,7 @@ imports() {
         case " $allowed " in
             *" $name "*) ;;
             *)
-                echo "${manifest%/*} imports $name; it may import: ${allowed:-nothing of ours}"
+                echo "${manifest%/*} imports $name; allowed are ${allowed:-none of the workspace}"
                 bad=1
                 ;;
         esac
@@ -108,7 +107,7 @@ size() {
     local bad=0 lines file
     while read -r lines file; do
         if [ "$file" != total ] && [ "$lines" -gt "$LONGEST" ]; then
-            echo "$file has $lines lines; at most $LONGEST can be read in one sitting"
+            echo "$file has $lines lines; allowed are $LONGEST"
             bad=1
         fi
     done < <(git ls-files -z --cached --others --exclude-standard -- '*.rs' '*.py' '*.sh' '*.cc' '*.html' |
@@ -133,7 +132,7 @@ doc() { RUSTDOCFLAGS="-D warnings" "$CARGO" doc $LOCKED --workspace --no-deps --
 licences() {
     if ! "$CARGO" deny --version >/dev/null 2>&1; then
         if [ "${INSTALL:-0}" != 1 ]; then
-            echo "skipped: cargo-deny is not installed (make lint INSTALL=1 installs it; that takes some minutes)"
+            echo "skipped: cargo-deny is not installed (make lint INSTALL=1 installs it in some minutes)"
             return 0
         fi
         "$CARGO" install cargo-deny --locked
@@ -166,7 +165,7 @@ for check in "${checks[@]}"; do
             ;;
         purity | layers | size | licences) ;;
         *)
-            echo "lint: no check is named $check; there are fmt purity layers size circles words shapes surface clippy doc licences" >&2
+            echo "lint: unknown check $check; allowed are fmt purity layers size circles words shapes surface clippy doc licences" >&2
             exit 2
             ;;
     esac

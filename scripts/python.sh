@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # Usage: scripts/python.sh test [PYTEST ARGUMENT...] | wheel
 # test   builds the package into a virtual environment ($VENV, else .venv), then runs pytest and the type checker.
-# wheel  builds the wheel for others into dist (built on Debian 12: glibc 2.35 and newer), says what it needs of a system, and tries it
-#        in the bare file systems that ROOTS names.
-# PROFILE is the cargo profile of the tested build ("quick"; "release" takes longer from nothing, and less where the command is built so).
-# What cannot be had here (Python 3.10, or the packages that the tests take) is said, and the step is skipped with 0;
-# REQUIRED=1 makes that an error.
+# wheel  builds the wheel for distribution in dist (built on Debian 12: glibc 2.35 and newer), prints its requirements, and tries it in
+#        the bare file systems listed in ROOTS.
+# PROFILE is the cargo profile of the tested build: "quick", or "release", which reuses the command's build.
+# Without Python 3.10 or the packages of the tests the step is skipped with exit code 0; with REQUIRED=1 that is an error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,10 +25,10 @@ environment() {
     if [ ! -x "$VENV/bin/python" ]; then
         "$PYTHON" -m venv "$VENV" 2>/dev/null || {
             rm -rf "$VENV"
-            skip "a virtual environment cannot be made here; on Debian and Ubuntu: apt-get install python3-venv"
+            skip "a virtual environment cannot be made; on Debian and Ubuntu: apt-get install python3-venv"
         }
     fi
-    # The list of packages stands in pyproject.toml and nowhere else.
+    # pyproject.toml lists the packages.
     "$VENV/bin/python" - <<'EOF' >"$VENV/wanted.txt"
 import re
 text = open("pyproject.toml").read()
@@ -40,7 +39,7 @@ EOF
     if ! cmp -s "$VENV/wanted.txt" "$VENV/installed.txt"; then
         "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -r "$VENV/wanted.txt" >"$VENV/pip.log" 2>&1 || {
             tail -n 3 "$VENV/pip.log" >&2
-            skip "the packages that the tests take cannot be had here (pip, above)"
+            skip "the packages of the tests cannot be installed (pip, above)"
         }
         cp "$VENV/wanted.txt" "$VENV/installed.txt"
     fi
@@ -69,7 +68,7 @@ case "${1:-}" in
         ;;
     wheel) wheel ;;
     *)
-        echo "python: say test or wheel; see the head of scripts/python.sh" >&2
+        echo "python: the command is ${1:-missing}; allowed are test and wheel" >&2
         exit 2
         ;;
 esac

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/require.sh TOOL...
-# Makes sure that each tool is there. What can be installed without asking is installed: Debian packages as root, rustup
-# components, crates. For all else it says what is missing and how to get it, and exits with 1.
+# Checks that each tool is installed. Installs Debian packages (as root), rustup components and crates; for other missing tools it prints
+# how to install them, and exits with 1.
 # Tools: cargo linker crates rustfmt clippy; qemu (for the laboratory only)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ fail() {
 }
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# Installs Debian packages as root; says so where it cannot.
+# Installs Debian packages; fails if not root, or if apt fails.
 debian() {
     if [ "$(id -u)" = 0 ] && has apt-get; then
         say "installing $*"
@@ -37,7 +37,7 @@ debian() {
     return 1
 }
 
-# The smallest version that the workspace allows, from Cargo.toml.
+# The workspace's minimum Rust version, from Cargo.toml.
 required_version() { sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml; }
 
 require_cargo() {
@@ -50,17 +50,17 @@ require_cargo() {
         exit 1
     fi
     if ! found=$("$CARGO" --version 2>/dev/null | cut -d ' ' -f 2) || [ -z "$found" ]; then
-        fail "a Rust toolchain: $CARGO is there, but it has none" "rustup toolchain install stable"
+        fail "a Rust toolchain: $CARGO is installed without one" "rustup toolchain install stable"
         exit 1
     fi
     if [ "$(printf '%s\n%s\n' "$required" "${found%%-*}" | sort -V | head -n 1)" != "$required" ]; then
-        fail "a newer Rust toolchain: cargo is $found, needed is $required or newer" \
+        fail "a newer Rust toolchain: cargo is $found, required is $required or newer" \
             "with rustup: rustup update stable" \
             "the cargo of Debian's and Ubuntu's stable releases may be too old: install rustup instead"
     fi
 }
 
-# Linking is tried, since a compiler without the C library's files is a common half of an installation.
+# Links a program, since compilers are often installed without the C library's files.
 links() {
     local folder works=1
     has cc || return 1
@@ -78,13 +78,13 @@ require_linker() {
 }
 
 require_crates() {
-    # Nothing to fetch in a folder that was built before: no network is needed then.
+    # No network is needed if all crates were fetched before.
     "$CARGO" fetch --quiet --offline 2>/dev/null || "$CARGO" fetch ||
         fail "the libraries of Cargo.lock: cargo could not download them (see its message above)" \
             "check the network, or point cargo to a mirror: key source in ~/.cargo/config.toml"
 }
 
-# A component of the toolchain: of rustup, or of Debian's packages.
+# A component of the toolchain, from rustup or Debian.
 require_component() {
     local component=$1 command=$2 package=$3
     "$CARGO" "$command" --version >/dev/null 2>&1 && return
@@ -97,7 +97,7 @@ require_component() {
     fi
 }
 
-# What `airbound lab` runs; nothing else needs it.
+# Only `airbound lab` needs QEMU.
 require_qemu() {
     has qemu-system-x86_64 && return
     debian qemu-system-x86 && has qemu-system-x86_64 && return

@@ -1,8 +1,8 @@
 """Usage: try-wheel.py WHEEL [ROOT...]
 
-Says what the wheel needs of the system: which libraries, and which version of glibc. Then installs and tries it in each ROOT, the folder
-of a bare file system with Python (as root, through chroot): debootstrap --variant=minbase --include=python3,python3-pip bookworm ROOT.
-Exits with 1 if it needs more than glibc 2.35 (Ubuntu 22.04; Debian 12 has 2.36), if it brings no command, or if a trial fails.
+Prints the libraries and the version of glibc that the wheel requires. Then installs and tries it in each ROOT, the folder of a bare file
+system with Python (as root, with chroot): debootstrap --variant=minbase --include=python3,python3-pip bookworm ROOT.
+Exits with 1 if it requires more than glibc 2.35 (Ubuntu 22.04; Debian 12 has 2.36), if it lacks the command, or if a trial fails.
 """
 
 import re
@@ -29,36 +29,36 @@ print("airbound", airbound.__version__, "runs on", open("/etc/os-release").read(
 
 
 def inspect(wheel: Path) -> list[str]:
-    """What is wrong with the wheel."""
+    """Defects of the wheel."""
     wrong = []
     with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory() as folder:
         names = archive.namelist()
         [module] = [name for name in names if name.endswith(".so")]
         entry = next((name for name in names if name.endswith("entry_points.txt")), None)
         if entry is None or b"airbound=airbound.__main__:main" not in archive.read(entry):
-            wrong.append("the wheel brings no command airbound")
+            wrong.append("the wheel lacks the command airbound")
         wrong += [f"the wheel lacks {name}" for name in ("airbound/py.typed", "airbound/_native.pyi") if name not in names]
-        wrong += [f"the wheel holds {name}" for name in names if "/tests/" in name]
+        wrong += [f"the wheel contains {name}" for name in names if "/tests/" in name]
         path = archive.extract(module, folder)
         symbols = subprocess.run(["objdump", "-T", path], capture_output=True, text=True, check=True).stdout
         private = subprocess.run(["objdump", "-p", path], capture_output=True, text=True, check=True).stdout
     versions = [tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([0-9.]+)", symbols)]
     libraries = set(re.findall(r"NEEDED\s+(\S+)", private))
     newest = max(versions)
-    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, needs glibc {'.'.join(map(str, newest))} and {', '.join(sorted(libraries))}")
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, requires glibc {'.'.join(map(str, newest))} and {', '.join(sorted(libraries))}")
     if newest > NEWEST_GLIBC:
         wrong.append(f"glibc {'.'.join(map(str, newest))} is newer than that of Ubuntu 22.04")
-    wrong += [f"{library} is no library that every system has" for library in sorted(libraries - SYSTEM)]
+    wrong += [f"{library} is not part of every system" for library in sorted(libraries - SYSTEM)]
     return wrong
 
 
 def try_in(root: Path, wheel: Path) -> list[str]:
-    """What is wrong when it is installed in a bare file system."""
+    """Installs and tries the wheel in a bare file system; returns the failures."""
     inside = Path("/tmp/airbound-wheel")
     shutil.rmtree(root / inside.relative_to("/"), ignore_errors=True)
     (root / inside.relative_to("/")).mkdir(parents=True)
     shutil.copy(wheel, root / inside.relative_to("/"))
-    # What it depends on is fetched here: a bare file system has no network of its own.
+    # Dependencies are downloaded by the host: the bare file system has no network.
     wheels = root / inside.relative_to("/")
     python = subprocess.run(
         ["chroot", root, "python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
@@ -70,7 +70,7 @@ def try_in(root: Path, wheel: Path) -> list[str]:
     if tuple(map(int, python.split("."))) < (3, 11):
         install = install.replace("--break-system-packages ", "")
     for command in (install, f"cd {inside} && python3 - <<'EOF'\n{TRIAL}\nEOF", f"cd {inside} && airbound run hello --quiet"):
-        # Nothing of this machine's settings is to help, or to disturb.
+        # The environment of this machine is excluded.
         if subprocess.run(["env", "-i", f"PATH={PATH}", "HOME=/root", "chroot", root, "/bin/sh", "-ec", command]).returncode != 0:
             return [f"{root}: fails: {command.splitlines()[0]}"]
     return []

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Looks for import circles between the modules of one crate, and counts the imports that point up.
+"""Finds import cycles between the modules of a crate, and counts the imports that point up.
 
 usage: circles.py [--list] [--renew]
 
-A module is a file. An import is a path that begins with `crate`, `self` or `super`; what a module hands on with `use` belongs to the
-module that it is from. An import between a module and one that it is in ties nothing. A circle is a strongly connected component
-of a crate's modules. Imports between the modules at the top of a crate (files and folders) that no order of them can make point
-down are those that point up: the fewest that would have to go. Tests are left out. circle-members.json says how many modules may
-stand in circles, arrows-up.json how many imports may point up; they may only become fewer.
+A module is a file. An import is a path that begins with `crate`, `self` or `super`; a re-exported item belongs to the module that
+defines it. Imports between a module and its ancestors do not count. A circle is a strongly connected component of a crate's modules.
+Imports that point up are the fewest imports between a crate's top modules (files and folders) whose removal leaves no cycle. Tests are
+not read. circle-members.json limits the modules in circles, arrows-up.json the imports that point up; both may only decrease.
 """
 import re
 import sys
@@ -22,7 +21,7 @@ USE = re.compile(r"^\s*(?:pub(?:\([\w: ]+\))?\s+)?use\s+([^;]+);", re.M)
 
 
 def paths(text, at):
-    """Paths of the tree of imports that begins at a place, each a list of names."""
+    """Paths of the tree of imports at an offset, each a list of names."""
     head = HEAD.match(text, at)
     prefix, at = head.group().split("::")[:-1], head.end()
     if at < len(text) and text[at] == "{":
@@ -43,10 +42,10 @@ def paths(text, at):
 
 
 class Crate:
-    """Modules of a crate, and what each imports of the others."""
+    """Modules of a crate, and their imports from each other."""
 
     def __init__(self, folder):
-        self.files, self.texts, self.handed_on = {}, {}, {}
+        self.files, self.texts, self.exported = {}, {}, {}
         for file in workspace.sources(folder):
             parts = file.relative_to(folder / "src").with_suffix("").parts
             module = parts[:-1] if parts[-1] in ("mod", "lib", "main") else parts
@@ -55,16 +54,16 @@ class Crate:
             self.files[module] = workspace.place(file)
             self.texts[module] = workspace.code(file, strings=False)
         for module, text in self.texts.items():
-            self.handed_on[module] = {}
+            self.exported[module] = {}
             for use in USE.finditer(text):
                 for path in paths(re.sub(r"\s+as\s+\w+", "", use.group(1)) + " ", 0):
                     target = self.absolute(module, path)
                     if target is not None:
-                        self.handed_on[module][path[-1]] = target
+                        self.exported[module][path[-1]] = target
         self.imports = {module: self.read(module) for module in self.files}
 
     def absolute(self, module, path):
-        """Names from the root of the crate; `None` for a path into another crate."""
+        """The path from the root of the crate; `None` for another crate."""
         if path[0] == "crate":
             return (*path[1:],)
         if path[0] == "self":
@@ -77,13 +76,13 @@ class Crate:
         return (*module, *path) if (*module, path[0]) in self.files else None
 
     def module_of(self, path):
-        """Module that defines what a path names."""
+        """Module that defines the item of a path."""
         for _ in range(9):
             known = path
             while known not in self.files:
                 known = known[:-1]
             rest = path[len(known):]
-            target = self.handed_on[known].get(rest[0]) if rest else None
+            target = self.exported[known].get(rest[0]) if rest else None
             if target is None or target[:len(known) + 1] == path[:len(known) + 1]:
                 return known
             path = (*target, *rest[1:])
@@ -101,7 +100,7 @@ class Crate:
 
 
 def components(nodes, edges):
-    """Strongly connected components with more than one member (Tarjan)."""
+    """Strongly connected components of several nodes (Tarjan)."""
     number, low, stack, found = {}, {}, [], []
 
     def visit(node):
@@ -127,21 +126,21 @@ def components(nodes, edges):
 
 
 def pointing_up(nodes, edges):
-    """Fewest edges that point up in any order of the nodes: the best order of each subset comes from those of smaller ones."""
+    """The least set of edges that point up in an order of the nodes, by dynamic programming over subsets."""
     nodes = sorted(nodes)
     uses = [sum(1 << nodes.index(other) for other in edges[node] if other in nodes) for node in nodes]
-    everyone = (1 << len(nodes)) - 1
-    best, choice = [0] * (everyone + 1), [0] * (everyone + 1)
-    for below in range(1, everyone + 1):
+    full = (1 << len(nodes)) - 1
+    best, choice = [0] * (full + 1), [0] * (full + 1)
+    for below in range(1, full + 1):
         best[below] = len(nodes) ** 2
         for last in range(len(nodes)):
             if below >> last & 1:
                 rest = below & ~(1 << last)
-                # Of all in `below`, `last` stands highest: what the others use of it points up.
+                # `last` is the highest in `below`: the others' edges to it point up.
                 cost = best[rest] + sum(uses[node] >> last & 1 for node in range(len(nodes)) if rest >> node & 1)
                 if cost < best[below]:
                     best[below], choice[below] = cost, last
-    up, below = [], everyone
+    up, below = [], full
     while below:
         last = choice[below]
         below &= ~(1 << last)
@@ -175,9 +174,9 @@ def main():
                 files = sorted(crate.files[module] for module, others in crate.imports.items()
                                if module and module[0] == below and any(other and other[0] == above for other in others))
                 upwards[name].append(f"{below} -> {above}: {', '.join(files)}")
-    well = workspace.ratchet("arrows-up", up, upwards, arguments, "an import points up")
+    well = workspace.ratchet("arrows-up", up, upwards, arguments, "no import may point up")
     print(f"circles: {circles} in the workspace")
-    well &= workspace.ratchet("circle-members", members, tied, arguments, "modules import each other in a circle")
+    well &= workspace.ratchet("circle-members", members, tied, arguments, "modules may not import each other in a circle")
     sys.exit(not well)
 
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Counts kinds that are compared as text, identities that stand for none, traits with more than 12 methods; looks for I/O where none belongs.
+"""Counts kinds compared as text, identifiers that mean none, methods of traits beyond 12, and uses of I/O in crates without I/O.
 
 usage: shapes.py [--list] [--renew]
 
-text-as-type.json, sentinels.json, large-traits.json and io.json say how many there may be, by file or by trait; they may only
-become fewer.
+text-as-type.json, sentinels.json, large-traits.json and io.json limit them by file or trait; they may only decrease.
 """
 import re
 import sys
@@ -18,12 +17,12 @@ SENTINEL = re.compile(r"Id\(u(?:8|16|32|64)::MAX\)|\bNOBODY\b|\bFlowId\(0\)|cons
 TRAIT = re.compile(r"\btrait (\w+)[^{;]*\{")
 METHOD = re.compile(r"\bfn \w+")
 IO = re.compile(r"\bstd::(?:fs|net|process|io|env|os)\b|\b(?:rustix|libc|ctrlc)::|\b(?:File|OpenOptions)::|\b(?:fs|io|env|process)::\w")
-# Studies may do anything; `report` writes its page.
+# Crates that may use I/O.
 MAY = {"scenario", "runs", "console", "record", "lab", "linux", "agent", "cli", "report", "py", "studies", "emulate", "room", "relay", "capi"}
 
 
 def body(text, at):
-    """Text of the block that begins at a place."""
+    """Text of the block at an offset."""
     depth = 0
     for place in range(at, len(text)):
         depth += (text[place] == "{") - (text[place] == "}")
@@ -33,7 +32,7 @@ def body(text, at):
 
 
 def methods(text):
-    """Number of methods of a trait: functions at the first level of its body."""
+    """Number of methods of a trait: functions at the top level of its body."""
     depth, first = 0, []
     for letter in text:
         depth += letter == "{"
@@ -66,10 +65,10 @@ def main():
                     note("large-traits", found.group(1), f"{place}: trait {found.group(1)} has {number} methods", number - METHODS)
     arguments = sys.argv[1:]
     hints = {
-        "text-as-type": "an enum says which kinds there are",
-        "sentinels": "an Option says that there is none",
+        "text-as-type": "use an enum for kinds",
+        "sentinels": "use an Option for none",
         "large-traits": f"a trait has at most {METHODS} methods",
-        "io": f"only these crates read and write: {', '.join(sorted(MAY))}",
+        "io": f"only these crates may use I/O: {', '.join(sorted(MAY))}",
     }
     well = [workspace.ratchet(name, counts[name], places[name], arguments, hint) for name, hint in hints.items()]
     sys.exit(not all(well))

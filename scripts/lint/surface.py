@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Lists the public items of the crates that others build on, and compares them with `surface/CRATE.txt`.
+"""Lists the public items of the library crates, and compares them with `surface/CRATE.txt`.
 
 usage: surface.py [--renew] [CRATE...]
 
-rustdoc writes what it knows as JSON, which is not stable: where this toolchain cannot, the check says SKIPPED. A line is an item
-that another crate can name: its kind and the shortest path to it. Methods count, fields, variants and implementations of foreign
-traits do not.
+They are read from rustdoc's JSON, which is unstable: the check is SKIPPED if the toolchain does not write it. Each line is an item that
+other crates can name: the shortest path to it, and its kind. Methods count; fields, variants and implementations of traits do not.
 """
 import json
 import os
@@ -23,10 +22,10 @@ KINDS = {"struct", "enum", "union", "trait", "function", "constant", "static", "
 
 
 def documented(names):
-    """Writes the JSON of the crates; returns the folder with it, or `None` if rustdoc refuses."""
+    """Writes the JSON of the crates; returns its folder, or `None` if rustdoc fails."""
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", workspace.ROOT / "target"))
     with tempfile.TemporaryDirectory() as folder:
-        # Only rustdoc itself is to take unstable options: the environment of cargo decides what it builds anew.
+        # Enables unstable options in rustdoc only: in cargo's environment they would cause rebuilds.
         wrapper = pathlib.Path(folder) / "rustdoc"
         wrapper.write_text('#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n')
         wrapper.chmod(0o755)
@@ -35,13 +34,13 @@ def documented(names):
                    *(part for name in names for part in ("--package", f"airbound-{name}"))]
         run = subprocess.run(command, cwd=workspace.ROOT, env=environment, capture_output=True, text=True)
     if run.returncode != 0:
-        print(f"surface: SKIPPED, this toolchain writes no JSON of a crate:\n{run.stderr.strip()[-600:]}")
+        print(f"surface: SKIPPED, rustdoc of this toolchain writes no JSON:\n{run.stderr.strip()[-600:]}")
         return None
     return target / "doc"
 
 
 def public_items(text):
-    """Kinds and paths of everything that can be named from outside, sorted."""
+    """Paths and kinds of all public items, sorted."""
     crate = json.loads(text)
     index, found, visited = crate["index"], {}, set()
 
@@ -106,12 +105,12 @@ def public_items(text):
 
 def main():
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
-    there = [name for name in arguments or CRATES if name in workspace.crates()]
-    folder = documented(there)
+    present = [name for name in arguments or CRATES if name in workspace.crates()]
+    folder = documented(present)
     if folder is None:
         return
     failed = False
-    for name in there:
+    for name in present:
         items = public_items((folder / f"airbound_{name}.json").read_text())
         stored = STORED / f"{name}.txt"
         before = stored.read_text().splitlines() if stored.exists() else []
@@ -125,9 +124,9 @@ def main():
         most = max(MOST.get(name, len(items)), len(before))
         if len(items) > most:
             failed = True
-            print(f"surface: {name} may have at most {most}")
+            print(f"surface: {name} has {len(items)} public items; allowed are {most}")
     if failed:
-        sys.exit("surface: others can name other items than before; if that is meant: scripts/lint/surface.py --renew")
+        sys.exit("surface: the public items changed; if intended: scripts/lint/surface.py --renew")
 
 
 if __name__ == "__main__":

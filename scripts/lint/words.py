@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Counts doc comments that begin with a question word or with a pronoun for a person, and identifiers that have a better name.
+"""Counts doc comments that begin with a question word or a pronoun for persons, and identifiers with an old name of the glossary.
 
 usage: words.py [--list] [--renew]
 
-doc-beginnings.json and old-names.json say how often each may be met, by crate and by name; they may only become fewer.
+doc-beginnings.json and old-names.json limit them by crate and by name; they may only decrease.
 """
 import re
 import sys
@@ -13,7 +13,7 @@ import workspace
 
 BEGINNING = re.compile(r"^\s*//[/!] (?:What|How|Who|Whose|Somebody|Nobody|Everyone)\b")
 EVERYWHERE = ()
-# Old name: the new one, and the crates in which the old name means it (all, if none is named).
+# Old name: new name, and the crates where the old name has this meaning (all if empty).
 RENAMED = {
     "Agreement": ("BlockAckRecipient", EVERYWHERE),
     "Cargo": ("content", EVERYWHERE),
@@ -61,8 +61,8 @@ def main():
                     named[name] += 1
                     named_at[name].append(f"{workspace.place(file)}: {name}, now {RENAMED[name][0]}")
     arguments = sys.argv[1:]
-    well = workspace.ratchet("doc-beginnings", begun, begun_at, arguments, "begin with the field's noun, or with a verb in the third person")
-    well &= workspace.ratchet("old-names", named, named_at, arguments, "the glossary has another name")
+    well = workspace.ratchet("doc-beginnings", begun, begun_at, arguments, "begin with the field's noun or a verb in the third person")
+    well &= workspace.ratchet("old-names", named, named_at, arguments, "use the glossary's name")
     sys.exit(not well)
 
 

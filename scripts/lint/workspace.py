@@ -1,4 +1,4 @@
-"""The workspace as the lints read it: its crates, their Rust sources without comments and tests, and ratchets."""
+"""The workspace for the lints: its crates, their Rust sources without comments and tests, and ratchets."""
 import json
 import pathlib
 import re
@@ -12,23 +12,23 @@ STRING = re.compile(r'b?r(#+)".*?"\1|b?r"[^"]*"|b?"(?:[^"\\]|\\.)*"', re.S)
 
 
 def crates():
-    """Names and folders of all crates; those outside of `crates` are called by their folder."""
+    """Names and folders of all crates; a crate outside `crates` has the name of its folder."""
     folders = [file.parent for file in ROOT.glob("crates/*/Cargo.toml")]
     folders += [ROOT / name for name in ("studies",) if (ROOT / name / "Cargo.toml").exists()]
     return {folder.name: folder for folder in sorted(folders)}
 
 
 def sources(folder):
-    """Rust sources of a crate that are part of it, in order: no tests, examples and benchmarks."""
+    """Sorted Rust sources of a crate, without tests, examples and benchmarks."""
     return sorted(file for file in (folder / "src").rglob("*.rs") if file.name != "tests.rs")
 
 
 def code(file, strings=True):
-    """Text of a source without comments and test modules, and without strings if they are not asked for."""
+    """Text of a source without comments and test modules, and optionally without strings."""
     text = file.read_text()
     kept = []
     at = 0
-    # A string may hold what looks like a comment, and the other way round: whichever begins first is meant.
+    # A string may contain a comment's delimiter, and the reverse: the first to begin applies.
     for found in re.finditer(f"(?P<string>{STRING.pattern.replace('(#+)', '(?P<hashes>#+)').replace(chr(92) + '1', '(?P=hashes)')})|{COMMENT.pattern}", text, re.S):
         kept.append(text[at:found.start()])
         if found.group("string") is not None:
@@ -38,15 +38,15 @@ def code(file, strings=True):
 
 
 def place(file):
-    """Path of a file as people name it."""
+    """Path of a file from the root of the workspace."""
     return str(file.relative_to(ROOT))
 
 
 def ratchet(name, counts, found, arguments, hint):
-    """Compares counts with those that `NAME.json` allows, and writes fewer of them if `--renew` is among the arguments.
+    """Compares counts with the limits in `NAME.json`, and lowers the limits if `--renew` is among the arguments.
 
-    Nothing may be counted more often than it was. Code that moved between crates is renewed, as long as the sum does not grow.
-    `found` names the places of each key. Returns whether all is well.
+    No count may increase, but `--renew` accepts code that moved between keys if the sum does not increase. `found` contains the places of
+    each key. Returns whether all counts are within their limits.
     """
     file = HERE / f"{name}.json"
     allowed = json.loads(file.read_text()) if file.exists() else None
@@ -59,7 +59,7 @@ def ratchet(name, counts, found, arguments, hint):
             print(*(f"  {key}: {place}" for place in found.get(key, [])), sep="\n")
     if "--renew" in arguments or allowed is None:
         if now > before:
-            print(f"{name}: there were {before}, and are {now}: they may only become fewer")
+            print(f"{name}: {now}, allowed are {before}; the sum may only decrease")
             return False
         file.write_text(json.dumps(counts, indent=2) + "\n")
         return True
@@ -69,7 +69,7 @@ def ratchet(name, counts, found, arguments, hint):
         print(*(f"  {place}" for place in found.get(key, [])[:40]), sep="\n")
         print(f"{name}: {key} has {count}, allowed are {allowed.get(key, 0)}: {hint}")
     if more:
-        print(f"{name}: if code moved, and the sum did not grow: {script} --renew")
+        print(f"{name}: if code moved and the sum did not increase: {script} --renew")
     elif now < before:
-        print(f"{name}: fewer than allowed: {script} --renew keeps them so")
+        print(f"{name}: fewer than allowed; to lower the limits: {script} --renew")
     return not more
