@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Usage: packaging/debian/build.sh BUILD FOLDER
-# Makes a Debian package of the programs in BUILD (target/dist) in FOLDER, and prints its name. The debug information goes into
-# FOLDER/NAME.debug; /usr/lib/debug/usr/bin is where debuggers and backtraces look for it.
+# Builds a Debian package of the programs in BUILD (target/dist) in FOLDER, and prints its path. The debug information is in
+# FOLDER/NAME.debug; debuggers and backtraces look for it in /usr/lib/debug/usr/bin.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-build=${1:?which build}
-folder=${2:?into which folder}
+build=${1:?BUILD is missing}
+folder=${2:?FOLDER is missing}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 architecture=$(dpkg --print-architecture)
 
@@ -38,7 +38,7 @@ License: GPL-2.0
 EOF
 cat LICENSE-MIT >>"$root/usr/share/doc/airbound/copyright"
 
-# What the program links: the libraries' packages by their lowest version that will do.
+# Packages of the linked libraries, with their minimum versions.
 needs=$(cd "$root" && mkdir -p debian && touch debian/control &&
     dpkg-shlibdeps -O --ignore-missing-info usr/bin/airbound usr/bin/airbound-studies 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
 rm -rf "$root/debian"
@@ -55,13 +55,13 @@ Suggests: hostapd
 Installed-Size: $(du -sk "$root" | cut -f1)
 Maintainer: The authors of Airbound <maintainers@users.noreply.github.com>
 Description: keeps Wi-Fi latency bounded
- Simulates Wi-Fi access points with the queues that are meant to tame their
- latency, plays scenarios with the real Linux stack in a virtual machine, and
- runs on a real access point: the agent holds packets for Wi-Fi stations and
- releases them so that latency demands are kept.
+ Simulates Wi-Fi access points and the queues that bound their latency, plays
+ scenarios with the real Linux stack in a virtual machine, and runs on a real
+ access point: the agent holds packets for Wi-Fi stations and releases them so
+ that latency demands are kept.
 EOF
 echo /etc/airbound/agent.toml >"$root/DEBIAN/conffiles"
-# Installed, and not started: somebody has to name whom to protect.
+# The service is not started: the configuration has to name the protected flows first.
 cat >"$root/DEBIAN/postinst" <<'EOF'
 #!/bin/sh
 set -e
