@@ -155,19 +155,19 @@ def search():
     if browser is None:
         print("docs: SKIPPED, the check of the site's search requires chromium", file=sys.stderr)
         return True
-    keys = sorted(set(re.findall(r"^\| `([a-z0-9.-]+)`", KEYS.read_text(), re.M)))
+    tables = re.findall(r"^\| key \|.*\n\|[-|: ]+\n((?:\|.*\n)+)", KEYS.read_text(), re.M)
+    keys = sorted(set(re.findall(r"^\| `([a-z0-9.-]+)`", "".join(tables), re.M)))
     index = next(site.glob("searchindex*.js"))
     library = next(site.glob("elasticlunr*.js"))
     script = f"""
-      const shown = JSON.parse(window.search_data || 'null') || window.search;
-      const index = elasticlunr.Index.load(shown.index);
+      const site = window.search, index = elasticlunr.Index.load(site.index);
       const missing = {json.dumps(keys)}.filter(key => {{
-        const found = index.search(key, shown.search_options);
-        return !found.some(hit => shown.doc_urls[hit.ref].includes('scenario-keys'));
+        const hits = index.search(key, site.search_options).slice(0, site.results_options.limit_results);
+        return !hits.some(hit => site.doc_urls[hit.ref].includes('scenario-keys'));
       }});
       document.body.textContent = 'MISSING ' + JSON.stringify(missing) + ' END';"""
     # The index is a script that sets window.search.
-    text = f"""<html><body></body><script src="{library.as_uri()}"></script><script src="{index.as_uri()}"></script>
+    text = f"""<html><body></body><script>window.search = {{}};</script><script src="{library.as_uri()}"></script><script src="{index.as_uri()}"></script>
       <script>{script}</script></html>"""
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / "search.html"
