@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use airbound_report::{Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Lines, Tolerance, ValidationRow};
+use airbound_report::{
+    Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Lines, Tails, Tolerance, ValidationRow,
+};
 use serde::Deserialize;
 
 /// The claims of a paper.
@@ -19,13 +21,25 @@ pub(crate) struct Claims {
     rows: BTreeMap<String, RowText>,
     /// Why a claim does not hold in every row, by the claim's identity.
     #[serde(default)]
-    reasons: BTreeMap<String, String>,
+    reasons: BTreeMap<String, Reason>,
     #[serde(default)]
     chapters: BTreeMap<String, ChapterText>,
     #[serde(default)]
     tables: BTreeMap<String, TableText>,
     #[serde(default)]
     charts: BTreeMap<String, ChartText>,
+}
+
+/// Why a claim does not hold in every row.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum Reason {
+    Text(String),
+    /// The reason of another claim.
+    Same {
+        #[serde(rename = "as")]
+        claim: String,
+    },
 }
 
 /// One judged quantity.
@@ -39,11 +53,29 @@ struct RowText {
     unit: String,
     reference: Option<f64>,
     tolerance: Option<Tolerance>,
+    /// The direction that the paper claims, for a value outside the tolerance.
+    trend: Option<Trend>,
     #[serde(default)]
     note: String,
     /// Cases that differ in reference, tolerance or note: the first whose `when` holds is taken.
     #[serde(default)]
     cases: Vec<Case>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Trend {
+    Above(f64),
+    Below(f64),
+}
+
+impl Trend {
+    fn holds(self, measured: f64) -> bool {
+        match self {
+            Self::Above(limit) => measured > limit,
+            Self::Below(limit) => measured < limit,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -88,6 +120,9 @@ struct ChartText {
     /// Horizontal lines.
     #[serde(default)]
     levels: Vec<Level>,
+    /// Kind of the samples of a chart of tails.
+    #[serde(default)]
+    samples: String,
     caption: String,
 }
 
@@ -127,7 +162,10 @@ impl Claims {
 
     /// Why a claim does not hold in every row.
     pub(crate) fn reason(&self, claim: &str) -> Option<&str> {
-        self.reasons.get(claim).map(String::as_str)
+        match self.reasons.get(claim)? {
+            Reason::Text(text) => Some(text),
+            Reason::Same { claim } => self.reason(claim),
+        }
     }
 
     /// Returns a chapter with its heading and its text.
@@ -135,8 +173,22 @@ impl Claims {
     /// # Panics
     /// As [`Claims::row`].
     pub(crate) fn chapter(&self, key: &str, tables: Vec<Grid>, charts: Vec<Chart>) -> Chapter {
+        self.filled_chapter(key, &[], tables, charts)
+    }
+
+    /// Returns a chapter; `values` fill its heading and its text.
+    ///
+    /// # Panics
+    /// As [`Claims::row`].
+    pub(crate) fn filled_chapter(
+        &self,
+        key: &str,
+        values: &[(&str, String)],
+        tables: Vec<Grid>,
+        charts: Vec<Chart>,
+    ) -> Chapter {
         let ChapterText { title, text } = Self::find(&self.chapters, key);
-        Chapter { title: title.clone(), text: text.clone(), tables, charts }
+        Chapter { title: filled(title, values), text: filled(text, values), tables, charts }
     }
 
     /// Returns a table without rows; `values` fill its title and its note.
@@ -164,7 +216,7 @@ impl Claims {
     /// # Panics
     /// As [`Claims::row`].
     pub(crate) fn plot(&self, key: &str, values: &[(&str, String)], lines: Lines) -> Chart {
-        let ChartText { x, y, logarithmic, top, levels, caption } = Self::find(&self.charts, key);
+        let ChartText { x, y, logarithmic, top, levels, caption, .. } = Self::find(&self.charts, key);
         let kind = ChartKind::Lines(Lines {
             x: x.clone(),
             y: y.clone(),
@@ -173,6 +225,16 @@ impl Claims {
             levels: levels.iter().map(|level| (level.name.clone(), level.value)).collect(),
             ..lines
         });
+        Chart { kind, caption: filled(caption, values) }
+    }
+
+    /// Returns a chart of the share of samples above each latency; `values` fill its caption.
+    ///
+    /// # Panics
+    /// As [`Claims::row`].
+    pub(crate) fn tails(&self, key: &str, values: &[(&str, String)], lines: Vec<Line>) -> Chart {
+        let ChartText { samples, caption, .. } = Self::find(&self.charts, key);
+        let kind = ChartKind::Tails(Tails { samples: samples.clone(), lines });
         Chart { kind, caption: filled(caption, values) }
     }
 
@@ -221,8 +283,8 @@ impl<'a> Row<'a> {
     }
 
     /// Takes a reference that is computed, in place of the file's.
-    pub(crate) const fn reference(mut self, reference: f64) -> Self {
-        self.reference = Some(reference);
+    pub(crate) fn reference(mut self, reference: impl Into<Option<f64>>) -> Self {
+        self.reference = reference.into();
         self
     }
 
@@ -244,14 +306,16 @@ impl<'a> Row<'a> {
         let reference = reference.or(case.and_then(|case| case.reference)).or(text.reference);
         let tolerance = case.and_then(|case| case.tolerance).or(text.tolerance);
         let note = case.and_then(|case| case.note.as_ref()).unwrap_or(&text.note);
+        let measured = measured.into();
+        let in_direction = text.trend.zip(measured).is_some_and(|(trend, measured)| trend.holds(measured));
         ValidationRow::judged(
             filled(&text.claim, &values),
             filled(&text.metric, &values),
             filled(&text.unit, &values),
             reference,
-            measured.into(),
+            measured,
             tolerance,
-            trend_holds,
+            trend_holds || in_direction,
             filled(note, &values),
         )
     }
@@ -264,6 +328,8 @@ impl<'a> Row<'a> {
 
 #[cfg(test)]
 mod tests {
+    use airbound_report::Verdict;
+
     use super::*;
 
     const TEXT: &str = r#"
@@ -274,10 +340,18 @@ metric = "RTT of {scheme}"
 unit = "ms"
 reference = 10
 tolerance = { relative = 0.1 }
+trend = { below = 14 }
 note = "Fig. 1"
 cases = [{ when = { scheme = "PIE" }, reference = 261.3, tolerance = "at_most" }]
 [reasons]
 hops = "{because}"
+more-hops = { as = "hops" }
+[chapters.hops]
+title = "Hops: {place}"
+text = "One."
+[charts.rtt]
+samples = "packets"
+caption = "RTT, {place}"
 "#;
 
     #[test]
@@ -289,5 +363,21 @@ hops = "{because}"
         assert_eq!((case.reference, case.within()), (Some(261.3), Some(true)));
         assert_eq!(claims.row("rtt").reference(11.0).measured(11.5).within(), Some(true));
         assert_eq!(claims.row("rtt").holds(None).measured, None);
+    }
+
+    #[test]
+    fn a_trend_holds_outside_the_tolerance() {
+        let claims = Claims::read("test", TEXT);
+        let verdict = |measured: f64| claims.row("rtt").measured(measured).verdict;
+        assert_eq!([10.0, 13.0, 15.0].map(verdict), [Verdict::Match, Verdict::Trend, Verdict::Differs]);
+    }
+
+    #[test]
+    fn words_are_filled_in() {
+        let claims = Claims::read("test", TEXT);
+        let values = [("place", "office".to_owned())];
+        assert_eq!(claims.reason("more-hops"), Some("{because}"));
+        assert_eq!(claims.filled_chapter("hops", &values, Vec::new(), Vec::new()).title, "Hops: office");
+        assert_eq!(claims.tails("rtt", &values, Vec::new()).caption, "RTT, office");
     }
 }

@@ -1,8 +1,9 @@
-//! Distributions of several runs together.
+//! Distributions of several runs together, as points of a line.
 
 use std::collections::BTreeMap;
 
 use airbound_record::Component;
+use airbound_units::Span;
 
 use super::experiment::Measured;
 
@@ -24,6 +25,22 @@ pub(crate) fn shares(runs: &[&Measured], component: Component) -> Vec<(f64, f64)
         if share - shown > 0.2 || up_to == total {
             points.push((high.as_millis_f64(), share));
             shown = share;
+        }
+    }
+    points
+}
+
+/// The share of samples (0 to 1) above each latency (ms). `buckets` are upper ends of ranges, ascending, with numbers of samples.
+pub(crate) fn tail(buckets: impl Iterator<Item = (Span, u64)> + Clone) -> Vec<(f64, f64)> {
+    let total: u64 = buckets.clone().map(|(_, count)| count).sum();
+    let mut above = total;
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for (high, count) in buckets {
+        above -= count;
+        let share = above as f64 / total as f64;
+        // Steps too small to be seen are left out.
+        if above == 0 || points.last().is_none_or(|(_, last)| share < last * 0.97) {
+            points.push((high.as_millis_f64(), share));
         }
     }
     points

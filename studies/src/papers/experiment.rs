@@ -1,5 +1,6 @@
 //! Runs that studies ask for: each made once, several at a time.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -236,7 +237,11 @@ impl Watched {
 
 /// Results of all runs.
 #[derive(Debug, Default)]
-pub(crate) struct Results(BTreeMap<Experiment, Measured>);
+pub(crate) struct Results {
+    made: BTreeMap<Experiment, Measured>,
+    /// Runs that were asked for and had not been made.
+    missing: RefCell<Vec<Experiment>>,
+}
 
 impl Results {
     /// Makes the runs, equal ones once, `jobs` at a time.
@@ -262,12 +267,12 @@ impl Results {
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, experiments.len());
             measured
         })?;
-        Ok(Self(experiments.into_iter().zip(measured).collect()))
+        Ok(Self { made: experiments.into_iter().zip(measured).collect(), ..Self::default() })
     }
 
     /// Returns the number of runs that were made.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.made.len()
     }
 
     /// Returns the results of several runs; `None` if there are none, or one is missing.
@@ -277,9 +282,18 @@ impl Results {
         runs.filter(|runs| !runs.is_empty())
     }
 
-    /// Returns the results of a run; `None` if no study asked for it.
+    /// Returns the results of a run; `None` if it was not made, which [`Results::missing`] then tells.
     pub(crate) fn get(&self, experiment: &Experiment) -> Option<&Measured> {
-        self.0.get(experiment)
+        let run = self.made.get(experiment);
+        if run.is_none() {
+            self.missing.borrow_mut().push(experiment.clone());
+        }
+        run
+    }
+
+    /// Returns the runs that were asked for and had not been made, in the order of asking.
+    pub(crate) fn missing(&self) -> Vec<Experiment> {
+        self.missing.borrow().clone()
     }
 }
 
@@ -298,7 +312,9 @@ mod tests {
         let results = Results::of(wanted.into_iter(), NonZeroUsize::MIN, &|_, _| ()).expect("runs");
         assert_eq!(results.len(), 2);
         assert!(results.get(&Experiment::plain(trial(2))).is_some());
+        assert_eq!(results.missing(), []);
         assert!(results.get(&Experiment::watching(trial(2), 0)).is_none());
+        assert_eq!(results.missing(), [Experiment::watching(trial(2), 0)]);
     }
 
     #[test]

@@ -65,6 +65,11 @@ struct Variant {
     name: String,
     #[serde(default)]
     set: Table,
+    /// Lines that follow the scenario file's. `surroundings` leave alone what stands there, and not what `set` changes.
+    #[serde(default)]
+    append: String,
+    /// Runs of its cells, where they are not as many as the grid's.
+    seeds: Option<u64>,
     /// Further values under `--quick`.
     #[serde(default)]
     quick: Table,
@@ -94,6 +99,8 @@ impl Grid {
                 let variant = |value: &toml::Value| Variant {
                     name: value.as_str().map_or_else(|| value.to_string(), str::to_owned),
                     set: keys.iter().map(|key| (key.clone(), value.clone())).collect(),
+                    append: String::new(),
+                    seeds: None,
                     quick: Table::new(),
                     full_only: false,
                 };
@@ -113,9 +120,10 @@ impl Grid {
         variants.iter().filter(|one| !(effort.quick && one.full_only)).map(|one| one.name.as_str()).collect()
     }
 
-    /// Returns the seeds of each cell.
-    pub(crate) fn seeds(&self, effort: Effort) -> std::ops::RangeInclusive<u64> {
-        1..=self.quick.seeds.filter(|_| effort.quick).unwrap_or(self.seeds)
+    /// Returns the seeds of a cell.
+    fn seeds(&self, cell: &[&str], effort: Effort) -> std::ops::RangeInclusive<u64> {
+        let own = self.chosen(cell).into_iter().find_map(|variant| variant.seeds);
+        1..=self.quick.seeds.filter(|_| effort.quick).or(own).unwrap_or(self.seeds)
     }
 
     /// Returns the runs of a cell, one for each seed.
@@ -123,7 +131,7 @@ impl Grid {
     /// # Panics
     /// If a name is that of no variant, which is a defect of this crate.
     pub(crate) fn trials(&self, cell: &[&str], effort: Effort) -> Vec<Trial> {
-        self.seeds(effort).map(|seed| self.trial(cell, seed, effort)).collect()
+        self.seeds(cell, effort).map(|seed| self.trial(cell, seed, effort)).collect()
     }
 
     /// Returns the runs of a cell of which the figures are wanted.
@@ -134,11 +142,8 @@ impl Grid {
         self.trials(cell, effort).into_iter().map(Experiment::plain).collect()
     }
 
-    /// Returns the run of a cell with a seed.
-    ///
-    /// # Panics
-    /// As [`Grid::trials`].
-    pub(crate) fn trial(&self, cell: &[&str], seed: u64, effort: Effort) -> Trial {
+    /// Returns the variants of a cell, one for each axis.
+    fn chosen(&self, cell: &[&str]) -> Vec<&Variant> {
         let axes: Vec<&[Variant]> = self.axes.values().map(Self::variants).collect();
         let find = |name: &&str| {
             let place = |variants: &&[Variant]| variants.iter().position(|one| one.name == **name);
@@ -147,6 +152,14 @@ impl Grid {
         };
         let mut places = vec![0; axes.len()];
         cell.iter().map(find).for_each(|(axis, place)| places[axis] = place);
+        axes.iter().zip(places).filter_map(|(variants, place)| variants.get(place)).collect()
+    }
+
+    /// Returns the run of a cell with a seed.
+    ///
+    /// # Panics
+    /// As [`Grid::trials`].
+    pub(crate) fn trial(&self, cell: &[&str], seed: u64, effort: Effort) -> Trial {
         let mut sets: Vec<(String, String)> = Vec::new();
         let mut add = |table: &Table| {
             for (key, value) in table {
@@ -158,14 +171,15 @@ impl Grid {
         if effort.quick {
             add(&self.quick.set);
         }
-        for (variants, place) in axes.iter().zip(places) {
-            let Some(variant) = variants.get(place) else { continue };
+        let mut scenario = self.text.clone();
+        for variant in self.chosen(cell) {
+            scenario += &variant.append;
             add(&variant.set);
             if effort.quick {
                 add(&variant.quick);
             }
         }
-        Trial { name: self.name.clone(), scenario: self.text.clone(), sets, seed }
+        Trial { name: self.name.clone(), scenario, sets, seed }
     }
 }
 
@@ -188,6 +202,8 @@ set = { "scheme.queue" = "fifo" }
 name = "short"
 set = { "scheme.queue" = { kind = "fifo", limit = { packets = 10 } } }
 quick = { duration = "1 s" }
+seeds = 2
+append = "y"
 [axes.distance]
 keys = ["station.a.channel.distance"]
 values = ["1 m", "2 m"]
@@ -201,7 +217,10 @@ values = ["1 m", "2 m"]
     fn a_cell_sets_what_its_variants_set() {
         let quick = Effort { quick: true, ..Effort::default() };
         assert_eq!(grid().names("scheme", quick), ["FIFO", "short"]);
-        assert_eq!(grid().trials(&["short"], Effort::default()).len(), 3);
+        assert_eq!(grid().trials(&[], Effort::default()).len(), 3);
+        assert_eq!(grid().trials(&["short"], Effort::default()).len(), 2);
+        assert_eq!(grid().trials(&["short"], quick).len(), 1);
+        assert_eq!(grid().trial(&["short"], 1, quick).scenario, "xy");
         let value = |trial: &Trial, key: &str| {
             trial.sets.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone())
         };

@@ -56,10 +56,15 @@ pub(crate) struct Part {
 
 /// One experiment of a paper.
 pub(crate) trait Study: Sync {
-    /// The runs that it needs.
-    fn experiments(&self, effort: Effort) -> Vec<Experiment>;
+    /// The runs that it needs: those that [`Study::part`] asks for.
+    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
+        let none = Results::default();
+        self.part(effort, &none);
+        none.missing()
+    }
 
-    /// Returns the claims and the chapter that follow from the runs.
+    /// Returns the claims and the chapter that follow from the runs. Without [`Study::experiments`], it asks for the same runs
+    /// whether they were made or not.
     fn part(&self, effort: Effort, results: &Results) -> Part;
 }
 
@@ -105,7 +110,7 @@ impl Paper {
             Self::Wqm => &wqm::CLAIMS.title,
             Self::LastPq => "LAST-PQ: latency-aware scheduling for low-latency elephant VR flows",
             Self::Plum => "Plum: bidirectional bandwidth coordination under half-duplex bottlenecks",
-            Self::Law => "Law: towards consistent low latency in 802.11 home networks",
+            Self::Law => &law::CLAIMS.title,
             Self::Allocation => "Low-delay rate allocation in WLANs using aggregation",
         }
     }
@@ -127,7 +132,7 @@ impl Paper {
             Self::Wqm => wqm::CLAIMS.reason(claim),
             Self::LastPq => last_pq::reason(claim),
             Self::Plum => plum::reason(claim),
-            Self::Law => law::reason(claim),
+            Self::Law => law::CLAIMS.reason(claim),
             Self::Allocation => allocation::reason(claim),
         }
     }
@@ -158,6 +163,7 @@ impl Paper {
                 chapters.push(part.chapter);
             }
         }
+        debug_assert_eq!(results.missing(), [], "a study asked for a run only after all were made");
         let rows = by_claim(rows);
         Ok(Reproduction { paper: self, rows, chapters, runs: results.len() })
     }
