@@ -63,8 +63,8 @@ layers() {
     imports feasibility "units random wifi air control scenario" || bad=1
     # a capture spells out the frames of 802.11, and so takes wifi, and the identities of control
     imports runs "units random wifi control scenario sim feasibility record report" || bad=1
-    # until the studies are a program of their own: sim, validation
-    imports cli "units random wifi record report air traffic senders control scenario sim linux agent lab feasibility runs validation" || bad=1
+    # until the studies are a program of their own: sim, studies
+    imports cli "units random wifi record report air traffic senders control scenario sim linux agent lab feasibility runs studies" || bad=1
     imports py "units random wifi record report air traffic senders control scenario sim feasibility runs cli" || bad=1
     for crate in studies; do
         imports "$crate" "units random wifi record report air traffic senders control scenario sim linux agent lab feasibility runs" || bad=1

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::num::{IntErrorKind, ParseIntError};
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
     match written {
         // Who reads has enough: `airbound list | head -1`.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        Err(source) => Err(CliError::Io { action: "write to", path: "standard output".into(), source }),
+        Err(source) => Err(CliError::io("write to", Path::new("standard output"))(source)),
         Ok(()) => Ok(()),
     }
 }
