@@ -1,18 +1,19 @@
 # One entry for everything: `make` lists the targets. scripts/require.sh looks for what each needs, installs what it may
 # and says what is missing where it may not.
 #
-# Variables: ARGS (further arguments of the command behind a target), NS3=0 (bench without ns-3), INSTALL=1 (lint may
-# install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does), PROFILE=release (python with the build of
-# the command, as CI does).
+# Variables: ARGS (further arguments of the command behind a target), PREFIX (install, default ~/.local), NS3=0 (bench without
+# ns-3), INSTALL=1 (lint may install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does), PROFILE=release
+# (python with the build of the command, as CI does).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python wheel bench instructions explore fuzz lint fmt deb
+.PHONY: help demo build install test test-long docs python wheel bench instructions explore fuzz lint fmt deb
 
 CARGO ?= cargo
 LOCKED ?=
 ARGS ?=
 NS3 ?= 1
 INSTALL ?= 0
+PREFIX ?= $(HOME)/.local
 PROFILE ?= quick
 PACKAGE ?= airbound-sim
 TARGET ?= trace_reading_never_panics
@@ -20,16 +21,35 @@ SECONDS ?= 60
 MINUTES ?= 10
 
 help: ## lists these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo "  ARGS=... adds arguments, for example: make demo ARGS=\"--seed 2\", make test ARGS=\"-p airbound-wifi\""
 
 demo: ## builds the program and compares schemes on a congested access point, with a report
 	@scripts/require.sh cargo linker crates
 	$(CARGO) run --release $(LOCKED) --package airbound-cli -- demo $(ARGS)
 
-test: ## runs all tests, documentation examples included
+build: ## builds the programs airbound and airbound-studies (target/release)
+	@scripts/require.sh cargo linker crates
+	$(CARGO) build --release $(LOCKED) --package airbound-cli --package airbound-studies
+
+install: build ## installs the programs into PREFIX/bin
+	@install -d "$(PREFIX)/bin"
+	install -m 0755 target/release/airbound target/release/airbound-studies "$(PREFIX)/bin"
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "install: $(PREFIX)/bin is not on PATH";; esac
+
+test: ## runs the tests, documentation examples included
 	@scripts/require.sh cargo linker crates
 	$(CARGO) test $(LOCKED) $(or $(ARGS),--workspace)
+
+test-long: ## runs the tests that take minutes (tests/long.rs): the papers' rows, every scheme on every scenario
+	@scripts/require.sh cargo linker crates
+	$(CARGO) test $(LOCKED) --workspace --test long $(ARGS)
+
+docs: ## builds the documentation site into target/docs, and asks its search for every scenario key (needs mdBook)
+	@command -v mdbook >/dev/null || { echo "docs: mdBook is missing; install it with: cargo install mdbook --locked" >&2; exit 1; }
+	@scripts/docs.py check
+	mdbook build
+	@scripts/docs.py search
 
 python: ## builds the Python package into .venv, tests and type-checks it, notebooks included
 	@scripts/require.sh cargo linker crates
@@ -48,7 +68,7 @@ instructions: ## counts the instructions of six short runs (callgrind); SKIPPED 
 	@if ! command -v valgrind >/dev/null; then \
 	  echo "instructions: SKIPPED, there is no valgrind; to get it: sudo apt-get install valgrind"; \
 	else scripts/require.sh cargo linker crates && \
-	  $(CARGO) build --release $(LOCKED) --package airbound-cli && scripts/instructions.py $(ARGS); fi
+	  $(MAKE) --no-print-directory build && scripts/instructions.py $(ARGS); fi
 
 explore: ## draws new random inputs for all property tests for MINUTES, and names the seed of a failure
 	@scripts/require.sh cargo linker crates
@@ -67,7 +87,7 @@ fmt: ## formats all sources
 	@scripts/require.sh cargo rustfmt
 	$(CARGO) fmt --all
 
-deb: ## makes a Debian package of the release build (packaging/README.md)
+deb: ## makes a Debian package of the programs, their debug information in files aside (packaging/README.md)
 	@scripts/require.sh cargo linker crates
-	$(CARGO) build --release $(LOCKED) --package airbound-cli
-	@packaging/debian/build.sh target/release/airbound target/debian
+	$(CARGO) build --profile dist $(LOCKED) --package airbound-cli --package airbound-studies
+	@packaging/debian/build.sh target/dist target/debian

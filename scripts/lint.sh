@@ -63,11 +63,16 @@ layers() {
     imports feasibility "units random wifi air control scenario" || bad=1
     # a capture spells out the frames of 802.11, and so takes wifi, and the identities of control
     imports runs "units random wifi control scenario sim feasibility record report" || bad=1
-    # until the studies are a program of their own: sim, studies
-    imports cli "units random wifi record report air traffic senders control scenario sim linux agent lab feasibility runs studies" || bad=1
+    imports console "runs" || bad=1
+    imports cli "units record report control scenario sim linux agent lab feasibility runs console" || bad=1
     imports py "units random wifi record report air traffic senders control scenario sim feasibility runs cli" || bad=1
-    for crate in studies; do
-        imports "$crate" "units random wifi record report air traffic senders control scenario sim linux agent lab feasibility runs" || bad=1
+    imports studies "units random wifi record report air traffic senders control scenario sim lab feasibility runs console" || bad=1
+    # The product contains no studies, and nothing that only they need.
+    for crate in cli py; do
+        if "$CARGO" tree --locked --package "airbound-$crate" --edges normal --prefix none | grep -E '^(airbound-studies|clarabel) '; then
+            echo "$crate contains a part of the studies"
+            bad=1
+        fi
     done
     for crate in crates/* studies; do
         [ "$crate" != crates/random ] || continue

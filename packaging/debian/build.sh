@@ -1,22 +1,28 @@
 #!/usr/bin/env bash
-# Usage: packaging/debian/build.sh PROGRAM FOLDER
-# Makes a Debian package of PROGRAM (target/release/airbound) in FOLDER, and prints its name.
+# Usage: packaging/debian/build.sh BUILD FOLDER
+# Makes a Debian package of the programs in BUILD (target/dist) in FOLDER, and prints its name. The debug information goes into
+# FOLDER/NAME.debug; /usr/lib/debug/usr/bin is where debuggers and backtraces look for it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-program=${1:?which program}
+build=${1:?which build}
 folder=${2:?into which folder}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 architecture=$(dpkg --print-architecture)
 
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-install -D -m 0755 "$program" "$root/usr/bin/airbound"
-strip --strip-unneeded "$root/usr/bin/airbound"
+mkdir -p "$folder"
+for program in airbound airbound-studies; do
+    install -D -m 0755 "$build/$program" "$root/usr/bin/$program"
+    objcopy --only-keep-debug "$build/$program" "$folder/$program.debug"
+    strip --strip-unneeded "$root/usr/bin/$program"
+    (cd "$folder" && objcopy --add-gnu-debuglink="$program.debug" "$root/usr/bin/$program")
+done
 install -D -m 0644 packaging/systemd/airbound-agent.service "$root/lib/systemd/system/airbound-agent.service"
 install -D -m 0644 packaging/agent.toml "$root/etc/airbound/agent.toml"
-for page in docs/*.md; do
-    install -D -m 0644 "$page" "$root/usr/share/doc/airbound/$(basename "$page")"
+for page in README.md CHANGELOG.md docs/*/*.md; do
+    install -D -m 0644 "$page" "$root/usr/share/doc/airbound/${page#docs/}"
 done
 cat >"$root/usr/share/doc/airbound/copyright" <<EOF
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
@@ -25,12 +31,16 @@ Upstream-Name: airbound
 Files: *
 Copyright: The authors of Airbound
 License: MIT or Apache-2.0
+
+Files: the sources of the laboratory's driver (lab/radio), which the program carries
+Copyright: The authors of Airbound
+License: GPL-2.0
 EOF
 cat LICENSE-MIT >>"$root/usr/share/doc/airbound/copyright"
 
 # What the program links: the libraries' packages by their lowest version that will do.
 needs=$(cd "$root" && mkdir -p debian && touch debian/control &&
-    dpkg-shlibdeps -O --ignore-missing-info usr/bin/airbound 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
+    dpkg-shlibdeps -O --ignore-missing-info usr/bin/airbound usr/bin/airbound-studies 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
 rm -rf "$root/debian"
 
 mkdir -p "$root/DEBIAN"
@@ -69,7 +79,6 @@ EOF
 chmod 0755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm"
 chmod -R u+rwX,go+rX,go-w "$root"
 
-mkdir -p "$folder"
 package=$folder/airbound_${version}_$architecture.deb
 dpkg-deb --root-owner-group --build "$root" "$package" >/dev/null
 echo "$package"

@@ -10,13 +10,13 @@ Asked: TypeAlias = tuple[str, str | None, list[tuple[str, str, Any]]]
 Value: TypeAlias = bool | int | float | str | Sequence["Value"] | dict[str, "Value"]
 
 class ScenarioError(ValueError):
-    """A scenario, a change to it, or a scheme is wrong; the sentence says what, where, and what is allowed."""
+    """A scenario, a change to it, or a scheme is invalid; the message says what, where, and what is allowed."""
 
 class SchemeError(RuntimeError):
     """A scheme written in Python failed in a run; its own exception, with its trace, is the cause."""
 
 class RunError(RuntimeError):
-    """A run cannot be written, read or finished; the sentence says why."""
+    """A run cannot be written, read or finished; the message says why."""
 
 def main(arguments: Sequence[str]) -> int: ...
 def shipped() -> list[tuple[str, str]]:

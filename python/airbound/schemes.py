@@ -269,7 +269,7 @@ def asked(scheme: AnyScheme | None, scenario: _native.Scenario) -> tuple[str, _n
     laws = [part for part in built_in if part.split("-")[0] == "law"]
     if laws and any(slot != "sender" for slot, _, _ in own):
         raise _native.ScenarioError(
-            f"law decides over queue and rate with one state, so {laws[0]} cannot be combined with {own[0][1]}"
+            f"law controls queue and rate with one state, so {laws[0]} cannot be combined with {own[0][1]}"
         )
     if scheme.session is not None:
         built_in.append(scheme.session)

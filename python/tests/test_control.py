@@ -120,7 +120,7 @@ def test_allocator_refuses_what_no_sensor_sees() -> None:
     allocator = control.RateAllocator()
     allocator.join(0, 1)
     wrong = report(1, 10, 2) | {"slot": 3600 * 1000 * MS}
-    with pytest.raises(ValueError, match="which cannot be"):
+    with pytest.raises(ValueError, match="the report is impossible: it has a slot"):
         allocator.on_report(1, 1, **wrong)
 
 
@@ -157,7 +157,7 @@ def test_law_sends_reports_and_gives_up() -> None:
     view = law.view(1)
     assert view is not None and view["state"] == "stable" and view["successes"] >= 1
     assert law.view(9) is None
-    with pytest.raises(ValueError, match="was reported before"):
+    with pytest.raises(ValueError, match="was already reported"):
         law.report(3 * MS, grant, 1, [True] * len(grant.packets))
     for number in range(100, 103):
         law.enqueue(3 * MS, 1, number)
@@ -213,7 +213,7 @@ def test_law_loses_no_packet_in_any_order_of_calls(calls: list[tuple[str, int, i
         (lambda: control.DelayController().set_demand(0, 1, 10**7, 101), "demand.percentile is 101"),
         (lambda: control.RateAllocator(target=0), "target is 0; allowed is 1 to 256"),
         (lambda: control.Law(limit_q="0 ms"), "limit-q"),
-        (lambda: control.plum_allocation([10**7]), "a session of 1 cannot be allocated"),
+        (lambda: control.plum_allocation([10**7]), "a session needs at least 2 participants, not 1"),
         (lambda: control.plum_allocation([10**7, 10**7], rho=2.0), "rho is 2; allowed is 0 to 1"),
         (lambda: control.plum_allocation([10**7, 10**7], [1.0]), "1 weights are given for 2 capacities"),
         (lambda: control.plum_allocation([10**7, 10**7], qoe="cubic"), "cubic"),

@@ -4,6 +4,7 @@
 //! measurements, [`lab`] the rows that need a virtual machine, [`plan`] the feasibility check beside LAST-PQ. The product does not
 //! contain them: `airbound` starts the program `airbound-studies`.
 
+pub mod command;
 #[cfg(target_os = "linux")]
 pub mod lab;
 pub mod ladder;

@@ -9,6 +9,7 @@ pub(crate) mod sweep;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use airbound_console::Verbosity;
 use airbound_record::Tables;
 use airbound_runs::Opened;
 use airbound_scenario::Overrides;
@@ -39,17 +40,6 @@ pub(crate) struct Cli {
     pub(crate) verbosity: Verbosity,
 }
 
-/// How much is said, and to whom.
-#[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct Verbosity {
-    /// Print JSON, and nothing else, on standard output
-    #[arg(long, global = true, display_order = 900)]
-    pub(crate) json: bool,
-    /// Print errors only
-    #[arg(long, short, global = true, display_order = 901)]
-    pub(crate) quiet: bool,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Compare all queues on a VR stream over a congested access point
@@ -73,10 +63,12 @@ pub(crate) enum Command {
     /// Choose the parameters of Law
     #[command(subcommand)]
     Law(Law),
-    /// Do a paper's experiments again, and lay its claims beside what comes out
-    Reproduce(Reproduce),
-    /// Lay the simulator beside closed forms, ns-3 and the papers' numbers
-    Validate(Validate),
+    /// Reproduce a paper's experiments, its claims beside the results
+    #[command(disable_help_flag = true)]
+    Reproduce(Elsewhere),
+    /// Validate the simulator against closed forms, ns-3, published measurements and the real Linux stack
+    #[command(disable_help_flag = true)]
+    Validate(Elsewhere),
     /// Play a scenario with the real Linux stack in a virtual machine
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
@@ -85,6 +77,14 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Agent(agent::Agent),
+}
+
+/// Arguments of a command of another program, `airbound-studies`, which reads them.
+#[derive(Debug, Args)]
+pub(crate) struct Elsewhere {
+    /// Arguments; `--help` lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    pub(crate) arguments: Vec<OsString>,
 }
 
 /// Which scenario, and what is different in it.
@@ -377,74 +377,4 @@ fn percent(text: &str) -> Result<f64, String> {
         Ok(value) if (1.0..=100.0).contains(&value) => Ok(value),
         _ => Err("allowed are numbers from 1 to 100".to_owned()),
     }
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  airbound validate                       everything
-  airbound validate ns3 --json            one rung, for machines
-  airbound validate closed bianchi --quick
-
-Exit code 1: a row that has a tolerance falls outside it.")]
-pub(crate) struct Validate {
-    /// Which rungs of the ladder [default: all but lab, which needs QEMU and minutes]
-    #[arg(value_parser = ["closed", "bianchi", "ns3", "papers", "lab"])]
-    pub(crate) rungs: Vec<String>,
-    /// Shorter runs and one seed, for a first look
-    #[arg(long)]
-    pub(crate) quick: bool,
-    /// Print tables in Markdown
-    #[arg(long)]
-    pub(crate) markdown: bool,
-    /// Run this many simulations at once [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) jobs: Option<u16>,
-    /// lab: only the cases whose name contains this
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) only: Option<String>,
-    /// lab: keep the records of its runs in this folder
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// lab: kernel, by its first two numbers
-    #[cfg(target_os = "linux")]
-    #[arg(long, value_name = "SERIES", default_value_t)]
-    pub(crate) kernel: airbound_lab::host::Kernel,
-    /// lab: folder for what is fetched and built [default: airbound/lab in the user's cache]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cache: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  airbound reproduce wqm                  every claim of the paper, its figures redrawn in a page
-  airbound reproduce last-pq --quick      a first look, in seconds
-  airbound reproduce wqm --json | jq '.[] | select(.verdict != \"match\")'
-
-Papers: wqm (Showail and Shihada, IEEE Access 2018), last-pq (Lu et al., PerCom 2024), law (Shen and Meng, NSDI 2026), \
-low-delay-rate-allocation (Gringoli and Leith), plum (Chen et al., Bidirectional Bandwidth Coordination).
-Exit code 1: a claim that has a tolerance falls outside it.")]
-pub(crate) struct Reproduce {
-    /// Which paper
-    #[arg(value_parser = ["wqm", "last-pq", "law", "low-delay-rate-allocation", "plum"])]
-    pub(crate) paper: String,
-    /// Shorter runs, fewer seeds and settings, for a first look
-    #[arg(long)]
-    pub(crate) quick: bool,
-    /// Full length, but fewer settings and seeds (plum: about ten minutes)
-    #[arg(long, conflicts_with = "quick")]
-    pub(crate) standard: bool,
-    /// Folder with measured traces (plum) [default: ../shared/traces, or synthetic ones]
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) traces: Option<PathBuf>,
-    /// The page [default: runs/reproduce-PAPER.html]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-    /// Print tables in Markdown
-    #[arg(long)]
-    pub(crate) markdown: bool,
-    /// Run this many simulations at once [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) jobs: Option<u16>,
 }

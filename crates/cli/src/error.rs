@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use airbound_agent::AgentError;
+use airbound_console::OutputError;
 use airbound_feasibility::PlanError;
 use airbound_lab::LabError;
 #[cfg(target_os = "linux")]
@@ -21,11 +22,14 @@ pub(crate) enum CliError {
     /// Runs: their scenario, scheme, folder or report.
     #[error(transparent)]
     Runs(#[from] RunsError),
+    /// Output or arguments.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// The laboratory.
     #[error(transparent)]
     Lab(#[from] LabError),
     /// Another program that did the work failed, and has said why.
-    #[error("the sweep did not end well; the message is above")]
+    #[error("sweep failed: see the errors above")]
     Elsewhere(u8),
     /// The operating system, as the agent meets it.
     #[cfg(target_os = "linux")]
@@ -46,26 +50,12 @@ pub(crate) enum CliError {
     /// The input is wrong, or asks for what cannot be done.
     #[error("{0}")]
     Input(String),
-    /// A validation that does not hold.
-    #[error(
-        "{0} of {1} rows fall outside their tolerance; docs/results/validation.md explains the known ones"
-    )]
-    Validation(usize, usize),
     /// There is nothing to plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The answer of a plan is no.
     #[error("{0} of {1} demands cannot be met")]
     Unmet(usize, usize),
-    /// A demonstration that does not hold.
-    #[error("{0} of {1} aims are missed; docs/use/agent.md says why")]
-    Demonstration(usize, usize),
-    /// A reproduction in which not every claim holds.
-    #[error("{0} of {1} rows fall outside their tolerance; docs/results/{2}.md says why")]
-    Reproduction(usize, usize, &'static str),
-    /// Something that cannot happen.
-    #[error("{0}; this is a defect of airbound")]
-    Defect(String),
     /// A thread gave up; what it said stands above.
     #[error("the message above is a defect of airbound; please report it with the command that led to it")]
     Panic,
@@ -82,14 +72,8 @@ impl CliError {
     pub(crate) const fn code(&self) -> u8 {
         match self {
             Self::Runs(error) => code_of_runs(error),
-            Self::Lab(LabError::Guest(_))
-            | Self::AgentHung(_)
-            | Self::Defect(_)
-            | Self::Panic
-            | Self::Validation(..)
-            | Self::Demonstration(..)
-            | Self::Unmet(..)
-            | Self::Reproduction(..) => 1,
+            Self::Lab(LabError::Guest(_)) | Self::AgentHung(_) | Self::Panic | Self::Unmet(..) => 1,
+            Self::Output(error) => error.code(),
             Self::Elsewhere(code) => *code,
             Self::Command(code) => *code,
             Self::AgentEnded(2) => 2,

@@ -6,12 +6,10 @@
 mod args;
 mod commands;
 mod error;
-mod interrupt;
-mod output;
-mod progress;
 
 use std::ffi::OsString;
 
+use airbound_console::output;
 use args::Cli;
 use error::CliError;
 
@@ -45,6 +43,6 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, host: Host) -> u8 {
 fn run(arguments: Vec<OsString>, host: Host) -> Result<(), CliError> {
     match Cli::read(arguments) {
         Ok(cli) => commands::dispatch(cli, host),
-        Err(error) => output::usage(&error),
+        Err(error) => Ok(output::usage(&error)?),
     }
 }

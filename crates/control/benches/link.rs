@@ -1,4 +1,4 @@
-//! Processing time of a packet in a composed link, from its arrival to the report that it was received: queue, aggregation at 780
+//! Processing time of a packet in a composed link, from its arrival to the report of its reception: queue, aggregation at 780
 //! Mbit/s, rate control, bookkeeping of the block-ack window.
 
 mod packet;
@@ -19,8 +19,8 @@ use packet::{Packet, packet};
 
 type AnyLink = Composed<Packet, AnyQueue<Packet>, AnyQueue<Packet>, AnyRate>;
 
-/// Aggregates of one measurement, each of up to 64 packets.
-const GRANTS: usize = 16;
+/// Aggregates in one measurement, each of up to 64 packets.
+const AGGREGATES: usize = 16;
 
 fn link(queue: &QueueConfig, rate: &RateConfig, driver: bool) -> AnyLink {
     let best = Rate::vht(9, 2, Width::Mhz80, GuardInterval::Ns800).expect("exists");
@@ -93,7 +93,7 @@ fn links(criterion: &mut Criterion) {
             };
             let mut round = |link: &mut AnyLink| {
                 let mut packets = 0;
-                for _ in 0..GRANTS {
+                for _ in 0..AGGREGATES {
                     now += Span::from_micros(10);
                     refill(link, now, &mut dropped);
                     let Some(descriptor) = link.next(now, room, &mut dropped) else { break };
@@ -104,7 +104,7 @@ fn links(criterion: &mut Criterion) {
                 }
                 packets
             };
-            // Minstrel's choice and the queue's order settle; then rounds carry about the same.
+            // Let Minstrel's choice and the queue's order settle; rounds are about equal afterwards.
             let settled: usize = (0..2000).map(|_| round(&mut link)).sum();
             group.throughput(Throughput::Elements(settled as u64 / 2000));
             group.bench_function(BenchmarkId::new(name, stations), |bencher| {

@@ -1,5 +1,5 @@
-//! Processing time of a packet in each queue: enqueue and dequeue, in aggregates of 32, over 1, 10 and 50 flows, of as many
-//! stations or all of one.
+//! Processing time of a packet in each queue: enqueue and dequeue, in aggregates of 32, over 1, 10 and 50 flows, each of
+//! its own station or all of one.
 
 mod packet;
 
@@ -57,7 +57,7 @@ fn queues(criterion: &mut Criterion) {
                 BenchmarkId::new(config.name(), format!("{flows}-flows-{stations}-stations")),
                 |bencher| {
                     bencher.iter(|| {
-                        // As many come as go, so the backlog stands; it is younger than any target.
+                        // Arrivals equal departures, so the backlog is constant; it is younger than any target.
                         now += Span::from_micros(1);
                         for _ in 0..AGGREGATE {
                             // No division: it would cost as much as a queue.

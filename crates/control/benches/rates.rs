@@ -1,5 +1,4 @@
-//! Processing time of an aggregate in each rate control: a chain asked for, a report taken in; for Minstrel-HT with the statistics that
-//! are drawn every 50 ms.
+//! Processing time of an aggregate in each rate control: one chain and one report; for Minstrel-HT including the update every 50 ms.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A queue and a link driven by hand: packets go in, PPDUs come out, reports go back.
+//! A queue and a link driven step by step: packets in, PPDUs out, reports back.
 //!
 //! Run with `cargo run -p airbound-control --example queue_and_link`.
 #![allow(clippy::print_stdout, reason = "a program that prints")]

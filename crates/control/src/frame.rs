@@ -1,6 +1,6 @@
-//! Packets, MPDUs, transmit descriptors and reports: the values that queues, links and rate controls exchange.
+//! Packets, MPDUs, transmit descriptors and reports: the values exchanged by queues, links and rate controls.
 //!
-//! The packet type is the environment's: simulated packets in the simulator, held kernel packets in the agent.
+//! The environment supplies the packet type: simulated packets in the simulator, held kernel packets in the agent.
 
 mod descriptor;
 mod rate_chain;
@@ -23,14 +23,14 @@ impl StationId {
     }
 }
 
-/// A flow: what shares a five-tuple. Dense from 0.
+/// A flow: the packets of one five-tuple. Dense from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
 /// A packet as the controllers see it.
 ///
-/// The time of arrival in the queue and the expected airtime are kept in the packet, as Linux keeps it in the socket buffer, so that no
-/// queue needs a copy of its own.
+/// The packet itself keeps its arrival time in the queue and its expected airtime, as the socket buffer does in Linux, so that no queue
+/// needs a copy of its own.
 pub trait Payload: Clone {
     /// The flow it belongs to.
     fn flow(&self) -> FlowId;
@@ -40,14 +40,14 @@ pub trait Payload: Clone {
     fn category(&self) -> Category;
     /// Its length from the IP header on (802.11: the MSDU without LLC/SNAP).
     fn size(&self) -> ByteCount;
-    /// In how many frames it leaves: more than one for a super-packet of segmentation offload. 1 or more.
+    /// Number of frames it is sent in: more than one for a super-packet of segmentation offload. 1 or more.
     #[inline]
     fn frames(&self) -> u16 {
         1
     }
     /// When it entered the queue; the value last given to [`Payload::set_enqueued`].
     fn enqueued(&self) -> Instant;
-    /// Notes when it entered the queue. Called once, by the queue that takes it.
+    /// Notes when it entered the queue. Called once, by the queue that accepts it.
     fn set_enqueued(&mut self, now: Instant);
     /// The airtime it was expected to take when it left the queue; the value last given to
     /// [`Payload::set_airtime_estimate`] (kernel: `tx_time_est`).
@@ -56,8 +56,8 @@ pub trait Payload: Clone {
     fn set_airtime_estimate(&mut self, estimate: Span);
 }
 
-/// A packet with nothing in it but what the controllers look at: for environments that keep the packets themselves elsewhere under the
-/// number, for tests and for first trials of a controller.
+/// A packet that holds only the fields that controllers use: for environments that keep the packet itself elsewhere under its number,
+/// and for tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainPacket {
     /// A number of the caller's choice.
@@ -133,9 +133,9 @@ pub enum DropReason {
     Expired,
     /// The last permitted transmission failed.
     RetryLimit,
-    /// It arrived, but after the receiver's reordering buffer had stopped waiting for it.
+    /// It arrived after the receiver's reordering buffer had stopped waiting for it.
     Late,
-    /// It was lost on the wire, at a full queue or on the way.
+    /// It was lost on the wire, at a full queue or in transit.
     Wire,
 }
 

@@ -17,8 +17,8 @@
 //!                                 └──────────── Link::on_report ◀───── TxReport ────────┘
 //! ```
 //!
-//! Every transmitter has one [`link::Link`]: it answers what is sent next, and how. [`link::Composed`] makes a link of any
-//! [`queue::Queue`] and any [`rate::RateControl`].
+//! Every transmitter has one [`link::Link`], which decides what is sent next, and how. [`link::Composed`] makes a link of
+//! any [`queue::Queue`] and any [`rate::RateControl`].
 //!
 //! ```
 //! use airbound_control::frame::{FlowId, PlainPacket, StationId};

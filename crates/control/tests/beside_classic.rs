@@ -1,4 +1,4 @@
-//! Law and a classic link in one category, under any order of reports: packets are conserved, the hardware holds no more than it may,
+//! Law and a classic link in one category, under any order of reports: packets are conserved, the hardware holds at most its limit,
 //! and a flow's packets arrive in order although it changes sides.
 
 mod link_parts;
@@ -22,7 +22,7 @@ use proptest::prelude::*;
 type Queue = AnyQueue<Packet>;
 type Stock = Composed<Packet, Watched, Queue, AnyRate>;
 
-/// A flow that keeps so many packets inside while it is awake, and sends one every so many steps otherwise.
+/// A flow that keeps `inside` packets in the link while it is greedy, and sends one packet now and then otherwise.
 #[derive(Debug, Clone, Copy)]
 struct Source {
     flow: u32,
@@ -31,7 +31,7 @@ struct Source {
     inside: usize,
 }
 
-/// The receiver's side of an agreement.
+/// The receiver's side of a block-ack agreement.
 #[derive(Default)]
 struct Receiver {
     next: u64,
@@ -48,9 +48,9 @@ struct World {
     inside: BTreeMap<u32, usize>,
     out: Vec<TxDescriptor<Packet>>,
     receivers: BTreeMap<(StationId, Category, bool), Receiver>,
-    /// The number behind the last packet of a flow that arrived.
+    /// One above the number of the last packet of each flow that arrived.
     arrived: BTreeMap<u32, usize>,
-    /// PSDUs by side.
+    /// Number of PSDUs by side.
     granted: [usize; 2],
     loss: u64,
 }
@@ -143,7 +143,7 @@ impl World {
         );
     }
 
-    /// The hardware is done with one of its descriptors.
+    /// The hardware reports one of its descriptors.
     fn report(&mut self) {
         if self.out.is_empty() {
             return;
@@ -181,7 +181,7 @@ impl World {
         self.check(Vec::new());
     }
 
-    /// A receiver passes on what is in order, and what lies below the window of its sender.
+    /// A receiver delivers packets in order, and those below the window of its sender.
     fn deliver(&mut self, agreement: (StationId, Category, bool), window_start: Option<u64>) {
         loop {
             let receiver = self.receivers.entry(agreement).or_default();
@@ -201,7 +201,7 @@ impl World {
         }
     }
 
-    /// Runs for so many milliseconds. Every three seconds it is decided anew who is greedy.
+    /// Runs for `millis` milliseconds. Every three seconds the greedy flows are drawn again.
     fn run(&mut self, sources: &[Source], millis: u64) {
         let mut greedy = u64::MAX;
         for step in 0..millis {
@@ -212,7 +212,7 @@ impl World {
                 let most = if greedy >> place & 1 == 1 { source.inside } else { 1 };
                 let rare = most > 1 || self.draw(4) == 0;
                 let inside = self.inside.get(&source.flow).copied().unwrap_or(0);
-                // What a full queue refuses is not sent again.
+                // Packets refused by a full queue are not sent again.
                 for _ in 0..most.saturating_sub(inside) * usize::from(rare) {
                     self.enqueue(*source);
                 }
@@ -265,7 +265,7 @@ fn a_flow_goes_over_and_comes_back() {
     // Neither link starves: a PSDU of the sparse flow whenever it has one.
     let [law, classic] = world.granted;
     assert!(law > 200 && classic > 200, "{law} {classic}");
-    // It has nothing more to send but now and then a packet.
+    // It has only a packet now and then to send.
     world.run(&[source(0, 1), sparse], 2900);
     assert_eq!(verdict(&world, 0), Some(Verdict::Watched));
     let classic = world.granted[1];

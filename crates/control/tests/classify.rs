@@ -1,4 +1,5 @@
-//! The flow pattern classifier: whom it takes for a low-latency elephant, and that no order of calls upsets it.
+//! The flow pattern classifier: the flows that it takes for low-latency elephants, and its robustness under any order
+//! of calls.
 
 use airbound_control::classify::{Change, ClassifierConfig, FlowClassifier, Pattern};
 use airbound_control::frame::FlowId;
@@ -8,7 +9,7 @@ use proptest::prelude::*;
 
 const FLOW: FlowId = FlowId(7);
 
-/// Numbers from 0 to 1 that look like chance.
+/// Pseudorandom numbers from 0 to 1.
 struct Draws(u64);
 
 impl Draws {
@@ -42,7 +43,7 @@ fn stream(mbps: f64, fps: f64, burst_mbps: f64, jitter: f64, skipped: f64, secon
     times
 }
 
-/// Feeds full packets at these times; what changed, and when (ms).
+/// Feeds full packets at these times; returns the changes with their times (ms).
 fn feed(classifier: &mut FlowClassifier, times: &[f64]) -> Vec<(f64, Change)> {
     let size = ByteCount::new(1500);
     times.iter().filter_map(|time| Some((*time, classifier.on_packet(at(*time), FLOW, size)?))).collect()
@@ -82,7 +83,7 @@ fn streams_are_found_within_two_seconds_and_described() {
 fn others_are_not_found() {
     let mut draws = Draws(5);
     let evenly = |every: f64| (0..(20_000.0 / every) as u32).map(move |n| f64::from(n) * every);
-    // Saturated: a round of a station's turns, whose errors add up.
+    // Saturated: a round of the stations' turns, whose errors accumulate.
     let (mut bulk, mut now) = (Vec::new(), 0.0);
     while now < 20_000.0 {
         bulk.extend(packets(now, 60_000.0, 400.0));
@@ -94,7 +95,7 @@ fn others_are_not_found() {
         (now < 20_000.0).then_some(now)
     })
     .collect();
-    // A segment of a film every four seconds, and pages whenever somebody looks.
+    // A segment of a film every four seconds, and pages at random times.
     let segments: Vec<f64> = (0..5).flat_map(|n| packets(f64::from(n) * 4000.0, 5e6, 60.0)).collect();
     let mut pages: Vec<f64> =
         (0..40).flat_map(|_| packets(20_000.0 * draws.unit(), 400_000.0, 80.0)).collect();
@@ -126,7 +127,7 @@ fn a_stream_that_becomes_a_download_is_lost_and_one_that_pauses_is_kept() {
     let first = stream(45.0, 30.0, 400.0, 1.0, 0.0, 4.0);
     let mut watching = classifier();
     assert!(matches!(feed(&mut watching, &first)[..], [(_, Change::Found(_))]));
-    // Two seconds of nothing, and on it goes: no news.
+    // Two seconds of silence do not change the verdict.
     let later: Vec<f64> = first.iter().map(|time| time + 6000.0).collect();
     assert!(feed(&mut watching, &later).is_empty());
     assert!(watching.pattern(FLOW).is_some());
@@ -153,7 +154,7 @@ fn silence_is_noticed_from_outside() {
 }
 
 #[test]
-fn newcomers_replace_who_was_silent_longest_but_none_that_is_found() {
+fn new_flows_replace_the_longest_silent_but_no_found_one() {
     let config = ClassifierConfig { flows: 3, ..ClassifierConfig::default() };
     let mut watching = FlowClassifier::new(config).expect("valid");
     feed(&mut watching, &stream(45.0, 30.0, 400.0, 1.0, 0.0, 4.0));
@@ -166,7 +167,7 @@ fn newcomers_replace_who_was_silent_longest_but_none_that_is_found() {
 
 #[derive(Debug, Clone, TypeGenerator)]
 enum Op {
-    /// Packets of a flow, so many microseconds apart.
+    /// Packets of a flow at a constant interval in microseconds.
     Packets {
         flow: u8,
         size: u32,
@@ -220,7 +221,7 @@ fn drive(config: ClassifierConfig, ops: &[Op]) {
     }
 }
 
-/// One that finds something in almost anything, with room for few.
+/// A configuration that finds almost any flow, with room for few.
 fn eager() -> ClassifierConfig {
     ClassifierConfig {
         window: Span::from_millis(500),
@@ -245,7 +246,7 @@ fn no_order_of_calls_upsets_it() {
 }
 
 proptest! {
-    /// Whatever rate, frame rate, burst rate, phase and jitter a stream has, it is found, and its frame rate with it.
+    /// A stream of any rate, frame rate, burst rate, phase and jitter is found, with its frame rate.
     #[test]
     fn any_stream_is_found(
         mbps in 8.0..60.0_f64,

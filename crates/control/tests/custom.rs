@@ -1,4 +1,4 @@
-//! Deciders from outside that answer anything at all: nothing is lost, nothing is sent twice, nobody panics.
+//! Custom deciders with arbitrary answers: no packet is lost or sent twice, and nothing panics.
 
 mod queue_calls;
 
@@ -17,7 +17,7 @@ use bolero::TypeGenerator;
 
 use queue_calls::Calls as _;
 
-/// Answers that follow from a number alone (xorshift).
+/// Pseudorandom answers from a number (xorshift).
 #[derive(Debug, Clone)]
 struct Whim(u64);
 
@@ -30,7 +30,7 @@ impl Whim {
     }
 }
 
-/// Names packets and stations that may be there or not.
+/// Names packets and stations that may not exist.
 #[derive(Debug)]
 struct Careless(Whim);
 
@@ -97,11 +97,11 @@ enum Op {
 
 /// Whether each packet, by number, is settled: acknowledged or dropped.
 #[derive(Default)]
-struct Books {
+struct Settlement {
     settled: Vec<bool>,
 }
 
-impl Books {
+impl Settlement {
     fn settle(&mut self, packet: &PlainPacket) {
         assert!(!std::mem::replace(&mut self.settled[packet.number], true), "settled twice: {packet:?}");
     }
@@ -121,19 +121,19 @@ fn careless_deciders_lose_nothing() {
         let mut link: Composed<_, _, AnyQueue<PlainPacket>, _> =
             Composed::new(queue, None, rate, LinkConfig::default());
         let mut now = Instant::ZERO;
-        let mut books = Books::default();
+        let mut settlement = Settlement::default();
         let mut held = Vec::new();
         let mut dropped = Vec::new();
         for op in ops {
             match *op {
                 Op::Enqueue { station, category, size } => {
                     let packet = PlainPacket {
-                        number: books.settled.len(),
+                        number: settlement.settled.len(),
                         category: Category::ALL[usize::from(category % 4)],
                         size: ByteCount::new(u64::from(size)),
                         ..PlainPacket::new(StationId(u16::from(station % 4)), FlowId(0))
                     };
-                    books.settled.push(false);
+                    settlement.settled.push(false);
                     link.enqueue(now, packet, &mut dropped);
                 }
                 Op::Next { category } => {
@@ -148,7 +148,7 @@ fn careless_deciders_lose_nothing() {
                         (0..descriptor.mpdus.len()).filter(|place| acknowledged >> (place % 64) & 1 == 1)
                     {
                         bitmap.set(place);
-                        books.settle(&descriptor.mpdus[place].packet);
+                        settlement.settle(&descriptor.mpdus[place].packet);
                     }
                     let report = TxReport {
                         handed: now,
@@ -163,20 +163,20 @@ fn careless_deciders_lose_nothing() {
                     let mut returned = Returned::default();
                     link.on_report(now, report, &mut returned);
                     held.extend(returned.retry_now);
-                    returned.dropped.iter().for_each(|(mpdu, _)| books.settle(&mpdu.packet));
+                    returned.dropped.iter().for_each(|(mpdu, _)| settlement.settle(&mpdu.packet));
                 }
                 Op::Report { .. } => {}
                 Op::Pass { micros } => now += Span::from_micros(u64::from(micros)),
             }
-            books.settle_all(&mut dropped);
+            settlement.settle_all(&mut dropped);
             let held: usize = held.iter().map(|descriptor| descriptor.mpdus.len()).sum();
-            let open = books.settled.iter().filter(|settled| !**settled).count();
+            let open = settlement.settled.iter().filter(|settled| !**settled).count();
             assert_eq!(link.backlog().packets + held, open);
         }
     });
 }
 
-/// Takes the newest packet, and counts what it did wrong.
+/// Takes the newest packet, and counts the mistakes reported to it.
 #[derive(Debug, Default)]
 struct Newest {
     waiting: Vec<u64>,

@@ -1,4 +1,4 @@
-//! LAST-PQ's scheduler: who goes first, who pays, and what the others notice.
+//! LAST-PQ's scheduler: order, charging, and the effect on other flows.
 
 mod queue_calls;
 
@@ -61,7 +61,7 @@ impl Desk {
         }
     }
 
-    /// Serves up to `most` packets of whoever is next: the station and the flows of the packets.
+    /// Serves up to `most` packets of the next station; returns the station and the flows of the packets.
     fn serve(&mut self, most: usize) -> Option<(StationId, Vec<FlowId>)> {
         let station = self.queue.next_station(self.now, BE)?;
         let packets = (0..most).map_while(|_| self.queue.dequeue(self.now, station, BE, &mut self.dropped));
@@ -76,7 +76,7 @@ impl Desk {
         self.queue.on_airtime(self.now, station, BE, airtime, Direction::Sent);
     }
 
-    /// A frame of one packet goes to the hardware; whether it is acknowledged decides its report.
+    /// Hands a frame of one packet to the hardware, and reports whether it was acknowledged.
     fn transmit(&mut self, packet: PlainPacket, retries: u8, took: Span, acknowledged: bool) {
         let size = packet.size;
         let mpdu = Mpdu { retries, ..Mpdu::new(packet, size, 7, self.now) };
@@ -115,14 +115,14 @@ fn an_urgent_flow_goes_before_all_others_and_others_keep_their_order() {
     desk.send(LAPTOP, OTHER, 40);
     desk.send(PHONE, BULK, 40);
     desk.send(PHONE, VR, 40);
-    // Nothing has waited yet, and 1 ms of guard is all that lies below: the laptop came first.
+    // Nothing has waited yet, and only 1 ms of guard lies below: the laptop came first.
     assert_eq!(desk.serve(2), Some((LAPTOP, vec![OTHER; 2])));
     desk.now += millis(19);
     assert_eq!(desk.next(), Some(LAPTOP), "19 ms and 1 ms are what is permitted, no more");
     desk.now += Span::from_nanos(1);
-    // The whole aggregate is that of the urgent flow, though the packets behind the first are no older than it.
+    // The whole aggregate belongs to the urgent flow, though its later packets are no older than the laptop's.
     assert_eq!(desk.serve(32), Some((PHONE, vec![VR; 32])));
-    assert_eq!(desk.serve(32), Some((PHONE, vec![VR; 8])), "and nobody else's packets join it");
+    assert_eq!(desk.serve(32), Some((PHONE, vec![VR; 8])), "and no other flow's packets join it");
     assert_eq!(desk.serve(4), Some((LAPTOP, vec![OTHER; 4])), "it kept its turn");
     let protection = desk.queue.protection(VR).expect("has a demand");
     assert_eq!((protection.packets, protection.urgent), (40, 40));
@@ -151,7 +151,7 @@ fn a_flow_that_is_not_urgent_is_served_in_its_default_turn() {
     assert_eq!((protection.packets, protection.urgent), (2, 0));
 }
 
-/// Lets the phone's VR flow be served as urgent 20 times, with 1 ms of airtime each, then come afresh.
+/// Serves the phone's VR flow as urgent 20 times, with 1 ms of airtime each, then sends 20 new packets of it.
 fn indebted(config: LastPqConfig) -> Desk {
     let mut desk = Desk::new(config);
     desk.demand(VR, 20);
@@ -167,7 +167,7 @@ fn indebted(config: LastPqConfig) -> Desk {
     desk
 }
 
-/// Serves the laptop in turns of 1 ms as long as it comes before the phone; returns their number.
+/// Serves the laptop in turns of 1 ms as long as it precedes the phone; returns their number.
 fn turns_of_the_laptop(desk: &mut Desk) -> usize {
     let mut turns = 0;
     while desk.next() == Some(LAPTOP) {
@@ -179,7 +179,7 @@ fn turns_of_the_laptop(desk: &mut Desk) -> usize {
 }
 
 #[test]
-fn what_is_served_as_urgent_is_charged() {
+fn urgent_packets_are_charged() {
     let mut desk = indebted(Desk::ath9k());
     let turns = turns_of_the_laptop(&mut desk);
     assert!((18..=22).contains(&turns), "{turns}: it catches up with 20 ms");
@@ -196,13 +196,13 @@ fn the_debt_of_a_station_may_be_bounded() {
 }
 
 #[test]
-fn whose_demand_is_removed_begins_anew() {
+fn removing_a_demand_clears_the_deficit() {
     let mut desk = indebted(Desk::ath9k());
     desk.queue.set(desk.now, VR, None).expect("a removal");
     assert!(turns_of_the_laptop(&mut desk) <= 1);
     let (_, flows) = desk.serve(4).expect("both wait");
     assert!(flows.contains(&VR), "{flows:?}");
-    // While another flow of the station is protected, the station owes what it owed.
+    // While another flow of the station is protected, the station keeps its debt.
     let mut desk = indebted(Desk::ath9k());
     desk.demand(BULK, 1000);
     desk.send(PHONE, BULK, 1);
@@ -235,7 +235,7 @@ fn among_urgent_flows_of_a_station_the_greatest_deficit_goes_first() {
     desk.now += millis(1);
     desk.send(PHONE, VR, 3);
     desk.now += millis(40);
-    // Equal deficits of one quantum: the longest waiting; then in turns, since each packet is charged.
+    // Equal deficits of one quantum: the longest wait first; then in turns, since each packet is charged.
     assert_eq!(desk.serve(4), Some((PHONE, vec![BULK, VR, BULK, VR])));
 }
 
@@ -311,14 +311,14 @@ fn a_packet_that_came_back_counts_as_waiting() {
     assert_eq!(desk.next(), Some(LAPTOP));
     desk.now += millis(12);
     assert_eq!(desk.next(), Some(PHONE), "22 ms old");
-    // It is sent again, and arrives.
+    // It is retransmitted, and arrives.
     desk.transmit(sent, 1, Span::from_micros(300), true);
     desk.queue.set_eligibility(desk.now, PHONE, BE, Eligibility::Fresh);
     assert_eq!(desk.next(), Some(LAPTOP));
 }
 
 #[test]
-fn who_cannot_be_served_is_not_urgent() {
+fn an_ineligible_station_is_not_urgent() {
     let mut desk = Desk::new(LastPqConfig::default());
     desk.demand(VR, 20);
     desk.send(LAPTOP, OTHER, 4);
@@ -328,7 +328,7 @@ fn who_cannot_be_served_is_not_urgent() {
     assert_eq!(desk.next(), Some(LAPTOP));
     desk.queue.set_eligibility(desk.now, PHONE, BE, Eligibility::Fresh);
     assert_eq!(desk.next(), Some(PHONE));
-    // Over the airtime queue limit, which bounds it as everyone else.
+    // Over the airtime queue limit, which applies to it as to all stations.
     desk.queue.on_handed(desk.now, PHONE, BE, millis(13));
     assert_eq!(desk.next(), Some(LAPTOP));
 }
@@ -362,7 +362,7 @@ fn aggregates_of_others_are_short_while_a_prioritised_flow_is_active() {
     desk.now += millis(30);
     assert_eq!(desk.next(), Some(PHONE));
     assert_eq!(desk.queue.aggregate_bound(desk.now, PHONE, BE), AggregateBound::NONE, "it is urgent");
-    // Silent for more than five windows, it binds nobody any more.
+    // Silent for more than five windows, it bounds no aggregate any more.
     desk.now += millis(71);
     assert_eq!(bound(&desk, LAPTOP, BE), Span::MAX);
 }
@@ -412,7 +412,7 @@ fn percentiles_may_differ() {
     let median = Demand::new(millis(20), 50.0).expect("valid");
     desk.demand(VR, 20);
     desk.queue.set(desk.now, BULK, Some(median)).expect("valid");
-    // Of 20 packets each, two are late: the median does not notice, the 95th percentile does.
+    // Of 20 packets each, two are late: the median does not change, the 95th percentile does.
     let begin = desk.now;
     for number in 0..20u64 {
         for flow in [VR, BULK] {

@@ -1,4 +1,4 @@
-//! LAST-PQ with `protect = "auto"`: demands come and go with the pattern of a flow, and never take the place of named ones.
+//! LAST-PQ with `protect = "auto"`: demands follow the pattern of a flow, and never replace configured ones.
 
 mod queue_calls;
 
@@ -21,7 +21,7 @@ fn at(millis: u64) -> Instant {
     Instant::ZERO + Span::from_millis(millis)
 }
 
-/// 30 frames a second of 100 packets each, taken out at once; the time in ms at which they end.
+/// Sends 30 frames a second of 100 packets each, taken out at once; returns the end in ms.
 fn stream(queue: &mut AnyQueue<PlainPacket>, from: u64, seconds: u64) -> u64 {
     let mut dropped = Vec::new();
     for frame in 0..seconds * 30 {
@@ -50,7 +50,7 @@ fn a_flow_with_the_pattern_is_protected_and_the_reason_can_be_read() {
     stream(&mut queue, 0, 3);
     let protection = of(&queue).expect("found");
     assert_eq!(protection.demand, Demand::new(Span::from_millis(15), 90.0).expect("valid"));
-    let (since, pattern) = protection.found.expect("nobody named it");
+    let (since, pattern) = protection.found.expect("no configured demand");
     assert!(since <= at(2000), "{since}");
     let reason = pattern.to_string();
     assert!((pattern.rate.as_mbps_f64() - 36.0).abs() < 1.0, "{reason}");
@@ -63,7 +63,7 @@ fn a_flow_with_the_pattern_is_protected_and_the_reason_can_be_read() {
 }
 
 #[test]
-fn what_is_demanded_by_name_comes_first_and_leaves_its_place_when_it_ends() {
+fn a_configured_demand_takes_precedence_until_it_is_removed() {
     let mut queue = queue("protect = \"auto\"");
     let own = Demand::new(Span::from_millis(50), 99.0).expect("valid");
     queue.demands_mut().expect("last-pq").set(at(0), STREAM, Some(own)).expect("possible");
@@ -87,7 +87,7 @@ fn silence_ends_it_when_anyone_else_sends() {
     assert!(of(&queue).is_some(), "not yet");
     queue.enqueue(at(now + 6000), PlainPacket::new(StationId(2), OTHER), &mut dropped);
     assert_eq!(of(&queue), None);
-    // It comes back, and is found again.
+    // It resumes, and is found again.
     stream(&mut queue, now + 10_000, 3);
     assert!(of(&queue).is_some());
 }

@@ -1,4 +1,4 @@
-//! Law under any order of calls: packets are conserved, never more PSDUs are out than allowed, and every descriptor keeps to its limits.
+//! Law under any order of calls: packets are conserved, the number of PSDUs is limited, and every descriptor keeps its limits.
 
 mod link_parts;
 
@@ -154,7 +154,7 @@ impl Checked {
     }
 
     /// Asserts the invariants of every descriptor and records its MPDUs.
-    fn check_grant(&mut self, descriptor: &TxDescriptor<Packet>, again: bool) {
+    fn check_descriptor(&mut self, descriptor: &TxDescriptor<Packet>, again: bool) {
         let count = descriptor.mpdus.len();
         assert!((1..=self.path.ampdu.max_mpdus.min(256) as usize).contains(&count));
         assert_eq!(descriptor.aggregated, count > 1);
@@ -205,7 +205,7 @@ impl Checked {
             self.link.next(self.now, Room { category, max_duration: longest }, &mut self.dropped);
         if let Some(descriptor) = &descriptor {
             assert_eq!(descriptor.category, category);
-            self.check_grant(descriptor, false);
+            self.check_descriptor(descriptor, false);
         }
         let granted = descriptor.is_some();
         self.out.extend(descriptor);
@@ -245,9 +245,9 @@ impl Checked {
             assert_eq!(*reason == DropReason::Expired, old);
         }
         if let Some(descriptor) = returned.retry_now {
-            // All that was neither acknowledged nor dropped, and nothing else.
+            // All MPDUs that were neither acknowledged nor dropped, and no others.
             assert!(descriptor.mpdus.iter().map(|mpdu| mpdu.packet.number).eq(missing.drain(..)));
-            self.check_grant(&descriptor, true);
+            self.check_descriptor(&descriptor, true);
             self.out.push(descriptor);
         }
         assert!(missing.is_empty(), "{missing:?} are kept");
@@ -316,7 +316,7 @@ impl Checked {
         self.check();
     }
 
-    /// A descriptor that the link never made: a copy of one that may be out, or of none.
+    /// Reports a descriptor that the link never made: a copy of one that may be outstanding, or of none.
     fn report_unknown(&mut self, station: StationId, category: Category) {
         if !self.out.is_empty() {
             return;
@@ -386,7 +386,7 @@ fn run(queue: &str, setup: &Setup, ops: impl IntoIterator<Item = Op>) -> Checked
     checked
 }
 
-/// Much to do, which arbitrary operations rarely have.
+/// Operations with a high load, which arbitrary ones rarely have.
 fn busy(seed: u32) -> impl Iterator<Item = Op> {
     let mut state = seed.wrapping_mul(0x9E37_79B9) | 1;
     let mut draw = move || {
@@ -441,7 +441,7 @@ macro_rules! check {
             expired += checked.expired;
             longest = longest.max(checked.longest);
         }
-        // The runs were worth it.
+        // The runs covered the interesting cases.
         assert!(
             delivered > 3_000 && repeated > 500 && expired > 500 && longest > 3,
             "{delivered} {repeated} {expired} {longest}"

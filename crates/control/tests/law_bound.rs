@@ -1,7 +1,7 @@
-//! The invariant of Law, over a small model of hardware: whatever the channel and the load, no packet is delivered later after it
-//! entered the driver queue than Limit_q + 2 Limit_h and one frame exchange. That holds beside a classic link in the same categories too.
+//! The invariant of Law, over a small model of hardware: for any channel and load, no packet is delivered later than Limit_q + 2 Limit_h
+//! and one frame exchange after it entered the driver queue. That holds beside a classic link in the same categories too.
 
-// Its queue is not watched here.
+// The watched queue is not used here.
 #[allow(dead_code)]
 mod link_parts;
 
@@ -34,13 +34,13 @@ struct World {
     max_mpdus: u32,
     categories: u64,
     stations: u64,
-    /// Whether flow 0 has only every eighth packet.
+    /// Whether flow 0 sends only every eighth packet.
     has_mouse: bool,
     /// Mean time between packets.
     gap: Span,
-    /// Share of MPDUs that are lost, by phase of 50 ms, in sixteenths.
+    /// Share of lost MPDUs, by phase of 50 ms, in sixteenths.
     loss: [u64; 8],
-    /// Longest backoff of a try, and longest time for which others use the channel between two.
+    /// Longest backoff of a try, and longest use of the channel by others between two tries.
     backoff: Span,
     others: Span,
 }
@@ -49,7 +49,7 @@ struct Held {
     descriptor: TxDescriptor<Packet>,
     contending: Option<Instant>,
     tries: u32,
-    /// When it may transmit next.
+    /// Earliest time of the next transmission.
     ready: Instant,
 }
 
@@ -58,16 +58,16 @@ struct Model {
     link: Box<dyn Link<Packet>>,
     now: Instant,
     hardware: [VecDeque<Held>; 4],
-    /// Category, end, and what arrived of what is on the air.
+    /// Category, end and received MPDUs of the PPDU on the air.
     on_air: Option<(usize, Instant, AckBitmap)>,
     free: Instant,
     draws: u64,
     delivered: usize,
-    /// Of these, those that went the classic way.
+    /// Packets of these sent by the classic link.
     classic: usize,
     dropped: usize,
     given_up_unsent: usize,
-    /// The longest time from entering the queue to delivery, and by how much the bound and an exchange were exceeded.
+    /// The longest time from entering the queue to delivery, and the excess over the bound and an exchange.
     longest: Span,
     excess: Span,
 }
@@ -132,7 +132,7 @@ impl Model {
         Span::from_nanos(self.draw(longest.as_nanos() + 1))
     }
 
-    /// Asks the link for every category until it gives no more.
+    /// Asks the link for descriptors of every category until it has none.
     fn fill(&mut self) {
         loop {
             let mut dropped = Vec::new();
@@ -237,7 +237,7 @@ impl Model {
         let count = first.descriptor.mpdus.len();
         let end = self.now + exchange(&first.descriptor, first.tries);
         let mut acknowledged = AckBitmap::NONE;
-        // Fading takes all of a PPDU more often than a part of it.
+        // Fading destroys a whole PPDU more often than a part of it.
         if self.draw(16) >= loss {
             for index in 0..count {
                 if self.draw(32) >= loss {
@@ -297,7 +297,7 @@ impl Model {
                 self.link.enqueue(self.now, packet(sent, flow, station, category, size), &mut dropped);
                 self.dropped += dropped.len();
                 sent += 1;
-                // Bursts, as video has them.
+                // Bursts, as of video.
                 arrival =
                     if self.draw(8) == 0 { self.now + self.draw_span(self.world.gap * 16) } else { self.now };
                 self.fill();
@@ -377,7 +377,7 @@ proptest! {
     }
 }
 
-/// The same with flows that are told apart, for long enough that most are tried and found.
+/// The same with classified flows, for long enough that most are tried and found.
 fn shared() -> impl Strategy<Value = World> {
     let bulk = "least-rate = \"100 kbit/s\"\ntrial = \"60 s\"\nfound-at = 0.3\nmost-loss = 1.0";
     let classic = Classic::Bulk(toml::from_str(bulk).expect("valid"));

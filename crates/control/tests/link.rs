@@ -1,4 +1,4 @@
-//! A composed link under any order of calls: packets are conserved, and every descriptor keeps to the rules of aggregation.
+//! A composed link under any order of calls: packets are conserved, and every descriptor obeys the rules of aggregation.
 
 mod link_parts;
 
@@ -94,15 +94,15 @@ impl Setup {
 enum State {
     Waiting,
     InGrant(u8),
-    /// Came back from so many descriptors.
+    /// Returned from this number of descriptors.
     Kept(u8),
     Gone,
 }
 
-/// Block-ack window of one station and category, as the test knows it.
+/// Block-ack window of one station and category, tracked by the test.
 #[derive(Default)]
 struct Window {
-    /// Sequence numbers that were sent and are not settled; whether they are in a descriptor.
+    /// Sequence numbers that were sent and are unsettled; whether they are in a descriptor.
     unsettled: BTreeMap<u64, bool>,
     window_start: u64,
     sent: BTreeSet<u64>,
@@ -114,16 +114,16 @@ struct Checked {
     depth: usize,
     now: Instant,
     states: Vec<State>,
-    /// Packets that are not gone, by category.
+    /// Packets neither delivered nor dropped, by category.
     live: [usize; 4],
-    /// Of these, what is not in a descriptor.
+    /// Those of them not in a descriptor.
     inside: Backlog,
     dropped: Vec<Dropped<Packet>>,
     outstanding: Vec<TxDescriptor<Packet>>,
     windows: BTreeMap<(StationId, Category), Window>,
     dictated: BTreeMap<StationId, BitRate>,
     delivered: usize,
-    /// MPDUs in descriptors that had been in one before, and the most of a descriptor.
+    /// MPDUs retransmitted in a later descriptor, and the size of the largest descriptor.
     repeated: usize,
     longest: usize,
 }
@@ -229,11 +229,11 @@ impl Checked {
         }
     }
 
-    /// The window, the order of retries, and that nothing is in two places.
+    /// Checks the window, the order of retries, and that no packet is in two places.
     fn check_sequence(&mut self, descriptor: &TxDescriptor<Packet>) {
         let window = self.windows.entry((descriptor.station, descriptor.category)).or_default();
         assert!(descriptor.mpdus.windows(2).all(|pair| pair[0].sequence < pair[1].sequence));
-        let mut kept = window.unsettled.iter().filter(|(_, in_grant)| !**in_grant).map(|(at, _)| *at);
+        let mut kept = window.unsettled.iter().filter(|(_, handed)| !**handed).map(|(at, _)| *at);
         let mut fresh = false;
         for mpdu in &descriptor.mpdus {
             match self.states[mpdu.packet.number] {
@@ -353,7 +353,7 @@ impl Checked {
             }
             Op::Channel { busy, own } => {
                 self.link.on_channel(self.now, busy, own);
-                // Whoever asks to be told has been told.
+                // A requested report of the channel load has been made.
                 assert!(
                     self.link.deadline().channel_load.is_none_or(|due| due > self.now || due == Instant::MAX)
                 );
@@ -367,7 +367,7 @@ impl Checked {
             Op::Demand { flow, millis, percentile } => {
                 let latency = Span::from_millis(u64::from(millis));
                 let demand = Demand::new(latency, f64::from(percentile)).ok();
-                // Refused, it changes nothing.
+                // A refused demand changes nothing.
                 let _ = self
                     .link
                     .queue_mut()
@@ -381,7 +381,7 @@ impl Checked {
         self.check();
     }
 
-    /// When everything arrives, everything must come out.
+    /// Checks that all packets leave if all MPDUs arrive.
     fn drain(&mut self) {
         let mut idle = 0;
         while idle < 4 {
@@ -425,7 +425,7 @@ fn run(queue: &str, rate: u8, setup: &Setup, ops: impl IntoIterator<Item = Op>) 
     checked
 }
 
-/// A long busy hour: a fuzzer's lists are too short to fill windows again and again.
+/// A long time of high load: a fuzzer's lists are too short to fill windows again and again.
 fn busy(seed: u32) -> impl Iterator<Item = Op> {
     let mut state = seed.wrapping_mul(0x9E37_79B9) | 1;
     let mut draw = move || {
@@ -482,7 +482,7 @@ macro_rules! check {
     };
 }
 
-/// Runs with much to do, which arbitrary operations rarely have.
+/// Runs with a high load, which arbitrary operations rarely have.
 fn keep_busy(queue: &str) {
     let (mut delivered, mut repeated, mut longest) = (0, 0, 0);
     for seed in 0..90u32 {
@@ -501,7 +501,7 @@ fn keep_busy(queue: &str) {
         repeated += checked.repeated;
         longest = longest.max(checked.longest);
     }
-    // The runs were worth it.
+    // The runs covered the interesting cases.
     assert!(delivered > 50_000 && repeated > 10_000 && longest >= 64, "{delivered} {repeated} {longest}");
 }
 

@@ -1,5 +1,5 @@
-//! Limits on time and on transmissions in a composed link, under any order of calls: packets are conserved, nothing goes out that
-//! has outlived a limit, and nothing is sent again that has had its tries.
+//! Limits on time and on transmissions in a composed link, under any order of calls: packets are conserved, no packet is sent
+//! after it has exceeded a limit, nor after its last permitted try.
 
 #[allow(dead_code)]
 mod link_parts;
@@ -182,7 +182,7 @@ fn no_packet_outlives_a_limit_unnoticed() {
         for op in ops {
             checked.apply(op);
         }
-        // Whatever is left comes out in the end, sent or dropped.
+        // All remaining packets leave in the end, sent or dropped.
         for _ in 0..10_000 {
             if checked.link.backlog().packets + checked.outstanding.len() == 0 {
                 return;

@@ -1,4 +1,4 @@
-//! Single rules of a composed link, each with its numbers.
+//! Single rules of a composed link, each checked with numbers.
 
 #[allow(dead_code)]
 mod link_parts;
@@ -133,7 +133,7 @@ fn the_queue_is_told_rate_longest_aggregate_and_channel() {
         AnyQueue::Wqm(queue) => (queue.buffer_size(BE).bounds(), queue.buffer_size(BE).packets()),
         _ => panic!("another queue"),
     };
-    // Nobody has told a rate.
+    // No rate has been reported.
     assert_eq!(size(&link), ((64, 95), 95));
     link.on_link_stats(NOW, StationId(1), &LinkStats::default());
     fill(&mut link, &[1], 1);
@@ -172,7 +172,7 @@ fn one_mpdu_is_answered_by_an_ack() {
     let mut link = link("kind = \"fifo\"", vht(8));
     fill(&mut link, &[1], 1);
     let alone = next(&mut link).expect("a packet");
-    // VHT puts a delimiter before it all the same.
+    // VHT puts a delimiter before a single MPDU too.
     assert_eq!((alone.aggregated, alone.psdu), (false, ByteCount::new(1538 + 4)));
     let ht = Rate::ht(7, Width::Mhz20, GuardInterval::Ns800).expect("exists");
     let mut link = self::link("kind = \"fifo\"", ht);
@@ -251,7 +251,7 @@ fn a_driver_holds_no_more_than_its_depth_in_flight_packets_included() {
         "all ten are in the hardware"
     );
     assert!(next(&mut link).is_none());
-    // Seven arrive: seven may follow; three are sent again.
+    // Seven arrive: seven may follow; three are retransmitted.
     report(&mut link, descriptor, |sequence| sequence < 7);
     let descriptor = next(&mut link).expect("packets");
     assert_eq!(sequences(&descriptor), (7..17).collect::<Vec<_>>());
@@ -270,7 +270,7 @@ fn slow_stations_are_known_to_the_queue() {
     assert!(told.iter().all(|mbps| (6.1..6.3).contains(mbps)), "{told:?}");
 }
 
-/// A link above layers that form PPDUs by themselves, with 40 packets of 1500 B for one station at 65 Mb/s.
+/// A link above layers that form the PPDUs, with 40 packets of 1500 B for one station at 65 Mb/s.
 fn above_a_kernel(queue: &str) -> TestLink {
     let ampdu = AmpduLimits { max_mpdus: 64, max_bytes: ByteCount::MAX, max_duration: Span::from_millis(4) };
     let config = LinkConfig { ampdu, forms_ppdus: false, ..config() };
@@ -287,7 +287,7 @@ fn estimates_fill_an_aggregate_where_the_layers_below_form_ppdus() {
     // 1538 B at 65 Mb/s and a sixteenth of 40 us: 188 us in steps of 4. 21 of them take 3948 us of the 4 ms.
     let count = |queue| next(&mut above_a_kernel(queue)).map(|descriptor| descriptor.mpdus.len());
     assert_eq!(count("kind = \"fifo\""), Some(21));
-    // A queue that does not know the size of its next packet goes beyond by one; nothing can be kept back.
+    // A queue that does not know the size of its next packet exceeds the limit by one; the packet cannot be put back.
     assert_eq!(count("kind = \"linux\"\nairtime-queue-limit = false"), Some(22));
 }
 
@@ -302,7 +302,7 @@ fn packets_come_back_one_by_one_where_the_layers_below_form_ppdus() {
         let mpdus = vec![first.mpdus.remove(place)];
         let one = TxDescriptor { mpdus, ..first.clone() };
         let returned = report(&mut link, one, |_| arrives);
-        // It is not sent again.
+        // It is not retransmitted.
         assert_eq!(returned.dropped.len(), usize::from(!arrives));
         assert!(returned.retry_now.is_none());
     }

@@ -1,4 +1,4 @@
-//! Every queue, driven by any order of calls: packets are conserved, the backlog is exact, and nothing is lost.
+//! Every queue under any order of calls: packets are conserved, the backlog is exact, and no packet is lost.
 
 mod queue_calls;
 
@@ -35,7 +35,7 @@ fn category(number: u8) -> Category {
     Category::ALL[usize::from(number % 4)]
 }
 
-/// A queue and what it ought to hold.
+/// A queue and its expected contents.
 struct Checked {
     queue: AnyQueue<PlainPacket>,
     now: Instant,
@@ -45,7 +45,7 @@ struct Checked {
     packets: usize,
     bytes: ByteCount,
     by_category: [usize; 4],
-    /// Airtime that was handed down and not returned.
+    /// Airtime handed down and not returned.
     below: [[Span; 4]; 8],
     dropped: Vec<Dropped<PlainPacket>>,
     /// Stations selected, packets dequeued (by number), and the number of packets dropped on the way, in the order of calls.
@@ -99,7 +99,7 @@ impl Checked {
         self.settle();
     }
 
-    /// Serves one aggregate; returns how many packets left.
+    /// Serves one aggregate; returns the number of packets that left.
     fn serve(&mut self, category: Category, most: usize) -> Option<usize> {
         let station = self.queue.next_station(self.now, category);
         self.log.push((station, None, 0));
@@ -181,7 +181,7 @@ impl Checked {
             Op::Demand { flow, millis, percentile } => {
                 let latency = Span::from_millis(u64::from(millis));
                 let demand = Demand::new(latency, f64::from(percentile)).ok();
-                // Refused, it changes nothing.
+                // A refused demand changes nothing.
                 if let Some(demands) = self.queue.demands_mut() {
                     let fits = demand.is_none_or(|demand| demands.check(&demand).is_ok());
                     let accepted = demands.set(now, FlowId(u32::from(flow % 16)), demand);
@@ -194,7 +194,7 @@ impl Checked {
         self.settle();
     }
 
-    /// With nothing blocked and everything returned, all that waits must come out.
+    /// Checks that all packets leave if no station is blocked and all packets below are returned.
     fn drain(&mut self) {
         for to in 0..8 {
             for of in Category::ALL {
@@ -231,8 +231,8 @@ fn drive(config: &str, ops: &[Op]) {
     assert!(checked.sent > 0);
 }
 
-/// Drives each of some queues with the same operations. A macro, since a fuzz target has the name of the function that `check!`
-/// stands in.
+/// Drives each of several queues with the same operations. A macro, since a fuzz target has the name of the function in which
+/// `check!` stands.
 macro_rules! check {
     ($($config:expr),+ $(,)?) => {
         bolero::check!().with_type::<Vec<Op>>().for_each(|ops| { $(drive($config, ops);)+ })
@@ -276,7 +276,7 @@ fn wqm_keeps_its_promises() {
     );
 }
 
-/// Whatever is told, the buffer stays within its bounds, and an update that asks to be called moves its deadline.
+/// With any reported facts, the buffer stays within its bounds, and an update moves the deadline.
 #[test]
 fn wqm_keeps_its_bounds() {
     bolero::check!().with_type::<Vec<Op>>().for_each(|ops| {
@@ -293,7 +293,7 @@ fn wqm_keeps_its_bounds() {
             for category in Category::ALL {
                 let size = queue.buffer_size(category);
                 assert!((8..=40).contains(&size.packets()), "{}", size.packets());
-                // Nothing is let in beyond the size, and it never exceeds B_max.
+                // No packet is admitted beyond the size, which never exceeds B_max.
                 assert!(checked.by_category[category.index()] <= 40);
             }
         }

@@ -14,7 +14,7 @@ const STATION: StationId = StationId(0);
 const MPDU: ByteCount = ByteCount::new(1_500);
 const MPDUS: u16 = 32;
 
-/// One access point that always has 32 MPDUs for one station.
+/// An access point that always has 32 MPDUs for one station.
 struct Channel {
     minstrel: MinstrelHt,
     rates: Vec<Rate>,
@@ -48,10 +48,10 @@ impl Channel {
         mpdu_success(rate, Decibel::new(self.snr.value() + 10.0 * libm::log10(gain)), MPDU)
     }
 
-    /// Sends one aggregate until anything of it is acknowledged or the chain ends.
+    /// Sends one aggregate until an MPDU is acknowledged or the chain ends.
     fn send(&mut self) -> RateChain {
         let chain = self.minstrel.chain(self.now, STATION, MPDUS);
-        // As ath9k: at most 4 ms at every rate of the chain, and samples alone.
+        // As in ath9k: at most 4 ms at every rate of the chain, and samples alone.
         let longest = Span::from_millis(4);
         let fits = chain.steps().iter().map(|step| PpduTiming::new(step.rate).max_psdu(longest).as_u64());
         let fits = (fits.min().unwrap_or(0) / MPDU.as_u64()).clamp(1, MPDUS.into()) as u16;
@@ -97,7 +97,7 @@ fn channel(snr: f64, seed: u64) -> Channel {
     Channel::new(MinstrelHtConfig::default(), &Capabilities::default(), snr, seed)
 }
 
-/// The mean quality of the rate in use, looked at every 50 ms.
+/// The mean quality of the rate in use, sampled every 50 ms.
 fn mean_quality(channel: &mut Channel, from_millis: u64, to_millis: u64) -> f64 {
     let looks = (to_millis - from_millis) / 50;
     let sum: f64 = (1..=looks)
@@ -121,7 +121,7 @@ fn settles_on_the_best_rate_or_a_neighbour() {
     }
 }
 
-/// The way up leads through the groups, a few samples in each interval, so it takes longer where few rates work.
+/// The search proceeds through the groups, a few samples in each interval, so it takes longer where few rates work.
 #[test]
 fn most_channels_are_learnt_within_a_second() {
     let mut settled = 0;
@@ -155,8 +155,8 @@ fn sampling_costs_little() {
 
 #[test]
 fn a_channel_that_gets_worse_is_followed() {
-    // From rates that leave a margin, one interval of failures is enough; else many rates have to be ruled out, each by
-    // a filter that takes three intervals.
+    // From rates with a margin, one interval of failures is enough; else many rates have to be excluded, each by a
+    // filter that takes three intervals.
     for (before, limit) in [(35.0, 200), (30.0, 750), (25.0, 1_000), (20.0, 750)] {
         for seed in SEEDS {
             let mut channel = channel(before, seed);
@@ -199,7 +199,7 @@ fn spaced_by_frames_samples_are_rare_and_the_best_rate_is_found() {
         channel.minstrel.mpdus(STATION).1
     };
     let (by_time, by_frames) = (sampled(SampleSpacing::Time), sampled(SampleSpacing::Frames));
-    // 60 a second, against one in some 70 frames of about a millisecond.
+    // 60 samples a second, against one in some 70 frames of about a millisecond.
     assert!(by_time > 3 * by_frames && by_frames > 50, "{by_time} {by_frames}");
 }
 
@@ -250,7 +250,7 @@ fn the_same_calls_give_the_same_answers() {
 }
 
 #[test]
-fn what_is_known_can_be_read() {
+fn the_statistics_can_be_read() {
     let mut channel = channel(35.0, 1);
     assert_eq!(channel.minstrel.status(STATION).count(), 0);
     channel.run_until(3_000);

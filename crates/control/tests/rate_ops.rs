@@ -17,7 +17,7 @@ use serde::de::value::{Error, MapDeserializer};
 
 #[derive(Debug, Clone, TypeGenerator)]
 enum Op {
-    /// Time goes on, or back.
+    /// The clock advances, or goes back.
     Pass(i32),
     RateChain(u16, u16),
     /// A report about the last chain.
@@ -39,7 +39,7 @@ enum Op {
     Capabilities(u16, u8),
 }
 
-/// Capabilities that differ in everything.
+/// Capabilities that differ in all fields.
 fn capabilities(choice: u8) -> Capabilities {
     let set = |format, width, max_streams, short_guard_interval| Capabilities {
         format,
@@ -155,7 +155,7 @@ fn any_order_of_calls_is_survived() {
     });
 }
 
-/// Law gives a PSDU back whose time ended before it was on the air.
+/// Law returns a PSDU whose time limit expired before it was on the air.
 #[test]
 fn a_report_of_no_transmission_is_survived() {
     let report = |transmissions, acknowledged| Op::Report { transmissions, mpdus: 3, acknowledged };

@@ -1,4 +1,4 @@
-//! LLRA and Thompson sampling over a simulated channel: frames go one by one, as over openwifi.
+//! LLRA and Thompson sampling over a simulated channel: frames are sent one by one, as over openwifi.
 
 use airbound_control::frame::RateChain;
 use airbound_control::frame::StationId;
@@ -48,7 +48,7 @@ impl Channel {
     }
 
     fn duration(rate: Rate) -> Span {
-        // AIFS, a mean backoff, SIFS and an acknowledgement besides.
+        // Plus AIFS, a mean backoff, SIFS and an acknowledgement.
         PpduTiming::new(rate).duration(MPDU) + Span::from_micros(43 + 67 + 16 + 44)
     }
 
@@ -58,7 +58,7 @@ impl Channel {
         ((self.random >> 11) as f64) < probability * (1u64 << 53) as f64
     }
 
-    /// One descriptor: its frame is tried until it is acknowledged or the chain ends.
+    /// Sends one descriptor: its frame is tried until it is acknowledged or the chain ends.
     fn send(&mut self) -> RateChain {
         let chain = self.control.chain(self.now, STATION, 1);
         let (mut tries, mut acknowledged) = (0, false);
@@ -75,7 +75,7 @@ impl Channel {
         chain
     }
 
-    /// Frames delivered in each second while `span` passes.
+    /// Frames delivered per second during `span`.
     fn frames_per_second(&mut self, span: Span) -> f64 {
         let (start, delivered) = (self.now, self.delivered);
         while self.now < start + span {
@@ -84,7 +84,7 @@ impl Channel {
         (self.delivered - delivered) as f64 / (self.now - start).as_secs_f64()
     }
 
-    /// The most that one rate can deliver.
+    /// The highest goodput of a single rate.
     fn best(&self) -> f64 {
         let rates = openwifi().rate_set().expect("valid");
         let goodput = |rate: &Rate| self.success(*rate) / Self::duration(*rate).as_secs_f64();
@@ -105,7 +105,7 @@ fn on_a_steady_channel_nearly_the_best_rate_is_used() {
     }
 }
 
-/// Returns the reaction time to a rate that has stopped working. Thompson sampling first has to outweigh what it remembers of a second.
+/// Returns the reaction time to a rate that has stopped working. Thompson sampling first has to outweigh a second of history.
 fn reaction(config: &RateConfig) -> Span {
     match config {
         RateConfig::Thompson(_) => Span::from_secs(2),

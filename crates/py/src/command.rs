@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use airbound_cli::Host;
 use pyo3::prelude::*;
 
-/// Does what a command line asks for, prints what comes of it, and returns the exit code.
+/// Executes a command line, prints its output, and returns the exit code.
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| airbound_cli::main(arguments, Host::Python))

@@ -1,4 +1,4 @@
-//! Controllers, driven with observations of the caller's own; see `airbound.control`.
+//! Controllers for the caller's own observations; see `airbound.control`.
 
 mod allocation;
 mod delay;
@@ -15,7 +15,7 @@ pub(crate) use wqm::Wqm;
 use pyo3::PyErr;
 use pyo3::exceptions::PyValueError;
 
-/// A value that a core refuses, with its sentence.
+/// The exception for a value refused by a core.
 fn refused(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Errors as Python knows them, with the sentences of the command line.
+//! Exceptions with the messages of the command line.
 
 use airbound_runs::RunsError;
 use pyo3::PyErr;
@@ -8,7 +8,7 @@ pyo3::create_exception!(
     airbound,
     ScenarioError,
     PyValueError,
-    "A scenario, a change to it, or a scheme is wrong; the sentence says what, where, and what is allowed."
+    "A scenario, a change to it, or a scheme is invalid; the message says what, where, and what is allowed."
 );
 pyo3::create_exception!(
     airbound,
@@ -20,7 +20,7 @@ pyo3::create_exception!(
     airbound,
     RunError,
     PyRuntimeError,
-    "A run cannot be written, read or finished; the sentence says why."
+    "A run cannot be written, read or finished; the message says why."
 );
 
 /// The error of runs as an exception.

@@ -1,6 +1,6 @@
-//! `airbound._native`: what the Python package `airbound` is made on. It translates and decides nothing.
+//! `airbound._native`: the native part of the Python package `airbound`. It converts values and makes no decisions.
 //!
-//! Times are whole nanoseconds and rates whole bits per second here; the package says so wherever a number crosses.
+//! Times are whole nanoseconds and rates whole bits per second here; the package documents the units of its numbers.
 
 mod command;
 mod control;

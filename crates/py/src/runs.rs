@@ -1,4 +1,4 @@
-//! Runs and comparisons, without the interpreter's lock; Ctrl-C and progress come through the thread that asked.
+//! Runs and comparisons, without the interpreter's lock; the calling thread handles Ctrl-C and progress.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,19 +15,19 @@ use crate::error::{RunError, raised};
 use crate::scenario::Scenario;
 use crate::scheme::{self, Asked, Faults};
 
-/// How often signals are looked for and progress is told.
+/// Interval of checking for signals and of reporting progress.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// Sentence for a thread that gave up.
+/// Message for a thread that panicked.
 const PANIC: &str =
     "the message above is a defect of airbound; please report it with the command that led to it";
 
-/// What the working threads and the asking one share.
+/// State shared by the working threads and the calling one.
 struct Shared {
-    /// The share that is done, 0 to 1, as the bits of a float.
+    /// The finished share, 0 to 1, as the bits of a float.
     share: AtomicU64,
     stopped: AtomicBool,
-    /// Of schemes that are written in Python.
+    /// Faults of schemes written in Python.
     faults: Faults,
 }
 
@@ -42,7 +42,7 @@ impl Watch for Shared {
     }
 }
 
-/// Lets `work` run on a thread of its own, while this one tells `progress` the share that is done, and looks for Ctrl-C.
+/// Runs `work` on a thread of its own, while this one reports the finished share to `progress`, and checks for Ctrl-C.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
@@ -65,13 +65,13 @@ pub(crate) fn watched<T: Send>(
             let (finish, finished) = sync_channel(1);
             let shared = &shared;
             scope.spawn(move || {
-                // Nobody listens any more after an interruption.
+                // After an interruption the receiver is gone.
                 let _ = finish.send(work(shared));
             });
             loop {
                 match finished.recv_timeout(GLANCE) {
                     Ok(outcome) => {
-                        // What a scheme raised says more than that the run was stopped.
+                        // The exception of a scheme is more specific than the interruption of the run.
                         Python::attach(|py| shared.faults.raise(py))?;
                         return outcome.map_err(raised);
                     }
@@ -92,7 +92,7 @@ const fn tables(log_packets: bool) -> Tables {
     if log_packets { Tables::ALL } else { Tables::SMALL }
 }
 
-/// Simulates a scenario with one scheme and leaves the run in a folder.
+/// Simulates a scenario with one scheme and writes the run to a folder.
 #[pyfunction]
 #[pyo3(signature = (scenario, scheme, seed, folder, log_packets, capture, progress))]
 #[expect(clippy::too_many_arguments, reason = "called by the package alone, by name")]
@@ -117,7 +117,7 @@ pub(crate) fn run(
     })
 }
 
-/// Simulates a scenario with several schemes and seeds, and leaves the comparison in a folder.
+/// Simulates a scenario with several schemes and seeds, and writes the comparison to a folder.
 #[pyfunction]
 #[pyo3(signature = (scenario, schemes, seeds, folder, log_packets, jobs, progress))]
 #[expect(clippy::too_many_arguments, reason = "called by the package alone, by name")]
@@ -141,7 +141,7 @@ pub(crate) fn compare(
     })
 }
 
-/// Makes one report of runs that are on disk: pairs of label and folder. Returns it as text for a terminal of so many columns.
+/// Makes one report of stored runs: pairs of label and folder. Returns it as text for a terminal of `width` columns.
 #[pyfunction]
 #[pyo3(signature = (runs, page, focus, baseline, width))]
 pub(crate) fn report(

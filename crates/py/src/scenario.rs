@@ -1,4 +1,4 @@
-//! Scenarios: read, changed, looked at.
+//! Scenarios: reading, changing, inspecting.
 
 use std::path::PathBuf;
 
@@ -9,20 +9,20 @@ use pyo3::prelude::*;
 use crate::error::{ScenarioError, raised};
 use crate::value::to_toml;
 
-/// The scenarios that come with the package: pairs of name and title.
+/// The scenarios of the package: pairs of name and title.
 #[pyfunction]
 pub(crate) fn shipped() -> Vec<(&'static str, &'static str)> {
     airbound_scenario::shipped().iter().map(|scenario| (scenario.name, scenario.title())).collect()
 }
 
-/// Where a scenario comes from.
+/// Source of a scenario.
 #[derive(Debug, Clone)]
 enum Source {
-    /// The name of a shipped one.
+    /// The name of a shipped scenario.
     Shipped(String),
     /// A file.
     File(String),
-    /// Its text, and what it is called.
+    /// Its text and its name.
     Text(String, String),
 }
 
@@ -40,7 +40,7 @@ impl Source {
     }
 }
 
-/// A scenario: what is simulated. It is checked when it is made and never changes; see `airbound.Scenario`.
+/// A scenario. It is checked when it is created and never changes; see `airbound.Scenario`.
 #[pyclass(frozen, module = "airbound")]
 #[derive(Clone)]
 pub(crate) struct Scenario {
@@ -157,7 +157,7 @@ impl Scenario {
 
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.opened.scenario)
-            .map_err(|error| raised(RunsError::Defect(format!("the scenario is no JSON: {error}"))))
+            .map_err(|error| raised(RunsError::Defect(format!("the scenario is not JSON: {error}"))))
     }
 
     fn __repr__(&self) -> String {

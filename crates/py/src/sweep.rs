@@ -1,4 +1,4 @@
-//! Sweeps: begun here, run by threads of this process or by whoever takes orders.
+//! Sweeps: started here, run by threads of this process or by workers that execute orders.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::error::{ScenarioError, raised};
 use crate::runs::watched;
 use crate::scheme::Faults;
 
-/// A sweep under way. After `finish` nothing else may be asked of it.
+/// A sweep in progress. No method may be called after `finish`.
 #[pyclass(module = "airbound._native")]
 pub(crate) struct Sweep {
     sweep: Option<sweep::Sweep>,
@@ -25,7 +25,7 @@ impl Sweep {
 
 #[pymethods]
 impl Sweep {
-    /// Checks every cell of a grid, and begins in a folder or goes on there.
+    /// Checks every cell of a grid, and starts a sweep in a folder or continues it.
     #[new]
     #[pyo3(signature = (grid, folder, until, seeds, replace))]
     fn new(
@@ -57,25 +57,26 @@ impl Sweep {
         &self.name
     }
 
-    /// Whether all is run.
+    /// Whether all runs are finished.
     fn is_done(&mut self) -> PyResult<bool> {
         Ok(self.open()?.is_done())
     }
 
-    /// Runs whose results are there, those of them that were there before, and all as far as is known now.
+    /// Number of finished runs, of those finished before this sweep, and of all runs known so far.
     fn progress(&mut self) -> PyResult<(usize, usize, usize)> {
         let Progress { done, known, runs, .. } = self.open()?.progress();
         Ok((done, known, runs))
     }
 
-    /// Makes all runs with threads of this process.
+    /// Executes all runs with threads of this process.
     #[pyo3(signature = (jobs, progress))]
     fn local(&mut self, py: Python<'_>, jobs: Option<u16>, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let sweep = self.open()?;
         watched(py, progress.as_ref(), Faults::default(), |watch| local(sweep, jobs::threads(jobs), watch))
     }
 
-    /// The next run: point, number of the seed, and the order for `execute`; `None` if there is none for now.
+    /// Returns the next run: point, number of the seed, and the order for `execute`; `None` if there is none at
+    /// present.
     fn take(&mut self, py: Python<'_>) -> PyResult<Option<(usize, usize, String)>> {
         let sweep = self.open()?;
         py.detach(|| {
@@ -85,19 +86,19 @@ impl Sweep {
         .map_err(raised)
     }
 
-    /// Takes what `execute` returned for a run.
+    /// Takes the result of `execute` for a run.
     fn accept(&mut self, py: Python<'_>, point: usize, number: usize, result: &str) -> PyResult<()> {
         let sweep = self.open()?;
         py.detach(|| sweep.accept_text(point, number, result)).map_err(raised)
     }
 
-    /// Notes that a run is lost and has to be made again.
+    /// Notes that a run was lost and has to be repeated.
     fn give_back(&mut self, point: usize, number: usize) -> PyResult<()> {
         self.open()?.give_back(point, number);
         Ok(())
     }
 
-    /// Writes intervals and report; returns what was found as text for a terminal of so many columns, and as JSON.
+    /// Writes intervals and report; returns the findings as text for a terminal of `width` columns, and as JSON.
     fn finish(&mut self, py: Python<'_>, width: u16) -> PyResult<(String, String)> {
         self.open()?;
         let Some(sweep) = self.sweep.take() else {
@@ -110,7 +111,7 @@ impl Sweep {
     }
 }
 
-/// Does the run that an order describes, and returns its results as text. What a worker calls.
+/// Executes the run of an order, and returns its results as text. Called by workers.
 #[pyfunction]
 pub(crate) fn execute(py: Python<'_>, order: &str) -> PyResult<String> {
     py.detach(|| sweep::execute(order)).map_err(raised)

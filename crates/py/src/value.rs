@@ -1,14 +1,14 @@
-//! Python's values as those of a configuration.
+//! Conversion of Python values to configuration values.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::de::DeserializeOwned;
 
-/// How deep tables and lists may lie in each other.
+/// Greatest nesting depth of tables and lists.
 const DEEPEST: usize = 32;
 
-/// A value as TOML has it. Keys may be written with underscores instead of hyphens.
+/// Converts a value to TOML. Keys may have underscores instead of hyphens.
 ///
 /// # Errors
 /// `TypeError` for anything but bool, int, float, str, list, tuple and dict; `ValueError` for an int beyond 64 bits.
@@ -18,7 +18,7 @@ pub(crate) fn to_toml(value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
 
 fn nested(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<toml::Value> {
     if depth > DEEPEST {
-        return Err(PyValueError::new_err(format!("values lie more than {DEEPEST} deep in each other")));
+        return Err(PyValueError::new_err(format!("values are nested more than {DEEPEST} deep")));
     }
     let all = |items: Vec<Bound<'_, PyAny>>| -> PyResult<toml::Value> {
         items.iter().map(|item| nested(item, depth + 1)).collect::<PyResult<_>>().map(toml::Value::Array)
@@ -52,10 +52,10 @@ fn nested(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<toml::Value> {
     }
 }
 
-/// A configuration made of keyword arguments.
+/// Makes a configuration from keyword arguments.
 ///
 /// # Errors
-/// `ValueError` with the sentence of the configuration: a key is unknown, or a value of the wrong kind.
+/// `ValueError` with the message of the configuration: a key is unknown, or a value has the wrong type.
 pub(crate) fn config<T: DeserializeOwned>(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<T> {
     let table = match keywords {
         Some(keywords) => to_toml(keywords.as_any())?,

@@ -1,4 +1,4 @@
-//! `[access-point]`, `[uplink]` and `[wire]`: the transmitters' paths and what lies behind the access point.
+//! `[access-point]`, `[uplink]` and `[wire]`: the transmitters' paths and the wired network behind the access point.
 
 use airbound_units::{BitRate, Span};
 use airbound_wifi::Format;
@@ -15,9 +15,9 @@ use super::text;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AccessPoint {
-    /// From where the depths of the path come.
+    /// Source of the default depths of the path.
     pub preset: Preset,
-    /// Spatial streams that it can send, 1 to 4.
+    /// Number of its spatial streams, 1 to 4.
     pub streams: u8,
     /// The layers below its queueing scheme.
     pub path: Path,
@@ -39,17 +39,17 @@ impl AccessPoint {
     }
 }
 
-/// Queue, rate control and path of every station that is no relay: relays send with what the access point has.
+/// Queue, rate control and path of every station except relays, which use the access point's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Uplink {
-    /// The queueing scheme of the stations; `None` takes that of the scheme.
+    /// The queueing scheme of the stations; `None` uses that of the scheme.
     #[serde(serialize_with = "text::or_scheme")]
     pub queue: Option<Slot>,
-    /// The rate control of the stations; `None` takes that of the scheme, or where only one of the two is Law the default.
+    /// The rate control of the stations; `None` uses that of the scheme, or the default if only one of the two is Law.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Slot>,
-    /// From where the depths of the path come.
+    /// Source of the default depths of the path.
     pub preset: Preset,
     /// The layers below the stations' queueing scheme.
     pub path: Path,
@@ -72,21 +72,21 @@ impl Uplink {
     }
 }
 
-/// The wired way between the servers and the access point.
+/// The wired path between the servers and the access point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Wire {
-    /// The bottleneck that all flows share, each direction by itself; `None` for no bottleneck.
+    /// The bottleneck common to all flows, one for each direction; `None` for no bottleneck.
     #[serde(serialize_with = "text::or_unlimited")]
     pub rate: Option<BitRate>,
-    /// Packets that wait for the bottleneck; more are dropped at the tail.
+    /// Capacity of the bottleneck's drop-tail queue in packets.
     pub queue: u32,
-    /// One way, in each direction.
+    /// Delay, loss and jitter in each direction.
     #[serde(flatten)]
     pub way: WireWay,
 }
 
-/// Delay, loss and jitter of a packet on the wire besides the shared bottleneck; each flow may have its own.
+/// Delay, loss and jitter of a packet on the wire apart from the common bottleneck; each flow can have its own.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WireWay {
@@ -94,7 +94,7 @@ pub struct WireWay {
     pub delay: Span,
     /// Probability that a packet is lost, 0 to 1.
     pub loss: f64,
-    /// Extra delay of a packet, uniform from zero to this; packets stay in order.
+    /// Additional delay of a packet, uniform from zero to this; packets stay in order.
     pub jitter: Span,
 }
 

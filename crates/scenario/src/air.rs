@@ -1,4 +1,4 @@
-//! `[air]`: what all transmitters share.
+//! `[air]`: the channel common to all transmitters.
 
 use airbound_units::{BitRate, ByteCount, Dbm, Decibel, Span};
 use airbound_wifi::{Band, Format, GuardInterval, Legacy, Width};
@@ -9,11 +9,11 @@ use super::node::{Node, Value};
 use super::section::Section;
 use super::text;
 
-/// The channel and the rules that hold for everyone on it.
+/// The channel and the rules for all transmitters on it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Air {
-    /// The newest PPDU format that the access point speaks.
+    /// The newest PPDU format of the access point.
     #[serde(serialize_with = "text::standard")]
     pub standard: Format,
     /// The width of the channel.
@@ -30,7 +30,7 @@ pub struct Air {
     /// PSDUs larger than this are preceded by RTS and CTS; `None` never.
     #[serde(serialize_with = "text::or_never")]
     pub rts_threshold: Option<ByteCount>,
-    /// Whether who could not decode a frame waits EIFS after it.
+    /// Whether a transmitter waits EIFS after a frame that it could not decode.
     pub eifs: bool,
     /// Interval of the access point's beacons; `None` for no beacons.
     #[serde(serialize_with = "text::or_false")]
@@ -41,13 +41,13 @@ pub struct Air {
     pub edca: Edca,
     /// Whether data frames carry CCMP (16 bytes each).
     pub encryption: bool,
-    /// From the signal-to-noise ratio to the loss of an MPDU.
+    /// The loss of an MPDU as a function of the signal-to-noise ratio.
     pub error_model: ErrorModel,
-    /// Noise figure of the receiver: noise that it adds to thermal noise.
+    /// Noise figure of the receiver: the noise added to thermal noise.
     pub noise_figure: Decibel,
     /// Transmit power of every transmitter.
     pub tx_power: Dbm,
-    /// A receiver does not notice a frame that is weaker than this (ns-3: -82 dBm); `None` leaves it to the error model.
+    /// Weakest detectable frame (ns-3: -82 dBm); `None` leaves weak frames to the error model.
     #[serde(serialize_with = "text::optional")]
     pub sensitivity: Option<Dbm>,
 }
@@ -56,11 +56,11 @@ pub struct Air {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Edca {
-    /// Parameters that hostapd gives the access point, and those that it announces to its stations.
+    /// Parameters of hostapd for the access point, and those that it announces to its stations.
     Linux,
-    /// Access point and stations alike contend as 802.11-2012's table for stations says, and as ns-3 does.
+    /// The parameters of 802.11-2012's table for stations, for access point and stations, as in ns-3.
     Equal,
-    /// Access point and stations contend as DCF does, whatever the category.
+    /// The parameters of DCF, for all categories.
     Dcf,
 }
 

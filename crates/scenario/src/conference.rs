@@ -15,11 +15,11 @@ use super::station::{Station, members, read_name};
 use super::trace_link;
 use airbound_air::propagation::TraceLink;
 
-/// Clients around a forwarding server: each sends its video there, and receives that of all others.
+/// Clients around a forwarding server: each sends its video to it, and receives that of all others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Conference {
-    /// Rate of the server's outbound link; `None` for ample.
+    /// Rate of the server's outbound link; `None` for no limit.
     #[serde(serialize_with = "or_ample")]
     pub server: Option<BitRate>,
     /// One-way delay between server and access links.
@@ -36,7 +36,7 @@ pub struct Conference {
 /// A video encoder (Plum's public code: 20 frames a second, 1 to 10 Mb/s).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Encoder {
-    /// Frames in a second.
+    /// Frames per second.
     pub fps: f64,
     /// Lowest bitrate.
     #[serde(rename = "min-rate")]
@@ -71,16 +71,16 @@ impl Encoder {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Client {
-    /// Its name, unlike every other's.
+    /// Its name, unique among the clients.
     pub name: String,
     /// The name of the `[[session.client]]` entry it comes from; its own if the entry makes one client.
     pub group: String,
     /// Weight in the policy's utility, 0.001 to 1000.
     pub weight: f64,
-    /// The latency that is demanded of the packets that the access point sends to it.
+    /// The latency demand on packets from the access point to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demand: Option<DemandSchedule>,
-    /// Its way to the server.
+    /// Its access link to the server.
     #[serde(flatten)]
     pub access: Access,
 }
@@ -91,11 +91,11 @@ pub struct Client {
 pub enum Access {
     /// The air of the scenario, by the name of a station.
     Station(String),
-    /// A half-duplex pipe of this speed.
+    /// A half-duplex pipe of this rate.
     Rate(BitRate),
-    /// A wire of this speed in each direction.
+    /// A wire of this rate in each direction.
     Wire(BitRate),
-    /// A half-duplex pipe whose speed is a trace.
+    /// A half-duplex pipe whose rate follows a trace.
     Trace(TraceLink),
 }
 
@@ -104,15 +104,15 @@ const ENCODER_KEYS: &[&str] = &["fps", "min-rate", "max-rate", "backlog"];
 const CLIENT_KEYS: &[&str] = &["name", "group", "count", "weight", "demand"];
 const ACCESS_KEYS: &[&str] = &["station", "rate", "wire", "trace"];
 
-/// Session schemes that `compare` compares unless the scenario says otherwise.
+/// Default session schemes of `compare`.
 pub(super) const DEFAULT_SCHEMES: [&str; 4] = ["plain", "last-n", "tack", "plum"];
-/// The most clients of a session.
+/// Upper limit on clients of a session.
 const MOST_CLIENTS: usize = 64;
-/// The longest session: what is counted by second, client and source has to be kept.
+/// The longest session: counters by second, client and source are kept in memory.
 const LONGEST: Span = Span::from_secs(3600);
 
 impl Conference {
-    /// Reads `[session]`, if there is one; `queue` decides over what comes down to the stations.
+    /// Reads `[session]`, if there is one; `queue` is that of the downlink to the stations.
     pub(super) fn read(
         top: &Section<'_>,
         stations: &[Station],
@@ -133,13 +133,13 @@ impl Conference {
         for entry in section.tables("client")? {
             for client in read_clients(&entry, stations, queue)? {
                 if clients.iter().any(|known| known.name == client.name) {
-                    let problem = format!("is given twice: there already is a {}", client.name);
+                    let problem = format!("is \"{}\", which is already taken", client.name);
                     return Err(entry.wrong("name", problem));
                 }
                 if let Access::Station(name) = &client.access
                     && clients.iter().any(|known| known.access == client.access)
                 {
-                    return Err(entry.wrong("station", format!("names {name}, which is a client already")));
+                    return Err(entry.wrong("station", format!("is {name}, which is already a client")));
                 }
                 clients.push(client);
             }
@@ -157,7 +157,7 @@ impl Conference {
         }))
     }
 
-    /// Refuses what else is in the scenario and does not fit.
+    /// Refuses other parts of the scenario that do not fit a session.
     pub(super) fn check(&self, top: &Section<'_>, flows: &[Flow], end: Span) -> Result<(), ScenarioError> {
         if end > LONGEST {
             return Err(
@@ -170,14 +170,14 @@ impl Conference {
             Some(flow) => Err(top.wrong(
                 "flow",
                 format!(
-                    "{} belongs to station {}, which is a client of the session and has its packets only",
+                    "{} belongs to station {}, a client of the session, which has no other flows",
                     flow.name, flow.station
                 ),
             )),
         }
     }
 
-    /// The first client of that name, or of that entry.
+    /// The first client with this name, or of this entry.
     pub(super) fn client(&self, name: &str) -> Option<&Client> {
         self.clients.iter().find(|client| client.name == name || client.group == name)
     }
@@ -189,19 +189,19 @@ impl Conference {
 }
 
 impl Client {
-    /// Returns the name in results of the traffic that it receives.
+    /// Returns the name of its received traffic in results.
     #[must_use]
     pub fn down(&self) -> String {
         format!("{} down", self.name)
     }
 
-    /// Returns the name in results of the traffic that it sends.
+    /// Returns the name of its sent traffic in results.
     #[must_use]
     pub fn up(&self) -> String {
         format!("{} up", self.name)
     }
 
-    /// Whether it is that station.
+    /// Whether its access link is this station.
     #[must_use]
     pub fn is_on(&self, station: &str) -> bool {
         matches!(&self.access, Access::Station(name) if name == station)
@@ -249,7 +249,7 @@ fn read_clients(
         [] => return Err(section.missing("station", "a client needs one of station, rate, wire, trace")),
         [.., other] => {
             let problem = format!(
-                "is one access link too many beside {}; allowed is one of station, rate, wire, trace",
+                "is a second access link besides {}; allowed is one of station, rate, wire, trace",
                 given[0]
             );
             return Err(section.wrong(other, problem));
@@ -257,12 +257,14 @@ fn read_clients(
     };
     let on_air = given == ["station"];
     if on_air && section.has("count") {
-        return Err(section.wrong("count", "is that of the stations; give it to the [[station]]"));
+        return Err(section.wrong("count", "is not allowed with station; write it in the [[station]]"));
     }
     let count = section.whole("count", 1, 1..=MOST_CLIENTS)?;
     let demand = DemandSchedule::read(section, queue.shortest_demand())?;
     if demand.is_some() && !on_air {
-        return Err(section.wrong("demand", "is for clients on the air, where a queue can keep it"));
+        return Err(
+            section.wrong("demand", "is only allowed for clients on the air, where a queue can meet it")
+        );
     }
     let links: Vec<Access> = if on_air { links } else { links.into_iter().cycle().take(count).collect() };
     let total = links.len();
@@ -279,19 +281,18 @@ fn read_clients(
         .collect())
 }
 
-/// The stations that a client's `station` names.
+/// The stations named by a client's `station`.
 fn own_stations(section: &Section<'_>, stations: &[Station]) -> Result<Vec<Access>, ScenarioError> {
     let wanted = section.text("station")?.unwrap_or_default();
     let own: Vec<&Station> =
         stations.iter().filter(|station| station.name == wanted || station.group == wanted).collect();
     if own.is_empty() {
-        return Err(
-            section.wrong("station", format!("is \"{}\", which no station is named", shortened(wanted)))
-        );
+        return Err(section
+            .wrong("station", format!("is \"{}\", which is not the name of a station", shortened(wanted))));
     }
     if let Some(station) = own.iter().find(|station| station.via.is_some()) {
         let problem =
-            format!("names {}, which is reached over another; a client hears the access point", station.name);
+            format!("is {}, which is behind a relay; a client has to hear the access point", station.name);
         return Err(section.wrong("station", problem));
     }
     Ok(own.into_iter().map(|station| Access::Station(station.name.clone())).collect())

@@ -1,4 +1,4 @@
-//! `demand` of a flow: the latency that is demanded of its packets, perhaps another one as time goes by.
+//! `demand` of a flow: its latency demand, which may change over time.
 
 use airbound_control::queue::Demand;
 use airbound_units::Span;
@@ -9,13 +9,13 @@ use super::error::ScenarioError;
 use super::node::{Node, Value};
 use super::section::Section;
 
-/// The percentile of a demand that names none.
+/// The percentile of a demand without one.
 const DEFAULT_PERCENTILE: f64 = 95.0;
 
 const FORM: &str = "allowed are a time such as \"20 ms\", a table such as { latency = \"20 ms\", percentile = 95 }, and a list \
                     of pairs such as [[\"0 s\", \"25 ms\"], [\"20 s\", \"none\"]]";
 
-/// Latency demands of a flow, each with the time from which it holds.
+/// Latency demands of a flow, each with its start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DemandSchedule {
     /// Times from the beginning of the run, ascending; `None` ends a demand. At least one.
@@ -23,7 +23,7 @@ pub struct DemandSchedule {
 }
 
 impl DemandSchedule {
-    /// The demands in the order of time, each from when on it holds, counted from the beginning of the run.
+    /// The demands in order of time, each with its start, counted from the beginning of the run.
     #[must_use]
     pub fn steps(&self) -> &[(Span, Option<Demand>)] {
         &self.steps
@@ -35,7 +35,7 @@ impl DemandSchedule {
         self.steps.iter().rev().find(|(from, _)| *from <= time).and_then(|(_, demand)| *demand)
     }
 
-    /// Reads `demand`. `shortest` is the shortest latency that the scheme can work with.
+    /// Reads `demand`. `shortest` is the shortest latency that the scheme supports.
     pub(super) fn read(section: &Section<'_>, shortest: Span) -> Result<Option<Self>, ScenarioError> {
         let Some(node) = section.get("demand") else { return Ok(None) };
         let Value::List(items) = &node.value else {
@@ -48,7 +48,7 @@ impl DemandSchedule {
         }
         let mut steps: Vec<(Span, Option<Demand>)> = Vec::with_capacity(items.len());
         for item in items {
-            let Value::List(pair) = &item.value else { return Err(wrong("has an item that is no pair")) };
+            let Value::List(pair) = &item.value else { return Err(wrong("has an item that is not a pair")) };
             let [time, demand] = pair.as_slice() else {
                 return Err(wrong(&format!("has an item with {} values", pair.len())));
             };
@@ -98,7 +98,7 @@ fn read_demand(section: &Section<'_>, node: &Node, shortest: Span) -> Result<Opt
     demand.map(Some).map_err(|error| section.wrong("demand", format!("is wrong: {error}")))
 }
 
-/// A demand as it is written.
+/// A demand in its written form.
 #[derive(Serialize)]
 struct Written {
     latency: Span,

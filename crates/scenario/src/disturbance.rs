@@ -1,4 +1,4 @@
-//! `[[neighbour]]` and `[[interference]]`: who else uses the channel.
+//! `[[neighbour]]` and `[[interference]]`: other users of the channel.
 
 use std::ops::RangeInclusive;
 
@@ -26,22 +26,22 @@ pub struct Neighbour {
     pub rate: Rate,
     /// The IP packet in each MPDU.
     pub size: ByteCount,
-    /// Most MPDUs of an aggregate.
+    /// Upper limit on MPDUs of an aggregate.
     pub ampdu_mpdus: u16,
     /// The access category it contends in.
     pub category: Category,
-    /// Spells outside of which it is offered nothing; `None`: always.
+    /// Active periods, outside of which it has no load; `None`: always.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub spells: Option<Spells>,
 }
 
-/// Spells of a load, each transmitter's its own.
+/// Active periods of a load, separate for each transmitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Spells {
-    /// Mean length of a spell (exponential).
+    /// Mean length of an active period (exponential).
     pub mean_on: Span,
-    /// Mean pause between spells (exponential).
+    /// Mean pause between active periods (exponential).
     pub mean_off: Span,
 }
 
@@ -63,7 +63,7 @@ impl Serialize for Load {
     }
 }
 
-/// The most contending transmitters of all neighbours together.
+/// Upper limit on contending transmitters of all neighbours together.
 pub(super) const MOST_TRANSMITTERS: u32 = 200;
 
 impl Neighbour {
@@ -105,7 +105,7 @@ impl Neighbour {
     }
 }
 
-/// Mean lengths of spells, of bursts, and of their pauses.
+/// Range of mean lengths of active periods, of bursts, and of their pauses.
 const LENGTHS: RangeInclusive<Span> = Span::from_micros(10)..=Span::from_secs(3600);
 
 impl Spells {
@@ -113,10 +113,14 @@ impl Spells {
         match (section.has("mean-on"), section.has("mean-off")) {
             (false, false) => return Ok(None),
             (true, false) => {
-                return Err(section.missing("mean-off", "the mean pause belongs to mean-on, the mean spell"));
+                return Err(
+                    section.missing("mean-off", "mean-on, the mean active period, needs the mean pause")
+                );
             }
             (false, true) => {
-                return Err(section.missing("mean-on", "the mean spell belongs to mean-off, the mean pause"));
+                return Err(
+                    section.missing("mean-on", "mean-off, the mean pause, needs the mean active period")
+                );
             }
             (true, true) => {}
         }

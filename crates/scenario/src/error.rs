@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-/// Where a value was written.
+/// Position of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
     /// A line of a file, counted from 1.
     Line {
-        /// The file, as it was named.
+        /// The file, as named by the caller.
         file: String,
         /// The line.
         line: u32,
@@ -29,7 +29,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a scenario was refused: one sentence with place, key and what is allowed.
+/// The reason why a scenario was refused: one sentence with place, key and allowed values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScenarioError {
@@ -38,7 +38,7 @@ pub enum ScenarioError {
     Read {
         /// The file.
         file: String,
-        /// Why it cannot be read, such as the operating system's message.
+        /// The reason, such as the operating system's message.
         reason: String,
     },
     /// The text is not TOML.
@@ -49,7 +49,7 @@ pub enum ScenarioError {
         /// Message of the TOML reader.
         reason: String,
     },
-    /// A key that nobody reads.
+    /// An unknown key.
     #[error("{place}: unknown key {key}; {hint}")]
     UnknownKey {
         /// Where.
@@ -59,35 +59,35 @@ pub enum ScenarioError {
         /// The nearest known key, or all known ones.
         hint: String,
     },
-    /// A key that has no default is not there.
+    /// A required key is missing.
     #[error("{place}: {key} is missing; {hint}")]
     Missing {
         /// Where its table begins.
         place: Place,
         /// The whole dotted key.
         key: String,
-        /// Advice on what to write.
+        /// A hint at the expected value.
         hint: String,
     },
-    /// A value that cannot be used.
+    /// An invalid value.
     #[error("{place}: {key} {problem}")]
     Value {
         /// Where.
         place: Place,
         /// The whole dotted key.
         key: String,
-        /// The problem, and what is allowed.
+        /// The problem, and the allowed values.
         problem: String,
     },
-    /// An override that names nothing.
+    /// An override without a target.
     #[error("{option}: {problem}")]
     Override {
         /// The option as it was written.
         option: String,
-        /// The problem, and what is allowed.
+        /// The problem, and the allowed values.
         problem: String,
     },
-    /// A trace file that cannot be used.
+    /// An invalid trace file.
     #[error("{place}: {key}: {problem}")]
     Trace {
         /// Where the trace is named.
@@ -100,25 +100,25 @@ pub enum ScenarioError {
     /// There is no shipped scenario of this name.
     #[error("there is no shipped scenario \"{name}\" and no such file; shipped are {known}")]
     NotShipped {
-        /// Name that was asked for.
+        /// The requested name.
         name: String,
         /// The names of the shipped scenarios.
         known: String,
     },
-    /// A name of a scheme that cannot be understood.
+    /// An invalid name of a scheme.
     #[error("{place}: scheme \"{scheme}\" {problem}")]
     Scheme {
         /// Where.
         place: Place,
         /// The name as it was read.
         scheme: String,
-        /// The problem, and what is allowed.
+        /// The problem, and the allowed values.
         problem: String,
     },
 }
 
 impl ScenarioError {
-    /// Names one more thing that is allowed, in a sentence about a value.
+    /// Adds one more allowed form to the sentence about a value.
     #[must_use]
     pub(super) fn or(self, also: &str) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! `[[flow]]`: who sends what to whom.
+//! `[[flow]]`: traffic between servers and stations.
 
 use airbound_traffic::FrameLaw;
 use airbound_units::{BitRate, ByteCount, Span};
@@ -20,34 +20,34 @@ use super::text;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Flow {
-    /// Its name, unlike every other's.
+    /// Its name, unique among the flows.
     pub name: String,
     /// The name of the `[[flow]]` entry it comes from; its own if the entry makes one flow.
     pub group: String,
     /// The name of its station.
     pub station: String,
-    /// Which way its data goes.
+    /// Direction of its data.
     pub direction: Direction,
     /// The access category of its packets.
     pub category: Category,
-    /// When it begins, from the beginning of the run (warm-up included).
+    /// Its start, counted from the beginning of the run (warm-up included).
     pub start: Span,
-    /// When it ends; `None` lasts to the end of the run.
+    /// Its end; `None` lasts to the end of the run.
     #[serde(serialize_with = "or_end")]
     pub stop: Option<Span>,
-    /// Whether the scheme is meant to protect it; a report sums up what that costs the others.
+    /// Whether the scheme is meant to protect it; a report sums up the cost to the others.
     pub protected: bool,
-    /// The latency that is demanded of its packets, which a scheme that protects flows tries to keep.
+    /// Its latency demand, which a scheme with protected flows tries to meet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demand: Option<DemandSchedule>,
-    /// Its own way over the wire.
+    /// Its own delay, loss and jitter on the wire.
     pub wire: WireWay,
-    /// Traffic that it sends.
+    /// Its traffic.
     #[serde(flatten)]
     pub traffic: Traffic,
 }
 
-/// Which way a flow's data goes.
+/// Direction of a flow's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -65,17 +65,17 @@ pub enum Traffic {
     Cbr(Datagrams),
     /// UDP packets at exponential intervals.
     Poisson(Datagrams),
-    /// UDP packets at equal distances, whose rate the scheme's sender decides if that allocates rates, and else stays as it is.
+    /// UDP packets at equal distances, whose rate the scheme's sender allocates if it can, and is constant otherwise.
     Paced(Datagrams),
     /// G.711 over RTP: 50 packets a second of 160 B and RTP's 12 B.
     Voip,
-    /// TCP that always has data to send.
+    /// TCP with an unlimited backlog.
     Tcp(Bulk),
-    /// TCP transfers that begin at exponential intervals, each in a connection of its own.
+    /// TCP transfers that begin at exponential intervals, each in its own connection.
     TcpShort(ShortTransfers),
-    /// A stream of rendered frames, as a VR server sends.
+    /// A stream of rendered frames, as of a VR server.
     Vr(VrStream),
-    /// Real-time video, as WebRTC sends it.
+    /// Real-time video as in WebRTC.
     Rtc(RtcStream),
 }
 
@@ -114,13 +114,13 @@ pub struct Datagrams {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TcpOptions {
-    /// Congestion control; `None` takes the scheme's sender.
+    /// Congestion control; `None` uses the scheme's sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Slot>,
-    /// The most data in flight that the receiver allows.
+    /// Receive window: upper limit on data in flight.
     pub receive_window: ByteCount,
-    /// The access category of acknowledgements. Best effort by default, whatever the data travels in: receivers do not copy the
-    /// mark of what they acknowledge (Linux `tcp_reflect_tos`, off).
+    /// The access category of acknowledgements. Best effort by default, for any category of the data: receivers do not copy the
+    /// mark of acknowledged packets (Linux `tcp_reflect_tos`, off).
     pub ack_category: Category,
 }
 
@@ -128,7 +128,7 @@ pub struct TcpOptions {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Bulk {
-    /// Highest rate at which the application writes (as `iperf -b`); `None` without limit.
+    /// Highest rate at which the application writes (as `iperf -b`); `None` for no limit.
     #[serde(serialize_with = "text::optional")]
     pub limit: Option<BitRate>,
     /// Options of its TCP connection.
@@ -136,13 +136,13 @@ pub struct Bulk {
     pub tcp: TcpOptions,
 }
 
-/// Short transfers, as of web pages.
+/// Short transfers, such as web pages.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ShortTransfers {
     /// Bytes of each transfer.
     pub size: ByteCount,
-    /// Mean time from the beginning of one transfer to that of the next.
+    /// Mean time from the start of one transfer to that of the next.
     pub interval: Span,
     /// Options of each TCP connection.
     #[serde(flatten)]
@@ -155,15 +155,15 @@ pub struct ShortTransfers {
 pub struct VrStream {
     /// Mean rate of the stream when no frame is skipped.
     pub rate: BitRate,
-    /// Frames a second.
+    /// Frames per second.
     pub fps: f64,
     /// Transport protocol of the frames.
     pub transport: Transport,
     /// Variation of frame sizes around their mean.
     pub size_law: SizeLaw,
-    /// Rate at which the server hands a frame to the network.
+    /// Rate at which the server sends a frame to the network.
     pub burst_rate: BitRate,
-    /// A frame that arrives later than this after its rendering is late.
+    /// Longest time from rendering to arrival; later frames count as late.
     pub deadline: Span,
     /// Options of its TCP connection, if it has one.
     #[serde(flatten)]
@@ -188,7 +188,7 @@ impl VrStream {
 pub enum Transport {
     /// One TCP connection.
     Tcp,
-    /// UDP without repair: what is lost is lost.
+    /// UDP without repair of losses.
     Udp,
 }
 
@@ -199,7 +199,7 @@ fn or_end<S: Serializer>(value: &Option<Span>, serializer: S) -> Result<S::Ok, S
     }
 }
 
-/// The most flows of a scenario.
+/// Upper limit on flows of a scenario.
 pub(super) const MOST_FLOWS: usize = 2000;
 
 const KEYS: &[&str] = &[
@@ -223,23 +223,23 @@ const BULK_KEYS: &[&str] = &["limit"];
 const SHORT_KEYS: &[&str] = &["size", "interval"];
 const VR_KEYS: &[&str] = &["rate", "fps", "transport", "size-law", "burst-rate", "deadline"];
 
-/// An expanded entry, with what is decided only when all entries are known.
+/// An expanded entry, with the parts that depend on other entries.
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) protected: Option<bool>,
     pub(super) flows: Vec<Flow>,
 }
 
-/// The queues that decide over the data of flows.
+/// The queues for the data of flows.
 pub(super) struct Deciders<'a> {
-    /// That of the access point.
+    /// The queue of the access point.
     pub(super) down: &'a Slot,
-    /// That of the stations.
+    /// The queue of the stations.
     pub(super) up: &'a Slot,
 }
 
 impl Deciders<'_> {
-    /// Reads the demand of a flow, which a queue has to be there for.
+    /// Reads the demand of a flow, which needs a queue that supports it.
     fn read_demand(
         &self,
         section: &Section<'_>,
@@ -250,10 +250,10 @@ impl Deciders<'_> {
             Direction::Up => self.up,
         };
         let demand = DemandSchedule::read(section, queue.shortest_demand())?;
-        // Downwards the schemes that are compared may have a use for it.
+        // For the downlink, a compared scheme may support it.
         if demand.is_some() && direction == Direction::Up && queue.kind() != "last-pq" {
             let problem = format!(
-                "is for data that the stations' queue {} decides over; a demand upwards needs uplink.queue = \"last-pq\"",
+                "is on an uplink flow, served by the stations' queue {}; it needs uplink.queue = \"last-pq\"",
                 queue.kind()
             );
             return Err(section.wrong("demand", problem));
@@ -262,7 +262,7 @@ impl Deciders<'_> {
     }
 }
 
-/// Reads an entry and makes its flows: one for each member of its station group, `count` times.
+/// Reads an entry and makes its flows: `count` for each member of its station group.
 pub(super) fn read(
     section: &Section<'_>,
     stations: &[Station],
@@ -340,12 +340,12 @@ pub(super) fn read(
 
 const KINDS: &[&str] = &["cbr", "poisson", "paced", "voip", "tcp", "tcp-short", "vr", "rtc"];
 
-/// Voice travels in the voice category, all else in best effort unless it says otherwise.
+/// The voice category for voice, best effort for all else.
 fn default_category(kind: &str) -> Category {
     if kind == "voip" { Category::Vo } else { Category::Be }
 }
 
-/// The names of the stations that `station` means: one, or the members of a group.
+/// The names of the stations meant by `station`: one, or the members of a group.
 fn read_stations<'a>(
     section: &Section<'_>,
     stations: &'a [Station],
@@ -376,7 +376,7 @@ fn read_stations<'a>(
     };
     Err(section.wrong(
         "station",
-        format!("is \"{}\", which no station is named{hint}", super::node::shortened(wanted)),
+        format!("is \"{}\", which is not the name of a station{hint}", super::node::shortened(wanted)),
     ))
 }
 
@@ -427,7 +427,7 @@ impl Datagrams {
         })
     }
 
-    /// With a rate only for schemes whose sender allocates none.
+    /// The rate applies only under schemes whose sender allocates none.
     fn read_paced(section: &Section<'_>) -> Result<Self, ScenarioError> {
         Ok(Self {
             rate: read_rate(section, "rate", BitRate::from_mbps(10))?,

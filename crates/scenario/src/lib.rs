@@ -1,4 +1,4 @@
-//! Scenario of a simulation, as a TOML file with units in its values: read strictly, and resolved with every default filled in.
+//! Scenario of a simulation, as a TOML file with units in its values: read strictly, and resolved with all defaults.
 //!
 //! `docs/reference/scenario-keys.md` is the reference of all keys.
 
@@ -59,8 +59,7 @@ pub use trace_link::load_trace;
 
 use section::{Document, FromSection as _, Section};
 
-/// Reading TOML strictly, for other files that speak of scenarios: values that know where they stand, and sentences for what is
-/// wrong with them.
+/// Strict reading of TOML, for other files that refer to scenarios: values with their position, and errors as sentences.
 pub mod reading {
     pub use super::node::{Node, Origin, Value, parse_document, shortened, to_toml};
     pub use super::section::{Document, Section, nearest};
@@ -71,33 +70,33 @@ pub mod reading {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Scenario {
-    /// One line that says what it is.
+    /// Title of one line.
     pub title: String,
-    /// Description of what it shows.
+    /// Description of its purpose.
     pub description: String,
     /// Measured time, after the warm-up.
     pub duration: Span,
-    /// Time that is simulated before that without being measured.
+    /// Simulated time before the measured time.
     pub warm_up: Span,
     /// Length of a window of the time series.
     pub window: Span,
-    /// From where all randomness comes.
+    /// Seed of all randomness.
     pub seed: u64,
-    /// The name of the flow, or group of flows, that the headline is about.
+    /// The name of the flow, or group of flows, that the headline of results is about.
     pub focus: String,
-    /// The names of the schemes that `compare` compares unless told otherwise.
+    /// The names of the default schemes of `compare`.
     pub schemes: Vec<String>,
-    /// The channel and the rules that all transmitters share.
+    /// The channel and the rules for all transmitters.
     pub air: Air,
     /// The access point.
     pub access_point: AccessPoint,
-    /// Deciders of the run: queue, rate control, senders, session.
+    /// Scheme of the run: queue, rate control, senders, session.
     pub scheme: Scheme,
     /// Queue, rate control and path of the stations.
     pub uplink: Uplink,
-    /// The way between servers and access point.
+    /// The wired path between servers and access point.
     pub wire: Wire,
-    /// Several networks, each of the stations and flows that are its own; empty: there is one, of all of them.
+    /// Several networks, each with its own stations and flows; empty: a single one with all of them.
     #[serde(rename = "network", skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Network>,
     /// The stations; their index is their number.
@@ -142,14 +141,14 @@ const KEYS: &[&str] = &[
 
 /// The longest run.
 const LONGEST: Span = Span::from_secs(86_400);
-/// The schemes that are compared unless the scenario says otherwise.
+/// Default schemes of a comparison.
 const DEFAULT_SCHEMES: [&str; 4] = ["fifo", "codel", "pie", "linux"];
 
 impl Scenario {
-    /// Reads a scenario by what was typed: a file if there is one of that name, a shipped scenario otherwise.
+    /// Opens a scenario by name: a file if there is one with this name, otherwise a shipped scenario.
     ///
     /// # Errors
-    /// There is neither, or its content or an override is wrong.
+    /// There is neither, or its content or an override is invalid.
     pub fn open(name: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let file = FilePath::new(name);
         let looks_like_file = name.contains(['/', '\\']) || name.ends_with(".toml");
@@ -162,7 +161,7 @@ impl Scenario {
     /// Reads a scenario file.
     ///
     /// # Errors
-    /// The file cannot be read, or its content or an override is wrong.
+    /// The file cannot be read, or its content or an override is invalid.
     pub fn load(file: &FilePath, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let name = file.display().to_string();
         let text = source::text_of(file)?;
@@ -174,7 +173,7 @@ impl Scenario {
     /// directory.
     ///
     /// # Errors
-    /// The text or an override is wrong.
+    /// The text or an override is invalid.
     pub fn parse(text: &str, origin: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
         Self::read(text, origin, Some(FilePath::new("")), overrides)
     }
@@ -190,7 +189,7 @@ impl Scenario {
         let options = overrides.options();
         let bases = overrides.bases();
         let document = Document { file, folder, options: &options, bases: &bases };
-        // What surroundings fill in can be overridden like what the file says.
+        // Values supplied by surroundings can be overridden like those of the file.
         overrides.choose(&mut root, surroundings::KEY);
         surroundings::fill_in(&mut root, &document)?;
         overrides.apply(&mut root)?;
@@ -278,7 +277,7 @@ impl Scenario {
         toml::to_string(self).unwrap_or_default()
     }
 
-    /// When the run ends, counted from its beginning.
+    /// End of the run, counted from its beginning.
     #[must_use]
     pub fn end(&self) -> Span {
         self.warm_up + self.duration
@@ -289,7 +288,8 @@ impl Scenario {
         self.flows.iter().enumerate().filter(|(_, flow)| flow.name == self.focus || flow.group == self.focus)
     }
 
-    /// Returns the name in results of the headline's subject: the first of the flows, or what the first client of a session receives.
+    /// Returns the name of the headline's subject in results: the first of the flows, or the received traffic of a session's first
+    /// client.
     #[must_use]
     pub fn focus_name(&self) -> Option<String> {
         let client = self.session.as_ref().and_then(|session| session.client(&self.focus));
@@ -302,7 +302,7 @@ impl Scenario {
         clients.filter(|client| !matches!(client.access, Access::Station(_)))
     }
 
-    /// The traces that drive its channels and access links.
+    /// The traces of its channels and access links.
     pub fn traces(&self) -> impl Iterator<Item = &TraceLink> {
         let stations = self.stations.iter().filter_map(|station| match &station.channel {
             ChannelSpec::Trace(link) => Some(link),
@@ -315,22 +315,22 @@ impl Scenario {
         }))
     }
 
-    /// The number of the station of that name.
+    /// The number of the station with this name.
     #[must_use]
     pub fn station_index(&self, name: &str) -> Option<usize> {
         self.stations.iter().position(|station| station.name == name)
     }
 
-    /// Whether any station is reached over another.
+    /// Whether any station is behind a relay.
     #[must_use]
     pub fn has_relays(&self) -> bool {
         self.stations.iter().any(|station| station.via.is_some())
     }
 
-    /// The same scenario under another scheme, named as in `--schemes`.
+    /// Returns the scenario with another scheme, named as in `--schemes`.
     ///
     /// # Errors
-    /// The name is not understood; see [`Scheme::with_name`].
+    /// The name is invalid; see [`Scheme::with_name`].
     pub fn with_scheme(&self, name: &str) -> Result<Self, ScenarioError> {
         Ok(Self { scheme: self.scheme.with_name(name)?, ..self.clone() })
     }
@@ -363,9 +363,7 @@ fn read_stations(
         let first = stations.len();
         for station in members {
             if !names.insert(station.name.clone()) {
-                return Err(
-                    section.wrong("name", format!("is given twice: there already is a {}", station.name))
-                );
+                return Err(section.wrong("name", format!("is \"{}\", which is already taken", station.name)));
             }
             stations.push(station);
         }
@@ -405,9 +403,7 @@ fn read_flows(
         let entry = flow::read(&section, stations, empty_groups, wire.way, deciders)?;
         for flow in &entry.flows {
             if !names.insert(flow.name.clone()) {
-                return Err(
-                    section.wrong("name", format!("is given twice: there already is a {}", flow.name))
-                );
+                return Err(section.wrong("name", format!("is \"{}\", which is already taken", flow.name)));
             }
         }
         total += entry.flows.len();
@@ -428,7 +424,7 @@ fn read_flows(
                 let known: Vec<&str> =
                     clients.chain(entries.iter().map(|entry| entry.name.as_str())).take(20).collect();
                 let problem = format!(
-                    "is \"{}\", which no flow is named; flows are {}",
+                    "is \"{}\", which is not the name of a flow; flows are {}",
                     node::shortened(name),
                     known.join(", ")
                 );
@@ -436,7 +432,7 @@ fn read_flows(
             }
             name.to_owned()
         }
-        // The headline is about the flow with a deadline, or the first.
+        // The focus defaults to the flow with a deadline, or the first.
         None => {
             let vr = all().find(|flow| matches!(flow.traffic, Traffic::Vr(_) | Traffic::Rtc(_)));
             let client = session.and_then(|session| session.groups().next());
@@ -457,7 +453,7 @@ fn read_flows(
     Ok((flows, focus))
 }
 
-/// Says early what could not be built.
+/// Refuses combinations that could not be built later.
 fn refuse_gcc_for_tcp(top: &Section<'_>, scheme: &Scheme, flows: &[Flow]) -> Result<(), ScenarioError> {
     let takes_it = |flow: &&Flow| flow.traffic.tcp().is_some_and(|tcp| tcp.congestion.is_none());
     match flows.iter().find(takes_it).filter(|_| scheme.sender.kind() == "gcc") {
@@ -482,7 +478,7 @@ fn read_all<T>(
     for section in top.tables(key)? {
         let entry = read(&section)?;
         if all.iter().any(|other| name(other) == name(&entry)) {
-            return Err(section.wrong("name", format!("is given twice: there already is a {}", name(&entry))));
+            return Err(section.wrong("name", format!("is \"{}\", which is already taken", name(&entry))));
         }
         if all.len() >= 200 {
             return Err(section.wrong("name", format!("is the 201st {key}; allowed are 200")));

@@ -1,4 +1,4 @@
-//! `[[station]] channel`: what lies between the access point and a station.
+//! `[[station]] channel`: propagation between the access point and a station.
 
 use airbound_air::propagation::{
     BY_DISTANCE, ChannelSpec, Fading, Independence, LogDistance, Motion, Position, Shape, TraceLink, Walk,
@@ -10,7 +10,7 @@ use super::node::{Node, Value};
 use super::section::{FromSection, Section};
 use super::{people, trace_link};
 
-/// Walking indoors, or people who walk about.
+/// Default speed: walking indoors, or walking people.
 const DEFAULT_SPEED: MetrePerSecond = MetrePerSecond::new(1.0);
 
 impl FromSection for ChannelSpec {
@@ -97,7 +97,7 @@ impl FromSection for LogDistance {
     }
 }
 
-/// The smallest distance that the model is given; closer is as this.
+/// The smallest distance of the model; shorter ones count as this.
 const NEAREST: Metre = Metre::new(0.1);
 const FARTHEST: Metre = Metre::new(100_000.0);
 
@@ -129,7 +129,7 @@ fn read_path(section: &Section<'_>) -> Result<Vec<(Span, Metre)>, ScenarioError>
     }
     let mut points: Vec<(Span, Metre)> = Vec::with_capacity(items.len());
     for item in items {
-        let Value::List(pair) = &item.value else { return Err(wrong("has an item that is no pair")) };
+        let Value::List(pair) = &item.value else { return Err(wrong("has an item that is not a pair")) };
         let [time, distance] = pair.as_slice() else {
             return Err(wrong(&format!("has an item with {} values", pair.len())));
         };
@@ -223,5 +223,5 @@ fn read_fading(section: &Section<'_>, speed: MetrePerSecond) -> Result<Fading, S
     }
 }
 
-/// Indoors with a line of sight.
+/// Default K factor: indoors with a line of sight.
 const DEFAULT_K: Decibel = Decibel::new(6.0);

@@ -1,9 +1,9 @@
-//! The names that the record of a run gives to the numbers in its tables.
+//! Names in a run's record for the numbers in its tables.
 
 use super::Scenario;
 
 impl Scenario {
-    /// The stations and, behind them, the clients of a session that are none, in the order of their numbers in a record.
+    /// The stations, followed by the clients of a session that are not stations, in the order of their numbers in a record.
     #[must_use]
     pub fn station_names(&self) -> Vec<String> {
         let stations = self.stations.iter().map(|station| &station.name);

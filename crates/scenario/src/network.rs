@@ -1,4 +1,4 @@
-//! `[[network]]`: several networks, each with an access point of its own, simulated whole.
+//! `[[network]]`: several complete networks, each with its own access point.
 
 use std::collections::BTreeSet;
 
@@ -15,32 +15,32 @@ use airbound_air::propagation::{ChannelSpec, TraceUse};
 
 /// A network: an access point with stations, on one of several channels.
 ///
-/// Networks on the same channel hear each other and contend; channels do not hear each other. Each network has its own queues, rate
-/// controls, contention functions and random numbers; `[air]`, `[access-point]`, `[uplink]` and `[wire]` hold for each.
+/// Networks on the same channel hear each other and contend; different channels do not. Each network has its own queues, rate
+/// controls, contention functions and random numbers; `[air]`, `[access-point]`, `[uplink]` and `[wire]` apply to each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Network {
-    /// Its name, unlike every other's.
+    /// Its name, unique among the networks.
     pub name: String,
     /// The name of the `[[network]]` entry it comes from; its own if the entry has one member.
     pub group: String,
     /// The number of its channel.
     pub channel: u16,
-    /// Its own scheme, which it keeps whatever scheme the run has; `None`: that of the run.
+    /// Its own scheme, independent of the run's; `None`: that of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheme: Option<Scheme>,
 }
 
 const KEYS: &[&str] = &["name", "group", "count", "channel", "channels", "scheme"];
 
-/// The most networks of a scenario.
+/// Upper limit on networks of a scenario.
 const MOST_NETWORKS: usize = 50;
-/// The most channels.
+/// Upper limit on channels.
 const MOST_CHANNELS: u16 = 50;
-/// The most stations of all networks together.
+/// Upper limit on stations of all networks together.
 const MOST_STATIONS_IN_ALL: usize = 1000;
 
-/// Reads all networks; none if the scenario is about one that needs no name.
+/// Reads all networks; none if there is a single unnamed one.
 pub(super) fn read_all(top: &Section<'_>, scheme: &Scheme) -> Result<Vec<Network>, ScenarioError> {
     let mut networks: Vec<Network> = Vec::new();
     let mut names = BTreeSet::new();
@@ -61,15 +61,14 @@ pub(super) fn read_all(top: &Section<'_>, scheme: &Scheme) -> Result<Vec<Network
         for (suffix, number) in station::members(count).zip(0u16..) {
             let name = format!("{name}{suffix}");
             if !names.insert(name.clone()) {
-                return Err(section.wrong("name", format!("is given twice: there already is a {name}")));
+                return Err(section.wrong("name", format!("is \"{name}\", which is already taken")));
             }
             if name.len() > station::LONGEST_NAME {
                 let problem = format!("makes {name}, which is longer than {} letters", station::LONGEST_NAME);
                 return Err(section.wrong("name", problem));
             }
             if networks.len() == MOST_NETWORKS {
-                let problem =
-                    format!("makes more than {MOST_NETWORKS} networks; a scenario has at most so many");
+                let problem = format!("makes more than {MOST_NETWORKS} networks, the most of a scenario");
                 return Err(section.wrong("name", problem));
             }
             let channel = channel + number % channels;
@@ -79,7 +78,7 @@ pub(super) fn read_all(top: &Section<'_>, scheme: &Scheme) -> Result<Vec<Network
     Ok(networks)
 }
 
-/// Refuses what only one network can have.
+/// Refuses parts that several networks cannot have.
 pub(super) fn check(
     top: &Section<'_>,
     networks: &[Network],
@@ -101,7 +100,7 @@ pub(super) fn check(
                 format!("networks are {}", groups.join(", "))
             }
         };
-        let problem = format!("is \"{}\", which no network is named; {hint}", shortened(wanted));
+        let problem = format!("is \"{}\", which is not the name of a network; {hint}", shortened(wanted));
         return Err(entry.section.wrong("network", problem));
     }
     for (entry, index) in
@@ -120,23 +119,19 @@ pub(super) fn check(
     }
     let is_pipe = |station: &&Station| matches!(&station.channel, ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe);
     let problem = if top.has("session") {
-        "entries cannot stand beside a [session]".to_owned()
+        "entries cannot be combined with a [session]".to_owned()
     } else if !top.tables("neighbour")?.is_empty() {
-        "entries cannot stand beside a [[neighbour]], which is a network that is not simulated whole"
-            .to_owned()
+        "entries cannot be combined with a [[neighbour]], which is not simulated as a network".to_owned()
     } else if let Some(pipe) = stations.iter().find(is_pipe) {
-        format!(
-            "entries share the air, and the trace of {} puts a pipe in its place (as = \"pipe\")",
-            pipe.name
-        )
+        format!("entries share the air, which the trace of {} replaces by a pipe (as = \"pipe\")", pipe.name)
     } else {
         return Ok(());
     };
     Err(top.wrong("network", problem))
 }
 
-/// Gives each network its stations and flows, in the order of the networks. A station that stands in several, and its flows, have the
-/// network's name in front of their own.
+/// Assigns stations and flows to each network, in the order of the networks. A station of several networks, and its flows, get the
+/// network's name as a prefix.
 pub(super) fn expand(
     top: &Section<'_>,
     networks: &[Network],
@@ -150,7 +145,7 @@ pub(super) fn expand(
     let wrong = |problem: String| Err(top.wrong("network", problem));
     let is_in = |station: &Station, network: &Network| match &station.network {
         None => true,
-        // The name of one network before that of a group.
+        // The name of one network takes precedence over that of a group.
         Some(wanted) if networks.iter().any(|network| network.name == *wanted) => network.name == *wanted,
         Some(wanted) => network.group == *wanted,
     };
@@ -207,7 +202,7 @@ pub(super) fn expand(
         let count = all_flows.len();
         return wrong(format!("entries have {count} flows; allowed are {} in all", flow::MOST_FLOWS));
     }
-    // A single flow that stands in several networks is that of the first of them.
+    // A single flow in several networks counts for the first of them.
     let is_focus = |flow: &Flow| flow.name == focus || flow.group == focus;
     let focus = match flows.iter().find(|flow| flow.name == focus) {
         Some(flow) if !all_flows.iter().any(is_focus) => {
@@ -219,7 +214,7 @@ pub(super) fn expand(
     Ok((all_stations, all_flows, focus))
 }
 
-/// A network whose scheme sends real-time video cannot send TCP by it.
+/// Refuses TCP flows without a congestion control of their own in a network whose scheme's sender is for real-time video.
 pub(super) fn refuse_gcc_for_tcp(
     top: &Section<'_>,
     networks: &[Network],

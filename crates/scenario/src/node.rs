@@ -1,19 +1,19 @@
-//! A TOML document as a tree in which every value remembers where it was written.
+//! A TOML document as a tree of values with their positions.
 
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Place, ScenarioError};
 
-/// A value and where it was written: a line of the file, or an option of the command line.
+/// A value and its position: a line of the file, or an option of the command line.
 #[derive(Debug, Clone)]
 pub struct Node {
     /// The value.
     pub value: Value,
-    /// Where.
+    /// Its position.
     pub origin: Origin,
 }
 
-/// Where a value was written.
+/// Position of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// A line of the file, counted from 1.
@@ -33,11 +33,11 @@ pub enum Value {
     Float(f64),
     /// `true` or `false`.
     Boolean(bool),
-    /// A date or a time, which nothing here takes.
+    /// A date or a time, which no key takes.
     Date,
     /// A list.
     List(Vec<Node>),
-    /// A table, its entries in the order in which they were written.
+    /// A table with its entries in the written order.
     Table(Vec<(String, Node)>),
 }
 
@@ -57,14 +57,14 @@ impl Value {
     }
 }
 
-/// A text as it may stand in a message.
+/// A text, shortened for a message.
 #[must_use]
 pub fn shortened(text: &str) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(60).collect();
     if text.chars().count() > 60 { format!("{clean}…") } else { clean }
 }
 
-/// Counts lines from the start of a text; positions must ascend for it to be cheap, and need not.
+/// Counts lines from the start of a text; fast for ascending positions, correct for all.
 struct Lines {
     /// Byte offset of the start of each line.
     starts: Vec<usize>,
@@ -95,7 +95,7 @@ pub fn parse_document(text: &str, file: &str) -> Result<Node, ScenarioError> {
     })
 }
 
-/// Reads the value of an override: TOML, or a bare word or quantity.
+/// Parses the value of an override: TOML, or a bare word or quantity.
 pub(super) fn parse_override(text: &str, index: usize) -> Node {
     let origin = Origin::Override(index);
     let value = match DeValue::parse(text.trim()) {
@@ -117,7 +117,7 @@ fn convert_table(table: DeTable<'_>, origin: &dyn Fn(usize) -> Origin) -> Value 
         .map(|(key, value)| {
             let at = key.span().start;
             let node_origin = origin(match value.get_ref() {
-                // A table's own position is that of its header, which is what a reader looks for.
+                // The position of a table is that of its header, where a reader looks for it.
                 DeValue::Table(_) | DeValue::Array(_) => at,
                 _ => value.span().start,
             });
@@ -133,7 +133,7 @@ fn convert(value: DeValue<'_>, origin: &dyn Fn(usize) -> Origin) -> Value {
     match value {
         DeValue::String(text) => Value::Text(text.into_owned()),
         DeValue::Integer(number) => {
-            // More digits than 128 bits hold are out of every range that is allowed anywhere.
+            // A number of more than 128 bits is out of every allowed range.
             Value::Integer(i128::from_str_radix(number.as_str(), number.radix()).unwrap_or(i128::MAX))
         }
         DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
@@ -152,7 +152,7 @@ fn convert(value: DeValue<'_>, origin: &dyn Fn(usize) -> Origin) -> Value {
     }
 }
 
-/// A node as a plain TOML value, for what serde reads and for what is printed.
+/// A node as a plain TOML value, for serde and for printing.
 #[must_use]
 pub fn to_toml(node: &Node) -> toml::Value {
     match &node.value {

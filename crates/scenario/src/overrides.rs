@@ -1,4 +1,4 @@
-//! `--set key=value`: what the command line changes in a scenario.
+//! `--set key=value`: changes to a scenario on the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -18,9 +18,9 @@ pub struct Overrides {
 struct Set {
     key: String,
     value: String,
-    /// Name in messages, where it does not come from a `--set`.
+    /// Name in messages, if it is not a `--set`.
     label: Option<String>,
-    /// Where relative file names in it begin; empty for the working directory.
+    /// Base folder of relative file names in it; empty for the working directory.
     base: PathBuf,
 }
 
@@ -31,17 +31,17 @@ impl Set {
     }
 }
 
-/// The arrays of tables whose members are found by their name.
+/// The arrays of tables whose members are selected by name.
 const NAMED: [&str; 4] = ["station", "flow", "neighbour", "interference"];
 
 impl Overrides {
-    /// No change.
+    /// No changes.
     #[must_use]
     pub const fn none() -> Self {
         Self { sets: Vec::new(), trace: None }
     }
 
-    /// Changes from pairs of dotted key and value.
+    /// Creates changes from pairs of dotted key and value.
     #[must_use]
     pub fn from_pairs(pairs: &[(&str, &str)]) -> Self {
         let mut overrides = Self::none();
@@ -56,14 +56,14 @@ impl Overrides {
         self.sets.push(Set { key, value, label, base: base.to_owned() });
     }
 
-    /// Adds a change that a file asks for: messages call it `label`, and relative file names in it begin at `base`. `value` is a
-    /// value of TOML.
+    /// Adds a change from another file: messages call it `label`, and relative file names in it are relative to `base`. `value`
+    /// is a value of TOML.
     pub fn set_from(&mut self, key: &str, value: &str, label: &str, base: &Path) {
         self.push(key, value, Some(label.to_owned()), base);
     }
 
-    /// Adds the argument of a `--set`: a dotted key, `=`, and a value, in which quotes around a text may be left out.
-    /// Members of `[[station]]` and the like are found by name or by number from 0: `station.phone.channel.distance=20 m`.
+    /// Adds the argument of a `--set`: a dotted key, `=`, and a value; quotes around a text may be omitted. Members of
+    /// `[[station]]` and the like are selected by name or by number from 0: `station.phone.channel.distance=20 m`.
     ///
     /// # Errors
     /// There is no `=`, or no key before it.
@@ -81,18 +81,18 @@ impl Overrides {
         }
     }
 
-    /// Adds a `--trace FILE`: the file of the first station whose channel is a trace.
+    /// Adds a `--trace FILE`, which sets the file of the first station whose channel is a trace.
     pub fn trace(&mut self, file: &str) {
         self.trace = Some(file.to_owned());
     }
 
-    /// The options as they are written in messages, in the order of their numbers.
+    /// The options as shown in messages, in the order of their numbers.
     pub(super) fn options(&self) -> Vec<String> {
         let sets = self.sets.iter().map(Set::option);
         sets.chain(self.trace.iter().map(|file| format!("--trace {}", shortened(file)))).collect()
     }
 
-    /// Sets a plain key of the top level alone, if any option names it.
+    /// Sets only a plain key of the top level, if any option names it.
     pub(super) fn choose(&self, root: &mut Node, name: &str) {
         let Value::Table(top) = &mut root.value else { return };
         for (index, set) in self.sets.iter().enumerate().filter(|(_, set)| set.key == name) {
@@ -100,7 +100,7 @@ impl Overrides {
         }
     }
 
-    /// Where relative file names of each of them begin.
+    /// Base folders of relative file names, by option.
     pub(super) fn bases(&self) -> Vec<PathBuf> {
         self.sets.iter().map(|set| set.base.clone()).collect()
     }
@@ -148,7 +148,7 @@ fn first_trace(root: &mut Node) -> Option<&mut Vec<(String, Node)>> {
     })
 }
 
-/// The node that a dotted key names; tables on the way are made, members of lists must exist.
+/// Finds the node of a dotted key; missing tables are created, members of lists must exist.
 fn find<'a>(root: &'a mut Node, key: &str, origin: Origin) -> Result<&'a mut Node, String> {
     let mut node = root;
     let mut walked = String::new();
@@ -158,7 +158,7 @@ fn find<'a>(root: &'a mut Node, key: &str, origin: Origin) -> Result<&'a mut Nod
                 "has an empty part in its key; write for example --set air.width=\"20 MHz\"".to_owned()
             );
         }
-        // A value that is no table gives way: `fading = "rayleigh"` to `fading.kind`.
+        // A value that is not a table is replaced: `fading = "rayleigh"` by `fading.kind`.
         if !matches!(node.value, Value::Table(_) | Value::List(_)) {
             node.value = Value::Table(Vec::new());
         }

@@ -14,42 +14,42 @@ use super::node::{Node, Value};
 use super::section::Section;
 use super::text;
 
-/// A transmit path whose depths are known from a driver or a simulator.
+/// A transmit path with the depths of a known driver or simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
     /// Linux's mac80211 over a card whose firmware schedules: FQ-CoDel bounded by the airtime queue limit, packets
     /// waiting in the firmware, aggregates formed at channel access.
     Mac80211,
-    /// Linux's ath9k since it has per-station queues: aggregates formed ahead by the driver, two in hardware, no airtime
+    /// Linux's ath9k since it has per-station queues: aggregates formed in advance by the driver, two in hardware, no airtime
     /// queue limit (LAST-PQ's access point).
     Ath9kFq,
     /// Linux's ath9k as of 3.17, before mac80211 had queues: 123 frames in the driver below the transmit queue of the
     /// device, aggregates formed ahead by station in turn, two in hardware (WQM's testbed).
     #[serde(rename = "ath9k-2014")]
     Ath9k2014,
-    /// openwifi's prototype board as Law's paper draws its layers (Fig. 5): flow queues, a driver that keeps what is to be sent
-    /// again, eight frames in each hardware queue; no aggregation.
+    /// openwifi's prototype board with the layers of Law's paper (Fig. 5): flow queues, a driver that holds packets for
+    /// retransmission, eight frames in each hardware queue; no aggregation.
     Openwifi,
     /// Law's setting A (Sec. 3.1): `Openwifi` with 25 ms for the flow queues and eight frames in all hardware queues together.
     OpenwifiA,
-    /// Law's setting B (Sec. 3.1): `Openwifi` without a hardware queue; each frame is handed down when the one before has ended.
+    /// Law's setting B (Sec. 3.1): `Openwifi` without a hardware queue; each frame is handed down when the previous one has ended.
     OpenwifiB,
     /// `Openwifi` with 10 ms for each of the three layers (Law, Figs. 13 and 14).
     OpenwifiSplit,
     /// `Openwifi` with one limit of 30 ms over all three layers (Law, Figs. 13 and 14).
     OpenwifiBound,
-    /// One queue, aggregated at channel access: a transmit path without layers, as ns-3's.
+    /// One queue, aggregated at channel access: a transmit path without layers, as in ns-3.
     Direct,
 }
 
-/// When an aggregate is put together.
+/// Time of forming an aggregate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// When the channel has been won: whatever waits then may join.
+    /// When the channel has been won: all packets queued then may join.
     AtAccess,
-    /// When the hardware queue has room: it then waits there as it is.
+    /// In advance, when the hardware queue has room: the aggregate waits there unchanged.
     Ahead,
 }
 
@@ -72,61 +72,61 @@ pub struct Path {
     /// PPDUs that the hardware holds over all categories together.
     #[serde(serialize_with = "text::or_unlimited")]
     pub hardware_total: Option<u16>,
-    /// From the end of a PPDU until the one that takes its place is in the hardware: an interrupt and a trip through the
-    /// driver. Only where aggregates are formed ahead.
+    /// Time from the end of a PPDU until its successor is in the hardware: an interrupt and the driver's reaction. Only for aggregates
+    /// formed in advance.
     pub handover: Span,
-    /// When an aggregate is put together.
+    /// Time of forming an aggregate.
     pub form: Form,
-    /// Packets that wait below the queueing scheme in each category; 0: there is no such queue; `None`: no limit but
-    /// that of the airtime queue limit.
+    /// Capacity in packets of a queue below the queueing scheme in each category; 0: there is no such queue; `None`: limited only by
+    /// the airtime queue limit.
     #[serde(serialize_with = "text::or_unlimited")]
     pub driver_queue: Option<u32>,
     /// The order in which that queue serves stations.
     pub driver_order: DriverOrder,
-    /// Most MPDUs of an aggregate.
+    /// Upper limit on MPDUs of an aggregate.
     pub max_ampdu_mpdus: u16,
-    /// Most bytes of an A-MPDU.
+    /// Upper limit on bytes of an A-MPDU.
     pub max_ampdu_bytes: ByteCount,
     /// Longest PPDU.
     pub max_ppdu_duration: Span,
-    /// Bytes that the driver adds behind the first subframe of an A-MPDU, beyond its padding.
+    /// Bytes that the driver adds after the first subframe of an A-MPDU, beyond its padding.
     pub first_subframe_padding: ByteCount,
-    /// Most transmissions of one PPDU by the hardware, whatever the rate chain allows.
+    /// Upper limit on transmissions of one PPDU by the hardware, for any rate chain.
     pub hardware_tries: u8,
-    /// Steps of a rate chain that the hardware takes with one PPDU; the others are cut off.
+    /// Steps of a rate chain that the hardware accepts with one PPDU; longer chains are truncated.
     pub rates_per_grant: u8,
-    /// Number of times that an MPDU is handed to the hardware before it is given up.
+    /// Number of descriptors after which an MPDU is given up.
     pub max_grants: u8,
-    /// Number of transmissions, over all grants, that makes an MPDU be given up when it comes back from the hardware.
+    /// Number of transmissions, over all descriptors, after which a returned MPDU is given up.
     #[serde(serialize_with = "text::or_unlimited")]
     pub max_tries: Option<u16>,
     /// Longest time of a packet in the queueing scheme.
     #[serde(serialize_with = "text::optional")]
     pub queue_limit_time: Option<Span>,
-    /// Longest time in the driver, waiting to be sent again, all such waits together.
+    /// Longest time in the driver, waiting for retransmission, all waits together.
     #[serde(serialize_with = "text::optional")]
     pub driver_limit_time: Option<Span>,
-    /// Longest time in the hardware, all grants together.
+    /// Longest time in the hardware, over all descriptors.
     #[serde(serialize_with = "text::optional")]
     pub hardware_limit_time: Option<Span>,
     /// Longest time in all layers together.
     #[serde(serialize_with = "text::optional")]
     pub total_limit_time: Option<Span>,
-    /// Whether there is a block-ack agreement; without one frames go one by one, no window bounds them, and receivers pass
-    /// them on in the order in which they come.
+    /// Whether there is a block-ack agreement; without one, frames are sent one by one, no window bounds them, and receivers deliver
+    /// them in order of arrival.
     pub block_ack: bool,
-    /// MPDUs between the oldest unacknowledged one and the newest that may be sent.
+    /// Greatest distance from the oldest unacknowledged MPDU to the newest.
     pub block_ack_window: u16,
-    /// Whether airtime that a station uses for sending counts against its share.
+    /// Whether airtime of a station's own transmissions counts against its share.
     pub charge_received_airtime: bool,
-    /// Whether the queueing scheme bounds the airtime that waits below it (Linux's AQL).
+    /// Whether the queueing scheme bounds the airtime pending below it (Linux's AQL).
     pub airtime_queue_limit: bool,
-    /// Whether a packet counts against the queueing scheme's limit until it is acknowledged, as in ns-3's MAC queue,
-    /// instead of until it is handed down.
+    /// Whether a packet counts against the queueing scheme's limit until it is acknowledged, as in ns-3's MAC queue, rather than until
+    /// it is handed down.
     pub queue_holds_in_flight: bool,
 }
 
-/// Most MPDUs of a block acknowledgement: 64 up to VHT (compressed bitmap of 8 octets), 256 in HE.
+/// Upper limit on MPDUs of a block acknowledgement: 64 up to VHT (compressed bitmap of 8 octets), 256 in HE.
 const fn largest_window(standard: Format) -> u16 {
     match standard {
         Format::Legacy | Format::Ht | Format::Vht => 64,
@@ -134,7 +134,7 @@ const fn largest_window(standard: Format) -> u16 {
     }
 }
 
-/// The most MPDUs as the number that a path holds.
+/// The limit of MPDUs in the type of a path.
 fn mpdus_of(limits: AmpduLimits) -> u16 {
     u16::try_from(limits.max_mpdus).unwrap_or(u16::MAX)
 }
@@ -145,7 +145,7 @@ impl Preset {
     pub fn path(self, standard: Format) -> Path {
         let limits = AmpduLimits::of(standard);
         let ath9k = limits.and(AmpduLimits::ath9k());
-        // What the standard alone says.
+        // The limits of the standard alone.
         let direct = Path {
             hardware_aggregates: 1,
             hardware_total: None,
@@ -157,7 +157,7 @@ impl Preset {
             max_ampdu_bytes: limits.max_bytes,
             max_ppdu_duration: limits.max_duration,
             first_subframe_padding: ByteCount::ZERO,
-            // No rate chain: each try is a decision of its own.
+            // No rate chain: each try has its own decision.
             hardware_tries: 1,
             rates_per_grant: 4,
             // dot11ShortRetryLimit; ns-3 counts an aggregate's MPDUs likewise (MaxSsrc, MaxSlrc).
@@ -176,7 +176,7 @@ impl Preset {
         match self {
             Self::Direct => direct,
             Self::Mac80211 => Path {
-                // Firmware takes what AQL lets through and serves its stations in turn.
+                // Firmware accepts all that AQL admits and serves its stations in turn.
                 driver_queue: None,
                 driver_order: DriverOrder::RoundRobin,
                 // Four steps of a chain with `max_rate_tries` each.
@@ -189,9 +189,9 @@ impl Preset {
             },
             Self::Ath9k2014 => Path {
                 // ATH_MAX_QDEPTH: a quarter of ATH_TXBUF (512) less ATH_TXBUF_RESERVE (5). `ath_tx_start` stops the queue of the
-                // category when so many frames are below it, those that wait to be sent again included.
+                // category when this number of frames is below it, including those waiting for retransmission.
                 driver_queue: Some(123),
-                // `ath_txq_schedule` puts a station that has more back at the end of the list.
+                // `ath_txq_schedule` returns a station with more packets to the end of the list.
                 driver_order: DriverOrder::RoundRobin,
                 // xmit.c, `ath_compute_num_delims`: 60 delimiters of 4 B (FIRST_DESC_NDELIMS) on cards like the testbed's AR9380,
                 // so that 4 ms at 6.5 Mb/s hold one frame.
@@ -218,15 +218,15 @@ impl Preset {
                 ..direct
             },
             Self::Openwifi => Path {
-                // Law, Sec. 2.2: ath9k's limit on frames that are no aggregates. openwifi's own queues have 64 descriptors.
+                // Law, Sec. 2.2: ath9k's limit on unaggregated frames. openwifi's own queues have 64 descriptors.
                 hardware_aggregates: 8,
                 form: Form::Ahead,
                 max_ampdu_mpdus: 1,
                 // A retry field of 4 bits.
                 hardware_tries: 16,
-                // One rate per transmission, as the notes on the prototype have it.
+                // One rate per transmission, according to the notes on the prototype.
                 rates_per_grant: 1,
-                // What counts is the number of transmissions: 31 (Law, Sec. 2.2; ath9k's `ATH_MAX_SW_RETRIES` of 30 counts retries).
+                // The number of transmissions is the limit: 31 (Law, Sec. 2.2; ath9k's `ATH_MAX_SW_RETRIES` of 30 counts retries).
                 max_grants: 255,
                 max_tries: Some(31),
                 queue_holds_in_flight: false,
@@ -256,7 +256,7 @@ impl Preset {
         }
     }
 
-    /// Whether frames go one by one, without a block-ack agreement, unless aggregation is switched on.
+    /// Whether frames are sent one by one, without a block-ack agreement, unless aggregation is enabled.
     const fn is_openwifi(self) -> bool {
         matches!(
             self,
@@ -357,7 +357,7 @@ impl Path {
         }
     }
 
-    /// The limits of an aggregate as `airbound_wifi` speaks of them.
+    /// The limits of an aggregate in the type of `airbound_wifi`.
     #[must_use]
     pub fn ampdu_limits(&self) -> AmpduLimits {
         AmpduLimits {

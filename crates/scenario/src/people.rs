@@ -1,4 +1,4 @@
-//! `blockage` and `activity` of a channel: people who step into a path, and how much they are about.
+//! `blockage` and `activity` of a channel: people who cross a path, and the periods in which they are active.
 
 use airbound_air::propagation::{Activity, Blockage, Coming};
 use airbound_units::{Decibel, Span};
@@ -7,9 +7,9 @@ use super::error::ScenarioError;
 use super::section::{FromSection, Section};
 
 const COMING_KEYS: &[&str] = &["length", "length-spread", "pause", "ramp"];
-/// The most kinds of blockage of a channel.
+/// Upper limit on kinds of blockage of a channel.
 const MOST: usize = 10;
-/// The most that may be there at once in the mean, so that an instant is found out quickly.
+/// Upper limit on the mean number present at once, so that the state at an instant is found quickly.
 const CROWD: u64 = 10;
 
 fn read_coming(section: &Section<'_>, defaults: Coming) -> Result<Coming, ScenarioError> {
@@ -22,7 +22,7 @@ fn read_coming(section: &Section<'_>, defaults: Coming) -> Result<Coming, Scenar
     };
     if coming.pause * CROWD < coming.length {
         let problem = format!(
-            "is {} with a length of {}: more than {CROWD} would be there at once; allowed is a tenth of the length or more",
+            "is {} with a length of {}: more than {CROWD} people would be present at once; allowed is a tenth of the length or more",
             coming.pause, coming.length
         );
         return Err(section.wrong("pause", problem));
@@ -60,7 +60,7 @@ impl FromSection for Blockage {
     }
 }
 
-/// Spells of a minute every three.
+/// Active periods of a minute every three.
 const SPELLS: Coming = Coming {
     length: Span::from_secs(60),
     length_spread: 0.5,
@@ -68,7 +68,7 @@ const SPELLS: Coming = Coming {
     ramp: Span::from_secs(5),
 };
 
-/// The activity of a channel that has one.
+/// The activity of a channel, if it has one.
 pub(super) fn read_activity(channel: &Section<'_>) -> Result<Option<Activity>, ScenarioError> {
     if !channel.has("activity") {
         return Ok(None);

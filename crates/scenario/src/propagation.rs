@@ -1,4 +1,4 @@
-//! Propagation over the links of a scenario, and what a saturated access point spends on each aggregate to a station.
+//! Propagation over the links of a scenario, and the airtime of a saturated access point for each aggregate.
 
 use airbound_air::propagation::{LinkBudget, Propagation};
 use airbound_air::trace::Saturation;
@@ -10,11 +10,11 @@ use airbound_wifi::{Format, GuardInterval, Legacy, Rate, timing};
 
 use super::{Air, ChannelSpec, Edca, Path, Scenario, Station, TraceLink, TraceUse};
 
-/// The IP packet of bulk traffic.
+/// Size of the IP packets of bulk traffic.
 const PACKET: ByteCount = ByteCount::new(1500);
 
 impl Scenario {
-    /// The trace that replaces the air, if one does.
+    /// The trace that replaces the air, if any.
     #[must_use]
     pub fn pipe(&self) -> Option<&TraceLink> {
         self.stations.iter().find_map(|station| match &station.channel {
@@ -25,8 +25,8 @@ impl Scenario {
 }
 
 impl Station {
-    /// Propagation between this station, number `link`, and the next node on its way to the access point; `path` is the access
-    /// point's, whose goodput a bandwidth trace is taken to be.
+    /// Propagation between this station, number `link`, and the next node on its path to the access point; `path` is the
+    /// access point's, to whose goodput a bandwidth trace refers.
     #[must_use]
     pub fn propagation(&self, air: &Air, path: &Path, seed: u64, link: u64) -> Propagation {
         let budget = LinkBudget {
@@ -38,7 +38,7 @@ impl Station {
         Propagation::new(&self.channel, &budget, seed, link)
     }
 
-    /// Full-sized packets in best effort from the access point to this station, alone on the channel.
+    /// Saturation with full-sized best-effort packets from the access point to this station, alone on the channel.
     #[must_use]
     pub fn saturation(&self, air: &Air, path: &Path) -> Saturation {
         let station = self;
@@ -66,7 +66,7 @@ impl Station {
     }
 }
 
-/// A rate of the station with all its streams, in the middle of its table: preamble and answer are those of it.
+/// A rate of the station with all its streams, in the middle of its table, for preamble and acknowledgement.
 fn representative(station: &Station) -> Rate {
     let streams = station.streams;
     let (width, guard) = (station.width, GuardInterval::Ns800);

@@ -1,4 +1,4 @@
-//! `[[station]] via`: stations that are reached over other stations.
+//! `[[station]] via`: stations behind other stations.
 
 use super::error::ScenarioError;
 use super::node;
@@ -7,16 +7,16 @@ use super::station::Station;
 use super::text;
 use airbound_air::propagation::{ChannelSpec, TraceUse};
 
-/// The most links between a station and the access point.
+/// Upper limit on links between a station and the access point.
 pub(super) const MOST_HOPS: usize = 8;
 
-/// An entry of the list of stations, and which stations it made.
+/// An entry of the list of stations, and the stations that it made.
 pub(super) struct Entry<'a> {
     pub(super) section: Section<'a>,
     pub(super) members: std::ops::Range<usize>,
 }
 
-/// Names the relay of each station, and checks that they form a tree whose links work.
+/// Sets the relay of each station, and checks that they form a tree whose links work.
 pub(super) fn connect(entries: &[Entry<'_>], stations: &mut [Station]) -> Result<(), ScenarioError> {
     for entry in entries {
         if let Some(wanted) = entry.section.text("via")?
@@ -37,7 +37,7 @@ pub(super) fn connect(entries: &[Entry<'_>], stations: &mut [Station]) -> Result
     Ok(())
 }
 
-/// The relays of the members: one station for all, or of a group as large as theirs one for each.
+/// The relays of the members: one station for all, or one member each of a group of equal size.
 fn relays_of(entry: &Entry<'_>, wanted: &str, stations: &[Station]) -> Result<Vec<String>, ScenarioError> {
     let count = entry.members.len();
     if stations.iter().any(|station| station.name == wanted) {
@@ -54,7 +54,7 @@ fn relays_of(entry: &Entry<'_>, wanted: &str, stations: &[Station]) -> Result<Ve
             Some(name) => format!("did you mean {name}?"),
             None => format!("stations are {}", known.take(20).collect::<Vec<_>>().join(", ")),
         };
-        format!("is \"{}\", which no station is named; {hint}", node::shortened(wanted))
+        format!("is \"{}\", which is not the name of a station; {hint}", node::shortened(wanted))
     } else {
         format!(
             "is \"{wanted}\", a group of {}; allowed is one station, or a group of as many as this entry has, {count}",
@@ -64,7 +64,7 @@ fn relays_of(entry: &Entry<'_>, wanted: &str, stations: &[Station]) -> Result<Ve
     Err(entry.section.wrong("via", problem))
 }
 
-/// Each way leads to the access point, and is not too long.
+/// Checks that each path leads to the access point and is not too long.
 fn check_way(section: &Section<'_>, index: usize, stations: &[Station]) -> Result<(), ScenarioError> {
     let mut way = vec![stations[index].name.as_str()];
     let mut here = &stations[index];
@@ -88,7 +88,7 @@ fn check_way(section: &Section<'_>, index: usize, stations: &[Station]) -> Resul
     Ok(())
 }
 
-/// A relay speaks what those below it speak, over the air.
+/// Checks that a relay supports the formats of the stations behind it, over the air.
 fn check_link(section: &Section<'_>, index: usize, stations: &[Station]) -> Result<(), ScenarioError> {
     let station = &stations[index];
     let Some(relay) = stations.iter().find(|other| station.via.as_ref() == Some(&other.name)) else {
@@ -98,7 +98,7 @@ fn check_link(section: &Section<'_>, index: usize, stations: &[Station]) -> Resu
         |channel: &ChannelSpec| matches!(channel, ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe);
     if let Some(pipe) = stations.iter().find(|station| is_pipe(&station.channel)) {
         let problem = format!(
-            "makes {} a relay, which needs the air; the trace of {} puts a pipe in its place (as = \"pipe\")",
+            "makes {} a relay, which needs the air; the trace of {} replaces it by a pipe (as = \"pipe\")",
             relay.name, pipe.name
         );
         return Err(section.wrong("via", problem));
@@ -106,7 +106,7 @@ fn check_link(section: &Section<'_>, index: usize, stations: &[Station]) -> Resu
     if station.standard > relay.standard {
         let name = |standard| text::name_of(text::STANDARDS, standard);
         let problem = format!(
-            "is {}, newer than its relay's; {} speaks at most {}",
+            "is {}, newer than its relay's; {} supports at most {}",
             name(&station.standard),
             relay.name,
             name(&relay.standard)

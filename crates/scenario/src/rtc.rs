@@ -1,4 +1,4 @@
-//! `kind = "rtc"`: real-time video, as WebRTC sends it.
+//! `kind = "rtc"`: real-time video as in WebRTC.
 
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::Category;
@@ -14,15 +14,15 @@ use super::text;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RtcStream {
-    /// The most that the encoder produces: its target where the network allows it.
+    /// Highest rate of the encoder: its target if the network permits it.
     pub rate: BitRate,
-    /// The least that congestion control asks for.
+    /// Lowest rate of congestion control.
     pub min_rate: BitRate,
-    /// Rate with which congestion control begins.
+    /// Initial rate of congestion control.
     pub start_rate: BitRate,
-    /// The most that it allows for all that is sent: media, error correction, retransmissions, headers.
+    /// Highest rate of congestion control for all data: media, error correction, retransmissions, headers.
     pub max_rate: BitRate,
-    /// Frames a second.
+    /// Frames per second.
     pub fps: f64,
     /// Largest RTP packet, its header included.
     pub size: ByteCount,
@@ -30,23 +30,23 @@ pub struct RtcStream {
     pub size_law: SizeLaw,
     /// Longest time from one key frame to the next.
     pub key_frame_interval: Span,
-    /// Mean size of a key frame over that of all frames.
+    /// Ratio of the mean size of key frames to that of all frames.
     pub key_frame_factor: f64,
     /// Least time between two changes of the encoder's rate.
     pub reaction: Span,
     /// Forward error correction.
     pub fec: ErrorCorrection,
-    /// Packets of error correction for each packet of media.
+    /// Parity packets for each media packet.
     pub fec_overhead: f64,
-    /// Whether the receiver asks for lost packets again.
+    /// Whether the receiver requests lost packets again.
     pub nack: bool,
-    /// Time for which the receiver waits for a frame before it asks for a key frame.
+    /// Time that the receiver waits for a frame before it requests a key frame.
     pub give_up: Span,
-    /// A frame that can be decoded later than this after it was created has missed its deadline.
+    /// Longest time from the creation of a frame until it can be decoded; later frames miss their deadline.
     pub deadline: Span,
-    /// The access category of what the receiver sends back.
+    /// The access category of the receiver's feedback.
     pub feedback_category: Category,
-    /// Congestion control: `gcc`, or `fixed` for none; `None` takes the scheme's sender if that is `gcc`, else `gcc`.
+    /// Congestion control: `gcc`, or `fixed` for none; `None` uses the scheme's sender if that is `gcc`, else `gcc`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Slot>,
 }
@@ -71,19 +71,19 @@ pub(super) const RTC_KEYS: &[&str] = &[
     "congestion",
 ];
 
-/// Which packets the packets of error correction are made of.
+/// Layout of the parity packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorCorrection {
-    /// There is none.
+    /// No error correction.
     None,
-    /// XOR over packets that follow each other.
+    /// XOR over consecutive packets.
     Rows,
-    /// XOR over packets at equal distances: a burst as long as there are columns is repaired.
+    /// XOR over packets at equal distances: repairs a burst up to the number of columns.
     Columns,
     /// XOR over rows and columns.
     TwoDimensional,
-    /// Reed-Solomon: as many losses are repaired as there are packets of error correction.
+    /// Reed-Solomon: repairs losses up to the number of parity packets.
     ReedSolomon,
 }
 
@@ -112,7 +112,7 @@ impl RtcStream {
         let nack = section.boolean("nack", true)?;
         let rates = |key, default: BitRate, range| section.ranged(key, default, range);
         let (least, most) = (BitRate::from_kbps(5), BitRate::from_mbps(10_000));
-        // libwebrtc begins with 300 kbit/s and asks no video encoder for less than 30 kbit/s.
+        // libwebrtc begins with 300 kbit/s and requests at least 30 kbit/s from video encoders.
         let max_rate = rates("max-rate", rate.mul_f64(1.5).max(least), least..=most)?;
         let min_rate = rates("min-rate", BitRate::from_kbps(30).min(max_rate), least..=max_rate)?;
         let start = BitRate::from_kbps(300).clamp(min_rate, max_rate);
@@ -128,7 +128,7 @@ impl RtcStream {
             size: section.ranged("size", ByteCount::new(1200), ByteCount::new(100)..=ByteCount::new(1452))?,
             // The standard deviation of RFC 8593's Laplacian law of scale 0.15 (Table 2), without its negative sizes.
             size_law: read_size_law(section, SizeLaw::Lognormal { sigma: 0.21 })?,
-            // 3000 frames of 30 a second: libwebrtc's encoders make key frames when they are asked to, and else hardly ever.
+            // 3000 frames at 30 a second: libwebrtc's encoders make key frames on request, and hardly ever otherwise.
             key_frame_interval: section.ranged(
                 "key-frame-interval",
                 second * 100,
@@ -141,7 +141,7 @@ impl RtcStream {
             fec: section.choice("fec", ErrorCorrection::Columns, CORRECTIONS)?,
             fec_overhead: section.number("fec-overhead", 0.125, 0.01..=1.0)?,
             nack,
-            // How long libwebrtc waits for a frame; without retransmission, as long as for a key frame.
+            // libwebrtc's wait for a frame; without retransmission, its wait for a key frame.
             give_up: section.ranged(
                 "give-up",
                 if nack { second * 3 } else { Span::from_millis(200) },

@@ -1,4 +1,4 @@
-//! `[scheme]`: who decides, and the short names of combinations.
+//! `[scheme]`: the controllers of a run, and the short names of combinations.
 
 use std::fmt;
 
@@ -18,19 +18,19 @@ use super::error::{Place, ScenarioError};
 use super::node::{self, Value};
 use super::section::{Section, nearest};
 
-/// Law decides over queue and rates with one state, and so fills two slots.
+/// Law controls queue and rates with one state, and so fills two slots.
 const LAW: &str = "law";
 
 /// Whether a queue and a rate control can work together.
 ///
 /// # Errors
-/// A sentence: Law is one of them and not the other.
+/// A sentence: only one of them is Law.
 pub fn check_law(queue: &Slot, rate: &Slot) -> Result<(), String> {
     if queue.is_law() == rate.is_law() {
         return Ok(());
     }
     Err(format!(
-        "law decides over queue and rate with one state, so queue {} and rate {} cannot be combined; write law for both, or for neither",
+        "law controls queue and rate with one state, so queue {} and rate {} cannot be combined; write law for both, or for neither",
         queue.name(),
         rate.name()
     ))
@@ -40,7 +40,7 @@ pub fn check_law(queue: &Slot, rate: &Slot) -> Result<(), String> {
 #[derive(Clone, Copy)]
 pub(super) struct Choices {
     kinds: &'static [&'static str],
-    /// Says what is wrong with the parameters.
+    /// Checks the parameters.
     check: fn(&Slot) -> Result<(), String>,
 }
 
@@ -78,10 +78,10 @@ pub(super) const RATES: Choices = Choices {
         }
     },
 };
-/// The kinds of sender: `gcc` is that of real-time video, `aggregation` allocates the rates of paced flows, the others are TCP's.
+/// The kinds of sender: `gcc` is for real-time video, `aggregation` allocates the rates of paced flows, the others are for TCP.
 pub(super) const SENDERS: Choices =
     Choices { kinds: &["cubic", "reno", "bbr", "gcc", ALLOCATING], check: check_sender };
-/// The kinds of policy that decide the bitrates of a session.
+/// The kinds of policy for the bitrates of a session.
 pub(super) const SESSIONS: Choices = Choices {
     kinds: &["plain", "last-n", "tack", "plum"],
     check: |slot| match slot.kind {
@@ -91,7 +91,7 @@ pub(super) const SESSIONS: Choices = Choices {
 };
 /// The kinds of sender of TCP.
 pub(super) const TCP_SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr"], check: check_sender };
-/// The kinds of sender of real-time video; `fixed` knows no congestion.
+/// The kinds of sender of real-time video; `fixed` has no congestion control.
 pub(super) const RTC_SENDERS: Choices = Choices { kinds: &["gcc", "fixed"], check: check_sender };
 
 /// The sender that allocates the rates of paced flows.
@@ -108,14 +108,14 @@ fn check_sender(slot: &Slot) -> Result<(), String> {
     }
 }
 
-/// The kind of what comes from outside of this program. No file can name it.
+/// The kind of a plugin. No file can name it.
 const CUSTOM: &str = "custom";
 
-/// A name for a kind with a parameter that makes another scheme of it, so that both can be compared: name, kind, parameter, value.
+/// Names of variants, a kind with one parameter, so that both can be compared: name, kind, parameter, value.
 const VARIANTS: [(&str, &str, &str, &str); 2] =
     [("last-pq-auto", "last-pq", "protect", "auto"), ("law-last-pq", LAW, "inside", "last-pq")];
 
-/// Content of a slot: a kind, and parameters that differ from its defaults.
+/// Content of a slot: a kind, and its non-default parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slot {
     kind: &'static str,
@@ -127,7 +127,7 @@ impl Slot {
         Self { kind, parameters: toml::Table::new() }
     }
 
-    /// For a kind that has no parameters.
+    /// Refuses all parameters, for a kind without any.
     fn refuse_parameters(&self) -> Result<(), String> {
         self.parameters
             .keys()
@@ -135,7 +135,7 @@ impl Slot {
             .map_or(Ok(()), |key| Err(format!("unknown key {key}, {} has none", self.kind)))
     }
 
-    /// The kind and, for a variant, the parameter that it sets of what a name stands for; `None` if that is none of `kinds`.
+    /// The kind and, for a variant, its parameter, for a name; `None` if the name is not one of `kinds`.
     fn find(
         name: &str,
         kinds: &[&'static str],
@@ -151,14 +151,14 @@ impl Slot {
         }
     }
 
-    /// A slot filled by a plugin of the run, under a name of letters, digits, `-` and `_` that no built-in part has.
+    /// Creates a slot for a plugin of the run, with a name of letters, digits, `-` and `_` that no built-in part has.
     fn custom(name: &str) -> Result<Self, String> {
         let kinds = [QUEUES, RATES, SENDERS, SESSIONS].into_iter().flat_map(|choices| choices.kinds);
         let taken = kinds.copied().chain(VARIANTS.map(|(name, ..)| name)).chain([CUSTOM, "fixed"]);
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > 60 || !name.chars().all(is_word) {
             return Err(format!(
-                "\"{}\" is no name for a scheme; allowed are 1 to 60 letters, digits, - and _",
+                "\"{}\" is not a name for a scheme; allowed are 1 to 60 letters, digits, - and _",
                 node::shortened(name)
             ));
         }
@@ -169,13 +169,13 @@ impl Slot {
         Ok(Self { kind: CUSTOM, parameters })
     }
 
-    /// Whether a plugin of the run fills the slot.
+    /// Whether the slot is filled by a plugin of the run.
     #[must_use]
     pub fn is_custom(&self) -> bool {
         self.kind == CUSTOM
     }
 
-    /// The shortest name: that of the variant, such as "last-pq-auto", or of the kind; its own of what comes from outside.
+    /// The shortest name: that of the variant, such as "last-pq-auto", of the kind, or of the plugin.
     #[must_use]
     pub fn name(&self) -> &str {
         if self.is_custom()
@@ -201,11 +201,10 @@ impl Slot {
         config.map(Some).map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
     }
 
-    /// The connections of a slot that names a sender. Beside flows whose rate is allocated, TCP is Linux's default,
-    /// and so is all of it but the window where that is decided from outside.
+    /// The TCP configuration of a sender slot. Beside allocated flows, and under a custom window, TCP is Linux's default.
     ///
     /// # Errors
-    /// The kind is no congestion control, or a parameter is unknown or of the wrong type.
+    /// The kind is not a congestion control, or a parameter is unknown or of the wrong type.
     pub fn tcp_config(&self) -> Result<TcpConfig, String> {
         if self.kind == ALLOCATING || self.is_custom() {
             return Ok(TcpConfig::default());
@@ -213,7 +212,7 @@ impl Slot {
         if self.kind == "gcc" {
             return Err("gcc is for flows of kind rtc; TCP needs cubic, reno or bbr".to_owned());
         }
-        // What a flow or the run decides is no parameter of a scheme.
+        // Values set by a flow or the run are not parameters of a scheme.
         if let Some(key) =
             ["congestion", "seed", "receive-window"].iter().find(|key| self.parameters.contains_key(**key))
         {
@@ -234,7 +233,7 @@ impl Slot {
         self.kind == LAW
     }
 
-    /// Law's configuration, of the queue slot that it fills.
+    /// Law's configuration, from the queue slot.
     ///
     /// # Errors
     /// A sentence: a parameter is unknown or of the wrong type.
@@ -247,16 +246,16 @@ impl Slot {
     /// # Errors
     /// A parameter is unknown or of the wrong type.
     pub fn gcc_config(&self) -> Result<GccConfig, String> {
-        // The flow decides over its rates.
+        // The flow sets its rates.
         if let Some(key) =
             ["start-rate", "min-rate", "max-rate"].iter().find(|key| self.parameters.contains_key(**key))
         {
-            return Err(format!("unknown key {key}: it is one of the flow"));
+            return Err(format!("unknown key {key}: it belongs to the flow"));
         }
         self.own_parameters()
     }
 
-    /// The parameters as a configuration that knows no kind.
+    /// The parameters as a configuration without a kind.
     fn own_parameters<T: serde::de::DeserializeOwned>(&self) -> Result<T, String> {
         let read = toml::Value::Table(self.parameters.clone()).try_into();
         read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
@@ -268,13 +267,13 @@ impl Slot {
         self.kind
     }
 
-    /// The parameters that differ from the kind's defaults, as they were written.
+    /// The non-default parameters, as written.
     #[must_use]
     pub fn parameters(&self) -> &toml::Table {
         &self.parameters
     }
 
-    /// The configuration of a core, made of kind and parameters.
+    /// The configuration of a core, from kind and parameters.
     ///
     /// # Errors
     /// A sentence: a parameter is unknown or of the wrong type.
@@ -285,7 +284,7 @@ impl Slot {
         read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
     }
 
-    /// The shortest latency that a queue can be asked for; that of LAST-PQ's defaults where it protects nobody.
+    /// The shortest latency demand that the queue supports; that of LAST-PQ's defaults for queues without demands.
     pub(super) fn shortest_demand(&self) -> Span {
         match self.config() {
             Ok(QueueConfig::LastPq(config)) => config.delay.shortest_demand(),
@@ -333,7 +332,7 @@ impl Slot {
                 let mut slot = Self { kind, parameters };
                 slot.set(variant);
                 (choices.check)(&slot).map_err(|problem| {
-                    // A sentence about one parameter begins with its name; it may come from elsewhere than the table: from `--set`.
+                    // A sentence about one parameter begins with its name; its position may be a `--set` instead of the table.
                     let about = |name: &String| problem.strip_prefix(name.as_str())?.strip_prefix(' ');
                     match entries.iter().find_map(|(name, _)| Some((name, about(name)?))) {
                         Some((name, problem)) => table.wrong(name, problem),
@@ -379,24 +378,24 @@ pub enum Part {
     Sender,
 }
 
-/// The deciders of a run: the queue, the rates, how TCP flows send that do not say themselves, and the bitrates of a session.
+/// The controllers of a run: the queue, the rates, the default sender of TCP flows, and the bitrates of a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Scheme {
-    /// Which packets wait, are dropped, go next.
+    /// Decides which packets are queued, dropped or sent next.
     pub queue: Slot,
-    /// PHY rate and tries of each transmission.
+    /// Decides the PHY rate and the tries of each transmission.
     pub rate: Slot,
     /// Congestion control of TCP flows that do not set their own, `gcc` with parameters for real-time video, or the rate
     /// allocation of paced flows.
     pub sender: Slot,
-    /// Bitrates of the session; `None` where the scenario has none.
+    /// Decides the bitrates of the session; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<Slot>,
 }
 
 impl Default for Scheme {
-    /// Returns the scheme of a Linux access point out of the box.
+    /// Returns the scheme of an unmodified Linux access point.
     fn default() -> Self {
         Self {
             queue: Slot::plain("linux"),
@@ -415,11 +414,11 @@ impl fmt::Display for Scheme {
 }
 
 impl Scheme {
-    /// The same with Law for queue and rates, over one queue in the order of arrival. Law keeps its other parameters if the scheme has it
-    /// already, and has its defaults if not.
+    /// Returns the scheme with Law for queue and rates, over one queue in order of arrival. An existing Law keeps its other parameters;
+    /// otherwise they are its defaults.
     ///
     /// # Errors
-    /// A sentence: the scheme's Law names another queue inside, or has parameters that are wrong.
+    /// A sentence: the scheme's Law has another inner queue, or invalid parameters.
     pub fn with_law_in_order(&self) -> Result<Self, String> {
         const INSIDE: &str = "inside";
         let mut scheme = self.clone();
@@ -429,7 +428,7 @@ impl Scheme {
             let inside = self.queue.law_config()?.inner_queue.0;
             if !matches!(inside, QueueConfig::Fifo(_)) {
                 return Err(format!(
-                    "inside Law is {}; where frames have their numbers already, only fifo keeps their order",
+                    "inside Law is {}; only fifo keeps the order of frames that are numbered already",
                     inside.name()
                 ));
             }
@@ -440,8 +439,8 @@ impl Scheme {
         Ok(scheme)
     }
 
-    /// The same with every parameter of Law written out, where Law decides: each point that its paper leaves open is one. The queue
-    /// inside stays as it was written, since the transmit path has a say in it.
+    /// Returns the scheme with every parameter of Law written out, if it has Law: each point that the paper leaves open is one. The
+    /// inner queue is kept as written, since it also depends on the transmit path.
     #[must_use]
     pub fn in_full(&self) -> Self {
         let mut scheme = self.clone();
@@ -461,14 +460,12 @@ impl Scheme {
     pub(super) fn read(section: &Section<'_>, has_session: bool) -> Result<Self, ScenarioError> {
         section.allow("[scheme]", &[&["queue", "rate", "sender", "session"]])?;
         if section.has("session") && !has_session {
-            return Err(
-                section.wrong("session", "has nothing to decide, since the scenario has no [session]")
-            );
+            return Err(section.wrong("session", "is not allowed, since the scenario has no [session]"));
         }
         let default = Self::default();
         let queue = Slot::read(section, "queue", QUEUES)?;
         let rate = Slot::read(section, "rate", RATES)?;
-        // Where one slot says law, the other need not.
+        // If one slot is Law, the other may be omitted.
         let law = [&queue, &rate].into_iter().flatten().any(Slot::is_law);
         let rest = |default| if law { Slot::plain(LAW) } else { default };
         let queue = queue.unwrap_or_else(|| rest(default.queue));
@@ -484,7 +481,8 @@ impl Scheme {
         })
     }
 
-    /// This scheme with one slot filled by a plugin of the run, called `name`. Law, which fills two, gives way in the other one too.
+    /// Returns the scheme with one slot filled by a plugin of the run with this `name`. If Law fills two slots, it is removed from the
+    /// other one too.
     ///
     /// # Errors
     /// A sentence: the name is taken, or has other characters than letters, digits, `-` and `_`.
@@ -505,8 +503,7 @@ impl Scheme {
         Ok(scheme)
     }
 
-    /// The rate control of a transmitter that has none of its own beside `queue`: that of the scheme, where both are Law's or neither
-    /// is.
+    /// The rate control of a transmitter with `queue` and none of its own: that of the scheme, if both are Law's or neither is.
     #[must_use]
     pub fn rate_beside(&self, queue: &Slot) -> Slot {
         match (queue.is_law(), self.rate.is_law()) {
@@ -516,13 +513,12 @@ impl Scheme {
         }
     }
 
-    /// This scheme with the slots replaced that `name` names: "pie", or "pie+minstrel-ht+bbr" in any order.
+    /// Returns the scheme with the slots of `name` replaced: "pie", or "pie+minstrel-ht+bbr" in any order.
     ///
-    /// A slot that is already filled with the same kind keeps its parameters. A queue "law" fills the slot of the rate control
-    /// too, unless that is named.
+    /// A slot of the same kind keeps its parameters. The queue "law" fills the slot of the rate control too, unless that is named.
     ///
     /// # Errors
-    /// A part names nothing, or a slot is named twice.
+    /// A part is unknown, or a slot is named twice.
     pub fn with_name(&self, name: &str) -> Result<Self, ScenarioError> {
         self.named(name, &Place::Option("--schemes".to_owned()))
     }
@@ -535,7 +531,7 @@ impl Scheme {
         };
         let mut scheme = self.clone();
         let mut filled = [false; 4];
-        // Stands in for the slot that a scenario without a session does not have.
+        // Replaces the missing slot of a scenario without a session.
         let mut nowhere = Slot::plain("plain");
         let has_session = scheme.session.is_some();
         for part in name.split('+').map(str::trim) {
@@ -555,7 +551,7 @@ impl Scheme {
                 let suggestion =
                     nearest(part, all).map_or(String::new(), |name| format!("; did you mean {name}?"));
                 return Err(error(format!(
-                    "names \"{}\", which is no queue ({}), rate control ({}), sender ({}) or policy of a session ({}){suggestion}",
+                    "names \"{}\", which is not a queue ({}), rate control ({}), sender ({}) or policy of a session ({}){suggestion}",
                     node::shortened(part),
                     QUEUES.kinds.join(", "),
                     RATES.kinds.join(", "),
@@ -565,7 +561,7 @@ impl Scheme {
             };
             if SESSIONS.kinds.contains(&kind) && !has_session {
                 return Err(error(format!(
-                    "names {part}, which decides the bitrates of a session; the scenario has no [session]"
+                    "names {part}, a policy of sessions; the scenario has no [session]"
                 )));
             }
             if *filled {

@@ -1,4 +1,4 @@
-//! Reads one table of a scenario: typed values, unknown keys, sentences for what is wrong.
+//! Reader of one table of a scenario: typed values, unknown keys, errors as sentences.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -10,18 +10,18 @@ use super::node::{Node, Origin, Value, shortened};
 
 /// Context of a reading: file, folder and overrides.
 pub struct Document<'a> {
-    /// The file as it is named in messages.
+    /// The file, as named in messages.
     pub file: &'a str,
-    /// Where relative file names of the scenario begin; `None` for a shipped scenario.
+    /// Base folder of relative file names; `None` for a shipped scenario.
     pub folder: Option<&'a Path>,
-    /// The overrides as they were written.
+    /// The overrides as written.
     pub options: &'a [String],
-    /// Where relative file names of each override begin; empty for the working directory.
+    /// Base folder of relative file names in each override; empty for the working directory.
     pub bases: &'a [PathBuf],
 }
 
 impl Document<'_> {
-    /// Where a value was written, as messages say it.
+    /// Position of a value, as shown in messages.
     #[must_use]
     pub fn place(&self, origin: Origin) -> Place {
         match origin {
@@ -33,7 +33,7 @@ impl Document<'_> {
     }
 }
 
-/// The configuration of a part that lives in a crate of its own, as a table of a scenario writes it.
+/// Reading of a configuration from another crate out of a table of a scenario.
 pub(super) trait FromSection: Sized {
     /// Reads the table.
     fn read(section: &Section<'_>) -> Result<Self, ScenarioError>;
@@ -71,25 +71,25 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The document that the table is part of.
+    /// The document of the table.
     #[must_use]
     pub fn document(&self) -> &'a Document<'a> {
         self.document
     }
 
-    /// Where the table begins.
+    /// Position of the table.
     #[must_use]
     pub fn place(&self) -> Place {
         self.document.place(self.origin)
     }
 
-    /// Where the value of `key` stands, or where the table begins.
+    /// Position of the value of `key`, or of the table.
     #[must_use]
     pub fn place_of(&self, key: &str) -> Place {
         self.get(key).map_or_else(|| self.place(), |node| self.document.place(node.origin))
     }
 
-    /// Where a relative file name begins that an override wrote under `key`; `None` if no override did.
+    /// Base folder of a relative file name that an override set under `key`; `None` if no override did.
     #[must_use]
     pub fn override_base(&self, key: &str) -> Option<&'a Path> {
         match self.get(key) {
@@ -100,7 +100,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The entries of the table, in the order in which they were written.
+    /// The entries of the table, in the written order.
     #[must_use]
     pub fn entries(&self) -> &'a [(String, Node)] {
         self.entries
@@ -130,7 +130,7 @@ impl<'a> Section<'a> {
         ScenarioError::Value { place: self.place_of(key), key: self.key(key), problem: problem.into() }
     }
 
-    /// Refuses every key that is not in one of the lists; `owner` says whose keys they are ("a flow of kind cbr").
+    /// Refuses every key that is in none of the lists; `owner` names their owner ("a flow of kind cbr").
     ///
     /// # Errors
     /// There is such a key.
@@ -148,10 +148,10 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
-    /// The table under `key`; an empty one if there is none.
+    /// Reads the table under `key`; an empty one if there is none.
     ///
     /// # Errors
-    /// It is no table.
+    /// It is not a table.
     pub fn table(&self, key: &str) -> Result<Self, ScenarioError> {
         match self.get(key) {
             Some(node) => self.of(self.key(key), node),
@@ -161,10 +161,10 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The tables of `[[key]]`, each named by its `name` in messages.
+    /// Reads the tables of `[[key]]`, each identified by its `name` in messages.
     ///
     /// # Errors
-    /// It is no list of tables.
+    /// It is not a list of tables.
     pub fn tables(&self, key: &str) -> Result<Vec<Self>, ScenarioError> {
         let Some(node) = self.get(key) else { return Ok(Vec::new()) };
         let Value::List(items) = &node.value else {
@@ -189,7 +189,7 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// A text.
+    /// Reads a text.
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
@@ -203,7 +203,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A text that may not be left out.
+    /// Reads a required text.
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
@@ -211,13 +211,13 @@ impl<'a> Section<'a> {
         self.text(key)?.ok_or_else(|| self.missing(key, what))
     }
 
-    /// The error that `key` is not there.
+    /// The error for a missing `key`.
     #[must_use]
     pub fn missing(&self, key: &str, what: &str) -> ScenarioError {
         ScenarioError::Missing { place: self.place(), key: self.key(key), hint: what.to_owned() }
     }
 
-    /// A quantity with its unit; `example` shows how one is written.
+    /// Reads a quantity with its unit; `example` shows its form.
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
@@ -232,7 +232,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A quantity inside of `key`, such as an item of a list.
+    /// Reads a quantity inside of `key`, such as an item of a list.
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
@@ -257,7 +257,7 @@ impl<'a> Section<'a> {
         Err(ScenarioError::Value { place: self.document.place(node.origin), key: self.key(key), problem })
     }
 
-    /// A quantity within a range.
+    /// Reads a quantity within a range.
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
@@ -276,7 +276,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A whole number within a range.
+    /// Reads a whole number within a range.
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
@@ -295,7 +295,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A number without unit within a range.
+    /// Reads a number without unit within a range.
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
@@ -322,7 +322,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
@@ -336,7 +336,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// One of a few words.
+    /// Reads one of a few words.
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
@@ -351,7 +351,7 @@ impl<'a> Section<'a> {
         Err(self.wrong(key, format!("is {}; allowed are {}", node.value.describe(), names.join(", "))))
     }
 
-    /// A list of texts.
+    /// Reads a list of texts.
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
@@ -372,17 +372,17 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Names the known key that is most like the unknown one, or all of them.
+/// Suggests the known key closest to the unknown one, or lists all of them.
 fn hint(key: &str, owner: &str, known: &[&str]) -> String {
     let nearest = nearest(key, known.iter().copied());
     match nearest {
-        Some(name) => format!("did you mean {name}? {owner} knows {}", known.join(", ")),
+        Some(name) => format!("did you mean {name}? {owner} has the keys {}", known.join(", ")),
         None if known.is_empty() => format!("{owner} has no keys"),
-        None => format!("{owner} knows {}", known.join(", ")),
+        None => format!("{owner} has the keys {}", known.join(", ")),
     }
 }
 
-/// The candidate that differs least, if it differs little.
+/// The closest candidate, if it differs little.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();

@@ -1,12 +1,12 @@
-//! The scenarios and traces that come with the program, so that it works wherever it is.
+//! The scenarios and traces built into the program.
 
 use super::error::ScenarioError;
 use super::{Overrides, Scenario};
 
-/// In front of the name of a shipped trace.
+/// Prefix of the name of a shipped trace.
 pub(super) const PREFIX: &str = "shipped:";
 
-/// A scenario that comes with the program.
+/// A built-in scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shipped {
     /// Name on the command line.
@@ -24,7 +24,7 @@ macro_rules! scenarios {
     };
 }
 
-/// In the order in which they are listed: the demonstration first.
+/// The scenarios in the order of listing: the demonstration first.
 const SCENARIOS: &[Shipped] = scenarios![
     "vr-congested",
     "hello",
@@ -66,7 +66,7 @@ macro_rules! traces {
     };
 }
 
-/// `crates/sim/tests/trace_shipped.rs` holds the formulas that make them.
+/// The traces; `crates/sim/tests/trace_shipped.rs` has the formulas that make them.
 const TRACES: &[(&str, &str)] = traces!["crowded-room.log", "swinging-pipe.mahi", "corridor.csv"];
 
 /// All shipped scenarios, the demonstration first.
@@ -79,12 +79,12 @@ impl Shipped {
     /// The title of the scenario: one line.
     #[must_use]
     pub fn title(&self) -> &'static str {
-        // Every shipped scenario begins with its title; a test holds them to that.
+        // Every shipped scenario begins with its title, which a test checks.
         let line = self.text.lines().find_map(|line| line.strip_prefix("title = \""));
         line.and_then(|line| line.strip_suffix('"')).unwrap_or_default()
     }
 
-    /// Reads it.
+    /// Reads the scenario.
     ///
     /// # Errors
     /// An override is wrong.
@@ -93,7 +93,7 @@ impl Shipped {
     }
 }
 
-/// The shipped scenario of that name.
+/// The shipped scenario with this name.
 ///
 /// # Errors
 /// There is none.
@@ -104,7 +104,7 @@ pub fn find(name: &str) -> Result<&'static Shipped, ScenarioError> {
     })
 }
 
-/// The text of the shipped trace of that file name.
+/// The text of the shipped trace with this file name.
 pub(super) fn trace(name: &str) -> Option<&'static str> {
     TRACES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

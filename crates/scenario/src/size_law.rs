@@ -1,4 +1,4 @@
-//! The law of the sizes of video frames.
+//! Distribution of the sizes of video frames.
 
 use serde::{Serialize, Serializer};
 
@@ -8,7 +8,7 @@ use super::section::Section;
 /// The variation of frame sizes around their mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SizeLaw {
-    /// All the same.
+    /// Constant.
     Constant,
     /// Log-normal.
     Lognormal {
@@ -29,7 +29,7 @@ impl Serialize for SizeLaw {
 /// Reads the key `size-law` of a section.
 ///
 /// # Errors
-/// Its text is none of those allowed.
+/// Its text is not one of the allowed forms.
 pub(super) fn read_size_law(section: &Section<'_>, default: SizeLaw) -> Result<SizeLaw, ScenarioError> {
     let Some(text) = section.text("size-law")? else { return Ok(default) };
     if text == "constant" {

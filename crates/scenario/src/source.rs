@@ -1,4 +1,4 @@
-//! The files that people write, scenarios and grids: read whole, and only if they are of a size that someone could have written.
+//! Reading of scenario and grid files: as a whole, up to a limit above any handwritten file.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ pub const LARGEST_FILE: u64 = 1_000_000;
 /// The text of a file, bounded and UTF-8.
 ///
 /// # Errors
-/// [`ScenarioError::Read`]: it cannot be read, is no regular file, is larger than [`LARGEST_FILE`] or not UTF-8.
+/// [`ScenarioError::Read`]: it cannot be read, is not a regular file, is larger than [`LARGEST_FILE`] or not UTF-8.
 pub fn text_of(file: &Path) -> Result<String, ScenarioError> {
     let name = file.display().to_string();
     let unreadable = |reason: String| ScenarioError::Read { file: name.clone(), reason };

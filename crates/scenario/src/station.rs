@@ -1,4 +1,4 @@
-//! `[[station]]`: who is associated with the access point, or with a relay.
+//! `[[station]]`: the stations of the access point or of a relay.
 
 use airbound_wifi::{Format, Rate, Width};
 use serde::Serialize;
@@ -14,37 +14,37 @@ use airbound_air::propagation::ChannelSpec;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Station {
-    /// Its name, unlike every other's.
+    /// Its name, unique among the stations.
     pub name: String,
     /// The name of the `[[station]]` entry it comes from; its own if the entry has one member.
     pub group: String,
-    /// The network that it belongs to; `None` where the scenario names none.
+    /// Its network; `None` if the scenario names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
-    /// The newest PPDU format that it speaks.
+    /// The newest PPDU format that it supports.
     #[serde(serialize_with = "text::standard")]
     pub standard: Format,
-    /// The widest channel that it uses.
+    /// The widest channel that it supports.
     pub width: Width,
-    /// Spatial streams that it receives and sends, no more than the access point's.
+    /// Number of its spatial streams, at most the access point's.
     pub streams: u8,
     /// A fixed rate in both directions; it overrides the scheme's rate control for this station.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// The station over which it is reached; `None`: it hears the access point.
+    /// The relay in front of it; `None`: it hears the access point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
-    /// Channel between it and the next node on the way to the access point.
+    /// Channel between it and the next node on the path to the access point.
     pub channel: ChannelSpec,
 }
 
 const KEYS: &[&str] =
     &["name", "group", "network", "count", "standard", "width", "streams", "rate", "via", "channel"];
 
-/// The most stations of a network.
+/// Upper limit on stations of a network.
 pub(super) const MOST_STATIONS: usize = 200;
 
-/// Reads an entry and makes its members; over whom they are reached is found out when all are known.
+/// Reads an entry and makes its members; their relays are set when all are known.
 pub(super) fn read(
     section: &Section<'_>,
     air: &Air,
@@ -74,7 +74,7 @@ pub(super) fn read(
     if let Some(rate) = rate {
         let problem = if rate.format() > standard {
             Some(format!(
-                "the station speaks {} only",
+                "the station supports only {}",
                 text::name_of(text::STANDARDS, &standard).to_uppercase()
             ))
         } else if rate.width() > width {
@@ -102,15 +102,15 @@ pub(super) fn read(
         .collect())
 }
 
-/// The suffixes of the names of a group's members: none for a group of one.
+/// Suffixes of the names of a group's members: none for a group of one.
 pub(super) fn members(count: usize) -> impl Iterator<Item = String> {
     (1..=count).map(move |index| if count == 1 { String::new() } else { format!("-{index}") })
 }
 
-/// The longest name, in letters.
+/// Length limit of a name, in letters.
 pub(super) const LONGEST_NAME: usize = 60;
 
-/// Reads `name`: letters, digits, `-` and `_`, so that it can stand in a key and in a file name.
+/// Reads `name`: letters, digits, `-` and `_`, so that it is valid in keys and file names.
 pub(super) fn read_name(section: &Section<'_>) -> Result<String, ScenarioError> {
     let name = section.required_text("name", "write for example name = \"phone\"")?;
     let valid = !name.is_empty()

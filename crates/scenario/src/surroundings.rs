@@ -1,8 +1,8 @@
-//! `surroundings`: what a scenario leaves open, filled in from a preset.
+//! `surroundings`: a preset for values that a scenario omits.
 //!
 //! A preset is a file of the scenario language with a `channel` and the neighbours and bursts of a place; docs/understand/office-channel.md
-//! holds the source of each number. It is filled in before overrides are applied and before anything is read, so that the
-//! resolved scenario shows every number and an option can change it.
+//! has the source of each number. It is merged before overrides are applied and before anything is read, so that the resolved scenario
+//! shows every number and an option can change it.
 
 use super::error::ScenarioError;
 use super::node::{self, Node, Origin, Value};
@@ -21,15 +21,15 @@ macro_rules! presets {
 /// The presets, from the kindest to the worst.
 const PRESETS: &[(&str, &str)] = presets!["calm", "office", "harsh"];
 
-/// Gives every station without a channel that of the chosen preset, and adds its neighbours and its interference; who is
-/// already there under the same name stays as it is.
+/// Sets the channel of every station without one to that of the chosen preset, and adds its neighbours and its interference; existing
+/// entries of the same name are kept.
 pub(super) fn fill_in(root: &mut Node, document: &Document<'_>) -> Result<(), ScenarioError> {
     let top = Section::top(document, root);
     let Some(Node { origin, .. }) = top.get(KEY) else { return Ok(()) };
     let origin = *origin;
     let text = top.choice(KEY, "", PRESETS)?;
     let mut preset = node::parse_document(text, KEY)?;
-    // An error in what was filled in is one of the line that asked for it.
+    // Errors in merged values refer to the line with the key.
     written_at(&mut preset, origin);
     let (Value::Table(entries), Value::Table(preset)) = (&mut root.value, preset.value) else {
         return Ok(());
@@ -67,13 +67,13 @@ fn give_channel(entries: &mut [(String, Node)], channel: &Node) {
     }
 }
 
-/// Adds the members of a list to the list of that key.
+/// Appends the members of a list to the list of a key.
 fn append(entries: &mut Vec<(String, Node)>, key: String, value: Node) {
     let Some((_, old)) = entries.iter_mut().find(|(name, _)| *name == key) else {
         entries.push((key, value));
         return;
     };
-    // What is no list is refused when it is read.
+    // Other values than lists are refused when they are read.
     let (Value::List(old), Value::List(new)) = (&mut old.value, value.value) else { return };
     let known: Vec<_> = old.iter().filter_map(name_of).collect();
     old.extend(new.into_iter().filter(|item| name_of(item).is_none_or(|name| !known.contains(&name))));

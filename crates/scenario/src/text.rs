@@ -1,4 +1,4 @@
-//! Text forms, for reading and for printing, of the values in a scenario that have none of their own.
+//! Text forms of scenario values without one of their own, for reading and printing.
 
 use airbound_units::{BitRate, Span};
 use airbound_wifi::{Band, Category, Format, GuardInterval, Legacy};
@@ -15,12 +15,12 @@ pub(super) const BANDS: &[(&str, Band)] = &[("2.4 GHz", Band::Ghz2), ("5 GHz", B
 const GUARD_INTERVALS: [GuardInterval; 4] =
     [GuardInterval::Ns400, GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200];
 
-/// The guard interval of that length.
+/// The guard interval of this length.
 pub(super) fn guard_interval_of(span: Span) -> Option<GuardInterval> {
     GUARD_INTERVALS.into_iter().find(|known| known.span() == span)
 }
 
-/// The legacy rate of that speed.
+/// The legacy rate with this bit rate.
 pub(super) fn legacy_of(rate: BitRate) -> Option<Legacy> {
     Legacy::ALL.into_iter().find(|known| known.bit_rate() == rate)
 }
@@ -94,7 +94,7 @@ pub(super) fn or_unlimited<T: Serialize, S: Serializer>(
     }
 }
 
-/// Writes a slot that may be left to the scheme.
+/// Writes an optional slot, which defaults to that of the scheme.
 pub(super) fn or_scheme<T: Serialize, S: Serializer>(
     value: &Option<T>,
     serializer: S,

@@ -1,4 +1,4 @@
-//! `channel = { kind = "trace", … }`: a link that a measured trace drives.
+//! `channel = { kind = "trace", … }`: a link that follows a measured trace.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::error::ScenarioError;
 use super::section::{FromSection, Section};
 use super::shipped;
 
-/// Reads a trace from a file; `repeat` begins it again when it ends, `scale` is a factor on every bandwidth.
+/// Reads a trace from a file; `repeat` restarts it at its end, `scale` is a factor on every bandwidth.
 ///
 /// # Errors
 /// The file cannot be read, is larger than 100 MB, or is not a trace of the format.
@@ -64,26 +64,26 @@ impl FromSection for TraceLink {
         )?;
         let (fits, allowed) = match format {
             Format::Mahimahi => {
-                (used_as == TraceUse::Pipe, "\"pipe\", since the trace tells when packets may pass")
+                (used_as == TraceUse::Pipe, "\"pipe\", since the trace lists times of packets")
             }
             Format::Snr => {
-                (used_as == TraceUse::Snr, "\"snr\", since the trace holds signal-to-noise ratios")
+                (used_as == TraceUse::Snr, "\"snr\", since the trace lists signal-to-noise ratios")
             }
             Format::Bandwidth | Format::Auto => {
-                (used_as != TraceUse::Snr, "\"phy\" or \"pipe\", since the trace holds bandwidths")
+                (used_as != TraceUse::Snr, "\"phy\" or \"pipe\", since the trace lists bandwidths")
             }
         };
         if !fits {
             return Err(section.wrong("as", format!("does not fit {file}; allowed is {allowed}")));
         }
         if scale != 1.0 && format != Format::Bandwidth {
-            return Err(section.wrong("scale", "is a factor on bandwidths; this trace holds none"));
+            return Err(section.wrong("scale", "is a factor on bandwidths; this trace has none"));
         }
         Ok(Self { file, format, used_as, scale, repeat, trace: Arc::new(trace) })
     }
 }
 
-/// Reads a trace that can drive a pipe only.
+/// Reads a trace for a pipe only.
 pub(super) fn read_pipe(section: &Section<'_>) -> Result<TraceLink, ScenarioError> {
     section.allow("a trace", &[KEYS])?;
     let link = TraceLink::read(section)?;
@@ -96,7 +96,7 @@ pub(super) fn read_pipe(section: &Section<'_>) -> Result<TraceLink, ScenarioErro
     Ok(TraceLink { used_as: TraceUse::Pipe, ..link })
 }
 
-/// Finds and reads the file; says how it can be named anywhere.
+/// Finds and reads the file; errors list the possible places.
 fn load(
     section: &Section<'_>,
     name: &str,
@@ -112,7 +112,7 @@ fn load(
     let typed = section.override_base("file");
     let shipped_name = match (name.strip_prefix(shipped::PREFIX), section.document().folder) {
         (Some(name), _) => Some(name),
-        // A shipped scenario names its traces as they lie beside it in the repository.
+        // A shipped scenario names its traces relative to its file in the repository.
         (None, None) if typed.is_none() => Some(name.strip_prefix("traces/").unwrap_or(name)),
         _ => None,
     };
@@ -128,7 +128,7 @@ fn load(
         let trace = Trace::parse(text, &file, format, scale, repeat).map_err(|e| failed(e.to_string()))?;
         return Ok((file, trace));
     }
-    // What is typed on the command line is meant from where it is typed; what a file says, from where the file is.
+    // Names on the command line are relative to the working directory; those in a file are relative to the file.
     let base = typed.or(section.document().folder).unwrap_or(Path::new(""));
     let path = base.join(name);
     let trace = load_trace(&path, format, scale, repeat).map_err(|e| failed(e.to_string()))?;

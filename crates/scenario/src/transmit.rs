@@ -1,5 +1,5 @@
-//! Parts of a scenario as the air and the controllers take them: what all radios of the channel share, the limits of a transmit path,
-//! the rates of a station.
+//! Parts of a scenario in the types of the air and the controllers: common PHY parameters, limits of a transmit path, rates of a
+//! station.
 
 use airbound_air::exchange::PhyConfig;
 use airbound_control::link::LinkConfig;
@@ -13,17 +13,17 @@ use airbound_wifi::{Format, GuardInterval};
 
 use crate::{Air, Path, Scenario, Station};
 
-/// A ratio to the noise that every frame exceeds.
+/// An SNR that every frame exceeds.
 const ALWAYS_DETECTED: Decibel = Decibel::new(-300.0);
 
 impl Air {
-    /// The rates and spaces of responses and of RTS.
+    /// The rates and inter-frame spaces of responses and of RTS.
     #[must_use]
     pub const fn control(&self) -> ControlTiming {
         ControlTiming { band: self.band, basic: Basic::MANDATORY, fixed: self.control_rate }
     }
 
-    /// The parameters that all radios of the channel share.
+    /// The parameters common to all radios of the channel.
     #[must_use]
     pub fn phy_config(&self) -> PhyConfig {
         let floor = noise_floor(self.width, self.noise_figure);
@@ -41,7 +41,7 @@ impl Scenario {
     pub fn link_config(&self, path: &Path, standard: Format) -> LinkConfig {
         let encryption = if self.air.encryption { mpdu::CCMP } else { ByteCount::ZERO };
         let header = if standard == Format::Legacy { DATA_HEADER } else { QOS_DATA_HEADER };
-        // A pipe carries packet after packet.
+        // A pipe carries packets one by one.
         let is_pipe = self.pipe().is_some();
         LinkConfig {
             ampdu: AmpduLimits {
@@ -62,7 +62,7 @@ impl Scenario {
         }
     }
 
-    /// Rates of the access point towards a station of which nothing is known.
+    /// Rates of the access point towards an unknown station.
     #[must_use]
     pub fn access_point_capabilities(&self) -> Capabilities {
         Capabilities {
@@ -73,7 +73,7 @@ impl Scenario {
         }
     }
 
-    /// Rates between a station and a transmitter with `streams` spatial streams, both ways.
+    /// Rates between a station and a transmitter with `streams` spatial streams, in both directions.
     #[must_use]
     pub fn capabilities(&self, station: &Station, streams: u8) -> Capabilities {
         Capabilities {

@@ -1,4 +1,4 @@
-//! Errors of a scenario are one sentence each, with place, key and what is allowed.
+//! Errors of a scenario are one sentence each, with place, key and allowed values.
 
 use airbound_scenario::{Overrides, Scenario};
 
@@ -44,7 +44,7 @@ fn unknown_keys_suggest_the_nearest() {
     check(&with("rate =", "rait ="), &["test.toml:10:", "flow.stream.rait", "did you mean rate?"]);
     check(
         &with("rate =", "fps = 30\nrate ="),
-        &["test.toml:10:", "flow.stream.fps", "a flow of kind cbr knows"],
+        &["test.toml:10:", "flow.stream.fps", "a flow of kind cbr has the keys"],
     );
 }
 
@@ -78,11 +78,11 @@ fn numbers_keep_their_range() {
 #[test]
 fn names_must_be_known_and_unlike() {
     check(&with("station = \"phone\"", "station = \"fone\""), &["test.toml:9:", "did you mean phone?"]);
-    check(&format!("{GOOD}[[station]]\nname = \"phone\"\n"), &["test.toml:12:", "given twice"]);
+    check(&format!("{GOOD}[[station]]\nname = \"phone\"\n"), &["test.toml:12:", "already taken"]);
     let again = GOOD.split_once("[[flow]]").unwrap().1;
-    check(&format!("{GOOD}[[flow]]{again}"), &["flow.stream.name", "given twice"]);
+    check(&format!("{GOOD}[[flow]]{again}"), &["flow.stream.name", "already taken"]);
     check(&with("\"phone\"\n[[flow]]", "\"a b\"\n[[flow]]"), &["station.a b.name", "letters, digits"]);
-    check(&with("[air]", "focus = \"call\"\n[air]"), &["focus", "which no flow is named", "stream"]);
+    check(&with("[air]", "focus = \"call\"\n[air]"), &["focus", "which is not the name of a flow", "stream"]);
     check(&with("\"cbr\"", "\"cbd\""), &["test.toml:8:", "did you mean cbr?"]);
     check("duration = \"1 s\"\n", &["station is missing"]);
     check("duration = \"1 s\"\n[[station]]\nname = \"a\"\n", &["flow is missing"]);
@@ -92,7 +92,7 @@ fn names_must_be_known_and_unlike() {
 #[test]
 fn rates_belong_to_the_standard() {
     let station = |line: &str| with("[[flow]]", &format!("{line}\n[[flow]]"));
-    check(&station("rate = \"VHT80 MCS9 2SS LGI\""), &["station.phone.rate", "speaks HT only"]);
+    check(&station("rate = \"VHT80 MCS9 2SS LGI\""), &["station.phone.rate", "supports only HT"]);
     check(&station("rate = \"HT40 MCS23 3SS LGI\""), &["station.phone.rate", "2 spatial streams"]);
     check(&station("rate = \"HT40 MCS99 3SS LGI\""), &["station.phone.rate", "0 to 31"]);
     check(&station("standard = \"he\""), &["station.phone.standard", "at most ht"]);
@@ -106,7 +106,10 @@ fn rates_belong_to_the_standard() {
 fn relays_form_a_tree() {
     let via = |relay: &str| with("[[flow]]", &format!("via = \"{relay}\"\n[[flow]]"));
     let station = |name: &str, lines: &str| format!("[[station]]\nname = \"{name}\"\n{lines}\n");
-    check(&via("fone"), &["test.toml:6:", "station.phone.via", "no station is named", "did you mean phone?"]);
+    check(
+        &via("fone"),
+        &["test.toml:6:", "station.phone.via", "not the name of a station", "did you mean phone?"],
+    );
     check(&via("phone"), &["test.toml:6:", "never leads to the access point: phone via phone"]);
     check(
         &(via("a") + &station("a", "via = \"b\"") + &station("b", "via = \"a\"")),
@@ -129,7 +132,7 @@ fn relays_form_a_tree() {
     let old = station("r", "standard = \"legacy\"");
     check(
         &(via("r") + &old),
-        &["station.phone.standard", "is ht, newer than its relay's; r speaks at most legacy"],
+        &["station.phone.standard", "is ht, newer than its relay's; r supports at most legacy"],
     );
     check(
         &(via("r") + &station("r", "width = \"20 MHz\"")),
@@ -139,7 +142,7 @@ fn relays_form_a_tree() {
     let pipe = "channel = { kind = \"trace\", file = \"shipped:swinging-pipe.mahi\" }";
     check(
         &(via("r") + &station("r", pipe)),
-        &["test.toml:6:", "station.phone.via", "the trace of r puts a pipe"],
+        &["test.toml:6:", "station.phone.via", "the trace of r replaces it by a pipe"],
     );
     check(&format!("{GOOD}[uplink]\nqueue = \"schema\"\n"), &["uplink.queue", "\"fifo\""]);
 }
@@ -218,10 +221,13 @@ fn real_time_video_is_checked() {
     check(&video("rate = \"2 Gbit/s\""), &["flow.stream.rate", "10 kbit/s to 1 Gbit/s"]);
     check(&video("start-rate = \"16 Mbit/s\""), &["flow.stream.start-rate", "30 kbit/s to 15 Mbit/s"]);
     check(&video("give-up = \"1 ms\""), &["flow.stream.give-up", "10 ms to 60 s"]);
-    check(&video("receive-window = \"1 MB\""), &["flow.stream.receive-window", "a flow of kind rtc knows"]);
+    check(
+        &video("receive-window = \"1 MB\""),
+        &["flow.stream.receive-window", "a flow of kind rtc has the keys"],
+    );
     check(&video("congestion = \"cubic\""), &["flow.stream.congestion", "\"gcc\", \"fixed\""]);
     let parameter = |text: &str| video(&format!("congestion = {{ kind = {text} }}"));
-    check(&parameter("\"gcc\", max-rate = \"1 Mbit/s\""), &["flow.stream.congestion", "one of the flow"]);
+    check(&parameter("\"gcc\", max-rate = \"1 Mbit/s\""), &["flow.stream.congestion", "belongs to the flow"]);
     check(
         &parameter("\"gcc\", pacing-factor = 99"),
         &["flow.stream.congestion", "pacing-factor is 99", "1 to 10"],
@@ -334,11 +340,11 @@ fn demands_are_checked() {
     check(&percentile("0"), &[place, "demand.percentile is 0; allowed is more than 0, up to 100"]);
     check(&percentile("\"95\""), &[place, "has the percentile the text \"95\""]);
     check(&demand("[]"), &[place, "has 0 items"]);
-    check(&demand("[\"20 ms\"]"), &[place, "has an item that is no pair"]);
+    check(&demand("[\"20 ms\"]"), &[place, "has an item that is not a pair"]);
     check(&demand("[[\"0 s\"]]"), &[place, "has an item with 1 values"]);
     let steps = "[[\"2 s\", \"20 ms\"], [\"2 s\", \"none\"]]";
     check(&demand(steps), &[place, "has the time 2 s after a later or equal one"]);
-    // A scheme of its own may work with less, or with more only.
+    // Another configuration may support shorter demands, or only longer ones.
     let guarded = demand("\"5 ms\"")
         + "[scheme]\nqueue = { kind = \"last-pq\", delay = { guard-interval = \"4 ms\" } }";
     check(&guarded, &[place, "is 5 ms; allowed is 8 ms to 10 s"]);
@@ -381,15 +387,15 @@ fn people_and_spells_are_checked() {
     check(&channel("blockage = [{ length-spread = 1.5 }]"), &["blockage.0.length-spread", "0 to 1"]);
     check(
         &channel("blockage = [{ length = \"1 h\", pause = \"1 s\" }]"),
-        &["blockage.0.pause", "more than 10 would be there at once", "a tenth of the length"],
+        &["blockage.0.pause", "more than 10 people would be present at once", "a tenth of the length"],
     );
     let many = ["{}"; 11].join(", ");
     check(&channel(&format!("blockage = [{many}]")), &["channel.blockage", "has 11 kinds", "10"]);
     check(&channel("activity = { quiet-level = 2 }"), &["channel.activity.quiet-level", "from 0 to 1"]);
     check(&channel("activity = \"busy\""), &["channel.activity", "allowed is a table"]);
     let neighbour = |lines: &str| format!("{GOOD}[[neighbour]]\nname = \"n\"\n{lines}");
-    check(&neighbour("mean-on = \"1 s\""), &["neighbour.n.mean-off", "belongs to mean-on"]);
-    check(&neighbour("mean-off = \"1 s\""), &["neighbour.n.mean-on", "belongs to mean-off"]);
+    check(&neighbour("mean-on = \"1 s\""), &["neighbour.n.mean-off", "mean-on, the mean active period"]);
+    check(&neighbour("mean-off = \"1 s\""), &["neighbour.n.mean-on", "mean-off, the mean pause"]);
     check(
         &neighbour("mean-on = \"1 us\"\nmean-off = \"1 s\""),
         &["neighbour.n.mean-on", "allowed is 10 us to 3600 s"],

@@ -1,4 +1,4 @@
-//! A printed scenario reads as the same scenario again; nothing that is read makes the reader panic.
+//! A printed scenario reads as the same scenario again; no input makes the reader panic.
 
 use airbound_scenario::{Overrides, Scenario, shipped};
 use proptest::prelude::*;
@@ -141,7 +141,7 @@ fn scenario_text() -> impl Strategy<Value = String> {
                  [uplink]\nqueue = {queue}\n[wire]\ndelay = \"{duration}\"\n",
                 "s"
             );
-            // A pipe knows no relays; the first station is one, or a group as large as those behind it.
+            // A pipe has no relays; the first station is a single one, or a group of the size of those behind it.
             let has_pipe = stations.iter().any(|(channel, ..)| channel.contains("pipe"));
             for (index, (channel, count, is_far)) in stations.iter().enumerate() {
                 let count = count + usize::from(index == 0);

@@ -41,7 +41,7 @@ fn every_file_of_the_folder_is_shipped_and_loads_from_there() {
         let from_file = Scenario::load(&folder().join(format!("{name}.toml")), &Overrides::none()).unwrap();
         let mut embedded = find_shipped(name).unwrap().load(&Overrides::none()).unwrap();
         for (ours, theirs) in embedded.stations.iter_mut().zip(&from_file.stations) {
-            // The name of a trace is the one thing that may differ.
+            // Only the name of a trace may differ.
             if let (ChannelSpec::Trace(ours), ChannelSpec::Trace(theirs)) =
                 (&mut ours.channel, &theirs.channel)
             {
@@ -89,7 +89,7 @@ fn a_variant_of_a_queue_has_a_name_of_its_own() {
     assert_eq!((named.queue.kind(), auto.queue.kind()), ("last-pq", "last-pq"));
     assert_eq!((named.queue.name(), auto.queue.name()), ("last-pq", "last-pq-auto"));
     assert_eq!(auto.to_string(), "last-pq-auto+minstrel-ht+cubic");
-    // What it sets can be read, and read again.
+    // Its values can be read, and read again.
     assert_eq!(auto.queue.parameters().get("protect").and_then(|value| value.as_str()), Some("auto"));
     let written = with("mixed-home", &[("scheme.queue", "\"last-pq-auto\"")]);
     assert_eq!(written.scheme, auto);
@@ -119,7 +119,7 @@ fn the_ns3_scenarios_offer_what_ns3_offered() {
     }
 }
 
-/// The reference names every key that a printed scenario has.
+/// The reference lists every key of a printed scenario.
 #[test]
 fn the_reference_is_complete() {
     let reference = std::fs::read_to_string(folder().join("../docs/reference/scenario-keys.md")).unwrap();

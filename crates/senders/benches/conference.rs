@@ -22,7 +22,7 @@ fn allocations(criterion: &mut Criterion) {
     group.sample_size(20);
     for qoe in Qoe::ALL {
         for users in [20, 200, 1000] {
-            // The convex square is the slow case by nature; 200 users show it.
+            // The convex square is inherently slow; 200 users show it.
             if qoe.is_concave() || users <= 200 {
                 let problem = problem(users, qoe);
                 group.bench_function(BenchmarkId::new(qoe.name(), users), |bench| {

@@ -52,7 +52,7 @@ impl Connection {
         }
     }
 
-    /// Goes on until so many more segments were sent.
+    /// Runs until `segments` more segments were sent.
     fn run(&mut self, segments: u64) {
         let goal = self.sent + segments;
         while self.sent < goal {

@@ -1,7 +1,7 @@
-//! Reports of two stations steer their rates: `cargo run -p airbound-senders --example allocated_rates`.
+//! Reports of two stations control their rates: `cargo run -p airbound-senders --example allocated_rates`.
 //!
-//! The toy air serves one station after the other: each frame takes a fixed overhead and its packets at the station's
-//! PHY rate, and holds all packets that came since the station's last one.
+//! The simplified air serves one station after the other: each frame takes a fixed overhead and its packets at the
+//! station's PHY rate, and holds all packets that arrived since the station's last frame.
 #![allow(clippy::print_stdout, reason = "a program that prints")]
 
 use airbound_senders::allocation::{
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for station in 0..2 {
         allocator.join(Instant::ZERO, ReceiverId(station));
     }
-    // Of each station, the payload that waits, in bits, the next packet's number, and when arrivals were counted last.
+    // For each station: queued payload in bits, number of the next packet, and time of the last count of arrivals.
     let mut queues = [(0.0, 0u64, Instant::ZERO); 2];
     let mut now = Instant::ZERO;
     while now < Instant::ZERO + Span::from_secs(10) {

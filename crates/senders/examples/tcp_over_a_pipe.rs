@@ -7,10 +7,10 @@ use airbound_senders::congestion::Congestion;
 use airbound_senders::tcp::{Ack, Backlog, Segment, TcpConfig, TcpReceiver, TcpSender};
 use airbound_units::{BitRate, Instant, Span};
 
-/// The bottleneck, and the delay behind it and back.
+/// The rate of the bottleneck, and the delay after it and back.
 const RATE: BitRate = BitRate::from_mbps(10);
 const DELAY: Span = Span::from_millis(20);
-/// Most packets before the bottleneck.
+/// Limit of packets before the bottleneck.
 const BUFFER: usize = 100;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let config = TcpConfig { congestion, ..TcpConfig::default() };
     let mut receiver = TcpReceiver::new(&config)?;
     let mut sender = TcpSender::new(config)?;
-    // Both hold what is under way, with the instant at which it arrives.
+    // Packets in transit, with their arrival times.
     let mut segments: VecDeque<(Instant, Segment)> = VecDeque::new();
     let mut acks: VecDeque<(Instant, Ack)> = VecDeque::new();
     let (mut now, mut free, mut dropped) = (Instant::ZERO, Instant::ZERO, 0);
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     sender.write(now, Backlog::Unlimited);
     while now < Instant::ZERO + Span::from_secs(10) {
-        // Everything that is due now, then everything that follows from it.
+        // First all due arrivals, then their consequences.
         while let Some(segment) = due(&mut segments, now) {
             let ack = receiver.on_segment(now, segment.seq, segment.len, segment.sent);
             acks.extend(ack.map(|ack| (now + DELAY, ack)));
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("{now}: {} in order, window {}, {dropped} dropped", receiver.delivered(), metrics.cwnd);
             next_line = now + Span::from_secs(1);
         }
-        // The next instant at which anything happens.
+        // The next instant with an event.
         let timers = [sender.next_deadline(), receiver.next_deadline()];
         let arrivals = [segments.front().map(|(at, _)| *at), acks.front().map(|(at, _)| *at)];
         match timers.into_iter().chain(arrivals).flatten().min() {
@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The first of what is under way, if it has arrived.
+/// The first packet in transit, if it has arrived.
 fn due<T>(under_way: &mut VecDeque<(Instant, T)>, now: Instant) -> Option<T> {
     under_way.front().filter(|(at, _)| *at <= now)?;
     under_way.pop_front().map(|(_, one)| one)

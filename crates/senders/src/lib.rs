@@ -4,9 +4,9 @@
 //! |---|---|
 //! | [`tcp`] | the two ends of a TCP connection as in Linux |
 //! | [`congestion`] | window control of TCP: CUBIC, Reno, BBR, and the trait for others |
-//! | [`rtp`] | real-time media: Google congestion control, parity packets, retransmission on request |
+//! | [`rtp`] | real-time media: Google congestion control, forward error correction, retransmission on request |
 //! | [`allocation`] | low-delay rate allocation from the aggregation level that receivers see |
-//! | [`conference`] | bitrates of a conference over a forwarding server: Plum and its rivals |
+//! | [`conference`] | bitrates of a conference over a forwarding server: Plum and its comparison schemes |
 //!
 //! # Contract
 //! A controller is a plain struct, built from a `Config` that serde reads and the constructor checks. Observations

@@ -134,7 +134,7 @@ proptest! {
         prop_assert_eq!(equal, feasible);
     }
 
-    /// No feasible rates in a wide sample serve better, by the utility that was asked for.
+    /// No feasible rates in a wide sample have a higher value of the given utility.
     #[test]
     fn nothing_beats_the_optimum(
         downlink in downlinks(), target in 1.0..64.0_f64, exponent in 0.2..6.0_f64, draws in prop::collection::vec(-1.0..1.0_f64, 12), reach in 0.0..1.0_f64

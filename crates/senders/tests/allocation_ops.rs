@@ -1,4 +1,4 @@
-//! Reports from anybody, and any order of calls, upset neither the sensor nor the allocator.
+//! Arbitrary reports and any order of calls: sensor and allocator stay consistent.
 
 use airbound_senders::allocation::{
     AllocationConfig, Direction, Form, FrameSensor, Observation, Optimum, REPORT_LENGTH, RateAllocator,
@@ -77,7 +77,7 @@ fn drive(config: AllocationConfig, ops: &[Op]) {
                     companions: f64::from(*companions) / 256.0,
                     ..Report::default()
                 };
-                // Even one that did not pass the parser.
+                // Even a report that the decoder would refuse.
                 allocator.on_report(now, ReceiverId(u16::from(*station)), &report);
             }
             Op::Decide => {
@@ -209,7 +209,7 @@ fn errors_say_what_is_wrong() {
 }
 
 proptest! {
-    /// Frames of known sizes with known losses are found again, whatever is lost, and each loss is repeated in the next frame.
+    /// Frames of known sizes with known losses are reconstructed for any losses, each of which is retransmitted in the next frame.
     #[test]
     fn frames_are_reconstructed(sizes in prop::collection::vec(2_u32..40, 30..60), losses in prop::collection::vec(0.0..1.0_f64, 64), rate in 0.0..0.3_f64) {
         let mut sensor = FrameSensor::new(SensorConfig::default()).expect("valid");
@@ -228,7 +228,7 @@ proptest! {
             let last = *frame.last().expect("not empty");
             for sequence in frame {
                 draw += 1;
-                // What is lost at a frame's end, or lost again, cannot be told from what was not sent.
+                // A loss at a frame's end, or a repeated one, cannot be distinguished from a packet never sent.
                 if number > 0 && sequence >= repeated && sequence != last && losses[draw % losses.len()] < rate {
                     pending.push(sequence);
                     continue;
@@ -264,7 +264,7 @@ proptest! {
     }
 }
 
-/// A network that behaves exactly as lemma 2 says, with a report of each station in each interval.
+/// A network that behaves exactly according to lemma 2, with a report of each station in each interval.
 struct Ideal {
     allocator: RateAllocator,
     phys: Vec<f64>,
@@ -332,7 +332,7 @@ fn each_form_and_share_settles_where_the_theory_says() {
             Share::EqualAirtime => {
                 downlink.equal_airtime(32.0, airbound_senders::allocation::Regulated::Fastest)
             }
-            // Its faster stations are beyond the largest frame, where the ideal network saturates.
+            // Its faster stations exceed the largest frame, where the ideal network saturates.
             Share::Printed => continue,
         };
         for (rate, expected) in network.rates().iter().zip(&expected) {
@@ -341,7 +341,7 @@ fn each_form_and_share_settles_where_the_theory_says() {
     }
 }
 
-/// A network whose stations send too: all links have their turn in each round, as lemma 2 has it, and the last reports a longer queue.
+/// A network whose stations send too: all links have their turn in each round, as in lemma 2, and the last reports a longer queue.
 #[test]
 fn uplinks_count_as_further_links_of_the_same_round() {
     for (share, queue) in [(Share::Optimal, 0), (Share::EqualAirtime, 0), (Share::Optimal, 1470 * 48)] {

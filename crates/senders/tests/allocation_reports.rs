@@ -1,4 +1,4 @@
-//! When the allocator acts on reports, and what it makes of stations that get less than their share.
+//! Times of decisions, and the treatment of stations that receive less than their share.
 
 use airbound_senders::allocation::{
     AllocationConfig, Bottleneck, FrameSensor, Observation, RateAllocator, ReceiverId, Report, Share, Stamps,
@@ -46,7 +46,7 @@ fn the_last_report_of_a_slot_is_acted_upon_at_once() {
     assert_eq!(proxy.next_deadline(), Some(at(1004)));
     let before = proxy.rate(ReceiverId(0));
     assert!(proxy.on_deadline(at(1004)) && proxy.rate(ReceiverId(0)) > before);
-    // However often reports come, decisions keep their distance.
+    // Decisions keep their distance at any frequency of reports.
     for station in [0, 1] {
         proxy.on_report(at(1100), ReceiverId(station), &report(9, 10, 1.0));
     }
@@ -62,7 +62,7 @@ fn a_station_whose_turns_carry_less_than_its_share_is_held_at_what_it_gets() {
         for number in 0..400 {
             let now = at(500 + 500 * u64::from(number));
             let (free, limited) = (rate(&proxy, 0), rate(&proxy, 1));
-            // One needs frames in proportion to its rate; of the other a window lets through 20 Mb/s, in frames of the target's size.
+            // One needs frames in proportion to its rate; of the other a window admits 20 Mb/s, in frames of the target's size.
             proxy.on_report(now, ReceiverId(0), &report(number, (free / 3.0) as u32 + 1, free));
             proxy.on_report(now, ReceiverId(1), &report(number, 30, limited.min(20.0)));
             proxy.on_deadline(now);
@@ -75,14 +75,14 @@ fn a_station_whose_turns_carry_less_than_its_share_is_held_at_what_it_gets() {
 }
 
 #[test]
-fn where_others_take_what_is_given_up_nobody_is_held() {
+fn where_others_take_the_released_rate_no_flow_is_held() {
     let config = AllocationConfig { start: Start::Feedback, ..AllocationConfig::default() };
     let mut proxy = allocator(2, config);
     let rate = |proxy: &RateAllocator| proxy.rate(ReceiverId(0)).as_mbps_f64();
     let mut climbed = 0.0;
     for number in 0..70 {
         let now = at(500 + 500 * u64::from(number));
-        // First all goes well; then frames are above the target, and a fifth of what is sent does not come however little that is.
+        // First all packets arrive; then frames are above the target, and a fifth of any rate is lost.
         let (level, kept) = if number < 60 { (20, 1.0) } else { (37, 0.8) };
         if number == 60 {
             climbed = rate(&proxy);
@@ -93,11 +93,11 @@ fn where_others_take_what_is_given_up_nobody_is_held() {
         }
         proxy.on_deadline(now);
     }
-    // Held at 95 % of what comes, slot after slot, it would be a tenth.
+    // Held at 95 % of the received rate, slot after slot, it would be a tenth.
     assert!(climbed > 100.0 && rate(&proxy) > 0.5 * climbed, "{climbed} {}", rate(&proxy));
 }
 
-/// Returns the report of what a wire of `mbps` delivers of `sent` (Mb/s), in small frames.
+/// Returns the report for a wire of `mbps` that is sent `sent` (Mb/s), in small frames.
 fn wired(number: u32, sent: f64, mbps: f64) -> Report {
     report(number, 5, sent.min(mbps))
 }
@@ -108,7 +108,7 @@ fn a_lone_station_is_sent_what_the_wire_carries() {
         let config = AllocationConfig { start: Start::Feedback, share, ..AllocationConfig::default() };
         let mut proxy = allocator(1, config);
         let rate = |proxy: &RateAllocator| proxy.rate(ReceiverId(0)).as_mbps_f64();
-        // A wire that gets slower at 150 s, and faster at 225 s.
+        // A wire that becomes slower at 150 s, and faster at 225 s.
         let wire = |number| if (300..450).contains(&number) { 40.0 } else { 80.0 };
         let mut sent = Vec::new();
         for number in 0..600 {
@@ -132,8 +132,8 @@ fn a_lone_station_is_sent_what_the_wire_carries() {
 
 #[test]
 fn a_cut_that_does_not_help_is_given_up() {
-    // Others fill the access point's queue: so much arrives of whatever is sent, in frames that are full of their packets or, where the
-    // sensor does not see those, in small ones.
+    // Others fill the access point's queue: a fixed share of any rate arrives, in frames full of their packets or, if the sensor does
+    // not see those, in small ones.
     for (kept, companions) in [(0.76, 57.0), (0.6, 57.0), (0.76, 0.0), (0.6, 0.0)] {
         let config = AllocationConfig { start: Start::Feedback, ..AllocationConfig::default() };
         let mut proxy = allocator(4, config);
@@ -176,7 +176,7 @@ fn packets_of_other_flows_count_for_the_frame_that_they_came_in() {
         }
     };
     own(&mut sensor, at(1), 4);
-    // Behind the flow's packets in a frame, in a frame without any, and in front of them.
+    // After the flow's packets in a frame, in a frame without any, and before them.
     sensor.on_companions(at(1), 10);
     sensor.on_companions(at(2), 50);
     sensor.on_companions(at(3), 20);

@@ -1,5 +1,5 @@
-//! The optimiser of Plum against a cone solver that knows nothing of its method: the same problem in second-order and exponential cones,
-//! for Clarabel.
+//! The optimiser of Plum against a cone solver with an independent method: the same problem in second-order and exponential cones, for
+//! Clarabel.
 
 use airbound_senders::conference::{Certificate, Problem, Qoe, User};
 use airbound_units::BitRate;
@@ -8,7 +8,7 @@ use clarabel::solver::SupportedConeT::{ExponentialConeT, NonnegativeConeT, Secon
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 use proptest::prelude::*;
 
-/// Of Clarabel's gap and constraints, relative.
+/// Relative tolerance of Clarabel's gap and constraints.
 const TOLERANCE: f64 = 1e-9;
 
 /// Rows of A x + s = b with s in a cone, as triplets.
@@ -33,7 +33,7 @@ impl Rows {
     }
 }
 
-/// The greatest utility, unless the solver gives up (clarabel makes "insufficient progress" in one of some hundreds of exponential cones).
+/// The greatest utility, unless the solver gives up (Clarabel makes "insufficient progress" in one of some hundreds of exponential cones).
 /// Variables: q, u and x of every user, then the total of the sources, the mean and the deviation.
 fn greatest(problem: &Problem) -> Option<f64> {
     let n = problem.users.len();
@@ -117,7 +117,7 @@ fn greatest(problem: &Problem) -> Option<f64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 20, max_global_rejects: 10, ..ProptestConfig::default() })]
 
-    /// Both find the same utility, and the bound is where both are.
+    /// Both find the same utility, which meets the bound.
     #[test]
     fn a_cone_solver_finds_the_same(
         users in prop::collection::vec((0.5..60.0_f64, 0.2..5.0_f64), 2..24),
@@ -137,7 +137,7 @@ proptest! {
         let found = problem.solve().expect("feasible");
         let Certificate::Global { bound } = found.certificate else { panic!("concave") };
         let reference = greatest(&problem);
-        // Few cases may go this way: proptest fails beyond the limit set above.
+        // Few cases may be skipped: proptest fails beyond the limit set above.
         prop_assume!(reference.is_some());
         let reference = reference.unwrap_or(f64::NAN);
         prop_assert!((bound - reference).abs() < 2e-6, "bound {bound}, cone solver {reference}");

@@ -1,4 +1,4 @@
-//! The optimiser of Plum: theorems 1 and 2, the global optimum against SLSQP, weights, and what is refused.
+//! The optimiser of Plum: theorems 1 and 2, the global optimum against SLSQP, weights, and refused input.
 
 use airbound_senders::conference::{Certificate, Problem, ProblemError, Qoe, Share, User};
 use airbound_units::BitRate;
@@ -23,7 +23,7 @@ fn problem(capacities: &[f64], qoe: Qoe, rho: f64) -> Problem {
     }
 }
 
-/// The special case of the theorems: nothing but the network limits, and the mean alone counts.
+/// The special case of the theorems: only the network limits the rates, and only the mean counts.
 fn unlimited(capacities: &[f64]) -> Problem {
     Problem {
         max_bitrate: BitRate::from_mbps(100_000),
@@ -32,7 +32,7 @@ fn unlimited(capacities: &[f64]) -> Problem {
     }
 }
 
-/// Returns the sum that all receive when they send `up`: U' of Sec. III-C.
+/// Returns the total received rate when the users send `up`: U' of Sec. III-C.
 fn received(capacities: &[f64], up: &[f64]) -> f64 {
     let total: f64 = up.iter().sum();
     capacities.iter().zip(up).map(|(capacity, up)| (capacity - up).min(total - up)).sum()
@@ -65,7 +65,7 @@ proptest! {
         prop_assert!(received(&capacities, &spread(above)) < best - 1e-9);
     }
 
-    /// Theorem 2: if somebody has abundant bandwidth, no uplink that grows lowers what all receive.
+    /// Theorem 2: if one user has abundant bandwidth, no increase of an uplink lowers the total received rate.
     #[test]
     fn theorem_2(
         limited in prop::collection::vec((1.0..60.0_f64, 0.0..1.0_f64), 1..8),
@@ -105,7 +105,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Whatever the numbers, there is an allocation that keeps to the constraints, and its bound is met.
+    /// For any numbers there is an allocation within the constraints, and its bound is met.
     #[test]
     fn extremes_are_solved(
         capacities in prop::collection::vec(prop_oneof![Just(0_u64), 1..2000_u64, 1_000_000..80_000_000_u64, Just(1_000_000_000_000)], 2..12),
@@ -137,7 +137,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, max_shrink_iters: 20, ..ProptestConfig::default() })]
 
-    /// The paper's method never finds more, whatever the QoE: rates are rounded to 1 kb/s, which is the tolerance.
+    /// The paper's method never finds a higher utility, for any QoE: rates are rounded to 1 kb/s, which is the tolerance.
     #[test]
     fn never_worse_than_slsqp(
         capacities in prop::collection::vec(0.5..60.0_f64, 2..9),
@@ -152,7 +152,7 @@ proptest! {
 }
 
 #[test]
-fn everybody_alike_gets_the_same() {
+fn equal_clients_get_equal_rates() {
     let found = problem(&[24.0; 8], Qoe::Linear, 0.5).solve().expect("feasible");
     for share in &found.shares {
         // u = B / n feeds d = (n - 1) / n B.
@@ -184,7 +184,7 @@ fn the_convex_square_beats_every_single_start_of_its_own() {
 }
 
 #[test]
-fn what_means_nothing_is_refused_with_a_sentence() {
+fn meaningless_input_is_refused_with_a_message() {
     let too_few = problem(&[20.0], Qoe::Linear, 0.5).solve().expect_err("alone").to_string();
     assert!(too_few.contains("at least 2"), "{too_few}");
     let rho = problem(&[20.0, 20.0], Qoe::Linear, f64::NAN).solve().expect_err("NaN").to_string();

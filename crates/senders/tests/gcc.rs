@@ -1,4 +1,4 @@
-//! Google congestion control over a small model of a path: what the rate does when the path changes.
+//! Google congestion control over a small model of a path: the rate after changes of the path.
 
 mod rtp_path;
 
@@ -71,7 +71,7 @@ fn the_rate_grows_at_one_percent_of_random_loss_holds_at_five_and_falls_at_fifte
     };
     let (one, five, fifteen) = (at(0.01), at(0.05), at(0.15));
     assert!(one.1 > 3.2, "{one:?}");
-    // Held where the first over-use left it: between 2 and 10 % loss neither raises nor lowers the rate.
+    // Constant after the first over-use: between 2 and 10 % loss neither raises nor lowers the rate.
     assert!(five.1 > 0.9 * five.0 && five.1 > 1.0, "{five:?}");
     assert!(fifteen.1 < 0.3 * fifteen.0, "{fifteen:?}");
     assert!((0.0..0.04).contains(&one.2) && (0.01..0.11).contains(&five.2), "{one:?} {five:?}");

@@ -11,7 +11,7 @@ fn at(millis: u64) -> Instant {
     Instant::ZERO + Span::from_millis(millis)
 }
 
-/// Lets a pacer run dry; when each packet leaves, in ms.
+/// Runs a pacer until it is empty; returns the send time of each packet, in ms.
 fn departures<T>(pacer: &mut Pacer<T>) -> Vec<(f64, T, Option<u32>)> {
     let mut all = Vec::new();
     while let Some(now) = pacer.next_deadline() {
@@ -135,7 +135,7 @@ fn reports_come_every_interval_with_holes_and_rounded_arrivals() {
     ];
     assert_eq!(collector.poll(due), Some(TransportFeedback { packets }));
     assert_eq!((collector.poll(due), collector.next_deadline()), (None, None));
-    // A late packet makes the report begin with it; what was reported before is repeated.
+    // A late packet starts the report; packets reported before are repeated.
     collector.on_packet(at(1150), 7);
     let due = collector.next_deadline().expect("a report");
     assert_eq!(due, at(1200) + Span::from_micros(260));

@@ -1,4 +1,4 @@
-//! Plum's server and clients together, over a channel that loses, doubles and reorders notices.
+//! Plum's server and clients, over a channel that loses, duplicates and reorders notices.
 
 use airbound_senders::conference::plum::{Notice, State};
 use airbound_senders::conference::{ClientId, PlumClient, PlumConfig, PlumServer};
@@ -30,7 +30,7 @@ fn a_fair_split_is_turned_into_what_serves_all() {
         assert!((rate.as_mbps_f64() - 3.0).abs() < 0.01, "{rate}");
         assert_eq!(server.limit(ClientId(client)), None);
     }
-    // Nothing obvious changes: nothing is computed again.
+    // No clear change: nothing is computed again.
     for client in 0..8 {
         server.on_estimates(ClientId(client), 3e6, 22e6).expect("believable");
     }
@@ -50,7 +50,7 @@ fn a_bad_estimate_leaves_the_allocation_in_force() {
     assert!(error.contains("client 1") && error.contains("NaN"), "{error}");
     server.on_deadline(at(10_000));
     assert_eq!(server.allocation(), Some(&before));
-    // Left alone, a client has nobody to watch: an error, and what was decided stays.
+    // A single client has no other to watch: an error, and the previous decision stays.
     server.leave(ClientId(1));
     server.leave(ClientId(2));
     server.on_deadline(at(15_000));
@@ -99,7 +99,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Whatever happens to notices, once the network works again every client is where the server wants it.
+    /// After any loss of notices, once the network works again every client is in the state set by the server.
     #[test]
     fn both_ends_agree_after_any_loss(
         fates in prop::collection::vec(fate(), 1..40),
@@ -132,7 +132,7 @@ proptest! {
                 }
             }
         }
-        // The network works again; what was held back arrives at last, and is too old.
+        // The network works again; the delayed notice arrives at last, and is too old.
         time += 200;
         while let Some((id, notice)) = server.poll_notice(at(time)) {
             let answer = clients[usize::from(id.0)].on_notice(notice, BitRate::from_mbps(5));
@@ -151,7 +151,7 @@ proptest! {
         prop_assert_eq!(server.poll_notice(at(time + 100_000)), None);
     }
 
-    /// No order of calls and no number makes the server panic, and it always names a deadline in the future.
+    /// No order of calls and no number makes the server panic, and its deadline is always in the future.
     #[test]
     fn nothing_makes_it_panic(operations in prop::collection::vec(operation(), 1..60)) {
         let mut server = PlumServer::new(PlumConfig::default(), BitRate::from_mbps(1)).expect("valid");

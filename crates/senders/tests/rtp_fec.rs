@@ -29,7 +29,7 @@ fn block(kind: FecKind, covers: Vec<Vec<usize>>) -> Vec<ParityPacket> {
         .collect()
 }
 
-/// Which media packets of `media` are known after all but the lost ones have arrived, in an order drawn from `seed`.
+/// Returns the media packets of `media` known after all but the lost ones have arrived, in an order drawn from `seed`.
 fn known(media: usize, parity: &[ParityPacket], lost: &BTreeSet<usize>, seed: u64) -> BTreeSet<usize> {
     // Indices below `media` are media packets, the others parity packets.
     let mut arrivals: Vec<usize> = (0..media + parity.len()).filter(|index| !lost.contains(index)).collect();
@@ -110,7 +110,7 @@ proptest! {
         }
     }
 
-    /// The decoder knows as many packets as solving the equations one unknown at a time gives, whatever the order of arrival.
+    /// The decoder knows the packets found by solving the equations one unknown at a time, for any order of arrival.
     #[test]
     fn two_dimensions_are_decoded_by_turns_until_nothing_new_comes(
         media in 1..100_usize, parity in 1..20_usize, lost in prop::collection::vec(any::<prop::sample::Index>(), 0..40), seed in any::<u64>()

@@ -1,4 +1,4 @@
-//! Asking for what is missing, and answering.
+//! Requests for missing packets, and their answers.
 
 use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
 use airbound_units::{Instant, Span};
@@ -52,7 +52,7 @@ fn requests_keep_their_distance_and_wait_for_parity_if_told() {
     nack.on_recovered(1);
     assert!(nack.poll(at(9)).is_empty());
     assert_eq!(nack.poll(at(10)), [2]);
-    // What is asked for the first time waits for the delay alone.
+    // A first request waits for the delay alone.
     assert_eq!(nack.next_deadline(), Some(at(17)));
     assert_eq!(nack.poll(at(17)), [4]);
     // 2 is due again at 50, 4 at 57, but 20 ms after the last repetition is 70.
@@ -72,7 +72,7 @@ fn too_much_missing_asks_for_a_key_frame_instead() {
     nack.on_packet(at(2), 1003, false);
     assert!(nack.take_key_frame_request() && !nack.take_key_frame_request());
     assert_eq!((nack.missing(), nack.given_up()), (0, 1001));
-    // What comes after is missed again.
+    // Later packets can be missing again.
     nack.on_packet(at(3), 1005, false);
     assert_eq!(nack.poll(at(3)), [1004]);
     nack.forget_before(1005);
@@ -80,7 +80,7 @@ fn too_much_missing_asks_for_a_key_frame_instead() {
 }
 
 #[test]
-fn what_lies_too_far_back_is_given_up() {
+fn packets_too_far_back_are_given_up() {
     let mut nack = requester(NackConfig { age: 100, ..NackConfig::default() });
     nack.on_packet(at(0), 0, false);
     nack.on_packet(at(0), 2, false);

@@ -11,7 +11,7 @@ use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, Retransmis
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use bolero::TypeGenerator;
 
-/// Time goes on, or back.
+/// The clock advances, or goes back.
 fn pass(now: &mut Instant, micros: i32) {
     let span = Span::from_micros(u64::from(micros.unsigned_abs()));
     *now = if micros < 0 { *now - span } else { *now + span };
@@ -20,13 +20,13 @@ fn pass(now: &mut Instant, micros: i32) {
 #[derive(Debug, Clone, TypeGenerator)]
 enum GccOp {
     Pass(i32),
-    /// The next packets leave together.
+    /// The next packets are sent together.
     Send(u8, u16),
     /// A packet with any number.
     SendAny(u64, u64, Option<u32>),
-    /// The oldest packets not reported are; arrival some time after the last one's, or none.
+    /// The oldest unreported packets are reported; each arrives some time after the last, or not at all.
     Report(Vec<Option<u16>>),
-    /// A report of a stranger, or of another clock.
+    /// A report of unknown packets, or of another clock.
     ReportAny(Vec<(u64, Option<u64>)>),
     Deadline,
 }
@@ -200,7 +200,7 @@ enum RepairOp {
     Forget(i8),
     Sent(i8),
     Resent(i8),
-    /// Media packets go through the encoder; bits say which of them and of their parity packets arrive.
+    /// Media packets pass the encoder; bits select which of them and of their parity packets arrive.
     Protect(u8, bool, u64),
     Parity {
         block: u8,
@@ -211,7 +211,7 @@ enum RepairOp {
 }
 
 #[test]
-fn what_repairs_losses_survives_any_order_of_calls() {
+fn loss_repair_survives_any_order_of_calls() {
     bolero::check!().with_type::<(u8, Vec<RepairOp>)>().for_each(|(kind, ops)| {
         let kinds = [FecKind::Row, FecKind::Column, FecKind::TwoDimensional, FecKind::ReedSolomon];
         let config = FecConfig { kind: kinds[usize::from(kind % 4)], ..FecConfig::default() };

@@ -1,10 +1,10 @@
-//! Congestion control from outside that answers anything at all: the connection still delivers.
+//! Custom congestion control with arbitrary answers: the connection still delivers.
 
 use airbound_senders::congestion::{AckEvent, CongestionControl, Window};
 use airbound_senders::tcp::{Ack, Backlog, TcpConfig, TcpReceiver, TcpSender};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-/// Answers that follow from a number alone (xorshift).
+/// Pseudorandom answers from a number (xorshift).
 #[derive(Debug, Clone)]
 struct Whim(u64);
 
@@ -17,7 +17,7 @@ impl Whim {
     }
 }
 
-/// Makes of the window what no connection can have.
+/// Sets the window to invalid values.
 #[derive(Debug)]
 struct Wild(Whim);
 

@@ -9,7 +9,7 @@ use airbound_senders::tcp::{
 };
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-/// Numbers that look random: the top of a 64-bit congruential generator.
+/// Pseudorandom numbers: the top of a 64-bit congruential generator.
 struct Lcg(u64);
 
 impl Lcg {
@@ -31,7 +31,7 @@ struct Path {
     late: Span,
     /// Acknowledgements arrive together at multiples of this.
     ack_batch: Option<Span>,
-    /// Nothing passes in this time.
+    /// No packet passes in this time.
     outage: Option<(Instant, Instant)>,
 }
 
@@ -142,7 +142,7 @@ impl Network {
         self.schedule(at, Arrival::Ack(self.acks.len() - 1));
     }
 
-    /// Runs to `end`, or until everything written was acknowledged; returns whether it was.
+    /// Runs to `end`, or until all data was acknowledged; returns whether it was.
     fn run(&mut self, end: Instant) -> bool {
         let mut at_once = 0;
         self.transmit();
@@ -248,7 +248,7 @@ fn bbr_finds_the_rate_drains_its_queue_and_probes_the_round_trip_every_ten_secon
     let path = Path { buffer: ByteCount::new(1_000_000), ..Path::clean() };
     let mut network = Network::new(&config(Congestion::Bbr), path, 1);
     network.sender.write(Instant::ZERO, Backlog::Unlimited);
-    // Startup doubles each round trip: 10 segments to 167 in five, and three rounds to notice.
+    // Startup doubles each round trip: 10 segments to 167 in five, and three rounds to detect the full pipe.
     network.run(Instant::ZERO + Span::from_millis(400));
     let rate = network.metrics().pacing_rate.expect("paced").as_mbps_f64();
     assert!((0.7 * 96.0..1.3 * 97.0).contains(&rate), "{rate}");
@@ -316,7 +316,7 @@ fn light_loss_is_repaired_without_timeouts() {
         network.run(Instant::ZERO + Span::from_secs(10));
         let metrics = network.metrics();
         assert!(metrics.recoveries > 3 && metrics.timeouts == 0, "{congestion:?} {metrics:?}");
-        // Hardly anything is sent twice in vain.
+        // There are hardly any unnecessary retransmissions.
         assert!(
             metrics.retransmissions <= network.dropped + network.dropped / 20 + 2,
             "{congestion:?} {metrics:?} {}",
@@ -369,7 +369,7 @@ fn the_receive_window_limits_the_rate() {
         let mut network = Network::new(&config, Path::clean(), 1);
         network.sender.write(Instant::ZERO, Backlog::Unlimited);
         let goodput = network.goodput(Span::from_secs(2), Span::from_secs(6));
-        // 64 kB less the fraction of a segment each round trip of 20 ms and one or two segments' time.
+        // 64 kB, less the fraction of a segment, each round trip of 20 ms and one or two segments' time.
         assert!((22.0..26.0).contains(&goodput), "{congestion:?} {goodput}");
         assert!(network.metrics().cwnd < ByteCount::new(300_000), "{:?}", network.metrics());
     }
@@ -389,8 +389,8 @@ fn frames_of_a_stream_leave_at_once_and_arrive_in_a_round_trip() {
         assert!(network.sender.is_idle(), "{congestion:?}");
         assert_eq!(network.receiver.delivered(), ByteCount::new(120 * 60_000));
         assert_eq!(network.metrics().retransmissions, 0, "{congestion:?} {:?}", network.metrics());
-        // 42 segments a frame: the window validates what was used and grows no further than twice that. BBR stays in
-        // its startup, whose window it does not use.
+        // 42 segments a frame: window validation limits growth to twice the used window. BBR stays in its startup,
+        // whose window it does not use.
         assert!(
             congestion == Congestion::Bbr || network.metrics().cwnd < ByteCount::new(400_000),
             "{congestion:?} {:?}",

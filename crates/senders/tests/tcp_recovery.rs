@@ -1,4 +1,4 @@
-//! TCP's rules, one scripted scene each: segments are numbered, times are milliseconds.
+//! TCP's rules, one scripted scene each: segments are numbered, times are in milliseconds.
 
 use airbound_senders::congestion::Congestion;
 use airbound_senders::tcp::{Ack, Backlog, Pacing, SackBlock, TcpConfig, TcpSender};
@@ -15,8 +15,8 @@ struct Scene {
 }
 
 impl Scene {
-    /// Reno with a window of `window` segments, unlimited data and a first round trip of 100 ms: segments 0 to
-    /// `window - 1` left at 0 and were acknowledged at 100, when the next ones left.
+    /// Reno with a window of `window` segments, unlimited data and a first round trip of 100 ms: segments 0 to `window
+    /// - 1` were sent at 0 and acknowledged at 100, when the next ones were sent.
     fn new(config: TcpConfig) -> Self {
         let mut scene = Self::fresh(config);
         scene.sender.write(at(0.0), Backlog::Unlimited);
@@ -31,7 +31,7 @@ impl Scene {
         TcpConfig { congestion: Congestion::Reno, initial_window, ..TcpConfig::default() }
     }
 
-    /// Returns the segments that leave now: their numbers, `-n` for a retransmission of `n` (`-1000` for 0).
+    /// Returns the segments sent now: their numbers, `-n` for a retransmission of `n` (`-1000` for 0).
     fn sends(&mut self, now: f64) -> Vec<i64> {
         std::iter::from_fn(|| self.sender.poll_transmit(at(now)))
             .map(|segment| {
@@ -99,13 +99,13 @@ fn limited_transmit_then_three_duplicates_then_recovery() {
     let mut scene = Scene::new(Scene::reno(10));
     scene.sends(0.0);
     assert_eq!(scene.ack(100.0, 10, &[], 0.0), numbers(10..30));
-    // Segment 10 is lost. RFC 3042: the first two duplicates let new segments go.
+    // Segment 10 is lost. RFC 3042: the first two duplicates release new segments.
     assert_eq!(scene.ack(200.0, 10, &[(11, 11)], 0.0), [30]);
     assert_eq!(scene.ack(200.1, 10, &[(11, 12)], 0.0), [31]);
-    // The third: window 20 halves to 10, the segment leaves again at once.
+    // The third: window 20 halves to 10, the segment is retransmitted at once.
     assert_eq!(scene.ack(200.2, 10, &[(11, 13)], 0.0), [-10]);
     assert_eq!(scene.ssthresh(), Some(10));
-    // RFC 6937: one leaves for two delivered while the flight is above the threshold.
+    // RFC 6937: one segment is sent for two delivered while the flight is above the threshold.
     let mut sent = 0;
     for last in 14..30 {
         sent += scene.ack(200.3, 10, &[(11, last)], 0.0).len();
@@ -134,10 +134,10 @@ fn an_overtaken_segment_is_not_lost_once_reordering_was_seen() {
     let mut scene = Scene::new(Scene::reno(10));
     scene.sends(0.0);
     scene.ack(100.0, 10, &[], 0.0);
-    // 10 comes after 11: reordering.
+    // 10 arrives after 11: reordering.
     scene.ack(200.0, 10, &[(11, 11)], 0.0);
     scene.ack(201.0, 12, &[], 100.0);
-    // Now even five duplicates mean nothing within the window of 25 ms.
+    // Now even five duplicates have no effect within the window of 25 ms.
     assert!(scene.ack(202.0, 12, &[(13, 17)], 100.0).iter().all(|number| *number > 0));
     assert_eq!(scene.deadline(), 227.0);
     scene.ack(210.0, 18, &[], 100.0);
@@ -150,10 +150,10 @@ fn a_lost_retransmission_is_found_without_the_timer() {
     scene.sends(0.0);
     scene.ack(100.0, 10, &[], 0.0);
     assert!(scene.ack(200.0, 10, &[(11, 13)], 0.0).contains(&-10));
-    // Half of what was in flight arrives, and lets new segments go after the retransmission.
+    // Half of the flight arrives, and releases new segments after the retransmission.
     let new = scene.ack(210.0, 10, &[(11, 29)], 0.0);
     assert!(!new.is_empty() && new.iter().all(|number| *number >= 30), "{new:?}");
-    // They arrive a round trip later; the retransmission, which left before them, did not.
+    // They arrive a round trip later; the retransmission, which was sent before them, did not.
     let first = new[0] as u64;
     assert!(scene.ack(310.0, 10, &[(first, first), (11, 29)], 0.0).contains(&-10));
     assert_eq!(scene.sender.metrics().timeouts, 0);
@@ -164,13 +164,13 @@ fn a_duplicate_widens_the_reordering_window_by_a_quarter_of_the_round_trip() {
     let mut scene = Scene::new(Scene::reno(10));
     scene.sends(0.0);
     scene.ack(100.0, 10, &[], 0.0);
-    // 10 is overtaken by more than the window, retransmitted at 225 in vain, and the duplicate reported.
+    // 10 is overtaken by more than the window, retransmitted unnecessarily at 225, and reported as a duplicate.
     scene.ack(200.0, 10, &[(11, 11)], 0.0);
     assert_eq!(scene.fire(), (225.0, vec![-10]));
     scene.ack(230.0, 12, &[], 100.0);
     scene.ack(325.0, 12, &[(10, 10)], 100.0);
     assert_eq!(scene.sender.metrics().undone, 1);
-    // A segment of this flight that is overtaken now waits for two quarters: sent at 325 at the latest.
+    // An overtaken segment of this flight now waits for two quarters: sent at 325 at the latest.
     let fresh = scene.ack(326.0, 30, &[], 100.0);
     assert!(!fresh.is_empty());
     let (head, next) = (fresh[0] as u64, fresh[0] as u64 + 1);
@@ -257,7 +257,7 @@ fn a_recovery_is_undone_when_every_retransmission_was_a_duplicate() {
     scene.ack(100.0, 10, &[], 0.0);
     assert!(scene.ack(200.0, 10, &[(11, 13)], 0.0).contains(&-10));
     assert_eq!(scene.ssthresh(), Some(10));
-    // The recovery ends as if the retransmission had repaired it; then its duplicate is reported.
+    // The recovery ends as if the retransmission had repaired the loss; then its duplicate is reported.
     scene.ack(230.0, 30, &[], 200.0);
     assert_eq!(scene.sender.metrics().undone, 0);
     scene.ack(300.0, 30, &[(10, 10)], 200.0);
@@ -312,7 +312,7 @@ fn a_closed_window_is_probed_with_one_byte() {
     scene.sender.on_deadline(at(400.0));
     let probe = scene.sender.poll_transmit(at(400.0)).expect("probe");
     assert_eq!((probe.seq, probe.len), (2 * MSS, 1));
-    // The window opens with the answer.
+    // The answer opens the window.
     scene.sender.on_ack(at(500.0), &close(2 * MSS + 1, 2 * MSS, 400.0));
     let next = scene.sender.poll_transmit(at(500.0)).expect("open");
     assert_eq!((next.seq, next.len), (2 * MSS + 1, 1448));
@@ -347,7 +347,7 @@ fn pacing_spreads_a_window_over_the_round_trip() {
 }
 
 #[test]
-fn what_cannot_be_true_is_ignored() {
+fn impossible_acknowledgements_are_ignored() {
     let mut scene = Scene::new(Scene::reno(10));
     scene.sends(0.0);
     let before = scene.sender.metrics();
@@ -368,7 +368,7 @@ fn the_send_buffer_limits_what_is_taken() {
     scene.sends(0.0);
     scene.ack(100.0, 10, &[], 0.0);
     assert_eq!(scene.sender.room(), ByteCount::new(10 * MSS));
-    // A bulk transfer keeps at most as much in flight.
+    // A bulk transfer has at most that much in flight.
     let mut bulk = Scene::new(TcpConfig { initial_window: 1000, ..config });
     assert_eq!(bulk.sends(0.0).len() as u64, 100_000 / MSS);
 }

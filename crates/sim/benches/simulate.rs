@@ -1,5 +1,5 @@
-//! Time per delivered packet in the simulator, all in: the saturated VHT scenario of the ns-3 reference with 1, 20 and 50 stations, and a
-//! congested access point with a VR stream, TCP and everything else.
+//! Total time per delivered packet in the simulator: the saturated VHT scenario of the ns-3 reference with 1, 20 and 50 stations, and a
+//! congested access point with a VR stream, TCP and other traffic.
 
 #![allow(missing_docs)]
 
@@ -43,13 +43,13 @@ fn simulate(criterion: &mut Criterion) {
     group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
     for (name, scenario) in [("vht-n1", &n1), ("vht-n20", &n20), ("vht-n50", &n50), ("vr-congested", &vr)] {
         let prepare = || Run::new(name, scenario, &scenario.scheme, scenario.seed).expect("buildable");
-        let (outcome, _) = prepare().finish().expect("balanced books");
+        let (outcome, _) = prepare().finish().expect("packets are conserved");
         let packets = outcome.summary.flows.iter().map(|flow| flow.packets.delivered).sum();
         group.throughput(Throughput::Elements(packets));
         group.bench_function(name, |bencher| {
             bencher.iter_batched(
                 prepare,
-                |run| run.finish().expect("balanced books"),
+                |run| run.finish().expect("packets are conserved"),
                 BatchSize::PerIteration,
             );
         });

@@ -1,4 +1,4 @@
-//! Events in the order of time, and among equals in the order in which they were put there.
+//! Events in order of time; simultaneous events in order of insertion.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,7 +8,7 @@ use airbound_units::Instant;
 /// Pending events, each with its time.
 #[derive(Debug)]
 pub(crate) struct Agenda<E> {
-    /// Time, turn among equals, and the place of the event: an event may be large, and the heap moves what it holds.
+    /// Time, insertion number, and index of the event: events may be large, and a heap moves its elements.
     order: BinaryHeap<Reverse<(Instant, u64, u32)>>,
     events: Vec<Option<E>>,
     free: Vec<u32>,
@@ -20,7 +20,7 @@ impl<E> Agenda<E> {
         Self { order: BinaryHeap::new(), events: Vec::new(), free: Vec::new(), turn: 0 }
     }
 
-    /// Has an event happen at that time.
+    /// Schedules an event.
     pub(crate) fn push(&mut self, at: Instant, event: E) {
         self.turn += 1;
         let place = self.free.pop().unwrap_or_else(|| {
@@ -31,12 +31,12 @@ impl<E> Agenda<E> {
         self.order.push(Reverse((at, self.turn, place)));
     }
 
-    /// When something happens next; [`Instant::MAX`] for never.
+    /// Time of the next event; [`Instant::MAX`] for none.
     pub(crate) fn next(&self) -> Instant {
         self.order.peek().map_or(Instant::MAX, |Reverse((at, _, _))| *at)
     }
 
-    /// Takes what happens next.
+    /// Removes and returns the next event.
     pub(crate) fn pop(&mut self) -> Option<(Instant, E)> {
         let Reverse((at, _, place)) = self.order.pop()?;
         self.free.push(place);

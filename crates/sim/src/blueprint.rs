@@ -1,4 +1,4 @@
-//! The sources of a network: a scenario, a scheme, a seed, and its place on a channel.
+//! The input of a network: a scenario, a scheme, a seed, and its place on a channel.
 
 use airbound_scenario::{self as scenario, Scenario, Scheme};
 use airbound_senders::allocation::AllocationConfig;
@@ -14,27 +14,27 @@ pub(crate) fn slot_config<T: serde::de::DeserializeOwned>(
     slot.config().map_err(|reason| BuildError::Slot { slot: name, reason })
 }
 
-/// Everything that a network is built from.
+/// All inputs that a network is built from.
 pub(crate) struct Blueprint<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) scheme: &'a Scheme,
     pub(crate) plugins: &'a Plugins,
     pub(crate) seed: u64,
-    /// Its part of a channel that it shares with other networks.
+    /// Its place on a channel shared with other networks.
     pub(crate) channel: SharedChannel,
 }
 
 impl Blueprint<'_> {
-    /// The rate allocation of the scheme, if its sender is one.
+    /// The rate allocation of the scheme, if the sender is one.
     pub(crate) fn allocation(&self) -> Result<Option<AllocationConfig>, BuildError> {
         self.scheme.sender.allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })
     }
 }
 
-/// The part of a network in the channel that it shares with others.
+/// The place of a network on a shared channel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SharedChannel {
-    /// The seed of the interference on the channel, which all networks on it meet.
+    /// The seed of the interference on the channel, common to all its networks.
     pub(crate) seed: u64,
     /// The number of the network among those on the channel, from 0.
     pub(crate) place: u64,

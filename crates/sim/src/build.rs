@@ -1,4 +1,4 @@
-//! From a scenario to a simulation.
+//! Builds a simulation from a scenario.
 
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ impl Blueprint<'_> {
         })
     }
 
-    /// Attaches the endpoints of plugins to their flows, if these are in this network.
+    /// Attaches the endpoints of plugins to their flows, if the flows are in this network.
     fn attach_endpoints(
         &self,
         flows: &mut [Flow],
@@ -140,7 +140,7 @@ impl Blueprint<'_> {
         Ok(())
     }
 
-    /// Sets the demands that hold from the beginning; returns the later ones, which are known to be possible too.
+    /// Sets the initial demands; returns the later ones, already checked.
     fn demands(&self, nodes: &mut [Transmitter]) -> Result<Vec<DemandChange>, BuildError> {
         let mut changes = Vec::new();
         for (index, flow) in self.scenario.flows.iter().enumerate() {
@@ -153,7 +153,7 @@ impl Blueprint<'_> {
             for (time, demand) in flow.demand.iter().flat_map(|schedule| schedule.steps()) {
                 let at = Instant::ZERO + *time;
                 let change = DemandChange { at, node, flow: flow_id(index), demand: *demand };
-                // Each is tried once before the run begins; what does not hold yet is taken back.
+                // Each demand is tried once before the run begins; later ones are removed again.
                 let link = &mut nodes[node.index()].link;
                 link.set_demand(Instant::ZERO, change.flow, change.demand).map_err(refused)?;
                 if !time.is_zero() {
@@ -211,7 +211,7 @@ impl Blueprint<'_> {
         Ok(self.node(link, path, Ingress::new(self.wire(flows, 0))))
     }
 
-    /// A station sends as `[uplink]` says; a relay, which stands in for the access point, as that does.
+    /// Builds a station, which sends as configured in `[uplink]`; a relay sends as the access point does, which it replaces.
     fn station(&self, node: StationId, tree: &Tree) -> Result<Transmitter, BuildError> {
         let scenario = self.scenario;
         let uplink = &scenario.uplink;
@@ -234,7 +234,7 @@ impl Blueprint<'_> {
         Ok(self.node(link, path, Ingress::new(Wire::none())))
     }
 
-    /// The link that a queue and a rate control make; Law is one by itself. `peers` are those that it knows from the beginning.
+    /// Builds the link of a queue and a rate control; Law is a link itself. `peers` are those known from the beginning.
     fn link(
         &self,
         node: StationId,
@@ -248,7 +248,7 @@ impl Blueprint<'_> {
         if queue.is_law() {
             let wrong = |reason| BuildError::Slot { slot: "queue", reason };
             let config = queue.law_config().map_err(wrong)?;
-            let order = self.inside(&config, queue, path, node)?;
+            let order = self.inner_queue(&config, queue, path, node)?;
             let mut law = Law::new(config, path_config.clone(), order, default)
                 .map_err(|error| BuildError::Slot { slot: "queue", reason: error.to_string() })?;
             for (station, capabilities) in peers {
@@ -257,7 +257,7 @@ impl Blueprint<'_> {
             if law.config().classic.is_nothing() {
                 return Ok(AnyLink::Law(Box::new(law)));
             }
-            // What a Linux access point has; the scheme's own rate control is Law.
+            // The parts of a Linux access point; the scheme's own rate control is Law.
             let stock = Scheme::default();
             let beside = law.config().path_beside(path_config);
             let stock = self.composed(node, (&stock.queue, &stock.rate), path, beside, (default, peers))?;
@@ -267,7 +267,7 @@ impl Blueprint<'_> {
         Ok(AnyLink::Composed(Box::new(link)))
     }
 
-    /// The link that a queue and a rate control make together.
+    /// Builds a composed link of a queue and a rate control.
     fn composed(
         &self,
         node: StationId,
@@ -295,7 +295,7 @@ impl Blueprint<'_> {
         over_path(queue, rate, path, path_config)
     }
 
-    /// Returns the site of `node`, for a part from outside that is made for this transmitter.
+    /// Returns the site of `node`, for a custom part made for this transmitter.
     fn site(&self, node: StationId, seed: u64) -> Site {
         let station = node.index().checked_sub(1).and_then(|number| self.scenario.stations.get(number));
         let name = station.map_or_else(|| "access-point".to_owned(), |station| station.name.clone());
@@ -309,7 +309,7 @@ impl Blueprint<'_> {
             max_ampdu_mpdus: network.ampdu_mpdus,
             ..scenario::Preset::Direct.path(network.rate.format())
         };
-        // A queue that a saturated neighbour never empties, and no larger.
+        // The smallest queue that a saturated neighbour never empties.
         let limit = Limits { packets: 2 * usize::from(network.ampdu_mpdus).max(1), ..Limits::default() };
         let queue = AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?);
         let config = self.scenario.link_config(&path, network.rate.format());
@@ -348,7 +348,7 @@ impl Blueprint<'_> {
         Ok(config.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
     }
 
-    /// Fits mac80211's parameters to the driver below it and to the standard, where the scenario does not give them.
+    /// Sets mac80211's parameters according to the driver below it and the standard, unless the scenario gives them.
     fn fit_airtime(&self, config: &mut FqCodelAirtimeConfig, given: Option<&toml::Table>, path: &Path) {
         let given = |key: &str| given.is_some_and(|given| given.contains_key(key));
         if !given("airtime-queue-limit") && !path.airtime_queue_limit {
@@ -363,7 +363,7 @@ impl Blueprint<'_> {
         }
     }
 
-    /// WQM follows the aggregates of its transmit path and looks as often as its rate control draws conclusions.
+    /// WQM uses the aggregates of its transmit path and the update interval of its rate control.
     fn fit_wqm(&self, config: &mut WqmConfig, slot: &scenario::Slot, path: &Path, rate: Option<&RateConfig>) {
         let given = |key: &str| slot.parameters().contains_key(key);
         if !given("subframes") {
@@ -377,8 +377,8 @@ impl Blueprint<'_> {
         }
     }
 
-    /// The queue inside Law's time limit, which bounds what lies below it.
-    fn inside(
+    /// Builds Law's inner queue; Law limits the packets below it.
+    fn inner_queue(
         &self,
         config: &LawConfig,
         slot: &scenario::Slot,
@@ -387,8 +387,8 @@ impl Blueprint<'_> {
     ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
         let path = Path { airtime_queue_limit: false, ..path.clone() };
         let given = slot.parameters().get("inside").and_then(toml::Value::as_table);
-        let mut inside = config.inner_queue.0.clone();
-        match &mut inside {
+        let mut inner = config.inner_queue.0.clone();
+        match &mut inner {
             QueueConfig::FqCodelAirtime(airtime) => self.fit_airtime(airtime, given, &path),
             QueueConfig::LastPq(last_pq) => {
                 let given = given.and_then(|given| given.get("linux")).and_then(toml::Value::as_table);
@@ -396,14 +396,14 @@ impl Blueprint<'_> {
             }
             _ => {}
         }
-        Ok(inside.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
+        Ok(inner.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
     }
 
     fn node(&self, link: AnyLink, path: &Path, ingress: Ingress) -> Transmitter {
         let is_pipe = self.scenario.pipe().is_some();
         let forming = match (&link, path.form) {
             _ if is_pipe => Forming::AtAccess,
-            // Its hardware is its own: it says how many PSDUs wait there, and how often each is tried.
+            // Law has its own model of the hardware: it determines the PSDUs waiting there and their tries.
             (AnyLink::Law(_) | AnyLink::BesideClassic(_), _) => Forming::Ahead(usize::MAX),
             (AnyLink::Composed(_), Form::AtAccess) => Forming::AtAccess,
             (AnyLink::Composed(_), Form::Ahead) => Forming::Ahead(usize::from(path.hardware_aggregates)),
@@ -438,13 +438,13 @@ fn over_path(
     path: &Path,
     config: LinkConfig,
 ) -> Result<ComposedLink, BuildError> {
-    // A lower queue without a limit of its own makes sense only below a scheme that bounds it by airtime.
+    // A lower queue without a limit of its own is useful only below a scheme that limits its airtime.
     let depth = match path.driver_queue {
         None if queue.counts_airtime() => usize::MAX,
         None => 0,
         Some(packets) => packets as usize,
     };
-    // The depth is what limits it.
+    // The depth limits it.
     let limit = Limits { packets: 1_000_000, bytes: None };
     let lower = match path.driver_order {
         _ if depth == 0 => None,

@@ -1,4 +1,4 @@
-//! Flows: their sources, their transport, and the ends that they run between.
+//! Flows: their sources, their transport, and their ends.
 
 use airbound_control::frame::{FlowId, StationId};
 use airbound_wifi::edca::Category;
@@ -8,7 +8,7 @@ use airbound_scenario::WireWay;
 /// The access point is node 0, stations follow, neighbours come last.
 pub(crate) const ACCESS_POINT: StationId = StationId(0);
 
-/// Which way the data of a flow goes, and a transmission on a link.
+/// Direction of a flow's data, and of a transmission on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// From the server, over the access point, to the station.
@@ -18,7 +18,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// The other way.
+    /// The opposite direction.
     pub(crate) const fn opposite(self) -> Self {
         match self {
             Self::Down => Self::Up,
@@ -45,37 +45,37 @@ impl EndpointId {
 #[derive(Debug, Clone)]
 pub(crate) struct Flow {
     pub(crate) name: String,
-    /// Its kind, as the summary names it.
+    /// Its kind, as listed in the summary.
     pub(crate) kind: &'static str,
     pub(crate) id: FlowId,
     pub(crate) station: StationId,
     pub(crate) direction: Direction,
     pub(crate) category: Category,
-    /// The endpoint that takes its packets; `None` for datagrams that are only counted.
+    /// The endpoint that handles its packets; `None` for datagrams that are only counted.
     pub(crate) endpoint: Option<EndpointId>,
-    /// Whether the endpoint learns of its packets PPDU by PPDU, before any reordering.
+    /// Whether the endpoint receives its packets by PPDU, before any reordering.
     pub(crate) is_sensed: bool,
-    /// Whether its station holds its packets back.
+    /// Whether its station shapes it.
     pub(crate) is_shaped: bool,
-    /// Whether it carries what the receiver of another flow answers.
+    /// Whether it carries the feedback of another flow's receiver.
     pub(crate) goes_back: bool,
-    /// Bytes of each packet that are not payload.
+    /// Header bytes of each packet.
     pub(crate) headers: u64,
-    /// Delay, jitter and loss that it meets on the wire.
+    /// Its delay, jitter and loss on the wire.
     pub(crate) way: WireWay,
-    /// The number of the entry of the scenario that it comes from; acknowledgements have that of what they acknowledge.
+    /// The number of its entry in the scenario; acknowledgements have that of the acknowledged flow.
     pub(crate) origin: u32,
-    /// Whether it belongs to a contending network, which the summary leaves out.
+    /// Whether it belongs to a contending network, which the summary omits.
     pub(crate) is_neighbour: bool,
 }
 
 impl Flow {
-    /// Returns the number that keys its random numbers, so that a flow more or less changes nothing for the others.
+    /// Returns the key of its random numbers, so that adding or removing a flow changes nothing for the others.
     pub(crate) fn entity(&self) -> u64 {
         u64::from(self.origin) * 2 + u64::from(self.goes_back)
     }
 
-    /// The node in whose queue its packets begin their way over the air.
+    /// The node whose queue its packets enter before the air.
     pub(crate) const fn begins_at(&self) -> StationId {
         match self.direction {
             Direction::Down => ACCESS_POINT,
@@ -83,7 +83,7 @@ impl Flow {
         }
     }
 
-    /// The node at which that way ends.
+    /// The node at which its path over the air ends.
     pub(crate) const fn ends_at(&self) -> StationId {
         match self.direction {
             Direction::Down => self.station,
@@ -91,7 +91,7 @@ impl Flow {
         }
     }
 
-    /// Whether the summary lists it. Acknowledgements, feedback, reports and grants are part of the flow that they are about.
+    /// Whether the summary lists it. Acknowledgements, feedback, reports and grants are part of their data flow.
     pub(crate) const fn is_reported(&self) -> bool {
         !self.is_neighbour && !self.goes_back
     }

@@ -1,4 +1,4 @@
-//! The way into one transmitter: its sources, merged in the order of sending, and the wire in front of it.
+//! Ingress of one transmitter: its sources, merged in the order of sending, and the wire in front of it.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -14,22 +14,22 @@ use crate::packet::{Header, Kind, Packet};
 use crate::path::Wire;
 use airbound_traffic::{FrameStart, Source};
 
-/// The sources of one transmitter, and the wire between them and it.
+/// The sources of one transmitter, and the wire between.
 #[derive(Debug)]
 pub(crate) struct Ingress {
     sources: Vec<(Header, Source)>,
-    /// The sending that comes next of all; among equals that of the source declared first.
+    /// The next packet of all sources; on a tie that of the source declared first.
     next: Option<Turn>,
-    /// The next sendings of all other sources.
+    /// The next packets of all other sources.
     others: BinaryHeap<Reverse<Turn>>,
     wire: Wire,
     direct: bool,
-    /// Packets on the wire, by category, in the order of arrival; and how many they are.
+    /// Packets on the wire, by category, in order of arrival; and their number.
     transit: [VecDeque<(Instant, Packet)>; 4],
     flying: usize,
 }
 
-/// The time at which a source sends, and behind it in the lower bits the number of the source: one comparison for both.
+/// The time at which a source sends, with the number of the source in the lower bits: one comparison for both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn(u128);
 
@@ -47,19 +47,19 @@ impl Turn {
     }
 }
 
-/// Some of the access categories.
+/// A set of access categories.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Categories([bool; 4]);
 
 impl Categories {
     pub(crate) const ALL: Self = Self([true; 4]);
 
-    /// Those that are set, in the order of [`Category::ALL`].
+    /// The categories set to true, in the order of [`Category::ALL`].
     pub(crate) const fn of(set: [bool; 4]) -> Self {
         Self(set)
     }
 
-    /// Whether there are any.
+    /// Whether the set is not empty.
     pub(crate) fn are_any(self) -> bool {
         self.0.contains(&true)
     }
@@ -69,7 +69,7 @@ impl Categories {
     }
 }
 
-/// Receives what an ingress sends while it advances.
+/// Receives the packets sent while an ingress advances.
 pub(crate) trait IngressObserver {
     /// A source sent `packet`; `lost` if the wire lost it.
     fn on_sent(&mut self, packet: &Packet, lost: bool);
@@ -97,7 +97,7 @@ impl Ingress {
         self.sources.push((header, source));
     }
 
-    /// A source has had its turn, and has `own` next, if it sends once more. Returns whose turn it is.
+    /// Replaces a source's turn by its next one, `own`, if any. Returns the turn of the next source.
     #[inline]
     fn take_turn(&mut self, own: Option<Turn>) -> Option<Turn> {
         if self.others.is_empty() { own } else { self.pick_turn(own) }
@@ -112,10 +112,10 @@ impl Ingress {
         }
     }
 
-    /// The soonest that a packet of `category` may arrive.
+    /// The earliest possible arrival of a packet of `category`.
     pub(crate) fn next_arrival(&self, category: Category) -> Option<Instant> {
         let flying = self.transit[category.index()].front().map(|(at, _)| *at);
-        // Ways differ in delay: what is not sent yet may overtake what flies.
+        // Delays differ between flows: a packet not yet sent may overtake one on the wire.
         let sources = self.sources.iter().filter(|(header, _)| header.category == category);
         let soonest = |(header, source): &(Header, Source)| {
             source.next_departure().map(|sent| self.wire.soonest(header.flow.0 as usize, sent))
@@ -123,12 +123,12 @@ impl Ingress {
         sources.filter_map(soonest).chain(flying).min()
     }
 
-    /// Packets on the wire.
+    /// Number of packets on the wire.
     pub(crate) const fn in_transit(&self) -> usize {
         self.flying
     }
 
-    /// Puts a packet that somebody else sends now on the wire. Returns when it arrives, or `None` if it was lost.
+    /// Puts a packet of an endpoint, sent now, on the wire. Returns its arrival, or `None` if it was lost.
     pub(crate) fn push(&mut self, packet: Packet, observer: &mut impl IngressObserver) -> Option<Instant> {
         self.send_until(packet.sent, observer);
         self.put_on_wire(packet, observer)
@@ -138,7 +138,7 @@ impl Ingress {
         let arrival = self.wire.transit(packet.flow.0 as usize, packet.sent, packet.size());
         observer.on_sent(&packet, arrival.is_none());
         if let Some(arrival) = arrival {
-            // Ways differ in delay: the newest packet is rarely, but sometimes, not the last to arrive.
+            // Delays differ between flows: the newest packet is rarely, but sometimes, not the last to arrive.
             let queue = &mut self.transit[packet.category().index()];
             let mut place = queue.len();
             while place > 0 && queue[place - 1].0 > arrival {
@@ -171,14 +171,14 @@ impl Ingress {
         self.next = self.take_turn(None);
     }
 
-    /// Lets the sources send what is due by `until`.
+    /// Makes the sources send all packets due by `until`.
     fn send_until(&mut self, until: Instant, observer: &mut impl IngressObserver) {
         while let Some(packet) = self.emit_until(until, Categories::ALL, observer) {
             self.put_on_wire(packet, observer);
         }
     }
 
-    /// The next packet that is sent, if that is one of `wanted` and due by `until`.
+    /// Sends the next packet, if it is of a `wanted` category and due by `until`.
     #[inline(always)]
     fn emit_until(
         &mut self,
@@ -203,8 +203,8 @@ impl Ingress {
         Some(packet)
     }
 
-    /// Returns the packets that the sources send by `until`, up to the first of no `wanted` category, if they arrive as they are sent;
-    /// `None` if a wire lies between.
+    /// Returns the packets that the sources send by `until`, up to the first of another category than `wanted`, if they arrive when
+    /// they are sent; `None` if there is a wire.
     pub(crate) fn arrivals<'a, O: IngressObserver>(
         &'a mut self,
         until: Instant,
@@ -214,7 +214,7 @@ impl Ingress {
         self.is_direct().then_some(Sent { ingress: self, until, wanted, observer })
     }
 
-    /// The next packet that arrives by `until`, with the time of its arrival.
+    /// Returns the next packet that arrives by `until`, with its arrival time.
     pub(crate) fn arrive(
         &mut self,
         until: Instant,
@@ -238,13 +238,13 @@ impl Ingress {
         soonest.pop_front()
     }
 
-    /// Whether nothing is or will be on the wire.
+    /// Whether no packet is or will be on the wire.
     const fn is_direct(&self) -> bool {
         self.direct && self.flying == 0
     }
 }
 
-/// Packets that have arrived, as they were sent, by a point in time, and are to be taken in.
+/// Packets that have arrived by a point in time, as sent, and are to be enqueued.
 pub(crate) struct Sent<'a, O> {
     ingress: &'a mut Ingress,
     until: Instant,
@@ -271,7 +271,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts what it is told of.
+    /// Counts the packets reported to it.
     #[derive(Default)]
     struct Counter(usize);
 
@@ -283,7 +283,7 @@ mod tests {
         fn on_frame(&mut self, _flow: FlowId, _frame: &FrameStart) {}
     }
 
-    /// A source that sends 1000 bits each `micros` from 0 on, until `stop`.
+    /// A source that sends 1000 bits every `micros` from 0 to `stop`.
     fn source(flow: u32, category: Category, micros: u64, stop: Instant) -> (Header, Source) {
         let header = Header { flow: FlowId(flow), to: StationId(1), category };
         let rhythm = Source::constant(BitRate::from_bps(1_000_000_000 / micros), ByteCount::new(125));
@@ -317,7 +317,7 @@ mod tests {
         let (header, one) = source(1, Category::Vo, 35, Instant::MAX);
         ingress.add(header, one);
         let mut counter = Counter::default();
-        // The voice packet of the beginning goes first by itself.
+        // The voice packet at the start is sent by itself.
         let wanted = Categories::of(Category::ALL.map(|category| category == Category::Be));
         let mut run = |ingress: &mut Ingress, most: usize| {
             let mut taken = Vec::new();

@@ -1,7 +1,7 @@
 //! A deterministic simulator of 802.11 networks, shaped like Linux.
 //!
-//! A [`airbound_scenario::Scenario`] says what is simulated; [`run::Run`] simulates it with one scheme and one seed. The same scenario and
-//! seed give the same bytes on every machine. `docs/understand/simulator.md` holds the model and its limits.
+//! A [`airbound_scenario::Scenario`] describes the simulation; [`run::Run`] executes it with one scheme and one seed. The same scenario
+//! and seed give the same bytes on every machine. `docs/understand/simulator.md` has the model and its limits.
 
 mod agenda;
 mod blueprint;

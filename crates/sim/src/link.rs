@@ -1,4 +1,4 @@
-//! The link of a simulated transmitter: any of them behind one type.
+//! The link of a simulated transmitter: any kind in one type.
 
 use airbound_control::classify::Verdict;
 use airbound_control::frame::{Dropped, FlowId, StationId};
@@ -11,13 +11,13 @@ use airbound_wifi::edca::Category;
 
 use crate::packet::Packet;
 
-/// A queue, perhaps a driver's queue below it, and a rate control.
+/// A queue, optionally a driver's queue below it, and a rate control.
 pub(crate) type ComposedLink = Composed<Packet, AnyQueue<Packet>, AnyQueue<Packet>, AnyRate>;
 
 /// Law over any queue.
 pub(crate) type LawLink = Law<Packet, AnyQueue<Packet>>;
 
-/// Any link. A branch on its kind costs less than a call through a table of functions.
+/// Any link. A branch on its kind costs less than a virtual call.
 #[derive(Debug)]
 pub(crate) enum AnyLink {
     /// See [`Composed`].
@@ -28,7 +28,7 @@ pub(crate) enum AnyLink {
     BesideClassic(Box<BesideClassic<Packet, AnyQueue<Packet>, ComposedLink>>),
 }
 
-/// Passes a call on to whichever link it is.
+/// Dispatches a call to the link.
 macro_rules! each {
     ($any:expr, $link:ident => $call:expr) => {
         match $any {
@@ -49,7 +49,7 @@ impl AnyLink {
         }
     }
 
-    /// Sets the demand of a flow, or removes it; a queue that does not work with demands ignores it.
+    /// Sets the demand of a flow, or removes it; a queue without demands ignores it.
     pub(crate) fn set_demand(
         &mut self,
         now: Instant,
@@ -64,7 +64,7 @@ impl AnyLink {
         queue.demands_mut().map_or(Ok(()), |demands| demands.set(now, flow, demand))
     }
 
-    /// Returns the verdicts on flows, where Law and a classic link share them.
+    /// Returns the verdicts on flows, if Law and a classic link share them.
     pub(crate) fn verdicts(&self) -> Vec<(FlowId, Verdict)> {
         match self {
             Self::Composed(_) | Self::Law(_) => Vec::new(),
@@ -72,7 +72,7 @@ impl AnyLink {
         }
     }
 
-    /// Law, where it decides over some traffic.
+    /// Law, if it serves some of the traffic.
     pub(crate) const fn law(&self) -> Option<&LawLink> {
         match self {
             Self::Composed(_) => None,

@@ -1,14 +1,14 @@
-//! A network under way that carries packets of outside, in whatever time the caller keeps.
+//! A running network that carries external packets, driven by the caller's clock.
 //!
-//! The caller owns the loop: [`Live::push`] hands a packet to a flow, [`Live::advance`] goes on to an instant, and
-//! [`Live::take`] tells the fate of each packet and gives its content back. A flow down begins at the server, behind the
-//! wire; a flow up begins at its station. Simulated traffic runs beside.
+//! The caller owns the loop: [`Live::push`] passes a packet to a flow, [`Live::advance`] advances to an instant, and
+//! [`Live::take`] returns the fate and the content of each packet. A downlink flow begins at the server, before the
+//! wire; an uplink flow begins at its station. Simulated traffic runs alongside.
 
 use airbound_control::frame::DropReason;
 use airbound_units::{BitRate, ByteCount, Instant};
 
 use crate::blueprint::{Blueprint, SharedChannel};
-use crate::endpoint::external::{Carried, External};
+use crate::endpoint::external::{External, TaggedFate};
 use crate::endpoint::{AnyEndpoint, Outgoing};
 use crate::error::BuildError;
 use crate::flow::EndpointId;
@@ -18,12 +18,12 @@ use crate::packet::Kind;
 use crate::plugins::Plugins;
 use airbound_scenario::{Datagrams, Scenario, Traffic};
 
-/// The fate of a packet of outside.
+/// The fate of an external packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fate<C> {
-    /// The place of its flow among those of outside.
+    /// The index of its flow among the external ones.
     pub flow: usize,
-    /// The content that it was pushed with.
+    /// The content passed to [`Live::push`].
     pub content: C,
     /// The time of its arrival or loss.
     pub at: Instant,
@@ -31,7 +31,7 @@ pub struct Fate<C> {
     pub lost: Option<DropReason>,
 }
 
-/// A flow of outside.
+/// An external flow.
 #[derive(Debug, Clone, Copy)]
 struct Lane {
     flow: usize,
@@ -39,14 +39,14 @@ struct Lane {
     next: u64,
 }
 
-/// A network that carries packets of outside with content of type `C`.
+/// A network that carries external packets with content of type `C`.
 pub struct Live<C> {
     pub(crate) network: Network,
     lanes: Vec<Lane>,
-    /// Content of packets under way, by tag, with the place of its flow.
+    /// Content of packets in transit, by tag, with the index of its flow.
     contents: Vec<Option<(usize, C)>>,
     free: Vec<usize>,
-    carried: Vec<Carried>,
+    carried: Vec<TaggedFate>,
 }
 
 impl<C> std::fmt::Debug for Live<C> {
@@ -57,8 +57,7 @@ impl<C> std::fmt::Debug for Live<C> {
 
 impl<C> Live<C> {
     /// Prepares the network of `scenario` with its own scheme. Flows named in `outside` carry the caller's packets
-    /// instead of their own traffic; all else that the scenario says of them holds. The run ends with the scenario's
-    /// duration.
+    /// instead of their own traffic; their other parameters apply. The run ends with the scenario's duration.
     ///
     /// # Errors
     /// The parameters of the scheme are wrong, or no flow has one of the names.
@@ -76,7 +75,7 @@ impl<C> Live<C> {
             let Some(flow) = place else {
                 return Err(BuildError::NoFlow { flow: name.as_ref().to_owned() });
             };
-            // The caller's packets are all that it sends.
+            // Only the caller's packets are sent.
             let nothing = Datagrams { rate: BitRate::ZERO, size: ByteCount::new(1000) };
             scenario.flows[flow].traffic = Traffic::Cbr(nothing);
             lanes.push(Lane { flow, next: 0 });
@@ -94,7 +93,7 @@ impl<C> Live<C> {
         Ok(Self { network, lanes, contents: Vec::new(), free: Vec::new(), carried: Vec::new() })
     }
 
-    /// The instant to which it was advanced.
+    /// The present simulated time.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.network.now
@@ -112,7 +111,7 @@ impl<C> Live<C> {
         self.network.processed()
     }
 
-    /// Sends a packet of `size` bytes from the IP header on into the flow at place `flow` of those of outside, now.
+    /// Sends a packet of `size` bytes from the IP header on into the external flow with index `flow`, now.
     pub fn push(&mut self, flow: usize, content: C, size: ByteCount) {
         let Some(lane) = self.lanes.get_mut(flow) else { return };
         let tag = self.free.pop().unwrap_or_else(|| {
@@ -133,8 +132,8 @@ impl<C> Live<C> {
 
     /// Moves the fates of packets since the last call to `fates`, in order.
     pub fn take(&mut self, fates: &mut Vec<Fate<C>>) {
-        self.network.take_carried(&mut self.carried);
-        for Carried { tag, at, lost } in self.carried.drain(..) {
+        self.network.take_fates(&mut self.carried);
+        for TaggedFate { tag, at, lost } in self.carried.drain(..) {
             let place = tag as usize;
             if let Some((flow, content)) = self.contents.get_mut(place).and_then(Option::take) {
                 self.free.push(place);

@@ -1,4 +1,4 @@
-//! From a scenario of several networks to their simulations, and from what they tell to what the run tells.
+//! Several networks in a scenario: builds their simulations, and merges their events into those of the run.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -15,14 +15,14 @@ use crate::plugins::Plugins;
 use airbound_random::{Purpose, seed_for};
 use airbound_scenario::{self as scenario, Scenario, Scheme};
 
-/// Where a network stands in a run.
+/// A network as a member of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
-    /// Its name; `None` for the only network of a scenario that names none.
+    /// Its name; `None` for the only, unnamed network of a scenario.
     pub(crate) name: Option<String>,
     /// The number of its channel.
     pub(crate) channel: u16,
-    /// The scheme that decides in it.
+    /// Its scheme.
     pub(crate) scheme: Scheme,
     /// Mapping of its own numbers to those in the tables.
     numbers: Numbers,
@@ -59,11 +59,11 @@ impl Audience {
     }
 
     /// Passes an event on.
-    pub(crate) fn tell(&self, event: Event<'_>) {
+    pub(crate) fn notify(&self, event: Event<'_>) {
         self.0.borrow_mut().on_event(event);
     }
 
-    /// Gives the observer back, if no network has it any more.
+    /// Returns the observer, if no network holds it any more.
     pub(crate) fn into_observer(self) -> Option<Box<dyn Observer>> {
         Rc::try_unwrap(self.0).ok().map(RefCell::into_inner)
     }
@@ -136,8 +136,8 @@ pub(crate) fn build(
     Ok(Built { domains: Domains::new(built), members, flows })
 }
 
-/// Gives the networks of a run their observer. A lone network has it to itself, and `None` is returned; several tell an audience, under
-/// the numbers of the run.
+/// Attaches the observer to the networks of a run. A lone network holds it itself, and `None` is returned; several networks share an
+/// audience, with the numbers of the run.
 pub(crate) fn observe(
     domains: &mut Domains,
     members: &[Member],
@@ -157,7 +157,7 @@ pub(crate) fn observe(
     Some(audience)
 }
 
-/// The seed of a network: the first has that of the run, so that it meets what it would meet alone.
+/// The seed of a network: the first has that of the run, so that it has the same conditions as alone.
 const fn seed_of(seed: u64, network: u64) -> u64 {
     if network == 0 { seed } else { seed_for(seed, Purpose::Network, network) }
 }
@@ -167,7 +167,7 @@ fn first_on(networks: &[scenario::Network], channel: u16) -> u64 {
     networks.iter().position(|network| network.channel == channel).unwrap_or(0) as u64
 }
 
-/// The summaries of the networks; none where the scenario names none.
+/// The summaries of the networks; none if the scenario names none.
 pub(crate) fn summaries(networks: &[(&Member, Figures)]) -> Vec<NetworkSummary> {
     let named =
         networks.iter().filter_map(|(member, figures)| Some((member, figures, member.name.as_ref()?)));
@@ -193,7 +193,7 @@ pub(crate) fn summaries(networks: &[(&Member, Figures)]) -> Vec<NetworkSummary> 
 }
 
 impl Member {
-    /// Its place in the order of the scenario.
+    /// Its index in the order of the scenario.
     pub(crate) const fn place(&self) -> u64 {
         self.numbers.network
     }
@@ -216,12 +216,12 @@ impl Member {
 struct Numbers {
     network: u64,
     networks: u64,
-    /// Flows of the scenario and stations in the networks before it.
+    /// Number of flows of the scenario, and of stations, in the networks before it.
     flows: u32,
     stations: u16,
-    /// Its own flows of the scenario.
+    /// Number of its own flows of the scenario.
     own: u32,
-    /// The number in the run of the first of its others: acknowledgements, feedback.
+    /// The number in the run of its first other flow: acknowledgements, feedback.
     others: u32,
 }
 
@@ -234,18 +234,18 @@ impl Numbers {
         number * self.networks + self.network
     }
 
-    /// From 1; 0 is none.
+    /// Number from 1; 0 for none.
     const fn txop(self, number: u64) -> u64 {
         if number == 0 { 0 } else { (number - 1) * self.networks + self.network + 1 }
     }
 
-    /// Each network before it has an access point beside its stations.
+    /// Each earlier network has an access point besides its stations.
     const fn transmitter(self, number: u16) -> u16 {
         number + self.stations + self.network as u16
     }
 }
 
-/// An observer of one network, which tells that of the run.
+/// An observer of one network, which passes on events to that of the run.
 struct Renumbered {
     audience: Audience,
     numbers: Numbers,

@@ -5,13 +5,13 @@ use airbound_record::{DistributionRow, LatencyStats, Summary};
 /// The results of a run.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The summary, whose form is stable.
+    /// The summary, in a stable format.
     pub summary: Summary,
-    /// From entering the queue of the transmitter to the acknowledgement, in ms, for each flow of the summary: what the
-    /// LAST-PQ paper calls latency (Sec. III).
+    /// Latency from entering the queue of the transmitter to the acknowledgement, in ms, for each flow of the summary:
+    /// the latency of the LAST-PQ paper (Sec. III).
     pub wifi_latency: Vec<LatencyStats>,
     /// Latency distributions, by flow and stage.
     pub distributions: Vec<DistributionRow>,
-    /// Events that were processed, transmissions included.
+    /// Number of processed events, transmissions included.
     pub events: u64,
 }

@@ -1,4 +1,4 @@
-//! A simulated packet and the times it collects on its way.
+//! A simulated packet and the times collected on its path.
 
 use airbound_control::frame::{FlowId, Payload, StationId};
 use airbound_units::{ByteCount, Instant, Span};
@@ -7,19 +7,19 @@ use airbound_wifi::edca::Category;
 /// Role of a packet for the ends of its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A datagram, in the end nothing but its length; `tag` is the frame it belongs to, if any.
+    /// A datagram, of which only the length matters; `tag` is the frame it belongs to, if any.
     Datagram,
     /// A TCP segment with data; `tag` is its first byte.
     Segment,
-    /// A TCP acknowledgement; `tag` is the byte that it asks for next.
+    /// A TCP acknowledgement; `tag` is the next expected byte.
     Acknowledgement,
-    /// A packet of real-time video, or what protects or repairs one; `tag` is the frame that it was sent with.
+    /// A packet of real-time video, of its protection or of its repair; `tag` is the frame that it was sent with.
     Media,
     /// Feedback from the receiver of real-time video.
     Feedback,
 }
 
-/// Properties that the packets of a flow have in common.
+/// Properties common to the packets of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The flow.
@@ -32,7 +32,7 @@ pub struct Header {
 
 /// A packet from the IP header on.
 ///
-/// It is copied from queue to queue, so it is kept within one cache line.
+/// It is copied from queue to queue, and therefore kept within one cache line.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet {
     /// Its number within its flow, from 0.
@@ -41,7 +41,7 @@ pub struct Packet {
     pub tag: u64,
     /// When its source sent it.
     pub sent: Instant,
-    /// When it entered the queue of its transmitter: of a relayed packet, the last that has it.
+    /// When it entered the queue of its transmitter, for a relayed packet the last one.
     pub enqueued: Instant,
     /// When the PPDU it first travelled in began to contend for the channel.
     pub contending: Instant,
@@ -59,11 +59,11 @@ pub struct Packet {
     pub kind: Kind,
 }
 
-// One cache line: a copy costs what a copy of less would.
+// One cache line: a smaller copy costs the same.
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// A packet that its source sends at `sent`.
+    /// Creates a packet that its source sends at `sent`.
     #[must_use]
     #[inline]
     pub fn new(header: Header, number: u64, kind: Kind, tag: u64, size: ByteCount, sent: Instant) -> Self {
@@ -84,7 +84,7 @@ impl Packet {
         }
     }
 
-    /// The same packet, as a relay that has it at `now` sends it to `next`.
+    /// The same packet, sent to `next` by a relay that has it at `now`.
     #[must_use]
     pub(crate) const fn onwards(self, next: StationId, now: Instant) -> Self {
         Self {

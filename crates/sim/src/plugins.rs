@@ -1,5 +1,5 @@
-//! Plugins of a run: a researcher's own queue, rate control or sender, for the slots that the scheme leaves to them, and own
-//! transports in place of the traffic of flows.
+//! Plugins of a run: custom queues, rate controls or senders for the slots that the scheme leaves to them, and custom transports
+//! in place of the traffic of flows.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,30 +14,30 @@ use crate::error::BuildError;
 use crate::site::{Make, Site};
 use airbound_scenario::{Part, Scenario, Slot};
 
-/// Fills one slot of a scheme: makes one part for each transmitter, or each connection, of a run.
+/// Fills one slot of a scheme with one part for each transmitter, or each connection, of a run.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Plugin {
-    /// Decides which packets wait, are dropped, go next.
+    /// Decides which packets are queued, dropped or sent next.
     Queue(Make<dyn QueueDecider>),
-    /// Decides PHY rate and tries of each transmission.
+    /// Decides the PHY rate and the tries of each transmission.
     Rate(Make<dyn RateDecider>),
     /// Decides the congestion window of TCP.
     Sender(Make<dyn CustomControl>),
 }
 
 impl Plugin {
-    /// A queue of the caller's own: `make` returns what decides at one transmitter.
+    /// A custom queue: `make` returns its decider for one transmitter.
     pub fn queue<D: QueueDecider + 'static>(make: impl Fn(Site) -> D + Send + Sync + 'static) -> Self {
         Self::Queue(Arc::new(move |site| Box::new(make(site))))
     }
 
-    /// A rate control of the caller's own: `make` returns what decides at one transmitter.
+    /// A custom rate control: `make` returns its decider for one transmitter.
     pub fn rate<D: RateDecider + 'static>(make: impl Fn(Site) -> D + Send + Sync + 'static) -> Self {
         Self::Rate(Arc::new(move |site| Box::new(make(site))))
     }
 
-    /// A congestion control of the caller's own: `make` returns that of one connection.
+    /// A custom congestion control: `make` returns that of one connection.
     pub fn sender<D: CustomControl + 'static>(make: impl Fn(Site) -> D + Send + Sync + 'static) -> Self {
         Self::Sender(Arc::new(move |site| Box::new(make(site))))
     }
@@ -53,7 +53,7 @@ impl Plugin {
     }
 }
 
-/// Makes the endpoint of an [attachment](Plugins::attach) from the numbers of its flows and a seed of its own.
+/// Makes the endpoint of an [attachment](Plugins::attach) from the numbers of its flows and its own seed.
 pub type MakeEndpoint = Arc<dyn Fn(&[FlowId], u64) -> Box<dyn Endpoint> + Send + Sync>;
 
 /// An endpoint in place of the traffic of flows.
@@ -73,7 +73,7 @@ pub struct Plugins {
 }
 
 impl Plugins {
-    /// Adds a plugin, in place of the one that filled its slot before.
+    /// Adds a plugin, replacing an earlier one for its slot.
     pub fn add(&mut self, plugin: Plugin) {
         match plugin {
             Plugin::Queue(make) => self.queue = Some(make),
@@ -82,8 +82,8 @@ impl Plugins {
         }
     }
 
-    /// Attaches one endpoint to the named flows, which then carry what it sends in place of their own traffic. All else that the
-    /// scenario says of the flows holds: direction, category, wire. The flows have to lie in one network.
+    /// Attaches one endpoint to the named flows, which carry its packets in place of their own traffic. The other parameters of
+    /// the flows apply: direction, category, wire. The flows have to be in one network.
     pub fn attach(&mut self, flows: impl IntoIterator<Item = impl Into<String>>, make: MakeEndpoint) {
         self.endpoints.push(Attachment { flows: flows.into_iter().map(Into::into).collect(), make });
     }
@@ -98,7 +98,7 @@ impl Plugins {
         self.endpoints.iter().flat_map(|one| &one.flows).any(|name| name == flow)
     }
 
-    /// Whether the scenario has all flows to which endpoints are attached.
+    /// Checks that the scenario has all flows with attached endpoints.
     pub(crate) fn check_flows(&self, scenario: &Scenario) -> Result<(), BuildError> {
         let is_unknown = |name: &&String| scenario.flows.iter().all(|flow| flow.name != **name);
         match self.endpoints.iter().flat_map(|one| &one.flows).find(is_unknown) {
@@ -107,17 +107,17 @@ impl Plugins {
         }
     }
 
-    /// The plugin that fills a queue slot; `None` if a queue of this program does.
+    /// The plugin for a queue slot; `None` if the slot names a built-in queue.
     pub(crate) fn queue(&self, slot: &Slot) -> Result<Option<&Make<dyn QueueDecider>>, BuildError> {
         given(slot, "queue", self.queue.as_ref())
     }
 
-    /// The plugin that fills a rate slot.
+    /// The plugin for a rate slot.
     pub(crate) fn rate(&self, slot: &Slot) -> Result<Option<&Make<dyn RateDecider>>, BuildError> {
         given(slot, "rate", self.rate.as_ref())
     }
 
-    /// The plugin that fills a sender slot.
+    /// The plugin for a sender slot.
     pub(crate) fn sender(&self, slot: &Slot) -> Result<Option<&Make<dyn CustomControl>>, BuildError> {
         given(slot, "sender", self.sender.as_ref())
     }
@@ -132,7 +132,7 @@ fn given<'a, T: ?Sized>(
         _ if !slot.is_custom() => Ok(None),
         None => Err(BuildError::Slot {
             slot: part,
-            reason: format!("{} is a plugin, and the run was given none for this slot", slot.name()),
+            reason: format!("{} is a plugin, but the run has none for this slot", slot.name()),
         }),
         some => Ok(some),
     }

@@ -1,4 +1,4 @@
-//! One run: a scenario, a scheme, a seed.
+//! A run: one scenario, one scheme, one seed.
 
 use airbound_record::{RunInfo, Summary};
 use airbound_units::{Instant, Span};
@@ -18,19 +18,19 @@ use airbound_scenario::{Scenario, Scheme, Traffic};
 
 /// The simulated part of a run.
 enum Engine {
-    /// Networks, and what they are in the scenario, in the order of the domains.
+    /// Networks, and their members in the scenario, in the order of the domains.
     Networks(Domains, Vec<Member>),
-    /// A conference, perhaps over a network.
+    /// A conference, optionally over a network.
     Conference(Box<ConferenceRun>),
 }
 
-/// A run under way.
+/// A run in progress.
 pub struct Run {
     engine: Engine,
     audience: Option<Audience>,
     info: RunInfo,
     scheme: Scheme,
-    /// Whether the scheme's sender serves a flow.
+    /// Whether a flow uses the scheme's sender.
     has_sender: bool,
     /// The congestion control of the first real-time video.
     media_sender: Option<&'static str>,
@@ -82,8 +82,8 @@ impl Run {
         })
     }
 
-    /// Attaches the receiver of the run's events, in place of an earlier one. Call it before the first [`Run::advance`]; afterwards it
-    /// misses what has happened.
+    /// Attaches an observer of the run's events, replacing an earlier one. Call it before the first [`Run::advance`]; later calls miss
+    /// earlier events.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.audience = match &mut self.engine {
             Engine::Networks(domains, members) => networks::observe(domains, members, observer),
@@ -101,7 +101,7 @@ impl Run {
         &self.info
     }
 
-    /// The instant that it has reached.
+    /// The present simulated time.
     #[must_use]
     pub fn now(&self) -> Instant {
         match &self.engine {
@@ -119,7 +119,7 @@ impl Run {
         }
     }
 
-    /// Advances by `span` of simulated time. Returns whether there is more to do.
+    /// Advances by `span` of simulated time. Returns whether the run is unfinished.
     pub fn advance(&mut self, span: Span) -> bool {
         let until = self.now() + span;
         match &mut self.engine {
@@ -129,7 +129,7 @@ impl Run {
         self.now() < self.end()
     }
 
-    /// The state of controllers and queues now; of several networks, those of the first one on the first channel.
+    /// The present state of controllers and queues; of several networks, that of the first one on the first channel.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         match &self.engine {
@@ -138,8 +138,8 @@ impl Run {
         }
     }
 
-    /// The protection of a flow, by its number in the scenario; `None` without a demand, or where the queue that decides
-    /// over the flow's data protects nobody. Between two calls of [`Run::advance`] it shows the controller at work.
+    /// The protection of a flow, by its number in the scenario; `None` without a demand, or if the queue of the flow's
+    /// data does not support demands. Between two calls of [`Run::advance`] it shows the state of the controller.
     #[must_use]
     pub fn protection(&self, flow: usize) -> Option<Protection> {
         let Engine::Networks(domains, members) = &self.engine else { return None };
@@ -150,7 +150,7 @@ impl Run {
         nodes.map(|node| node.link.queue()).find_map(|queue| queue.protection(flow))
     }
 
-    /// Runs to the end, checks conservation, and gives the observer back; without one a [`NoObserver`].
+    /// Runs to the end, checks conservation, and returns the results and the observer; without one a [`NoObserver`].
     ///
     /// # Errors
     /// [`Imbalance`] if a packet was lost or counted twice, which is a defect of the simulator.
@@ -159,7 +159,7 @@ impl Run {
             Engine::Networks(domains, members) => (domains, members),
             Engine::Conference(conference) => {
                 let outcome = conference.finish(self.info)?;
-                return Ok((outcome, given_back(self.audience, Box::new(NoObserver))));
+                return Ok((outcome, returned_observer(self.audience, Box::new(NoObserver))));
             }
         };
         domains.advance(Instant::MAX);
@@ -206,12 +206,12 @@ impl Run {
             distributions: figures.distributions,
             events,
         };
-        Ok((outcome, given_back(self.audience, observer)))
+        Ok((outcome, returned_observer(self.audience, observer)))
     }
 }
 
-/// The observer of a run: that of its audience, whose hold on it through a network ends here, or the only network's own.
-fn given_back(audience: Option<Audience>, of_network: Box<dyn Observer>) -> Box<dyn Observer> {
+/// The observer of a run: that of its audience, which a network no longer shares, or the only network's own.
+fn returned_observer(audience: Option<Audience>, of_network: Box<dyn Observer>) -> Box<dyn Observer> {
     let Some(audience) = audience else { return of_network };
     drop(of_network);
     audience.into_observer().unwrap_or_else(|| Box::new(NoObserver))

@@ -1,4 +1,4 @@
-//! The state of a run under way, for time series that no record keeps.
+//! The state of a run in progress, for time series that the record does not contain.
 
 use airbound_control::classify::Verdict;
 use airbound_control::frame::FlowId;
@@ -18,15 +18,15 @@ use crate::network::Network;
 pub struct Snapshot {
     /// Packets in the access point's link, packets kept for retransmission included.
     pub backlog: Backlog,
-    /// Best-effort packets that the access point's queue may hold, where a controller sizes it.
+    /// Limit of best-effort packets in the access point's queue, if a controller sizes it.
     pub buffer_size: Option<usize>,
-    /// Treatment of each station by the access point's link, where it is Law's.
+    /// State of each station in the access point's link, if it is Law's.
     pub law: Vec<LawView>,
-    /// Verdicts on the flows through the access point, where it sends bulk transfers the classic way beside Law.
+    /// Verdicts on the flows through the access point, if it separates bulk transfers from Law.
     pub verdicts: Vec<(FlowId, Verdict)>,
-    /// TCP senders, by the flow whose data they send.
+    /// TCP senders, by the flow of their data.
     pub senders: Vec<(FlowId, SenderMetrics)>,
-    /// Rates that the allocator has decided, by station; empty without one.
+    /// Allocated rates, by station; empty without an allocator.
     pub allocations: Vec<Allocation>,
     /// Senders of real-time video, by the flow of their media.
     pub videos: Vec<(FlowId, VideoSnapshot)>,
@@ -35,9 +35,9 @@ pub struct Snapshot {
 /// The state of a sender of real-time video.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VideoSnapshot {
-    /// The rate that congestion control allows for all that is sent.
+    /// The rate that congestion control allows for all data.
     pub allowed: BitRate,
-    /// The rate of coded video that the encoder aims at.
+    /// The encoder's target rate of coded video.
     pub coded: BitRate,
     /// The round trip that congestion control measured, if any.
     pub round_trip: Option<Span>,

@@ -1,4 +1,4 @@
-//! Routes between nodes, over relays: a tree whose root is the access point.
+//! Routes between nodes over relays: a tree whose root is the access point.
 
 use airbound_control::frame::StationId;
 
@@ -8,8 +8,8 @@ use airbound_scenario::Scenario;
 
 /// The tree of all nodes.
 ///
-/// Each node but the access point has one link upwards, and the link goes by the name of its lower end. Neighbours, whose
-/// receivers are not modelled, hang at the access point.
+/// Each node except the access point has one uplink, identified by its lower end. Neighbours, whose receivers are not
+/// modelled, are children of the access point.
 #[derive(Debug, Clone)]
 pub(crate) struct Tree {
     parents: Vec<StationId>,
@@ -25,12 +25,12 @@ impl Tree {
         Self { parents }
     }
 
-    /// The next node on the way from `node` to the access point, which is its own.
+    /// The next node on the path from `node` to the access point, which is its own parent.
     pub(crate) fn parent(&self, node: StationId) -> StationId {
         self.parents.get(node.index()).copied().unwrap_or(ACCESS_POINT)
     }
 
-    /// Whether others are reached over `node`.
+    /// Whether `node` forwards for others.
     pub(crate) fn is_relay(&self, node: StationId) -> bool {
         node != ACCESS_POINT && self.parents.contains(&node)
     }
@@ -41,7 +41,7 @@ impl Tree {
         all.filter(move |child| self.parent(*child) == node)
     }
 
-    /// The link of a transmission, by its lower end, and which way the transmission goes on it.
+    /// The link of a transmission, by its lower end, and the direction on it.
     pub(crate) fn link(&self, transmitter: StationId, receiver: StationId) -> (StationId, Direction) {
         if self.parent(receiver) == transmitter {
             (receiver, Direction::Down)
@@ -50,7 +50,7 @@ impl Tree {
         }
     }
 
-    /// Whom `node` sends a packet of `flow` to next.
+    /// The node to which `node` sends a packet of `flow` next.
     pub(crate) fn next_hop(&self, node: StationId, flow: &Flow) -> StationId {
         match flow.direction {
             Direction::Down => self.towards(node, flow.station),
@@ -66,7 +66,7 @@ impl Tree {
         }
     }
 
-    /// The node below `node` on the way to `station`.
+    /// The child of `node` on the path to `station`.
     fn towards(&self, node: StationId, station: StationId) -> StationId {
         let mut next = station;
         while self.parent(next) != node && next != ACCESS_POINT {

@@ -33,7 +33,7 @@ fn run(text: &str, seed: u64) -> (airbound_sim::Outcome, Vec<airbound_senders::a
     let mut run = Run::new("test", &scenario, &scenario.scheme, seed).expect("builds");
     while run.advance(Span::from_millis(500)) {}
     let view = run.snapshot();
-    (run.finish().expect("the books balance").0, view.allocations)
+    (run.finish().expect("packets are conserved").0, view.allocations)
 }
 
 const FAST: &str = "[[station]]\nname = \"s\"\ncount = 3\nrate = \"VHT80 MCS9 2SS LGI\"";
@@ -55,7 +55,7 @@ fn levels_are_held_at_the_target_for_every_share_and_form() {
         }
         assert!(outcome.summary.flows.iter().all(|flow| flow.packets.dropped == 0), "{sender}");
         assert_eq!(outcome.summary.scheme.sender.as_deref(), Some("aggregation"));
-        // Reports are part of the flow that they are about.
+        // Reports are part of their data flow.
         assert_eq!(outcome.summary.flows.len(), 3);
     }
 }
@@ -110,12 +110,12 @@ fn uplinks_share_the_air_with_downlinks() {
         let means: Vec<f64> = (0..6).map(mean).collect();
         assert!(means.iter().all(|level| (20.0..=37.0).contains(level)), "{sender}: {means:?}");
         assert!(means.iter().any(|level| *level > 27.0), "{sender}: {means:?}");
-        let outcome = run.finish().expect("the books balance").0;
+        let outcome = run.finish().expect("packets are conserved").0;
         let summary = &outcome.summary;
         assert_eq!(summary.flows.len(), 6, "grants and reports are part of what they are about");
         assert!(summary.flows.iter().all(|flow| flow.packets.dropped == 0), "{sender}");
         assert!(summary.jain.goodput.expect("six flows") > 0.999, "{sender}");
-        // Nothing grows: what is sent arrives.
+        // No queue grows: all packets sent arrive.
         for flow in &summary.flows {
             assert!((flow.goodput_mbps / flow.offered_mbps - 1.0).abs() < 0.02, "{sender}: {}", flow.name);
         }
@@ -147,7 +147,7 @@ fn without_an_allocator_a_paced_flow_keeps_its_rate() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_a_sentence() {
+fn impossible_scenarios_are_refused_with_a_message() {
     let error = |sender: &str, stations: &str| match Scenario::parse(
         &scenario(sender, stations),
         "test",

@@ -1,4 +1,4 @@
-//! Bulk transfers are told from other flows by what they do to the queue, and go the classic way beside Law.
+//! Bulk transfers are recognised by their effect on the queue, and use the classic link beside Law.
 
 mod simulate;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use airbound_control::classify::Verdict;
 use airbound_units::Span;
 
-/// Flows of a kind, and whether they are bulk transfers that loss slows down; `None`: either is right.
+/// Flows of a kind, and whether they are loss-sensitive bulk transfers; `None`: either verdict is right.
 const KINDS: [(&str, Option<bool>, &str); 10] = [
     ("cubic", Some(true), "kind = \"tcp\"\ncongestion = \"cubic\""),
     ("reno", Some(true), "kind = \"tcp\"\ncongestion = \"reno\""),
@@ -21,7 +21,7 @@ const KINDS: [(&str, Option<bool>, &str); 10] = [
     ("cbr-8", Some(false), "kind = \"cbr\"\nrate = \"8 Mbit/s\""),
 ];
 
-/// Flows that run beside each other, over one fading link of some 20 Mbit/s; all in one category.
+/// Concurrent flows over one fading link of some 20 Mbit/s, all in one category.
 const MIXES: [&[&str]; 7] = [
     &["cubic", "rtc", "voip"],
     &["reno", "cbr", "vr"],
@@ -49,8 +49,8 @@ fn scenario(mix: &[&str], snr: u32, seconds: u64) -> String {
     text
 }
 
-/// Counts for each kind of flow the looks at it once it had been known for 5 s, and those at which it went the classic way: on trial,
-/// and found.
+/// Counts, for each kind of flow known for 5 s, all looks at its verdict, and those that found it on the classic link: on trial, and
+/// found.
 fn looks(seeds: std::ops::Range<u64>, seconds: u64) -> BTreeMap<&'static str, [u64; 3]> {
     let mut looks = BTreeMap::<_, [u64; 3]>::new();
     for seed in seeds {
@@ -76,7 +76,7 @@ fn looks(seeds: std::ops::Range<u64>, seconds: u64) -> BTreeMap<&'static str, [u
     looks
 }
 
-/// Precision and recall over all looks, and the share of looks at others in which they were on trial.
+/// Precision and recall over all looks, and the share of looks at other flows that found them on trial.
 fn quality(looks: &BTreeMap<&'static str, [u64; 3]>) -> (f64, f64, f64) {
     let sum = |bulk: bool, place: usize| -> f64 {
         let kinds = KINDS.iter().filter(|(_, is, _)| *is == Some(bulk));
@@ -99,9 +99,9 @@ fn bulk_transfers_are_found_and_nothing_else() {
 /// The figures of `docs/understand/law.md`: `cargo test -p airbound-sim --release --test bulk -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes a minute; prints a table"]
-// The table is what it is for.
+// Its purpose is to print the table.
 #[allow(clippy::print_stdout)]
-fn how_well_bulk_transfers_are_told_apart() {
+fn accuracy_of_the_bulk_detector() {
     let looks = looks(1..9, 60);
     for (name, [all, tried, found]) in &looks {
         let share = |part: &u64| 100.0 * *part as f64 / *all as f64;

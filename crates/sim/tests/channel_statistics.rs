@@ -1,4 +1,4 @@
-//! Channels are what their models say, and the same whatever is asked before.
+//! Channels have the statistics of their models, independent of earlier queries.
 
 use airbound_air::propagation::{LinkQuality, Propagation};
 use airbound_scenario::{Overrides, Scenario};
@@ -195,9 +195,9 @@ fn a_bandwidth_trace_becomes_phy_rates() {
 }
 
 proptest! {
-    /// Earlier questions, and their order, change no answer.
+    /// Earlier queries, and their order, change no answer.
     #[test]
-    fn order_of_questions_does_not_matter(mut times in proptest::collection::vec(0u64..1 << 44, 1..40), seed: u64) {
+    fn order_of_queries_does_not_matter(mut times in proptest::collection::vec(0u64..1 << 44, 1..40), seed: u64) {
         let text = "kind = \"log-distance\", walk = { from = \"2 m\", to = \"20 m\", return = true }, shadowing = \"3 dB\", \
                     fading = \"rician\", blockage = [{ pause = \"3 s\" }, { length = \"1 min\", pause = \"2 min\" }], \
                     activity = { length = \"10 s\", pause = \"20 s\" }";

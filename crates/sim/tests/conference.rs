@@ -1,4 +1,4 @@
-//! Sessions: the same bytes again, what yielding brings, notices over a lossy link, the server's budget, and the simulated air.
+//! Sessions: determinism, the effect of yielding, notices over a lossy link, the server's budget, and the simulated air.
 
 use std::sync::Arc;
 
@@ -49,7 +49,8 @@ fn the_same_session_again_gives_the_same() {
 
 #[test]
 fn even_links_are_split_evenly_and_plum_turns_them_to_the_viewers() {
-    // Of 16 Mb/s each way gets half, less headers and what BBR leaves; with eight alike 7/8 can be received.
+    // Each direction gets half of 16 Mb/s, less headers and the part that BBR leaves; with eight equal clients 7/8 can
+    // be received.
     let plain = eight(ConferenceConfig::Plain);
     for client in &plain.clients {
         assert!((5.5..8.0).contains(&client.down_mbps) && (5.5..8.0).contains(&client.up_mbps), "{client:?}");
@@ -57,7 +58,7 @@ fn even_links_are_split_evenly_and_plum_turns_them_to_the_viewers() {
     let plum = eight(PLUM());
     assert!(plum.mean_down() > 1.4 * plain.mean_down(), "{} {}", plum.mean_down(), plain.mean_down());
     assert!(plum.clients.iter().all(|client| client.states_s[1] > 20.0), "state II throughout");
-    assert!(plum.mean_down() < 14.0, "nobody receives more than there is");
+    assert!(plum.mean_down() < 14.0, "no client receives more than the capacity");
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn decisions_arrive_although_the_link_drops_what_does_not_fit() {
         outcome.clients.iter().all(|client| client.states_s[1] + client.states_s[2] > 15.0),
         "{outcome:?}"
     );
-    // The client follows its state: what it sends is below an even share.
+    // The client follows its state: its send rate is below an even share.
     assert!(outcome.clients.iter().all(|client| client.up_mbps < 4.0), "{outcome:?}");
 }
 
@@ -144,7 +145,7 @@ rate = "1 Mbit/s"
     };
     let outcome = run(session(access(), PLUM()));
     assert_eq!(outcome.clients.len(), 3);
-    // 13 Mb/s PHY rate carry some 10 Mb/s of everything: two downlinks, two uplinks and their acknowledgements.
+    // A PHY rate of 13 Mb/s carries some 10 Mb/s in total: two downlinks, two uplinks and their acknowledgements.
     let air: f64 = outcome.clients[..2].iter().map(|client| client.down_mbps + client.up_mbps).sum();
     assert!((5.0..11.5).contains(&air), "{air} {outcome:?}");
     assert_eq!(outcome, run(session(access(), PLUM())));

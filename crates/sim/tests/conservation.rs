@@ -1,4 +1,4 @@
-//! No packet is ever lost from the books, whatever the scenario: random scenarios, with everything a scenario can say.
+//! Packets are conserved in random scenarios, with all features of the scenario language.
 
 mod simulate;
 
@@ -34,14 +34,14 @@ fn air() -> BoxedStrategy<(String, &'static str)> {
         .boxed()
 }
 
-/// Aggregates formed ahead, perhaps with few places for all categories or some time from one to the next.
+/// Aggregates formed in advance, optionally with few places for all categories or some time between two.
 fn ahead() -> BoxedStrategy<String> {
     let total = maybe((1..9u8).prop_map(|total| format!("hardware-total = {total}\n")));
     let handover = maybe((0..2000u32).prop_map(|us| format!("handover = \"{us} us\"\n")));
     (total, handover).prop_map(|(total, handover)| format!("form = \"ahead\"\n{total}{handover}")).boxed()
 }
 
-/// Limits on the time in some of the layers.
+/// Time limits in some of the layers.
 fn limit_times() -> BoxedStrategy<String> {
     let limit = |layer: &'static str| {
         maybe((1..60u32).prop_map(move |ms| format!("{layer}-limit-time = \"{ms} ms\"\n")))
@@ -111,7 +111,7 @@ fn deciders(standard: &'static str) -> BoxedStrategy<String> {
             format!("[scheme]\nqueue = {queue}\nrate = \"{rate}\"\nsender = \"{sender}\"\n")
         },
     );
-    // Law decides over both.
+    // Law replaces both.
     let law = prop_oneof![
         Just("\"law\"".to_owned()),
         Just("{ kind = \"law\", classic = [\"be\", \"bk\"] }".to_owned()),
@@ -135,7 +135,7 @@ fn deciders(standard: &'static str) -> BoxedStrategy<String> {
         .prop_map(|(queue, rate, preset, path)| {
             format!("[uplink]\nqueue = {queue}\nrate = \"{rate}\"\npreset = \"{preset}\"\n{path}")
         });
-    // A rate control of the stations' own does not go with Law's queue.
+    // Law's queue excludes a separate rate control of the stations.
     let fit = |scheme: &str, uplink: String| match scheme.contains("law") {
         true => uplink.replace("queue = \"scheme\"", "queue = \"fifo\""),
         false => uplink,
@@ -186,14 +186,14 @@ fn channel() -> BoxedStrategy<String> {
                 .to_owned()
         ),
         1 => Just("{ kind = \"trace\", file = \"shipped:crowded-room.log\" }".to_owned()),
-        // So slow that packets are lost, and outages.
+        // So slow that packets are lost, with outages.
         1 => Just("{ kind = \"trace\", file = \"shipped:crowded-room.log\", scale = 0.01 }".to_owned()),
         1 => Just("{ kind = \"trace\", file = \"shipped:corridor.csv\" }".to_owned()),
     ]
     .boxed()
 }
 
-/// All stations, some behind others; a pipe takes the place of the air for the only one.
+/// All stations, some behind others; a pipe replaces the air of a single one.
 fn stations() -> BoxedStrategy<(String, usize)> {
     let pipe = one_of(&[
         "{ kind = \"trace\", file = \"shipped:swinging-pipe.mahi\" }",
@@ -201,7 +201,7 @@ fn stations() -> BoxedStrategy<(String, usize)> {
     ])
     .prop_map(|channel| vec![channel.to_owned()]);
     let list = prop_oneof![9 => prop::collection::vec(channel(), 1..=6), 1 => pipe];
-    // A relay is one of the stations before, or none: any tree.
+    // A relay is one of the earlier stations, or none: any tree.
     (list, prop::collection::vec(any::<prop::sample::Index>(), 6), any::<bool>())
         .prop_map(|(channels, parents, has_relays)| {
             let count = channels.len();
@@ -278,7 +278,7 @@ fn flows(stations: usize) -> BoxedStrategy<String> {
             format!("wire = {{ delay = \"{delay} ms\", jitter = \"{jitter} ms\" }}\n")
         })),
     );
-    // An allocator has one flow to a station, and one from it that does not last longer.
+    // An allocator has one flow to a station, and optionally one from it that does not last longer.
     let paced = maybe((0..100u32, 104..600u32, any::<bool>()).prop_map(|(start, stop, both)| {
         format!(
             "[[flow]]\nname = \"paced\"\nkind = \"paced\"\nstation = \"s0\"\nstart = \"{start} ms\"\nstop = \"{stop} ms\"\n{}",
@@ -345,7 +345,7 @@ fn scenarios() -> impl Strategy<Value = String> {
     )
 }
 
-/// The times of a packet follow each other, as far as they were reached, hop after hop.
+/// The times of a packet are in order, as far as they were reached, hop after hop.
 fn check_order(row: &PacketRow, hops: &[HopRow]) {
     let mut before = row.sent;
     let mut relay = None;
@@ -381,7 +381,7 @@ fn check_order(row: &PacketRow, hops: &[HopRow]) {
 fn check(text: &str) {
     let scenario: Scenario = simulate::scenario(text);
     let (mut run, rows) = simulate::prepare(&scenario);
-    // In pieces, as under a progress bar.
+    // In steps, as with a progress bar.
     while run.advance(Span::from_millis(37)) {}
     let (outcome, _) = run.finish().unwrap_or_else(|imbalance| panic!("{imbalance}\n{text}"));
     let summary = &outcome.summary;
@@ -394,14 +394,14 @@ fn check(text: &str) {
     let share: f64 = summary.stations.iter().map(|station| station.airtime_share).sum();
     assert!(share <= 1.0, "{share}\n{text}");
     assert!((0.0..=1.0).contains(&summary.air.busy_share), "{:?}\n{text}", summary.air);
-    // A packet of 12 bytes may cost an event; nothing costs a thousand.
+    // A packet of 12 bytes may cost an event; none costs a thousand.
     assert!(outcome.events < 3_000_000, "{} events\n{text}", outcome.events);
     let rows = rows.borrow();
     let hops = rows.hops_by_packet();
     for row in &rows.packets {
         check_order(row, hops.get(&row.packet).map_or(&[], Vec::as_slice));
     }
-    // In a pipe a packet may pass in no time: two share an opportunity.
+    // In a pipe a packet may take no time: two share an opportunity.
     for txop in &rows.txops {
         assert!(txop.contending <= txop.start && txop.start <= txop.end, "{txop:?}");
         assert!(txop.acked <= txop.mpdus && txop.mpdus >= 1, "{txop:?}");

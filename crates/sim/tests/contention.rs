@@ -8,7 +8,7 @@ use airbound_units::{Instant, Span};
 
 use simulate::{assert_within, flow, observed, run};
 
-/// Stations that each send as fast as they can, one packet for each access.
+/// Stations that send at full rate, one packet for each access.
 fn uplinks(stations: usize, air: &str, category: &str) -> String {
     let mut text = format!(
         "duration = \"5 s\"\n[air]\nstandard = \"vht\"\nbeacons = false\n{air}[uplink]\nrate = \"fixed\"\n[uplink.path]\n\
@@ -31,7 +31,7 @@ fn collision_probability_of_two() -> f64 {
         let (w, m) = (16.0, 6);
         2.0 * (1.0 - 2.0 * p) / ((1.0 - 2.0 * p) * (w + 1.0) + p * w * (1.0 - (2.0 * p).powi(m)))
     };
-    // The probability that the other one sends in the same slot.
+    // The probability that the other station sends in the same slot.
     (0..200).fold(0.1, |p, _| f64::midpoint(p, attempt(p)))
 }
 
@@ -74,13 +74,13 @@ fn a_collision_lasts_no_longer_than_its_first_frames() {
 }
 
 #[test]
-fn airtime_of_everybody_fits_in_the_time_there_is() {
+fn airtime_of_all_stations_fits_in_the_run() {
     for rts in ["", "rts-threshold = \"0 B\"\n"] {
         let outcome = run(&uplinks(10, rts, ""));
         let shares: f64 = outcome.summary.stations.iter().map(|station| station.airtime_share).sum();
         let busy = outcome.summary.air.busy_share;
         assert!(busy < 1.0, "{busy}");
-        // Of a collision each sender has its part; the longest frame sets how long the channel is busy.
+        // Each transmitter gets its share of a collision; the longest frame determines the busy time.
         assert!(shares >= busy * 0.99 && shares <= busy, "{shares}, busy {busy}");
     }
 }
@@ -114,7 +114,7 @@ fn higher_categories_go_first() {
         let outcome = run(&text);
         let goodputs: Vec<f64> = outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).collect();
         assert!(goodputs.is_sorted_by(|low, high| low < high), "{goodputs:?}");
-        // AIFSN 7 against 2 or 1, a window of 15 against 3: background gets next to nothing beside voice.
+        // AIFSN 7 against 2 or 1, a window of 15 against 3: background gets almost no airtime beside voice.
         assert!(goodputs[3] > 20.0 * goodputs[0], "{goodputs:?}");
     }
 }
@@ -133,7 +133,7 @@ fn video_sends_several_ppdus_in_one_opportunity() {
         );
         let (_, rows) = observed(&text);
         let sifs = Span::from_micros(16);
-        // Each opportunity with the start of its first exchange, the end of its last, and how many there were.
+        // Each opportunity with the start of its first exchange, the end of its last, and their number.
         let mut opportunities: Vec<(Instant, Instant, u32)> = Vec::new();
         for txop in &rows.txops {
             match opportunities.last_mut() {
@@ -146,7 +146,7 @@ fn video_sends_several_ppdus_in_one_opportunity() {
         }
         let limit = Span::from_micros(94 * 32);
         assert!(opportunities.iter().all(|(start, end, _)| *end - *start <= limit));
-        // As many full exchanges as fit with a SIFS between them, then what fits in the rest.
+        // As many full exchanges as fit with a SIFS between them, then a smaller one in the remaining time.
         let full = 3008 / (exchange + 16);
         let counts: Vec<u32> = opportunities.iter().map(|(.., count)| *count).collect();
         let good = counts.iter().filter(|count| (full..=full + 1).contains(*count)).count();
@@ -206,7 +206,7 @@ fn interference_keeps_the_channel_busy() {
     assert_eq!(flow(&jammed, "f").packets.dropped, 0);
 }
 
-/// Two stations of which one is ten times as fast, and more to send than passes.
+/// Two stations, one ten times as fast, with more load than capacity.
 fn fast_and_slow(queue: &str) -> airbound_sim::Outcome {
     run(&format!(
         "duration = \"60 s\"\nwarm-up = \"5 s\"\n[air]\nstandard = \"ht\"\nwidth = \"20 MHz\"\n[scheme]\nqueue = \"{queue}\"\n\

@@ -1,4 +1,4 @@
-//! The same scenario and seed give the same run, whoever watches and in however many pieces it is run.
+//! The same scenario and seed give the same run, with any observer and any step size.
 
 mod simulate;
 
@@ -7,7 +7,7 @@ use airbound_scenario::Scenario;
 use airbound_sim::Run;
 use airbound_units::{Instant, Span};
 
-/// Everything that draws: fading, interference, relays, losses on the wire, contention, TCP, frames of random size.
+/// All random parts: fading, interference, relays, losses on the wire, contention, TCP, frames of random size.
 fn lively(queue: &str, seed: u64) -> Scenario {
     simulate::scenario(&format!(
         "seed = {seed}\nduration = \"1500 ms\"\nwarm-up = \"200 ms\"\n[air]\nstandard = \"ht\"\nwidth = \"40 MHz\"\n\
@@ -75,7 +75,7 @@ fn another_seed_gives_another_run() {
     assert_eq!(seen.len(), 5);
 }
 
-/// The PHY rate that the ideal rate control chose, over time: it follows the channel alone.
+/// The PHY rate chosen by the ideal rate control over time: it depends on the channel alone.
 fn rates(queue: &str, seed: u64) -> Vec<TxopRow> {
     let scenario = simulate::scenario(&format!(
         "seed = {seed}\nduration = \"10 s\"\n[air]\nstandard = \"vht\"\n[scheme]\nqueue = \"{queue}\"\nrate = \"ideal\"\n\
@@ -90,7 +90,7 @@ fn rates(queue: &str, seed: u64) -> Vec<TxopRow> {
     down
 }
 
-/// Of those exchanges of two runs that are at most 100 us apart, the share with equal rates.
+/// The share of equal rates among exchanges of two runs that are at most 100 us apart.
 fn agreement(one: &[TxopRow], other: &[TxopRow]) -> f64 {
     let near = |at: Instant| {
         let place = other.partition_point(|txop| txop.start < at);

@@ -1,4 +1,4 @@
-//! A transport from outside: an endpoint that a researcher attaches to flows of a scenario.
+//! A custom transport: an endpoint attached to flows of a scenario.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,10 +12,10 @@ const TEXT: &str = "duration = \"1 s\"\nwarm-up = \"0 s\"\n[wire]\ndelay = \"5 m
     [[flow]]\nname = \"question\"\nkind = \"cbr\"\nstation = \"laptop\"\nrate = \"9 Mbit/s\"\n\
     [[flow]]\nname = \"answer\"\nkind = \"cbr\"\nstation = \"laptop\"\nrate = \"9 Mbit/s\"\ndirection = \"up\"\n";
 
-/// Round trips that were measured.
+/// Measured round trips.
 type Log = Arc<Mutex<Vec<Span>>>;
 
-/// Asks every 10 ms, one question at a time: the next waits for the answer.
+/// Sends a question every 10 ms, one at a time: the next waits for the answer.
 struct Stop {
     question: FlowId,
     answer: FlowId,

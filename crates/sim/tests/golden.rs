@@ -1,4 +1,4 @@
-//! Golden summaries: what the simulator says of a few short scenarios, byte by byte. A change that is meant is accepted with
+//! Golden summaries of a few short scenarios, compared byte by byte. An intended change is accepted with
 //! `INSTA_UPDATE=always cargo test -p airbound-sim --test golden`, and reviewed like code.
 
 mod simulate;

@@ -1,4 +1,5 @@
-//! LAST-PQ in whole runs: demands are met that Linux misses, they may change, and without any it is Linux.
+//! LAST-PQ in complete runs: it meets demands that Linux misses, demands may change, and without demands it equals
+//! Linux.
 
 mod simulate;
 
@@ -81,14 +82,14 @@ fn a_demand_is_met_that_linux_misses() {
     assert!(before.measured_ms.expect("packets") > 40.0 && before.met_share == Some(0.0), "{before:?}");
     assert!(after.measured_ms.expect("packets") <= 20.0, "{after:?}");
     assert!(after.met_share.expect("packets") >= 0.9, "{after:?}");
-    // Every frame arrives, and the clients still get most of what they had.
+    // Every frame arrives, and the clients keep most of their goodput.
     assert!(flow(&linux, "vr").fps.expect("video") < 25.0);
     assert!(flow(&last_pq, "vr").fps.expect("video") > 29.5);
     assert!(goodput(&last_pq, "other") > 0.5 * goodput(&linux, "other"));
 }
 
 #[test]
-fn what_the_default_order_gives_in_time_is_not_prioritised() {
+fn packets_in_time_by_the_default_order_are_not_prioritised() {
     let (_, linux) = observed(&setting("\"linux\"", "\"20 ms\"", "bk", ""));
     let (_, last_pq) = observed(&setting("\"last-pq\"", "\"20 ms\"", "bk", ""));
     assert!(!linux.packets.is_empty());
@@ -107,7 +108,7 @@ fn without_a_demand_it_is_linux() {
     }
 }
 
-/// The 95th percentile of the Wi-Fi latency of packets that were acknowledged in some seconds of the run, ms.
+/// The 95th percentile in ms of the Wi-Fi latency of packets acknowledged in some seconds of the run.
 fn p95(packets: &[PacketRow], from: f64, to: f64) -> f64 {
     let mut latencies: Vec<f64> = packets
         .iter()
@@ -122,7 +123,7 @@ fn p95(packets: &[PacketRow], from: f64, to: f64) -> f64 {
 fn a_demand_may_change_while_it_runs() {
     let schedule = "[[\"0 s\", \"25 ms\"], [\"5 s\", \"20 ms\"], [\"8 s\", \"15 ms\"], [\"11 s\", \"none\"]]";
     let (outcome, rows) = observed(&setting("\"last-pq\"", schedule, "bk", CONGESTION));
-    // The first second after each change belongs to nobody: TCP's windows have to follow.
+    // The first second after each change is ignored: TCP's windows have to adapt.
     let (loose, usual, tight, none) = (
         p95(&rows.packets, 2.0, 5.0),
         p95(&rows.packets, 6.0, 8.0),
@@ -133,7 +134,7 @@ fn a_demand_may_change_while_it_runs() {
     assert!((13.0..=20.0).contains(&usual), "{usual}");
     assert!(tight <= 15.0, "{tight}");
     assert!(none > 30.0, "{none}");
-    // The last one that was demanded.
+    // The last demand.
     let demand = demand_of(&outcome, "vr");
     assert_eq!((demand.latency_ms, demand.percentile), (15.0, 95.0));
 }
@@ -154,13 +155,13 @@ fn the_controller_can_be_watched() {
     permitted.dedup();
     assert!(permitted.len() > 50, "it adapts");
     let protection = run.protection(0).expect("a demand");
-    // In debt as the phone is, it is served as urgent or not at all.
+    // Since the phone is in debt, it is served as urgent or not at all.
     assert!(protection.urgent * 10 > protection.packets * 9, "{protection:?}");
 }
 
 #[test]
 fn all_flows_of_the_video_category_may_have_demands() {
-    // As in Sec. III-C, but no more than the link carries.
+    // As in Sec. III-C, but within the link's capacity.
     let rest = |queue: &str| {
         let text = setting(
             queue,
@@ -218,7 +219,7 @@ preset = "ath9k-fq"
 queue = "#;
     let text = |queue: &str| setting("\"linux\"", "\"none\"", "bk", &format!("{rest}{queue}"));
     let last_pq = run(&text("\"last-pq\""));
-    // Without LAST-PQ at the stations a demand upwards is refused.
+    // Without LAST-PQ at the stations an uplink demand is refused.
     let linux = run(&text("\"linux\"").replace("demand = \"20 ms\"", ""));
     let p95 = |outcome: &Outcome| {
         let place = outcome.summary.flows.iter().position(|flow| flow.name == "camera").expect("is there");

@@ -1,4 +1,4 @@
-//! Law in the simulator: its bound holds whatever the channel and the load, and a scheme that names it is understood.
+//! Law in the simulator: its bound holds for any channel and load, and schemes that name it are read.
 
 mod simulate;
 
@@ -22,10 +22,10 @@ fn home(law: &str, standard: &str, mpdus: u16, channel: &str, rest: &str) -> Str
 }
 
 fn worlds() -> impl Strategy<Value = (String, Span)> {
-    let inside = prop::sample::select(vec!["fifo", "codel", "linux", "last-pq", "round-robin"]);
-    let law = (2..50u64, 500..4000u64, 2..4u8, inside).prop_map(|(q, h, psdus, inside)| {
+    let inner = prop::sample::select(vec!["fifo", "codel", "linux", "last-pq", "round-robin"]);
+    let law = (2..50u64, 500..4000u64, 2..4u8, inner).prop_map(|(q, h, psdus, inner)| {
         let text = format!(
-            "{{ kind = \"law\", limit-q = \"{q} ms\", limit-h = \"{h} us\", psdus-in-hardware = {psdus}, inside = \"{inside}\" }}"
+            "{{ kind = \"law\", limit-q = \"{q} ms\", limit-h = \"{h} us\", psdus-in-hardware = {psdus}, inside = \"{inner}\" }}"
         );
         (text, Span::from_millis(q) + Span::from_micros(h) * u64::from(psdus))
     });
@@ -64,17 +64,17 @@ fn worlds() -> impl Strategy<Value = (String, Span)> {
     )
 }
 
-/// The longest time of a downward packet in Law's link, and by how much bound and frame exchange were exceeded at most.
+/// The longest time of a downlink packet in Law's link, and the greatest excess over bound and frame exchange.
 fn longest(text: &str, bound: Span) -> (Span, Span) {
     let (_, rows) = simulate::observed(text);
     let exchanges: BTreeMap<u64, Span> =
         rows.txops.iter().map(|row| (row.txop, row.end - row.start)).collect();
-    // Behind the flows of the scenario come those of neighbours; the last may go up.
+    // After the flows of the scenario come those of neighbours; the last may be an uplink.
     let flows = text.matches("[[flow]]").count() - usize::from(text.contains("\"up\""));
     let ours = |flow: u32| usize::try_from(flow).unwrap() < flows;
     let (mut longest, mut excess) = (Span::ZERO, Span::ZERO);
     for row in rows.packets.iter().filter(|row| row.fate == Fate::Delivered && ours(row.flow)) {
-        // A TCP flow's acknowledgements come over the uplink.
+        // A TCP flow's acknowledgements use the uplink.
         if row.enqueued == Instant::MAX || (text.contains("\"tcp\"") && row.size.as_u64() < 100) {
             continue;
         }
@@ -94,7 +94,7 @@ proptest! {
     }
 }
 
-/// A fading link with more to send than it carries.
+/// A fading link with more load than capacity.
 fn overloaded(queue: &str) -> String {
     home(
         queue,
@@ -150,7 +150,7 @@ fn law_fills_two_slots() {
     assert_eq!(default.with_name("law+bbr").unwrap().to_string(), "law+law+bbr");
     let law = scheme("[scheme]\nqueue = { kind = \"law\", limit-q = \"30 ms\" }\n").unwrap();
     assert_eq!(law.to_string(), "law+law+cubic");
-    // The parameters of the scenario stay; another queue brings a rate control of its own.
+    // The parameters of the scenario are kept; another queue has its own rate control.
     assert_eq!(law.with_name("law").unwrap(), law);
     assert_eq!(law.with_name("linux").unwrap().to_string(), "linux+minstrel-ht+cubic");
     let both = default.with_name("law-last-pq").unwrap();
@@ -160,7 +160,7 @@ fn law_fills_two_slots() {
 
 #[test]
 fn law_with_another_decider_is_refused() {
-    let sentence = "law decides over queue and rate with one state, so queue law and rate minstrel-ht cannot be combined; write law for both, or for neither";
+    let sentence = "law controls queue and rate with one state, so queue law and rate minstrel-ht cannot be combined; write law for both, or for neither";
     let default = scheme("").unwrap();
     assert!(default.with_name("law+minstrel-ht").unwrap_err().to_string().contains(sentence));
     let law = scheme("[scheme]\nqueue = \"law\"\n").unwrap();
@@ -190,9 +190,9 @@ fn a_station_and_a_relay_can_have_laws_link() {
     simulate::assert_within(simulate::flow(&outcome, "up").goodput_mbps, 4.0, 0.05, "up");
 }
 
-/// A good station and a bad one with the same load, and 6 Mbit/s for each.
-fn unequal(inside: &str) -> f64 {
-    let queue = format!("{{ kind = \"law\", inside = \"{inside}\" }}");
+/// A fast station and a slow one with the same load, 6 Mbit/s each.
+fn unequal(inner: &str) -> f64 {
+    let queue = format!("{{ kind = \"law\", inside = \"{inner}\" }}");
     let flow = |name: &str, station: &str, mbps: u32| {
         format!(
             "[[flow]]\nname = \"{name}\"\nkind = \"cbr\"\nstation = \"{station}\"\nrate = \"{mbps} Mbit/s\"\n"
@@ -233,7 +233,8 @@ fn a_download_can_go_the_classic_way_beside_laws_video() {
     assert!(latency < LawConfig::default().bound().as_millis_f64(), "{latency} ms");
 }
 
-/// A download that is found, beside a call and a video in its category, over a link that is jammed now and then.
+/// A download that is found as bulk, beside a call and a video in its category, over a link with bursts of
+/// interference.
 fn shared(seed: u64, mpdus: u16) -> String {
     let channel = "{ kind = \"log-distance\", distance = \"20 m\", fading = \"rayleigh\" }";
     let flows = "[[flow]]\nname = \"download\"\nkind = \"tcp\"\nstation = \"b\"\n\
@@ -277,7 +278,7 @@ fn the_bound_holds_beside_a_classic_download_in_the_same_category() {
 }
 
 #[test]
-fn what_is_in_force_is_written_out_and_means_the_same() {
+fn the_configuration_in_force_is_written_out_and_means_the_same() {
     use airbound_scenario::{Overrides, Scenario};
     use airbound_sim::Run;
 

@@ -1,4 +1,4 @@
-//! Packets of outside: an outer loop pushes content into flows and takes it back.
+//! External packets: an outer loop pushes content into flows and takes it back.
 
 use airbound_control::frame::DropReason;
 use airbound_scenario::{Overrides, Scenario};
@@ -45,8 +45,8 @@ fn content_comes_back_at_both_ends_of_the_network() {
         for (round, fate) in own.iter().enumerate() {
             assert_eq!(fate.content, [round as u8, flow as u8], "in order, each once");
             assert_eq!(fate.lost, None);
-            // The wire, behind the air for one and before it for the other, and in front of its own exchange at most one of the
-            // traffic beside: at a rate that need not be learned each takes far less than the longest PPDU.
+            // The wire, after the air for one and before it for the other, and before its own exchange at most one exchange of
+            // other traffic: at a fixed rate each takes far less than the longest PPDU.
             let spent = fate.at - at(10 * round as u64);
             let wire = Span::from_millis(5);
             assert!((wire..wire + PPDU_MAX_TIME).contains(&spent), "{spent}");

@@ -1,4 +1,5 @@
-//! Several networks simulated whole: on one channel they contend like stations of one, on different channels they are alone.
+//! Several complete networks: on one channel they contend like the stations of one network, on different channels they are
+//! independent.
 
 mod simulate;
 
@@ -13,7 +14,7 @@ use airbound_wifi::edca::EdcaParameters;
 
 use simulate::{assert_within, flow, observed, prepare, run, scenario};
 
-/// Access points that each send to a station as fast as they can, one packet for each access.
+/// Access points that send to one station each at full rate, one packet for each access.
 fn saturated(networks: &str, air: &str) -> String {
     format!(
         "duration = \"5 s\"\n[air]\nstandard = \"vht\"\nbeacons = false\nedca = \"dcf\"\n{air}[scheme]\nqueue = \"fifo\"\nrate = \"fixed\"\n\
@@ -56,7 +57,8 @@ fn two_networks_on_a_channel_share_it_and_collide_as_bianchi_says() {
         assert!((rate - expected).abs() < 0.012, "{count}: {rate} instead of {expected}");
         let all: f64 = networks(&outcome).iter().map(|network| network.downlink_mbps).sum();
         for network in networks(&outcome) {
-            // Who won last draws from a smaller window than who lost: shares of a few seconds differ more, the more contend.
+            // The last winner draws from a smaller window than the losers: over a few seconds the shares differ more, the
+            // more transmitters contend.
             let share = if count == 2 { 0.05 } else { 0.12 };
             assert_within(network.downlink_mbps, all / f64::from(count), share, &network.name);
             assert_eq!(network.air.busy_share, outcome.summary.air.busy_share);
@@ -66,7 +68,7 @@ fn two_networks_on_a_channel_share_it_and_collide_as_bianchi_says() {
 
 #[test]
 fn networks_get_what_stations_of_one_network_get() {
-    // The same contenders once as access points of their own, once as stations that send to one.
+    // The same contenders, first as separate access points, then as stations that send to one.
     let apart = run(&saturated(&on_channels(4, 1), ""));
     let together = run(&saturated("", "")
         .replace(
@@ -110,7 +112,7 @@ fn the_first_network_on_a_channel_of_its_own_is_as_if_alone() {
         assert_eq!((format!("n-1-{}", one.name), one.airtime_share), (same.name.clone(), same.airtime_share));
     }
     assert_eq!(networks(&two)[0].air, alone.summary.air);
-    // Row for row, too.
+    // Row for row, as well.
     let first = |txop: &&TxopRow| usize::from(txop.transmitter) < 5;
     let same: Vec<_> = both
         .txops
@@ -134,7 +136,7 @@ fn a_single_network_is_the_scenario_without() {
 }
 
 #[test]
-fn on_one_channel_nobody_transmits_while_another_does() {
+fn on_one_channel_no_transmission_begins_during_another() {
     let (outcome, rows) = observed(&mixed(&on_channels(5, 2)));
     let channel_of = |transmitter: u16| networks(&outcome)[usize::from(transmitter / 5)].channel;
     let mut shared = 0;
@@ -214,20 +216,23 @@ fn beacons_of_several_networks_do_not_meet() {
     let text = saturated(&on_channels(4, 1), "").replace("beacons = false\n", "");
     let without = run(&saturated(&on_channels(4, 1), "")).summary.air;
     let with = run(&text).summary.air;
-    // A beacon takes its time from the data of all: four of them each 102.4 ms.
+    // The time of beacons is taken from the data of all networks: four of them every 102.4 ms.
     assert!(with.busy_share > without.busy_share - 0.01, "{with:?} {without:?}");
     assert!((with.collision_rate.unwrap() - without.collision_rate.unwrap()).abs() < 0.01);
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_name_the_problem() {
     let base = "duration = \"1 s\"\n[[station]]\nname = \"s\"\n[[flow]]\nname = \"f\"\nkind = \"voip\"\nstation = \"s\"\n";
     for (text, expected) in [
-        ("[[network]]\nname = \"a\"\n[[network]]\nname = \"a\"\n", "already is a a"),
+        ("[[network]]\nname = \"a\"\n[[network]]\nname = \"a\"\n", "is \"a\", which is already taken"),
         ("[[network]]\nname = \"a\"\ncount = 51\n", "51"),
         ("[[network]]\nname = \"a\"\nchannel = 0\n", "channel"),
         ("[[network]]\nname = \"a\"\nscheme = \"fio\"\n", "fifo"),
-        ("[[network]]\nname = \"a\"\n[[station]]\nname = \"t\"\nnetwork = \"b\"\n", "no network is named"),
+        (
+            "[[network]]\nname = \"a\"\n[[station]]\nname = \"t\"\nnetwork = \"b\"\n",
+            "not the name of a network",
+        ),
         ("[[station]]\nname = \"t\"\nnetwork = \"b\"\n", "write a [[network]]"),
         ("[[network]]\nname = \"a\"\n[[neighbour]]\nname = \"n\"\n", "[[neighbour]]"),
         (

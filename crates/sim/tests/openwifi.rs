@@ -1,4 +1,4 @@
-//! openwifi's transmit path: its layers, how often it sends a frame, and what limits on time do to it.
+//! openwifi's transmit path: its layers, its tries of a frame, and the effect of time limits.
 
 mod simulate;
 
@@ -9,7 +9,7 @@ use simulate::{assert_within, flow, observed, run};
 
 const HT: &str = "[air]\nstandard = \"ht\"\nwidth = \"20 MHz\"\nbeacons = false\nedca = \"equal\"\n";
 
-/// One station over a path; `flows` are of it.
+/// One station over a path, with its `flows`.
 fn scenario(preset: &str, path: &str, rate: &str, channel: &str, flows: &str) -> String {
     format!(
         "duration = \"10 s\"\nwarm-up = \"1 s\"\n{HT}[access-point]\npreset = \"{preset}\"\nstreams = 1\n\
@@ -38,7 +38,7 @@ fn a_frame_is_given_up_when_it_comes_back_after_31_transmissions() {
         let (outcome, rows) = observed(&text.replace("warm-up = \"1 s\"", "warm-up = \"0 s\""));
         assert!(rows.txops.iter().all(|txop| txop.mpdus == 1));
         let (given_up, sent) = (flow(&outcome, "f").drops["retry_limit"], rows.txops.len() as u64);
-        // At the end eight are in the hardware and as many may wait to be sent again.
+        // At the end eight packets are in the hardware, and up to eight may wait for retransmission.
         assert!(
             given_up > 50 && (given_up * all..=(given_up + 16) * all).contains(&sent),
             "{given_up}, {sent}"
@@ -47,7 +47,7 @@ fn a_frame_is_given_up_when_it_comes_back_after_31_transmissions() {
 }
 
 #[test]
-fn what_comes_back_goes_first_and_receivers_do_not_wait_for_it() {
+fn returned_packets_go_first_and_receivers_do_not_wait_for_them() {
     let (_, rows) = observed(&scenario("openwifi", "", "\"minstrel-ht\"", FADING, &cbr("f", 10, "be")));
     let delivered: Vec<&PacketRow> = rows.packets.iter().filter(|row| row.fate == Fate::Delivered).collect();
     assert!(delivered.iter().all(|row| row.delivered == row.received));
@@ -85,12 +85,12 @@ fn categories_can_share_the_places_of_the_hardware() {
         let outcome = run(&text.replace("edca = \"equal\"", "edca = \"dcf\""));
         flow(&outcome, "bulk").goodput_mbps
     };
-    // The higher category takes each place that becomes free, so that the lower has what it got at the beginning.
+    // The higher category takes each free place, so the lower one gets only those of the beginning.
     let (apart, together) = (bulk(""), bulk("hardware-total = 8"));
     assert!(apart > 1.0 && together < 0.1 * apart, "{apart} and {together} Mbit/s");
 }
 
-/// Packets that reached their station, and how many did not because their time was up.
+/// Packets that reached their station, and the number of expired ones.
 fn limited(preset: &str, path: &str) -> (Vec<PacketRow>, u64) {
     let text = scenario(preset, path, "\"minstrel-ht\"", FADING, &cbr("f", 12, "be"));
     let (outcome, rows) = observed(&text);
@@ -108,7 +108,7 @@ fn no_layer_keeps_a_packet_beyond_its_time() {
     assert_eq!(expired, 0);
     assert!(longest(&unlimited, |row| row.received - row.enqueued) > Span::from_millis(40));
 
-    // The last try of a frame begins before its time is up; one that waited in the hardware for longer has one try.
+    // The last try of a frame begins within its time limit; one that waited longer in the hardware has one try.
     let limit = Span::from_millis(30);
     let (bounded, expired) = limited("openwifi-bound", "hardware-aggregates = 1");
     assert!(expired > 10);
@@ -119,7 +119,7 @@ fn no_layer_keeps_a_packet_beyond_its_time() {
     assert!(expired > 10);
     assert!(longest(&queued, |row| row.first_tx - row.enqueued) <= Span::from_millis(10) + exchange);
 
-    // What waits below is not touched by the limit of the flow queues.
+    // The limit of the flow queues does not apply to packets below.
     assert!(longest(&queued, |row| row.received - row.enqueued) > limit);
     let path = "hardware-aggregates = 1\nhardware-limit-time = \"5 ms\"\ndriver-limit-time = \"5 ms\"";
     let (below, expired) = limited("openwifi", path);

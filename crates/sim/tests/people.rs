@@ -1,4 +1,4 @@
-//! People in the path and spells of a room or a neighbour have the statistics that their parameters say.
+//! People in the path, and busy periods of a room or a neighbour, have the statistics of their parameters.
 
 mod simulate;
 
@@ -16,7 +16,7 @@ fn channel(parts: &str, seed: u64, link: u64) -> Propagation {
     scenario.stations[0].propagation(&scenario.air, &scenario.access_point.path, seed, link)
 }
 
-/// Returns the losses of a channel against one without people, in dB, every `step`.
+/// Returns the losses of a channel relative to one without people, in dB, every `step`.
 fn losses(parts: &str, seed: u64, step: Span, count: u64) -> Vec<f64> {
     let open = channel("shadowing = \"0 dB\"", seed, 0).snr(Instant::ZERO).unwrap().value();
     let blocked = channel(parts, seed, 0);
@@ -37,7 +37,7 @@ fn deviation(values: &[f64]) -> f64 {
     mean(values.iter().map(|value| (value - centre) * (value - centre))).sqrt()
 }
 
-/// The runs of samples above a limit, each as its values.
+/// The runs of samples above a limit, with their values.
 fn runs(values: &[f64], above: f64) -> Vec<Vec<f64>> {
     let groups = values.chunk_by(|a, b| (*a > above) == (*b > above));
     groups.filter(|group| group[0] > above).map(<[f64]>::to_vec).collect()
@@ -45,8 +45,8 @@ fn runs(values: &[f64], above: f64) -> Vec<Vec<f64>> {
 
 const STEP: Span = Span::from_millis(50);
 
-/// Of bodies of mean length L that begin every P in the mean, N = L/P are there in the mean, and none for exp(-N) of the time,
-/// whatever the law of lengths (Takacs 1962, M/G/infinity).
+/// If bodies of mean duration L arrive every P on average, N = L/P are present on average, and none for exp(-N) of the time,
+/// for any distribution of durations (Takacs 1962, M/G/infinity).
 #[test]
 fn people_are_there_as_often_as_they_come_and_stay() {
     for spread in [0.0, 0.5, 1.0] {
@@ -59,12 +59,12 @@ fn people_are_there_as_often_as_they_come_and_stay() {
         assert!((free - libm::exp(-0.5)).abs() < 0.015, "spread {spread}: {free}");
         let bodies = mean(losses.iter().map(|loss| loss / 5.0));
         assert!((bodies - 0.5).abs() < 0.02, "spread {spread}: {bodies}");
-        // Pauses without anybody are exponential with the mean of 4 s.
+        // Pauses without people are exponential with a mean of 4 s.
         let pauses = runs(&losses.iter().map(|loss| -loss).collect::<Vec<_>>(), -1e-9);
         let lengths: Vec<f64> = pauses.iter().map(|run| run.len() as f64 * 0.05).collect();
         assert!((mean(lengths.iter().copied()) - 4.0).abs() < 0.2, "spread {spread}");
         assert!((deviation(&lengths) - 4.0).abs() < 0.3, "spread {spread}");
-        // Several at once cost their sum.
+        // The losses of several people add up.
         assert!(losses.iter().any(|loss| (loss - 15.0).abs() < 1e-9));
     }
 }
@@ -73,7 +73,7 @@ fn people_are_there_as_often_as_they_come_and_stay() {
 fn a_body_has_its_length_and_its_depth() {
     let parts = "blockage = [{ length = \"10 s\", length-spread = 0.5, pause = \"1000 s\", ramp = \"0 ms\", depth = \"12 dB\", depth-spread = \"3 dB\" }]";
     let losses = losses(parts, 11, Span::from_millis(250), 8_000_000);
-    // 2 000 bodies; in a hundred one meets another, which shows as a change within a run.
+    // 2 000 bodies; one in a hundred meets another, which shows as a change within a run.
     let alone: Vec<Vec<f64>> = runs(&losses, 1e-9)
         .into_iter()
         .filter(|run| run.iter().all(|loss| (loss - run[0]).abs() < 1e-9))
@@ -105,7 +105,7 @@ fn ramps_are_smooth_and_as_long_as_said() {
     }
 }
 
-/// In quiet spells nobody comes and nothing changes; busy spells fill 1 - exp(-L/P) of the time.
+/// In quiet periods no person arrives and nothing changes; busy periods fill 1 - exp(-L/P) of the time.
 #[test]
 fn activity_rules_shadowing_and_people() {
     let spells = "activity = { length = \"60 s\", length-spread = 0.5, pause = \"60 s\", ramp = \"0 ms\", quiet-level = 0.0 }";
@@ -122,7 +122,7 @@ fn activity_rules_shadowing_and_people() {
         Span::from_millis(500),
         1_000_000,
     );
-    // The room is the same for all channels of a seed: whoever is there came while it was busy, at most 10 s ago.
+    // The room is common to all channels of a seed: a person present arrived while it was busy, at most 10 s ago.
     let came_busy = |n: usize| (n.saturating_sub(20)..=n).any(|n| is_busy[n]);
     let there: Vec<usize> = (0..blocked.len()).filter(|n| blocked[*n] > 1e-9).collect();
     assert!(there.len() > 50_000);
@@ -131,7 +131,7 @@ fn activity_rules_shadowing_and_people() {
     let half = spells.replace("quiet-level = 0.0", "quiet-level = 0.5");
     let damped = losses(&format!("shadowing = \"4 dB\", {half}"), 3, Span::from_millis(500), 100_000);
     for ((damped, full), busy) in damped.iter().zip(&shadowing).zip(&is_busy) {
-        // In quiet spells the full process is not seen; in busy ones both are the same.
+        // In quiet periods the full process is not observed; in busy ones both are equal.
         assert!(!busy || (damped - full).abs() < 1e-9);
     }
     let quiet: Vec<f64> =
@@ -153,7 +153,7 @@ fn kinds_links_and_seeds_have_their_own_people() {
     assert_eq!(loss(&one, 1, 0), loss(&one, 1, 0));
     assert_ne!(loss(&one, 1, 0), loss(&one, 1, 1));
     assert_ne!(loss(&one, 1, 0), loss(&one, 2, 0));
-    // The second kind is not the first once more.
+    // The second kind differs from the first.
     let open = channel("shadowing = \"0 dB\"", 1, 0).snr(Instant::ZERO).unwrap().value();
     let doubled: Vec<f64> = loss(&one, 1, 0).iter().map(|snr| open - 2.0 * (open - snr)).collect();
     assert_ne!(loss(&two, 1, 0), doubled);
@@ -180,19 +180,19 @@ fn a_neighbour_rests_between_its_spells() {
         );
         simulate::run(&text).summary.air.busy_share
     };
-    // 240 spells of 250 ms, and both are exponential: a standard deviation of 6 % of the share.
+    // 240 periods of 250 ms, and both are exponential: a standard deviation of 6 % of the share.
     let always = busy("");
     let sometimes = busy("mean-on = \"62 ms\"\nmean-off = \"188 ms\"\n");
     assert!((sometimes / always - 0.248).abs() < 0.05, "{sometimes} of {always}");
-    // An offered load is that of the spells.
+    // An offered load applies to the busy periods.
     let offered = busy("load = \"8 Mbit/s\"\n");
     let part = busy("load = \"8 Mbit/s\"\nmean-on = \"62 ms\"\nmean-off = \"188 ms\"\n");
     assert!((part / offered - 0.248).abs() < 0.06, "{part} of {offered}");
 }
 
-/// A channel's memory of the last question changes no answer, in whatever order questions come.
+/// A channel's cache of the last query changes no answer, in any order of queries.
 #[test]
-fn the_order_of_questions_changes_no_answer() {
+fn the_order_of_queries_changes_no_answer() {
     let parts = "shadowing = \"3 dB\", fading = \"rician\", activity = { pause = \"5 s\", length = \"3 s\", length-spread = 0.5 }, \
                  blockage = [{ pause = \"2 s\", length = \"500 ms\", depth = \"9 dB\", depth-spread = \"3 dB\" }]";
     let spells = Spells { mean_on: Span::from_millis(20), mean_off: Span::from_millis(50) };

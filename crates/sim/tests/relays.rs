@@ -1,4 +1,5 @@
-//! Paths of several hops against arithmetic by hand: what a relay adds, what the hops share, whose books it enters.
+//! Paths of several hops against arithmetic by hand: the delay of a relay, the sharing of airtime by the hops, and its
+//! attribution.
 
 mod simulate;
 
@@ -7,7 +8,7 @@ use airbound_units::{Instant, Span};
 
 use simulate::{assert_within, flow, observed, run};
 
-/// A chain of stations s1, s2, …, each reached over the one before, at 65 Mbit/s. All nodes send alike.
+/// A chain of stations s1, s2, …, each behind the previous one, at 65 Mbit/s. All nodes use the same path.
 fn chain(hops: usize, queue: &str) -> String {
     let mut text = format!(
         "duration = \"2 s\"\n[air]\nstandard = \"ht\"\nwidth = \"20 MHz\"\nbeacons = false\nedca = \"equal\"\n\
@@ -43,7 +44,7 @@ fn a_lone_packet_takes_one_exchange_for_each_hop() {
             let last = format!("s{hops}");
             let (outcome, rows) = observed(&(chain(hops, "\"fifo\"") + &cbr(&last, "800 kbit/s", direction)));
             assert!(rows.packets.len() >= 199);
-            // Relays begin to contend while the exchange that brought the packet is under way: AIFS of 43 us and 0 to 15 slots.
+            // Relays begin to contend during the exchange that carried the packet: AIFS of 43 us and 0 to 15 slots.
             let exchange = PPDU + ANSWER;
             let least = PPDU * hops as u64 + (ANSWER + Span::from_micros(43)) * (hops as u64 - 1);
             let most = least + Span::from_micros(15 * 9) * (hops as u64 - 1);
@@ -66,7 +67,7 @@ fn a_lone_packet_takes_one_exchange_for_each_hop() {
                     "{hops} {direction}: {count} of {packets} over hop {hop}"
                 );
             }
-            // The air of a hop is that of the link's lower end.
+            // The airtime of a hop is attributed to the link's lower end.
             for station in &outcome.summary.stations {
                 let expected = packets as f64 * exchange.as_secs_f64() / 2.0;
                 assert_within(station.airtime_share, expected, 0.01, &station.name);
@@ -85,7 +86,7 @@ fn latency_and_its_stages_cover_all_hops() {
     use airbound_record::{Component, Stage};
     let stages: Span = Stage::ALL.map(|stage| distribution(Component::Stage(stage))).into_iter().sum();
     let latency = distribution(Component::Latency);
-    // What the meters add up while the run goes on is what the rows say after it. Each mean is rounded down to a nanosecond.
+    // The meters agree with the rows. Each mean is rounded down to a nanosecond.
     let hops = rows.hops_by_packet();
     for stage in Stage::ALL {
         let splits = rows.packets.iter().map(|row| Split::over(&hops[&row.packet], row).unwrap());
@@ -97,7 +98,7 @@ fn latency_and_its_stages_cover_all_hops() {
         / rows.packets.len() as f64;
     assert_within(latency.as_secs_f64(), mean, 1e-6, "latency");
     assert_eq!(distribution(Component::Stage(Stage::Airtime)), PPDU * 3);
-    // What remains is between the hops: the answer in a relay's queue, AIFS and backoff contending.
+    // The remainder is between the hops: the acknowledgement in a relay's queue, AIFS and backoff in contention.
     let waits =
         distribution(Component::Stage(Stage::Queueing)) + distribution(Component::Stage(Stage::Contention));
     assert_eq!(waits + PPDU * 3, latency);
@@ -142,13 +143,13 @@ fn uplinks_from_afar_and_acknowledgements_find_their_way() {
         }
         let call = flow(&outcome, "twig");
         assert!(call.packets.delivered > 90, "{direction}: {call:?}");
-        // Neighbours in the tree only.
+        // Only adjacent nodes of the tree.
         let links = [(0, 1), (1, 2), (2, 3), (0, 4), (2, 5)];
         for txop in &rows.txops {
             let ends = (txop.transmitter.min(txop.receiver), txop.transmitter.max(txop.receiver));
             assert!(links.contains(&ends), "{txop:?}");
         }
-        // Whoever comes from afar has a row for each relay.
+        // A packet over several hops has a row for each relay.
         let hops = rows.hops_by_packet();
         for row in rows.packets.iter().filter(|row| row.fate == Fate::Delivered) {
             let own = hops.get(&row.packet).map_or(&[][..], Vec::as_slice);
@@ -169,7 +170,7 @@ fn packets_lost_at_a_relay_are_lost_once() {
     assert_eq!(stream.packets.delivered, 0);
     assert!(stream.drops["retry_limit"] > 150, "{stream:?}");
     assert!(rows.txops.iter().all(|txop| txop.receiver <= 2));
-    // A row for each packet, of the hop on which it was lost.
+    // A row for each packet, with the hop on which it was lost.
     let mut numbers: Vec<u64> = rows.packets.iter().map(|row| row.packet).collect();
     numbers.sort_unstable();
     numbers.dedup();
@@ -179,7 +180,7 @@ fn packets_lost_at_a_relay_are_lost_once() {
 
 #[test]
 fn a_relay_queues_as_the_access_point_does() {
-    // The first hop is five times as fast as the second, which carries less than is offered: the relay's queue drops.
+    // The first hop is five times as fast as the second, which carries less than the load: the relay's queue drops.
     let text = |queue: &str| {
         let slow = "name = \"s2\"\nrate = \"HT20 MCS1 1SS LGI\"";
         chain(2, queue).replace("name = \"s2\"\nrate = \"HT20 MCS7 1SS LGI\"", slow)
@@ -202,7 +203,7 @@ fn a_relay_queues_as_the_access_point_does() {
 
 #[test]
 fn a_relay_charges_what_it_receives_if_its_path_does() {
-    // Two stations behind a relay are sent as much; one of them also sends, which takes air of its own.
+    // Two stations behind a relay receive the same load; one of them also sends, which uses its own airtime.
     let goodputs = |charged: bool| {
         let mut text = chain(1, "\"linux\"").replace("\"2 s\"", "\"5 s\"").replace(
             "preset = \"direct\"\n",

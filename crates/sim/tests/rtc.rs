@@ -1,4 +1,4 @@
-//! Real-time video from end to end: rates, repair, and what is measured of frames.
+//! Real-time video from end to end: rates, repair, and frame metrics.
 
 mod simulate;
 
@@ -28,7 +28,7 @@ fn p999(flow: &FlowSummary) -> f64 {
     flow.frame_latency_ms.unwrap().p999.unwrap()
 }
 
-/// The rate that the encoder aims at, every half second.
+/// The encoder's target rate, every half second.
 fn rates(text: &str) -> Vec<(f64, f64)> {
     let scenario = simulate::scenario(text);
     let mut run = Run::new("test", &scenario, &scenario.scheme, scenario.seed).unwrap();
@@ -66,7 +66,7 @@ fn repair_costs_a_round_trip_at_most_and_hides_one_per_cent_of_loss() {
     assert_within(lossy.loss_rate.unwrap(), 0.01, 0.2, "loss");
     assert!(repaired.packets_recovered > 10 * repaired.packets_retransmitted, "{repaired:?}");
     assert_eq!((repaired.frames.lost, repaired.deadline_miss_rate), (0, Some(0.0)));
-    // Law, Sec. 2.3 and Fig. 10: no more than one round trip, here 20 ms and a little.
+    // Law, Sec. 2.3 and Fig. 10: at most one round trip, here slightly more than 20 ms.
     let more = p999(lossy) - p999(clean);
     assert!((1.0..=22.0).contains(&more), "{more} ms");
     assert_within(repaired.bitrate_mbps, video(clean).bitrate_mbps, 0.01, "bitrate under loss");
@@ -97,7 +97,7 @@ fn each_repair_does_its_own_part() {
 
 #[test]
 fn the_rate_follows_a_channel_that_shrinks() {
-    // From an SNR of 49 dB to one of 7 dB, at which 13 Mb/s pass, one packet at a time: 9 Mb/s or so.
+    // From an SNR of 49 dB to one of 7 dB, at which the rate is 13 Mb/s, one packet at a time: about 9 Mb/s.
     let walk = "kind = \"log-distance\", path = [[\"0 s\", \"3 m\"], [\"20 s\", \"3 m\"], [\"20001 ms\", \"75 m\"], [\"60 s\", \"75 m\"]]";
     let rates = rates(&game(42, walk, "", EDGE));
     let mean = |from: f64, to: f64| {
@@ -111,7 +111,7 @@ fn the_rate_follows_a_channel_that_shrinks() {
 }
 
 #[test]
-fn two_who_share_get_about_the_same() {
+fn two_streams_on_one_link_get_about_the_same_rate() {
     let text = game(60, "kind = \"fixed\", snr = \"10 dB\"", "stagger = \"3 s\"\n", EDGE)
         .replace("name = \"player\"\n", "name = \"player\"\ncount = 2\n");
     let outcome = run(&text);
@@ -144,7 +144,7 @@ fn every_frame_leaves_one_row_that_agrees_with_the_summary() {
         assert!(row.complete <= row.delivered || row.fate == FrameFate::Lost, "{row:?}");
         assert_eq!(row.completed_by.is_some(), row.complete < Instant::MAX, "{row:?}");
         assert_ne!(row.completed_by, Some(PacketWay::Retransmitted), "{row:?}");
-        // What the network lost and nobody repaired cannot be complete.
+        // A frame with an unrecovered loss cannot be complete.
         assert!(row.complete == Instant::MAX || lost <= row.recovered.unwrap(), "{row:?}");
     }
     let samples: u64 = outcome
@@ -159,12 +159,12 @@ fn every_frame_leaves_one_row_that_agrees_with_the_summary() {
 #[test]
 fn feedback_crosses_the_air_and_matters() {
     let (outcome, rows) = observed(&game(5, GOOD, "", EDGE));
-    // Flow 1 is the way back: its packets take the uplink.
+    // Flow 1 is the reverse path: its packets use the uplink.
     let back: Vec<_> = rows.packets.iter().filter(|row| row.flow == 1).collect();
     assert!(back.len() > 60 && back.iter().all(|row| row.first_tx < Instant::MAX), "{}", back.len());
     assert!(rows.txops.iter().filter(|txop| txop.transmitter == 1).count() > 60);
     assert!(video(flow(&outcome, "game")).sent_mbps.feedback > 0.005);
-    // Without congestion control nobody reports, and the rate is what it is.
+    // Without congestion control there are no reports, and the rate is fixed.
     let (fixed, rows) = observed(&game(5, GOOD, "congestion = \"fixed\"\n", EDGE));
     assert_eq!(rows.packets.iter().filter(|row| row.flow == 1).count(), 0);
     assert_within(video(flow(&fixed, "game")).bitrate_mbps, 10.0, 0.05, "fixed bitrate");
@@ -180,14 +180,14 @@ fn video_goes_up_too() {
 }
 
 #[test]
-fn what_cannot_leave_in_time_is_not_coded() {
-    // Ten times what the air carries, and nobody who would say so.
+fn frames_that_cannot_leave_in_time_are_not_coded() {
+    // Ten times the capacity of the air, without congestion control.
     let more = "rate = \"60 Mbit/s\"\ncongestion = \"fixed\"\n";
     let outcome = run(&game(5, "kind = \"fixed\", snr = \"5 dB\"", more, EDGE));
     let drowned = video(flow(&outcome, "game"));
     assert!(drowned.deadline_miss_rate.unwrap() > 0.9, "{drowned:?}");
     assert!(drowned.allowed_mbps == BitRate::from_mbps(60).as_mbps_f64(), "{drowned:?}");
-    // The least rate is more than the air carries: the sender keeps trying, the books stay balanced.
+    // The least rate exceeds the capacity: the sender keeps trying, packets are conserved.
     let more = "min-rate = \"20 Mbit/s\"\nrate = \"20 Mbit/s\"\n";
     let outcome = run(&game(5, "kind = \"fixed\", snr = \"4 dB\"", more, EDGE));
     assert!(video(flow(&outcome, "game")).deadline_miss_rate.unwrap() > 0.5);

@@ -1,4 +1,4 @@
-//! `[session]` in scenario files: what is refused, what is printed, what comes out.
+//! `[session]` in scenario files: refused input, output, results.
 
 use airbound_record::{FlowSummary, Summary};
 use airbound_scenario::{Access, Overrides, Scenario};
@@ -60,7 +60,7 @@ fn refused(old: &str, new: &str, parts: &[&str]) {
 fn clients_have_one_access_link_each() {
     let wire = "wire = \"50 Mbit/s\"";
     refused(wire, "", &["test.toml:", "session.client.wired", "station, rate, wire, trace"]);
-    refused(wire, "wire = \"50 Mbit/s\"\nrate = \"2 Mbit/s\"", &["wired", "one access link too many"]);
+    refused(wire, "wire = \"50 Mbit/s\"\nrate = \"2 Mbit/s\"", &["wired", "a second access link"]);
     refused(wire, "wire = \"1 bit/s\"", &["wired.wire", "100 kbit/s"]);
     refused("station = \"headset\"\n", "station = \"helmet\"\n", &["room.station", "helmet"]);
     refused("station = \"headset\"\n", "station = \"headset\"\ncount = 2\n", &["count", "[[station]]"]);
@@ -69,11 +69,11 @@ fn clients_have_one_access_link_each() {
     refused("weight = 2", "demand = \"20 ms\"", &["pipe.demand", "on the air"]);
     refused("weight = 2", "wight = 2", &["wight", "did you mean weight"]);
     refused("weight = 2", "weight = 0", &["pipe.weight", "0.001 to 1000"]);
-    refused("name = \"pipe\"", "name = \"mobile\"", &["given twice", "mobile"]);
+    refused("name = \"pipe\"", "name = \"mobile\"", &["already taken", "mobile"]);
     refused(
         "name = \"pipe\"\nrate = \"9 Mbit/s\"",
         "name = \"pipe\"\nstation = \"headset-1\"",
-        &["headset-1", "client already"],
+        &["headset-1", "already a client"],
     );
 }
 
@@ -106,7 +106,7 @@ fn policies_need_a_session_and_right_parameters() {
 
     let scheme = &parse(GOOD).scheme;
     assert_eq!(scheme.to_string(), "linux+fixed+cubic+plum");
-    // The same kind keeps its parameters, another one has none.
+    // The same kind keeps its parameters, another kind has none.
     let slot = |name: &str| scheme.with_name(name).expect(name).session.expect("a session");
     assert_eq!(slot("last-pq+plum").parameters().len(), 1);
     assert!(slot("last-n").parameters().is_empty() && slot("last-n").kind() == "last-n");
@@ -114,7 +114,7 @@ fn policies_need_a_session_and_right_parameters() {
 }
 
 #[test]
-fn what_is_printed_is_the_same_scenario() {
+fn the_printed_scenario_is_the_same() {
     let scenario = parse(GOOD);
     let again = parse(&scenario.to_toml());
     assert_eq!(again, scenario);
@@ -147,7 +147,7 @@ fn clients_come_first_and_other_flows_follow() {
     let names: Vec<&str> = all.stations.iter().map(|station| station.name.as_str()).collect();
     assert_eq!(names, ["headset-1", "headset-2", "laptop"]);
     assert!(all.air.busy_share > 0.5);
-    // The demand is kept in the books of the queue that it is meant for; nobody else has one.
+    // The demand is set in the queue of the flow's data, and in no other.
     let demands: Vec<&str> =
         all.flows.iter().filter(|flow| flow.demand.is_some()).map(|flow| flow.name.as_str()).collect();
     assert_eq!(demands, ["room-1 down", "room-2 down"]);
@@ -159,7 +159,7 @@ fn clients_come_first_and_other_flows_follow() {
 
 #[test]
 fn the_order_of_clients_is_that_of_the_file() {
-    // The wire in front of the air: numbers on the air and in the summary differ.
+    // With a wire before the air, numbers on the air and in the summary differ.
     let wired = "[[session.client]]\nname = \"first\"\nrate = \"3 Mbit/s\"\n";
     let text = GOOD.replacen("[[session.client]]", &format!("{wired}[[session.client]]"), 1);
     let summary = summary(&text);
@@ -204,7 +204,7 @@ fn the_summary_says_what_the_session_was_worth() {
     assert!((session.mean_qoe - mean).abs() < 1e-9, "{session:?}");
     let utility = (1.0 - session.rho) * session.mean_qoe + session.rho * session.fairness;
     assert!((session.utility - utility).abs() < 1e-9 && session.fairness < 1.0, "{session:?}");
-    // Other policies are scored as the scenario's own Plum would optimise.
+    // Other policies are scored with the scenario's own Plum configuration.
     let scenario = parse(GOOD);
     let plain = scenario.scheme.with_name("plain").expect("a policy");
     let run = Run::new("test", &scenario, &plain, 1).expect("builds").finish().expect("balanced").0;

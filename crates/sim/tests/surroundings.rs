@@ -1,4 +1,4 @@
-//! `surroundings` fills in what a scenario leaves open, and the presets stay as they were frozen.
+//! `surroundings` supplies values that a scenario omits, and the presets keep their frozen values.
 
 use airbound_scenario::{ChannelSpec, Overrides, Scenario, find_shipped};
 use airbound_units::{Instant, Span};
@@ -27,11 +27,11 @@ fn they_fill_in_what_is_open_and_nothing_else() {
     assert!(matches!(scenario.stations[1].channel, ChannelSpec::Fixed { .. }));
     assert_eq!(scenario.neighbours.len(), 3);
     assert_eq!(scenario.interferences.len(), 1);
-    // Every number is in the resolved scenario, which needs the word no more.
+    // The resolved scenario contains every number, and does not need the key.
     let resolved = scenario.to_toml();
     assert!(!resolved.contains("surroundings"));
     assert_eq!(read(&resolved, &[]), scenario);
-    // Without the word nothing is added.
+    // Without the key nothing is added.
     let bare = read(&TEXT.replace("surroundings = \"office\"\n", ""), &[]);
     assert!(matches!(bare.stations[0].channel, ChannelSpec::Ideal));
     assert!(bare.neighbours.is_empty() && bare.interferences.is_empty());
@@ -67,7 +67,7 @@ fn the_scenario_has_the_last_word() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_name_the_problem() {
     let wrong = error(&TEXT.replace("office", "attic"), &[]);
     assert!(wrong.contains("test.toml:2") && wrong.contains("\"calm\", \"office\", \"harsh\""), "{wrong}");
     let wrong = error(TEXT, &[("surroundings", "7")]);
@@ -102,11 +102,11 @@ fn ratios(preset: &str) -> Vec<f64> {
     all
 }
 
-/// The signal of each preset, as docs/understand/office-channel.md prints it.
+/// The signal of each preset, as listed in docs/understand/office-channel.md.
 #[test]
 fn signal_levels_are_those_of_the_table() {
-    // Percentiles in dB, and the share of time below where half of the packets of 1500 B are lost at MCS 0, 2 and 4
-    // (crates/wifi/tests/error_curves.rs).
+    // Percentiles in dB, and the share of time below the SNR at which half of the packets of 1500 B are lost at MCS 0,
+    // 2 and 4 (crates/wifi/tests/error_curves.rs).
     let expected = [
         ("calm", [24.9, 22.7, 21.3, 15.8], [0.0, 0.0, 0.001_1]),
         ("office", [21.8, 17.3, 13.3, 9.3], [0.000_02, 0.001_0, 0.029_1]),
@@ -133,19 +133,19 @@ fn digest(bytes: impl IntoIterator<Item = u8>) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The presets were frozen before Law first ran on them. Whoever changes one of these numbers bends the channel of
-/// every figure of docs/understand/law.md: say in docs/understand/office-channel.md why, and make all figures again.
+/// The presets were frozen before the first runs of Law. A change of these numbers changes the channel of every figure
+/// of docs/understand/law.md: give the reason in docs/understand/office-channel.md, and make all figures again.
 #[test]
 fn the_presets_are_frozen() {
     for (preset, numbers, course) in FROZEN {
         let scenario = office(preset);
         let resolved = scenario.to_toml();
-        // What surroundings fill in, and not what the rest of the scenario language grows.
+        // The values supplied by `surroundings`, independent of additions to the scenario language.
         let channel =
             &resolved[resolved.find("[station.channel]").unwrap()..resolved.find("[[flow]]").unwrap()];
         let others = &resolved[resolved.find("[[neighbour]]").unwrap()..];
         let found_numbers = digest(channel.bytes().chain(others.bytes()));
-        // And what becomes of the numbers: the signal to a nanodecibel, hour by hour and in between.
+        // The resulting signal to a nanodecibel, hour by hour and in between.
         let link = scenario.stations[0].propagation(&scenario.air, &scenario.access_point.path, 1, 0);
         let signal = (0..2_000u64).flat_map(|n| {
             let at = Instant::ZERO + Span::from_micros(1_234_567) * n;

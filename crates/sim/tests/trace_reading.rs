@@ -1,4 +1,4 @@
-//! Trace files: what they mean, what is wrong with them, and how long a transfer over them takes.
+//! Trace files: their meaning, their errors, and the duration of transfers over them.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ fn wrong(text: &str, parts: &[&str]) {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn errors_name_their_line() {
     wrong("", &["t.log: is empty"]);
     wrong("# nothing\n\n", &["is empty"]);
     wrong("0 1 2ms 0.1\n0.1 1 2ms\n", &["t.log:2:", "3 columns where 4 belong", "truncated"]);
@@ -59,14 +59,14 @@ fn what_is_wrong_is_said_with_its_line() {
 
 #[test]
 fn traps_of_the_measured_traces() {
-    // First time not zero, a gap of 10.5 s, nothing at all for a while, RTT with its unit, Windows line ends.
+    // First time not zero, a gap of 10.5 s, no bandwidth for a while, RTT with its unit, Windows line ends.
     let text = "3300.5 8.0 14.0ms -0.03\r\n3301.0 0.00 13ms 0.5\r\n3311.5 4 1ms 0\r\n3312.0 4 1ms 0\r\n";
     let Ok(Trace::Bandwidth(trace)) = read(text) else { panic!() };
     assert_eq!(trace.at(Instant::ZERO), BitRate::from_mbps(8));
     assert_eq!(trace.at(millis(10_999)), BitRate::ZERO);
     assert_eq!(trace.at(millis(11_000)), BitRate::from_mbps(4));
     assert_eq!(trace.next_change(millis(600)), Some(millis(11_000)));
-    // The median step, 0.5 s, is how long the last value lasts.
+    // The last value lasts for the median step, 0.5 s.
     assert_eq!(trace.length(), Span::from_secs(12));
     assert_eq!(trace.at(millis(12_000)), BitRate::from_mbps(8));
     // 4 Mbit in the first half second; the rest of 5 Mbit waits for the end of the gap.
@@ -118,13 +118,13 @@ fn snr_with_and_without_header() {
 
 #[test]
 fn all_measured_traces_are_read() {
-    // Beside the repository, or where the environment says.
+    // Beside the repository, or at the place set in the environment.
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let folder = std::env::var_os("AIRBOUND_SHARED").map_or_else(beside, PathBuf::from).join("traces");
     let mut count = 0;
     for kind in ["restaurant-wifi", "office-wifi", "hairpin-wifi"] {
         let Ok(files) = std::fs::read_dir(folder.join(kind)) else {
-            // Past the test harness, which would keep it to itself.
+            // Bypasses the test harness, which would capture it.
             let _ =
                 writeln!(std::io::stderr(), "SKIPPED: no measured traces in {}", folder.join(kind).display());
             return;
@@ -143,7 +143,7 @@ fn all_measured_traces_are_read() {
 }
 
 proptest! {
-    /// Integrating piece by piece, with cursors, gives what one question gives.
+    /// Stepwise integration, with cursors, gives the result of one query.
     #[test]
     fn finish_agrees_with_stepping(
         steps in proptest::collection::vec((1u64..3000, prop_oneof![Just(0u64), 0u64..50_000]), 1..12)

@@ -1,6 +1,6 @@
-//! The shipped traces are made by formulas; these are the formulas.
+//! The formulas of the shipped traces.
 //!
-//! `AIRBOUND_WRITE_TRACES=1 cargo test -p airbound-sim --test trace_shipped` writes the files anew.
+//! `AIRBOUND_WRITE_TRACES=1 cargo test -p airbound-sim --test trace_shipped` writes the files again.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -16,9 +16,9 @@ fn check(name: &str, text: &str) {
     assert!(shipped == text, "{name} is not what its formula gives; see the head of this file");
 }
 
-/// A crowded room: 60 s in steps of about 200 ms. The bandwidth is 28 Mbit/s that an autoregressive process in the logarithm
-/// moves about, with deep fades of about a second, two moments of nothing and one gap in the record of 3 s: every trap of the
-/// measured traces.
+/// A crowded room: 60 s in steps of about 200 ms. The bandwidth is 28 Mbit/s, varied by an autoregressive process in the
+/// logarithm, with deep fades of about a second, two moments without bandwidth and one gap in the record of 3 s: every
+/// peculiarity of the measured traces.
 #[test]
 fn crowded_room() {
     let key = Key::of_seed(1);
@@ -44,7 +44,7 @@ fn fade(key: Key, step: u64) -> f64 {
     if began { 0.1 } else { 1.0 }
 }
 
-/// A slow uplink in mahimahi's format: 6 s whose rate swings between 2 and 10 Mbit/s once in 3 s.
+/// A slow uplink in mahimahi's format: 6 s at a rate that swings between 2 and 10 Mbit/s once in 3 s.
 #[test]
 fn swinging_pipe() {
     let (mut text, mut owed) = (String::new(), 0.0f64);

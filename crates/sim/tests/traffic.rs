@@ -1,4 +1,4 @@
-//! Service that flows get: capacity, losses, isolation, traces, the wire, TCP, video.
+//! Service of flows: capacity, losses, isolation, traces, the wire, TCP, video.
 
 mod simulate;
 
@@ -9,7 +9,7 @@ use airbound_units::{Instant, Span};
 
 use simulate::{assert_within, flow, observed, run};
 
-/// 802.11n on 40 MHz at 300 Mbit/s over ath9k's path, nothing lost.
+/// 802.11n on 40 MHz at 300 Mbit/s over ath9k's path, without losses.
 fn fast_link(queue: &str, more: &str) -> String {
     format!(
         "duration = \"4 s\"\nwarm-up = \"2 s\"\n[air]\nstandard = \"ht\"\nwidth = \"40 MHz\"\n\
@@ -64,7 +64,7 @@ fn uplink_works_like_downlink() {
     assert_within(flow(&up, "udp").goodput_mbps, flow(&down, "udp").goodput_mbps, 0.01, "saturated uplink");
     let latency = |outcome: &Outcome| flow(outcome, "udp").latency_ms.p50.unwrap();
     assert_within(latency(&up), latency(&down), 0.05, "latency of a saturated uplink");
-    // A packet for the server passes air and wire, whichever comes first.
+    // A packet for the server crosses air and wire, in either order.
     let call =
         |direction: &str| flow_text("call", "b", &format!("kind = \"voip\"\ndirection = \"{direction}\""));
     let (down, up) = (run(&fast_link("fifo", &call("down"))), run(&fast_link("fifo", &call("up"))));
@@ -90,7 +90,7 @@ fn a_wired_bottleneck_bounds_the_goodput() {
     // The bottleneck carries IP packets of 1500 B.
     assert_within(flow(&outcome, "udp").goodput_mbps, 30.0 * 1472.0 / 1500.0, 0.005, "goodput");
     assert_eq!(flow(&outcome, "udp").drops.keys().collect::<Vec<_>>(), ["wire"]);
-    // 100 packets at 30 Mbit/s are 40 ms, and 3 ms of way.
+    // 100 packets at 30 Mbit/s are 40 ms, plus 3 ms of delay.
     assert!((flow(&outcome, "udp").latency_ms.p50.unwrap() - 43.2).abs() < 0.5);
     let tcp = run(&fast_link("linux", &format!("{wire}{}", flow_text("tcp", "a", "kind = \"tcp\""))));
     assert!((27.0..29.0).contains(&flow(&tcp, "tcp").goodput_mbps), "{}", flow(&tcp, "tcp").goodput_mbps);
@@ -105,7 +105,7 @@ fn loss_on_the_wire_is_a_share_of_the_packets() {
     for name in ["udp", "up"] {
         assert_within(flow(&outcome, name).loss_rate.unwrap(), 0.1, 0.1, name);
         assert_eq!(flow(&outcome, name).drops.len(), 1);
-        // Never less than the way itself.
+        // Never less than the propagation delay.
         assert!(flow(&outcome, name).latency_ms.p50.unwrap() > 2.0);
     }
 }
@@ -126,7 +126,7 @@ fn packets_on_a_long_way_do_not_hold_up_those_on_a_short_one() {
     assert!(most("far") < 202.0 && most("near") < 3.0, "{} and {}", most("far"), most("near"));
 }
 
-/// A scenario in a folder of its own, with a trace beside it.
+/// A scenario in its own folder, with a trace beside it.
 fn with_trace(text: &str, trace: &str) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("trace"), trace).unwrap();
@@ -156,7 +156,7 @@ fn step_trace() -> String {
 #[test]
 fn the_phy_rate_of_a_trace_reaches_its_bandwidth() {
     for (index, mbps) in STEPS.iter().enumerate() {
-        // The second half of each step: at its start an aggregate of the step before may be on the air.
+        // The second half of each step: at its start an aggregate of the previous step may be on the air.
         let outcome = with_trace(&traced("phy", "bandwidth", 240, index as u32 * 500 + 250), &step_trace());
         // The trace counts IP packets of 1500 B, goodput their payload.
         let expected = mbps * 1472.0 / 1500.0;
@@ -198,7 +198,7 @@ fn every_opportunity_of_mahimahi_is_used_when_it_comes() {
 }
 
 #[test]
-fn who_walks_away_gets_a_slower_rate() {
+fn a_station_that_moves_away_gets_a_slower_rate() {
     let text = |from: &str, to: &str| {
         fast_link("linux", &flow_text("tcp", "walker", "kind = \"tcp\""))
             .replace("rate = \"fixed\"", "rate = \"minstrel-ht\"")
@@ -215,7 +215,7 @@ fn who_walks_away_gets_a_slower_rate() {
     assert!(flow(&leaves, "tcp").goodput_mbps < 0.8 * flow(&stays, "tcp").goodput_mbps);
 }
 
-/// Whatever became of a frame, it is told once.
+/// Every frame has one row, for any fate.
 fn assert_each_frame_has_one_row(frames: &[FrameRow]) {
     let mut numbers: Vec<u64> = frames.iter().map(|frame| frame.frame).collect();
     numbers.sort_unstable();
@@ -235,7 +235,7 @@ fn video_keeps_its_rhythm_alone_and_skips_frames_when_starved() {
         assert!((alone.fps.unwrap() - 30.0).abs() < 0.3, "{transport}: {:?}", alone.fps);
         assert_within(alone.goodput_mbps, 45.0, 0.02, transport);
         assert_eq!(alone.stall_rate, Some(0.0));
-        // 187.5 kB at the server's 400 Mbit/s take 3.75 ms; the link needs no more than twice that.
+        // 187.5 kB at the server's 400 Mbit/s take 3.75 ms; the link needs at most twice that.
         let whole = alone.frame_latency_ms.unwrap();
         assert!(whole.p50.unwrap() > 3.75 && whole.p99.unwrap() < 12.0, "{transport}: {whole:?}");
         // The first one meets slow start.
@@ -266,12 +266,12 @@ fn a_frame_that_lost_a_packet_is_missed() {
     let (outcome, rows) =
         observed(&fast_link("linux", &vr).replace("duration = \"4 s\"", "duration = \"30 s\""));
     let vr = flow(&outcome, "vr");
-    // A frame of 187.5 kB is 128 packets, of which none may be missing.
+    // A frame of 187.5 kB is 128 packets, all of which have to arrive.
     let whole = 0.998_f64.powi(128);
     assert_within(vr.fps.unwrap(), 30.0 * whole, 0.05, "frames per second");
     assert_within(vr.stall_rate.unwrap(), 1.0 - whole, 0.15, "stall rate");
     let of = |fate: FrameFate| rows.frames.iter().filter(|frame| frame.fate == fate).count();
-    // One in 30 ms for 32 s, of which the last may be under way.
+    // One in 30 ms for 32 s, the last of which may be in transit.
     assert!((958..=960).contains(&(of(FrameFate::Delivered) + of(FrameFate::Lost))));
 }
 
@@ -293,7 +293,7 @@ fn transfers_of_any_size_arrive_whole() {
         let rest = format!("kind = \"tcp-short\"\nsize = \"{kilobytes} kB\"\ninterval = \"5 ms\"");
         let (outcome, rows) = observed(&fast_link("linux", &flow_text("files", "a", &rest)));
         assert!(rows.frames.len() >= least, "{kilobytes} kB: {} arrived", rows.frames.len());
-        // What was begun before the end is offered, and all but the last has arrived.
+        // Transfers begun before the end are offered, and all but the last have arrived.
         let files = flow(&outcome, "files");
         let one = f64::from(kilobytes) * 8e-3 / 4.0;
         assert!((files.offered_mbps - files.goodput_mbps).abs() <= one + 0.1, "{kilobytes} kB: {files:?}");

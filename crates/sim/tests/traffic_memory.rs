@@ -1,11 +1,12 @@
-//! A run's memory does not grow with its length. Alone in its program, since it looks at the memory of the process.
+//! A run's memory does not grow with its length. A test program of its own, since it measures the memory of the
+//! process.
 
 mod simulate;
 
 use airbound_sim::Run;
 use airbound_units::{Instant, Span};
 
-/// Resident memory in KiB, where the kernel tells.
+/// Resident memory in KiB, if the kernel reports it.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.split_whitespace().next()?.parse().ok()

@@ -134,7 +134,7 @@ fn packets_are_given_up_after_the_last_try() {
     let given_up = stream.drops["retry_limit"];
     let tries = rows.txops.len() as u64;
     assert!(given_up > 100 && tries / 5 == given_up, "{given_up} given up after {tries} tries");
-    // Each failure doubles the window: 7.5, 15.5, 31.5, 63.5, 127.5 slots.
+    // Each failure doubles the window: on average 7.5, 15.5, 31.5, 63.5, 127.5 slots.
     let gaps: Span = rows.txops.windows(2).map(|pair| pair[1].start - pair[0].end).sum();
     let mean = gaps.as_secs_f64() * 1e6 / (tries - 1) as f64;
     assert_within(mean, 43.0 + 9.0 * (7.5 + 15.5 + 31.5 + 63.5 + 127.5) / 5.0, 0.05, "AIFS and backoff");
@@ -142,7 +142,7 @@ fn packets_are_given_up_after_the_last_try() {
 
 #[test]
 fn a_receiver_waits_for_what_is_missing_but_not_for_ever() {
-    // Some MPDUs are lost shortly before nobody may send for long.
+    // Some MPDUs are lost shortly before a long burst of interference.
     let text = saturated("", "channel = { kind = \"fixed\", snr = \"29.5 dB\" }")
         .replace("duration = \"1 s\"", "duration = \"6 s\"")
         + "[[interference]]\nname = \"jam\"\nmean-on = \"300 ms\"\nmean-off = \"20 ms\"\n";
@@ -153,18 +153,18 @@ fn a_receiver_waits_for_what_is_missing_but_not_for_ever() {
         .filter(|row| row.fate == Fate::Delivered)
         .map(|row| row.delivered - row.received)
         .collect();
-    // HT_RX_REORDER_BUF_TIMEOUT counts from the arrival of the first behind the hole. That one may itself have been
-    // repeated, a few PPDUs after those behind it.
+    // HT_RX_REORDER_BUF_TIMEOUT counts from the arrival of the first MPDU behind the hole. That one may itself have been
+    // retransmitted, a few PPDUs after later ones.
     let timeout = Span::from_millis(100);
     assert!(waits.contains(&timeout));
     assert!(waits.iter().all(|wait| *wait < timeout + Span::from_millis(10)), "{:?}", waits.iter().max());
     assert!(waits.iter().filter(|wait| wait.is_zero()).count() > waits.len() / 10);
-    // What comes after its hole was given up is thrown away.
+    // MPDUs that arrive after their hole was given up are discarded.
     assert!(flow(&outcome, "f").drops["late"] > 0);
 }
 
 #[test]
-fn what_waits_in_hardware_delays_everybody() {
+fn packets_in_the_hardware_delay_all_stations() {
     let text = |depth: u16| {
         format!(
             "duration = \"30 s\"\n{VHT}[access-point]\npreset = \"ath9k-fq\"\n[access-point.path]\nhardware-aggregates = {depth}\n\
@@ -176,8 +176,8 @@ fn what_waits_in_hardware_delays_everybody() {
     };
     let medians: Vec<f64> =
         [1, 2, 4].map(|depth| flow(&run(&text(depth)), "probe").latency_ms.p50.unwrap()).to_vec();
-    // An aggregate of at most 4 ms at 29.3 Mbit/s carries 9 packets: 3.9 ms. A probe waits for what is in hardware: on
-    // average half of the first and all of the others.
+    // An aggregate of at most 4 ms at 29.3 Mbit/s carries 9 packets: 3.9 ms. A probe waits for the PPDUs in the hardware:
+    // on average half of the first and all of the others.
     for (median, ahead) in medians.iter().zip([0.5, 1.5, 3.5]) {
         let expected = 1.0 + ahead * 4.05 + 0.2;
         assert!((median - expected).abs() < 0.8, "{medians:?}: {median} ms instead of {expected}");

@@ -1,4 +1,4 @@
-//! WQM over the transmit path of its testbed: how much waits where, what it hears of the channel, and what it gains.
+//! WQM over the transmit path of its testbed: queues by layer, the measured channel load, and the gain.
 
 mod simulate;
 
@@ -6,7 +6,7 @@ use airbound_units::Span;
 
 use simulate::{assert_within, flow, observed, run};
 
-/// HT, 20 MHz, one station at a fixed rate that is sent more than it can take; extra lines for path, scheme, network.
+/// HT, 20 MHz, one station at a fixed rate below its load; extra lines for path, scheme, network.
 fn saturated(rate: &str, path: &str, queue: &str, more: &str) -> String {
     format!(
         "duration = \"4 s\"\nwarm-up = \"1 s\"\n[air]\nstandard = \"ht\"\nwidth = \"20 MHz\"\nguard-interval = \"400 ns\"\n\
@@ -26,7 +26,8 @@ fn cbr(rate: &str, path: &str, queue: &str, more: &str) -> String {
     saturated(rate, path, queue, &format!("{flow}{more}"))
 }
 
-/// Asserts that `least` to `most` packets wait below the queue and in it at the end of a run; an aggregate of `slack` may just have left.
+/// Asserts that `least` to `most` packets wait below the queue and in it at the end of a run; an aggregate of `slack` packets may just
+/// have left.
 #[track_caller]
 fn assert_waiting(text: &str, least: u64, most: u64, slack: u64) {
     let outcome = run(text);
@@ -100,10 +101,10 @@ fn the_free_share_is_what_others_leave() {
     let path = "max-ampdu-mpdus = 4\ndriver-queue = 16";
     let alone = cbr(FASTEST, path, "\"wqm\"", "");
     assert_waiting(&alone, 16 + 16, 16 + 31, 4);
-    // Taken literally, our own transmissions leave nothing free.
+    // Taken literally, the transmitter's own transmissions leave no free time.
     let literal = alone.replace("\"wqm\"", "{ kind = \"wqm\", free-share = \"literal\" }");
     assert_waiting(&literal, 16 + 4, 16 + 4, 4);
-    // With somebody else on the channel, whose frames are much longer than ours, little is free.
+    // With another transmitter on the channel, whose frames are much longer, little is free.
     let neighbour = "[[neighbour]]\nname = \"n\"\nrate = \"OFDM 6 Mbit/s\"\n";
     let shared = format!("{alone}{neighbour}");
     let outcome = run(&shared);
@@ -124,7 +125,7 @@ fn an_idle_second_costs_nothing() {
         );
         run(&text.replace("duration = \"4 s\"", &format!("duration = \"{duration}\""))).events
     };
-    // What is left are the windows of the series, ten a second.
+    // The remaining events are the windows of the series, ten a second.
     let (short, long) = (pause("\"wqm\"", "10 s"), pause("\"wqm\"", "110 s"));
     assert!(long - short <= 1001, "{short} {long}");
 }
@@ -138,7 +139,7 @@ fn a_transfer_waits_a_seventh_and_keeps_its_goodput() {
         (flow.goodput_mbps, flow.rtt_ms.unwrap().mean.unwrap())
     };
     let (fifo, wqm) = (transfer(MBPS_65, "\"fifo\""), transfer(MBPS_65, "\"wqm\""));
-    // 1123 packets against 155, and what the receiver's acknowledgements take in both.
+    // 1123 packets against 155, plus the receiver's acknowledgements in both.
     assert!((5.0..9.0).contains(&(fifo.1 / wqm.1)), "{fifo:?} {wqm:?}");
     assert!(wqm.0 > 0.95 * fifo.0, "{fifo:?} {wqm:?}");
 }
@@ -150,6 +151,6 @@ fn round_trips_are_those_of_connections() {
     let outcome = run(&saturated(FASTEST, "", "\"fifo\"", flows));
     assert_eq!(flow(&outcome, "u").rtt_ms, None);
     let round_trips = flow(&outcome, "t").rtt_ms.unwrap();
-    // Twice the wire, twice an exchange, and 11.6 ms for the next segment of 1448 B, with which the first is acknowledged.
+    // Twice the wire, two exchanges, and 11.6 ms for the next segment of 1448 B, with which the first is acknowledged.
     assert!(round_trips.p50.unwrap() > 51.58 && round_trips.max.unwrap() < 53.0, "{round_trips:?}");
 }

@@ -271,7 +271,7 @@ impl Case {
 pub fn rows(effort: Effort, setting: &LabSetting<'_>) -> Result<Vec<ValidationRow>, TrialError> {
     let mut rows = Vec::new();
     let wanted = |case: &&Case| setting.only.is_none_or(|only| case.id.contains(only));
-    let built = host::build(setting.cache, setting.kernel, &mut |step| (setting.say)(step));
+    let built = host::build(setting.cache, setting.kernel, setting.program, &mut |step| (setting.say)(step));
     for case in CASES.iter().filter(wanted) {
         (setting.say)(case.id);
         let trial = Trial::new(format!("lab {}", case.id), case.text(effort), 1);

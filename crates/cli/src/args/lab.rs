@@ -6,7 +6,7 @@ use airbound_lab::host::Kernel;
 use airbound_lab::plan;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::Source;
+use super::{Elsewhere, Source};
 
 /// The real Linux 802.11 stack in a virtual machine, over the simulator's air.
 #[derive(Debug, Subcommand)]
@@ -16,9 +16,11 @@ pub(crate) enum Lab {
     /// Play a scenario with the real stack, and leave the same record as a simulated run
     Run(LabRun),
     /// Show what the access-point agent does to the real stack: aim, measured value, verdict, and a report
-    Demo(LabDemo),
+    #[command(disable_help_flag = true)]
+    Demo(Elsewhere),
     /// Try what can go wrong with the agent and beside it: what is lost, and for how long nothing comes through
-    Faults(LabFaults),
+    #[command(disable_help_flag = true)]
+    Faults(Elsewhere),
     /// Bring a scenario's network up, and open a shell in the machine
     Shell(LabShell),
     /// What the machine itself calls
@@ -89,40 +91,6 @@ impl From<LabDriver> for plan::Driver {
             LabDriver::Law => Self::Law,
         }
     }
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  airbound lab demo
-  airbound lab demo vr --quick
-
-Each demonstration plays its scenario three times: with the kernel alone, with the agent, and in the simulator. It exits \
-with 1 if an aim is missed. docs/use/agent.md has the figures.")]
-pub(crate) struct LabDemo {
-    /// Which of them [default: all]
-    #[arg(value_parser = ["vr", "wqm", "law"])]
-    pub(crate) which: Vec<String>,
-    /// Shorter runs, for a first look; aims are judged with a quarter of slack
-    #[arg(long)]
-    pub(crate) quick: bool,
-    /// Another seed
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) seed: Option<u64>,
-    /// Folder for the results [default: runs/lab-demo]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) build: LabBuild,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct LabFaults {
-    #[command(flatten)]
-    pub(crate) build: LabBuild,
-    /// Keep what the machine printed in this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) log: Option<PathBuf>,
 }
 
 /// How the access point joins air and wire.

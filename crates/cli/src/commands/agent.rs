@@ -17,10 +17,10 @@ use airbound_control::queue::Demand;
 use airbound_linux::nftables;
 use airbound_linux::privileges::{self, Capability};
 
-use crate::args::Verbosity;
 use crate::args::agent::{Agent, AgentRun, AgentStatus};
 use crate::error::CliError;
-use crate::{interrupt, output};
+use airbound_console::Verbosity;
+use airbound_console::{interrupt, output};
 
 /// Interval at which the table is renewed.
 const RENEWED: Duration = Duration::from_secs(1);
@@ -78,7 +78,7 @@ fn start(run: &AgentRun, verbosity: Verbosity) -> Result<(), CliError> {
     let patience = config.watchdog;
     let plan = Plan::new(config)?;
     if run.dry_run {
-        return output::print(&plan.to_text());
+        return Ok(output::print(&plan.to_text())?);
     }
     if !verbosity.quiet && !verbosity.json {
         output::remark(plan.to_text().trim_end());
@@ -154,10 +154,10 @@ fn secret() -> u64 {
 fn show(asked: &AgentStatus, verbosity: Verbosity) -> Result<(), CliError> {
     let fetch = || http::status(asked.at).map_err(CliError::Input);
     if verbosity.json {
-        return output::json(&fetch()?);
+        return Ok(output::json(&fetch()?)?);
     }
     if asked.once || !output::is_terminal() {
-        return output::print(&status::text(&fetch()?, output::width()));
+        return Ok(output::print(&status::text(&fetch()?, output::width()))?);
     }
     interrupt::listen();
     while !interrupt::is_asked() {

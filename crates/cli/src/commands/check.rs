@@ -1,8 +1,9 @@
 //! `airbound check`: is a scenario right, and what is it with every default filled in?
 
-use crate::args::{Check, Verbosity};
+use crate::args::Check;
 use crate::error::CliError;
-use crate::output;
+use airbound_console::Verbosity;
+use airbound_console::output;
 
 pub(super) fn check(check: &Check, verbosity: Verbosity) -> Result<(), CliError> {
     let mut opened = check.source.open()?;
@@ -11,7 +12,7 @@ pub(super) fn check(check: &Check, verbosity: Verbosity) -> Result<(), CliError>
     }
     opened.scenario.scheme = opened.scenario.scheme.in_full();
     if verbosity.json {
-        return output::json(&opened.scenario);
+        return Ok(output::json(&opened.scenario)?);
     }
-    output::say(verbosity, &opened.scenario.to_toml())
+    Ok(output::say(verbosity, &opened.scenario.to_toml())?)
 }

@@ -7,10 +7,11 @@ use airbound_runs::folder::{Index, REPORT};
 use airbound_runs::{Matrix, Opened, jobs};
 use serde::Serialize;
 
-use crate::args::{Compare, Verbosity};
+use crate::args::Compare;
 use crate::error::CliError;
-use crate::output;
-use crate::progress::Progress;
+use airbound_console::Progress;
+use airbound_console::Verbosity;
+use airbound_console::output;
 
 /// Output of `--json`.
 #[derive(Serialize)]
@@ -56,10 +57,13 @@ pub(super) fn matrix(
     drop(progress);
     let report = folder.join(REPORT);
     if verbosity.json {
-        return output::json(&results(&finished.index, &finished.summaries, folder, &report));
+        return Ok(output::json(&results(&finished.index, &finished.summaries, folder, &report))?);
     }
     let text = finished.comparison.to_text(output::width());
-    output::say(verbosity, &format!("{text}\nRuns:   {}\nReport: {}\n", folder.display(), report.display()))
+    Ok(output::say(
+        verbosity,
+        &format!("{text}\nRuns:   {}\nReport: {}\n", folder.display(), report.display()),
+    )?)
 }
 
 fn results<'a>(

@@ -4,9 +4,10 @@ use airbound_runs::{Matrix, Opened, jobs};
 use airbound_scenario::Overrides;
 
 use super::compare;
-use crate::args::{Demo, Verbosity};
+use crate::args::Demo;
 use crate::error::CliError;
-use crate::output;
+use airbound_console::Verbosity;
+use airbound_console::output;
 
 const SCENARIO: &str = "vr-congested";
 
@@ -15,5 +16,5 @@ pub(super) fn demo(demo: &Demo, verbosity: Verbosity) -> Result<(), CliError> {
     let matrix = Matrix::of(&opened, opened.schemes(&opened.scenario.schemes)?);
     output::say(verbosity, &format!("{}\n{}\n\n", opened.scenario.title, opened.scenario.description))?;
     compare::matrix(&opened, &matrix, jobs::threads(demo.jobs), &demo.out, verbosity)?;
-    output::say(verbosity, "\nThe same with your own values: airbound compare vr-congested --help\n")
+    Ok(output::say(verbosity, "\nThe same with your own values: airbound compare vr-congested --help\n")?)
 }

@@ -9,9 +9,10 @@ use airbound_runs::folder::Index;
 use airbound_units::Instant;
 use serde_json::{Value, json};
 
-use crate::args::{Explain, Verbosity};
+use crate::args::Explain;
 use crate::error::CliError;
-use crate::output;
+use airbound_console::Verbosity;
+use airbound_console::output;
 
 pub(super) fn explain(explain: &Explain, verbosity: Verbosity) -> Result<(), CliError> {
     if let Some(index) = Index::read(&explain.run)? {
@@ -47,9 +48,9 @@ pub(super) fn explain(explain: &Explain, verbosity: Verbosity) -> Result<(), Cli
         None => Vec::new(),
     };
     if verbosity.json {
-        return output::json(&value(&row, &hops, &info));
+        return Ok(output::json(&value(&row, &hops, &info))?);
     }
-    output::say(verbosity, &airbound_report::explain(&row, &hops, &info))
+    Ok(output::say(verbosity, &airbound_report::explain(&row, &hops, &info))?)
 }
 
 /// The packet that its flow counts as number `wanted`, from 0.

@@ -8,28 +8,30 @@ use airbound_lab::{LabError, guest};
 use airbound_report::Comparison;
 use airbound_runs::folder::{REPORT, write_report};
 
-use super::lab_machine::{prepare, progress, scratch};
+use super::lab_machine::{prepare, progress};
 use crate::Host;
+use crate::args::Source;
 use crate::args::lab::{Lab, LabDriver, LabGuest, LabRun, LabShell};
-use crate::args::{Source, Verbosity};
 use crate::error::CliError;
-use crate::output;
+use airbound_console::Verbosity;
+use airbound_console::output;
 
 pub(super) fn lab(lab: Lab, host: Host, verbosity: Verbosity) -> Result<(), CliError> {
-    if host == Host::Python {
+    let is_study = matches!(lab, Lab::Demo(_) | Lab::Faults(_));
+    if host == Host::Python && !is_study {
         // The machine runs this very program, and has no Python.
         let problem =
-            "the laboratory takes the program of its own; build it with cargo install --path crates/cli";
+            "the laboratory takes the program of its own; `make install` in the repository installs it";
         return Err(CliError::Input(problem.to_owned()));
     }
     match lab {
         Lab::Build(build) => {
             let built = prepare(&build, verbosity)?;
-            output::say(verbosity, &format!("The laboratory is ready, with Linux {}.\n", built.release))
+            Ok(output::say(verbosity, &format!("The laboratory is ready, with Linux {}.\n", built.release))?)
         }
         Lab::Run(run) => play(&run, verbosity),
-        Lab::Demo(demo) => super::lab_demo::demo(&demo, verbosity),
-        Lab::Faults(faults) => super::lab_demo::faults(&faults, verbosity),
+        Lab::Demo(study) => super::studies::start(&["lab", "demo"], study.arguments, host, verbosity),
+        Lab::Faults(study) => super::studies::start(&["lab", "faults"], study.arguments, host, verbosity),
         Lab::Shell(shell) => open(shell, verbosity),
         Lab::Guest(part) => Ok(inside(&part)?),
     }
@@ -59,7 +61,7 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
         config.map(|path| std::fs::read_to_string(path).map_err(CliError::io("read", path))).transpose()?;
     let network = Network { bridged: run.network.bridged, agent: run.agent.clone(), agent_config };
     let machine =
-        Machine { built: &built, scenario: &scenario, network: &network, scratch: scratch(&folder) };
+        Machine { built: &built, scenario: &scenario, network: &network, scratch: host::scratch(&folder) };
     let outcome = machine.play(&mut |words| progress(verbosity, words))?;
     let summary = host::write_record(&opened.name, &scenario, &outcome, &folder, run.log_packets)?;
     let record = airbound_record::RunFolder::open(&folder)?;
@@ -68,7 +70,7 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;
     if verbosity.json {
-        return output::print(&summary.to_json()?);
+        return Ok(output::print(&summary.to_json()?)?);
     }
     let mut text = comparison.to_text(output::width());
     text += &format!(
@@ -79,7 +81,7 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
         folder.display(),
         report.display()
     );
-    output::say(verbosity, &text)
+    Ok(output::say(verbosity, &text)?)
 }
 
 fn open(shell: LabShell, verbosity: Verbosity) -> Result<(), CliError> {

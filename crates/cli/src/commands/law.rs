@@ -5,10 +5,11 @@ use airbound_runs::{BoundRequest, BoundTrial, ChosenBound, jobs};
 use airbound_units::Span;
 use serde::Serialize;
 
-use crate::args::{ChooseBound, Law, Verbosity};
+use crate::args::{ChooseBound, Law};
 use crate::error::CliError;
-use crate::output;
-use crate::progress::Progress;
+use airbound_console::Progress;
+use airbound_console::Verbosity;
+use airbound_console::output;
 
 pub(super) fn law(law: &Law, verbosity: Verbosity) -> Result<(), CliError> {
     match law {
@@ -52,11 +53,11 @@ fn choose_bound(choose: &ChooseBound, verbosity: Verbosity) -> Result<(), CliErr
         request.choose(&choose.source.scenario, &overrides, jobs::threads(choose.jobs), &progress)?;
     drop(progress);
     if verbosity.json {
-        return output::json(&form(choose, &chosen));
+        return Ok(output::json(&form(choose, &chosen))?);
     }
     let width = output::width();
     let tables = [thresholds(&chosen, choose.alpha), measured(&chosen.trials)];
-    output::say(verbosity, &tables.map(|table| table.to_text(width)).join("\n"))
+    Ok(output::say(verbosity, &tables.map(|table| table.to_text(width)).join("\n"))?)
 }
 
 fn form<'a>(choose: &ChooseBound, chosen: &'a ChosenBound) -> Form<'a> {

@@ -3,9 +3,9 @@
 use airbound_scenario::shipped;
 use serde_json::json;
 
-use crate::args::Verbosity;
 use crate::error::CliError;
-use crate::output;
+use airbound_console::Verbosity;
+use airbound_console::output;
 
 pub(super) fn list(verbosity: Verbosity) -> Result<(), CliError> {
     if verbosity.json {
@@ -13,12 +13,12 @@ pub(super) fn list(verbosity: Verbosity) -> Result<(), CliError> {
             .iter()
             .map(|scenario| json!({ "name": scenario.name, "title": scenario.title() }))
             .collect();
-        return output::json(&list);
+        return Ok(output::json(&list)?);
     }
     let width = shipped().iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
     let lines: String = shipped()
         .iter()
         .map(|scenario| format!("{:width$}  {}\n", scenario.name, scenario.title()))
         .collect();
-    output::say(verbosity, &lines)
+    Ok(output::say(verbosity, &lines)?)
 }

@@ -9,22 +9,19 @@ mod explain;
 #[cfg(target_os = "linux")]
 mod lab;
 #[cfg(target_os = "linux")]
-mod lab_demo;
-#[cfg(target_os = "linux")]
 mod lab_machine;
 mod law;
 mod list;
 mod plan;
 mod report;
-mod reproduce;
 mod run;
+mod studies;
 mod sweep;
-mod validate;
 
 use crate::Host;
 use crate::args::{Cli, Command};
 use crate::error::CliError;
-use crate::interrupt;
+use airbound_console::interrupt;
 
 /// Does what was asked for.
 pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
@@ -42,12 +39,12 @@ pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
         Command::Report(report) => report::report(&report, verbosity),
         Command::Explain(explain) => explain::explain(&explain, verbosity),
         Command::Law(law) => law::law(&law, verbosity),
-        Command::Plan(plan) => plan::plan(&plan, verbosity),
-        Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, verbosity),
+        Command::Plan(plan) => plan::plan(&plan, host, verbosity),
+        Command::Reproduce(study) => studies::start(&["reproduce"], study.arguments, host, verbosity),
+        Command::Validate(study) => studies::start(&["validate"], study.arguments, host, verbosity),
         #[cfg(target_os = "linux")]
         Command::Lab(lab) => lab::lab(lab, host, verbosity),
         #[cfg(target_os = "linux")]
         Command::Agent(agent) => agent::agent(agent, verbosity),
-        Command::Validate(validate) => validate::validate(&validate, verbosity),
     }
 }

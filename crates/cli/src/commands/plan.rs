@@ -1,18 +1,16 @@
 //! `airbound plan`: can these demands be met at all?
 
-use std::num::NonZeroUsize;
-
 use airbound_feasibility::{Answer, Demand, Plan as Planned, plan as planned};
 use airbound_report::{Cell, Column, Grid};
-use airbound_runs::jobs;
-use airbound_studies::plan::{Case, Confusion, Set, check};
 
-use crate::args::{Plan, Source, Verbosity};
+use crate::Host;
+use crate::args::{Plan, Source};
 use crate::error::CliError;
-use crate::output;
+use airbound_console::Verbosity;
+use airbound_console::output;
 
-pub(super) fn plan(plan: &Plan, verbosity: Verbosity) -> Result<(), CliError> {
-    let Some(name) = &plan.scenario else { return checked(plan, verbosity) };
+pub(super) fn plan(plan: &Plan, host: Host, verbosity: Verbosity) -> Result<(), CliError> {
+    let Some(name) = &plan.scenario else { return checked(plan, host, verbosity) };
     let source = Source { scenario: name.clone(), changes: plan.changes.clone() };
     let opened = source.open()?;
     opened.refuse_all_but_a_network()?;
@@ -68,62 +66,13 @@ fn table(scenario: &str, plan: &Planned) -> Grid {
     }
 }
 
-/// The set that is checked unless a seed names another.
-const DEFAULT_SET: u64 = 1;
-/// Runs of each scenario.
-const RUNS: u64 = 16;
-
-fn checked(plan: &Plan, verbosity: Verbosity) -> Result<(), CliError> {
-    let set = Set {
-        seed: plan.changes.seed.unwrap_or(DEFAULT_SET),
-        count: u64::from(plan.check.unwrap_or(0)),
-        runs: RUNS,
-    };
-    let jobs = NonZeroUsize::new(jobs::threads(plan.jobs)).unwrap_or(NonZeroUsize::MIN);
-    let cases = check(set, jobs).map_err(|error| CliError::Defect(error.to_string()))?;
-    if verbosity.json {
-        return output::json(&cases);
+/// Plans and simulates random scenarios, which is a study.
+fn checked(plan: &Plan, host: Host, verbosity: Verbosity) -> Result<(), CliError> {
+    let count = plan.check.unwrap_or_default().to_string();
+    let mut arguments = vec!["--check".into(), count.into()];
+    let options = [("--seed", plan.changes.seed), ("--jobs", plan.jobs.map(u64::from))];
+    for (option, value) in options.into_iter().filter_map(|(option, value)| Some((option, value?))) {
+        arguments.extend([option.into(), value.to_string().into()]);
     }
-    output::say(verbosity, &matrix(&set, &cases).to_text(output::width()))
-}
-
-fn matrix(set: &Set, cases: &[Case]) -> Grid {
-    let all = Confusion::of(cases);
-    let border = Confusion::of(cases.iter().filter(|case| case.is_at_border()));
-    let clear = Confusion::of(cases.iter().filter(|case| !case.is_at_border()));
-    let close = Confusion::of(cases.iter().filter(|case| case.close));
-    let definite = Confusion::of(cases.iter().filter(|case| !case.close));
-    let row = |name: &str, confusion: &Confusion| {
-        let counts = [
-            confusion.all(),
-            confusion.yes_met,
-            confusion.yes_missed,
-            confusion.no_met,
-            confusion.no_missed,
-            confusion.wrong(),
-        ];
-        let mut cells = vec![Cell::from(name)];
-        cells.extend(counts.iter().map(|count| Cell::from(count.to_string())));
-        cells.push(Cell::from(format!("{:.1} %", 100.0 * confusion.wrong_share())));
-        cells
-    };
-    let names = ["cases", "yes, met", "yes, not", "no, met", "no, not", "wrong", "share"];
-    let mut columns = vec![Column { name: "answer, simulation".to_owned(), numeric: false }];
-    columns.extend(names.iter().map(|name| Column { name: (*name).to_owned(), numeric: true }));
-    Grid {
-        title: format!("The plan beside LAST-PQ in the simulator, set {}, {} runs each", set.seed, set.runs),
-        columns,
-        rows: vec![
-            row("all", &all),
-            row("measured within 10 % of the border", &border),
-            row("the others", &clear),
-            row("planned to be close", &close),
-            row("the others", &definite),
-        ],
-        note: format!(
-            "the halves of the runs disagree in {} of {} cases",
-            cases.iter().filter(|case| case.is_by_luck()).count(),
-            cases.len()
-        ),
-    }
+    super::studies::start(&["plan"], arguments, host, verbosity)
 }

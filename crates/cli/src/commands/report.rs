@@ -8,9 +8,10 @@ use airbound_runs::folder::{Index, REPORT, write_report};
 use airbound_scenario::{Overrides, Scenario};
 use serde_json::json;
 
-use crate::args::{Report, Verbosity};
+use crate::args::Report;
 use crate::error::CliError;
-use crate::output;
+use airbound_console::Verbosity;
+use airbound_console::output;
 
 /// A run with where it was found, and its scheme's name if that was noted.
 struct Found {
@@ -50,10 +51,10 @@ pub(super) fn report(report: &Report, verbosity: Verbosity) -> Result<(), CliErr
     };
     write_report(&comparison, &page)?;
     if verbosity.json {
-        return output::json(&json!({ "report": page }));
+        return Ok(output::json(&json!({ "report": page }))?);
     }
     let text = comparison.to_text(output::width());
-    output::say(verbosity, &format!("{text}\nReport: {}\n", page.display()))
+    Ok(output::say(verbosity, &format!("{text}\nReport: {}\n", page.display()))?)
 }
 
 fn load(folder: &Path, label: Option<String>) -> Result<Found, CliError> {

@@ -7,10 +7,11 @@ use airbound_runs::folder::{REPORT, write_report};
 use airbound_runs::{Matrix, Opened, RunRequest, encoding, jobs};
 
 use super::compare;
-use crate::args::{Run, Verbosity};
+use crate::args::Run;
 use crate::error::CliError;
-use crate::output;
-use crate::progress::Progress;
+use airbound_console::Progress;
+use airbound_console::Verbosity;
+use airbound_console::output;
 
 pub(super) fn run(run: &Run, verbosity: Verbosity) -> Result<(), CliError> {
     let opened = run.source.open()?;
@@ -48,12 +49,12 @@ fn one(
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;
     if verbosity.json {
-        return output::print(&summary.to_json()?);
+        return Ok(output::print(&summary.to_json()?)?);
     }
     let mut text = comparison.to_text(output::width());
     text += &format!("\nRun:    {}\nReport: {}\n", folder.display(), report.display());
     if let Some(capture) = capture {
         text += &format!("Air:    {}\n", capture.display());
     }
-    output::say(verbosity, &text)
+    Ok(output::say(verbosity, &text)?)
 }

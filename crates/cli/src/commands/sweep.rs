@@ -6,11 +6,11 @@ use std::process::Command;
 use airbound_runs::jobs;
 use airbound_runs::sweep::{Changes, Folder, Grid, Plan, Sweep, local};
 
-use crate::args::Verbosity;
 use crate::args::sweep::Sweep as Asked;
 use crate::error::CliError;
-use crate::output;
-use crate::progress::Progress;
+use airbound_console::Progress;
+use airbound_console::Verbosity;
+use airbound_console::output;
 
 /// Names the Python that has the package, where it is not the first in the path.
 const PYTHON: &str = "AIRBOUND_PYTHON";
@@ -37,32 +37,32 @@ pub(super) fn sweep(asked: &Asked, verbosity: Verbosity) -> Result<(), CliError>
     let known = sweep.progress().known;
     let (findings, folder) = sweep.finish()?;
     if verbosity.json {
-        return output::json(&findings.to_json());
+        return Ok(output::json(&findings.to_json())?);
     }
     let mut text = findings.to_text(output::width());
     if known > 0 {
         text += &format!("\n{known} of the runs were there already.\n");
     }
     text += &format!("\nResults: {}\nReport:  {}\n", folder.results().display(), folder.report().display());
-    output::say(verbosity, &text)
+    Ok(output::say(verbosity, &text)?)
 }
 
 fn tell_plan(plan: &Plan, verbosity: Verbosity) -> Result<(), CliError> {
     let (cells, schemes, seeds) = (plan.grid.cells(), plan.grid.schemes.len(), plan.grid.seeds.len());
     if verbosity.json {
-        return output::json(&serde_json::json!({
+        return Ok(output::json(&serde_json::json!({
             "cells": cells, "schemes": plan.grid.schemes, "seeds": plan.grid.seeds, "most_runs": plan.most_runs(),
-        }));
+        }))?);
     }
     let at_most = if plan.grid.rule.until.is_some() { "at most " } else { "" };
-    output::say(
+    Ok(output::say(
         verbosity,
         &format!(
             "{}: {cells} cells x {schemes} schemes x {at_most}{seeds} seeds = {at_most}{} runs; every cell is a scenario that can be run.\n",
             plan.grid.name,
             plan.most_runs()
         ),
-    )
+    )?)
 }
 
 /// Ray speaks Python: the package's own command does the sweep over the same crate.

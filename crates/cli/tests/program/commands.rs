@@ -222,22 +222,3 @@ fn a_reader_who_has_enough_is_no_error() {
     assert!(output.stderr.is_empty());
     assert!(place.path("runs/tiny/comparison.json").is_file());
 }
-
-#[test]
-fn validate_prints_rows_in_their_stable_form() {
-    let place = Place::new();
-    let rows = place.json(&["validate", "closed", "--quick", "--json"]);
-    let rows = rows.as_array().expect("a list");
-    assert!(rows.len() > 60);
-    for row in rows {
-        for key in ["id", "metric", "unit", "reference", "measured", "tolerance", "verdict", "note"] {
-            assert!(row.get(key).is_some(), "{key} in {row}");
-        }
-        let verdict = row["verdict"].as_str().expect("a text");
-        assert!(["match", "trend", "differs", "not_run"].contains(&verdict), "{row}");
-    }
-    let text = place.succeed(&["validate", "closed", "--quick"]);
-    assert!(text.contains("0 outside their tolerance"), "{text}");
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert_eq!(place.list(), Place::new().list());
-}

@@ -1,9 +1,9 @@
-//! Bulk transfers: flows that fill the queue, because their congestion control takes loss for congestion and not delay.
+//! Bulk transfers: flows that fill the queue because their congestion control reacts to loss and not to delay.
 //!
-//! "Latency-sensitive applications keep the network buffer low, while loss-sensitive traffic tries to fill the buffer first" (Law, Sec.
-//! 5). Where a link layer drops what is late, that cannot be seen: each loss makes CUBIC or Reno give way before the buffer is full. So
-//! an elephant without a rhythm is **tried**: for some seconds its packets go where nothing is dropped early. One that fills the buffer
-//! there is bulk for as long as it does; one that does not is left alone for a pause, which doubles with each trial.
+//! "Latency-sensitive applications keep the network buffer low, while loss-sensitive traffic tries to fill the buffer first" (Law, Sec. 5).
+//! A link layer that drops late packets hides the difference: each loss makes CUBIC or Reno back off before the buffer is full. An elephant
+//! without a rhythm is therefore put on **trial**: for some seconds its packets take a path without early drops. A flow that fills the
+//! buffer there is bulk for as long as it does so; any other flow is not tried again for a pause, which doubles with each trial.
 //!
 //! ```text
 //!             elephant without rhythm            stands in the queue
@@ -13,8 +13,9 @@
 //!                                               losses without end        losses without end
 //! ```
 //!
-//! To fill the buffer is to have a *standing queue* (Nichols and Jacobson, RFC 8289, Sec. 3.1): packets of its own in every moment of an
-//! interval of 100 ms. Who loses much and goes on sending fills the buffer too, but is not loss-sensitive: no congestion control does it.
+//! A flow fills the buffer if it has a *standing queue* (Nichols and Jacobson, RFC 8289, Sec. 3.1): at least one packet in the queue at
+//! every moment of an interval of 100 ms. A flow that keeps sending in spite of heavy loss fills the buffer too, but is not loss-sensitive:
+//! congestion control would slow it down.
 
 use std::collections::BTreeMap;
 
@@ -28,34 +29,33 @@ use crate::frame::FlowId;
 /// An interval longer than the round trips over which a queue absorbs bursts (RFC 8289, Sec. 4.2).
 const INTERVAL: Span = Span::from_millis(100);
 
-/// Intervals that are looked at: 2 s, as many as a rhythm is judged by.
+/// Intervals in the observation window: 2 s, the length over which a rhythm is judged.
 const INTERVALS: u32 = 20;
 
-/// Weight of an interval in rate and share of losses.
+/// Weight of one interval in the averages of rate and loss.
 const WEIGHT: f64 = 0.1;
 
-/// The pause after a trial doubles no more often.
+/// Upper limit on how often the pause after a trial doubles.
 const MOST_DOUBLINGS: u32 = 5;
 
-/// Most flows that are watched; with more the one that was silent longest is forgotten.
+/// Upper limit on watched flows; beyond it the flow that was silent longest is forgotten.
 const MOST_FLOWS: usize = 256;
 
 /// Criteria of a bulk transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct BulkConfig {
-    /// The least rate of a flow that is tried: 1 Mbit/s. Calls, games and what a page loads are left alone. 100 kbit/s to 10 Gbit/s.
+    /// The least rate of a flow that is tried: 1 Mbit/s. Calls, games and page loads stay below it. 100 kbit/s to 10 Gbit/s.
     pub least_rate: BitRate,
-    /// Time for which a flow is tried: 5 s, in which CUBIC and Reno gain the 100 packets that 50 Mbit/s over 25 ms hold. 500 ms to 60 s.
+    /// Duration of a trial: 5 s, in which CUBIC and Reno gain the 100 packets that 50 Mbit/s over 25 ms hold. 500 ms to 60 s.
     pub trial: Span,
-    /// Time for which a flow that did not fill the buffer is left alone after its first trial: 30 s, twice as long after each further one, up to
-    /// 16 min. 1 s to 1 h.
+    /// Pause after the first trial in which a flow did not fill the buffer: 30 s. Each further trial doubles it, up to 16 min. 1 s to 1 h.
     pub pause: Span,
-    /// The share of the last 2 s for which a tried flow has to have a standing queue to be bulk: 0.5. `lost-at` to 1.
+    /// Share of the last 2 s in which a flow on trial needs a standing queue to be classified as bulk: 0.5. `lost-at` to 1.
     pub found_at: f64,
-    /// Up to this share a bulk transfer is none any more: 0.1. 0 to `found-at`.
+    /// At or below this share a flow stops being bulk: 0.1. 0 to `found-at`.
     pub lost_at: f64,
-    /// A flow that loses a larger share of its packets and still has the least rate is not loss-sensitive: 0.1. Above 0 to 1.
+    /// A flow that loses a larger share of its packets and still reaches the least rate is not loss-sensitive: 0.1. Above 0 to 1.
     pub most_loss: f64,
 }
 
@@ -76,7 +76,7 @@ impl BulkConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    /// [`ConfigError::OutOfRange`] for the first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let check = |valid, key, value: &dyn std::fmt::Display, allowed| {
             ConfigError::check(valid, key, value, allowed)
@@ -99,32 +99,32 @@ impl BulkConfig {
 /// Verdict on a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is not known to fill the queue.
+    /// Not known to fill the queue.
     Watched,
-    /// It is being tried.
+    /// On trial.
     Tried,
-    /// It fills the queue.
+    /// Fills the queue.
     Bulk,
 }
 
 #[derive(Debug, Clone)]
 struct Flow {
     verdict: Verdict,
-    /// Since when that is held.
+    /// Start of the present verdict.
     since: Instant,
-    /// It is not tried again before.
+    /// Earliest start of the next trial.
     rests_until: Instant,
     trials: u32,
-    /// Its packets in the queue and below it.
+    /// Packets of the flow in the queue and below it.
     pending: usize,
     interval_end: Instant,
-    /// Whether packets were inside in every moment of the present interval.
+    /// Whether packets were pending at every moment of the present interval.
     stands: bool,
-    /// The last intervals, the latest in the lowest bit: whether it had a standing queue.
+    /// Whether the flow had a standing queue, one bit for each of the last intervals; the lowest bit is the latest.
     stood: u32,
-    /// Packets and bytes of the present interval, and those of them that were lost.
+    /// Packets and bytes of the present interval, and the packets lost in it.
     count: Count,
-    /// The same of an average interval of the past.
+    /// Moving average of these over past intervals.
     mean: Count,
     last: Instant,
 }
@@ -153,13 +153,13 @@ impl Flow {
         }
     }
 
-    /// Ends the intervals that have passed by `now`; whether any has.
-    fn turn(&mut self, now: Instant) -> bool {
+    /// Ends the intervals that have passed by `now`. Returns whether there were any.
+    fn advance(&mut self, now: Instant) -> bool {
         if now < self.interval_end {
             return false;
         }
         let passed = now.since(self.interval_end).div_floor(INTERVAL) + 1;
-        // Beyond four windows nothing of the past is left.
+        // After four windows no past interval counts.
         for _ in 0..passed.min(4 * u64::from(INTERVALS)) {
             self.stood = (self.stood << 1 | u32::from(self.stands)) & ((1 << INTERVALS) - 1);
             self.stands = self.pending > 0;
@@ -181,7 +181,7 @@ impl Flow {
         self.since = now;
     }
 
-    /// Judges it at the end of an interval; `has_rhythm`: somebody waits for its frames.
+    /// Updates the verdict at the end of an interval. `has_rhythm`: the flow is sent in frames at a constant rate.
     fn judge(&mut self, now: Instant, has_rhythm: bool, config: &BulkConfig) {
         let loses = self.mean.lost > config.most_loss * self.mean.packets;
         let standing = f64::from(self.stood.count_ones()) / f64::from(INTERVALS);
@@ -189,7 +189,7 @@ impl Flow {
         match self.verdict {
             Verdict::Watched => {
                 let is_elephant = self.rate() >= config.least_rate.as_bps() as f64;
-                // A rhythm takes as long to be seen.
+                // A rhythm is recognised only after a whole window.
                 let is_known = age >= INTERVAL * u64::from(INTERVALS) && now >= self.rests_until;
                 if is_elephant && is_known && !has_rhythm && !loses {
                     self.stood = 0;
@@ -201,14 +201,14 @@ impl Flow {
                 self.becomes(Verdict::Bulk, now);
             }
             Verdict::Tried if has_rhythm || loses || age >= config.trial => self.rest(now, config),
-            // One that stands in the queue for seconds is clocked by it; what looks like a rhythm then is chance.
+            // The acknowledgements of a standing queue clock the flow; any rhythm seen then is chance.
             Verdict::Bulk if loses => self.rest(now, config),
             Verdict::Bulk if standing <= config.lost_at => self.becomes(Verdict::Watched, now),
             Verdict::Tried | Verdict::Bulk => {}
         }
     }
 
-    /// It is left alone for a while.
+    /// Starts the pause before the next trial.
     fn rest(&mut self, now: Instant, config: &BulkConfig) {
         self.rests_until = now + config.pause * (1 << self.trials.min(MOST_DOUBLINGS));
         self.trials = self.trials.saturating_add(1);
@@ -216,26 +216,26 @@ impl Flow {
     }
 }
 
-/// Tells bulk transfers from other flows by what they do to the queue. See [the module](self).
+/// Distinguishes bulk transfers from other flows by their effect on the queue. See [the module](self).
 ///
-/// Feed it with each packet that comes to the queue and with each that leaves it or the hardware below it for good.
+/// Feed it every packet that enters the queue, and every packet that leaves the queue or the hardware for good.
 #[derive(Debug, Clone)]
 pub struct BulkDetector {
     config: BulkConfig,
     flows: BTreeMap<FlowId, Flow>,
     rhythms: FlowClassifier,
-    /// The latest time that was seen.
+    /// Latest time observed.
     now: Instant,
 }
 
 impl BulkDetector {
-    /// A detector that has seen nothing.
+    /// Creates a detector without flows.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
+    /// [`ConfigError::OutOfRange`] for a value of `config` out of range.
     pub fn new(config: BulkConfig) -> Result<Self, ConfigError> {
         config.check()?;
-        // A video at the least rate has frames as regular as one of 4 Mbit/s, and may have 10 of them in a second.
+        // A video at the least rate has frames as regular as one of 4 Mbit/s, and as few as 10 of them in a second.
         let rhythms = FlowClassifier::new(ClassifierConfig {
             least_rate: config.least_rate.mul_f64(0.5).max(BitRate::from_kbps(100)),
             least_frame_rate: 10.0,
@@ -245,7 +245,7 @@ impl BulkDetector {
         Ok(Self { config, flows: BTreeMap::new(), rhythms, now: Instant::ZERO })
     }
 
-    /// A packet of `size` comes at `now`.
+    /// Notes a packet of `size` that enters the queue at `now`.
     pub fn on_packet(&mut self, now: Instant, flow: FlowId, size: ByteCount) {
         self.now = self.now.max(now);
         let now = self.now;
@@ -254,7 +254,7 @@ impl BulkDetector {
         }
         self.rhythms.on_packet(now, flow, size);
         let watched = self.flows.entry(flow).or_insert_with(|| Flow::new(now));
-        if watched.turn(now) {
+        if watched.advance(now) {
             watched.judge(now, self.rhythms.pattern(flow).is_some(), &self.config);
             while self.rhythms.next_silent(now).is_some() {}
         }
@@ -264,11 +264,11 @@ impl BulkDetector {
         watched.last = now;
     }
 
-    /// A packet left the queue and the hardware for good, delivered or `lost`.
+    /// Notes a packet that left the queue and the hardware for good, delivered or `lost`.
     pub fn on_left(&mut self, now: Instant, flow: FlowId, lost: bool) {
         self.now = self.now.max(now);
         let Some(watched) = self.flows.get_mut(&flow) else { return };
-        if watched.turn(self.now) {
+        if watched.advance(self.now) {
             watched.judge(self.now, self.rhythms.pattern(flow).is_some(), &self.config);
         }
         watched.pending = watched.pending.saturating_sub(1);
@@ -282,12 +282,12 @@ impl BulkDetector {
         self.flows.get(&flow).map_or(Verdict::Watched, |watched| watched.verdict)
     }
 
-    /// The flows of which something is held, by number.
+    /// Verdicts on all known flows, by flow number.
     pub fn verdicts(&self) -> impl Iterator<Item = (FlowId, Verdict)> + '_ {
         self.flows.iter().map(|(flow, watched)| (*flow, watched.verdict))
     }
 
-    /// Forgets the flow that was silent longest, of those that have nothing inside; whether there was one.
+    /// Forgets the longest silent flow without pending packets. Returns whether there was one.
     fn make_room(&mut self) -> bool {
         let idle = self.flows.iter().filter(|(_, watched)| watched.pending == 0);
         let Some(flow) = idle.min_by_key(|(_, watched)| watched.last).map(|(flow, _)| *flow) else {

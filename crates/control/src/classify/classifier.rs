@@ -1,4 +1,4 @@
-//! Verdicts: which flows are found, and until when.
+//! Verdicts on flows, and how long they hold.
 
 use std::collections::BTreeMap;
 
@@ -11,55 +11,55 @@ use super::rhythm::Folder;
 use crate::error::ConfigError;
 use crate::frame::FlowId;
 
-/// A weak rhythm that is not seen again within so many windows was chance.
+/// A weak rhythm that does not recur within this number of windows was chance.
 const SUSPICION_WINDOWS: u64 = 3;
 
-/// Two rates that differ by no more than this share are the same: a window of two seconds tells 30 from 30.3 frames a second.
+/// Relative difference up to which two rates are the same: a window of two seconds resolves 30 and 30.3 frames a second.
 const SAME_RATE: f64 = 0.01;
 
-/// A verdict that is new.
+/// A changed verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change {
-    /// The flow is a low-latency elephant, and this is why.
+    /// The flow is a low-latency elephant, for this pattern.
     Found(Pattern),
-    /// It is none any more.
+    /// The flow is no longer one.
     Lost,
 }
 
-/// A flow that is watched.
+/// A watched flow.
 #[derive(Debug, Clone)]
 struct Watched {
     history: History,
-    /// Its pattern when last judged with a rhythm.
+    /// The latest pattern with a rhythm.
     pattern: Option<Pattern>,
-    /// A rhythm that was too weak to be believed at once: when it was seen, and its rate.
+    /// Time and rate of a rhythm too weak to be accepted at once.
     suspicion: Option<(Instant, f64)>,
-    /// When a found flow last looked like one; `None` if it is not found.
+    /// Time of the latest judgement that confirmed a found flow; `None` if it is not found.
     kept: Option<Instant>,
 }
 
-/// Tells low-latency elephants from other flows by when their packets come. See [`crate::classify`].
+/// Distinguishes low-latency elephants from other flows by the arrival times of their packets. See [`crate::classify`].
 ///
-/// Feed it with [`FlowClassifier::on_packet`] for each packet that enters a queue. A found flow that falls silent has no packets
-/// to be judged at: [`FlowClassifier::next_silent`] names it.
+/// Call [`FlowClassifier::on_packet`] for each packet that enters a queue. A found flow that falls silent has no packets to be judged
+/// by: [`FlowClassifier::next_silent`] returns it.
 #[derive(Debug, Clone)]
 pub struct FlowClassifier {
     config: ClassifierConfig,
     /// An eighth of the window.
     part: Span,
     flows: BTreeMap<FlowId, Watched>,
-    /// Number of those that are found.
+    /// Number of found flows.
     found: usize,
     folder: Folder,
-    /// The latest time that was seen.
+    /// Latest time observed.
     now: Instant,
 }
 
 impl FlowClassifier {
-    /// A classifier that has seen nothing.
+    /// Creates a classifier without flows.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
+    /// [`ConfigError::OutOfRange`] for a value of `config` out of range.
     pub fn new(config: ClassifierConfig) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
@@ -72,7 +72,7 @@ impl FlowClassifier {
         })
     }
 
-    /// A packet of `size` enters the queue at `now`. Says if that changes the verdict about its flow.
+    /// Notes a packet of `size` that enters the queue at `now`. Returns the change if the verdict on its flow changes.
     pub fn on_packet(&mut self, now: Instant, flow: FlowId, size: ByteCount) -> Option<Change> {
         self.now = self.now.max(now);
         let (now, config) = (self.now, &self.config);
@@ -82,9 +82,9 @@ impl FlowClassifier {
         let new =
             || Watched { history: History::new(now, self.part), pattern: None, suspicion: None, kept: None };
         let watched = self.flows.entry(flow).or_insert_with(new);
-        let turned = watched.history.turn(now, self.part);
+        let advanced = watched.history.advance(now, self.part);
         let change =
-            if turned { watched.judge(&self.config, &mut self.folder, now, self.part) } else { None };
+            if advanced { watched.judge(&self.config, &mut self.folder, now, self.part) } else { None };
         watched.history.add(now, size, self.config.gap);
         match change {
             Some(Change::Found(_)) => self.found += 1,
@@ -94,7 +94,7 @@ impl FlowClassifier {
         change
     }
 
-    /// Why a flow is found; `None` if it is not.
+    /// The pattern for which a flow is found; `None` if it is not found.
     #[must_use]
     pub fn pattern(&self, flow: FlowId) -> Option<Pattern> {
         let watched = self.flows.get(&flow)?;
@@ -102,7 +102,8 @@ impl FlowClassifier {
         watched.pattern
     }
 
-    /// A found flow that has been silent for longer than [`ClassifierConfig::hold`] at `now`, and is lost by that; each is named once.
+    /// Returns a found flow that has been silent for longer than [`ClassifierConfig::hold`] at `now`, and drops its verdict; each flow
+    /// is returned once.
     pub fn next_silent(&mut self, now: Instant) -> Option<FlowId> {
         self.now = self.now.max(now);
         if self.found == 0 {
@@ -117,26 +118,26 @@ impl FlowClassifier {
         Some(flow)
     }
 
-    /// When the first found flow will have been silent for too long, if nothing of it comes; `None` if none is found.
+    /// The instant at which the first found flow will have been silent for too long; `None` if no flow is found.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let found = self.flows.values().filter(|watched| watched.kept.is_some());
         found.map(|watched| watched.history.last() + self.config.hold + Span::from_nanos(1)).min()
     }
 
-    /// Number of flows that are found.
+    /// Number of found flows.
     #[must_use]
     pub const fn found(&self) -> usize {
         self.found
     }
 
-    /// Number of flows that are watched.
+    /// Number of watched flows.
     #[must_use]
     pub fn watched(&self) -> usize {
         self.flows.len()
     }
 
-    /// Forgets the flow that was silent longest and is not found; whether there was one.
+    /// Forgets the longest silent flow that is not found. Returns whether there was one.
     fn make_room(&mut self) -> bool {
         let others = self.flows.iter().filter(|(_, watched)| watched.kept.is_none());
         let Some(flow) = others.min_by_key(|(_, watched)| watched.history.last()).map(|(flow, _)| *flow)
@@ -149,7 +150,7 @@ impl FlowClassifier {
 }
 
 impl Watched {
-    /// Judges it at the end of a part of the window.
+    /// Updates the verdict at the end of a part of the window.
     fn judge(
         &mut self,
         config: &ClassifierConfig,
@@ -160,7 +161,7 @@ impl Watched {
         self.history.forget(now - config.window);
         let rate = self.history.rate(part);
         let least = if self.kept.is_some() { config.least_rate.mul_f64(0.5) } else { config.least_rate };
-        // The scan is the costly part: it is made for elephants alone, once they have been seen for half a window.
+        // The scan is expensive: only elephants are scanned, and only after half a window.
         let pattern = if rate >= least && self.history.parts() * 2 >= PARTS {
             let rhythm = folder.find(self.history.bursts(), config.least_frame_rate, config.most_frame_rate);
             rhythm.map(|rhythm| Pattern {
@@ -198,7 +199,7 @@ impl Watched {
         None
     }
 
-    /// A weak rhythm of `rate` is seen at `now`: whether the same was seen a window ago. If not it is remembered.
+    /// Whether the same weak rhythm of `rate` was seen a window before `now`. If not, it is remembered.
     fn is_seen_again(&mut self, now: Instant, window: Span, rate: f64) -> bool {
         let Some((then, remembered)) = self.suspicion else {
             self.suspicion = Some((now, rate));
@@ -206,7 +207,7 @@ impl Watched {
         };
         let age = now.since(then);
         if age > window * SUSPICION_WINDOWS || (rate - remembered).abs() > SAME_RATE * rate {
-            // Another one, or one that has not been seen since: chance, so far.
+            // Another rate, or one not seen since: treated as chance for now.
             self.suspicion = Some((now, rate));
             return false;
         }

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
 
-/// Criteria of a low-latency elephant. `docs/understand/auto-protect.md` gives the reasons and what follows from other values.
+/// Criteria of a low-latency elephant. `docs/understand/auto-protect.md` gives the reasons and the effect of other values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ClassifierConfig {
-    /// Length of the past that is looked at: 2 s. A judgement is made every eighth of it, the first after half of it. 500 ms to 5 s.
+    /// Length of the observation window: 2 s. A flow is judged every eighth of it, for the first time after half of it. 500 ms to 5 s.
     pub window: Span,
-    /// A packet that comes so long after the last begins a burst: 2 ms. Longer than what a wire puts between the packets of a frame,
-    /// shorter than what 150 frames in a second leave between them. 100 us to 20 ms.
+    /// The gap before a packet that begins a new burst: 2 ms. Longer than the spacing of a frame's packets on a wire, shorter than the gaps
+    /// between 150 frames in a second. 100 us to 20 ms.
     pub gap: Span,
-    /// The least rate of an elephant: 4 Mbit/s. Calls and game moves are mice, which need no protection. 100 kbit/s to 10 Gbit/s.
+    /// The least rate of an elephant: 4 Mbit/s. Calls and game moves are mice and need no protection. 100 kbit/s to 10 Gbit/s.
     pub least_rate: BitRate,
     /// The least frame rate, in frames a second: 20. 5 to 240.
     pub least_frame_rate: f64,
@@ -23,20 +23,18 @@ pub struct ClassifierConfig {
     /// The least strength of a rhythm (Z² over two harmonics, see [`super::Pattern::strength`]) with which a flow is found at once: 100.
     /// 10 to 10 000.
     pub found_at: f64,
-    /// A weaker rhythm counts if the flow shows the same one again a window later, in packets that have not been looked at before: 60.
-    /// A clock does so, chance hardly ever; and an elephant is looked at thousands of times in an hour. 10 to [`ClassifierConfig::found_at`].
+    /// The least strength of a rhythm that counts if it recurs a window later, in packets not judged before: 60. A clock recurs, chance
+    /// hardly ever; and an elephant is judged thousands of times in an hour. 10 to [`ClassifierConfig::found_at`].
     pub suspected_at: f64,
-    /// The least share of the bytes that come in bursts on the beat with which a flow is found. A quarter of the beat is "on" it, so
-    /// a quarter is what chance gives. 0 to 1.
+    /// The least share of the bytes that has to arrive in bursts on the beat for a flow to be found. A quarter of the period counts as "on"
+    /// the beat, so chance gives a quarter. 0 to 1.
     pub found_on_beat: f64,
-    /// Below this strength a found flow has no rhythm any more: 30. Chance rarely reaches it. 0 to
-    /// [`ClassifierConfig::suspected_at`].
+    /// Below this strength a found flow has lost its rhythm: 30. Chance rarely reaches it. 0 to [`ClassifierConfig::suspected_at`].
     pub lost_at: f64,
-    /// A found flow is lost when it had no rhythm, or less than half of the least rate, or was silent for so long: 5 s.
-    /// 100 ms to 10 min.
+    /// Time without a rhythm, below half of the least rate, or without packets after which a found flow is lost: 5 s. 100 ms to 10 min.
     pub hold: Span,
-    /// Most flows that are watched: 256, of up to 8 kB each. With more the one that was silent longest is forgotten, found
-    /// ones last. 1 to 65 536.
+    /// Upper limit on watched flows: 256, of up to 8 kB each. Beyond it the flow that was silent longest is forgotten, found flows last. 1
+    /// to 65 536.
     pub flows: usize,
 }
 
@@ -62,7 +60,7 @@ impl ClassifierConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    /// [`ConfigError::OutOfRange`] for the first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let check = |valid, key, value: &dyn std::fmt::Display, allowed| {
             ConfigError::check(valid, key, value, allowed)

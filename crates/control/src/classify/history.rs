@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-/// Most bursts that are remembered. 150 frames in a second make 300 in a window of two; a flow with more of them is judged by the
-/// latest.
+/// Upper limit on remembered bursts. 150 frames in a second make 300 in a window of two; a flow with more of them is judged by
+/// the latest.
 const MOST_BURSTS: usize = 320;
 
-/// Parts of a window, at whose ends a flow is judged.
+/// Parts of a window; a flow is judged at the end of each.
 pub(super) const PARTS: usize = 8;
 
-/// Packets that came without a gap between them.
+/// Packets that arrived without a gap between them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Burst {
     pub(super) start: Instant,
@@ -22,7 +22,7 @@ pub(super) struct Burst {
 #[derive(Debug, Clone)]
 pub(super) struct History {
     bursts: VecDeque<Burst>,
-    /// Bytes of the parts of the window, the latest last.
+    /// Bytes in each part of the window, the latest last.
     bytes: [u64; PARTS],
     /// Parts that have passed since the flow was first seen, up to [`PARTS`].
     parts: usize,
@@ -31,7 +31,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// A flow whose first packet comes at `now`, which begins a burst.
+    /// Creates the history of a flow whose first packet arrives at `now` and begins a burst.
     pub(super) fn new(now: Instant, part: Span) -> Self {
         Self {
             bursts: VecDeque::new(),
@@ -42,19 +42,19 @@ impl History {
         }
     }
 
-    /// When its last packet came.
+    /// Arrival time of the last packet.
     pub(super) const fn last(&self) -> Instant {
         self.last
     }
 
-    /// Begins as many new parts of the window as have come by `now`; whether any has.
-    pub(super) fn turn(&mut self, now: Instant, part: Span) -> bool {
+    /// Begins the parts of the window that have started by `now`. Returns whether there were any.
+    pub(super) fn advance(&mut self, now: Instant, part: Span) -> bool {
         if now < self.part_end {
             return false;
         }
         let passed = (now.since(self.part_end).div_floor(part) + 1).min(PARTS as u64) as usize;
         self.bytes.rotate_left(passed % PARTS);
-        // The part under way is not among them: it is the last.
+        // The unfinished part is the last one and does not count.
         self.parts = (self.parts + passed).min(PARTS);
         for bytes in &mut self.bytes[PARTS - passed..] {
             *bytes = 0;
@@ -63,7 +63,7 @@ impl History {
         true
     }
 
-    /// A packet comes at `now`.
+    /// Adds a packet that arrives at `now`.
     pub(super) fn add(&mut self, now: Instant, size: ByteCount, gap: Span) {
         let begins = self.bursts.is_empty() || now.since(self.last) >= gap;
         if begins {
@@ -86,12 +86,12 @@ impl History {
         }
     }
 
-    /// Parts of the window that have passed whole.
+    /// Number of complete parts of the window.
     pub(super) const fn parts(&self) -> usize {
         self.parts
     }
 
-    /// The mean rate over the parts that have passed whole. Call it at a turn, before the next packet.
+    /// The mean rate over the complete parts. Call it right after [`History::advance`], before the next packet.
     pub(super) fn rate(&self, part: Span) -> BitRate {
         let bytes = self.bytes.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
         BitRate::of(ByteCount::new(bytes), part * self.parts.clamp(1, PARTS - 1) as u64)

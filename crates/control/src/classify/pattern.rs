@@ -1,22 +1,22 @@
-//! Why a flow was chosen.
+//! The pattern that a verdict on a flow rests on.
 
 use std::fmt;
 
 use airbound_units::BitRate;
 
-/// Pattern of a flow: the reasons for a verdict.
+/// Pattern of a flow: the measured reasons for a verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pattern {
-    /// Its rate over the window, IP headers included.
+    /// Rate over the window, IP headers included.
     pub rate: BitRate,
-    /// The rate of the beat that its bursts keep best, in frames a second. A multiple of the true one where TCP sends each frame in
+    /// Rate of the beat that fits the bursts best, in frames a second. A multiple of the true rate where TCP sends each frame in
     /// several rounds at equal distances.
     pub frame_rate: f64,
-    /// Which share of its bursts begins on the beat, 0 to 1: within an eighth of a period of it, so that chance alone gives 0.25.
+    /// Share of the bursts that begin on the beat, 0 to 1: within an eighth of a period of it, so that chance alone gives 0.25.
     pub bursts_on_beat: f64,
-    /// Which share of its bytes comes in those bursts, 0 to 1.
+    /// Share of the bytes in those bursts, 0 to 1.
     pub bytes_on_beat: f64,
-    /// Share of the beats that have a burst, 0 to 1: less than all where frames were left out or held up.
+    /// Share of the beats that have a burst, 0 to 1: below 1 where frames were skipped or delayed.
     pub beats_met: f64,
     /// Z² over two harmonics (Buccheri et al. 1983): four times the number of bursts for a perfect rhythm, about 4 for none.
     pub strength: f64,

@@ -1,12 +1,12 @@
-//! The beat that the bursts of a flow keep.
+//! Search for the beat of a flow's bursts.
 //!
-//! The question is that of a pulsar astronomer: do these events, few and many of them missing or out of place, follow a clock of
-//! unknown period? The answer is the same: fold them with every period that may be, and see where the phases agree. Z² adds the power
-//! of the first harmonics (Buccheri et al., Astronomy and Astrophysics 128, 1983), which also tells a beat from its multiples and
-//! its fractions: at half the true rate the first harmonic vanishes.
+//! The method is that of pulsar astronomy: to test whether a few events, many of them missing or out of place, follow a clock of
+//! unknown period, fold them with every possible period and measure how well the phases agree. Z² adds the power of the first
+//! harmonics (Buccheri et al., Astronomy and Astrophysics 128, 1983), which also tells a beat from its multiples and its fractions: at
+//! half the true rate the first harmonic vanishes.
 //!
-//! Phases are 32-bit fractions of a turn and cosines come from a table, so that folding costs a few integer operations and is the same
-//! everywhere.
+//! Phases are 32-bit fractions of a turn and cosines come from a table: folding costs a few integer operations, and the results are
+//! the same on every machine.
 
 use airbound_units::Instant;
 
@@ -15,39 +15,39 @@ use super::history::Burst;
 /// A cosine of 1 in the table.
 const ONE: f64 = 16_384.0;
 
-/// Steps of the scan within one frequency that a window can resolve: the peak of the second harmonic is missed by an eighth at
-/// most, which costs 5 % of its power.
+/// Scan steps within the frequency resolution of a window: the scan misses the peak of the second harmonic by an eighth at most, which
+/// costs 5 % of its power.
 const STEPS: f64 = 4.0;
 
-/// Finer steps around the best, on either side.
+/// Finer steps on either side of the best rate.
 const FINE: i32 = 8;
 
-/// The multiples of a perfect beat fit as well as itself: a fraction of the best rate is preferred if it falls short by no more than
-/// this factor.
+/// Multiples of a perfect beat fit as well as the beat itself: a fraction of the best rate is preferred if its strength is lower by no
+/// more than this factor.
 const AS_GOOD: f64 = 1.05;
 
-/// Such fractions: up to a sixth, from 150 to 25 beats a second.
+/// Fractions that are tried: up to a sixth, from 150 to 25 beats a second.
 const FRACTIONS: u32 = 6;
 
-/// A beat, and how well it is kept.
+/// A beat and how well the bursts fit it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Rhythm {
     /// Beats a second.
     pub(super) rate: f64,
     /// Z².
     pub(super) strength: f64,
-    /// Bursts, bytes and beats that agree, each 0 to 1.
+    /// Shares of bursts, bytes and beats that agree, each 0 to 1.
     pub(super) bursts_on_beat: f64,
     pub(super) bytes_on_beat: f64,
     pub(super) beats_met: f64,
 }
 
-/// Finds beats. It holds what folding needs, so that nothing is allocated for it.
+/// Finds beats. Holds the buffers for folding, so that a search allocates nothing.
 #[derive(Debug, Clone)]
 pub(super) struct Folder {
     /// Cosines of the 256 parts of a turn.
     cosines: Vec<i32>,
-    /// Phase of each burst at the rate that is tried, and by how much it grows with the next.
+    /// Phase of each burst at the present rate, and its increment to the next rate.
     phases: Vec<(u32, u32)>,
 }
 
@@ -59,7 +59,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Z² of so many events.
+    /// Z² for the given number of events.
     fn strength(&self, events: usize) -> f64 {
         let squares =
             self.cosines.iter().chain(&self.sines).map(|sum| (*sum as f64 / ONE) * (*sum as f64 / ONE));
@@ -85,7 +85,7 @@ impl Folder {
         self.cosine(phase.wrapping_sub(1 << 30))
     }
 
-    /// Sets all phases for `rate`, to grow by `step`, both in beats a second.
+    /// Sets all phases for `rate`, and their increments for `step`, both in beats a second.
     fn set(&mut self, bursts: impl Iterator<Item = Burst>, origin: Instant, rate: f64, step: f64) {
         self.phases.clear();
         self.phases.extend(bursts.map(|burst| {
@@ -94,7 +94,7 @@ impl Folder {
         }));
     }
 
-    /// Folds at the rate that is set, and sets the next.
+    /// Folds at the present rate, then advances to the next.
     fn fold(&mut self) -> Sums {
         let mut sums = Sums::default();
         let mut phases = std::mem::take(&mut self.phases);
@@ -110,7 +110,7 @@ impl Folder {
         sums
     }
 
-    /// The best of `count` rates from `rate` on.
+    /// Returns the best of `count` rates from `rate` on.
     fn scan(
         &mut self,
         bursts: impl Iterator<Item = Burst>,
@@ -133,8 +133,8 @@ impl Folder {
         best
     }
 
-    /// The beat between `least` and `most` (a second) that the bursts, in the order of time, keep best. `None` if there are fewer than
-    /// three, or all at once.
+    /// Returns the beat between `least` and `most` (a second) that fits the bursts, in order of time, best. `None` if there are fewer
+    /// than three, or all at the same time.
     pub(super) fn find(
         &mut self,
         bursts: impl Iterator<Item = Burst> + Clone,
@@ -151,7 +151,7 @@ impl Folder {
         let step = 1.0 / (STEPS * span);
         let count = ((most - least) / step).clamp(1.0, 1e5) as u32 + 1;
         let (near, _) = self.scan(bursts.clone(), origin, [least, step], count);
-        // The scan may have passed a peak at some distance: it is climbed before it is compared.
+        // The scan may have missed a peak by some distance: refine each candidate before comparing it.
         let mut climb = |near: f64| {
             let fine = step / f64::from(FINE);
             let from = (near - step).max(fine);
@@ -170,7 +170,7 @@ impl Folder {
         Some(self.describe(bursts, origin, rate, &sums, (span * rate).max(1.0)))
     }
 
-    /// Which bursts are on the beat.
+    /// Determines the bursts on the beat.
     fn describe(
         &self,
         bursts: impl Iterator<Item = Burst>,
@@ -193,7 +193,7 @@ impl Folder {
                 continue;
             }
             on_beat = (on_beat.0 + 1, on_beat.1.saturating_add(burst.bytes));
-            // Those of one beat lie closer together than half a period.
+            // Bursts of one beat are less than half a period apart.
             if previous.is_none_or(|at| burst.start.since(at).as_secs_f64() * rate > 0.5) {
                 met += 1;
                 previous = Some(burst.start);
@@ -205,13 +205,13 @@ impl Folder {
             strength: sums.strength(all.0 as usize),
             bursts_on_beat: share(on_beat.0, all.0),
             bytes_on_beat: share(on_beat.1, all.1),
-            // A span of so many periods has one beat more.
+            // A span of n periods has n + 1 beats.
             beats_met: (met as f64 / (beats + 1.0).floor()).min(1.0),
         }
     }
 }
 
-/// Angle of a wheel with `rate` turns a second after `nanos`, in 2^-32 of a turn, whole turns left out.
+/// Phase after `nanos` at `rate` turns a second, in units of 2^-32 turn, modulo one turn.
 fn turns(nanos: u64, rate: f64) -> u32 {
     // Microhertz are exact enough: after 5 s the error is a hundred-thousandth of a turn.
     let micro = libm::round(rate * 1e6).clamp(0.0, 1e12) as u128;
@@ -225,7 +225,7 @@ mod tests {
 
     use super::*;
 
-    /// A multiplicative generator: enough to scatter times.
+    /// A multiplicative generator, sufficient to scatter times.
     fn unit(state: &mut u64) -> f64 {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*state >> 11) as f64 / (1_u64 << 53) as f64
@@ -263,7 +263,7 @@ mod tests {
             if unit(&mut state) < 0.7 {
                 times.push(at);
             }
-            // Acknowledgements let the rest of a frame go at any time.
+            // Acknowledgements release the rest of a frame at any time.
             if unit(&mut state) < 0.5 {
                 times.push(at + 16.0 * unit(&mut state));
             }
@@ -281,7 +281,7 @@ mod tests {
             let (mut state, mut now, mut times) = (seed, 0.0, Vec::new());
             while now < 2000.0 {
                 times.push(now);
-                // 16 ms to the next, as a round of other stations may take, give or take 6.
+                // 16 ms to the next round, as with other stations in between, plus or minus 6 ms.
                 now += 10.0 + 12.0 * unit(&mut state);
             }
             strongest = strongest.max(found(&times).strength);

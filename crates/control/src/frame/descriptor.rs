@@ -1,4 +1,4 @@
-//! Transmit descriptors and reports: the frames of a PPDU on their way to the hardware and back.
+//! Transmit descriptors and reports: the frames of a PPDU, handed to the hardware and returned by it.
 
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::block_ack::AckBitmap;
@@ -6,7 +6,7 @@ use airbound_wifi::edca::Category;
 
 use super::{RateChain, StationId};
 
-/// A packet on its way through the hardware.
+/// A packet with its MAC framing, as handed to the hardware.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mpdu<P> {
     /// The payload.
@@ -15,9 +15,9 @@ pub struct Mpdu<P> {
     pub size: ByteCount,
     /// Its sequence number within station and traffic identifier, counted without wrapping.
     pub sequence: u64,
-    /// In how many descriptors it was before this one.
+    /// Number of earlier descriptors that held it.
     pub retries: u8,
-    /// Transmissions in those descriptors.
+    /// Number of transmissions in those descriptors.
     pub transmissions: u16,
     /// When it was first handed to the hardware.
     pub formed: Instant,
@@ -26,13 +26,13 @@ pub struct Mpdu<P> {
 }
 
 impl<P> Mpdu<P> {
-    /// An MPDU that is about to be handed to the hardware for the first time.
+    /// Creates an MPDU that has not been handed to the hardware yet.
     pub const fn new(packet: P, size: ByteCount, sequence: u64, formed: Instant) -> Self {
         Self { packet, size, sequence, retries: 0, transmissions: 0, formed, in_hardware: Span::ZERO }
     }
 
-    /// Notes a descriptor in which it was sent `transmissions` times within `stay`, without being acknowledged.
-    pub(crate) fn came_back(&mut self, transmissions: u32, stay: Span) {
+    /// Notes a descriptor in which it was sent `transmissions` times within `stay` without an acknowledgement.
+    pub(crate) fn on_returned(&mut self, transmissions: u32, stay: Span) {
         let transmissions = u16::try_from(transmissions).unwrap_or(u16::MAX);
         self.retries = self.retries.saturating_add(1);
         self.transmissions = self.transmissions.saturating_add(transmissions);
@@ -55,36 +55,35 @@ pub struct TxDescriptor<P> {
     /// Length of the PSDU: delimiters, and padding between MPDUs, included when it is an A-MPDU. VHT and HE put a delimiter before a
     /// single MPDU too.
     pub psdu: ByteCount,
-    /// Whether the MPDUs form an A-MPDU that is answered by a block ack, or one goes alone and is answered by an ack.
+    /// Whether the MPDUs form an A-MPDU, answered by a block ack; otherwise a single MPDU is answered by an ack.
     pub aggregated: bool,
-    /// The rates to try, in this order, while no acknowledgement comes.
+    /// The rates to try, in this order, until an acknowledgement arrives.
     pub chain: RateChain,
-    /// The hardware returns the descriptor when it has worked on it for so long, whatever tries are left: from the time at which it is the
-    /// first of its category and contends for the channel, backoff and a busy channel included. A transmission on the air
-    /// is finished first.
+    /// The hardware returns the descriptor after this time, whatever tries are left. The time starts when the descriptor is the first of
+    /// its category and contends for the channel, and includes backoff and a busy channel. A transmission on the air is finished first.
     pub give_up_after: Option<Span>,
-    /// The hardware returns the descriptor after the first try that fails then or later.
+    /// The hardware returns the descriptor after the first failed try at or after this time.
     pub give_up_at: Option<Instant>,
 }
 
-/// The hardware's report on a descriptor. What an environment cannot see is `None`.
+/// The hardware's report on a descriptor. Facts that the environment cannot observe are `None`.
 #[derive(Debug, Clone)]
 pub struct TxReport<P> {
-    /// The descriptor, given back.
+    /// The returned descriptor.
     pub descriptor: TxDescriptor<P>,
     /// When it was handed to the hardware.
     pub handed: Instant,
-    /// When its first transmission began; `None` also if the time limit ended it before.
+    /// When its first transmission began; `None` also if the time limit expired before.
     pub started: Option<Instant>,
     /// When its last transmission ended, acknowledgement or time-out included.
     pub ended: Instant,
-    /// The tries that were made; an empty chain if the time limit ended it before the first.
+    /// The tries that were made; an empty chain if the time limit expired before the first.
     pub used: RateChain,
-    /// Air that all tries occupied, control frames included.
+    /// Airtime of all tries, control frames included.
     pub airtime: Option<Span>,
     /// The MPDUs that were acknowledged.
     pub acknowledged: AckBitmap,
-    /// Whether the descriptor is known to have been one PPDU; a firmware that aggregates by itself hides it.
+    /// Whether the descriptor is known to have been one PPDU; firmware that aggregates by itself hides this.
     pub boundaries_known: bool,
 }
 

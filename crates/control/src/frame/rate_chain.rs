@@ -13,7 +13,7 @@ pub struct Attempt {
     pub tries: u8,
 }
 
-/// The chain of rates for one transmission: at most four steps, as mac80211 hands them to hardware
+/// The chain of rates for one transmission: at most four steps, the limit of mac80211's interface to hardware
 /// (`IEEE80211_TX_MAX_RATES`).
 #[derive(Clone, Copy)]
 pub struct RateChain {
@@ -51,7 +51,7 @@ impl RateChain {
         self
     }
 
-    /// The steps in order; at least one, but in a report of what never reached the air.
+    /// The steps in order; at least one, except in the report of a descriptor that never reached the air.
     #[must_use]
     pub fn steps(&self) -> &[Attempt] {
         self.steps.get(..self.len as usize).unwrap_or(&self.steps)
@@ -63,7 +63,7 @@ impl RateChain {
         self.steps[0].rate
     }
 
-    /// All tries together.
+    /// The sum of all tries.
     #[must_use]
     pub fn total_tries(&self) -> u32 {
         self.steps().iter().map(|step| u32::from(step.tries)).sum()
@@ -82,7 +82,7 @@ impl RateChain {
         None
     }
 
-    /// The part of the chain that `transmissions` transmissions use: without any an empty chain, and what exceeds the chain is
+    /// The part of the chain used by `transmissions` transmissions: empty for zero; transmissions beyond the chain are
     /// ignored.
     #[must_use]
     pub fn used(&self, transmissions: u32) -> Self {
@@ -101,7 +101,7 @@ impl RateChain {
     }
 }
 
-/// Chains are equal when their steps are; what lies behind the last step does not count.
+/// Chains are equal if their steps are; entries beyond the last step do not count.
 impl PartialEq for RateChain {
     fn eq(&self, other: &Self) -> bool {
         self.steps() == other.steps() && self.probe == other.probe
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_does_not_count() {
+    fn unused_steps_do_not_count() {
         let chain = chain_of(&[(7, 2), (3, 4)]);
         assert_eq!(chain.used(2), chain_of(&[(7, 2)]));
         assert_eq!(chain.used(3), chain_of(&[(7, 2), (3, 1)]));

@@ -4,16 +4,16 @@ use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{Format, Rate};
 
-/// The packet size whose duration tells how well a rate aggregates (`AVG_PKT_SIZE`).
+/// The packet size whose duration determines how well a rate aggregates (`AVG_PKT_SIZE`).
 const AVERAGE_PACKET: ByteCount = ByteCount::new(1024);
 
-/// Bytes that the kernel adds to the length of a packet for everything around it.
+/// Bytes that the kernel adds to a packet's length for all headers.
 const HEADERS: ByteCount = ByteCount::new(38);
 
 /// Preamble and SIFS of a legacy OFDM frame.
 const LEGACY_OVERHEAD: Span = Span::from_micros(36);
 
-/// Preamble of an HT, VHT or HE frame without the training field of each stream.
+/// Preamble of an HT, VHT or HE frame without the training fields, one for each stream.
 const PREAMBLE: Span = Span::from_micros(36);
 
 /// A training field.
@@ -23,7 +23,7 @@ const TRAINING: Span = Span::from_micros(4);
 const STEP: Span = Span::from_micros(4);
 const LONGEST: Span = Span::from_micros(4092);
 
-/// Estimates for one rate, worked out once so that a packet costs no division.
+/// Estimates for one rate, computed once so that a packet costs no division.
 ///
 /// The faster the rate, the more packets share the preamble of an aggregate: 2 where 1024 B take more than 400 µs, 4 above
 /// 250 µs, 8 above 150 µs, 16 above 70 µs, else 32, and with HE below 20 µs 64 (`ieee80211_calc_expected_tx_airtime`). Voice and
@@ -43,7 +43,7 @@ impl AirtimeEstimate {
         Self::dictated(rate, rate.bit_rate())
     }
 
-    /// Estimates where data really goes out at `bit_rate`, in frames of the form of `rate`.
+    /// Estimates for data sent at `bit_rate`, in frames of the format of `rate`.
     #[must_use]
     pub fn dictated(rate: Rate, bit_rate: BitRate) -> Self {
         let average = bit_rate.time_for(AVERAGE_PACKET);
@@ -76,11 +76,11 @@ impl AirtimeEstimate {
         let bytes = (size + HEADERS).as_u64();
         let data = self.average.as_nanos().saturating_mul(bytes) / AVERAGE_PACKET.as_u64();
         let nanos = data.saturating_add(overhead.as_nanos()).min(LONGEST.as_nanos());
-        // A constant divisor is a multiplication.
+        // The compiler turns a constant divisor into a multiplication.
         Span::from_nanos(nanos / STEP.as_nanos() * STEP.as_nanos()).max(STEP)
     }
 
-    /// Throughput of a station if its packets were of `size` and took what is estimated, without the steps of 4 µs.
+    /// Throughput of a station for packets of `size` at the estimated airtime, without rounding to 4 µs.
     #[must_use]
     pub fn throughput(&self, size: ByteCount) -> BitRate {
         let data =

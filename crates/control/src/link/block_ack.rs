@@ -1,4 +1,4 @@
-//! The transmitter's side of a block-ack agreement: sequence numbers, the window, MPDUs that wait to be sent again.
+//! The transmitter's side of a block-ack agreement: sequence numbers, the window, MPDUs to be retransmitted.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,13 @@ use crate::frame::Mpdu;
 #[derive(Debug, Clone)]
 pub(super) struct BlockAckOriginator<P> {
     next_sequence: u64,
-    /// Lowest sequence number of each descriptor that is in the hardware, oldest first.
+    /// Lowest sequence number of each descriptor in the hardware, oldest first.
     in_hardware: VecDeque<u64>,
-    /// MPDUs to be sent again, and a packet that did not fit in the last aggregate; by ascending sequence number.
+    /// MPDUs to be retransmitted, and a packet that did not fit in the last aggregate; by ascending sequence number.
     retries: VecDeque<Mpdu<P>>,
-    /// The highest sequence number that was given up and that the receiver still waits for.
+    /// The highest sequence number that was given up while the receiver still waits for it.
     hole: Option<u64>,
-    /// Eligibility that the queue was last told.
+    /// Eligibility last reported to the queue.
     pub(super) eligibility: crate::queue::Eligibility,
 }
 
@@ -31,7 +31,7 @@ impl<P> Default for BlockAckOriginator<P> {
 }
 
 impl<P> BlockAckOriginator<P> {
-    /// The lowest sequence number that is not settled.
+    /// The lowest unsettled sequence number.
     pub(super) fn window_start(&self) -> u64 {
         let waiting = self.retries.front().map(|mpdu| mpdu.sequence);
         let flying = self.in_hardware.iter().min().copied();
@@ -43,8 +43,8 @@ impl<P> BlockAckOriginator<P> {
         self.window_start().saturating_add(u64::from(size)).saturating_sub(self.next_sequence)
     }
 
-    /// The sequence number from which on the window of `size` admits nothing. It begins at the oldest MPDU that is not settled: one that
-    /// waits, one in the hardware, or `first` of the aggregate that is being formed; it stands while fresh packets are added.
+    /// The first sequence number beyond a window of `size`. The window starts at the oldest unsettled MPDU: one to be retransmitted, one
+    /// in the hardware, or `first` of the aggregate being formed. It does not move while fresh packets are added.
     pub(super) fn window_end(&self, first: Option<u64>, size: u16) -> u64 {
         let start = self.window_start().min(first.unwrap_or(u64::MAX));
         start.saturating_add(u64::from(size))
@@ -55,24 +55,24 @@ impl<P> BlockAckOriginator<P> {
         self.next_sequence
     }
 
-    /// Numbers a new packet.
+    /// Assigns the next sequence number.
     pub(super) fn number(&mut self) -> u64 {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         sequence
     }
 
-    /// New packets have been given the numbers up to `next`, which is the next one's.
+    /// Marks all numbers below `next` as assigned.
     pub(super) const fn numbered_to(&mut self, next: u64) {
         self.next_sequence = next;
     }
 
-    /// The MPDU to be sent again first.
+    /// The first MPDU to be retransmitted.
     pub(super) fn first_retry(&self) -> Option<&Mpdu<P>> {
         self.retries.front()
     }
 
-    /// Takes it.
+    /// Removes and returns the first MPDU to be retransmitted.
     pub(super) fn take_retry(&mut self) -> Option<Mpdu<P>> {
         self.retries.pop_front()
     }
@@ -86,24 +86,24 @@ impl<P> BlockAckOriginator<P> {
         self.retries.insert(at, mpdu);
     }
 
-    /// A descriptor whose lowest sequence number is `lowest` goes to the hardware.
+    /// Notes that a descriptor whose lowest sequence number is `lowest` is handed to the hardware.
     pub(super) fn handed(&mut self, lowest: u64) {
         self.in_hardware.push_back(lowest);
     }
 
-    /// A descriptor whose lowest sequence number is `lowest` came back; one that was never handed changes nothing.
+    /// Notes that a descriptor whose lowest sequence number is `lowest` was returned; an unknown one changes nothing.
     pub(super) fn returned(&mut self, lowest: u64) {
         if let Some(at) = self.in_hardware.iter().position(|&first| first == lowest) {
             self.in_hardware.remove(at);
         }
     }
 
-    /// The MPDU with this sequence number will not be sent again.
+    /// Notes that the MPDU with this sequence number will not be retransmitted.
     pub(super) fn give_up(&mut self, sequence: u64) {
         self.hole = self.hole.max(Some(sequence));
     }
 
-    /// Where the window begins, if it has left behind something that was given up and that the receiver was not told of.
+    /// The window start, if the window has passed a given-up MPDU and the receiver has not been told.
     pub(super) fn passed_hole(&mut self) -> Option<u64> {
         let hole = self.hole?;
         let start = self.window_start();
@@ -113,7 +113,7 @@ impl<P> BlockAckOriginator<P> {
         })
     }
 
-    /// Number of MPDUs that wait to be sent again.
+    /// Number of MPDUs to be retransmitted.
     pub(super) fn waiting(&self) -> usize {
         self.retries.len()
     }
@@ -129,7 +129,7 @@ mod tests {
         Mpdu::new((), ByteCount::new(100), sequence, Instant::ZERO)
     }
 
-    /// Numbers packets while the window admits them and hands them down as one descriptor.
+    /// Assigns sequence numbers while the window admits packets, and hands these down as one descriptor.
     fn send(originator: &mut BlockAckOriginator<()>, most: usize, window: u16) -> Vec<u64> {
         let mut sent = Vec::new();
         while sent.len() < most
@@ -156,7 +156,7 @@ mod tests {
         // A second aggregate while the first is in the hardware.
         assert_eq!(send(&mut originator, 40, 64), (40..64).collect::<Vec<_>>());
         assert_eq!((originator.fresh_room(64), send(&mut originator, 1, 64)), (0, vec![]));
-        // The second comes back first: nothing moves.
+        // The second is returned first: the window does not move.
         originator.returned(40);
         assert_eq!((originator.window_start(), originator.fresh_room(64)), (0, 0));
         // Of the first, 7 is missing.
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_handed_changes_nothing() {
+    fn an_unknown_descriptor_changes_nothing() {
         let mut originator = BlockAckOriginator::<()>::default();
         originator.returned(3);
         send(&mut originator, 4, 64);

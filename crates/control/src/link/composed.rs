@@ -1,4 +1,4 @@
-//! A link made of any queue and any rate control, as mac80211 and its drivers are made.
+//! A link composed of a queue and a rate control, like mac80211 and its drivers.
 
 mod forming;
 
@@ -16,17 +16,17 @@ use crate::frame::{Mpdu, TxDescriptor, TxReport};
 use crate::queue::{Backlog, Deadline, Direction, Eligibility, Fact, Queue, Sink, Turns};
 use crate::rate::{LinkStats, RateControl, RateReport};
 
-/// A queue below the scheme's own: a driver's or a firmware's, which the scheme cannot order.
+/// A queue below the scheme's own, in a driver or firmware, whose order the scheme cannot change.
 #[derive(Debug, Clone)]
 pub struct LowerQueue<L> {
-    /// The order in which it serves stations. It should leave the time stamps of packets alone ([`crate::queue::Fifo::below`]): they
-    /// are those of the scheme's queue.
+    /// The queue and its order of stations. It should not change the time stamps of packets ([`crate::queue::Fifo::below`]): they
+    /// belong to the scheme's queue.
     pub queue: L,
-    /// Most packets in each category, those in the hardware and those that wait to be sent again included.
+    /// Upper limit on packets in each category, including those in the hardware and those to be retransmitted.
     pub depth: usize,
 }
 
-/// A queue, perhaps with a driver's queue below it, and a rate control.
+/// A queue, optionally with a driver's queue below it, and a rate control.
 #[derive(Debug, Clone)]
 pub struct Composed<P, Q, L, R> {
     upper: Q,
@@ -43,7 +43,7 @@ pub struct Composed<P, Q, L, R> {
 struct Lowered<P> {
     now: Instant,
     limits: TimeLimits,
-    /// Where the queue counts what lies below it.
+    /// Airtime estimate, if the queue accounts for packets below it.
     estimate: Option<AirtimeEstimate>,
     packet: Option<P>,
 }
@@ -67,7 +67,7 @@ impl<P: Payload> Sink<P> for Lowered<P> {
 }
 
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> {
-    /// Puts the parts together. A window outside of 1 to 256 is taken for the nearest bound.
+    /// Creates a link from its parts. A window outside of 1 to 256 is clamped.
     #[must_use]
     pub fn new(mut upper: Q, lower: Option<LowerQueue<L>>, rate: R, mut config: LinkConfig) -> Self {
         if lower.is_some() {
@@ -93,7 +93,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         &self.upper
     }
 
-    /// The scheme's queue, to set demands. Packets go through the link.
+    /// The scheme's queue, to set demands. Packets enter and leave through the link.
     pub const fn queue_mut(&mut self) -> &mut Q {
         &mut self.upper
     }
@@ -103,17 +103,17 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         &self.rate
     }
 
-    /// The rate control, to tell it what no report does.
+    /// The rate control, to report facts that no transmit report contains.
     pub const fn rate_control_mut(&mut self) -> &mut R {
         &mut self.rate
     }
 
-    /// An empty list for the descriptor of a report, an emptied one where there is one.
+    /// Returns an empty list for the descriptor of a report; reuses an emptied one if there is one.
     pub fn take_spare(&mut self) -> Vec<Mpdu<P>> {
         self.state.take_spare()
     }
 
-    /// Takes the emptied list of a descriptor back, to be filled again.
+    /// Takes back the emptied list of a descriptor for reuse.
     pub fn give_spare(&mut self, mpdus: Vec<Mpdu<P>>) {
         self.state.give_spare(mpdus);
     }
@@ -123,7 +123,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         self.state.estimate(station, || self.rate.expected_rate(station))
     }
 
-    /// Moves packets down while the driver takes them, as `wake_tx_queue` makes a driver do.
+    /// Moves packets down while the driver accepts them, as a driver does on `wake_tx_queue`.
     #[inline]
     fn refill(&mut self, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
         if let Some(lower) = &self.lower {
@@ -152,7 +152,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         }
     }
 
-    /// A driver's queue refuses nothing below its depth; if a scheme is used as one, its drops count.
+    /// A driver's queue refuses nothing below its depth; a scheme used as one may drop packets, which are settled here.
     fn settle_dropped_below(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) {
         if self.dropped_below.is_empty() {
             return;
@@ -165,7 +165,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         self.dropped_below = below;
     }
 
-    /// Tells the queue that serves the hardware what is known of a station's originator.
+    /// Reports the eligibility of a station to the queue that serves the hardware.
     fn update_eligibility(&mut self, now: Instant, station: StationId, category: Category) {
         let window = self.config.reach();
         let originator = self.state.originator(station, category);
@@ -176,7 +176,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         } else {
             Eligibility::Fresh
         };
-        let news = self.state.news_of_eligibility(station, category, eligibility);
+        let news = self.state.changed_eligibility(station, category, eligibility);
         match (news, &mut self.lower) {
             (None, _) => {}
             (Some(fact), Some(lower)) => lower.queue.on(now, fact),
@@ -184,7 +184,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         }
     }
 
-    /// A packet left the layers below the scheme's queue for good.
+    /// Settles a packet that left the layers below the scheme's queue for good.
     #[inline]
     fn settle(&mut self, now: Instant, packet: &P) {
         let lowered = &mut self.lowered[packet.category().index()];
@@ -192,9 +192,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         self.upper.on(now, Fact::Dropped(packet));
     }
 
-    /// Tells the queue what throughput is expected of a station: that of the rate control, or what follows from the
-    /// estimates of airtime. Told again and again, since the queue may compare stations.
-    fn tell_throughput(&mut self, now: Instant, station: StationId) {
+    /// Reports the expected throughput of a station to the queue: that of the rate control, or the one that follows from airtime
+    /// estimates. Repeated for every change, since the queue may compare stations.
+    fn report_throughput(&mut self, now: Instant, station: StationId) {
         let expected = self.rate.expected_rate(station);
         let reported = self.state.reported_rate(station);
         let throughput = match self.rate.expected_throughput(station).filter(|_| reported.is_none()) {
@@ -202,7 +202,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             None => self.state.throughput(station, expected),
         };
         self.upper.on(now, Fact::Throughput { station, throughput });
-        if let Some(rate) = self.state.news_of_rate(station, expected) {
+        if let Some(rate) = self.state.changed_rate(station, expected) {
             let chain = RateChain::single(expected, 1);
             let longest = self.state.rates.max_psdu(&chain, self.config.ampdu.max_duration, reported);
             let mpdus = self.config.most_full_mpdus(longest);
@@ -211,7 +211,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         }
     }
 
-    /// Why an MPDU that came back is not sent again, if it is not.
+    /// The reason to give up a returned MPDU; `None` if it is retransmitted.
     fn gives_up(&self, now: Instant, mpdu: &Mpdu<P>) -> Option<DropReason> {
         let config = &self.config;
         let tries_are_up = config.max_tries.is_some_and(|most| mpdu.transmissions >= most);
@@ -255,7 +255,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         let (station, category) = (descriptor.station, descriptor.category);
         let mut mpdus = descriptor.mpdus;
         let count = u16::try_from(mpdus.len()).unwrap_or(u16::MAX);
-        // What never reached the air says nothing about a rate.
+        // A descriptor that never reached the air says nothing about a rate.
         if !used.steps().is_empty() {
             let acknowledged = acknowledged.count().min(count);
             self.rate.on_report(now, station, &RateReport { used, mpdus: count, acknowledged });
@@ -267,7 +267,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         mpdus.retain(|_| place.next().is_some_and(|place| !acknowledged.get(place)));
         let arrived = handed_back - mpdus.len();
         for mut mpdu in mpdus.drain(..) {
-            mpdu.came_back(used.total_tries(), ended - handed);
+            mpdu.on_returned(used.total_tries(), ended - handed);
             if let Some(reason) = self.gives_up(now, &mpdu) {
                 self.settle(now, &mpdu.packet);
                 self.state.originator(station, category).give_up(mpdu.sequence);
@@ -283,8 +283,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             self.upper.on(now, Fact::Airtime { station, category, airtime, direction: Direction::Sent });
         }
         if self.config.forms_ppdus {
-            self.state.tell_window(station, category, returned);
-            self.tell_throughput(now, station);
+            self.state.report_window(station, category, returned);
+            self.report_throughput(now, station);
             self.update_eligibility(now, station, category);
         }
     }
@@ -298,8 +298,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         if let Some(rate) = stats.rate {
             self.state.on_rate(station, self.rate.expected_rate(station), rate);
         }
-        if stats.rate.is_some() || !self.state.is_told(station) {
-            self.tell_throughput(now, station);
+        if stats.rate.is_some() || !self.state.has_reported_rate(station) {
+            self.report_throughput(now, station);
         }
     }
 

@@ -25,24 +25,24 @@ use crate::frame::{Mpdu, TxDescriptor, TxReport};
 use crate::queue::{Arrivals, Backlog, Deadline};
 use crate::rate::LinkStats;
 
-/// Room of the hardware for one descriptor.
+/// Capacity of the hardware for one descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// The category asked for.
     pub category: Category,
-    /// Longest airtime of the PPDU itself, for example what is left of a TXOP.
+    /// Longest airtime of the PPDU itself, for example the remainder of a TXOP.
     pub max_duration: Span,
 }
 
-/// The MPDUs of a report that were not acknowledged and that the link did not keep.
+/// Unacknowledged MPDUs of a report that the link did not keep.
 #[derive(Debug, Clone)]
 pub struct Returned<P> {
-    /// To be sent at once, ahead of everything else of the category.
+    /// A descriptor to be sent at once, ahead of all others of the category.
     pub retry_now: Option<TxDescriptor<P>>,
-    /// Given up.
+    /// MPDUs that were given up.
     pub dropped: Vec<(Mpdu<P>, DropReason)>,
-    /// Where the receiver's window begins now, if something was given up or the window has just passed something that was given up
-    /// earlier: below it nothing will come any more.
+    /// New start of the receiver's window, if an MPDU was given up or the window has just passed one given up earlier: no MPDU below
+    /// it will follow.
     pub window_start: Option<u64>,
 }
 
@@ -54,11 +54,11 @@ impl<P> Default for Returned<P> {
 
 /// Decides what a transmitter sends next, and how: queueing, aggregation, rate and retries together.
 pub trait Link<P: Payload> {
-    /// Takes a packet at `now`; whoever is dropped for it is appended to `dropped`.
+    /// Takes a packet at `now`; packets dropped in favour of it are appended to `dropped`.
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>);
 
-    /// Takes packets one after another, each at the time at which it came, until there are no more or somebody is dropped for one.
-    /// Returns when the last one came that was taken.
+    /// Takes packets one after another, each at its arrival time, until none is left or a packet is dropped. Returns the arrival
+    /// time of the last packet taken.
     #[inline]
     fn enqueue_all(
         &mut self,
@@ -78,27 +78,26 @@ pub trait Link<P: Payload> {
         last
     }
 
-    /// The next PPDU that fits in `room`, or `None` if there is nothing to send. Packets that expired or were given up
-    /// while looking are appended to `dropped`.
+    /// Forms the next PPDU that fits in `room`; `None` if there is nothing to send. Packets that expired or were given up meanwhile
+    /// are appended to `dropped`.
     fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<TxDescriptor<P>>;
 
-    /// Takes back a descriptor. MPDUs that were not acknowledged are kept by the link for a later descriptor, or appended to
-    /// `returned`.
+    /// Takes a returned descriptor. The link keeps unacknowledged MPDUs for a later descriptor, or appends them to `returned`.
     fn on_report(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>);
 
-    /// A frame of `airtime` came in from `station`.
+    /// Notes a frame of `airtime` received from `station`.
     fn on_received(&mut self, _now: Instant, _station: StationId, _category: Category, _airtime: Span) {}
 
-    /// News about the link to `station`.
+    /// Notes measurements of the link to `station`.
     fn on_link_stats(&mut self, _now: Instant, _station: StationId, _stats: &LinkStats) {}
 
-    /// The lowest sequence number of a station and category that is not settled: what is below it was delivered, or given up and the
-    /// receiver told. [`u64::MAX`] if nothing was ever handed down.
+    /// The lowest unsettled sequence number of a station and category: MPDUs below it were delivered, or given up with the receiver
+    /// informed. [`u64::MAX`] if nothing was ever handed down.
     fn window_start(&self, _station: StationId, _category: Category) -> u64 {
         u64::MAX
     }
 
-    /// Whether a report may make room for another category than its own, so that all have to be asked again.
+    /// Whether a report may free capacity for other categories, so that all have to be asked again.
     fn limits_all_categories(&self) -> bool {
         false
     }
@@ -106,14 +105,14 @@ pub trait Link<P: Payload> {
     /// Whether [`Link::next`] may have something to send in `category`.
     fn has_backlog(&self, category: Category) -> bool;
 
-    /// All that waits in the link, packets kept for retransmission included.
+    /// All packets waiting in the link, including those kept for retransmission.
     fn backlog(&self) -> Backlog;
 
-    /// Load of the channel since the last call: the share of the time in which it was `busy` for any reason, and that of our `own`
-    /// transmissions with their acknowledgements, which is part of it; 0 to 1, `None` where the environment cannot tell.
+    /// Notes the channel load since the last call: the share of time in which the channel was `busy` for any reason, and the part of
+    /// it used by `own` transmissions and their acknowledgements; 0 to 1, `None` if the environment cannot measure it.
     fn on_channel(&mut self, _now: Instant, _busy: Option<f64>, _own: Option<f64>) {}
 
-    /// The instants at which the link wants to be called although nothing happens: [`Link::next`], and [`Link::on_channel`].
+    /// The instants at which [`Link::next`] and [`Link::on_channel`] have to be called if nothing else happens.
     fn deadline(&self) -> Deadline {
         Deadline::default()
     }

@@ -1,4 +1,4 @@
-//! Descriptors that were handed to the hardware and not yet reported.
+//! Descriptors handed to the hardware and not yet reported.
 
 use std::collections::VecDeque;
 
@@ -9,19 +9,19 @@ use crate::frame::TxDescriptor;
 #[derive(Debug, Clone, Copy)]
 struct Handed<T> {
     station: StationId,
-    /// The sequence number of its first MPDU, which no other descriptor of the station and category has at the same time.
+    /// Sequence number of its first MPDU, unique among the outstanding descriptors of a station and category.
     sequence: u64,
     facts: T,
 }
 
-/// Grants of one category in the order in which they were handed down, each with what its owner wants to remember of it.
+/// Descriptors of one category in the order of handing down, each with facts of its owner.
 #[derive(Debug, Clone)]
 pub(crate) struct Outstanding<T> {
     descriptors: VecDeque<Handed<T>>,
 }
 
-/// No hardware holds more; of descriptors that are never reported the oldest are forgotten.
-const MOST_GRANTS: usize = 1024;
+/// Upper limit, above that of any hardware; beyond it the oldest unreported descriptors are forgotten.
+const MAX_DESCRIPTORS: usize = 1024;
 
 impl<T> Default for Outstanding<T> {
     fn default() -> Self {
@@ -30,16 +30,16 @@ impl<T> Default for Outstanding<T> {
 }
 
 impl<T> Outstanding<T> {
-    /// A descriptor goes to the hardware.
+    /// Adds a descriptor that is handed to the hardware.
     pub(crate) fn hand<P>(&mut self, descriptor: &TxDescriptor<P>, facts: T) {
-        if self.descriptors.len() >= MOST_GRANTS {
+        if self.descriptors.len() >= MAX_DESCRIPTORS {
             self.descriptors.pop_front();
         }
         let sequence = descriptor.mpdus.first().map_or(0, |mpdu| mpdu.sequence);
         self.descriptors.push_back(Handed { station: descriptor.station, sequence, facts });
     }
 
-    /// A descriptor comes back, in any order; `None` if it is not known.
+    /// Removes a returned descriptor, in any order; `None` if it is unknown.
     pub(crate) fn take<P>(&mut self, descriptor: &TxDescriptor<P>) -> Option<T> {
         let sequence = descriptor.mpdus.first().map_or(0, |mpdu| mpdu.sequence);
         let is_it = |handed: &Handed<T>| handed.station == descriptor.station && handed.sequence == sequence;
@@ -47,12 +47,12 @@ impl<T> Outstanding<T> {
         self.descriptors.remove(place).map(|handed| handed.facts)
     }
 
-    /// Whether the hardware is empty.
+    /// Whether no descriptor is outstanding.
     pub(crate) fn is_empty(&self) -> bool {
         self.descriptors.is_empty()
     }
 
-    /// The facts of each, first handed down first.
+    /// The facts of each descriptor in the order of handing down.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.descriptors.iter().map(|handed| &handed.facts)
     }

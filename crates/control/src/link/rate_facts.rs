@@ -1,4 +1,4 @@
-//! Durations and estimates of each rate in use, worked out once.
+//! Durations and estimates of each rate in use, computed once.
 
 use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::rate::Rate;
@@ -15,7 +15,7 @@ pub(super) struct RateFacts {
     pub(super) estimate: AirtimeEstimate,
 }
 
-/// The last question about a chain, and its answer: consecutive aggregates mostly use the same.
+/// The last chain and its bound, cached since consecutive aggregates mostly use the same chain.
 #[derive(Debug, Clone, Copy)]
 struct ChainBound {
     chain: RateChain,
@@ -23,7 +23,7 @@ struct ChainBound {
     max_psdu: ByteCount,
 }
 
-/// The rates in use, ordered; at most as many as the standard has.
+/// The rates in use, sorted; at most as many as the standard has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RateTable {
     rates: Vec<RateFacts>,
@@ -47,8 +47,8 @@ impl RateTable {
         self.rates[self.last]
     }
 
-    /// The largest PSDU that every step of `chain` carries within `longest`; where a rate is `dictated`, data goes out at that
-    /// behind the preambles of the chain.
+    /// The largest PSDU that every step of `chain` carries within `longest`; if a rate is `dictated`, data is sent at that
+    /// rate behind the preambles of the chain.
     pub(super) fn max_psdu(
         &mut self,
         chain: &RateChain,

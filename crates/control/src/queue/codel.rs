@@ -45,8 +45,8 @@ impl CodelParameters {
 
     /// The time to the next drop after `count` drops: interval / sqrt(count) (RFC 8289, section 5.2).
     ///
-    /// The IEEE 754 square root is exact, so every machine finds the same; the kernel approaches it by Newton steps in 16
-    /// bits.
+    /// The IEEE 754 square root is correctly rounded, so every machine computes the same value; the kernel approximates it
+    /// by Newton steps in 16 bits.
     #[must_use]
     pub fn spacing(&self, count: u32) -> Span {
         let nanos = self.interval.as_nanos() as f64 / f64::from(count.max(1)).sqrt();
@@ -57,7 +57,7 @@ impl CodelParameters {
 /// The state of the controller for one queue (RFC 8289, section 5).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CodelState {
-    /// When the delay will have been above the target for an interval; `None` while it is below.
+    /// The instant at which the delay will have been above the target for an interval; `None` while it is below.
     first_above: Option<Instant>,
     /// When the next packet is dropped, while dropping.
     drop_next: Instant,
@@ -69,20 +69,20 @@ pub struct CodelState {
 }
 
 impl CodelState {
-    /// Whether the state drops packets at the moment.
+    /// Whether the controller is in the dropping state.
     #[must_use]
     pub const fn is_dropping(&self) -> bool {
         self.dropping
     }
 
-    /// Counts `drops` that were made for another reason, so that the pace of the next ones grows (kernel: `fq_codel_drop`).
+    /// Counts `drops` made for another reason, which raises the drop rate (kernel: `fq_codel_drop`).
     pub(super) const fn add_drops(&mut self, drops: u32) {
         self.count = self.count.saturating_add(drops);
     }
 
-    /// Takes the next packet from a queue and gives up those that congestion demands.
+    /// Takes the next packet from a queue, dropping packets as the algorithm demands.
     ///
-    /// `next` takes the head of the queue and tells how many bytes it leaves behind; `give_up` receives what is dropped.
+    /// `next` takes the head of the queue and returns the bytes left behind it; `give_up` receives dropped packets.
     pub fn dequeue<P: Payload>(
         &mut self,
         parameters: &CodelParameters,
@@ -116,7 +116,7 @@ impl CodelState {
             taken = next();
             self.judge(parameters, now, taken.as_ref());
             self.dropping = true;
-            // If the last round of dropping is not long past, its pace is a good start for this one (section 5.5).
+            // If the last dropping phase ended recently, start at its drop rate (section 5.5).
             let pace = self.count.saturating_sub(self.last_count);
             let recent = now.since(self.drop_next) < parameters.interval * 16;
             self.count = if pace > 1 && recent { pace } else { 1 };
@@ -126,7 +126,7 @@ impl CodelState {
         taken.map(|(packet, _)| packet)
     }
 
-    /// Whether a packet that just left the queue was above the target, and the whole interval before it (`dodequeue`).
+    /// Whether a packet that just left the queue was above the target, as were all in the interval before it (`dodequeue`).
     fn judge<P: Payload>(
         &mut self,
         parameters: &CodelParameters,
@@ -143,8 +143,8 @@ impl CodelState {
         now >= *self.first_above.get_or_insert(now + parameters.interval)
     }
 
-    /// The caller ran out of packets that it may take now, but the queue is not empty: it is not over as [`Self::dequeue`]
-    /// must think. `before` is the state before that.
+    /// Undoes the end of a dropping phase if the caller has no more packets to take now although the queue is not empty,
+    /// which [`Self::dequeue`] cannot know. `before` is the state before that call.
     fn resume(&mut self, before: &Self) {
         self.first_above = before.first_above;
         self.dropping |= before.dropping;
@@ -156,8 +156,8 @@ impl CodelState {
 pub struct Standing {
     /// Bytes behind the packet.
     pub left: ByteCount,
-    /// When the oldest packet came, the one that is taken included: now less this is the sojourn time that the controller
-    /// judges by. Where packets leave in the order in which they came, it is the packet's own.
+    /// Arrival time of the oldest packet, including the one taken: `now` less this is the sojourn time that the controller
+    /// uses. In a queue in order of arrival it is the packet's own.
     pub since: Instant,
 }
 
@@ -182,9 +182,9 @@ impl Default for CodelConfig {
     }
 }
 
-/// A first-in-first-out queue for each category, with one CoDel over it (kernel: `net/sched/sch_codel.c`).
+/// A first-in-first-out queue for each category with one CoDel controller (kernel: `net/sched/sch_codel.c`).
 ///
-/// The controller sees the packets in the order in which they leave, whichever station they go to.
+/// The controller observes packets in the order of departure, regardless of their station.
 #[derive(Debug, Clone)]
 pub struct Codel<P> {
     limits: Limits,
@@ -192,12 +192,12 @@ pub struct Codel<P> {
     lists: StationLists<P>,
     order: ArrivalOrder,
     states: [CodelState; 4],
-    /// The latest time that was seen.
+    /// Latest time observed.
     now: Instant,
 }
 
 impl<P: Payload> Codel<P> {
-    /// An empty queue.
+    /// Creates an empty queue.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
@@ -240,7 +240,7 @@ impl<P: Payload> Dequeue<P> for Codel<P> {
             self.now,
             || {
                 let packet = lists.pop(station, category)?;
-                // Packets of one station overtake those of others: what stands is the oldest of all.
+                // Packets of one station may overtake those of others: the sojourn time is that of the oldest packet of all.
                 let oldest = order.oldest(lists, category).unwrap_or(Instant::MAX);
                 let standing =
                     Standing { left: lists.waiting(category).bytes, since: oldest.min(packet.enqueued()) };
@@ -331,14 +331,14 @@ mod tests {
     #[test]
     fn a_standing_queue_is_dropped_from_at_interval_over_root_n() {
         let times = drops(&mut CodelState::default(), 1_000_000, 2_000_000, Span::from_millis(6), 100_000);
-        // One interval above the target, then control_law: 100 / sqrt(1), 100 / sqrt(2), … after the drop before.
+        // One interval above the target, then control_law: 100 / sqrt(1), 100 / sqrt(2), … after the previous drop.
         let mut due = 1_100_000.0;
         for (index, &time) in times.iter().enumerate() {
             let late = time as f64 - due;
             assert!((-0.001..=STEP as f64).contains(&late), "drop {index} at {time} instead of {due}");
             due += 100_000.0 / ((index + 1) as f64).sqrt();
         }
-        // 0.1 s of patience, then n drops take 0.1 s times the sum of 1 / sqrt(k) for k < n: 29 fit in 0.9 s.
+        // One interval of 0.1 s, then n drops take 0.1 s times the sum of 1 / sqrt(k) for k < n: 29 fit in 0.9 s.
         let expected = (1..)
             .scan(0.0, |sum, k| {
                 *sum += 0.1 / f64::from(k).sqrt();
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_no_full_packet_behind_is_kept() {
+    fn a_packet_that_leaves_no_full_one_behind_is_kept() {
         let mut state = CodelState::default();
         assert!(drops(&mut state, 1_000_000, 3_000_000, Span::from_secs(1), 1500).is_empty());
         assert!(!drops(&mut state, 3_000_000, 5_000_000, Span::from_secs(1), 1501).is_empty());
@@ -395,7 +395,7 @@ mod tests {
             queue.enqueue(at_micros(number), packet((number % 3) as u16, 0), &mut dropped);
         }
         assert_eq!(dropped.pop().expect("one too many").reason, DropReason::QueueFull);
-        // One packet every 10 ms: the first waits 10 ms already.
+        // One packet every 10 ms: the first has already waited 10 ms.
         let mut drop_times = Vec::new();
         for turn in 1..=22 {
             let now = at_micros(turn * 10_000);
@@ -418,8 +418,8 @@ mod tests {
 
     #[test]
     fn a_station_that_runs_out_does_not_end_what_stands() {
-        // Packets of two stations stand for a second; each time only one packet of each is taken, so that one station's list
-        // is empty half of the time. Served in turn or not, a standing queue has to be cut.
+        // Packets of two stations wait for a second; each time only one packet of each is taken, so that one station's list
+        // is empty half of the time. A standing queue has to be cut whether or not stations take turns.
         let mut queue = Codel::new(CodelConfig::default()).expect("valid");
         let mut dropped = Vec::new();
         for step in 0..2_000_u64 {
@@ -431,7 +431,7 @@ mod tests {
                 for _ in 0..2 {
                     let Some(station) = queue.next_station(now, Category::Be) else { continue };
                     queue.dequeue(now, station, Category::Be, &mut dropped);
-                    // An aggregate is filled until its station has no more, as this one never had.
+                    // An aggregate is filled until its station has no more packets; this one never had any.
                     queue.dequeue(now, StationId(9), Category::Be, &mut dropped);
                 }
             }

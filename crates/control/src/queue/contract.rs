@@ -5,31 +5,31 @@ use airbound_wifi::edca::Category;
 
 use crate::frame::{StationId, TxDescriptor, TxReport};
 
-/// Packets and bytes that wait.
+/// Packets and bytes in a queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Packets.
+    /// Number of packets.
     pub packets: usize,
-    /// Bytes, as [`crate::frame::Payload::size`] counts them.
+    /// Number of bytes, the sum of [`crate::frame::Payload::size`].
     pub bytes: ByteCount,
 }
 
 impl Backlog {
-    /// A packet of `size` joins.
+    /// Adds a packet of `size`.
     #[inline]
     pub(crate) fn add(&mut self, size: ByteCount) {
         self.packets += 1;
         self.bytes += size;
     }
 
-    /// A packet of `size` leaves.
+    /// Removes a packet of `size`.
     #[inline]
     pub(crate) fn remove(&mut self, size: ByteCount) {
         self.packets = self.packets.saturating_sub(1);
         self.bytes -= size;
     }
 
-    /// All of `parts` together.
+    /// The sum of `parts`.
     pub fn sum(parts: impl IntoIterator<Item = Self>) -> Self {
         parts.into_iter().fold(Self::default(), |sum, part| Self {
             packets: sum.packets + part.packets,
@@ -68,21 +68,21 @@ impl Backlogs {
     }
 }
 
-/// A tighter bound on the next aggregate than the standard and the hardware set.
+/// A bound on the next aggregate, tighter than those of the standard and the hardware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AggregateBound {
-    /// Most MPDUs, at least 1.
+    /// Upper limit on MPDUs, at least 1.
     pub mpdus: u16,
     /// Longest airtime of the PPDU.
     pub duration: Span,
 }
 
 impl AggregateBound {
-    /// No bound of its own.
+    /// No bound beyond those of the standard and the hardware.
     pub const NONE: Self = Self { mpdus: u16::MAX, duration: Span::MAX };
 }
 
-/// The right to send one aggregate, as [`super::Queue::select`] gives it.
+/// The permission to send one aggregate, returned by [`super::Queue::select`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
     /// The receiver.
@@ -91,29 +91,29 @@ pub struct Turn {
     pub category: Category,
     /// The bound on the aggregate.
     pub bound: AggregateBound,
-    /// Whether the queue bounds or charges the airtime below it, so that each packet needs an estimate
-    /// ([`super::Sink::put`]). Constant for a queue.
+    /// Whether the queue bounds or charges the airtime below it, so that each packet needs an estimate ([`super::Sink::put`]).
+    /// Constant for each queue.
     pub counts_airtime: bool,
 }
 
 impl Turn {
-    /// A turn without a bound, of a queue that does not count the airtime below it.
+    /// Creates a turn without a bound, of a queue that does not account for airtime below it.
     #[must_use]
     pub const fn new(station: StationId, category: Category) -> Self {
         Self { station, category, bound: AggregateBound::NONE, counts_airtime: false }
     }
 
-    /// The same turn of a queue that may count the airtime below it.
+    /// Sets whether the queue accounts for airtime below it.
     #[must_use]
     pub const fn counting(self, counts_airtime: bool) -> Self {
         Self { counts_airtime, ..self }
     }
 }
 
-/// Turns of a category, one after another, until nothing can be served.
+/// Iterates over the turns of a category until no station can be served.
 ///
-/// A turn may bring nothing: an AQM may drop all packets of a station, a queue of outside may refuse. Turns that neither serve
-/// nor drop a packet are bounded by the number of stations, so that no queue can keep its caller in a loop.
+/// A turn may serve nothing: an AQM may drop all packets of a station, a custom queue may refuse. Turns that neither serve nor
+/// drop a packet are limited to the number of stations, so that no queue can trap its caller in a loop.
 #[derive(Debug, Clone, Copy)]
 pub struct Turns {
     fruitless: usize,
@@ -121,13 +121,13 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// The turns among so many stations.
+    /// Creates the iteration for a number of stations.
     #[must_use]
     pub const fn among(stations: usize) -> Self {
         Self { fruitless: 0, stations }
     }
 
-    /// The next turn, as `select` gives it.
+    /// The next turn returned by `select`, or `None` after too many turns without effect.
     #[inline]
     pub fn next(&self, select: impl FnOnce() -> Option<Turn>) -> Option<Turn> {
         if self.fruitless <= self.stations { select() } else { None }
@@ -135,8 +135,8 @@ impl Turns {
 
     /// Notes whether the turn served or dropped a packet.
     #[inline]
-    pub fn on_turn(&mut self, brought: bool) {
-        self.fruitless += usize::from(!brought);
+    pub fn on_turn(&mut self, had_effect: bool) {
+        self.fruitless += usize::from(!had_effect);
     }
 }
 
@@ -152,25 +152,26 @@ pub enum Direction {
 /// The state of the layers below the queue for one station and category.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Eligibility {
-    /// Nothing waits below: the station takes part when packets wait in the queue.
+    /// No MPDU waits below: the station is eligible if the queue holds packets for it.
     #[default]
     Fresh,
-    /// MPDUs wait below for another transmission: the station takes part even if nothing waits in the queue.
+    /// MPDUs wait below for retransmission: the station is eligible even if the queue holds no packets for it.
     Retries {
-        /// The arrival of the oldest of them.
+        /// Arrival time of the oldest of them.
         since: Instant,
     },
-    /// The block-ack window is full: the station cannot be served before a report.
+    /// The block-ack window is full: the station is not eligible before the next report.
     Blocked,
 }
 
-/// An observation of the layers below or of the environment, as [`super::Queue::on`] takes it.
+/// An observation of the layers below or of the environment, passed to [`super::Queue::on`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fact<'a, P> {
-    /// Another queue, which this one cannot order, lies between it and the hardware. Told once, before all else.
+    /// Another queue, whose order this one cannot change, lies between it and the hardware. Reported once, before all other
+    /// facts.
     LowerQueue,
-    /// The state below the queue of a station and category; [`Eligibility::Fresh`] until told otherwise.
+    /// The state below the queue of a station and category; [`Eligibility::Fresh`] until reported otherwise.
     Eligibility {
         /// The peer.
         station: StationId,
@@ -179,27 +180,28 @@ pub enum Fact<'a, P> {
         /// Its state.
         eligibility: Eligibility,
     },
-    /// A descriptor goes to the hardware.
+    /// A descriptor is handed to the hardware.
     Granted(&'a TxDescriptor<P>),
-    /// A descriptor comes back from the hardware. Its MPDUs that were acknowledged have left the layers below; the link sends
-    /// the others again, or gives them up ([`Fact::Dropped`]).
+    /// The hardware returned a descriptor. Its acknowledged MPDUs have left the layers below; the link retransmits the others
+    /// or gives them up ([`Fact::Dropped`]).
     Reported(&'a TxReport<P>),
-    /// A packet that left the queue uncounted ([`super::Sink::put`]) goes to the layers below, with its estimate of airtime.
+    /// A packet that left the queue without accounting ([`super::Sink::put`]) is handed to the layers below, with its airtime
+    /// estimate.
     Handed(&'a P),
-    /// The layers below have given up a packet that was handed to them.
+    /// The layers below have given up a packet.
     Dropped(&'a P),
-    /// Airtime that a station used, failed tries included.
+    /// Airtime used by a station, failed tries included.
     Airtime {
         /// The peer.
         station: StationId,
         /// The access category.
         category: Category,
-        /// The air that was occupied.
+        /// The airtime.
         airtime: Span,
         /// The direction of the frames.
         direction: Direction,
     },
-    /// The goodput that rate control expects of a station, perhaps unchanged (kernel:
+    /// The goodput that rate control expects of a station, possibly unchanged (kernel:
     /// `ieee80211_sta_set_expected_throughput`).
     Throughput {
         /// The peer.
@@ -207,35 +209,35 @@ pub enum Fact<'a, P> {
         /// The expected goodput; zero: unknown.
         throughput: BitRate,
     },
-    /// Data to a station goes out at another rate from now on.
+    /// The data rate to a station changed.
     Rate {
         /// The peer.
         station: StationId,
         /// The PHY rate.
         rate: BitRate,
-        /// Most full-size packets that an aggregate holds at this rate.
+        /// Full-size packets in the longest aggregate at this rate.
         mpdus: u16,
     },
-    /// The load of the channel since the last such fact, 0 to 1; `None` where the environment cannot tell.
+    /// The channel load since the last such fact, 0 to 1; `None` if the environment cannot measure it.
     ChannelLoad {
         /// Share of the time in which the channel was busy for any reason.
         busy: Option<f64>,
-        /// Share of the transmitter's own frames with their acknowledgements; part of `busy`.
+        /// Share used by the transmitter's own frames and their acknowledgements; part of `busy`.
         own: Option<f64>,
     },
 }
 
-/// The instants at which a queue or link wants to be called although nothing was enqueued or reported.
+/// The instants at which a queue or link has to be called even if nothing was enqueued or reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Deadline {
-    /// To be asked for a turn again.
+    /// When to call `select` again.
     pub select: Option<Instant>,
-    /// To be told the [`Fact::ChannelLoad`] of the time up to then; `None`: not before a packet comes.
+    /// When to report the [`Fact::ChannelLoad`] up to then; `None`: not before the next packet.
     pub channel_load: Option<Instant>,
 }
 
 impl Deadline {
-    /// The earlier ones of two.
+    /// The earlier instant of each kind.
     #[must_use]
     pub fn min(self, other: Self) -> Self {
         let first = |one: Option<Instant>, other: Option<Instant>| one.into_iter().chain(other).min();

@@ -1,8 +1,8 @@
-//! A queue whose decisions come from outside of this crate, from code that nobody has checked: a researcher's own scheme.
+//! A queue controlled by code outside of this crate, which is not trusted: a researcher's own scheme.
 //!
-//! [`CustomQueue`] keeps the packets and what the link tells of the stations; a [`QueueDecider`] sees what is waiting, and decides by
-//! number. Whatever it answers, no packet is lost or sent twice: an answer that cannot be followed is a [`Mistake`], is told, and
-//! counts for nothing.
+//! [`CustomQueue`] holds the packets and the state of the stations; a [`QueueDecider`] is given the waiting packets and refers to them
+//! by number. No answer can lose a packet or send it twice: an invalid answer is a [`Mistake`], is reported to the decider, and has no
+//! effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -19,10 +19,10 @@ use crate::frame::TxReport;
 use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
 use crate::queue::Eligibility;
 
-/// A packet as a decider sees it.
+/// A waiting packet, as shown to a decider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
-    /// Its number in this queue, which ascends from packet to packet.
+    /// Its number in this queue, ascending in the order of arrival.
     pub number: u64,
     /// The flow it belongs to.
     pub flow: FlowId,
@@ -36,50 +36,50 @@ pub struct Waiting {
     pub enqueued: Instant,
 }
 
-/// Numbers of packets that are to be dropped, and why.
+/// Numbers of packets to be dropped, with the reason.
 pub type GivenUp = Vec<(u64, DropReason)>;
 
-/// Why an answer of a decider cannot be followed.
+/// An invalid answer of a decider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mistake {
-    /// A packet was named that is not there.
-    #[error("packet {number} was named, which is not waiting in this queue (any more)")]
+    /// A packet was named that is not in the queue.
+    #[error("packet {number} is not waiting in this queue")]
     Gone {
         /// Its number.
         number: u64,
     },
-    /// A packet was handed out that is not for the station that is served.
-    #[error("packet {number} was handed out for station {} in {category}, and is for another station or category", station.0)]
+    /// A packet was returned that is not for the selected station.
+    #[error("packet {number} is not for station {} in category {category}", station.0)]
     Astray {
         /// Its number.
         number: u64,
-        /// The station that is served.
+        /// The selected station.
         station: StationId,
-        /// In which category.
+        /// The selected category.
         category: Category,
     },
-    /// A station was selected that cannot be served.
-    #[error("station {} was selected, which was none of those that can be served", station.0)]
+    /// A station was selected that is not eligible.
+    #[error("`select` returned station {}, which is not eligible now", station.0)]
     Unserved {
-        /// Which.
+        /// The station.
         station: StationId,
     },
 }
 
-/// Decides over the packets of a [`CustomQueue`].
+/// Schedules the packets of a [`CustomQueue`].
 pub trait QueueDecider: fmt::Debug + Send + Sync {
-    /// A packet came. Whoever is dropped for it, perhaps itself, goes to `given_up`.
+    /// Notes an arriving packet. Packets dropped for it, possibly itself, are appended to `given_up`.
     fn enqueue(&mut self, now: Instant, packet: &Waiting, given_up: &mut GivenUp);
 
-    /// Which of `stations` is served next in `category`; `None`: nobody now. They are those that have packets, here or waiting below to
-    /// be sent again, and may send; the one whose oldest packet came first is the first. Never empty.
+    /// Selects the station of `stations` to be served next in `category`; `None`: no station now. `stations` lists those that are
+    /// eligible, with packets here or waiting below for retransmission, in the order of their oldest packets. Never empty.
     fn select(&mut self, _now: Instant, _category: Category, stations: &[StationId]) -> Option<StationId> {
         stations.first().copied()
     }
 
-    /// The next packet for a selected station, which has at least one here; `None`: no more now. Packets dropped on the way go to
-    /// `given_up`.
+    /// Selects the next packet for the selected station, which has at least one here; `None`: no more now. Packets to be dropped are
+    /// appended to `given_up`.
     fn dequeue(
         &mut self,
         now: Instant,
@@ -88,7 +88,7 @@ pub trait QueueDecider: fmt::Debug + Send + Sync {
         given_up: &mut GivenUp,
     ) -> Option<u64>;
 
-    /// The bound on the aggregate that a selected station may be given.
+    /// The bound on the aggregate of the selected station.
     fn aggregate_bound(&self, _now: Instant, _station: StationId, _category: Category) -> AggregateBound {
         AggregateBound::NONE
     }
@@ -107,7 +107,8 @@ pub trait QueueDecider: fmt::Debug + Send + Sync {
     /// See [`Fact::Rate`].
     fn on_rate(&mut self, _now: Instant, _station: StationId, _rate: BitRate, _mpdus: u16) {}
 
-    /// Of an aggregate of `mpdus` MPDUs so many were acknowledged. Those that were not are sent again or given up below.
+    /// Notes that `acknowledged` of the `mpdus` MPDUs of an aggregate were acknowledged. The others are retransmitted or given up
+    /// below.
     fn on_report(
         &mut self,
         _now: Instant,
@@ -118,22 +119,22 @@ pub trait QueueDecider: fmt::Debug + Send + Sync {
     ) {
     }
 
-    /// A latency is demanded of a flow from now on, or none any more.
+    /// Notes that the latency demand of a flow was set, changed or removed.
     fn on_demand(&mut self, _now: Instant, _flow: FlowId, _demand: Option<Demand>) {}
 
-    /// When [`QueueDecider::select`] wants to be called again although nothing came.
+    /// When to call [`QueueDecider::select`] again even if no packet arrives.
     fn next_deadline(&self) -> Option<Instant> {
         None
     }
 
-    /// An answer could not be followed.
+    /// Notes that an answer was invalid.
     fn on_mistake(&mut self, _mistake: Mistake) {}
 }
 
 /// State of a station in a category.
 #[derive(Debug, Default)]
 struct Entry {
-    /// Numbers of its packets here.
+    /// Numbers of its packets in the queue.
     waiting: BTreeSet<u64>,
     eligibility: Eligibility,
 }
@@ -143,7 +144,7 @@ struct Entry {
 pub struct CustomQueue<P> {
     decider: Box<dyn QueueDecider>,
     packets: BTreeMap<u64, P>,
-    /// By category, then station.
+    /// Indexed by category, then station.
     stations: BTreeMap<(usize, StationId), Entry>,
     waiting: Backlogs,
     next: u64,
@@ -151,7 +152,7 @@ pub struct CustomQueue<P> {
 }
 
 impl<P: Payload> CustomQueue<P> {
-    /// An empty queue over which `decider` decides.
+    /// Creates an empty queue controlled by `decider`.
     #[must_use]
     pub fn new(decider: Box<dyn QueueDecider>) -> Self {
         Self {
@@ -164,7 +165,7 @@ impl<P: Payload> CustomQueue<P> {
         }
     }
 
-    /// Takes a packet out; `None` if it is not there.
+    /// Removes and returns a packet; `None` if it is not in the queue.
     fn take(&mut self, number: u64) -> Option<P> {
         let packet = self.packets.remove(&number)?;
         if let Some(entry) = self.stations.get_mut(&(packet.category().index(), packet.station())) {
@@ -185,7 +186,7 @@ impl<P: Payload> CustomQueue<P> {
         self.given_up = given_up;
     }
 
-    /// Since when a station has something to send in a category, if it has and may.
+    /// Arrival time of a station's oldest packet in a category, if the station is eligible.
     fn since(&self, entry: &Entry) -> Option<Instant> {
         let own = || entry.waiting.first().and_then(|first| self.packets.get(first)).map(P::enqueued);
         match entry.eligibility {

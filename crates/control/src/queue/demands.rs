@@ -1,4 +1,4 @@
-//! Latency demands of flows: the part of a queue that works with them.
+//! Latency demands of flows.
 
 use airbound_units::{Instant, Span};
 
@@ -13,30 +13,30 @@ use crate::frame::FlowId;
 pub struct Protection {
     /// The demand.
     pub demand: Demand,
-    /// Permitted queueing time at the moment (l_pq).
+    /// Present permitted queueing time (l_pq).
     pub permitted: Span,
-    /// Its latency in the last window in which there was one.
+    /// Measured latency of the last window that had one.
     pub latency: Option<Span>,
     /// Packets that left the queue since the demand was first set.
     pub packets: u64,
-    /// Of these, those that left it as urgent ones, before everyone else.
+    /// Number of these packets sent as urgent, ahead of all others.
     pub urgent: u64,
-    /// Since when it is protected for its pattern, and that pattern; `None` if somebody named it.
+    /// When automatic protection began, and the pattern found; `None` for configured demands.
     pub found: Option<(Instant, Pattern)>,
 }
 
-/// Latency demands of flows, where a queue works with them.
+/// Interface of queues that support latency demands of flows.
 pub trait Demands {
-    /// Checks whether the queue can work with a demand.
+    /// Checks whether the queue can accept a demand.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if it cannot.
+    /// [`ConfigError::OutOfRange`] if it cannot be accepted.
     fn check(&self, demand: &Demand) -> Result<(), ConfigError>;
 
     /// Sets the demand of a flow, changes it, or removes it with `None`.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if the queue cannot work with the demand; the demand before stays.
+    /// [`ConfigError::OutOfRange`] if the demand cannot be accepted; the previous demand remains.
     fn set(&mut self, now: Instant, flow: FlowId, demand: Option<Demand>) -> Result<(), ConfigError>;
 
     /// The state of a flow with a demand; `None` if it has none.

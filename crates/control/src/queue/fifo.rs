@@ -16,27 +16,28 @@ use crate::frame::{Dropped, Payload, StationId};
 pub struct FifoConfig {
     /// Limits of each category.
     pub limit: Limits,
-    /// Whether a packet counts against the limit until it is acknowledged or given up, as in ns-3's `WifiMacQueue`, instead
-    /// of until it leaves the queue. Default no.
+    /// Whether a packet counts against the limit until it is acknowledged or given up, as in ns-3's `WifiMacQueue`, rather
+    /// than until it leaves the queue. Default no.
     pub holds_in_flight: bool,
 }
 
-/// One queue for each category; a packet that finds it full is dropped.
+/// One queue for each category; packets arriving at a full queue are dropped.
 ///
-/// The station of the oldest packet is served next. An aggregate goes to one station, so its later packets overtake
-/// packets of other stations, as they do where a driver forms aggregates from a first-in-first-out queue.
+/// The station of the oldest packet is served next. An aggregate has one receiver, so its later packets overtake packets
+/// of other stations, as in drivers that form aggregates from a FIFO queue.
 #[derive(Debug, Clone)]
 pub struct Fifo<P> {
     limits: Limits,
     holds_in_flight: bool,
-    /// Packets that left and are neither acknowledged nor given up, by category; counted only if they are held.
+    /// Packets that left the queue and are neither acknowledged nor given up, by category; counted only if
+    /// `holds_in_flight`.
     in_flight: [usize; 4],
     lists: StationLists<P>,
     order: ArrivalOrder,
 }
 
 impl<P: Payload> Fifo<P> {
-    /// An empty queue.
+    /// Creates an empty queue.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
@@ -50,7 +51,7 @@ impl<P: Payload> Fifo<P> {
         })
     }
 
-    /// This queue as the lower one of two: packets keep the time at which they entered the upper one.
+    /// Makes this the lower one of two queues: packets keep the time at which they entered the upper one.
     #[must_use]
     pub fn below(self) -> Self {
         Self { lists: self.lists.below(), ..self }
@@ -63,12 +64,12 @@ impl<P: Payload> Fifo<P> {
         self.order.select(&mut self.lists, category)
     }
 
-    /// Whether packets below the queue count.
+    /// Whether packets below the queue count against the limit.
     pub(super) const fn counts_below(&self) -> bool {
         self.holds_in_flight
     }
 
-    /// Packets have left the layers below.
+    /// Notes that packets have left the layers below.
     fn on_returned(&mut self, category: Category, packets: usize) {
         let in_flight = &mut self.in_flight[category.index()];
         *in_flight = in_flight.saturating_sub(packets);
@@ -192,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn who_came_back_goes_by_its_age_and_who_is_blocked_waits() {
+    fn a_returned_station_keeps_its_age_and_a_blocked_one_waits() {
         let mut queue = filled(&[3, 1, 2]);
         let be = Category::Be;
         queue.on(
             Instant::ZERO,
             Fact::Eligibility { station: StationId(3), category: be, eligibility: Eligibility::Blocked },
         );
-        // Older than all: first. Younger than station 1's, older than station 2's packet: between them.
+        // A retry older than all packets goes first; one between the packets of stations 1 and 2 goes between them.
         queue.on(
             Instant::ZERO,
             Fact::Eligibility {

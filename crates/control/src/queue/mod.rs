@@ -1,8 +1,8 @@
-//! Which packets wait, are dropped and go next.
+//! Queues: storing, dropping and scheduling of packets.
 //!
-//! A queue is asked in two steps, as mac80211 asks its own: [`Queue::select`] gives the next [`Turn`] of a category, and
-//! [`Queue::dequeue_into`] then hands out packets of its station until the aggregate is full. Everything that happens below the queue
-//! comes back as a [`Fact`].
+//! A queue is called in two steps, like mac80211's own: [`Queue::select`] returns the next [`Turn`] of a category, and
+//! [`Queue::dequeue_into`] then hands out packets of its station until the aggregate is full. Events below the queue are reported to
+//! it as a [`Fact`].
 
 mod any;
 mod codel;
@@ -46,23 +46,22 @@ use airbound_wifi::edca::Category;
 
 use crate::frame::{Dropped, Payload, StationId};
 
-/// A queueing scheme for all stations and categories of one transmitter, asked as mac80211 asks its own (`ieee80211_next_txq`,
+/// A queueing scheme for all stations and categories of one transmitter, with the interface of mac80211's own (`ieee80211_next_txq`,
 /// `ieee80211_tx_dequeue`, `ieee80211_return_txq`).
 ///
 /// Packets leave through [`Queue::dequeue_into`], [`Queue::flush`] or the `dropped` lists, each exactly once. Dropped packets are
-/// appended; the caller clears the list. No method panics on any order of calls.
+/// appended; the caller clears the list. No method panics in any order of calls.
 pub trait Queue<P: Payload> {
-    /// Takes a packet at `now`. Packets dropped for it, perhaps itself, are appended to `dropped`.
+    /// Takes a packet at `now`. Packets dropped for it, possibly itself, are appended to `dropped`.
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>);
 
-    /// The next turn in `category`, or `None` if no station has packets and may send now.
+    /// Returns the next turn in `category`, or `None` if no eligible station has packets.
     ///
     /// The station has packets in the queue or waits with retries ([`Eligibility::Retries`]), and is neither blocked nor over a
-    /// limit. A turn that is not used loses nothing: the station is selected again, at the latest in the next round.
+    /// limit. An unused turn is not lost: the station is selected again, at the latest in the next round.
     fn select(&mut self, now: Instant, category: Category) -> Option<Turn>;
 
-    /// Hands packets of the selected station to `sink` while it has room, and counts those for which it returns an estimate as
-    /// lying below.
+    /// Hands packets of the selected station to `sink` while it has room, and accounts for those with an estimate as pending below.
     fn dequeue_into(
         &mut self,
         now: Instant,
@@ -71,22 +70,22 @@ pub trait Queue<P: Payload> {
         dropped: &mut Vec<Dropped<P>>,
     );
 
-    /// Moves all packets of a station to `out`, category by category, whatever the order, AQM and limits say.
+    /// Moves all packets of a station to `out`, category by category, regardless of order, AQM and limits.
     fn flush(&mut self, station: StationId, out: &mut Vec<P>);
 
     /// The backlog of each category.
     fn backlog(&self) -> &Backlogs;
 
-    /// The arrival of the packet that is served next in `category`, where packets are served in the order of arrival; `None`
-    /// elsewhere, and if nothing can be served.
+    /// Arrival time of the packet to be served next in `category`, for queues in order of arrival; `None` for others, and if no
+    /// packet can be served.
     fn oldest(&mut self, _category: Category) -> Option<Instant> {
         None
     }
 
-    /// Takes note of a fact.
+    /// Reports a fact to the queue.
     fn on(&mut self, now: Instant, fact: Fact<'_, P>);
 
-    /// The instants at which the queue wants to be called although nothing happens.
+    /// The instants at which the queue has to be called if nothing else happens.
     fn deadline(&self) -> Deadline {
         Deadline::default()
     }

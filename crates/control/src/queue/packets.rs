@@ -1,8 +1,8 @@
-//! Packets in linked lists over one table, so that moving a packet between lists neither allocates nor copies it.
+//! Linked lists of packets in one table: moving a packet between lists neither allocates nor copies.
 
 use airbound_units::{ByteCount, Instant};
 
-/// No slot.
+/// The absence of a slot.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ struct Slot<P> {
     next: u32,
 }
 
-/// The table. Its size follows the most packets that ever waited at once; freed slots are used again, last freed first,
+/// The table. It grows to the maximum number of packets waiting at once; freed slots are reused, last freed first,
 /// while they are still in the processor's cache.
 #[derive(Debug, Clone)]
 pub(super) struct Packets<P> {
@@ -28,7 +28,7 @@ impl<P> Default for Packets<P> {
     }
 }
 
-/// Packets of one table in the order in which they were appended. A list belongs to the table it was filled from.
+/// Packets of one table in the order of appending. A list belongs to the table that it was filled from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct List {
     head: u32,
@@ -58,7 +58,7 @@ impl List {
 }
 
 impl<P> Packets<P> {
-    /// Appends a packet that counts as `size` to `list` at `now`; gives it back if the table cannot grow any more.
+    /// Appends a packet that counts as `size` to `list` at `now`; returns it if the table cannot grow further.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
@@ -93,7 +93,7 @@ impl<P> Packets<P> {
         Ok(())
     }
 
-    /// Takes the first packet of `list`; `size` tells what it counts.
+    /// Takes the first packet of `list`; `size` computes its counted size.
     #[inline]
     pub(super) fn pop(&mut self, list: &mut List, size: impl FnOnce(&P) -> ByteCount) -> Option<P> {
         let index = list.head;
@@ -110,7 +110,7 @@ impl<P> Packets<P> {
         Some(packet)
     }
 
-    /// Takes the first packet of `list` that is `wanted`. Looks at all before it.
+    /// Takes the first `wanted` packet of `list`, scanning all before it.
     pub(super) fn take(
         &mut self,
         list: &mut List,

@@ -1,4 +1,4 @@
-//! Proportional integral controller enhanced (PIE, RFC 8033): drops arriving packets with a probability that follows
+//! Proportional integral controller enhanced (PIE, RFC 8033): drops arriving packets with a probability computed from
 //! the delay and its trend.
 
 use airbound_units::{ByteCount, Instant, Span};
@@ -15,7 +15,7 @@ use crate::frame::{DropReason, Dropped, Payload, StationId};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DelayEstimate {
-    /// From the time stamp of the packet that left last; Linux does so since 5.5.
+    /// From the time stamp of the last departing packet; Linux since 5.5.
     #[default]
     Timestamps,
     /// Backlog divided by the measured departure rate; Linux before 5.5, and today with `dq_rate_estimator`.
@@ -32,7 +32,7 @@ pub struct PieConfig {
     pub target: Span,
     /// Time between two updates of the probability (`T_UPDATE`): 15 ms. 100 µs to 10 s.
     pub update: Span,
-    /// Longest burst that is let through (`MAX_BURST`): 150 ms.
+    /// Longest burst that is not dropped (`MAX_BURST`): 150 ms.
     pub max_burst: Span,
     /// Weight of the distance from the target (`alpha`): 0.125 per second, 0 to 1000.
     pub alpha: f64,
@@ -71,14 +71,14 @@ impl PieConfig {
     }
 }
 
-/// After so many updates of an idle queue nothing is left to decay: 0.98^1024 < 1e-8.
+/// After this many updates of an idle queue the probability has decayed to nothing: 0.98^1024 < 1e-8.
 const MOST_UPDATES_AT_ONCE: u64 = 1024;
 
 /// Bytes over which the departure rate is measured (`DQ_THRESHOLD`, section 5.2: 2^14).
 const DEPARTURE_THRESHOLD: ByteCount = ByteCount::new(1 << 14);
 
 /// The generator of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014), whose state
-/// only counts: the seed that was handed in decides every draw.
+/// is a counter: the given seed determines every draw.
 #[derive(Debug, Clone, Copy)]
 struct SplitMix64(u64);
 
@@ -93,7 +93,7 @@ impl SplitMix64 {
     }
 }
 
-/// A measurement of the departure rate under way.
+/// A measurement of the departure rate in progress.
 #[derive(Debug, Clone, Copy)]
 struct Measurement {
     began: Instant,
@@ -107,9 +107,9 @@ struct PieState {
     /// Sum of the probabilities since the last drop (section 5.4).
     accumulated: f64,
     burst_allowance: Span,
-    /// Delay that the packet that left last had.
+    /// Delay of the last departing packet.
     last_sojourn: Span,
-    /// Delay now and at the update before, as of the last update.
+    /// Delay at the last update and at the one before.
     delay: Span,
     old_delay: Span,
     /// Average time for one byte to leave, in nanoseconds; a new measurement weighs 2^14 / 2^16 (section 5.2).
@@ -135,8 +135,7 @@ impl PieState {
         }
     }
 
-    /// Makes the updates that were due until `now`. Between them the queue was not touched, so its backlog was the
-    /// same.
+    /// Makes all updates due until `now`. The queue was not used in between, so its backlog was constant.
     fn catch_up(&mut self, config: &PieConfig, now: Instant, backlog: ByteCount) {
         let due = *self.next_update.get_or_insert(now + config.update);
         if now < due {
@@ -185,7 +184,7 @@ impl PieState {
         }
         self.drop_probability = probability.clamp(0.0, 1.0);
         self.burst_allowance -= config.update;
-        // The congestion is over: the next burst is let through again (section 4.4).
+        // The congestion is over: the next burst is permitted again (section 4.4).
         let low = config.target / 2;
         if self.drop_probability == 0.0 && self.delay < low && self.old_delay < low {
             self.burst_allowance = config.max_burst;
@@ -204,7 +203,7 @@ impl PieState {
             self.accumulated = 0.0;
         }
         self.accumulated += self.drop_probability;
-        // Drops come neither in clusters nor too late.
+        // Drops are neither clustered nor too rare.
         if self.accumulated < 0.85 {
             return false;
         }
@@ -215,7 +214,7 @@ impl PieState {
         false
     }
 
-    /// A packet left (section 5.2, or its time stamp).
+    /// Notes a departing packet (section 5.2, or its time stamp).
     fn on_departure(&mut self, now: Instant, sojourn: Span, size: ByteCount, left: ByteCount) {
         self.last_sojourn = sojourn;
         if self.measurement.is_none() && left + size >= DEPARTURE_THRESHOLD {
@@ -225,7 +224,7 @@ impl PieState {
         measurement.left += size;
         if measurement.left >= DEPARTURE_THRESHOLD {
             let took = now.since(measurement.began).as_nanos() as f64 / measurement.left.as_u64() as f64;
-            // Packets that leave in one aggregate leave at one instant; the measurement goes on until time passed.
+            // Packets of one aggregate leave at one instant; the measurement continues until time has passed.
             if took > 0.0 {
                 self.byte_time = Some(self.byte_time.map_or(took, |average| average * 0.75 + took * 0.25));
                 self.measurement = (left >= DEPARTURE_THRESHOLD)
@@ -235,28 +234,28 @@ impl PieState {
     }
 }
 
-/// A first-in-first-out queue for each category, with one PIE before it (kernel: `net/sched/sch_pie.c`).
+/// A first-in-first-out queue for each category with one PIE controller in front (kernel: `net/sched/sch_pie.c`).
 ///
-/// Left out of RFC 8033: ECN, the switching on and off of section 5.3 and byte mode, all optional there.
+/// Not implemented of RFC 8033: ECN, the activation of section 5.3 and byte mode, all optional there.
 #[derive(Debug, Clone)]
 pub struct Pie<P> {
     config: PieConfig,
     lists: StationLists<P>,
     order: ArrivalOrder,
     states: [PieState; 4],
-    /// The latest time that was seen.
+    /// Latest time observed.
     now: Instant,
 }
 
 impl<P: Payload> Pie<P> {
-    /// An empty queue whose random drops are decided by `seed`.
+    /// Creates an empty queue; `seed` determines its random drops.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
     pub fn new(config: PieConfig, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
         config.limit.check()?;
-        // Four streams: the seeds of splitmix64 need only differ.
+        // Four streams: seeds of splitmix64 need only differ.
         let states = [0, 1, 2, 3].map(|category| PieState::new(&config, seed ^ (category << 61)));
         Ok(Self {
             config,
@@ -267,7 +266,7 @@ impl<P: Payload> Pie<P> {
         })
     }
 
-    /// The probability with which a packet that arrives in `category` is dropped, 0 to 1.
+    /// The drop probability of a packet arriving in `category`, 0 to 1.
     pub const fn drop_probability(&self, category: Category) -> f64 {
         self.states[category.index()].drop_probability
     }
@@ -298,7 +297,7 @@ impl<P: Payload> Dequeue<P> for Pie<P> {
         let now = self.catch_up(now, category);
         let packet = self.lists.pop(station, category)?;
         let left = self.lists.waiting(category).bytes;
-        // Packets of one station overtake those of others: what stands is the oldest of all.
+        // Packets of one station may overtake those of others: the delay is that of the oldest packet of all.
         let oldest = self.order.oldest(&mut self.lists, category).unwrap_or(Instant::MAX);
         let sojourn = now.since(oldest.min(packet.enqueued()));
         self.states[category.index()].on_departure(now, sojourn, packet.size(), left);
@@ -316,7 +315,7 @@ impl<P: Payload> Queue<P> for Pie<P> {
         let (station, category) = (packet.station(), packet.category());
         self.catch_up(now, category);
         let waiting = self.lists.waiting(category);
-        // A full queue drops whatever the dice say.
+        // A full queue drops regardless of the probability.
         if self.config.limit.refuses(waiting, packet.size()).is_none()
             && self.states[category.index()].drops_early(&self.config, waiting.bytes)
         {
@@ -382,7 +381,7 @@ mod tests {
         // 0.125 * (0.030 - 0.015) + 1.25 * (0.030 - 0), over 2048 as the probability is below 1e-6.
         state.update(&config, BACKLOG);
         assert_close(state.drop_probability, 0.039_375 / 2048.0);
-        // No trend any more; over 128 as the probability is between 1e-5 and 1e-4.
+        // No trend; over 128 as the probability is between 1e-5 and 1e-4.
         state.update(&config, BACKLOG);
         assert_close(state.drop_probability, 0.039_375 / 2048.0 + 0.001_875 / 128.0);
         for (probability, divisor) in [(5e-6, 512.0), (5e-4, 32.0), (5e-3, 8.0), (5e-2, 2.0), (0.5, 1.0)] {
@@ -407,7 +406,7 @@ mod tests {
         state.drop_probability = 0.5;
         state.update(&config, ByteCount::ZERO);
         assert_close(state.drop_probability, (0.5 - 0.001_875) * 0.98);
-        // An hour in which nobody called, in a bounded number of steps.
+        // An hour without calls takes a bounded number of steps.
         state.catch_up(&config, at_micros(0), ByteCount::ZERO);
         state.catch_up(&config, at_micros(3_600_000_000), ByteCount::ZERO);
         assert_eq!(state.drop_probability, 0.0);
@@ -483,7 +482,7 @@ mod tests {
         assert_eq!(state.current_delay(&config, ByteCount::ZERO), Span::ZERO);
     }
 
-    /// The mean delay of the second minute when twice as much comes as can leave, by unresponsive senders.
+    /// The mean delay of the second minute under twice the load that can leave, from unresponsive senders.
     fn delay_under_overload(delay: DelayEstimate) -> f64 {
         let config = PieConfig { delay, ..PieConfig::default() };
         let mut queue = Pie::new(config, 11).expect("valid");

@@ -1,4 +1,4 @@
-//! Stations in turn, one aggregate each.
+//! Round robin over stations, one aggregate each.
 
 use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
@@ -18,11 +18,10 @@ pub struct RoundRobinConfig {
     pub limit: Limits,
 }
 
-/// A first-in-first-out queue for each station and category; [`Queue::select`] names the stations that have something to
-/// send in turn.
+/// A first-in-first-out queue for each station and category; [`Queue::select`] returns eligible stations in turn.
 ///
-/// Each turn is one aggregate whatever its airtime, so slow stations take more air than fast ones (the anomaly of
-/// 802.11). Stations that only repeat take their turn like the others.
+/// Each turn is one aggregate of any airtime, so slow stations take more air than fast ones (the anomaly of 802.11).
+/// Stations with only retransmissions take their turn like the others.
 #[derive(Debug, Clone)]
 pub struct RoundRobin<P> {
     limits: Limits,
@@ -31,7 +30,7 @@ pub struct RoundRobin<P> {
 }
 
 impl<P: Payload> RoundRobin<P> {
-    /// An empty queue.
+    /// Creates an empty queue.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
@@ -39,7 +38,7 @@ impl<P: Payload> RoundRobin<P> {
         Ok(Self { limits: config.limit.check()?, lists: StationLists::default(), order: Rotation::default() })
     }
 
-    /// This queue as the lower one of two: packets keep the time at which they entered the upper one.
+    /// Makes this the lower one of two queues: packets keep the time at which they entered the upper one.
     #[must_use]
     pub fn below(self) -> Self {
         Self { lists: self.lists.below(), ..self }

@@ -1,4 +1,4 @@
-//! Runs of packets that come to a queue or leave it: properties that they share are asked once, not for each packet.
+//! Batches of packets that enter a queue or leave it, so that common properties are looked up once, not for each packet.
 
 use std::ops::ControlFlow;
 
@@ -8,27 +8,27 @@ use airbound_wifi::edca::Category;
 use super::Turn;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 
-/// Packets that come to a link, each at its own time.
+/// Packets that arrive at a link, each at its own time.
 pub trait Arrivals<P> {
-    /// Hands them to `take` in the order of time, until there are no more or `take` wants no more.
+    /// Passes the packets to `take` in order of time, until none is left or `take` breaks.
     fn hand_over(&mut self, take: impl FnMut(Instant, P) -> ControlFlow<()>);
 }
 
 /// The destination of packets that leave a queue through [`super::Queue::dequeue_into`].
 pub trait Sink<P> {
-    /// Whether there is room for one more. `size` tells how large it will be, if the queue knows.
+    /// Whether there is room for one more packet. `size` returns its size, if the queue knows.
     fn has_room(&mut self, size: impl FnOnce() -> Option<ByteCount>) -> bool;
 
-    /// Takes a packet; returns the airtime that it is expected to take, if that is to be counted against the queue.
+    /// Takes a packet; returns its expected airtime, if that is to be accounted for.
     ///
     /// # Errors
-    /// Gives a packet back that has waited too long. It is dropped, and another may come in its place, of whatever size.
+    /// Returns an expired packet. It is dropped, and another of any size may follow in its place.
     fn put(&mut self, packet: P) -> Result<Option<Span>, P>;
 }
 
-/// The steps of which [`super::Queue::dequeue_into`] is made.
+/// The steps of [`super::Queue::dequeue_into`].
 pub(super) trait Dequeue<P: Payload> {
-    /// The next packet of a station, or `None` if it has no more (after drops, possibly none at all).
+    /// Takes the next packet of a station; `None` if it has no more (possibly after drops).
     fn dequeue(
         &mut self,
         now: Instant,
@@ -37,13 +37,14 @@ pub(super) trait Dequeue<P: Payload> {
         dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P>;
 
-    /// The size of the packet that [`Dequeue::dequeue`] would give next, so that a packet that does not fit can stay where it is;
-    /// `None` if it is not known, or if there is none. A hint: drops on the way may change it.
+    /// The size of the packet that [`Dequeue::dequeue`] would return next, so that a packet that does not fit can remain in the
+    /// queue; `None` if it is unknown or there is none. A hint: drops on the way may change it.
     fn next_size(&mut self, _station: StationId, _category: Category) -> Option<ByteCount> {
         None
     }
 
-    /// A packet with an `estimated` airtime went to the layers below (kernel: `ieee80211_sta_update_pending_airtime`).
+    /// Notes that a packet with an `estimated` airtime was handed to the layers below (kernel:
+    /// `ieee80211_sta_update_pending_airtime`).
     fn on_handed(&mut self, _now: Instant, _station: StationId, _category: Category, _estimated: Span) {}
 
     /// Hands packets of the selected station to `sink` while it has room.
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
     use crate::frame::{DropReason, PlainPacket, StationId};
 
-    /// Takes packets of up to 1500 B while it has places, and gives back those of flow 9 as too old.
+    /// Takes packets of up to 1500 B while it has places, and refuses those of flow 9 as expired.
     struct Places {
         left: usize,
         taken: Vec<u32>,
@@ -121,14 +122,14 @@ mod tests {
         let mut one = places(1);
         queue.dequeue_into(at_micros(2), &turn, &mut one, &mut dropped);
         assert_eq!((one.taken.as_slice(), one.foreseen.len(), dropped.len()), ([1].as_slice(), 2, 0));
-        // The two that are too old make room for the one behind them; the one that is too large stays.
+        // The two expired packets make room for the one behind them; the packet that is too large stays.
         let mut more = places(9);
         queue.dequeue_into(at_micros(2), &turn, &mut more, &mut dropped);
         assert_eq!(more.taken, [2]);
         assert_eq!(more.foreseen.last(), Some(&Some(ByteCount::new(1501))));
         assert!(dropped.drain(..).all(|lost| lost.reason == DropReason::Expired && lost.packet.flow.0 == 9));
         assert_eq!(queue.backlog().total().packets, 2);
-        // Two are below, and two wait: of nine more, two find a place among six; and two again once those below are back.
+        // Two are below and two wait: of nine more, two find a place among six; and two again once those below are returned.
         let fill = |queue: &mut Fifo<PlainPacket>| {
             let mut dropped = Vec::new();
             (0..9).for_each(|_| queue.enqueue(at_micros(3), packet(2, 5), &mut dropped));

@@ -1,4 +1,4 @@
-//! One list of packets for each station and category: what the queues without flow queueing share.
+//! One list of packets for each station and category, used by the queues without flow queueing.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -14,13 +14,13 @@ use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
 use crate::queue::Eligibility;
 
-/// Limits of a category. The packets of all stations count together.
+/// Limits of a category, on the packets of all stations together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Limits {
-    /// Most packets, 1 to 1 000 000; Linux: `txqueuelen`, 1000.
+    /// Upper limit on packets, 1 to 1 000 000; Linux: `txqueuelen`, 1000.
     pub packets: usize,
-    /// Most bytes, as [`Payload::size`] counts them; none by default.
+    /// Upper limit on bytes, the sum of [`Payload::size`]; none by default.
     pub bytes: Option<ByteCount>,
 }
 
@@ -32,7 +32,7 @@ impl Default for Limits {
 
 impl Limits {
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if a limit is zero or absurdly large.
+    /// [`ConfigError::OutOfRange`] if a limit is zero or too large.
     pub(super) fn check(self) -> Result<Self, ConfigError> {
         check_packets("limit.packets", self.packets)?;
         if let Some(bytes) = self.bytes {
@@ -41,7 +41,7 @@ impl Limits {
         Ok(self)
     }
 
-    /// Why a packet of `size` is refused over a backlog of `waiting`, if it is.
+    /// The reason to refuse a packet of `size` at a backlog of `waiting`; `None` if it is admitted.
     pub(super) fn refuses(self, waiting: Backlog, size: ByteCount) -> Option<DropReason> {
         if waiting.packets >= self.packets {
             Some(DropReason::QueueFull)
@@ -62,14 +62,14 @@ pub(super) fn check_packets(key: &'static str, packets: usize) -> Result<(), Con
 struct Entry {
     list: List,
     eligibility: Eligibility,
-    /// The time under which the order of its category holds the station; an entry of the heap with another time is stale.
+    /// The station's key in the order of its category; a heap entry with another key is stale.
     listed: Option<Instant>,
     /// Whether the rotation of its category holds the station.
     in_turn: bool,
 }
 
 impl Entry {
-    /// Whether the station has something to send and may send it.
+    /// Whether the station has packets to send and is eligible.
     fn is_active(&self) -> bool {
         match self.eligibility {
             Eligibility::Fresh => !self.list.is_empty(),
@@ -85,7 +85,7 @@ pub(super) struct StationLists<P> {
     packets: Packets<P>,
     stations: Vec<[Entry; 4]>,
     waiting: Backlogs,
-    /// Whether packets keep the time at which they entered a queue above this one.
+    /// Whether packets keep the time stamp of a queue above this one.
     keeps_stamps: bool,
 }
 
@@ -101,7 +101,7 @@ impl<P> Default for StationLists<P> {
 }
 
 impl<P: Payload> StationLists<P> {
-    /// These lists lie below another queue, whose time stamps are left alone.
+    /// Marks the lists as lying below another queue, whose time stamps are kept.
     pub(super) fn below(self) -> Self {
         Self { keeps_stamps: true, ..self }
     }
@@ -119,8 +119,8 @@ impl<P: Payload> StationLists<P> {
         self.stations.get_mut(usize::from(station)).map(|entries| &mut entries[category])
     }
 
-    /// Appends a packet, or drops it because of `limits`. Returns whether it is the first of its station that waits: for those behind
-    /// it nothing changes in the order of the stations.
+    /// Appends a packet, or drops it because of `limits`. Returns whether it is its station's first waiting packet; later ones do not
+    /// change the order of the stations.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
@@ -157,7 +157,7 @@ impl<P: Payload> StationLists<P> {
         Some(packet)
     }
 
-    /// When the oldest packet came that a station may send now, one that came back included.
+    /// Arrival time of the oldest packet that a station may send now, returned ones included.
     fn oldest_of(&self, entry: &Entry) -> Option<Instant> {
         let waiting = self.packets.first_appended(&entry.list);
         match entry.eligibility {
@@ -174,7 +174,7 @@ impl<P: Payload> StationLists<P> {
         self.packets.first(&entry.list).map(P::size)
     }
 
-    /// Takes the oldest packet of the flow that has most packets in a category; among equals, of the lowest number.
+    /// Takes the oldest packet of the flow with the most packets in a category; on a tie, that with the lowest number.
     pub(super) fn take_from_longest_flow(&mut self, category: Category) -> Option<P> {
         let mut flows: BTreeMap<(FlowId, StationId), usize> = BTreeMap::new();
         for entries in &self.stations {
@@ -182,7 +182,7 @@ impl<P: Payload> StationLists<P> {
                 *flows.entry((packet.flow(), packet.station())).or_default() += 1;
             }
         }
-        // Of equals `max_by_key` takes the last.
+        // On a tie `max_by_key` takes the last.
         let ((flow, station), _) = flows.into_iter().rev().max_by_key(|(_, count)| *count)?;
         let entry = self.stations.get_mut(station.index()).map(|entries| &mut entries[category.index()])?;
         let packet = self.packets.take(&mut entry.list, |packet| packet.flow() == flow, P::size)?;
@@ -190,12 +190,12 @@ impl<P: Payload> StationLists<P> {
         Some(packet)
     }
 
-    /// A packet has left.
+    /// Notes that a packet has left.
     fn forget(&mut self, category: Category, size: ByteCount) {
         self.waiting.of_mut(category).remove(size);
     }
 
-    /// Backlog in a category of each station that has one.
+    /// Backlog of each station with packets in a category.
     pub(super) fn stations_waiting(
         &self,
         category: Category,
@@ -215,7 +215,7 @@ impl<P: Payload> StationLists<P> {
         &self.waiting
     }
 
-    /// Takes out all packets of a station.
+    /// Removes all packets of a station.
     pub(super) fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
         for category in Category::ALL {
             out.extend(std::iter::from_fn(|| self.pop(station, category)));
@@ -223,12 +223,12 @@ impl<P: Payload> StationLists<P> {
     }
 }
 
-/// Stations in the order of the arrival of the oldest packet that each may send now, whether it waits in the queue or below
-/// it for another transmission.
+/// Stations in order of the arrival time of the oldest packet that each may send now, waiting in the queue or below it for
+/// retransmission.
 ///
-/// The heap holds each active station once that counts, under the arrival of what was its oldest packet when it was last looked
-/// at. A key that is too early is put right when it comes to the top: an aggregate costs one correction, not one for each packet.
-/// A station whose oldest packet became older (it came back) is entered anew, and its old entry is stale.
+/// The heap has one valid entry for each active station, keyed by the arrival time of its oldest packet at the last check. A key that
+/// is too early is corrected when it reaches the top: an aggregate costs one correction, not one for each packet. A station whose
+/// oldest packet became older (it was returned) gets a new entry, and the old one is stale.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ArrivalOrder {
     heads: [BinaryHeap<Reverse<(Instant, u16)>>; 4],
@@ -245,7 +245,7 @@ impl ArrivalOrder {
     ) {
         let entry = *lists.entry(station, category);
         if entry.eligibility == Eligibility::Fresh && entry.listed.is_some() {
-            // Packets that wait leave in the order in which they came: what is listed came no later than the oldest of them.
+            // Waiting packets leave in order of arrival: the listed key is no later than the oldest of them.
             return;
         }
         let Some(oldest) = lists.oldest_of(&entry) else { return };
@@ -264,7 +264,7 @@ impl ArrivalOrder {
         self.first(lists, category).map(|(_, station)| station)
     }
 
-    /// When the oldest packet of a category came that may be sent now.
+    /// Arrival time of the oldest packet of a category that may be sent now.
     pub(super) fn oldest<P: Payload>(
         &mut self,
         lists: &mut StationLists<P>,
@@ -307,7 +307,7 @@ impl ArrivalOrder {
     }
 }
 
-/// Stations in turn, each once in a round.
+/// Round robin over stations.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rotation {
     turns: [VecDeque<u16>; 4],
@@ -329,7 +329,7 @@ impl Rotation {
         }
     }
 
-    /// The station whose turn it is; it goes to the end of the round.
+    /// Returns the station whose turn it is, and moves it to the end of the round.
     pub(super) fn select<P: Payload>(
         &mut self,
         lists: &mut StationLists<P>,
@@ -350,7 +350,7 @@ impl Rotation {
 }
 
 impl<P: Payload> StationLists<P> {
-    /// Notes what lies below for a station.
+    /// Notes the state of the layers below for a station.
     pub(super) fn set_eligibility(
         &mut self,
         station: StationId,

@@ -1,4 +1,4 @@
-//! A part of a configuration that can be switched off: `false`, `true` for its defaults, or a table of its keys.
+//! An optional part of a configuration: `false`, `true` for its defaults, or a table of its keys.
 //!
 //! TOML has no null, so an `Option` that is `Some` by default could neither be cleared nor written.
 

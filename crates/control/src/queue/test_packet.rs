@@ -1,4 +1,4 @@
-//! The packets that the unit tests of the queues send.
+//! Packets of the queues' unit tests.
 
 use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
@@ -10,7 +10,7 @@ pub(super) const fn packet(station: u16, flow: u32) -> PlainPacket {
     PlainPacket::new(StationId(station), FlowId(flow))
 }
 
-/// Properties that make a packet special.
+/// Sets other properties than the default ones.
 pub(super) trait Special {
     fn of_size(self, bytes: u64) -> Self;
     fn of_category(self, category: Category) -> Self;

@@ -1,4 +1,4 @@
-//! The rate controls that a scenario may name.
+//! The rate controls that a scenario can select.
 
 use airbound_units::{BitRate, Instant};
 use airbound_wifi::rate::Rate;
@@ -15,20 +15,20 @@ use crate::error::ConfigError;
 use crate::frame::RateChain;
 use crate::frame::StationId;
 
-/// Which rate control, and how it is configured; `kind` names it in a scenario.
+/// Kind and configuration of a rate control; `kind` selects it in a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum RateConfig {
-    /// One rate for ever.
+    /// A fixed rate.
     Fixed(FixedConfig),
-    /// The rate that the signal-to-noise ratio calls for.
+    /// The best rate for the signal-to-noise ratio.
     Ideal(IdealConfig),
     /// Linux's default.
     MinstrelHt(MinstrelHtConfig),
     /// The rate with the shortest tail of the delay.
     Llra(LlraConfig),
-    /// The rate with the largest throughput in a draw of what is known.
+    /// The rate with the largest throughput in a random draw from its posterior.
     Thompson(ThompsonConfig),
 }
 
@@ -51,7 +51,7 @@ impl RateConfig {
         }
     }
 
-    /// Builds the rate control for stations with `capabilities`; `seed` decides what a controller leaves to chance.
+    /// Builds the rate control for stations with `capabilities`; `seed` determines its random decisions.
     ///
     /// # Errors
     /// A value of the configuration or of `capabilities` is out of range.
@@ -100,7 +100,7 @@ macro_rules! each {
 }
 
 impl AnyRate {
-    /// Tells what `station` can receive.
+    /// Sets the capabilities of `station`.
     ///
     /// # Errors
     /// A value of `capabilities` is out of range.

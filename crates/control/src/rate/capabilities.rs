@@ -1,15 +1,15 @@
-//! Which rates a station can receive.
+//! Rates that a station can receive.
 
 use airbound_wifi::rate::{Format, GuardInterval, Legacy, Rate, Width};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
 
-/// Capabilities of a station, as it announces them when it associates.
+/// Capabilities of a station, as announced in its association.
 ///
-/// The set of rates that follows holds every MCS of `format` with 1 to `max_streams` streams at `width` and every
-/// narrower width, as `minstrel_ht_update_caps` of the kernel fills its groups. `rates` replaces that set when it is
-/// not empty.
+/// The derived set of rates holds every MCS of `format` with 1 to `max_streams` streams at `width` and every narrower
+/// width, like the groups filled by `minstrel_ht_update_caps` of the kernel. `rates` replaces that set if it is not
+/// empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Capabilities {
@@ -18,12 +18,12 @@ pub struct Capabilities {
     pub format: Format,
     /// Widest channel. Default 80 MHz.
     pub width: Width,
-    /// Most spatial streams, 1 to 4. Default 2.
+    /// Maximum number of spatial streams, 1 to 4. Default 2.
     pub max_streams: u8,
     /// Whether HT and VHT may use the guard interval of 400 ns as well. HE uses 800 ns in any case; its longer
-    /// intervals have to be named in `rates`. Default true.
+    /// intervals have to be listed in `rates`. Default true.
     pub short_guard_interval: bool,
-    /// Exactly these rates instead of all that follow from the fields above. Default empty.
+    /// Exactly these rates instead of the derived set. Default empty.
     pub rates: Vec<Rate>,
 }
 

@@ -1,7 +1,7 @@
-//! A rate control whose decisions come from outside of this crate, from code that nobody has checked.
+//! A rate control controlled by code outside of this crate, which is not trusted.
 //!
-//! [`CustomRate`] knows what each station can receive; a chain with a rate that it cannot receive is a [`Mistake`], is told, and the
-//! slowest rate goes out instead.
+//! [`CustomRate`] knows the capabilities of each station; a chain with a rate that the station cannot receive is a [`Mistake`], is
+//! reported to the decider, and is replaced by the slowest rate.
 
 use std::fmt;
 
@@ -14,20 +14,20 @@ use crate::error::ConfigError;
 use crate::frame::StationId;
 use crate::frame::{Attempt, RateChain};
 
-/// Why a chain of rates cannot go out.
+/// An invalid rate chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mistake {
-    /// No step, or more than hardware takes.
+    /// No step, or more than the hardware accepts.
     #[error("a chain has {steps} steps; allowed are 1 to 4")]
     Steps {
-        /// Their number.
+        /// Number of steps.
         steps: usize,
     },
     /// A step without tries.
     #[error("a step of a chain has no tries; allowed are 1 to 255")]
     NoTries,
-    /// A rate that the station does not know.
+    /// A rate that the station cannot receive.
     #[error("a chain for station {} has the rate {rate}, which the station cannot receive", station.0)]
     Rate {
         /// The station.
@@ -37,12 +37,12 @@ pub enum Mistake {
     },
 }
 
-/// Decides over the rates of a [`CustomRate`].
+/// Chooses the rates of a [`CustomRate`].
 pub trait RateDecider: fmt::Debug + Send {
-    /// A station is seen for the first time; it can receive `rates`, of which the slowest is the first.
+    /// Adds a station; it can receive `rates`, the slowest first.
     fn add_station(&mut self, station: StationId, rates: &[Rate]);
 
-    /// The chain for the next aggregate to `station`, in which `mpdus` MPDUs are likely to go out together: 1 to 4 steps.
+    /// Returns the chain for the next aggregate to `station`, which is likely to have `mpdus` MPDUs: 1 to 4 steps.
     fn chain(&mut self, now: Instant, station: StationId, mpdus: u16) -> Vec<Attempt>;
 
     /// See [`RateControl::on_report`].
@@ -56,7 +56,7 @@ pub trait RateDecider: fmt::Debug + Send {
         None
     }
 
-    /// A chain could not go out.
+    /// Notes that a chain was invalid.
     fn on_mistake(&mut self, _mistake: Mistake) {}
 }
 
@@ -64,8 +64,8 @@ pub trait RateDecider: fmt::Debug + Send {
 #[derive(Debug)]
 struct Station {
     rates: RateSet,
-    /// Whether the decider knows it.
-    told: bool,
+    /// Whether the decider was given the station.
+    announced: bool,
     /// The first rate of the last chain.
     last: Rate,
 }
@@ -73,7 +73,7 @@ struct Station {
 impl Station {
     const fn new(rates: RateSet) -> Self {
         let last = rates.lowest();
-        Self { rates, told: false, last }
+        Self { rates, announced: false, last }
     }
 
     fn check(&self, station: StationId, steps: &[Attempt]) -> Result<RateChain, Mistake> {
@@ -103,7 +103,7 @@ pub struct CustomRate {
 }
 
 impl CustomRate {
-    /// A rate control over which `decider` decides, for stations with `capabilities`.
+    /// Creates a rate control with decisions of `decider`, for stations with `capabilities`.
     ///
     /// # Errors
     /// A value of `capabilities` is out of range.
@@ -111,7 +111,7 @@ impl CustomRate {
         Ok(Self { decider, default: capabilities.rate_set()?, stations: Stations::default() })
     }
 
-    /// Tells what `station` can receive.
+    /// Sets the capabilities of `station`.
     ///
     /// # Errors
     /// A value of `capabilities` is out of range.
@@ -132,8 +132,8 @@ impl RateControl for CustomRate {
         let Some(known) = self.stations.get_or_insert(station, || Station::new(default.clone())) else {
             return slowest;
         };
-        if !known.told {
-            known.told = true;
+        if !known.announced {
+            known.announced = true;
             self.decider.add_station(station, known.rates.as_slice());
         }
         let steps = self.decider.chain(now, station, mpdus);
@@ -146,8 +146,8 @@ impl RateControl for CustomRate {
     }
 
     fn on_report(&mut self, now: Instant, station: StationId, report: &RateReport) {
-        // Of a station that it never decided for it need not hear.
-        if self.stations.get(station).is_some_and(|known| known.told) {
+        // Reports of stations unknown to the decider are not passed on.
+        if self.stations.get(station).is_some_and(|known| known.announced) {
             self.decider.on_report(now, station, report);
         }
     }

@@ -14,7 +14,7 @@ const ACK: ByteCount = ByteCount::new(14);
 const CW_MIN: u64 = 15;
 const CW_MAX: u64 = 1023;
 
-/// The time of tries at one rate, on a channel that nobody else uses.
+/// The time of tries at one rate, on an otherwise idle channel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Effort {
     /// From the first symbol to the end of the acknowledgement, AIFS included.
@@ -22,19 +22,19 @@ pub(super) struct Effort {
 }
 
 impl Effort {
-    /// For a frame that is an MPDU of `mpdu`, acknowledged at the lowest basic rate.
+    /// For a frame with an MPDU of size `mpdu`, acknowledged at the lowest basic rate.
     pub(super) fn new(rate: Rate, mpdu: ByteCount) -> Self {
         let acknowledgement = ppdu_duration(Rate::legacy(Legacy::Mbps6), ACK);
         Self { exchange: AIFS + ppdu_duration(rate, mpdu) + SIFS + acknowledgement }
     }
 
-    /// The time of a try that follows `failures` failed ones, with the mean of its backoff.
+    /// The time of a try after `failures` failed ones, including its mean backoff.
     fn of_try(self, failures: u32) -> Span {
         let window = (((CW_MIN + 1) << failures.min(16)) - 1).min(CW_MAX);
         self.exchange + SLOT * window / 2
     }
 
-    /// The time of so many tries.
+    /// The time of `tries` tries.
     pub(super) fn of_tries(self, tries: u32) -> Span {
         (0..tries).map(|failures| self.of_try(failures)).sum()
     }

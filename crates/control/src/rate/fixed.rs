@@ -1,4 +1,4 @@
-//! One rate for ever.
+//! A fixed rate.
 
 use airbound_units::Instant;
 use airbound_wifi::rate::Rate;
@@ -14,13 +14,13 @@ use crate::frame::StationId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FixedConfig {
-    /// The rate of every station that `stations` does not name. Default: the fastest of the station's capabilities.
+    /// The rate of every station not listed in `stations`. Default: the fastest of the station's capabilities.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Transmissions before the hardware gives up, 1 to 255. Default 7, the short retry limit of 802.11
     /// (dot11ShortRetryLimit, 802.11-2020, C.3).
     pub tries: u8,
-    /// Rates of single stations.
+    /// Rates of individual stations.
     pub stations: Vec<StationRate>,
 }
 
@@ -42,7 +42,7 @@ impl Default for FixedConfig {
 
 /// A rate control that never changes the rate.
 ///
-/// A rate that the configuration names is used even if the capabilities lack it: the user asked for it.
+/// A configured rate is used even if the capabilities lack it, since it was requested explicitly.
 #[derive(Debug, Clone)]
 pub struct Fixed {
     config: FixedConfig,
@@ -66,7 +66,7 @@ impl Fixed {
         Ok(Self { config, fallback, stations })
     }
 
-    /// Tells what `station` can receive; changes its rate only where the configuration names none.
+    /// Sets the capabilities of `station`; its rate changes only if none is configured.
     ///
     /// # Errors
     /// A value of `capabilities` is out of range.

@@ -1,4 +1,4 @@
-//! The rate that the signal-to-noise ratio calls for.
+//! The best rate for the signal-to-noise ratio.
 
 use airbound_units::{ByteCount, Decibel, Instant};
 use airbound_wifi::error::mpdu_success;
@@ -18,7 +18,8 @@ pub struct IdealConfig {
     /// Transmissions before the hardware gives up, 1 to 255. Default 7, the short retry limit of 802.11
     /// (dot11ShortRetryLimit, 802.11-2020, C.3).
     pub tries: u8,
-    /// The MPDU whose success decides, 1 B to 11454 B (the longest of 802.11-2020, table 9-25). Default 1500 B.
+    /// Size of the MPDU whose success is compared, 1 B to 11454 B (the longest of 802.11-2020, table 9-25). Default
+    /// 1500 B.
     pub mpdu: ByteCount,
 }
 
@@ -28,19 +29,19 @@ impl Default for IdealConfig {
     }
 }
 
-/// Picks the rate with the highest expected goodput, bit rate times success of an MPDU, at the SNR that the
-/// environment reports ([`LinkStats::snr`]).
+/// Picks the rate with the highest expected goodput, bit rate times success of an MPDU, at the SNR reported by the
+/// environment ([`LinkStats::snr`]).
 ///
-/// The success is that of [`airbound_wifi::error`]. The SNR counts as that over the widest channel of the station's
-/// capabilities; the same power on half the width raises it by 3 dB. Where two rates promise the same, the slower one
-/// is used. Without an SNR, or where every rate fails, the slowest rate is used. (ns-3's `IdealWifiManager` differs:
-/// it takes the fastest rate whose bit error rate stays below a bound, 10^-5 by default.)
+/// The success is that of [`airbound_wifi::error`]. The SNR is taken as that over the widest channel of the station's
+/// capabilities; the same power on half the width raises it by 3 dB. On a tie the slower rate is used. Without an SNR,
+/// or where every rate fails, the slowest rate is used. (ns-3's `IdealWifiManager` differs: it takes the fastest rate
+/// whose bit error rate stays below a bound, 10^-5 by default.)
 ///
-/// Decisions are made for the lower end of each quarter of a decibel, once, and remembered.
+/// Decisions are made once for the lower end of each quarter of a decibel, and cached.
 #[derive(Debug, Clone)]
 pub struct Ideal {
     config: IdealConfig,
-    /// The first is that of stations whose capabilities were not told.
+    /// The first entry is for stations without reported capabilities.
     choices: Vec<Choices>,
     stations: Stations<Station>,
 }
@@ -71,7 +72,7 @@ impl Ideal {
         Ok(Self { config, choices, stations: Stations::default() })
     }
 
-    /// Tells what `station` can receive; what is known of its SNR stays.
+    /// Sets the capabilities of `station`; its last SNR is kept.
     ///
     /// # Errors
     /// A value of `capabilities` is out of range.
@@ -134,12 +135,12 @@ impl RateControl for Ideal {
     }
 }
 
-/// Lowest SNR that is told apart, and how many steps of a quarter of a decibel follow: -20 dB to 60 dB.
+/// Lowest SNR of the table, and the number of steps of a quarter of a decibel above it: -20 dB to 60 dB.
 const LOWEST_DB: f64 = -20.0;
 const STEPS_PER_DB: f64 = 4.0;
 const STEPS: usize = 320;
 
-/// The best rate of a set at each SNR, found when it is first asked for.
+/// The best rate of a set at each SNR, computed on first use.
 #[derive(Debug, Clone)]
 struct Choices {
     rates: RateSet,

@@ -1,4 +1,4 @@
-//! PHY rate and number of tries of each transmission.
+//! Rate control: PHY rate and number of tries of each transmission.
 
 pub mod any;
 pub mod capabilities;
@@ -25,10 +25,10 @@ use airbound_wifi::rate::Rate;
 
 use crate::frame::{RateChain, StationId};
 
-/// Outcome of a transmission, as a rate control learns it.
+/// Outcome of a transmission, reported to a rate control.
 #[derive(Debug, Clone, Copy)]
 pub struct RateReport {
-    /// The steps that were used, with the tries made of each; success, if any, belongs to the last one.
+    /// The steps used, each with its tries; success, if any, belongs to the last one.
     pub used: RateChain,
     /// MPDUs in the last transmission.
     pub mpdus: u16,
@@ -36,12 +36,12 @@ pub struct RateReport {
     pub acknowledged: u16,
 }
 
-/// Observations of the link to a station. What the environment cannot see is `None`.
+/// Observations of the link to a station. Values that the environment cannot observe are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LinkStats {
     /// Signal-to-noise ratio at the receiver.
     pub snr: Option<Decibel>,
-    /// The rate at which data really goes out, where something else than the rate control decides it.
+    /// The actual data rate, if it is not determined by the rate control.
     pub rate: Option<BitRate>,
 }
 
@@ -57,27 +57,27 @@ fn splitmix64(state: &mut u64) -> u64 {
 
 /// Chooses the rate chain of each transmission, for all stations of one transmitter.
 pub trait RateControl {
-    /// The chain for the next aggregate to `station`.
+    /// Returns the chain for the next aggregate to `station`.
     ///
-    /// `mpdus` is how many MPDUs are likely to go out together (1: no aggregation expected).
+    /// `mpdus` is the likely number of MPDUs in it (1: no aggregation expected).
     fn chain(&mut self, now: Instant, station: StationId, mpdus: u16) -> RateChain;
 
-    /// The outcome of a transmission made with a chain of [`RateControl::chain`].
+    /// Notes the outcome of a transmission with a chain of [`RateControl::chain`].
     fn on_report(&mut self, now: Instant, station: StationId, report: &RateReport);
 
-    /// News about the link to `station`.
+    /// Notes observations of the link to `station`.
     fn on_link_stats(&mut self, _now: Instant, _station: StationId, _stats: &LinkStats) {}
 
-    /// The rate at which data to `station` most probably goes out now, for estimates of airtime.
+    /// The most probable data rate to `station` at present, for airtime estimates.
     fn expected_rate(&self, station: StationId) -> Rate;
 
-    /// The throughput that the rate control expects of `station`, where it keeps such an estimate (kernel:
+    /// The throughput that the rate control expects of `station`, if it keeps such an estimate (kernel:
     /// `get_expected_throughput`).
     fn expected_throughput(&self, _station: StationId) -> Option<BitRate> {
         None
     }
 
-    /// When the rate control wants to be called again although nothing was reported.
+    /// When the rate control has to be called again even if nothing was reported.
     fn next_deadline(&self) -> Option<Instant> {
         None
     }

@@ -1,11 +1,11 @@
-//! State that a rate control keeps for each station.
+//! State of a rate control for each station.
 
 use crate::frame::StationId;
 
-/// More stations than this cannot associate with one access point (association identifiers, 802.11-2020, 9.4.1.8).
+/// Upper limit on stations associated with one access point (association identifiers, 802.11-2020, 9.4.1.8).
 const MAX_STATIONS: usize = 2008;
 
-/// A table by station that grows when a station is first seen.
+/// A table by station that grows as stations are first seen.
 #[derive(Debug, Clone)]
 pub(super) struct Stations<T>(Vec<Option<Box<T>>>);
 
@@ -16,13 +16,12 @@ impl<T> Default for Stations<T> {
 }
 
 impl<T> Stations<T> {
-    /// State kept for `station`.
+    /// State of `station`.
     pub(super) fn get(&self, station: StationId) -> Option<&T> {
         self.0.get(station.index())?.as_deref()
     }
 
-    /// State kept for `station`, to be changed; made by `new` if there is nothing yet. `None` for a number that no
-    /// station can have.
+    /// Mutable state of `station`; created by `new` if there is none. `None` for a number that no station can have.
     pub(super) fn get_or_insert(&mut self, station: StationId, new: impl FnOnce() -> T) -> Option<&mut T> {
         let index = station.index();
         if index >= self.0.len() {
@@ -34,7 +33,7 @@ impl<T> Stations<T> {
         Some(self.0.get_mut(index)?.get_or_insert_with(|| Box::new(new())))
     }
 
-    /// Puts `value` in place of whatever was kept.
+    /// Sets the state of `station` to `value`.
     pub(super) fn set(&mut self, station: StationId, value: T) {
         let index = station.index();
         if index >= MAX_STATIONS {

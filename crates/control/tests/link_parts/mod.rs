@@ -1,4 +1,4 @@
-//! Packets with numbers, and a queue that is watched.
+//! Numbered packets, and a queue that records its calls.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(crate) fn packet(number: usize, flow: u32, station: u16, category: Category,
     Packet { number, category, size, ..Packet::new(StationId(station), FlowId(flow)) }
 }
 
-/// A queue that counts what it is told.
+/// A queue that records the facts reported to it.
 pub(crate) struct Watched {
     pub(crate) queue: AnyQueue<Packet>,
     /// Packets that wait in it, by category.
@@ -44,7 +44,7 @@ impl Watched {
     }
 }
 
-/// A sink that notes what goes through it.
+/// A sink that records the packets that it passes on.
 struct Noted<'a, S> {
     sink: &'a mut S,
     taken: usize,

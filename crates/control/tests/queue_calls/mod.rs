@@ -21,7 +21,7 @@ impl Sink<PlainPacket> for One {
     }
 }
 
-/// A packet of which only the receiver and the estimate count.
+/// A packet of which only the station, the category and the estimate matter.
 fn estimated(station: StationId, category: Category, estimate: Span) -> PlainPacket {
     PlainPacket { category, estimate, ..PlainPacket::new(station, airbound_control::frame::FlowId(0)) }
 }

@@ -15,8 +15,10 @@ pub struct Built {
     pub release: String,
     /// The kernel.
     pub kernel: PathBuf,
-    /// The initial file system, without this program and without scenario.
+    /// The initial file system, without program and scenario.
     pub initramfs: PathBuf,
+    /// The program `airbound` that runs inside.
+    pub program: PathBuf,
 }
 
 /// Where the tools come from, whatever the kernel.
@@ -25,11 +27,17 @@ const TOOLS_FROM: Source = Source { folder: "apt", suites: &["bookworm", "bookwo
 const TOOLS: [&str; 8] =
     ["busybox-static", "hostapd", "iw", "iperf3", "iproute2", "iputils-ping", "nftables", "util-linux"];
 
-/// Fetches what is not there yet, builds driver and initial file system. `say` is told of each step.
+/// Fetches what is not there yet, builds driver and initial file system. `program` is the `airbound` that runs inside; `say` receives
+/// each step.
 ///
 /// # Errors
 /// Something must be installed, cannot be fetched, or does not build.
-pub fn build(cache: &Path, kernel: Kernel, say: &mut dyn FnMut(&str)) -> Result<Built, LabError> {
+pub fn build(
+    cache: &Path,
+    kernel: Kernel,
+    program: &Path,
+    say: &mut dyn FnMut(&str),
+) -> Result<Built, LabError> {
     let cache = &std::path::absolute(cache).map_err(LabError::io("find", cache.display().to_string()))?;
     create(cache)?;
     let source = Packages::of(cache, kernel.source());
@@ -66,5 +74,5 @@ pub fn build(cache: &Path, kernel: Kernel, say: &mut dyn FnMut(&str)) -> Result<
         write(&partial, files)?;
         fs::rename(&partial, &initramfs).map_err(LabError::io("write", initramfs.display().to_string()))?;
     }
-    Ok(Built { kernel: tree.image(), release: tree.release, initramfs })
+    Ok(Built { kernel: tree.image(), release: tree.release, initramfs, program: program.to_owned() })
 }

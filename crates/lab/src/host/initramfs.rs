@@ -100,11 +100,11 @@ fn libraries(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(paths)
 }
 
-/// Our own program. It has to run as it is, since the agent starts itself a second time; so the machine has one C library for all:
-/// the newer of this host's and the tools', since a program runs with a newer one than it was linked with, and not with an older one.
-pub(crate) fn add_ourselves(archive: &mut Archive) -> Result<(), LabError> {
-    let own = std::env::current_exe().map_err(LabError::io("find", "this program"))?;
-    archive.file("bin/airbound", 0o755, &read(&own)?);
+/// The program `airbound`. It has to run as it is, since the agent starts itself a second time; so the machine has one C library for
+/// all: the newer of this host's and the tools', since a program runs with a newer one than it was linked with, and not with an older
+/// one. This process has loaded the same libraries as the program.
+pub(crate) fn add_program(archive: &mut Archive, program: &Path) -> Result<(), LabError> {
+    archive.file("bin/airbound", 0o755, &read(program)?);
     if c_library() < Some(TOOLS_C_LIBRARY) {
         return Ok(());
     }

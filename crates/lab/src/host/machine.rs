@@ -203,7 +203,7 @@ impl Machine<'_> {
         for (name, content) in files {
             archive.file(name, 0o755, content);
         }
-        initramfs::add_ourselves(&mut archive)?;
+        initramfs::add_program(&mut archive, &self.built.program)?;
         // The kernel unpacks one archive behind another.
         let mut both = read(&self.built.initramfs)?;
         both.extend_from_slice(&archive.finish());

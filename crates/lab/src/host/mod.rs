@@ -38,6 +38,12 @@ pub fn cache() -> Result<PathBuf, LabError> {
     })
 }
 
+/// A folder for a machine's files, beside its results.
+#[must_use]
+pub fn scratch(beside: &Path) -> PathBuf {
+    beside.with_extension(format!("machine-{}", std::process::id()))
+}
+
 /// A program on the host.
 fn program(name: &str, how: &str) -> Result<Command, LabError> {
     let paths = std::env::var_os("PATH").unwrap_or_default();

@@ -78,7 +78,7 @@ impl RateAllocator {
             uplink_level,
             companions,
         };
-        // What the wire could not carry, or a sensor could not have seen, is refused here as it is there.
+        // Values that do not fit the encoding, or that no sensor measures, are refused here too.
         let report = Report::decode(&report.encode()).map_err(refused)?;
         self.0.on_report(Instant::from_nanos(now), ReceiverId(station), &report);
         Ok(())

@@ -16,18 +16,18 @@ use super::refused;
 use crate::rate::{Rate, steps};
 use crate::value::config;
 
-/// Number of a packet, and why it was dropped.
+/// Number of a packet, and the reason of its drop.
 type Loss = (usize, &'static str);
 
 #[pyclass(module = "airbound.control")]
 pub(crate) struct Law {
     link: link::Law<PlainPacket, AnyQueue<PlainPacket>>,
-    /// What the caller holds, by the number of the grant.
+    /// Descriptors held by the caller, by the number of the grant.
     handed: std::collections::BTreeMap<u64, (Instant, airbound_control::frame::TxDescriptor<PlainPacket>)>,
     next: u64,
 }
 
-/// What is to be sent; see `airbound.control.Grant`.
+/// Packets to be sent, with their rates and time limits; see `airbound.control.Grant`.
 #[pyclass(frozen, get_all, module = "airbound.control")]
 pub(crate) struct Grant {
     number: u64,
@@ -112,7 +112,7 @@ impl Law {
         let number = grant.number;
         let Some((handed, held)) = self.handed.remove(&number) else {
             return Err(refused(format!(
-                "grant {number} was reported before, or is none of this controller"
+                "grant {number} was already reported, or is not of this controller"
             )));
         };
         if acknowledged.len() != held.mpdus.len() {

@@ -1,6 +1,7 @@
-//! Schemes written in Python: each call of a core becomes a call of the researcher's object.
+//! Schemes written in Python: each call of a core becomes a call of a Python object.
 //!
-//! The first exception of a run is kept, after which no object of it is called any more; who started the run ends it and raises.
+//! The first exception of a run is kept; after it no object of the run is called any more, and the caller of the run ends it and
+//! raises the exception.
 
 mod queue;
 mod rate;
@@ -23,7 +24,7 @@ pub(crate) use sender::{Ack, Window};
 
 use crate::error::{SchemeError, raised};
 
-/// What is run: its label, the name of what is built in, and for slots filled from Python slot, name and class.
+/// A requested scheme: its label, the name of the built-in parts, and slot, name and class of each slot filled from Python.
 pub(crate) type Asked = (String, Option<String>, Vec<(String, String, Py<PyAny>)>);
 
 /// The first exception of a scheme.
@@ -43,12 +44,12 @@ impl Faults {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Keeps the first one.
+    /// Keeps the first fault.
     fn note(&self, fault: Fault) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
     }
 
-    /// Raises what was kept, with the scheme's own exception as its cause.
+    /// Raises the kept fault, with the scheme's own exception as its cause.
     pub(crate) fn raise(&self, py: Python<'_>) -> PyResult<()> {
         let Some(fault) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
         let when = fault.at.map_or_else(
@@ -64,14 +65,14 @@ impl Faults {
     }
 }
 
-/// What makes the objects of one run.
+/// The class of a part, called to make the objects of one run.
 struct Class {
     name: String,
     class: Py<PyAny>,
     faults: Faults,
 }
 
-/// One object of a scheme. It is made when it is first called, so that a transmitter that never sends has none.
+/// One object of a scheme. It is made by the first call, so that a transmitter that never sends has none.
 struct Part {
     class: Arc<Class>,
     site: Site,
@@ -91,7 +92,7 @@ impl Part {
         Self { class: class.clone(), site, object: OnceLock::new(), latest: AtomicU64::new(u64::MAX) }
     }
 
-    /// Calls the object; once anything has failed in the runs that it belongs to, nothing is called any more and `otherwise` holds.
+    /// Calls the object; after any fault in its runs no object is called, and the result is `otherwise`.
     fn call<T>(
         &self,
         at: Option<Instant>,
@@ -134,17 +135,17 @@ impl Part {
         self.class.faults.note(Fault { error, scheme, site, at });
     }
 
-    /// An answer cannot be followed.
+    /// Reports an invalid answer.
     fn refuse(&self, mistake: &impl fmt::Display) {
         self.fail(PyValueError::new_err(mistake.to_string()));
     }
 
-    /// Whether the class has a method of its own in the place of that of `base`, so that calling it is worth while.
+    /// Whether the class overrides a method of `base`, so that it has to be called.
     fn overrides(&self, base: &str, method: &str) -> bool {
         let found = Python::attach(|py| {
             let base = py.import("airbound.schemes")?.getattr(base)?;
             let class = self.class.class.bind(py);
-            // A function that makes objects does not tell.
+            // For a function that makes objects this is unknown.
             let own = class.cast::<PyType>().ok().map(|class| class.getattr(method)).transpose()?;
             let inherited = base.getattr(method)?;
             Ok::<_, PyErr>(own.is_none_or(|own| !own.is(&inherited)))
@@ -153,13 +154,13 @@ impl Part {
     }
 }
 
-/// Why a packet is dropped, by the name in records.
+/// The reason of a drop, by its name in records.
 fn drop_reason(name: &str) -> PyResult<DropReason> {
     let found = DropReason::ALL.into_iter().find(|reason| reason.name() == name);
     found.ok_or_else(|| PyKeyError::new_err(format!("there is no reason {name} to drop a packet")))
 }
 
-/// The scheme that was asked for.
+/// Resolves a requested scheme.
 pub(crate) fn named(opened: &Opened, asked: Asked, faults: &Faults) -> PyResult<Named> {
     let (label, name, parts) = asked;
     let mut named = opened.scheme(name.as_deref()).map_err(raised)?;

@@ -1,4 +1,4 @@
-//! `airbound.QueueScheme` as a queue's decider.
+//! `airbound.QueueScheme` as a queue decider.
 
 use airbound_control::frame::{FlowId, StationId};
 use airbound_control::queue::custom::{GivenUp, Mistake, QueueDecider, Waiting};
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use super::{Class, Part, Site, drop_reason};
 
-/// A packet that waits in a queue; see `airbound.Packet`.
+/// A packet waiting in a queue; see `airbound.Packet`.
 #[pyclass(frozen, eq, module = "airbound")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Packet(Waiting);
@@ -56,7 +56,7 @@ impl Packet {
     }
 }
 
-/// Which methods a class has of its own; the others are not called.
+/// The methods overridden by a class; the others are not called.
 #[derive(Debug)]
 struct Hooks {
     select: bool,
@@ -91,7 +91,7 @@ impl PyQueue {
     }
 }
 
-/// Takes over what the object gave up.
+/// Collects the packets that the object gave up.
 fn collect(object: &Bound<'_, PyAny>, given_up: &mut GivenUp) -> PyResult<()> {
     let list = object.getattr(intern!(object.py(), "_given_up"))?;
     if list.len()? == 0 {

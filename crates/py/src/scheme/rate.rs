@@ -1,4 +1,4 @@
-//! `airbound.RateScheme` as a rate control's decider.
+//! `airbound.RateScheme` as a rate decider.
 
 use std::sync::Arc;
 

@@ -32,7 +32,7 @@ impl From<&congestion::Window> for Window {
     }
 }
 
-/// What one acknowledgement told; see `airbound.schemes.Ack`.
+/// Content of one acknowledgement; see `airbound.schemes.Ack`.
 #[pyclass(frozen, get_all, module = "airbound")]
 pub(crate) struct Ack {
     now: u64,
@@ -93,7 +93,7 @@ pub(super) struct PySender {
     on_restart: bool,
     pacing_rate: bool,
     owns_window: bool,
-    /// The latest time that was seen, for messages.
+    /// Latest time observed, for messages.
     now: Option<Instant>,
 }
 

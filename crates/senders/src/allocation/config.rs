@@ -3,20 +3,20 @@
 use airbound_units::{BitRate, ByteCount, ConfigError, Span};
 use serde::{Deserialize, Serialize};
 
-/// No rate is below this, so that every station has something to report: 20 kbit/s, some two packets a second.
+/// Lower limit of all rates, so that every station can report: 20 kbit/s, some two packets a second.
 pub(super) const LEAST: f64 = 20e3;
 
-/// Policy by which airtime is shared between stations of different PHY rates.
+/// Policy for sharing airtime between stations of different PHY rates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Share {
-    /// The proportional-fair optimum of problem P (Sec. 5): the same rate for the fast stations, all of them at the target, and a
-    /// share of 1/n of the airtime's payload part for each slower one. At equal PHY rates the same as `EqualAirtime`.
+    /// The proportional-fair optimum of problem P (Sec. 5): the same rate for the fast stations, all of them at the target, and a share
+    /// of 1/n of the payload airtime for each slower one. At equal PHY rates the same as `EqualAirtime`.
     #[default]
     Optimal,
-    /// Theorem 1 in the form that is feasible: rates in proportion to PHY rates, the fastest station at the target (Sec. 6.1).
+    /// Theorem 1 in its feasible form: rates in proportion to PHY rates, the fastest station at the target (Sec. 6.1).
     EqualAirtime,
-    /// Theorem 1 and algorithm 2 as printed: the slowest station at the target. Faster ones exceed it.
+    /// Theorem 1 and algorithm 2 as printed: the slowest station at the target, which faster ones exceed.
     Printed,
 }
 
@@ -27,11 +27,11 @@ pub enum Form {
     /// The proxy compares the stations (algorithm 2).
     #[default]
     Central,
-    /// Each station's rate follows from its own reports and the number of stations alone (assumption 4 of Sec. 7).
+    /// Each station's rate depends only on its own reports and the number of stations (assumption 4 of Sec. 7).
     Distributed,
 }
 
-/// Method by which a rate finds its first value, and reacts to a change that the reports show.
+/// Method of finding the first value of a rate, and of reacting to a change shown by the reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
@@ -46,10 +46,10 @@ pub enum Start {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stamps {
-    /// Those of a card: the same for all packets of a frame.
+    /// Timestamps of a card: equal for all packets of a frame.
     #[default]
     Exact,
-    /// Those of a kernel: packets of a frame come close together, and a threshold is learnt from the data.
+    /// Timestamps of a kernel: close together for packets of a frame; a threshold is learned from the data.
     Jittered,
 }
 
@@ -57,17 +57,17 @@ pub enum Stamps {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AllocationConfig {
-    /// The aggregation level that is held, in packets a frame (N_ε of Sec. 3.2): 32. 1 to 256.
+    /// The aggregation level to hold, in packets per frame (N_ε of Sec. 3.2): 32. 1 to 256.
     pub target: f64,
     /// The gain K₀ in Mb/s per packet, of which each of n stations gets K₀/n (Sec. 6.1): 1. 0.001 to 1000.
     pub gain: f64,
     /// The update interval Δ: 500 ms. 10 ms to 10 s.
     pub interval: Span,
-    /// Policy by which airtime is shared: `optimal`.
+    /// Policy for sharing airtime: `optimal`.
     pub share: Share,
     /// Form of the rate control: `central`.
     pub form: Form,
-    /// Method by which a rate starts: `model`.
+    /// Method of starting a rate: `model`.
     pub start: Start,
     /// The rate of a station that has not reported yet, in payload: 1 Mbit/s. 10 kbit/s to 1 Gbit/s.
     pub start_rate: BitRate,
@@ -75,17 +75,17 @@ pub struct AllocationConfig {
     pub packet: ByteCount,
     /// Size of a packet on the air beyond its payload: UDP, IP, LLC, MAC header, FCS, delimiter and padding: 74 B. 0 to 200 B.
     pub packet_overhead: ByteCount,
-    /// Channel access and frame overhead T_acc + T_oh that a start assumes until it has measured it: 214 us (Sec. 4.1, footnote 6).
+    /// Channel access and frame overhead T_acc + T_oh assumed by a start until it is measured: 214 us (Sec. 4.1, footnote 6).
     /// 50 us to 5 ms.
     pub frame_overhead: Span,
-    /// Time for which a station's rate is kept when its reports fail to come; afterwards it halves every interval: 2 s. 100 ms to 60 s.
+    /// Time for which a station's rate is kept without reports; afterwards it halves every interval: 2 s. 100 ms to 60 s.
     pub hold: Span,
-    /// After how long without a report a station no longer counts: 10 s. `hold` to 1 h.
+    /// Time without a report after which a station no longer counts: 10 s. `hold` to 1 h.
     pub forget: Span,
-    /// Whether the gain is kept below half of the critical one, and rates are carried on as a ratio to PHY rates: yes. As printed
+    /// Whether the gain is kept below half of the critical one, and rates are carried over as a ratio to PHY rates: yes. The printed
     /// algorithm 2 does neither; K₀ = 1 Mb/s per packet is unstable at 175 Mb/s and below.
     pub steady: bool,
-    /// Whether a station that gets less than its share, on the wire or on the air, is held at the rate that it gets: yes.
+    /// Whether a station that receives less than its share, on the wire or on the air, is held at the rate that it receives: yes.
     pub tell_bottleneck: bool,
 }
 
@@ -111,7 +111,7 @@ impl Default for AllocationConfig {
 }
 
 impl AllocationConfig {
-    /// Returns the parameters of the paper's prototype, with the form of theorem 1 that is feasible.
+    /// Returns the parameters of the paper's prototype, with the feasible form of theorem 1.
     #[must_use]
     pub fn paper() -> Self {
         Self {
@@ -126,7 +126,7 @@ impl AllocationConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    /// [`ConfigError::OutOfRange`] for the first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let check = |valid, key, value: &dyn std::fmt::Display, allowed| {
             ConfigError::check(valid, key, value, allowed)
@@ -149,13 +149,13 @@ impl AllocationConfig {
         check(forget, "forget", &self.forget, "the value of hold to 1 h")
     }
 
-    /// The interval in which a start looks at the level.
+    /// The interval at which a start evaluates the level.
     #[must_use]
     pub fn start_interval(&self) -> Span {
         self.interval.min(SensorConfig::LIVELY_INTERVAL)
     }
 
-    /// The sensor that reports as often as this allocator decides.
+    /// Returns the configuration of a sensor that reports at this allocator's interval.
     #[must_use]
     pub fn sensor(&self, stamps: Stamps) -> SensorConfig {
         let lively = match self.start {
@@ -172,8 +172,8 @@ impl AllocationConfig {
 pub struct SensorConfig {
     /// Interval of its reports (Δ): 500 ms. 10 ms to 10 s.
     pub interval: Span,
-    /// For how long after the first packet, and after a change of the PHY rate, it reports every 50 ms instead: 1 s. 0 for never,
-    /// up to 10 s.
+    /// Time after the first packet, and after a change of the PHY rate, in which the sensor reports every 50 ms instead: 1 s. 0 for
+    /// never, up to 10 s.
     pub lively: Span,
     /// Precision of its timestamps.
     pub stamps: Stamps,
@@ -186,13 +186,13 @@ impl Default for SensorConfig {
 }
 
 impl SensorConfig {
-    /// Distance of the reports of a lively sensor.
+    /// Interval of reports during that time.
     pub(super) const LIVELY_INTERVAL: Span = Span::from_millis(50);
 
     /// Checks the values.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    /// [`ConfigError::OutOfRange`] for the first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let interval = (Span::from_millis(10)..=Span::from_secs(10)).contains(&self.interval);
         ConfigError::check(interval, "interval", self.interval, "10 ms to 10 s")?;

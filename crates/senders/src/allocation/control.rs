@@ -1,4 +1,4 @@
-//! The proxy's allocator: algorithms 1 and 2, and what a real network adds to them.
+//! The proxy's allocator: algorithms 1 and 2, with additions for real networks.
 
 use airbound_units::{BitRate, ConfigError, Instant, Span};
 
@@ -9,46 +9,46 @@ use super::report::Report;
 use super::start::{Link, Overhead};
 use super::stream::{Allocation, Direction, ReceiverId, Stream, fresh_level};
 
-/// No rate is above this: more than any PHY rate.
-const MOST: f64 = 100e9;
-/// A start that is not near the target after so long leaves the rest to feedback.
+/// Upper limit of all rates, above any PHY rate.
+const MAX_RATE: f64 = 100e9;
+/// Longest start; after that, feedback takes over even if the level is not near the target.
 const LONGEST_START: Span = Span::from_secs(2);
-/// Near the target: the scatter of the mean of a few frames.
+/// Relative distance that counts as near the target: the scatter of the mean of a few frames.
 const NEAR: f64 = 0.1;
-/// Less than this share of the time is never taken to be free of payload.
+/// Lower limit on the share of time assumed to be free of payload.
 const LEAST_FREE: f64 = 0.02;
-/// The most that an uplink's level and queue count for, over the target: as a full block-ack window over the usual one.
+/// Upper limit on an uplink's level and queue relative to the target: a full block-ack window over the usual one.
 const MOST_LEVEL: f64 = 2.0;
-/// A PHY rate that differs by so much from the one that rates were computed for begins a start anew.
+/// Relative change of a PHY rate, against the one used for the last rates, that triggers a new start.
 const CHANGED: f64 = 0.15;
-/// Reports are waited for a little longer than an interval,
-const PATIENCE: f64 = 1.5;
-/// and no two decisions are closer than this share of it, however reports come.
-const HASTE: f64 = 0.9;
+/// Longest wait for reports in intervals,
+const REPORT_WAIT: f64 = 1.5;
+/// and the least distance of two decisions in intervals.
+const MIN_SPACING: f64 = 0.9;
 
 /// Allocates the rates of all stations behind one proxy.
 #[derive(Debug, Clone)]
 pub struct RateAllocator {
     config: AllocationConfig,
-    /// In the order of their stations' numbers; of one station, the downlink first.
+    /// Ordered by station number; for one station, the downlink first.
     streams: Vec<Stream>,
     latest: Instant,
     next: Option<Instant>,
-    /// When it decided last.
+    /// Time of the last decision.
     decided: Instant,
     overhead: Overhead,
-    /// Since when rates come from the model; `None` while they come from feedback.
+    /// Start of the phase in which rates come from the model; `None` while they come from feedback.
     starting: Option<Instant>,
-    /// Payload rate over PHY rate of all stations, where algorithm 2 has set them.
+    /// Ratio of payload rate to PHY rate of all stations, as set by algorithm 2.
     factor: Option<f64>,
     refused: u64,
 }
 
 impl RateAllocator {
-    /// An allocator without stations.
+    /// Creates an allocator without stations.
     ///
     /// # Errors
-    /// [`ConfigError`] for a value out of its range.
+    /// [`ConfigError`] for a value out of range.
     pub fn new(config: AllocationConfig) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
@@ -64,19 +64,19 @@ impl RateAllocator {
         })
     }
 
-    /// Its parameters.
+    /// Returns the configuration.
     #[must_use]
     pub const fn config(&self) -> &AllocationConfig {
         &self.config
     }
 
-    /// A station wants data from now on. One that is known stays as it is.
+    /// Adds a station that receives data. Does nothing if it is known.
     pub fn join(&mut self, now: Instant, station: ReceiverId) {
         self.join_stream(now, (station, Direction::Down));
     }
 
-    /// A station wants to send from now on, shaped by an [`super::UplinkShaper`], and says in its reports how its uplink does
-    /// (assumption 1 of Sec. 7). Its uplink then is a further stream on the same air, with a rate of its own.
+    /// Adds the uplink of a station, shaped by an [`super::UplinkShaper`], whose reports describe it (assumption 1 of Sec. 7). The uplink
+    /// is a further stream on the same air, with a rate of its own.
     pub fn join_uplink(&mut self, now: Instant, station: ReceiverId) {
         self.join_stream(now, (station, Direction::Up));
     }
@@ -95,12 +95,12 @@ impl RateAllocator {
         self.next = Some(self.next.map_or(soon, |next| next.min(soon)));
     }
 
-    /// A station wants no more data.
+    /// Removes a station that receives data.
     pub fn leave(&mut self, now: Instant, station: ReceiverId) {
         self.leave_stream(now, (station, Direction::Down));
     }
 
-    /// A station wants to send no more.
+    /// Removes the uplink of a station.
     pub fn leave_uplink(&mut self, now: Instant, station: ReceiverId) {
         self.leave_stream(now, (station, Direction::Up));
     }
@@ -116,11 +116,11 @@ impl RateAllocator {
         }
     }
 
-    /// A report has come. Of a station that is not known, or older than its last, it is refused.
+    /// Takes a report. A report of an unknown station, or one older than its last, is refused.
     pub fn on_report(&mut self, now: Instant, station: ReceiverId, report: &Report) {
         let now = self.clock(now);
         let accepted = self.place((station, Direction::Down)).ok().filter(|place| {
-            // Serial numbers (RFC 1982): the newer one is less than half of all numbers ahead.
+            // Serial numbers (RFC 1982): the newer number is less than half of the number space ahead.
             let newer = |last: u32| report.number != last && report.number.wrapping_sub(last) < 1 << 31;
             self.streams[*place].number.is_none_or(newer)
         });
@@ -132,23 +132,23 @@ impl RateAllocator {
         self.decide_soon(now);
     }
 
-    /// Once every station has reported the decision waits for nothing. Decided at intervals of its own, on reports that happen to come just
-    /// after, the loop would have an interval of dead time, in which it goes on cutting a rate that is low enough already.
+    /// Decides as soon as every station has reported. Decisions at fixed intervals, on reports that may arrive just after, would add an
+    /// interval of dead time to the loop, in which it would keep cutting a rate that is already low enough.
     fn decide_soon(&mut self, now: Instant) {
         let downlinks = (0..self.streams.len()).filter(|place| self.streams[*place].id.1 == Direction::Down);
         let complete =
             downlinks.filter(|place| self.is_heard(now, *place)).all(|place| self.streams[place].reported);
-        let earliest = self.decided + self.config.interval.mul_f64(HASTE);
-        // A start looks at slots that began after its last change, so it keeps its own pace.
+        let earliest = self.decided + self.config.interval.mul_f64(MIN_SPACING);
+        // A start evaluates slots that began after its last change, so it has its own interval.
         if complete && self.starting.is_none() {
             self.next = self.next.map(|next| next.min(now.max(earliest)));
         }
     }
 
-    /// Notes what the downlink at `place` reports.
+    /// Takes the report of the downlink at index `place`.
     fn take(&mut self, now: Instant, place: usize, report: &Report) {
         let target = self.target_of(place);
-        let content = self.is_content();
+        let within_target = self.is_within_target();
         let station = &mut self.streams[place];
         station.number = Some(report.number);
         station.reported = true;
@@ -158,7 +158,7 @@ impl RateAllocator {
             let kept = if self.config.share == Share::Optimal { 1.0 - report.air_loss() } else { 1.0 };
             station.phy = Some(rate.as_bps() as f64 * kept.max(0.05));
         }
-        // A slot that began before the rate changed tells of both rates.
+        // A slot that began before the rate changed covers both rates.
         let began = Instant::from_nanos(now.as_nanos().saturating_sub(report.slot.as_nanos()));
         let starting = self.starting.is_some();
         self.on_uplink(now, place, report, starting.then_some(began));
@@ -171,20 +171,20 @@ impl RateAllocator {
         }
         if self.config.tell_bottleneck && self.starting.is_none() {
             let arrived = report.goodput().as_bps() as f64;
-            // The slot may have begun under the rate before.
+            // The slot may have begun under the previous rate.
             let sent = station.rate.min(station.before);
             let frame = level + report.companions;
             let detector = &mut station.detector;
             let judged = detector.on_slot(frame, target, arrived, sent, report.queue_loss());
-            // Held at what the wire carries it gets what is sent. That does not change where the bottleneck is.
+            // A station held at the rate of the wire receives all that is sent. Its bottleneck is still the wire.
             let by = match judged {
                 Bottleneck::None => station.held.map_or(Bottleneck::Wlan, |held| held.by()),
                 judged => judged,
             };
             let gets_less = match by {
-                // The queue of the wire gives up its losses one by one, long after they ended.
+                // The queue of the wire shows its losses one by one, long after they ended.
                 Bottleneck::Wire => detector.is_starved(),
-                _ => content && detector.is_short(),
+                _ => within_target && detector.is_short(),
             };
             station.held = station.held.filter(|held| gets_less || held.by() == by);
             match &mut station.held {
@@ -195,8 +195,8 @@ impl RateAllocator {
         }
     }
 
-    /// The part of a report that is about the station's uplink. What the PHY rate of that is the proxy does not learn; the channel is
-    /// reciprocal, so the downlink's stands for it.
+    /// Takes the part of a report about the station's uplink. The proxy does not learn the uplink's PHY rate; since the channel is
+    /// reciprocal, it uses the downlink's.
     fn on_uplink(&mut self, now: Instant, downlink: usize, report: &Report, begun: Option<Instant>) {
         let Stream { id: (station, _), phy, seen_phy, .. } = self.streams[downlink];
         let Ok(place) = self.place((station, Direction::Up)) else { return };
@@ -207,18 +207,18 @@ impl RateAllocator {
         uplink.level = Some(level);
         if begun.is_none_or(|began| began >= uplink.changed) {
             uplink.frames += 1.0;
-            // A backlog counts for no more than a downlink's could, or one bad second would stop everybody.
+            // A backlog counts at most as much as a downlink's could; otherwise one bad second would stop all stations.
             uplink.transmissions += level.min(MOST_LEVEL * target);
         }
     }
 
-    /// When it decides next; `None` without stations.
+    /// When the next decision is due; `None` without stations.
     #[must_use]
     pub const fn next_deadline(&self) -> Option<Instant> {
         self.next
     }
 
-    /// Decides, if it is time. Returns whether rates may have changed.
+    /// Decides if it is due. Returns whether rates may have changed.
     pub fn on_deadline(&mut self, now: Instant) -> bool {
         let now = self.clock(now);
         if self.next.is_none_or(|next| now < next) {
@@ -228,7 +228,7 @@ impl RateAllocator {
         if self.starting.is_some() {
             self.start(now);
         } else {
-            self.feed_back(now);
+            self.step(now);
         }
         for station in &mut self.streams {
             station.frames = 0.0;
@@ -237,18 +237,18 @@ impl RateAllocator {
         }
         self.watch_phy_rates(now);
         self.decided = now;
-        let wait = if self.starting.is_some() { self.pace() } else { self.pace().mul_f64(PATIENCE) };
+        let wait = if self.starting.is_some() { self.pace() } else { self.pace().mul_f64(REPORT_WAIT) };
         self.next = (!self.streams.is_empty()).then(|| now + wait);
         true
     }
 
-    /// The rate of a station's payload; zero for one that is not known.
+    /// The payload rate of a station's downlink; zero for an unknown one.
     #[must_use]
     pub fn rate(&self, station: ReceiverId) -> BitRate {
         self.rate_of((station, Direction::Down))
     }
 
-    /// The rate of what a station sends; zero for one that is not known to send.
+    /// The payload rate of a station's uplink; zero for an unknown one.
     #[must_use]
     pub fn uplink_rate(&self, station: ReceiverId) -> BitRate {
         self.rate_of((station, Direction::Up))
@@ -258,7 +258,7 @@ impl RateAllocator {
         self.place(id).map_or(BitRate::ZERO, |place| BitRate::from_bps_f64(self.streams[place].rate))
     }
 
-    /// All stations, in the order of their numbers; one that sends too has a second entry for that.
+    /// The allocations of all stations, ordered by number; a station with an uplink has a second entry.
     pub fn allocations(&self) -> impl Iterator<Item = Allocation> + '_ {
         self.streams.iter().map(|station| Allocation {
             receiver: station.id.0,
@@ -270,7 +270,7 @@ impl RateAllocator {
         })
     }
 
-    /// Reports that came from stations that are not known, or late.
+    /// Number of refused reports, of unknown stations or late.
     #[must_use]
     pub const fn refused(&self) -> u64 {
         self.refused
@@ -285,9 +285,9 @@ impl RateAllocator {
         self.streams.binary_search_by_key(&id, |known| known.id)
     }
 
-    /// Whether the largest downlink's level is not above the target. If it is, all have too much, and feedback takes it back; whoever held each
-    /// station at what it gets would go down step by step where others on the air take what is given up.
-    fn is_content(&self) -> bool {
+    /// Whether the largest downlink's level is not above the target. If it is above, all rates are too high, and feedback lowers them;
+    /// holding each station at the rate that it receives would lower them step by step where other traffic takes the released airtime.
+    fn is_within_target(&self) -> bool {
         let downlinks = self.streams.iter().filter(|stream| stream.id.1 == Direction::Down);
         let largest = downlinks.max_by(|a, b| a.rate.total_cmp(&b.rate));
         let level = largest.and_then(|stream| stream.level);
@@ -300,9 +300,9 @@ impl RateAllocator {
 
     fn set(&mut self, now: Instant, place: usize, rate: f64) {
         let station = &mut self.streams[place];
-        // A share that is not more than what the station gets needs no holding.
+        // A share not above the received rate needs no limit.
         station.held = station.held.filter(|held| !held.is_spare(rate));
-        let most = station.limit().map_or(MOST, |limit| limit.max(LEAST));
+        let most = station.limit().map_or(MAX_RATE, |limit| limit.max(LEAST));
         let rate = if rate.is_finite() { rate.clamp(LEAST, most) } else { station.rate };
         if rate != station.rate {
             station.before = station.rate;
@@ -320,7 +320,7 @@ impl RateAllocator {
         }
     }
 
-    /// `gone` stations have left: the others take their share.
+    /// Shares the rates of `gone` stations that have left among the others.
     fn make_room(&mut self, now: Instant, gone: usize) {
         let left = self.streams.len();
         if self.config.start == Start::Model && left > 0 && gone > 0 {
@@ -329,7 +329,7 @@ impl RateAllocator {
         }
     }
 
-    /// Stations that have fallen silent lose their rate, and in the end their place.
+    /// Reduces the rates of silent stations, and finally removes them.
     fn forget(&mut self, now: Instant) {
         let before = self.streams.len();
         let limit = self.config.forget;
@@ -347,13 +347,13 @@ impl RateAllocator {
         now - self.streams[place].heard < self.config.hold
     }
 
-    /// Stations whose PHY rate is known and who have not fallen silent.
+    /// Stations with a known PHY rate that are not silent.
     fn known(&self, now: Instant) -> Vec<(usize, f64)> {
         let known = self.streams.iter().enumerate().filter(|(place, _)| self.is_heard(now, *place));
         known.filter_map(|(place, station)| Some((place, station.phy?))).collect()
     }
 
-    /// The level at which a station is to be, were it regulated alone.
+    /// The target level of a station if it were regulated alone.
     fn target_of(&self, place: usize) -> f64 {
         let phys = self.streams.iter().filter_map(|station| station.phy);
         let reference = match self.config.share {
@@ -366,7 +366,7 @@ impl RateAllocator {
         own.zip(reference).map_or(self.config.target, |(own, reference)| self.config.target * own / reference)
     }
 
-    /// The rate that takes 1/n of the payload airtime: what a station below the target gets at the optimum, where w x = 1/n.
+    /// The rate that takes 1/n of the payload airtime: that of a station below the target at the optimum, where w x = 1/n.
     fn fair_share(&self, phy: f64) -> f64 {
         let (packet, overhead) =
             (self.config.packet.bits() as f64, self.config.packet_overhead.bits() as f64);
@@ -387,49 +387,49 @@ impl RateAllocator {
         gain.min(rate * (1.0 - taken).clamp(LEAST_FREE, 1.0) / self.config.target)
     }
 
-    /// Algorithm 1 or 2, once.
-    fn feed_back(&mut self, now: Instant) {
+    /// Executes one step of algorithm 1 or 2.
+    fn step(&mut self, now: Instant) {
         for held in self.streams.iter_mut().filter_map(|station| station.held.as_mut()) {
             held.probe();
         }
         match self.config.form {
-            Form::Distributed => self.each_for_itself(now),
-            Form::Central => self.all_together(now),
+            Form::Distributed => self.distributed_step(now),
+            Form::Central => self.central_step(now),
         }
     }
 
-    /// Algorithm 1 for each station, which knows the number of stations and its own reports. In the shares of theorem 1 it also has
-    /// to be told the PHY rate of the station that is regulated.
-    fn each_for_itself(&mut self, now: Instant) {
+    /// Algorithm 1 for each station, which knows the number of stations and its own reports. For the shares of theorem 1 it also needs the
+    /// PHY rate of the regulated station.
+    fn distributed_step(&mut self, now: Instant) {
         for (place, phy) in self.known(now) {
             let Some(level) = self.streams[place].fresh_level() else { continue };
             let own = self.streams[place].rate;
             let rate = own - self.gain(own) * (level - self.target_of(place));
-            let most = if self.config.share == Share::Optimal { self.fair_share(phy) } else { MOST };
+            let most = if self.config.share == Share::Optimal { self.fair_share(phy) } else { MAX_RATE };
             self.set(now, place, rate.min(most));
         }
     }
 
-    /// Algorithm 2, with the choice of the regulated station that the share asks for.
-    fn all_together(&mut self, now: Instant) {
+    /// Algorithm 2, with the regulated station chosen as the share demands.
+    fn central_step(&mut self, now: Instant) {
         let known = self.known(now);
         if self.config.share == Share::Optimal {
             self.hold_at_cap(now, &known);
             return;
         }
         let by_rate = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
-        // The level of one that is held says nothing of the others' shares.
+        // The level of a held station says nothing about the shares of others.
         let all_held = known.iter().all(|(place, _)| self.streams[*place].limit().is_some());
         let free = known.iter().filter(|(place, _)| all_held || self.streams[*place].limit().is_none());
         let regulated = match self.config.share {
             Share::Printed => free.min_by(by_rate),
-            // The first of several equal ones, as long as none is faster.
+            // The first of several equal ones, unless one is faster.
             _ => free.rev().max_by(by_rate),
         };
         let Some(&(place, phy)) = regulated else { return };
-        // The pseudo-code takes up the rate that the station has. When the fastest changes, by the scatter of measured rates alone,
-        // that rate belongs to a lower PHY rate, and with each change all rates fall. So what is carried on is the ratio. It is not to
-        // lift all rates when PHY rates rise, as after a start: at the same ratio levels rise with them, since c stays.
+        // The pseudo-code continues from the rate of the regulated station. When the fastest station changes merely by the scatter of
+        // measured rates, that rate belongs to a lower PHY rate, and with each change all rates fall. So the ratio is carried over instead.
+        // It must not raise all rates when PHY rates rise, as after a start: at the same ratio levels rise with them, since c stays.
         let own =
             known.iter().map(|(place, _)| self.streams[*place].rate).fold(self.streams[place].rate, f64::max);
         let mut rate = match (self.config.share, self.factor) {
@@ -448,7 +448,7 @@ impl RateAllocator {
         }
     }
 
-    /// The optimum of problem P: one rate for all who are at the target, 1/n of the payload airtime for those below it.
+    /// The optimum of problem P: one rate for all stations at the target, 1/n of the payload airtime for those below it.
     fn hold_at_cap(&mut self, now: Instant, known: &[(usize, f64)]) {
         let largest = |held: bool| {
             let streams = known.iter().map(|(place, _)| &self.streams[*place]);
@@ -457,7 +457,7 @@ impl RateAllocator {
                 .map(|stream| stream.rate)
                 .reduce(f64::max)
         };
-        // Where all are held, what they get limits them all.
+        // If all stations are held, the rates that they receive limit all.
         let Some(mut cap) = largest(false).or_else(|| largest(true)) else { return };
         let at_cap = known.iter().map(|(place, _)| &self.streams[*place]);
         let level = fresh_level(at_cap.filter(|station| station.rate >= 0.999 * cap));
@@ -475,7 +475,7 @@ impl RateAllocator {
         let links = self.links(&known);
         let fastest = (0..known.len()).rev().max_by(|a, b| known[*a].1.total_cmp(&known[*b].1));
         let level = fastest.and_then(|place| self.streams[known[place].0].fresh_level());
-        // The model is of all stations: until each has reported, those that have keep to what is sure.
+        // The model covers all stations: until each has reported, those that have keep to safe rates.
         let complete = known.len() == self.streams.len();
         if let (Some(place), Some(level), true) = (fastest, level, complete) {
             let target = self.target_of(known[place].0);
@@ -494,7 +494,7 @@ impl RateAllocator {
         }
     }
 
-    /// A PHY rate that changed makes the model worth asking again.
+    /// Starts again from the model if a PHY rate has changed.
     fn watch_phy_rates(&mut self, now: Instant) {
         let known = self.known(now);
         let changed = |(place, phy): &(usize, f64)| {
@@ -506,7 +506,7 @@ impl RateAllocator {
         }
     }
 
-    /// Sets the rates that the model has for these stations.
+    /// Sets the model's rates for these stations.
     fn plan(&mut self, now: Instant, known: &[(usize, f64)]) {
         let links = self.links(known);
         let Some(rates) = self.overhead.rates(&self.config, &links) else { return };

@@ -22,9 +22,10 @@ impl DualAscent {
     /// Max-min fairness is the limit of large exponents; this one is within 2 % of it for rates that differ by a factor of 3.
     const MAX_MIN_EXPONENT: f64 = 48.0;
 
-    /// Begins with all rates at a tenth of the max-min rate and all prices at 1 / n. `step` is the step size of the prices, 0.01 to 1.
+    /// Creates an ascent with all rates at a tenth of the max-min rate and all prices at 1 / n. `step` is the step size of the prices,
+    /// 0.01 to 1.
     ///
-    /// `None` if problem P has no optimum for these values, or the step is out of its range.
+    /// `None` if problem P has no optimum for these values, or the step is out of range.
     #[must_use]
     pub fn new(downlink: Downlink, target: f64, utility: Utility, step: f64) -> Option<Self> {
         let unit = Optimum::of(&downlink, target, Utility::MaxMin)?.cap;
@@ -53,7 +54,8 @@ impl DualAscent {
         &self.prices
     }
 
-    /// One update: the rates that minimise the Lagrangian at these prices, then the prices by how far levels are from the target.
+    /// Executes one update: the rates that minimise the Lagrangian at these prices, then the prices by the distance of the levels from
+    /// the target.
     pub fn update(&mut self) {
         self.minimise();
         let Some(levels) = self.downlink.levels(&self.rates()) else { return };

@@ -1,8 +1,8 @@
-//! Which packets came in one frame.
+//! Grouping of packets into frames.
 //!
-//! A card stamps all packets of a frame alike. A kernel stamps each when it gets to it: later by some jitter, and never before the
-//! one in front of it. Then the gaps between packets are of two kinds, within a frame and between frames, and the threshold lies in
-//! the valley between them, if there is one.
+//! A card gives all packets of a frame the same timestamp. A kernel stamps each packet when it handles it: later by some jitter, and
+//! never before the previous one. The gaps between packets are then of two kinds, within a frame and between frames, and the
+//! threshold lies in the valley between them, if there is one.
 
 use airbound_units::{Instant, Span};
 
@@ -13,10 +13,10 @@ use super::config::Stamps;
 const SURELY_WITHIN: Span = Span::from_micros(40);
 /// Quarter octaves from [`SURELY_WITHIN`] up: to 2.6 s.
 const BINS: usize = 64;
-/// The threshold is learnt anew after so many gaps that tell something.
+/// Number of informative gaps after which the threshold is computed again.
 const LEARN_EVERY: u32 = 128;
 
-/// Tells frames apart by the timestamps of packets.
+/// Separates frames by the timestamps of packets.
 #[derive(Debug, Clone)]
 pub struct Grouping {
     stamps: Stamps,
@@ -27,13 +27,13 @@ pub struct Grouping {
 }
 
 impl Grouping {
-    /// Nothing seen yet.
+    /// Creates a grouping without observations.
     #[must_use]
     pub const fn new(stamps: Stamps) -> Self {
         Self { stamps, last: None, bins: [0; BINS], since_learnt: 0, threshold: SURELY_WITHIN }
     }
 
-    /// Gaps longer than this lie between frames; zero for exact stamps.
+    /// The gap above which packets belong to different frames; zero for exact stamps.
     #[must_use]
     pub const fn threshold(&self) -> Span {
         match self.stamps {
@@ -48,13 +48,13 @@ impl Grouping {
         self.last.unwrap_or(Instant::ZERO)
     }
 
-    /// Whether packets with these two timestamps, the earlier one first, came in one frame. Nothing is learnt from them.
+    /// Whether packets with these two timestamps, the earlier one first, came in one frame. Does not update the threshold.
     #[must_use]
     pub fn joins(&self, earlier: Instant, later: Instant) -> bool {
         later.since(earlier) <= self.threshold()
     }
 
-    /// Takes the timestamp of the next packet; whether that is the first of a frame. An earlier stamp than the last counts as equal.
+    /// Takes the timestamp of the next packet. Returns whether it is the first of a frame. A stamp before the last counts as equal.
     pub fn begins_frame(&mut self, at: Instant) -> bool {
         let Some(last) = self.last.replace(self.last.map_or(at, |last| last.max(at))) else { return true };
         let gap = at.since(last);
@@ -67,7 +67,7 @@ impl Grouping {
             if self.since_learnt == LEARN_EVERY {
                 self.since_learnt = 0;
                 self.threshold = valley(&self.bins);
-                // The past fades, so that a changed network is learnt anew.
+                // Old counts decay, so that a changed network is learned again.
                 self.bins.iter_mut().for_each(|count| *count = *count * 7 / 8);
             }
         }
@@ -85,7 +85,7 @@ fn edge(bin: f64) -> Span {
     SURELY_WITHIN.mul_f64(libm::exp2(bin / 4.0))
 }
 
-/// The threshold: the middle of the valley between two heaps of gaps, or [`SURELY_WITHIN`] where there is but one heap.
+/// The threshold: the middle of the valley between two clusters of gaps, or [`SURELY_WITHIN`] if there is only one.
 fn valley(bins: &[u32; BINS]) -> Span {
     let total: f64 = bins.iter().map(|count| f64::from(*count)).sum();
     let sum: f64 = bins.iter().enumerate().map(|(place, count)| place as f64 * f64::from(*count)).sum();
@@ -136,7 +136,8 @@ fn valley(bins: &[u32; BINS]) -> Span {
 mod tests {
     use super::*;
 
-    /// Frames of `size` packets every `distance` us, each packet late by up to `jitter` us; how many frames were found of 1000.
+    /// Frames of `size` packets every `distance` us, each packet late by up to `jitter` us; returns the number of frames found of
+    /// 1000.
     fn found(stamps: Stamps, size: u32, distance: f64, jitter: f64) -> usize {
         let mut grouping = Grouping::new(stamps);
         let mut state = 1_u64;

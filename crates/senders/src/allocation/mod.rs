@@ -1,7 +1,7 @@
-//! Low-delay rate allocation: the sender's rate from the aggregation level that the receiver sees.
+//! Low-delay rate allocation: controls the sender's rate by the aggregation level seen by the receiver.
 //!
-//! Gringoli and Leith, "Low Delay Rate Allocation in WLANs Using Aggregation". An access point aggregates what waits for a
-//! station, so the number of packets in a frame tells how much waited. Who holds that number at a target holds the queue short.
+//! Gringoli and Leith, "Low Delay Rate Allocation in WLANs Using Aggregation". An access point aggregates the packets queued for a
+//! station, so the number of packets in a frame indicates the queue. Holding that number at a target keeps the queue short.
 //!
 //! ```text
 //!  proxy                        access point          air           station
@@ -12,19 +12,19 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `grouping` | which packets came in one frame, from exact or from jittered timestamps |
+//! | `grouping` | grouping of packets into frames by exact or jittered timestamps |
 //! | `sensing` | frames, losses and retransmissions; averages over a slot |
-//! | `report` | what travels to the proxy |
-//! | `uplink` | what a client does for its uplink: bunches, and the rest of its report |
-//! | `stream` | one direction of one station, as the allocator sees it |
-//! | `control` | algorithms 1 and 2, the distributed form, stations that come and go |
+//! | `report` | the message to the proxy |
+//! | `uplink` | the client's uplink: bunches, and the rest of its report |
+//! | `stream` | the allocator's state of one direction of one station |
+//! | `control` | algorithms 1 and 2, the distributed form, joining and leaving stations |
 //! | `start` | from cold to the target by inverting the model |
 //! | `bottleneck` | whether the WLAN or the wire limits a station |
 //! | `model` | equations 7 and 8, lemmas 1 and 2, the rate region, theorem 1, stability |
 //! | `optimum` | the exact optimum of problem P |
 //! | `dual` | the dual ascent of Sec. 5.2 |
 //!
-//! Everything here is sans-I/O and gives the same answers on every machine. `docs/understand/low-delay-rate-allocation.md` has the
+//! All parts are sans-I/O and give the same results on every machine. `docs/understand/low-delay-rate-allocation.md` has the
 //! derivations.
 
 mod bottleneck;

@@ -1,4 +1,4 @@
-//! The throughput model of Sec. 4: what aggregation levels follow from send rates, and which rates are possible.
+//! The throughput model of Sec. 4: aggregation levels for given send rates, and the feasible rates.
 
 /// A downlink whose access point serves its stations in turn, one aggregate each.
 ///
@@ -9,7 +9,7 @@ pub struct Downlink {
     packet_airtime: Vec<f64>,
 }
 
-/// Which station an allocation of equal airtimes holds at the target.
+/// The station held at the target by an allocation of equal airtimes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Regulated {
     /// The fastest: then no station exceeds it (Sec. 6.1, Fig. 12).
@@ -31,8 +31,8 @@ impl Downlink {
         valid.then_some(Self { frame_overhead, packet_airtime })
     }
 
-    /// The same with link-layer retransmissions (assumption 2 of Sec. 7): an MPDU that is lost with probability `losses[i]` takes
-    /// its airtime 1 / (1 - p) times in the mean.
+    /// Adds link-layer retransmissions (assumption 2 of Sec. 7): an MPDU lost with probability `losses[i]` takes its airtime 1 / (1
+    /// - p) times on average.
     ///
     /// `None` unless there is one probability for each station, from 0 to below 1.
     #[must_use]
@@ -45,7 +45,7 @@ impl Downlink {
         Self::new(self.frame_overhead, airtime.collect())
     }
 
-    /// Stations n.
+    /// Number of stations, n.
     #[must_use]
     pub fn stations(&self) -> usize {
         self.packet_airtime.len()
@@ -63,7 +63,7 @@ impl Downlink {
         self.stations() as f64 * self.frame_overhead
     }
 
-    /// wᵀx, the share of time that payload takes.
+    /// wᵀx, the share of time used by payload.
     #[must_use]
     pub fn payload_share(&self, rates: &[f64]) -> f64 {
         self.packet_airtime.iter().zip(rates).map(|(airtime, rate)| airtime * rate).sum()
@@ -75,7 +75,7 @@ impl Downlink {
         (1.0 - self.payload_share(rates)) / self.round_overhead()
     }
 
-    /// Lemma 2: the levels c x_i / (1 - wᵀx); `None` where wᵀx >= 1, which no finite queue carries.
+    /// Lemma 2: the levels c x_i / (1 - wᵀx); `None` for wᵀx >= 1, which no finite queue carries.
     #[must_use]
     pub fn levels(&self, rates: &[f64]) -> Option<Vec<f64>> {
         let frames = self.frame_rate(rates);
@@ -90,8 +90,8 @@ impl Downlink {
     pub fn projected_levels(&self, rates: &[f64], most: f64) -> Vec<f64> {
         let most = most.max(1.0);
         let mut levels = vec![1.0; self.stations()];
-        // The map rises in every level and is bounded, so the iteration rises to the least fixed point. Near overload it contracts
-        // slowly, by w^T x a step.
+        // The map increases in every level and is bounded, so the iteration rises to the least fixed point. Near overload it
+        // converges slowly, by w^T x a step.
         for _ in 0..100_000 {
             let round = self.round_overhead() + self.payload_share(&levels);
             let mut moved = 0.0_f64;
@@ -107,7 +107,7 @@ impl Downlink {
         levels
     }
 
-    /// Equation 8 for stations that are all alike: Π(c x / (1 - n x w)) onto 1 to `most`; overload gives `most`.
+    /// Equation 8 for identical stations: Π(c x / (1 - n x w)) onto 1 to `most`; overload gives `most`.
     #[must_use]
     pub fn symmetric_level(&self, rate: f64, most: f64) -> f64 {
         let free = 1.0 - self.payload_share(&vec![rate; self.stations()]);
@@ -138,7 +138,7 @@ impl Downlink {
         self.packet_airtime.iter().map(|airtime| alpha / airtime).collect()
     }
 
-    /// Corollary 1: the share of all time that each station takes, its frames' overhead included.
+    /// Corollary 1: the share of all time used by each station, its frames' overhead included.
     #[must_use]
     pub fn airtime_shares(&self, rates: &[f64]) -> Vec<f64> {
         let frames = self.frame_rate(rates);
@@ -146,7 +146,7 @@ impl Downlink {
         payload.map(|payload| self.frame_overhead * frames + payload).collect()
     }
 
-    /// Equation 35: how the level of a station follows its own rate, in packets per (packet/s), the other rates at rest.
+    /// Equation 35: the derivative of a station's level by its own rate, in packets per (packet/s), the other rates constant.
     #[must_use]
     pub fn own_slope(&self, rates: &[f64], station: usize) -> Option<f64> {
         let free = 1.0 - self.payload_share(rates);
@@ -154,7 +154,7 @@ impl Downlink {
         (free > 0.0).then(|| self.round_overhead() / free * (1.0 + own / free))
     }
 
-    /// The same where all rates move in proportion, as algorithm 2 moves them: c / (1 - wᵀx)².
+    /// The derivative for all rates changing in proportion, as in algorithm 2: c / (1 - wᵀx)².
     #[must_use]
     pub fn joint_slope(&self, rates: &[f64]) -> Option<f64> {
         let free = 1.0 - self.payload_share(rates);

@@ -1,20 +1,20 @@
-//! The exact optimum of problem P (Sec. 5), which theorem 1 misses where stations differ.
+//! The exact optimum of problem P (Sec. 5), which theorem 1 misses if stations differ.
 //!
-//! In rates themselves, not their logarithms, the constraint N_i <= N is linear: with s = 1 - wᵀx it reads x_i <= (N/c) s. So P
-//! maximises a concave sum under linear constraints, and its optimality conditions solve by hand. Let r = (N/c) s be the rate of a
-//! station at the target. Stations are either at r or below it:
+//! In the rates themselves, not their logarithms, the constraint N_i <= N is linear: with s = 1 - wᵀx it reads x_i <= (N/c) s. So P
+//! maximises a concave sum under linear constraints, and its optimality conditions have a closed solution. Let r = (N/c) s be the
+//! rate of a station at the target. Stations are either at r or below it:
 //!
 //! * below: U'(x_i) = λ w_i;
 //! * at r: U'(r) = λ w_i + ν_i with ν_i >= 0;
 //! * s:    λ = (N/c) Σ ν_i.
 //!
 //! With the k fastest stations at r and W the sum of their w, the last two give λ = k U'(r) / (c/N + W). A slower station is below r
-//! exactly if w_i > (c/N + W) / k, whatever the utility: who is held at the target does not depend on it. For U' = x^(-a) the rate
-//! of a slower station is r ((c/N + W) / (k w_i))^(1/a), and s + wᵀx = 1 gives r.
+//! exactly if w_i > (c/N + W) / k, for any utility: the set of stations at the target does not depend on it. For U' = x^(-a) the
+//! rate of a slower station is r ((c/N + W) / (k w_i))^(1/a), and s + wᵀx = 1 gives r.
 
 use super::model::Downlink;
 
-/// Utility of the users' rates, which problem P maximises.
+/// Utility of the users' rates, to be maximised by problem P.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Utility {
     /// The sum of the logarithms.
@@ -30,9 +30,9 @@ pub enum Utility {
 pub struct Optimum {
     /// Packets per second to each station.
     pub rates: Vec<f64>,
-    /// The rate of the stations that are held at the target, which no station exceeds.
+    /// The rate of the stations held at the target, which no station exceeds.
     pub cap: f64,
-    /// Number of stations that are held at the target.
+    /// Number of stations held at the target.
     pub capped: usize,
 }
 
@@ -60,7 +60,8 @@ impl Utility {
 }
 
 impl Optimum {
-    /// The optimum for `downlink` with levels of at most `target`; `None` unless the target is positive and the exponent above 0.
+    /// Computes the optimum for `downlink` with levels of at most `target`; `None` unless the target is positive and the exponent
+    /// above 0.
     #[must_use]
     pub fn of(downlink: &Downlink, target: f64, utility: Utility) -> Option<Self> {
         let exponent = utility.exponent();
@@ -80,7 +81,7 @@ impl Optimum {
             capped += 1;
         }
         let ratio = cost / capped as f64;
-        // Relative to the cap: 1 for whoever is held at the target.
+        // Relative to the cap: 1 for stations held at the target.
         let relative = |airtime: f64| {
             if airtime <= ratio { 1.0 } else { libm::pow(ratio / airtime, 1.0 / exponent) }
         };

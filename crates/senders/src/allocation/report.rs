@@ -2,16 +2,16 @@
 
 use airbound_units::{BitRate, ByteCount, Span};
 
-/// Length of a report: 60 B, as the paper's (Sec. 6.2.2).
+/// Length of a report: 60 B, that of the paper (Sec. 6.2.2).
 pub const REPORT_LENGTH: usize = 60;
 
-/// The version that this code writes and reads.
+/// The version written and read by this code.
 const VERSION: u8 = 1;
-/// Bytes that mean something; the rest is padding, to be ignored by readers and free for later versions.
+/// Number of bytes with a meaning; the rest is padding, ignored by readers and reserved for later versions.
 const MEANINGFUL: usize = 50;
-/// No slot lasts longer.
+/// Longest duration of a slot.
 const LONGEST_SLOT: Span = Span::from_secs(60);
-/// No frame holds more packets (HE-MU with extended block acknowledgement).
+/// Upper limit on packets of a frame (HE-MU with extended block acknowledgement).
 pub(super) const LARGEST_FRAME: u32 = 1024;
 
 /// Measurements of a station over one slot.
@@ -21,69 +21,69 @@ pub(super) const LARGEST_FRAME: u32 = 1024;
 /// missing (4), uplink queue in B (4), uplink level in 1/256 packet (2), companions in 1/256 packet (2), padding.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Report {
-    /// Ascends by one from report to report; wraps.
+    /// Serial number, ascending by one; wraps.
     pub number: u32,
     /// Duration of the slot; whole microseconds on the wire.
     pub slot: Span,
-    /// Frames with packets that were new.
+    /// Frames with new packets.
     pub frames: u32,
-    /// Frames that are left out of `frames`: retransmissions alone, and single packets by which a rate control tries another rate.
+    /// Frames not counted in `frames`: retransmissions alone, and single packets with which a rate control samples another rate.
     pub repeats: u16,
-    /// Packets that arrived.
+    /// Received packets.
     pub packets: u32,
     /// Their payload; less than 4 GiB.
     pub payload: ByteCount,
-    /// Packets that were sent in `frames`, lost ones included.
+    /// Packets sent in `frames`, lost ones included.
     pub transmissions: u32,
-    /// Standard deviation over `frames` of the packets that arrived in each; in 1/256 on the wire.
+    /// Standard deviation over `frames` of the packets received in each; in 1/256 on the wire.
     pub spread: f64,
     /// Harmonic mean of PHY rates over packets (μ_R = 1 / E[1/R], Sec. 4.1); `None` if the receiver cannot see them.
     pub phy_rate: Option<BitRate>,
-    /// Packets that came out of order: each was lost on the air before.
+    /// Packets received out of order: each was lost on the air before.
     pub retransmitted: u32,
-    /// Packets that never came: lost in a queue or on the wire.
+    /// Packets never received: lost in a queue or on the wire.
     pub missing: u32,
-    /// The least that waited in the station for the uplink during the slot.
+    /// The shortest uplink queue in the station during the slot.
     pub uplink_queue: ByteCount,
     /// The mean level of the station's own frames; 0 if it sent none. In 1/256 on the wire.
     pub uplink_level: f64,
-    /// The mean over `frames` of the packets of other flows to the same station that came in them. In 1/256 on the wire.
+    /// The mean over `frames` of the packets of other flows in them, to the same station. In 1/256 on the wire.
     pub companions: f64,
 }
 
-/// Why bytes are no report.
+/// The reason why bytes are not a valid report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
     /// Too few or too many bytes.
     #[error("a report has 50 to 60 bytes, not {0}")]
     Length(usize),
-    /// Another version.
+    /// An unknown version.
     #[error("the report has version {0}; this program reads version 1")]
     Version(u8),
-    /// Flags that this version does not know.
+    /// Flags unknown in this version.
     #[error("the report has unknown flags {0:#04x}")]
     Flags(u8),
-    /// A field contradicts what a sensor can see.
-    #[error("the report says {0}, which cannot be")]
+    /// A value that no sensor can measure.
+    #[error("the report is impossible: it has {0}")]
     Impossible(&'static str),
 }
 
 impl Report {
-    /// The mean aggregation level μ_N of the slot; `None` if no frame came.
+    /// The mean aggregation level μ_N of the slot; `None` without frames.
     #[must_use]
     pub fn level(&self) -> Option<f64> {
         (self.frames > 0).then(|| f64::from(self.transmissions) / f64::from(self.frames))
     }
 
-    /// The share of transmissions that were lost on the air.
+    /// The share of transmissions lost on the air.
     #[must_use]
     pub fn air_loss(&self) -> f64 {
         let all = f64::from(self.packets) + f64::from(self.retransmitted);
         if all > 0.0 { f64::from(self.retransmitted) / all } else { 0.0 }
     }
 
-    /// The share of packets that never came.
+    /// The share of packets never received.
     #[must_use]
     pub fn queue_loss(&self) -> f64 {
         let all = f64::from(self.packets) + f64::from(self.missing);
@@ -96,7 +96,7 @@ impl Report {
         BitRate::of(self.payload, self.slot)
     }
 
-    /// The bytes of this report. What does not fit in its field is written as the field's largest value.
+    /// Encodes the report. A value too large for its field is written as the field's largest value.
     #[must_use]
     pub fn encode(&self) -> [u8; REPORT_LENGTH] {
         let mut bytes = [0; REPORT_LENGTH];
@@ -126,10 +126,10 @@ impl Report {
         bytes
     }
 
-    /// Reads a report that may come from anybody.
+    /// Decodes a report from an untrusted source.
     ///
     /// # Errors
-    /// [`ReportError`] if the bytes are no report, or one that no sensor writes.
+    /// [`ReportError`] if the bytes are not a report, or have values that no sensor writes.
     pub fn decode(bytes: &[u8]) -> Result<Self, ReportError> {
         if !(MEANINGFUL..=REPORT_LENGTH).contains(&bytes.len()) {
             return Err(ReportError::Length(bytes.len()));
@@ -164,7 +164,7 @@ impl Report {
 
     fn check(&self) -> Result<(), ReportError> {
         let impossible = if self.slot.is_zero() || self.slot > LONGEST_SLOT {
-            "a slot of nothing or of more than a minute"
+            "a slot of 0 s or of more than 60 s"
         } else if self.transmissions < self.frames {
             "fewer packets than frames"
         } else if u64::from(self.transmissions) > u64::from(self.frames) * u64::from(LARGEST_FRAME)
@@ -182,7 +182,7 @@ impl Report {
     }
 }
 
-/// Takes fields off bytes whose length was checked; beyond the end there are zeros.
+/// Reads fields of bytes of checked length; beyond the end it returns zeros.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {

@@ -1,7 +1,7 @@
-//! From packets to frames, and from frames to reports.
+//! Sensing: packets to frames, and frames to reports.
 //!
-//! Timestamps have to be taken before the receiver's reordering buffer, as a monitor interface sees them. Behind it a loss holds
-//! back what came after it, and several frames seem to come at once (`docs/understand/low-delay-rate-allocation.md` says how wrong that is).
+//! Timestamps have to be taken before the receiver's reordering buffer, as on a monitor interface. Behind it a loss delays the packets
+//! after it, and several frames seem to arrive at once (`docs/understand/low-delay-rate-allocation.md` quantifies the error).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -11,54 +11,54 @@ use super::config::SensorConfig;
 use super::grouping::Grouping;
 use super::report::{LARGEST_FRAME, Report};
 
-/// Number of past frames that a retransmission may belong to: losses are repeated within a few frames.
+/// Number of past frames to which a retransmission may belong: losses are retransmitted within a few frames.
 const RECENT_FRAMES: usize = 16;
-/// Most sequence numbers that are waited for; the oldest are given up first. More than a block-ack window many times over.
+/// Upper limit on missing sequence numbers; beyond it the oldest are given up. Many times a block-ack window.
 const MOST_HOLES: usize = 4096;
-/// A larger jump of the sequence number is a new beginning.
+/// Largest jump of the sequence number; a larger one restarts the sensor.
 const LARGEST_JUMP: u64 = 65_536;
-/// A mean PHY rate that differs by so much from the last report's has changed.
+/// Relative change of the mean PHY rate against the last report that counts as a change.
 const CHANGED: f64 = 0.15;
 
-/// A packet as the receiver sees it.
+/// A received packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
-    /// When it came.
+    /// Time of arrival.
     pub at: Instant,
-    /// The number that its sender gave it: ascends by one.
+    /// Its sequence number, ascending by one.
     pub sequence: u64,
     /// Its payload.
     pub payload: ByteCount,
-    /// The PHY rate of the frame that brought it; `None` if the receiver cannot see it.
+    /// The PHY rate of its frame; `None` if the receiver cannot see it.
     pub rate: Option<BitRate>,
 }
 
-/// A frame as the receiver reconstructs it.
+/// A frame reconstructed by the receiver.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Frame {
     /// The timestamp of its first packet.
     pub at: Instant,
-    /// Packets that arrived.
+    /// Received packets.
     pub received: u32,
-    /// Of them, how many had been lost before.
+    /// Received packets that had been lost before.
     pub retransmitted: u32,
-    /// Packets that were sent in it, lost, and came later.
+    /// Packets sent in it, lost, and received later.
     pub lost: u32,
     rate: Option<BitRate>,
     /// Packets of other flows in it.
     companions: u32,
-    /// The highest sequence number in it or in any frame before.
+    /// The highest sequence number in it or in any earlier frame.
     highest: u64,
 }
 
 impl Frame {
-    /// N_f, the packets that were sent in it.
+    /// N_f, the number of packets sent in it.
     #[must_use]
     pub const fn level(&self) -> u32 {
         self.received + self.lost
     }
 
-    /// Whether it held nothing new.
+    /// Whether it held no new packet.
     #[must_use]
     pub const fn is_repeat(&self) -> bool {
         self.received == self.retransmitted
@@ -75,15 +75,15 @@ struct Slot {
     transmissions: u32,
     companions: u32,
     squares: f64,
-    /// Of each rate in bit/s: packets, and frames of a single new packet.
+    /// By rate in bit/s: packets, and frames of a single new packet.
     by_rate: BTreeMap<u64, (u32, u32)>,
     retransmitted: u32,
     missing: u32,
 }
 
 impl Slot {
-    /// Leaves out frames of a single packet at another rate than that of most packets: so a rate control such as Minstrel-HT of
-    /// mac80211 tries what it does not use, outside of aggregates, however much waits. Returns how many.
+    /// Removes frames of a single packet at another rate than that of most packets: rate controls such as mac80211's Minstrel-HT
+    /// sample other rates in this way, outside of aggregates, at any backlog. Returns their number.
     fn leave_out_probes(&mut self) -> u32 {
         let usual = self.by_rate.iter().max_by_key(|(_, (packets, _))| *packets).map(|(rate, _)| *rate);
         let others = self.by_rate.iter().filter(|(rate, _)| Some(**rate) != usual);
@@ -103,17 +103,17 @@ impl Slot {
     }
 }
 
-/// Watches one flow at its receiver.
+/// Observes one flow at its receiver.
 #[derive(Debug, Clone)]
 pub struct FrameSensor {
     config: SensorConfig,
     grouping: Grouping,
-    /// The frame that is coming in.
+    /// The frame being received.
     open: Option<Frame>,
-    /// Packets of other flows that came last, and are not known to be in a frame of this one: when, and how many.
-    strangers: (Instant, u32),
+    /// Time and number of the latest packets of other flows that are not known to be in a frame of this one.
+    unassigned: (Instant, u32),
     recent: VecDeque<Frame>,
-    /// The next sequence number that is new.
+    /// The next new sequence number.
     next: Option<u64>,
     holes: BTreeSet<u64>,
     slot: Slot,
@@ -124,17 +124,17 @@ pub struct FrameSensor {
 }
 
 impl FrameSensor {
-    /// A sensor that has seen nothing.
+    /// Creates a sensor without observations.
     ///
     /// # Errors
-    /// [`ConfigError`] for a value out of its range.
+    /// [`ConfigError`] for a value out of range.
     pub fn new(config: SensorConfig) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
             config,
             grouping: Grouping::new(config.stamps),
             open: None,
-            strangers: (Instant::ZERO, 0),
+            unassigned: (Instant::ZERO, 0),
             recent: VecDeque::with_capacity(RECENT_FRAMES + 1),
             next: None,
             holes: BTreeSet::new(),
@@ -152,7 +152,7 @@ impl FrameSensor {
         &self.grouping
     }
 
-    /// A packet came. Returns a frame of which all is known now, if there is one: some frames back.
+    /// Takes a received packet. Returns a completed frame, if there is one: some frames back.
     pub fn on_packet(&mut self, packet: &Observation) -> Option<Frame> {
         if self.slot_start.is_none() {
             self.slot_start = Some(packet.at);
@@ -163,8 +163,8 @@ impl FrameSensor {
         let full = self.open.is_none_or(|frame| frame.received >= LARGEST_FRAME);
         if self.grouping.begins_frame(packet.at) || full {
             settled = self.close();
-            let (came, strangers) = std::mem::take(&mut self.strangers);
-            let companions = if self.grouping.joins(came, packet.at) { strangers } else { 0 };
+            let (came, unassigned) = std::mem::take(&mut self.unassigned);
+            let companions = if self.grouping.joins(came, packet.at) { unassigned } else { 0 };
             self.open = Some(Frame { at: packet.at, rate: packet.rate, companions, ..Frame::default() });
         }
         if !is_new {
@@ -173,7 +173,7 @@ impl FrameSensor {
         if let Some(open) = &mut self.open {
             open.received += 1;
             open.retransmitted += u32::from(!is_new);
-            // What is missing in front of a frame is taken to have been sent in it, not at the end of the one before.
+            // Packets missing before a frame are assumed to have been sent in it, not at the end of the previous one.
             open.highest = self.next.unwrap_or(0);
         }
         self.slot.packets = self.slot.packets.saturating_add(1);
@@ -181,8 +181,8 @@ impl FrameSensor {
         settled
     }
 
-    /// So many packets of other flows came to the same station. In a frame with packets of this flow they say how much waits in the
-    /// access point besides.
+    /// Notes `packets` packets of other flows to the same station. In a frame with packets of this flow they show the additional
+    /// backlog of the access point.
     pub fn on_companions(&mut self, at: Instant, packets: u32) {
         if let Some(open) =
             self.open.as_mut().filter(|open| at >= open.at && self.grouping.joins(self.grouping.latest(), at))
@@ -190,19 +190,19 @@ impl FrameSensor {
             open.companions = open.companions.saturating_add(packets).min(LARGEST_FRAME);
             return;
         }
-        let (came, waiting) = self.strangers;
+        let (came, waiting) = self.unassigned;
         let before = if self.grouping.joins(came, at) { waiting } else { 0 };
-        self.strangers = (at, before.saturating_add(packets).min(LARGEST_FRAME));
+        self.unassigned = (at, before.saturating_add(packets).min(LARGEST_FRAME));
     }
 
-    /// Whether a sequence number is new (else it was lost before); `None` for a duplicate.
+    /// Whether a sequence number is new (otherwise it was lost before); `None` for a duplicate.
     fn is_new(&mut self, sequence: u64) -> Option<bool> {
         let next = *self.next.get_or_insert(sequence);
         if sequence < next && next - sequence <= LARGEST_JUMP {
             return self.holes.remove(&sequence).then_some(false);
         }
         if sequence.abs_diff(next) > LARGEST_JUMP {
-            // Another sender, or one that began anew.
+            // Another sender, or a restarted one.
             self.holes.clear();
         } else {
             for hole in next..sequence {
@@ -217,7 +217,7 @@ impl FrameSensor {
         Some(true)
     }
 
-    /// A packet came that was lost before: the frame that first passed over it had one more.
+    /// Credits a retransmitted packet to the first frame after which it was missing.
     fn credit(&mut self, sequence: u64) {
         self.slot.retransmitted = self.slot.retransmitted.saturating_add(1);
         if let Some(frame) = self.recent.iter_mut().find(|frame| frame.highest > sequence) {
@@ -228,7 +228,7 @@ impl FrameSensor {
         }
     }
 
-    /// Ends the open frame, and returns the oldest one if that is settled.
+    /// Ends the open frame, and returns the oldest one if it is settled.
     fn close(&mut self) -> Option<Frame> {
         let frame = self.open.take()?;
         let slot = &mut self.slot;
@@ -249,7 +249,7 @@ impl FrameSensor {
         if self.recent.len() > RECENT_FRAMES { self.recent.pop_front() } else { None }
     }
 
-    /// When it wants to report; `None` before the first packet.
+    /// When the next report is due; `None` before the first packet.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let start = self.slot_start?;
@@ -261,7 +261,7 @@ impl FrameSensor {
         Some(start + length)
     }
 
-    /// The report of the slot that ends now; `None` if it is not due.
+    /// Returns the report of the slot that ends now; `None` if it is not due.
     pub fn on_deadline(&mut self, now: Instant) -> Option<Report> {
         let start = self.slot_start?;
         if now < self.next_deadline()? {
@@ -269,7 +269,7 @@ impl FrameSensor {
         }
         let mut slot = std::mem::take(&mut self.slot);
         let probes = slot.leave_out_probes();
-        // What was passed over long ago will not come any more. Behind the newest frames it still may.
+        // Packets missed long ago are lost. Those after the newest frames may still arrive.
         let settled = self.recent.front().map_or(0, |frame| frame.highest);
         let waiting = self.holes.split_off(&settled);
         let missing = std::mem::replace(&mut self.holes, waiting).len() as u32;

@@ -27,9 +27,9 @@ pub struct Allocation {
     pub direction: Direction,
     /// The rate of its payload.
     pub rate: BitRate,
-    /// The mean level of its last report, of an uplink the queue where that is more; `None` before the first.
+    /// The mean level of its last report, for an uplink the queue if that is larger; `None` before the first.
     pub level: Option<f64>,
-    /// Its PHY rate; `None` before the first report that says it.
+    /// Its PHY rate; `None` before the first report that contains it.
     pub phy_rate: Option<BitRate>,
     /// The part of the path that limits it.
     pub bottleneck: Bottleneck,
@@ -40,12 +40,12 @@ pub(super) struct Stream {
     pub(super) id: (ReceiverId, Direction),
     /// Payload rate in bit/s.
     pub(super) rate: f64,
-    /// The rate before that.
+    /// The previous rate.
     pub(super) before: f64,
-    /// PHY rate in bit/s, less what retransmissions take.
+    /// PHY rate in bit/s, less the share of retransmissions.
     pub(super) phy: Option<f64>,
     pub(super) seen_phy: Option<BitRate>,
-    /// The PHY rate for which the model was last asked; `None` where rates come from feedback alone.
+    /// The PHY rate for which the model was last evaluated; `None` if rates come from feedback alone.
     pub(super) planned: Option<f64>,
     pub(super) level: Option<f64>,
     /// Since the last update; of an uplink, reports and the sum of their levels.
@@ -54,11 +54,11 @@ pub(super) struct Stream {
     pub(super) number: Option<u32>,
     /// Whether a report has come since the last decision.
     pub(super) reported: bool,
-    /// When it last reported, or joined.
+    /// Time of the last report, or of joining.
     pub(super) heard: Instant,
     pub(super) changed: Instant,
     pub(super) detector: BottleneckDetector,
-    /// The rate that it gets where that is less than its share, and where: what the wire carries, or its turns on the air.
+    /// The limit of a station that receives less than its share, with its bottleneck.
     pub(super) held: Option<Hold>,
 }
 
@@ -84,7 +84,7 @@ impl Stream {
         }
     }
 
-    /// Returns the rate that it is held at, in bit/s; `None` if it is not held.
+    /// Returns the limit in bit/s; `None` if it is not held.
     pub(super) fn limit(&self) -> Option<f64> {
         self.held.and_then(|held| held.limit())
     }
@@ -94,7 +94,7 @@ impl Stream {
     }
 }
 
-/// The mean level of several since the last update: of their downlinks or of their uplinks, whichever is higher.
+/// The mean level of `streams` since the last update: of the downlinks or of the uplinks, whichever is higher.
 pub(super) fn fresh_level<'a>(streams: impl Iterator<Item = &'a Stream>) -> Option<f64> {
     let mut sums = [(0.0, 0.0); 2];
     for stream in streams {

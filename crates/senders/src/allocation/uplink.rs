@@ -1,12 +1,13 @@
-//! The client's side of its uplink (assumption 1 of Sec. 7): it shapes what it sends, and so sees its own queue.
+//! The client's side of its uplink (assumption 1 of Sec. 7): it shapes its packets, and so knows its own queue.
 //!
-//! The paper leaves open how. A client contends by itself, as often as the access point for all its stations together: packets let
-//! out one by one would leave in small frames, whose overhead the downlink pays for. Nor may they go in bunches of one size b: then
-//! clients have n x (w + T / b) of the time whatever happens, the access point what is left, and its level n x T / (1 - 2 n x w -
-//! n x T / b) has a cliff just above the target, behind which its queue grows while the clients do not notice.
+//! The paper leaves the method open. A client contends by itself, as often as the access point for all its stations together:
+//! packets released one by one would leave in small frames, whose overhead reduces the downlink. Bunches of a fixed size b do not
+//! work either: clients then use n x (w + T / b) of the time in any case, the access point gets the rest, and its level n x T / (1 -
+//! 2 n x w - n x T / b) has a cliff just above the target, beyond which its queue grows unnoticed by the clients.
 //!
-//! So the downlink is the clock: each of its frames lets go what the client has held since the last. Both directions then have as
-//! many frames, whoever is unlucky in contending, and lemma 2 holds for the links of both, with c = 2 n (T_acc + T_oh).
+//! Therefore the downlink is the clock: each of its frames releases the packets that the client has held since the last. Both
+//! directions then have the same number of frames, regardless of luck in contention, and lemma 2 holds for the links of both, with c
+//! = 2 n (T_acc + T_oh).
 
 use std::collections::VecDeque;
 
@@ -15,12 +16,13 @@ use airbound_units::{BitRate, ByteCount, Span};
 use super::config::AllocationConfig;
 use super::report::Report;
 
-/// Without a frame of the downlink packets go when they are so many targets: about the largest frame,
+/// Number of packets in targets that are released without a frame of the downlink: about the largest frame,
 const LARGEST_BUNCH: f64 = 2.0;
-/// or as many as the rate brings in this time: several rounds of a full network, so that the clock ticks first where there is one.
+/// or the packets of this time at the granted rate: several rounds of a full network, so that frames of the downlink
+/// come first where there are any.
 const LONGEST_HOLD: Span = Span::from_millis(100);
 
-/// Shapes the uplink of a client, and tells its report what it sees of it. `P` is a packet.
+/// Shapes the uplink of a client, and adds its measurements to the client's report. `P` is a packet.
 #[derive(Debug, Clone)]
 pub struct UplinkShaper<P> {
     packet: ByteCount,
@@ -28,15 +30,15 @@ pub struct UplinkShaper<P> {
     most: usize,
     bunch: usize,
     held: VecDeque<P>,
-    /// Since the last report: frames with packets of this uplink, and these packets.
+    /// Frames with packets of this uplink since the last report, and these packets.
     frames: u32,
     packets: u32,
-    /// The least that waited in the client's queue.
+    /// The shortest queue of the client.
     least: Option<ByteCount>,
 }
 
 impl<P> UplinkShaper<P> {
-    /// A shaper for the rate at which `config` starts.
+    /// Creates a shaper with the start rate of `config`.
     #[must_use]
     pub fn new(config: &AllocationConfig) -> Self {
         // A cast from a float saturates.
@@ -54,19 +56,19 @@ impl<P> UplinkShaper<P> {
         shaper
     }
 
-    /// The proxy has granted a rate.
+    /// Sets the rate granted by the proxy.
     pub fn set_rate(&mut self, rate: BitRate) {
         let brought = rate.bytes_in(LONGEST_HOLD).as_u64() / self.packet.as_u64().max(1);
         self.bunch = usize::try_from(brought).unwrap_or(usize::MAX).clamp(1, self.most);
     }
 
-    /// Packets that go without waiting for the downlink any longer.
+    /// Number of packets that are released without waiting for the downlink.
     #[must_use]
     pub const fn bunch(&self) -> usize {
         self.bunch
     }
 
-    /// Packets that are held back.
+    /// Number of held packets.
     #[must_use]
     pub fn held(&self) -> usize {
         self.held.len()
@@ -77,22 +79,22 @@ impl<P> UplinkShaper<P> {
         self.held.push_back(packet);
     }
 
-    /// The first packet of a frame of the downlink has come: returns the packets that may go now, oldest first: all.
+    /// Notes the first packet of a downlink frame. Returns all held packets, oldest first.
     pub fn on_downlink_frame(&mut self) -> VecDeque<P> {
         self.flush()
     }
 
-    /// The packets that may go although no frame of the downlink has come, oldest first: all as soon as they are a bunch, else none.
+    /// Releases packets without a downlink frame, oldest first: all once they are a bunch, else none.
     pub fn release(&mut self) -> VecDeque<P> {
         if self.held.len() >= self.bunch { self.flush() } else { VecDeque::new() }
     }
 
-    /// All packets, since no more will come to fill the bunch.
+    /// Releases all packets, since no more will arrive to complete the bunch.
     pub fn flush(&mut self) -> VecDeque<P> {
         std::mem::take(&mut self.held)
     }
 
-    /// The client has transmitted a frame with so many packets of this uplink, and `queue` waits behind it.
+    /// Notes a transmitted frame with `packets` packets of this uplink; `queue` remains behind it.
     pub fn on_frame(&mut self, packets: u32, queue: ByteCount) {
         self.least = Some(self.least.map_or(queue, |least| least.min(queue)));
         if packets > 0 {
@@ -101,9 +103,9 @@ impl<P> UplinkShaper<P> {
         }
     }
 
-    /// Completes the report of a slot that ends now, while `queue` waits in the client's queue. What is reported is the least that
-    /// waited in the slot: the standing queue, as CoDel has it (RFC 8289), for a moment's queue is a matter of where the last bunch
-    /// is. Bunches that are not full wait by intent and are not part of it.
+    /// Completes the report of a slot that ends now with `queue` in the client's queue. The reported value is the shortest queue of
+    /// the slot, the standing queue as defined by CoDel (RFC 8289), since the momentary queue depends on the position of the last
+    /// bunch. Incomplete bunches wait by design and are not included.
     pub fn complete(&mut self, report: &mut Report, queue: ByteCount) {
         let (frames, packets) = (std::mem::take(&mut self.frames), std::mem::take(&mut self.packets));
         report.uplink_queue = self.least.take().map_or(queue, |least| least.min(queue));
@@ -112,8 +114,8 @@ impl<P> UplinkShaper<P> {
 }
 
 impl Report {
-    /// Returns the level of the uplink's frames, were they of any size: the mean level, or the standing queue where that is more.
-    /// A level cannot say more than the largest frame; a queue can. `None` if nothing was sent and nothing waits.
+    /// Returns the level of the uplink's frames as if they had no size limit: the mean level, or the standing queue if that is
+    /// larger. A level is limited by the largest frame; a queue is not. `None` if nothing was sent and nothing is queued.
     #[must_use]
     pub fn uplink(&self, packet: ByteCount) -> Option<f64> {
         let queue = self.uplink_queue.as_u64() as f64 / packet.as_u64().max(1) as f64;

@@ -1,7 +1,8 @@
-//! LastN (Grozev et al., NOSSDAV 2015) as Plum's evaluation uses it (Sec. IV-A): only the latest speakers are forwarded.
+//! LastN (Grozev et al., NOSSDAV 2015) as used in Plum's evaluation (Sec. IV-A): only the latest speakers are forwarded.
 //!
-//! The paper gives neither N nor how speakers change. Here the number that stays is configured, once a period one who is active falls silent
-//! in turn, and each who is silent resumes with the paper's probability of 1/3. Who is paused uploads nothing. Randomness is handed in.
+//! The paper gives neither N nor the change of speakers. Here the number of active speakers is configured; once in a period one active
+//! participant in turn falls silent, and each silent one resumes with the paper's probability of 1/3. A paused participant uploads nothing.
+//! The caller supplies random numbers.
 
 use airbound_units::{ConfigError, Instant, Span};
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LastNConfig {
-    /// Share of the participants that is forwarded at least, above 0 to 1. Default 0.75.
+    /// Least share of participants that are forwarded, above 0 to 1. Default 0.75.
     pub active: f64,
     /// Interval between changes of speakers, 100 ms to 1 h. Default 5 s.
     pub period: Span,
@@ -24,12 +25,12 @@ impl Default for LastNConfig {
     }
 }
 
-/// Selection of the participants that are forwarded.
+/// Selection of the forwarded participants.
 #[derive(Debug, Clone)]
 pub struct LastN {
     config: LastNConfig,
     paused: Vec<bool>,
-    /// Index at which the search for the next participant to pause begins.
+    /// Index at which the search for the next participant to pause starts.
     turn: usize,
     next: Instant,
 }
@@ -38,7 +39,7 @@ impl LastNConfig {
     /// Checks every value.
     ///
     /// # Errors
-    /// The first value that is out of range.
+    /// The first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let Self { active, period, resume } = *self;
         ConfigError::check(active > 0.0 && active <= 1.0, "active", active, "above 0 to 1")?;
@@ -49,23 +50,23 @@ impl LastNConfig {
 }
 
 impl LastN {
-    /// A session in which everybody speaks.
+    /// Creates a session in which all participants speak.
     ///
     /// # Errors
-    /// The first value of `config` that is out of range.
+    /// The first value of `config` out of range.
     pub fn new(config: LastNConfig, participants: usize) -> Result<Self, ConfigError> {
         config.check()?;
         let next = Instant::ZERO + config.period;
         Ok(Self { config, paused: vec![false; participants], turn: 0, next })
     }
 
-    /// When speakers change next.
+    /// When the next change of speakers is due.
     #[must_use]
     pub const fn next_deadline(&self) -> Instant {
         self.next
     }
 
-    /// Speakers change if it is time to; `draw` gives numbers from 0 to 1.
+    /// Changes speakers if it is due; `draw` returns random numbers from 0 to 1.
     pub fn on_deadline(&mut self, now: Instant, mut draw: impl FnMut() -> f64) {
         if now < self.next {
             return;
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn somebody_falls_silent_each_period_but_enough_stay() {
+    fn a_participant_falls_silent_each_period_but_enough_stay() {
         let mut session = LastN::new(LastNConfig::default(), 8).expect("valid");
         let mut now = Instant::ZERO;
         for _ in 0..100 {

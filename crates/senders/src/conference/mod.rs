@@ -1,7 +1,7 @@
-//! Bitrates of a multi-user video session over a forwarding server: Plum and what it is compared with.
+//! Bitrates of a multi-user video session over a forwarding server: Plum and the schemes that it is compared with.
 //!
-//! Every client sends its video to a server, which forwards it to all others, transcoded down where there is not room enough. The slot
-//! `session` of a scheme decides who sends how much, above the congestion control of each stream.
+//! Every client sends its video to a server, which forwards it to all others, transcoded to lower rates where capacity is short. The
+//! slot `session` of a scheme determines all rates, above the congestion control of each stream.
 
 pub mod last_n;
 pub mod optimum;
@@ -27,7 +27,7 @@ use airbound_units::ConfigError;
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ConferenceConfig {
-    /// Every stream for itself ("Vanilla").
+    /// Independent streams ("Vanilla").
     #[default]
     Plain,
     /// Only the latest speakers are forwarded.
@@ -42,7 +42,7 @@ impl ConferenceConfig {
     /// Checks every value.
     ///
     /// # Errors
-    /// The first value that is out of range.
+    /// The first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         match self {
             Self::Plain => Ok(()),

@@ -1,21 +1,20 @@
-//! The allocation problem of Plum (Sec. III-C): who may send and receive how much.
+//! The allocation problem of Plum (Sec. III-C): send and receive rates of all users.
 
 use airbound_units::BitRate;
 
 use super::qoe::Qoe;
 use super::utility::Welfare;
 
-/// Step of the downlink rates that a solver's numbers are rounded down to, so that differences in the last bits of its arithmetic do not
-/// show. All else follows from them in whole bits per second.
+/// Step to which the solver's downlink rates are rounded down, so that differences in the last bits of its arithmetic do not show. All
+/// other rates follow from them in whole bits per second.
 pub(super) const QUANTUM: BitRate = BitRate::from_kbps(1);
 
 /// One participant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct User {
-    /// B_i: what both directions of the half-duplex bottleneck carry together.
+    /// B_i: total capacity of both directions of the half-duplex bottleneck.
     pub capacity: BitRate,
-    /// Weight of this user's QoE in mean and deviation, relative to the others'; above 0 and finite. The paper gives
-    /// everybody the same.
+    /// Weight of this user's QoE in mean and deviation, relative to the others'; above 0 and finite. The paper uses equal weights.
     pub weight: f64,
 }
 
@@ -28,9 +27,9 @@ pub struct Problem {
     pub qoe: Qoe,
     /// Weight of fairness in equation 1, 0 to 1.
     pub rho: f64,
-    /// M: the largest bitrate that the application can show.
+    /// M: the largest useful bitrate of the application.
     pub max_bitrate: BitRate,
-    /// M/V: what one source is worth at most to one viewer.
+    /// M/V: the largest value of one source to one viewer.
     pub source_cap: BitRate,
     /// Lowest bitrate of an encoder. A quarter of the capacity where that is less.
     pub least_up: BitRate,
@@ -39,26 +38,26 @@ pub struct Problem {
 /// Rates of one participant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Share {
-    /// u_i: what the client sends to the server.
+    /// u_i: rate from the client to the server.
     pub up: BitRate,
-    /// d_i: what the server sends to the client.
+    /// d_i: rate from the server to the client.
     pub down: BitRate,
 }
 
-/// Why there is no allocation.
+/// The reason why there is no allocation.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemError {
-    /// There is nobody to watch or nobody to be watched.
-    #[error("a session of {users} cannot be allocated; it needs at least 2 participants")]
+    /// There are fewer than two participants.
+    #[error("a session needs at least 2 participants, not {users}")]
     TooFew {
         /// Number of participants.
         users: usize,
     },
-    /// A number that means nothing.
+    /// A value out of range.
     #[error("{what} is {value}; allowed is {allowed}")]
     Number {
-        /// Which.
+        /// Name of the value.
         what: String,
         /// The number found.
         value: f64,
@@ -68,15 +67,15 @@ pub enum ProblemError {
     /// The solver stopped without an optimum.
     #[error("no allocation was found: {reason}")]
     Unsolved {
-        /// Reason that the solver gave.
+        /// Reason given by the solver.
         reason: String,
     },
-    /// An allocation that breaks a constraint of Sec. III-C.
-    #[error("the allocation of participant {user} breaks the {constraint}")]
+    /// An allocation that violates a constraint of Sec. III-C.
+    #[error("the allocation of participant {user} violates the {constraint}")]
     Invalid {
-        /// Which participant, from 0.
+        /// Index of the participant, from 0.
         user: usize,
-        /// Which constraint, in the paper's words.
+        /// The constraint, in the paper's words.
         constraint: &'static str,
     },
 }
@@ -138,9 +137,10 @@ impl Problem {
         Welfare::of(&qoe, &self.weights(), self.rho)
     }
 
-    /// Makes an exact allocation of downlink rates in shares of M: rounds them down, gives each uplink all that is left (as far as a
-    /// source is of use), and lowers what no source fills. Less downlink only leaves more uplink, so one pass is enough, and no rate is
-    /// lower by more than the step. (Uplinks rounded as well would take their sum down by as many steps as there are users.)
+    /// Makes an exact allocation of downlink rates in shares of M: rounds them down, gives each uplink the remaining capacity (as far
+    /// as a source is useful), and lowers downlinks that no source fills. A lower downlink only leaves more uplink, so one pass is
+    /// enough, and no rate is lowered by more than the step. (Rounding uplinks too would lower their sum by as many steps as there are
+    /// users.)
     pub(super) fn exact(&self, down: &[f64]) -> Vec<Share> {
         let round = |rate: BitRate| BitRate::from_bps(rate.as_bps() / QUANTUM.as_bps() * QUANTUM.as_bps());
         let mut shares: Vec<Share> = self
@@ -161,10 +161,10 @@ impl Problem {
         shares
     }
 
-    /// Whether an allocation keeps to the constraints of Sec. III-C.
+    /// Checks an allocation against the constraints of Sec. III-C.
     ///
     /// # Errors
-    /// The first constraint that is broken.
+    /// The first violated constraint.
     pub fn validate(&self, shares: &[Share]) -> Result<(), ProblemError> {
         if shares.len() != self.users.len() {
             return Err(ProblemError::Invalid { user: shares.len(), constraint: "number of participants" });

@@ -15,7 +15,7 @@ pub enum Qoe {
     Logarithmic,
     /// alpha d² + (1/M - M alpha) d with alpha = -1/M²: 2x - x², the most concave that the table allows.
     ConcaveSquare,
-    /// The same with alpha = +1/M²: x². The only one that is not concave.
+    /// The same with alpha = +1/M²: x². The only non-concave one.
     ConvexSquare,
 }
 
@@ -34,7 +34,7 @@ impl Qoe {
         }
     }
 
-    /// Whether the utility has one global optimum, which a convex program finds.
+    /// Whether the utility has one global optimum, found by a convex program.
     #[must_use]
     pub const fn is_concave(self) -> bool {
         !matches!(self, Self::ConvexSquare)
@@ -52,7 +52,7 @@ impl Qoe {
         }
     }
 
-    /// The share of the largest bitrate that gives the QoE `q`, from 0 to 1.
+    /// The share of the largest bitrate with the QoE `q`, from 0 to 1.
     #[must_use]
     pub fn inverse(self, q: f64, max_mbps: f64) -> f64 {
         let q = q.clamp(0.0, 1.0);

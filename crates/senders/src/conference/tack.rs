@@ -1,4 +1,4 @@
-//! TACK's acknowledgement policy (Li et al., SIGCOMM 2020), which Plum's evaluation compares with (Sec. IV-A).
+//! TACK's acknowledgement policy (Li et al., SIGCOMM 2020), one of the schemes in Plum's evaluation (Sec. IV-A).
 //!
 //! Its rate of acknowledgements is min(bandwidth / (L · MSS), beta / RTT_min): by bytes while the bandwidth-delay product is small, then
 //! by time, beta times a round trip. Plum's evaluation acknowledges at least every 16 segments, and its code halves the first rate
@@ -15,7 +15,7 @@ pub struct TackConfig {
     pub segments: u32,
     /// beta, acknowledgements in each smallest round trip, 1 to 1000. Default 4.
     pub per_round_trip: u32,
-    /// Most segments that one acknowledgement covers, 1 to 1000. Default 16 (Sec. IV-A).
+    /// Upper limit on segments covered by one acknowledgement, 1 to 1000. Default 16 (Sec. IV-A).
     pub most: u32,
 }
 
@@ -29,7 +29,7 @@ impl TackConfig {
     /// Checks every value.
     ///
     /// # Errors
-    /// The first value that is out of range.
+    /// The first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let counts = 1..=1000;
         ConfigError::check(counts.contains(&self.segments), "segments", self.segments, "1 to 1000")?;
@@ -38,7 +38,7 @@ impl TackConfig {
         ConfigError::check(counts.contains(&self.most), "most", self.most, "1 to 1000")
     }
 
-    /// Returns the number of segments that one acknowledgement covers, and its longest wait, at a rate and a smallest round trip.
+    /// Returns the number of segments covered by one acknowledgement, and its longest delay, at a rate and a smallest round trip.
     #[must_use]
     pub fn policy(&self, rate: BitRate, mss: ByteCount, min_rtt: Span) -> (u32, Span) {
         let bits = rate.as_bps() as f64;

@@ -12,7 +12,8 @@ pub struct Welfare {
 }
 
 impl Welfare {
-    /// Of QoE values with weights that sum to 1. Both lists have the same length; `rho` is from 0 to 1.
+    /// Computes the welfare of QoE values with weights that sum to 1. Both lists have the same length; `rho` is from 0 to
+    /// 1.
     #[must_use]
     pub fn of(qoe: &[f64], weights: &[f64], rho: f64) -> Self {
         let mean: f64 = qoe.iter().zip(weights).map(|(q, w)| q * w).sum();

@@ -7,7 +7,7 @@
 //!                 ProbeRtt: 4 segments for 200 ms and a round ───┘
 //! ```
 //!
-//! Left out: the long-term bandwidth filter for token-bucket policers.
+//! Not implemented: the long-term bandwidth filter for token-bucket policers.
 
 use airbound_units::{BitRate, Instant, Span};
 
@@ -26,10 +26,10 @@ const BANDWIDTH_ROUNDS: u64 = 10;
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
 const PROBE_RTT_TIME: Span = Span::from_millis(200);
 const MIN_WINDOW: u32 = 4;
-/// The pipe is full when three rounds bring less than a quarter more.
+/// The pipe is full if the bandwidth grows by less than a quarter in three rounds.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
-/// Pacing stays this far below the estimate, so that no queue builds.
+/// Pacing rate relative to the estimate, slightly below it so that no queue builds.
 const MARGIN: f64 = 0.99;
 /// Each of the two filters of extra acknowledged data spans five rounds.
 const EXTRA_ROUNDS: u32 = 5;
@@ -280,7 +280,7 @@ impl Bbr {
 
     fn begin_probe_bw(&mut self, now: Instant) {
         self.mode = Mode::ProbeBw;
-        // Any phase but the draining one, so that flows do not probe together. One step of a 64-bit congruential
+        // Any phase except the draining one, so that flows do not probe together. One step of a 64-bit congruential
         // generator (Knuth's MMIX constants) stands for the kernel's random number.
         self.random =
             self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -323,7 +323,7 @@ impl Bbr {
         }
     }
 
-    /// Leaves `ProbeRtt` if its time is over.
+    /// Leaves `ProbeRtt` at the end of its time.
     fn end_probe_rtt(&mut self, now: Instant) -> bool {
         if self.probe_rtt_ends.is_none_or(|ends| now <= ends) {
             return false;
@@ -430,7 +430,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_undo(&mut self, _window: &Window) {
-        // Spurious loss is no sign that the pipe is full.
+        // A spurious loss does not indicate a full pipe.
         self.full_bandwidth = 0;
         self.full_rounds = 0;
     }

@@ -1,4 +1,4 @@
-//! The choice of a congestion control.
+//! Selection of a congestion control.
 
 use serde::{Deserialize, Serialize};
 

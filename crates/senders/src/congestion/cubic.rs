@@ -10,7 +10,7 @@ use super::{AckEvent, CongestionControl, MAX_WINDOW, Phase, Window};
 const BETA: f64 = 0.7;
 /// Aggressiveness in segments per second cubed (section 5).
 const C: f64 = 0.4;
-/// Before the first loss the window grows by at least one segment for so many that are acknowledged: 5 % in a round trip.
+/// Acknowledged segments for each segment of growth before the first loss, at least: 5 % in a round trip.
 const ACKS_BEFORE_LOSS: f64 = 20.0;
 /// Reno-friendly increase, 3 (1 - beta) / (1 + beta) (section 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
@@ -23,7 +23,7 @@ pub(crate) struct Cubic {
     w_max: f64,
     /// cwnd_prior: the window before the last reduction.
     cwnd_prior: f64,
-    /// When this congestion avoidance began, K and the window that the curve is centred on.
+    /// Start of the present congestion avoidance, K, and the window at the curve's inflection.
     epoch: Option<Epoch>,
     /// Growth not yet applied, a fraction of a segment.
     credit: f64,
@@ -36,7 +36,7 @@ struct Epoch {
     start: Instant,
     k: f64,
     origin: f64,
-    /// W_est: what Reno would have.
+    /// W_est: Reno's window.
     w_est: f64,
 }
 
@@ -84,7 +84,7 @@ impl Cubic {
         } else {
             acked * (target - cwnd) / cwnd
         };
-        // Linux (`bictcp_update`): before the first loss nothing is known of the path, and the curve would be too slow.
+        // Linux (`bictcp_update`): before the first loss the path is unknown, and the curve would be too slow.
         let least = if self.w_max == 0.0 { acked / ACKS_BEFORE_LOSS } else { 0.0 };
         self.credit += growth.max(least);
         if self.credit >= 1.0 {
@@ -135,7 +135,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_timeout(&mut self, _window: &Window) {
-        // Section 4.8: slow start again, and the curve starts at its inflection after it.
+        // Section 4.8: slow start again; the curve then starts at its inflection.
         self.hystart.restart();
         self.w_max = 0.0;
         self.epoch = None;

@@ -1,4 +1,4 @@
-//! Leaving slow start before the queue overflows.
+//! HyStart: leaves slow start before the queue overflows.
 //!
 //! `linux` is the hybrid slow start of Linux `tcp_cubic.c` (Ha and Rhee 2011): it ends slow start when a
 //! train of closely spaced acknowledgements has lasted half the smallest round trip (a whole one when paced), or when
@@ -68,12 +68,12 @@ impl Hystart {
         }
     }
 
-    /// Forgets what was found: slow start begins anew after a timeout.
+    /// Resets the search when slow start begins again after a timeout.
     pub(crate) fn restart(&mut self) {
         *self = Self::new(self.kind, self.paced);
     }
 
-    /// Takes an acknowledgement in slow start; returns how many of `ack.acked` may count as growth. Sets the
+    /// Takes an acknowledgement in slow start; returns the part of `ack.acked` that counts as growth. Sets the
     /// threshold when slow start is over.
     pub(crate) fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) -> u32 {
         match self.kind {
@@ -139,7 +139,7 @@ impl Hystart {
         }
         let enough = self.samples >= ROUND_SAMPLES && self.round_min != Span::MAX;
         if self.conservative.is_some() {
-            // The rise was jitter after all: slow start goes on.
+            // The rise was jitter: slow start continues.
             if enough && self.round_min < self.baseline {
                 self.baseline = Span::MAX;
                 self.conservative = None;

@@ -1,4 +1,4 @@
-//! The seam between TCP and the algorithm that sizes its window.
+//! The interface between TCP and the algorithm that sizes its window.
 
 pub(crate) mod bbr;
 mod config;
@@ -18,7 +18,7 @@ use reno::Reno;
 
 /// The largest congestion window in segments, far above what any receive window allows.
 pub(crate) const MAX_WINDOW: u32 = 1 << 24;
-/// A slow-start threshold that was never set.
+/// Value of an unset slow-start threshold.
 pub(crate) const UNSET_THRESHOLD: u32 = 0x7fff_ffff;
 
 /// The congestion window, in segments as Linux counts it.
@@ -37,7 +37,7 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Grows by `acked` up to the threshold and returns what is left over (Linux `tcp_slow_start`).
+    /// Grows by `acked` up to the threshold and returns the remainder (Linux `tcp_slow_start`).
     pub(crate) fn slow_start(&mut self, acked: u32) -> u32 {
         let target = self.cwnd.saturating_add(acked).min(self.ssthresh);
         let used = target.saturating_sub(self.cwnd);
@@ -49,7 +49,7 @@ impl Window {
 /// Loss recovery state of the connection at an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Phase {
-    /// Nothing is being repaired.
+    /// No loss is being repaired.
     #[default]
     Open,
     /// Fast recovery: losses found by RACK are being repaired.
@@ -69,7 +69,7 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// Whether the application, not the network, limited the sample.
     pub app_limited: bool,
-    /// Whether any segment was newly delivered, so that `prior_delivered` means something.
+    /// Whether any segment was newly delivered, so that `prior_delivered` is valid.
     pub has_prior: bool,
 }
 
@@ -106,54 +106,53 @@ pub struct AckEvent {
     pub total_delivered: u64,
     /// Measured delivery rate.
     pub rate: RateSample,
-    /// When pacing lets the next segment go.
+    /// When pacing permits the next segment.
     pub next_release: Instant,
 }
 
-/// Algorithm that sets the congestion window. The connection calls it; loss-based algorithms leave the window alone during
-/// fast recovery, where proportional rate reduction rules.
+/// Algorithm that sets the congestion window. The connection calls it; loss-based algorithms do not change the window during fast
+/// recovery, when proportional rate reduction applies.
 pub trait CongestionControl {
-    /// An acknowledgement arrived.
+    /// Notes an acknowledgement.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
-    /// A new episode of loss begins; returns the new slow-start threshold in segments.
+    /// Notes a new episode of loss; returns the new slow-start threshold in segments.
     fn on_loss(&mut self, now: Instant, window: &Window) -> u32;
-    /// The retransmission timer expired (after [`Self::on_loss`] where a new episode began).
+    /// Notes that the retransmission timer expired (after [`Self::on_loss`] if a new episode began).
     fn on_timeout(&mut self, _window: &Window) {}
-    /// The last episode of loss proved spurious.
+    /// Notes that the last episode of loss was spurious.
     fn on_undo(&mut self, _window: &Window) {}
-    /// Sending starts again with nothing in flight, `idle` after the last transmission.
+    /// Notes that sending resumes with nothing in flight, `idle` after the last transmission.
     fn on_restart(&mut self, _now: Instant, _idle: Span, _app_limited: bool) {}
-    /// Whether it sets the window itself in every phase, instead of proportional rate reduction.
+    /// Whether it sets the window itself in every phase, in place of proportional rate reduction.
     fn owns_window(&self) -> bool {
         false
     }
-    /// Whether it sends less than it could on purpose, so that rate samples say nothing about the network.
+    /// Whether it deliberately sends less than it could, so that rate samples do not measure the network.
     fn holds_back(&self) -> bool {
         false
     }
-    /// The pacing rate that it demands; `None` leaves the rate to the window and the round trip.
+    /// Its pacing rate; `None` derives the rate from the window and the round trip.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
-    /// Returns its estimate of the rate that the path delivers, if it has a model of it.
+    /// Returns its estimate of the path's delivery rate, if it has a model of it.
     fn bandwidth(&self) -> Option<BitRate> {
         None
     }
 }
 
-/// Congestion control from outside of this crate, by code that nobody has checked: whatever it makes of the window, the window stays
-/// one that a connection can have.
+/// Congestion control by code outside of this crate, which is not trusted: the connection clamps its window to valid values.
 pub trait CustomControl: CongestionControl + std::fmt::Debug + Send {}
 
 impl<T: CongestionControl + std::fmt::Debug + Send> CustomControl for T {}
 
-/// A window that a connection can have.
+/// Clamps a window to valid values.
 fn confine(window: &mut Window) {
     window.cwnd = window.cwnd.clamp(1, MAX_WINDOW);
     window.ssthresh = window.ssthresh.clamp(2, UNSET_THRESHOLD);
 }
 
-/// The algorithms, told apart without a virtual call but for those from outside.
+/// The algorithms, dispatched without a virtual call except for custom ones.
 #[derive(Debug)]
 pub(crate) enum Controller {
     Cubic(Cubic),

@@ -1,4 +1,4 @@
-//! Pacing: segments leave in short bursts at a rate, not as fast as the window opens.
+//! Pacing: sends segments in short bursts at a rate, not as fast as the window opens.
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
@@ -16,9 +16,9 @@ pub(crate) struct Pacer {
     on: bool,
     mss: u64,
     rate: Option<BitRate>,
-    /// When the next burst may begin.
+    /// Earliest start of the next burst.
     next_release: Instant,
-    /// Bytes that the burst under way may still carry.
+    /// Bytes that the present burst may still carry.
     burst_left: u64,
     sent: u64,
 }
@@ -44,13 +44,13 @@ impl Pacer {
         self.next_release
     }
 
-    /// `None` when a segment may go now, else when it may.
+    /// `None` if a segment may be sent now, else the earliest time.
     #[inline]
     pub(crate) fn blocked_until(&self, now: Instant) -> Option<Instant> {
         (self.on && self.burst_left == 0 && now < self.next_release).then_some(self.next_release)
     }
 
-    /// A segment of `bytes` leaves.
+    /// Notes a transmitted segment of `bytes`.
     #[inline]
     pub(crate) fn on_transmit(&mut self, now: Instant, bytes: u32) {
         if !self.on {
@@ -65,8 +65,8 @@ impl Pacer {
         let time = rate.time_for(ByteCount::new(bytes));
         if self.burst_left == 0 {
             self.burst_left = burst(rate, self.mss);
-            // A burst that starts late may make up for at most half of its first segment (Linux allows the same
-            // for timer slack).
+            // A burst that starts late may catch up by at most half of its first segment (Linux permits the same for
+            // timer slack).
             let late = now.since(self.next_release).min(time / 2);
             self.next_release = now - late;
         }
@@ -81,7 +81,7 @@ pub(crate) fn burst(rate: BitRate, mss: u64) -> u64 {
     segments.max(MIN_BURST_SEGMENTS) * mss
 }
 
-/// The rate that Linux paces CUBIC and Reno with (`tcp_update_pacing_rate`): twice the window per round trip in the
+/// The rate at which Linux paces CUBIC and Reno (`tcp_update_pacing_rate`): twice the window per round trip in the
 /// first half of slow start, 1.2 times after.
 pub(crate) fn window_rate(segments: u32, mss: u32, rtt: Span, early: bool) -> BitRate {
     let bits = u64::from(segments) * u64::from(mss) * 8;

@@ -32,7 +32,7 @@ impl<V: Copy + Ord> WindowedMax<V> {
         }
         let age = at.saturating_sub(self.best[0].0);
         if age > length {
-            // The best one is too old: the others move up, twice if the next is too old as well.
+            // The best value is too old: the others move up, twice if the next is too old as well.
             self.best = [self.best[1], self.best[2], sample];
             if at.saturating_sub(self.best[0].0) > length {
                 self.best = [self.best[1], self.best[2], sample];

@@ -1,19 +1,19 @@
-//! The sender keeps what may be asked for again, as libwebrtc's `rtp_packet_history.cc` is documented to.
+//! The sender's store of packets that may be requested again, as documented for libwebrtc's `rtp_packet_history.cc`.
 
 use std::collections::BTreeMap;
 
 use airbound_units::{ConfigError, Instant, Span};
 use serde::{Deserialize, Serialize};
 
-/// Limits of keeping packets for retransmission. Defaults: libwebrtc.
+/// Limits of the store. Defaults: libwebrtc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct HistoryConfig {
-    /// A packet is kept at least so long: 1 s (`kMinPacketDuration`). 1 ms to 1 min.
+    /// Least time for which a packet is kept: 1 s (`kMinPacketDuration`). 1 ms to 1 min.
     pub age: Span,
-    /// And at least so many round trips: 3 (`kMinPacketDurationRtt`). At most 100.
+    /// Least time in round trips: 3 (`kMinPacketDurationRtt`). At most 100.
     pub round_trips: u64,
-    /// So many packets are kept at most: 9600 (`kMaxCapacity`). 1 to 1 000 000.
+    /// Upper limit on kept packets: 9600 (`kMaxCapacity`). 1 to 1 000 000.
     pub limit: usize,
 }
 
@@ -27,7 +27,7 @@ impl HistoryConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    /// [`ConfigError::OutOfRange`] for the first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let age = (Span::from_millis(1)..=Span::from_secs(60)).contains(&self.age);
         ConfigError::check(age, "history.age", self.age, "1 ms to 1 min")?;
@@ -40,11 +40,11 @@ impl HistoryConfig {
 #[derive(Debug, Clone)]
 struct Kept<T> {
     item: T,
-    /// When it last left.
+    /// When it was last sent.
     sent: Instant,
-    /// It left more than once.
+    /// Whether it was sent more than once.
     resent: bool,
-    /// It was asked for and waits in the pacer.
+    /// Whether it was requested and waits in the pacer.
     pending: bool,
 }
 
@@ -58,30 +58,31 @@ pub struct RetransmissionHistory<T> {
 }
 
 impl<T> RetransmissionHistory<T> {
-    /// Nothing has been sent.
+    /// Creates an empty store.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if a value of the configuration is.
+    /// [`ConfigError::OutOfRange`] for a value of the configuration out of range.
     pub fn new(config: HistoryConfig) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self { config, round_trip: Span::ZERO, kept: BTreeMap::new(), now: Instant::ZERO })
     }
 
-    /// The round trip, as congestion control measures it.
+    /// Sets the round trip measured by congestion control.
     pub fn on_round_trip(&mut self, round_trip: Span) {
         self.round_trip = round_trip;
     }
 
-    /// A packet left for the first time.
+    /// Adds a packet sent for the first time.
     pub fn on_sent(&mut self, now: Instant, sequence: u64, item: T) {
         self.now = self.now.max(now);
         self.kept.insert(sequence, Kept { item, sent: self.now, resent: false, pending: false });
         self.forget();
     }
 
-    /// The receiver asks for a packet. `None` if it is too old, waits to be sent already, or was sent again less than a round trip ago
-    /// (that copy is still under way). A first request is always granted, as in libwebrtc: the round trip is an estimate, and who asks
-    /// has seen a later packet. Else it counts as waiting until [`RetransmissionHistory::on_resent`].
+    /// Handles a request of the receiver. Returns `None` if the packet is too old, already waits to be sent, or was resent less than a
+    /// round trip ago (that copy is still in transit). A first request is always granted, as in libwebrtc: the round trip is an
+    /// estimate, and the receiver has seen a later packet. A returned packet counts as waiting until
+    /// [`RetransmissionHistory::on_resent`].
     pub fn request(&mut self, now: Instant, sequence: u64) -> Option<&T> {
         self.now = self.now.max(now);
         self.forget();
@@ -93,7 +94,7 @@ impl<T> RetransmissionHistory<T> {
         Some(&kept.item)
     }
 
-    /// A packet that was asked for left again.
+    /// Notes that a requested packet was resent.
     pub fn on_resent(&mut self, now: Instant, sequence: u64) {
         self.now = self.now.max(now);
         if let Some(kept) = self.kept.get_mut(&sequence) {
@@ -113,7 +114,7 @@ impl<T> RetransmissionHistory<T> {
         self.kept.is_empty()
     }
 
-    /// Drops the oldest while they are too old or too many. One that waits in the pacer is kept: the pacer holds it anyway.
+    /// Drops the oldest packets that are too old or too many. Those waiting in the pacer are kept, since the pacer holds them anyway.
     fn forget(&mut self) {
         let age = self.config.age.max(self.round_trip * self.config.round_trips);
         while let Some(oldest) = self.kept.first_entry() {

@@ -1,4 +1,4 @@
-//! Real-time media: congestion control, and the repair of losses by parity packets and retransmissions.
+//! Real-time media: congestion control, forward error correction and retransmission.
 
 pub mod fec;
 pub mod gcc;

@@ -1,27 +1,27 @@
-//! The receiver asks for what it misses (RFC 4585 generic NACK), as libwebrtc's `nack_requester.cc` is documented to.
+//! Requests of the receiver for missing packets (RFC 4585 generic NACK), as documented for libwebrtc's `nack_requester.cc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use airbound_units::{ConfigError, Instant, Span};
 use serde::{Deserialize, Serialize};
 
-/// When a packet is asked for, how often, and when it is given up. Defaults: libwebrtc.
+/// Time and number of requests for a packet, and when it is given up. Defaults: libwebrtc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct NackConfig {
-    /// Most requests for one packet: 10 (`kMaxNackRetries`). 1 to 100.
+    /// Upper limit on requests for one packet: 10 (`kMaxNackRetries`). 1 to 100.
     pub tries: u32,
-    /// Time from when its gap was seen to the first request for a packet: 0 ms. More forgives reordering, and gives parity packets time.
-    /// At most 1 s.
+    /// Time from the detection of a gap to the first request: 0 ms. A longer time tolerates reordering, and waits for parity packets. At
+    /// most 1 s.
     pub delay: Span,
-    /// The round trip while it is unknown: 100 ms (`kDefaultRtt`). 1 ms to 10 s.
+    /// The initial round trip: 100 ms (`kDefaultRtt`). 1 ms to 10 s.
     pub initial_round_trip: Span,
-    /// The least interval between asking again, for whatever packets: 20 ms (`kUpdateInterval`). What is asked for the first time does
-    /// not wait for it. At most 1 s.
+    /// The least interval between repeated requests, for any packets: 20 ms (`kUpdateInterval`). It does not delay first requests. At
+    /// most 1 s.
     pub interval: Span,
-    /// A packet so far behind the newest is given up: 10 000 packets (`kMaxPacketAge`). 1 to 1 000 000.
+    /// Distance behind the newest packet at which a packet is given up: 10 000 packets (`kMaxPacketAge`). 1 to 1 000 000.
     pub age: u64,
-    /// So many packets are missed at most: 1000 (`kMaxNackPackets`). With more all are given up and a key frame is wanted. 1 to 100 000.
+    /// Upper limit on missing packets: 1000 (`kMaxNackPackets`). Beyond it all are given up and a key frame is requested. 1 to 100 000.
     pub limit: usize,
 }
 
@@ -42,7 +42,7 @@ impl NackConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    /// [`ConfigError::OutOfRange`] for the first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let second = Span::from_secs(1);
         ConfigError::check((1..=100).contains(&self.tries), "nack.tries", self.tries, "1 to 100")?;
@@ -57,42 +57,42 @@ impl NackConfig {
 
 #[derive(Debug, Clone, Copy)]
 struct Missing {
-    /// When it may first, or again, be asked for.
+    /// When the next request is permitted.
     due: Instant,
     tries: u32,
 }
 
 impl Missing {
-    /// When it is asked for next, if nothing is asked for again before `free`.
+    /// When it is requested next, if repeated requests are not permitted before `free`.
     fn next(&self, free: Instant) -> Instant {
         if self.tries == 0 { self.due } else { self.due.max(free) }
     }
 }
 
-/// Notices gaps in the media sequence numbers and asks for what is missing.
+/// Detects gaps in the media sequence numbers and requests the missing packets.
 ///
-/// A packet is asked for at once (or after [`NackConfig::delay`]), then again whenever a round trip has passed without it.
+/// A packet is requested at once (or after [`NackConfig::delay`]), then again after each round trip without it.
 #[derive(Debug, Clone)]
 pub struct NackRequester {
     config: NackConfig,
     round_trip: Span,
     newest: Option<u64>,
     missing: BTreeMap<u64, Missing>,
-    /// Packets of the future that parity repaired already: no gap there.
+    /// Later packets already rebuilt by parity: they are not missing.
     recovered: BTreeSet<u64>,
-    /// Packets given up for good.
+    /// Number of packets given up.
     given_up: u64,
     key_frame: bool,
-    /// When something was last asked for again.
+    /// Time of the last repeated request.
     repeated: Option<Instant>,
     now: Instant,
 }
 
 impl NackRequester {
-    /// Nothing has arrived.
+    /// Creates a requester without arrivals.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if a value of the configuration is.
+    /// [`ConfigError::OutOfRange`] for a value of the configuration out of range.
     pub fn new(config: NackConfig) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
@@ -108,17 +108,17 @@ impl NackRequester {
         })
     }
 
-    /// The round trip that a request and its answer take.
+    /// Sets the round trip of a request and its answer.
     pub fn on_round_trip(&mut self, round_trip: Span) {
         self.round_trip = round_trip;
     }
 
-    /// A media packet arrived. A retransmission never opens a gap: it says nothing of what else was sent.
+    /// Takes a media packet. A retransmission never opens a gap, since it says nothing about other packets.
     pub fn on_packet(&mut self, now: Instant, sequence: u64, is_retransmission: bool) {
         self.now = self.now.max(now);
         self.missing.remove(&sequence);
         let Some(newest) = self.newest else {
-            // What was sent before the first packet that arrived is unknown.
+            // Packets sent before the first arrival are unknown.
             if !is_retransmission {
                 self.newest = Some(sequence);
             }
@@ -137,7 +137,7 @@ impl NackRequester {
         self.recovered = self.recovered.split_off(&sequence);
     }
 
-    /// A parity packet brought this packet back.
+    /// Notes that this packet was rebuilt by parity.
     pub fn on_recovered(&mut self, sequence: u64) {
         self.missing.remove(&sequence);
         if self.newest.is_some_and(|newest| sequence > newest) {
@@ -146,12 +146,12 @@ impl NackRequester {
         }
     }
 
-    /// Nothing before this packet is needed any more (its frame was shown or skipped).
+    /// Forgets packets before this one (its frame was shown or skipped).
     pub fn forget_before(&mut self, sequence: u64) {
         self.missing = self.missing.split_off(&sequence);
     }
 
-    /// The packets to ask for now, in order.
+    /// Returns the packets to request now, in order.
     pub fn poll(&mut self, now: Instant) -> Vec<u64> {
         self.now = self.now.max(now);
         let now = self.now;
@@ -182,24 +182,24 @@ impl NackRequester {
         asked
     }
 
-    /// When [`NackRequester::poll`] may have something to ask for.
+    /// When [`NackRequester::poll`] may have packets to request.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let free = self.free();
         self.missing.values().map(|missing| missing.next(free)).min()
     }
 
-    /// When something may be asked for again.
+    /// When repeated requests are permitted.
     fn free(&self) -> Instant {
         self.repeated.map_or(Instant::ZERO, |repeated| repeated + self.config.interval)
     }
 
-    /// Whether too much is missing for asking: the source should send a key frame. Answers yes once.
+    /// Whether too many packets are missing and the source should send a key frame. Returns true once.
     pub fn take_key_frame_request(&mut self) -> bool {
         std::mem::take(&mut self.key_frame)
     }
 
-    /// Returns the number of packets missed at present.
+    /// Returns the number of packets missing at present.
     #[must_use]
     pub fn missing(&self) -> usize {
         self.missing.len()
@@ -211,7 +211,7 @@ impl NackRequester {
         self.given_up
     }
 
-    /// The packets from `begin` up to, not including, `end` should have come by now.
+    /// Marks the packets from `begin` up to, not including, `end` as missing.
     fn expect(&mut self, begin: u64, end: u64) {
         let oldest = end.saturating_sub(self.config.age);
         let before = self.missing.len();

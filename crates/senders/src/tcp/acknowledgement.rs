@@ -11,14 +11,14 @@ use crate::congestion::{AckEvent, CongestionControl, Phase, RateSample};
 
 /// Information from the segments of one acknowledgement.
 #[derive(Debug, Default)]
-struct Heard {
+struct AckedSegments {
     /// Transmission of the first and of the last segment acknowledged cumulatively that was sent once.
     first_sent: Option<Instant>,
     last_sent: Option<Instant>,
-    /// Of the last one acknowledged selectively.
+    /// Transmission of the last segment acknowledged selectively.
     sacked_sent: Option<Instant>,
-    /// A retransmitted segment was acknowledged cumulatively, so that even the others' round trips may include a
-    /// recovery.
+    /// Whether a retransmitted segment was acknowledged cumulatively, so that the round trips of other segments may
+    /// include a recovery, too.
     ambiguous: bool,
     reordered: bool,
     duplicate: Option<SackBlock>,
@@ -26,7 +26,7 @@ struct Heard {
 
 /// Effects and measurements of one acknowledgement.
 #[derive(Debug)]
-struct Answer {
+struct AckOutcome {
     /// Segments newly delivered.
     delivered: u32,
     /// Whether it acknowledged cumulatively.
@@ -40,8 +40,8 @@ struct Answer {
 }
 
 impl TcpSender {
-    /// The other end acknowledged something. What cannot be true (bytes never sent, blocks out of range, echoes of the
-    /// future) is ignored.
+    /// Takes an acknowledgement. Impossible content (bytes never sent, blocks out of range, echoes from the future) is
+    /// ignored.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) {
         self.advance(now);
         self.last_rtt = None;
@@ -51,7 +51,7 @@ impl TcpSender {
         let prior_in_flight = self.board.in_flight();
         let prior_delivered = self.rate.delivered;
         let prior_unacked = self.first_unacked;
-        let mut heard = Heard::default();
+        let mut heard = AckedSegments::default();
         if ack.sack_count > 0 {
             self.take_sack(ack, &mut heard);
         }
@@ -72,7 +72,7 @@ impl TcpSender {
         let delivered = u32::try_from(self.rate.delivered - prior_delivered).unwrap_or(u32::MAX);
         let losses = self.change_phase(ack, advanced);
         let rate = self.rate.sample(self.now, self.rtt.min());
-        let answer = Answer { delivered, advanced, prior_in_flight, lost: losses.lost, rtt, rate };
+        let answer = AckOutcome { delivered, advanced, prior_in_flight, lost: losses.lost, rtt, rate };
         self.size_window(&answer);
         self.set_timers(advanced || delivered > 0, losses.next);
         if self.phase == Phase::Open && self.board.retransmitted_out == 0 {
@@ -80,7 +80,7 @@ impl TcpSender {
         }
     }
 
-    fn take_sack(&mut self, ack: &Ack, heard: &mut Heard) {
+    fn take_sack(&mut self, ack: &Ack, heard: &mut AckedSegments) {
         let blocks = ack.blocks();
         let now = self.now;
         for (index, &block) in blocks.iter().enumerate() {
@@ -111,7 +111,7 @@ impl TcpSender {
     }
 
     #[inline]
-    fn take_cumulative(&mut self, cumulative: u64, heard: &mut Heard) {
+    fn take_cumulative(&mut self, cumulative: u64, heard: &mut AckedSegments) {
         if cumulative <= self.first_unacked {
             return;
         }
@@ -138,7 +138,7 @@ impl TcpSender {
     /// Measures (Karn's rule: segments sent once; else, with progress, the echoed timestamp). Returns the round trip
     /// of the newest segment.
     #[inline]
-    fn take_round_trip(&mut self, heard: &Heard, ack: &Ack, advanced: bool) -> Option<Span> {
+    fn take_round_trip(&mut self, heard: &AckedSegments, ack: &Ack, advanced: bool) -> Option<Span> {
         let since = |sent: Instant| self.now.since(sent);
         let plain =
             |sent: Option<Instant>| sent.filter(|_| !heard.ambiguous).or(heard.sacked_sent).map(since);
@@ -168,7 +168,7 @@ impl TcpSender {
         episode.unexplained = episode.unexplained.map(|count| count.saturating_sub(segments));
     }
 
-    /// RFC 8985 section 7.4: was the probe's retransmission what arrived?
+    /// RFC 8985 section 7.4: determines whether the retransmission of the probe arrived.
     fn take_probe_answer(&mut self, ack: &Ack, advanced: bool, duplicate: bool) {
         let Some(probe) = self.probe else { return };
         if ack.cumulative < probe.end {
@@ -238,9 +238,9 @@ impl TcpSender {
         self.episode = Some(Episode { prior, marker: self.first_unacked, unexplained });
     }
 
-    /// Everything retransmitted in this episode was in vain: an acknowledgement made progress that echoes a
-    /// transmission before the oldest retransmission that may be in flight, even one of an earlier episode (Eifel,
-    /// RFC 3522), or each retransmission was reported as a duplicate.
+    /// Undoes the reduction if all retransmissions of this episode were unnecessary: an acknowledgement with progress
+    /// echoes a transmission before the oldest retransmission that may be in flight, even one of an earlier episode
+    /// (Eifel, RFC 3522), or each retransmission was reported as a duplicate.
     fn undo_if_spurious(&mut self, ack: &Ack, advanced: bool) {
         let Some(episode) = self.episode else { return };
         let delayed = self.phase != Phase::Open
@@ -269,13 +269,13 @@ impl TcpSender {
             self.rack.on_recovery_end();
         }
         self.phase = Phase::Open;
-        // The episode stays until the next one: a late duplicate may still prove it spurious.
+        // The episode is kept until the next one: a late duplicate may still prove it spurious.
     }
 
-    /// Lets the algorithm, or proportional rate reduction, set the window, and the pace follow.
+    /// Sets the window by the algorithm or by proportional rate reduction, and the pacing rate accordingly.
     #[inline]
-    fn size_window(&mut self, answer: &Answer) {
-        let &Answer { delivered, advanced, prior_in_flight, lost, rtt, rate } = answer;
+    fn size_window(&mut self, answer: &AckOutcome) {
+        let &AckOutcome { delivered, advanced, prior_in_flight, lost, rtt, rate } = answer;
         let in_flight = self.board.in_flight();
         let event = AckEvent {
             now: self.now,
@@ -331,13 +331,13 @@ impl TcpSender {
         }
     }
 
-    /// RACK's timer: the reordering window of the oldest segment passed.
+    /// Handles RACK's timer: the reordering window of the oldest segment has passed.
     pub(super) fn on_reorder_timer(&mut self) {
         let before = self.phase;
         let losses = self.detect_losses();
         self.reorder_at = losses.next;
         if self.phase == Phase::Recovery && before != Phase::Recovery && !self.controller.owns_window() {
-            // Linux counts one delivery, so that the first retransmission may go.
+            // Linux counts one delivery, so that the first retransmission can be sent.
             let (in_flight, ssthresh) = (self.board.in_flight(), self.window.ssthresh);
             if let Some(cwnd) = self.reduction.window(1, false, in_flight, ssthresh) {
                 self.window.cwnd = cwnd;
@@ -345,7 +345,7 @@ impl TcpSender {
         }
     }
 
-    /// The retransmission timer expired (RFC 6298 section 5, Linux `tcp_enter_loss`).
+    /// Handles the retransmission timer (RFC 6298 section 5, Linux `tcp_enter_loss`).
     pub(super) fn on_timeout(&mut self) {
         if self.board.is_empty() {
             return;

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::congestion::{Congestion, HystartKind};
 
-/// Whether segments are spaced.
+/// Condition for pacing segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pacing {
-    /// As Linux without the `fq` queueing discipline: on for BBR only.
+    /// As in Linux without the `fq` queueing discipline: for BBR only.
     #[default]
     Auto,
-    /// Never. BBR then follows its window alone.
+    /// Never. BBR is then limited by its window alone.
     Off,
     /// Always; CUBIC and Reno at 200 % of window per round trip in slow start and 120 % after.
     On,
@@ -22,12 +22,12 @@ pub enum Pacing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct DelayedAck {
-    /// In-order segments that one acknowledgement covers at most. 1 acknowledges each. Default 2 (RFC 5681
-    /// section 4.2).
+    /// Upper limit on in-order segments covered by one acknowledgement. 1 acknowledges each segment. Default 2 (RFC
+    /// 5681 section 4.2).
     pub segments: u32,
     /// Time for which an acknowledgement waits for the next segment. Default 40 ms (Linux `TCP_ATO_MIN`).
     pub timeout: Span,
-    /// Segments that are acknowledged at once at the start and after a pause of `idle`. Default 16 (Linux
+    /// Number of segments acknowledged at once at the start and after a pause of `idle`. Default 16 (Linux
     /// `TCP_MAX_QUICKACKS`).
     pub quick_segments: u32,
     /// Pause after which segments are acknowledged at once again. Default 200 ms (Linux uses the receiver's own
@@ -55,8 +55,8 @@ pub struct TcpConfig {
     /// Window that the receiver advertises, 1 B to 1 GB. Default 3 MiB, half of Linux's largest receive buffer
     /// (`tcp_rmem`); the kernel's gradual opening of the window is not modelled.
     pub receive_window: ByteCount,
-    /// Bytes that the sender holds at most, sent and unacknowledged or waiting; at least one segment. Default 4 MiB
-    /// (Linux `tcp_wmem`).
+    /// Upper limit on bytes held by the sender, unacknowledged or unsent; at least one segment. Default 4 MiB (Linux
+    /// `tcp_wmem`).
     pub send_buffer: ByteCount,
     /// When the receiver acknowledges.
     pub delayed_ack: DelayedAck,
@@ -135,16 +135,16 @@ impl TcpConfig {
     }
 }
 
-/// Bytes that an application hands over.
+/// Bytes that an application writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backlog {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(ByteCount),
-    /// There will always be more: a bulk transfer.
+    /// A backlog without end: a bulk transfer.
     Unlimited,
 }
 
-/// Why a connection cannot be made.
+/// An invalid configuration of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TcpConfigError {
@@ -180,10 +180,10 @@ pub enum TcpConfigError {
         /// The value given.
         got: Span,
     },
-    /// No segment would ever be acknowledged.
+    /// The delayed-acknowledgement count is zero.
     #[error("tcp delayed_ack.segments is 0; it must be at least 1")]
     AckSegments,
-    /// Acknowledgements would wait too long.
+    /// Delayed-acknowledgement timeout out of range.
     #[error("tcp delayed_ack.timeout is {got}; RFC 1122 allows at most 500 ms")]
     AckTimeout {
         /// The value given.

@@ -27,13 +27,13 @@ pub struct SenderMetrics {
     pub srtt: Option<Span>,
     /// Smallest round trip of the last 300 s.
     pub min_rtt: Option<Span>,
-    /// Round trip that the last acknowledgement measured, if it did: the sample that the smoothed round trip takes (web10g: `SampleRTT`).
+    /// Round trip measured by the last acknowledgement, if any: the sample for the smoothed round trip (web10g: `SampleRTT`).
     pub last_rtt: Option<Span>,
     /// Segments believed to be in the network.
     pub in_flight: u32,
     /// Segments delivered, cumulatively or selectively acknowledged.
     pub delivered: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmissions: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
@@ -43,8 +43,8 @@ pub struct SenderMetrics {
     pub undone: u64,
     /// Pacing rate; `None` when segments are not spaced.
     pub pacing_rate: Option<BitRate>,
-    /// Rate that the path is believed to deliver: the model of BBR, and of a window-based control its window over the smoothed
-    /// round trip (Plum, Sec. VI). `None` before the first sample.
+    /// Estimated delivery rate of the path: BBR's model, or for a window-based control its window over the smoothed round trip
+    /// (Plum, Sec. VI). `None` before the first sample.
     pub bandwidth: Option<BitRate>,
 }
 
@@ -54,8 +54,7 @@ pub(super) struct Episode {
     pub(super) prior: Window,
     /// First unacknowledged byte when it began.
     pub(super) marker: u64,
-    /// Retransmissions in flight when it began or made since, that no duplicate was reported for; `None` before there
-    /// is one.
+    /// Number of retransmissions in flight when it began, or made since, without a reported duplicate; `None` before the first.
     pub(super) unexplained: Option<u32>,
 }
 
@@ -81,7 +80,7 @@ pub struct TcpSender {
     pub(super) window_end: u64,
     /// End of the last segment shorter than the maximum.
     pub(super) short_end: u64,
-    // What is in flight and what it tells.
+    // Segments in flight, and measurements from them.
     pub(super) board: Scoreboard,
     pub(super) rtt: RoundTrip,
     /// The sample of the last acknowledgement.
@@ -96,7 +95,7 @@ pub struct TcpSender {
     pub(super) recovery_end: u64,
     pub(super) reduction: Reduction,
     pub(super) episode: Option<Episode>,
-    /// When the oldest retransmission left that may still be in flight.
+    /// When the oldest retransmission that may still be in flight was sent.
     pub(super) retransmitting_since: Option<Instant>,
     pub(super) probe: Option<Probe>,
     pub(super) probe_now: bool,
@@ -126,12 +125,12 @@ pub(super) struct Usage {
     /// Largest flight since the window was last full, and when that was.
     pub(super) used: u32,
     pub(super) full_at: Instant,
-    /// Whether new data left since the last look.
+    /// Whether new data was sent since the last check.
     pub(super) sent: bool,
 }
 
 impl TcpSender {
-    /// An established connection with nothing written.
+    /// Creates an established connection without data.
     ///
     /// # Errors
     /// The first value of `config` that is out of range.
@@ -146,8 +145,8 @@ impl TcpSender {
         Self::controlled(config, controller, paced)
     }
 
-    /// The same under a congestion control of the caller's own, in the place of [`TcpConfig::congestion`]. Segments are spaced if it
-    /// demands a pacing rate from the beginning, or if `config` says so.
+    /// Creates a connection with a custom congestion control in place of [`TcpConfig::congestion`]. Segments are paced if it returns
+    /// a pacing rate from the start, or if `config` demands it.
     ///
     /// # Errors
     /// The first value of `config` that is out of range.
@@ -201,11 +200,11 @@ impl TcpSender {
         })
     }
 
-    /// Hands over bytes to send; returns how many fitted into the send buffer. [`Backlog::Unlimited`] always fits and
-    /// holds until [`TcpSender::end_backlog`].
+    /// Writes bytes to send; returns the number that fitted into the send buffer. [`Backlog::Unlimited`] always fits and holds until
+    /// [`TcpSender::end_backlog`].
     pub fn write(&mut self, now: Instant, amount: Backlog) -> ByteCount {
         self.advance(now);
-        // Linux `tcp_rate_check_app_limited`: everything is sent and the window has room.
+        // Linux `tcp_rate_check_app_limited`: all data is sent and the window has room.
         if self.unsent() == ByteCount::ZERO
             && self.board.in_flight() < self.window.cwnd
             && self.board.lost_out <= self.board.retransmitted_out
@@ -225,7 +224,7 @@ impl TcpSender {
         }
     }
 
-    /// The application writes no more without end: what was sent by now is all there is.
+    /// Ends an unlimited backlog: only the data sent so far remains.
     pub const fn end_backlog(&mut self) {
         self.unlimited = false;
     }
@@ -254,7 +253,7 @@ impl TcpSender {
         self.board.is_empty() && self.unsent() == ByteCount::ZERO
     }
 
-    /// A look from outside.
+    /// Returns state and counters.
     #[must_use]
     pub fn metrics(&self) -> SenderMetrics {
         let bytes = |segments: u32| ByteCount::new(u64::from(segments) * u64::from(self.mss));
@@ -298,7 +297,7 @@ impl TcpSender {
             .min()
     }
 
-    /// Time passed: the timers that are due act.
+    /// Handles the timers that are due.
     pub fn on_deadline(&mut self, now: Instant) {
         self.advance(now);
         let due = |timer: &mut Option<Instant>| timer.take_if(|at| *at <= self.now).is_some();
@@ -323,7 +322,7 @@ impl TcpSender {
         self.now = self.now.max(now);
     }
 
-    /// The other end opened or moved its window.
+    /// Takes a new right edge of the receiver's window.
     pub(super) fn on_window(&mut self, end: u64) {
         // A right edge never moves back (RFC 9293 section 3.8.6).
         if end > self.window_end {

@@ -1,9 +1,9 @@
-//! TCP as Linux does it, with CUBIC, Reno or BBR deciding the window.
+//! TCP as in Linux, with CUBIC, Reno or BBR as congestion control.
 //!
-//! Two plain state machines meet over a network that the caller models. [`TcpSender`] holds what was written,
-//! decides which bytes leave and when, and repairs losses. [`TcpReceiver`] holds what arrived and decides when it
-//! is acknowledged. Neither knows a clock or a socket, neither panics on any order of calls or on any content of an
-//! acknowledgement, and the same calls give the same answers on every machine.
+//! Two plain state machines communicate over a network that the caller models. [`TcpSender`] holds written data,
+//! decides when to send which bytes, and repairs losses. [`TcpReceiver`] holds received data and decides when to
+//! acknowledge it. Neither reads a clock or a socket, neither panics for any order of calls or any content of an
+//! acknowledgement, and the same calls give the same results on every machine.
 //!
 //! ```text
 //!  write ──► TcpSender ── poll_transmit ──► Segment ──► network ──► on_segment ──► TcpReceiver ──► delivered
@@ -13,11 +13,11 @@
 //!
 //! # Contract
 //! 1. After `write`, `on_ack` and `on_deadline`, call `poll_transmit` until it returns `None`.
-//! 2. Then ask `next_deadline`; call `on_deadline` at that time if nothing else happened before. It may be called
-//!    early (nothing happens) or late.
+//! 2. Then call `next_deadline`, and `on_deadline` at that time if nothing else happened before. An early call does
+//!   nothing, a late one is permitted.
 //! 3. Time never runs backwards between calls; an earlier `now` is treated as the latest one seen.
 //!
-//! # What is left out
+//! # Not implemented
 //! There is no handshake and no closing: both ends begin established, with the window scale, SACK and timestamp
 //! options agreed, sequence numbers count from 0 in 64 bits, and the receiver's first advertised window is its
 //! configured one. There is no ECN and no congestion-window cache between connections. The receiving application

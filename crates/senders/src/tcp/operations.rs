@@ -1,4 +1,4 @@
-//! Any calls in any order, with acknowledgements that make sense and others that do not.
+//! Any calls in any order, with valid and invalid acknowledgements.
 
 use airbound_units::{ByteCount, Instant, Span};
 use bolero::{TypeGenerator, produce};
@@ -19,13 +19,13 @@ enum Op {
     Transmit {
         segments: u8,
     },
-    /// The oldest segment under way arrives, or one that overtakes it, or it is lost, or twice.
+    /// The oldest segment in transit arrives, or a later one overtakes it, or it is lost or duplicated.
     Arrive {
         overtaking: u8,
     },
     Lose,
     Repeat,
-    /// The oldest acknowledgement under way arrives or is lost.
+    /// The oldest acknowledgement in transit arrives or is lost.
     Answer,
     LoseAnswer,
     /// Offsets are relative to the first unacknowledged byte, signed.
@@ -100,7 +100,7 @@ impl Pair {
                     self.now = self.now.max(at);
                     self.sender.on_deadline(self.now);
                     self.acks.extend(self.receiver.on_deadline(self.now));
-                    // Whoever asked to be called now asks for a later time, unless it has something to send.
+                    // A sender called at its deadline returns a later one, unless it has data to send.
                     if self.sender.next_deadline().is_some_and(|next| next <= self.now) {
                         let segment = self.sender.poll_transmit(self.now);
                         self.segments.extend(segment);
@@ -173,13 +173,13 @@ impl Pair {
         }
         self.sender.check();
         if !self.hostile {
-            // An honest network: nothing is acknowledged that did not arrive, nothing arrives that was not sent.
+            // A correct network: no byte is acknowledged that did not arrive, none arrives that was not sent.
             assert!(self.sender.first_unacked <= self.receiver.delivered().as_u64());
             assert!(self.receiver.delivered().as_u64() <= self.sender.next);
         }
     }
 
-    /// From any honest state, a perfect network delivers everything.
+    /// From any valid state, a perfect network delivers all data.
     fn finish(mut self) {
         if self.hostile || self.sender.unsent() == ByteCount::MAX {
             return;
@@ -223,7 +223,7 @@ fn drive(congestion: Congestion, pacing: Pacing, small: bool, honest: bool, ops:
     pair.finish();
 }
 
-/// A macro, since a fuzz target has the name of the function that `check!` stands in.
+/// A macro, since a fuzz target has the name of the function in which `check!` stands.
 macro_rules! check {
     ($congestion:expr, $pacing:expr) => {
         let operations = produce::<Vec<Op>>().with().len(0_usize..400);

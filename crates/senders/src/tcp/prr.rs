@@ -1,7 +1,7 @@
 //! Window while losses are repaired: proportional rate reduction (RFC 6937, RFC 9937; Linux
 //! `tcp_cwnd_reduction`).
 
-/// One recovery's account, in segments.
+/// State of one recovery, in segments.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reduction {
     /// RecoverFS: the window before.
@@ -19,8 +19,8 @@ impl Reduction {
         self.sent = self.sent.saturating_add(1);
     }
 
-    /// The window after an acknowledgement that delivered `delivered` segments. `advanced`: it acknowledged
-    /// cumulatively and found no new loss, so the slow-start reduction bound applies, otherwise the conservative one
+    /// Returns the window after an acknowledgement that delivered `delivered` segments. `advanced`: it acknowledged
+    /// cumulatively and showed no new loss, so the slow-start reduction bound applies, otherwise the conservative one
     /// (RFC 9937).
     pub(super) fn window(
         &mut self,
@@ -41,7 +41,7 @@ impl Reduction {
             let limit = self.delivered.saturating_sub(self.sent).max(delivered) + u32::from(advanced);
             limit.min(ssthresh - in_flight)
         };
-        // The first acknowledgement always lets the first retransmission go.
+        // The first acknowledgement always permits the first retransmission.
         let room = room.max(u32::from(self.sent == 0));
         Some(in_flight.saturating_add(room).max(1))
     }

@@ -1,4 +1,4 @@
-//! Which segments are lost: RACK (RFC 8985 section 6, Linux `tcp_recovery.c`).
+//! Loss detection: RACK (RFC 8985 section 6, Linux `tcp_recovery.c`).
 //!
 //! A segment is lost when one sent after it was delivered and a round trip plus a reordering window has passed since
 //! its last transmission.
@@ -9,7 +9,7 @@ use super::scoreboard::{Scoreboard, Sent};
 
 /// Recoveries without a duplicate after which a widened window returns to its first size (section 6.2 step 4).
 const PERSISTENCE: u8 = 16;
-/// Selectively acknowledged segments that count as loss while no reordering was seen (`DupThresh`).
+/// Selectively acknowledged segments that indicate loss before any reordering was seen (`DupThresh`).
 const DUPLICATE_THRESHOLD: u32 = 3;
 
 /// RACK's view of the newest delivered segment and of reordering.
@@ -38,8 +38,8 @@ pub(super) struct Losses {
 }
 
 impl Rack {
-    /// A segment was delivered (step 2). A retransmission that seems to return faster than any round trip was the
-    /// original, late.
+    /// Notes a delivered segment (step 2). A retransmission that seems to return faster than any round trip was the
+    /// late original.
     #[inline]
     pub(super) fn on_delivered(&mut self, now: Instant, segment: &Sent, min_rtt: Option<Span>) {
         let rtt = now.since(segment.sent);
@@ -51,12 +51,12 @@ impl Rack {
         }
     }
 
-    /// A segment sent once was delivered after a higher one (step 3).
+    /// Notes that a segment sent once was delivered after a higher one (step 3).
     pub(super) fn on_reordering(&mut self) {
         self.reordering_seen = true;
     }
 
-    /// The receiver reported a duplicate: a retransmission was in vain, the window grows, once a round trip (step 4).
+    /// Notes a reported duplicate, an unnecessary retransmission: the window grows, once a round trip (step 4).
     pub(super) fn on_duplicate(&mut self, first_unacked: u64, next: u64) {
         if first_unacked >= self.duplicate_round_end {
             self.duplicate_round_end = next;
@@ -65,7 +65,7 @@ impl Rack {
         }
     }
 
-    /// A recovery ended.
+    /// Notes the end of a recovery.
     pub(super) fn on_recovery_end(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -88,7 +88,7 @@ impl Rack {
         (min_rtt.unwrap_or(Span::ZERO) / 4 * quarters).min(srtt.unwrap_or(Span::ZERO))
     }
 
-    /// Marks what is lost (step 5), in order of transmission up to the first segment that may still arrive.
+    /// Marks lost segments (step 5), in order of transmission up to the first segment that may still arrive.
     pub(super) fn detect(&self, now: Instant, window: Span, board: &mut Scoreboard) -> Losses {
         let mut losses = Losses::default();
         while let Some((number, segment)) = board.oldest() {

@@ -1,4 +1,4 @@
-//! A set of bytes as sorted ranges that do not touch.
+//! A set of bytes as sorted, separate ranges.
 
 /// Half-open ranges `(start, end)`, sorted, each non-empty, with gaps between them.
 #[derive(Debug, Clone, Default)]

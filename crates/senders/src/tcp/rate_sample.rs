@@ -9,7 +9,7 @@ use crate::congestion::RateSample;
 pub(super) struct Snapshot {
     /// Segments delivered on the whole.
     pub(super) delivered: u64,
-    /// When the last of them was.
+    /// When the last of them was delivered.
     pub(super) delivered_at: Instant,
     /// When the first segment of this flight was sent.
     pub(super) first_sent: Instant,
@@ -23,12 +23,12 @@ pub(super) struct DeliveryRate {
     pub(super) delivered: u64,
     delivered_at: Instant,
     first_sent: Instant,
-    /// The count of deliveries that ends the application-limited stretch; 0 when there is none.
+    /// The number of deliveries that ends the application-limited period; 0 without one.
     app_limited_until: u64,
     newest: Option<Newest>,
 }
 
-/// The newest segment that the acknowledgement under way delivered.
+/// The newest segment delivered by the present acknowledgement.
 #[derive(Debug, Clone, Copy)]
 struct Newest {
     sent: Instant,
@@ -37,7 +37,7 @@ struct Newest {
 }
 
 impl DeliveryRate {
-    /// Returns the state that the next segment records; `nothing_in_flight` begins a new flight.
+    /// Returns the state to record in the next segment; `nothing_in_flight` begins a new flight.
     #[inline]
     pub(super) fn snapshot(&mut self, now: Instant, nothing_in_flight: bool) -> Snapshot {
         if nothing_in_flight {
@@ -52,7 +52,7 @@ impl DeliveryRate {
         }
     }
 
-    /// The application has nothing to send while `in_flight` segments are out.
+    /// Notes that the application has no data to send while `in_flight` segments are in flight.
     pub(super) fn on_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = self.delivered.saturating_add(u64::from(in_flight)).max(1);
     }
@@ -61,7 +61,7 @@ impl DeliveryRate {
         self.app_limited_until != 0
     }
 
-    /// A segment was delivered for the first time: when it was sent last, the number behind its last byte, and what it remembers.
+    /// Notes the first delivery of a segment: time of its last transmission, one above its last byte, and its recorded state.
     #[inline]
     pub(super) fn on_delivered(&mut self, now: Instant, (sent, end): (Instant, u64), snapshot: Snapshot) {
         self.delivered = self.delivered.saturating_add(1);
@@ -71,7 +71,7 @@ impl DeliveryRate {
         }
     }
 
-    /// The sample of the acknowledgement that was just taken.
+    /// Returns the sample of the present acknowledgement.
     #[inline]
     pub(super) fn sample(&mut self, now: Instant, min_rtt: Option<Span>) -> RateSample {
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
@@ -108,7 +108,7 @@ mod tests {
     fn the_longer_of_send_and_acknowledgement_interval_counts() {
         let mut rate = DeliveryRate::default();
         let mut board = Scoreboard::default();
-        // Ten segments, one each millisecond, then acknowledged in one go.
+        // Ten segments, one each millisecond, then acknowledged together.
         for index in 0..10 {
             let snapshot = rate.snapshot(at(index), board.is_empty());
             board.push(at(index), index * 1000, 1000, snapshot);

@@ -1,4 +1,4 @@
-//! The receiving end: arrivals, and when they are acknowledged.
+//! The receiving end: arrivals and acknowledgements.
 
 use airbound_units::{ByteCount, Instant};
 
@@ -6,14 +6,14 @@ use super::config::{DelayedAck, TcpConfig, TcpConfigError};
 use super::ranges::RangeSet;
 use super::segment::{Ack, SackBlock};
 
-/// Blocks that are remembered for repetition (RFC 2018 section 4).
+/// Number of blocks kept for repetition (RFC 2018 section 4).
 const RECENT_BLOCKS: usize = 4;
 
 /// The receiving end. In-order bytes are delivered to the application at once; later ones wait for the gap to close.
 ///
-/// Every second full segment is acknowledged, a single one after the delayed-acknowledgement timeout; segments out of
-/// order, duplicates, and those that fill a gap at once (RFC 5681 section 4.2), and so are the first of a connection
-/// and of a burst after a pause (Linux `tcp_enter_quickack_mode`).
+/// Every second full segment is acknowledged, a single one after the delayed-acknowledgement timeout. Segments out of
+/// order, duplicates, and those that fill a gap are acknowledged at once (RFC 5681 section 4.2), as are the first of a
+/// connection and of a burst after a pause (Linux `tcp_enter_quickack_mode`).
 #[derive(Debug, Clone)]
 pub struct TcpReceiver {
     window: u64,
@@ -36,7 +36,7 @@ pub struct TcpReceiver {
 }
 
 impl TcpReceiver {
-    /// A receiver before the first byte.
+    /// Creates a receiver before the first byte.
     ///
     /// # Errors
     /// The first value of `config` that is out of range.
@@ -60,27 +60,27 @@ impl TcpReceiver {
         })
     }
 
-    /// Another policy of acknowledgement from the next segment on, as TACK adapts it to the path. A policy of 0 segments
+    /// Sets the acknowledgement policy from the next segment on, as TACK adapts it to the path. A policy of 0 segments
     /// counts as one of 1.
     pub const fn set_policy(&mut self, policy: DelayedAck) {
         self.policy = policy;
     }
 
-    /// Bytes delivered to the application: all before this offset, each once.
+    /// Number of bytes delivered to the application: all before this offset, each once.
     #[must_use]
     pub fn delivered(&self) -> ByteCount {
         ByteCount::new(self.next)
     }
 
-    /// Takes a segment of `len` bytes at offset `seq`, stamped `sent` by the sender. Returns the acknowledgement that
-    /// leaves at once, if any. What lies beyond the advertised window is refused and acknowledged.
+    /// Takes a segment of `len` bytes at offset `seq`, stamped `sent` by the sender. Returns an immediate
+    /// acknowledgement, if any. Data beyond the advertised window is refused and acknowledged.
     pub fn on_segment(&mut self, now: Instant, seq: u64, len: u32, sent: Instant) -> Option<Ack> {
         self.now = self.now.max(now);
         if self.last_arrival.is_none_or(|last| self.now.since(last) > self.policy.idle) {
             self.quick = self.policy.quick_segments;
         }
         self.last_arrival = Some(self.now);
-        // RFC 7323 section 4.3: only a segment that reaches what was last acknowledged moves the echo.
+        // RFC 7323 section 4.3: only a segment at or below the last acknowledgement updates the echo.
         if seq <= self.acknowledged && sent > self.timestamp {
             self.timestamp = sent;
         }
@@ -118,7 +118,7 @@ impl TcpReceiver {
         self.deadline
     }
 
-    /// The delayed acknowledgement, if it is due.
+    /// Returns the delayed acknowledgement, if it is due.
     pub fn on_deadline(&mut self, now: Instant) -> Option<Ack> {
         self.now = self.now.max(now);
         self.deadline.filter(|deadline| *deadline <= self.now)?;
@@ -130,7 +130,7 @@ impl TcpReceiver {
             self.quick -= 1;
             return Some(self.acknowledge());
         }
-        // Linux counts bytes: more than so many full segments less one are waiting.
+        // Linux counts bytes: more than `segments` - 1 full segments are waiting.
         let patience = self.mss.saturating_mul(u64::from(self.policy.segments.saturating_sub(1)));
         if self.next - self.acknowledged > patience || self.duplicate.is_some() {
             return Some(self.acknowledge());
@@ -160,7 +160,7 @@ impl TcpReceiver {
         }
     }
 
-    /// Puts the newest block first and drops those that it swallowed.
+    /// Puts the newest block first and drops those that it includes.
     fn remember(&mut self, newest: SackBlock) {
         let old = self.recent;
         let kept = old
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exceeds_the_window_is_refused() {
+    fn data_beyond_the_window_is_refused() {
         let mut receiver = receiver(0);
         let ack = receiver.on_segment(at(0), 3 << 20, 1, at(0)).expect("refused");
         assert_eq!((ack.cumulative, ack.sack_count), (0, 0));

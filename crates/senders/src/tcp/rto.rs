@@ -6,16 +6,16 @@ use airbound_units::{Instant, Span};
 
 use crate::congestion::windowed::WindowedMax;
 
-/// Before the first sample (RFC 6298 section 2.1).
+/// Timeout before the first sample (RFC 6298 section 2.1).
 const INITIAL_RTO: Span = Span::from_secs(1);
 /// Linux `TCP_RTO_MAX`.
 const MAX_RTO: Span = Span::from_secs(120);
 /// Time for which the smallest round trip is remembered (Linux `tcp_min_rtt_wlen`).
 const MIN_RTT_WINDOW: Span = Span::from_secs(300);
 
-/// The smoothed round trip, its variation, and the timeout. Differs from RFC 6298 as Linux does: the floor applies
-/// to the variance term, so that the timeout is at least the round trip plus the floor; the variation falls once a
-/// round trip; and a sudden drop of the round trip raises it only a little.
+/// The smoothed round trip, its variation, and the timeout. Differs from RFC 6298 as Linux does: the floor applies to
+/// the variance term, so that the timeout is at least the round trip plus the floor; the variation is lowered once a
+/// round trip; and a sudden decrease of the round trip raises it only a little.
 #[derive(Debug, Clone)]
 pub(super) struct RoundTrip {
     floor: Span,
@@ -61,17 +61,17 @@ impl RoundTrip {
         (base.min(MAX_RTO) * factor).min(MAX_RTO)
     }
 
-    /// The timer expired: double the timeout (RFC 6298 section 5.5).
+    /// Doubles the timeout after an expiry (RFC 6298 section 5.5).
     pub(super) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(20);
     }
 
-    /// Data was acknowledged: the backoff ends.
+    /// Ends the backoff after an acknowledgement of data.
     pub(super) fn recover(&mut self) {
         self.backoff = 0;
     }
 
-    /// The newest segment of an acknowledgement took `rtt`.
+    /// Takes the round trip of the newest segment of an acknowledgement for the minimum.
     #[inline]
     pub(super) fn on_min(&mut self, now: Instant, rtt: Span) {
         let (window, at) = (MIN_RTT_WINDOW.as_nanos(), now.as_nanos());
@@ -83,7 +83,7 @@ impl RoundTrip {
         }
     }
 
-    /// A round trip for the timeout: of the oldest segment that an acknowledgement covers.
+    /// Takes a round trip for the timeout: that of the oldest segment covered by an acknowledgement.
     #[inline]
     pub(super) fn on_sample(&mut self, rtt: Span, first_unacked: u64, next: u64) {
         let Some(srtt) = self.srtt else {

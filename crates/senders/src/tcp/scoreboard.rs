@@ -1,9 +1,9 @@
 //! Scoreboard of the sending end: every segment between the first unacknowledged byte and the next to send.
 //!
-//! Segments lie in sequence in a ring, so that the common acknowledgement only pops its front. Two queues of segment
-//! numbers stand beside it and drop stale entries when they reach them: the order of transmission, whose head is the
-//! only segment that RACK must look at, and the lost segments, lowest first. Each costs a segment a constant amount
-//! for each transmission, whatever the acknowledgements are.
+//! Segments are stored in sequence in a ring, so that the common acknowledgement only removes its front. Two queues of
+//! segment numbers accompany it and drop stale entries when they reach them: the order of transmission, whose head is
+//! the only segment that RACK has to check, and the lost segments, lowest first. Each costs a constant amount for each
+//! transmission of a segment, independent of the acknowledgements.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -40,7 +40,7 @@ impl Sent {
         self.seq.saturating_add(u64::from(self.len))
     }
 
-    /// When it was sent last, and the number behind its last byte.
+    /// Time of its last transmission, and one above its last byte.
     pub(super) fn last_sent(&self) -> (Instant, u64) {
         (self.sent, self.end())
     }
@@ -82,9 +82,9 @@ pub(super) type Number = u64;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scoreboard {
     segments: VecDeque<Sent>,
-    /// Number of the first of `segments`.
+    /// Number of the first entry of `segments`.
     base: Number,
-    /// Whole segments that were selectively acknowledged.
+    /// Selectively acknowledged whole segments.
     ranges: RangeSet,
     order: VecDeque<(Number, Instant)>,
     lost: BinaryHeap<Reverse<Number>>,
@@ -96,7 +96,7 @@ pub(super) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Segments sent and not acknowledged cumulatively.
+    /// Number of segments sent and not acknowledged cumulatively.
     pub(super) fn len(&self) -> u32 {
         u32::try_from(self.segments.len()).unwrap_or(u32::MAX)
     }
@@ -105,7 +105,7 @@ impl Scoreboard {
         self.segments.is_empty()
     }
 
-    /// Segments believed to be in the network (Linux `tcp_packets_in_flight`).
+    /// Estimated number of segments in the network (Linux `tcp_packets_in_flight`).
     #[inline]
     pub(super) fn in_flight(&self) -> u32 {
         (self.len() + self.retransmitted_out).saturating_sub(self.sacked_out + self.lost_out)
@@ -123,7 +123,7 @@ impl Scoreboard {
         self.segments.get_mut(usize::try_from(number.checked_sub(self.base)?).ok()?)
     }
 
-    /// New bytes leave.
+    /// Adds a segment with new bytes.
     #[inline]
     pub(super) fn push(&mut self, now: Instant, seq: u64, len: u32, snapshot: Snapshot) {
         let number = self.base + self.segments.len() as u64;
@@ -134,7 +134,7 @@ impl Scoreboard {
         self.order.push_back((number, now));
     }
 
-    /// Segment `number` leaves again; returns its first byte and length.
+    /// Notes the retransmission of segment `number`; returns its first byte and length.
     pub(super) fn retransmit(
         &mut self,
         now: Instant,
@@ -154,7 +154,7 @@ impl Scoreboard {
         Some(bytes)
     }
 
-    /// The lowest segment that is lost and not on its way again.
+    /// The lowest lost segment that is not being retransmitted.
     #[inline]
     pub(super) fn next_lost(&mut self) -> Option<Number> {
         if self.lost_out <= self.retransmitted_out && self.lost_out == 0 {
@@ -190,7 +190,7 @@ impl Scoreboard {
         None
     }
 
-    /// Marks a segment as lost; returns whether it was a retransmission that was lost.
+    /// Marks a segment as lost; returns whether a retransmission was lost.
     pub(super) fn mark_lost(&mut self, number: Number) -> bool {
         let Some(segment) = self.get_mut(number).filter(|segment| !segment.is(SACKED)) else { return false };
         let fresh = !segment.is(LOST);
@@ -204,7 +204,7 @@ impl Scoreboard {
         retransmission
     }
 
-    /// Takes a block within the bytes in flight; `delivered` sees each segment that it covers for the first time.
+    /// Takes a block within the bytes in flight; `delivered` is called for each newly covered segment.
     pub(super) fn sack(&mut self, block: SackBlock, mut delivered: impl FnMut(&Sent)) {
         if self.ranges.contains(block.start, block.end) {
             return;
@@ -240,7 +240,7 @@ impl Scoreboard {
         }
     }
 
-    /// Everything before `cumulative` arrived; `acknowledged` sees each whole segment.
+    /// Removes all bytes before `cumulative`; `acknowledged` is called for each whole segment.
     #[inline]
     pub(super) fn acknowledge(&mut self, cumulative: u64, mut acknowledged: impl FnMut(&Sent)) {
         let base = self.base;
@@ -271,9 +271,9 @@ impl Scoreboard {
         }
     }
 
-    /// The timer expired: the first segment is lost, and every other for which `is_lost` holds. A receiver that
-    /// acknowledged the first one selectively but not cumulatively threw it away: then nothing that was selectively
-    /// acknowledged counts (RFC 2018 section 8).
+    /// Handles the timer: marks the first segment as lost, and every other for which `is_lost` holds. A receiver that
+    /// acknowledged the first one selectively but not cumulatively has discarded it: then all selective
+    /// acknowledgements are void (RFC 2018 section 8).
     pub(super) fn mark_timeout(&mut self, is_lost: impl Fn(&Sent) -> bool) {
         let reneged = self.first().is_some_and(Sent::is_sacked);
         if reneged {
@@ -296,7 +296,7 @@ impl Scoreboard {
         }
     }
 
-    /// Nothing was lost after all.
+    /// Clears all loss marks.
     pub(super) fn unmark_lost(&mut self) {
         for segment in &mut self.segments {
             segment.flags &= !LOST;

@@ -1,11 +1,11 @@
-//! Packets of a connection: segments one way, acknowledgements the other.
+//! Packets of a connection: segments, and acknowledgements in the reverse direction.
 
 use airbound_units::{ByteCount, Instant};
 
 /// Bytes that IPv4 (20), TCP (20) and the timestamp option (12) add to a segment's payload.
 pub const SEGMENT_HEADERS: ByteCount = ByteCount::new(52);
 
-/// Bytes of a stream that leave in one packet.
+/// Bytes of a stream sent in one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     /// Offset of the first byte in the stream.
@@ -14,7 +14,7 @@ pub struct Segment {
     pub len: u32,
     /// Whether these bytes were sent before.
     pub retransmission: bool,
-    /// When it left: its timestamp option, which the receiver echoes.
+    /// Time of sending, its timestamp option, which the receiver echoes.
     pub sent: Instant,
 }
 
@@ -43,17 +43,16 @@ pub struct Ack {
     /// Selective acknowledgements, the most recent first (RFC 2018); the first reports a duplicate where it lies
     /// below `cumulative` or inside the second (RFC 2883).
     pub sack: [SackBlock; 3],
-    /// Number of blocks of `sack` that count, 0 to 3.
+    /// Number of valid blocks in `sack`, 0 to 3.
     pub sack_count: u8,
     /// Bytes that may be sent beyond `cumulative`.
     pub window: ByteCount,
-    /// The timestamp echoed: when the segment was sent that the receiver holds as most recent in order (RFC 7323
-    /// section 4.3).
+    /// The echoed timestamp: the send time of the segment most recent in order at the receiver (RFC 7323 section 4.3).
     pub echoed: Instant,
 }
 
 impl Ack {
-    /// The blocks that count.
+    /// The valid blocks.
     #[must_use]
     pub fn blocks(&self) -> &[SackBlock] {
         self.sack.get(..usize::from(self.sack_count)).unwrap_or(&self.sack)

@@ -8,7 +8,7 @@ use super::segment::Segment;
 use crate::congestion::{CongestionControl, Phase};
 
 impl TcpSender {
-    /// The next segment to leave now; call until `None`.
+    /// Returns the next segment to send now; call until `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.advance(now);
@@ -39,14 +39,14 @@ impl TcpSender {
         None
     }
 
-    /// Whether pacing holds the next segment back; remembers until when.
+    /// Whether pacing delays the next segment; stores until when.
     #[inline]
     fn paused(&mut self) -> bool {
         self.release_at = self.pacer.blocked_until(self.now);
         self.release_at.is_some()
     }
 
-    /// Length of the new segment that may leave, as far as data, receive window, send buffer and Nagle go.
+    /// Length of the new segment permitted by data, receive window, send buffer and Nagle's algorithm.
     #[inline]
     fn sendable(&mut self) -> u32 {
         let mss = u64::from(self.mss);
@@ -71,7 +71,7 @@ impl TcpSender {
         len as u32
     }
 
-    /// The receive window does not take a whole segment: wait, unless nothing is in flight (RFC 9293 section 3.8.6).
+    /// Handles a receive window smaller than a segment: wait, unless nothing is in flight (RFC 9293 section 3.8.6).
     fn beyond_window(&mut self, room: u64) -> u32 {
         if !self.board.is_empty() {
             return 0;
@@ -132,7 +132,7 @@ impl TcpSender {
         self.schedule_probe();
     }
 
-    /// The tail loss probe leaves: new data if there is any, else the last segment again (RFC 8985 section 7.3).
+    /// Sends the tail loss probe: new data if there is any, else the last segment again (RFC 8985 section 7.3).
     fn send_probe(&mut self) -> Option<Segment> {
         if self.board.is_empty() {
             return None;
@@ -149,8 +149,8 @@ impl TcpSender {
         Some(segment)
     }
 
-    /// Sets the probe's timer (RFC 8985 section 7.2): two round trips, longer when a delayed acknowledgement may hold
-    /// back the only segment, and in place of the retransmission timer where that would be first.
+    /// Sets the probe's timer (RFC 8985 section 7.2): two round trips, longer if a delayed acknowledgement may delay
+    /// that of a single segment, and in place of the retransmission timer if that would expire first.
     #[inline]
     pub(super) fn schedule_probe(&mut self) {
         self.probe_at = None;
@@ -171,7 +171,7 @@ impl TcpSender {
         self.probe_at = Some(self.timeout_at.map_or(at, |timeout| at.min(timeout)));
     }
 
-    /// A burst of transmissions ended: was it the window that ended it (Linux `tcp_cwnd_validate`)?
+    /// Validates the window after a burst: whether the window ended it (Linux `tcp_cwnd_validate`).
     fn validate_window(&mut self) {
         if !std::mem::take(&mut self.usage.sent) {
             return;
@@ -195,7 +195,7 @@ impl TcpSender {
             && !self.controller.owns_window()
             && unused_for >= self.rtt.timeout()
         {
-            // RFC 2861 section 3: a window that was not used for a timeout says nothing about the network.
+            // RFC 2861 section 3: a window not used for a timeout says nothing about the network.
             if self.phase == Phase::Open {
                 let used = self.usage.used.max(self.config.initial_window);
                 if used < self.window.cwnd {
@@ -219,8 +219,8 @@ impl TcpSender {
         self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4)
     }
 
-    /// Something leaves while nothing is in flight: after a pause longer than the timeout the window halves for each
-    /// timeout that passed, down to the initial one (Linux `tcp_cwnd_restart`).
+    /// Reduces the window before sending with nothing in flight: after a pause longer than the timeout it halves for
+    /// each timeout that passed, down to the initial one (Linux `tcp_cwnd_restart`).
     fn restart_after_idle(&mut self) {
         if self.next == 0 {
             return;

@@ -24,14 +24,14 @@ pub(crate) struct Path {
     /// Capacity from each of these times on.
     pub(crate) capacity: Vec<(f64, BitRate)>,
     pub(crate) one_way: Span,
-    /// Longest queueing delay: what would wait longer is dropped.
+    /// Longest queueing delay: packets that would wait longer are dropped.
     pub(crate) buffer: Span,
     pub(crate) loss: f64,
-    /// From, for how long, and how much longer packets take.
+    /// Start, duration, and additional delay of packets.
     pub(crate) spike: Option<(f64, f64, Span)>,
-    /// From, to, and the rate of another source in the same queue.
+    /// Start, end and rate of another source in the same queue.
     pub(crate) cross_traffic: Option<(f64, f64, BitRate)>,
-    /// From and to: no report comes back.
+    /// Start and end of a time without reports.
     pub(crate) silence: Option<(f64, f64)>,
 }
 
@@ -64,7 +64,7 @@ impl Path {
 pub(crate) struct Sample {
     pub(crate) at: f64,
     pub(crate) target: f64,
-    /// Queueing delay in ms of a packet that would come now.
+    /// Queueing delay in ms of a packet arriving now.
     pub(crate) queue: f64,
     pub(crate) usage: Usage,
 }
@@ -79,7 +79,7 @@ enum Event {
 
 pub(crate) struct RtpSession {
     path: Path,
-    /// Highest rate of the source, whatever the target.
+    /// Highest rate of the source, for any target.
     encoder_max: BitRate,
     gcc: Gcc,
     pacer: Pacer<u64>,
@@ -209,7 +209,7 @@ impl RtpSession {
         }
     }
 
-    /// Takes the queue for a packet; when it has passed, `None` if there was no room.
+    /// Reserves the queue for a packet; returns when it has passed, `None` if it does not fit.
     fn occupy(&mut self, now: Instant, size: u64) -> Option<Instant> {
         if self.busy_until - now > self.path.buffer {
             return None;

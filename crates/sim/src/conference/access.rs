@@ -1,4 +1,4 @@
-//! The access links of a conference: packets go in at one end and come out at the other, later or never.
+//! The access links of a conference: packets enter at one end and leave at the other, later or never.
 
 use airbound_control::frame::DropReason;
 use airbound_record::Fate as Outcome;
@@ -11,7 +11,7 @@ use crate::live::Fate;
 use crate::path::{Turn, Way};
 
 impl Conference {
-    /// Puts a packet in the queue of its transmitter; it is gone if that is full.
+    /// Puts a packet in the queue of its transmitter; it is lost if the queue is full.
     pub(super) fn offer(&mut self, mut packet: Packet) {
         let client = &mut self.clients[packet.client];
         let (access, place, size) = (client.access, client.place, packet.size());
@@ -19,7 +19,8 @@ impl Conference {
         packet.number = *number;
         packet.enqueued = self.now;
         *number += 1;
-        // A network has to be at the present before it takes a packet. While its own arrivals are handed on, it is.
+        // A network has to be at the present time before it takes a packet. While its own arrivals are passed on, it
+        // is.
         if matches!(&self.links[access], Link::Air(air) if air.now() < self.now) {
             self.catch_up(access);
         }
@@ -35,7 +36,7 @@ impl Conference {
         }
     }
 
-    /// Begins a transmission on a pipe that is idle; a network sees to that itself.
+    /// Begins a transmission on an idle pipe; networks do that themselves.
     pub(super) fn begin_turn(&mut self, access: usize, way: Way) {
         if let Link::Pipe(pipe) = &mut self.links[access]
             && let Some(Turn { channel, end, .. }) = pipe.begin(way, self.now)
@@ -44,7 +45,7 @@ impl Conference {
         }
     }
 
-    /// A transmission on a pipe ended: the next begins, and its packets arrive.
+    /// Ends a transmission on a pipe: the next begins, and the packets arrive.
     pub(super) fn on_turn_end(&mut self, access: usize, channel: usize) {
         let mut arrived = Vec::new();
         if let Link::Pipe(pipe) = &mut self.links[access]
@@ -57,7 +58,7 @@ impl Conference {
         self.hand_on(arrived);
     }
 
-    /// The network in which something happens next, by its access link, and when; [`Instant::MAX`] for never.
+    /// The network with the next event, by its access link, and its time; [`Instant::MAX`] for none.
     pub(super) fn next_network(&self) -> (Instant, usize) {
         let next = |(access, link): (usize, &Link)| match link {
             Link::Pipe(_) => None,
@@ -83,15 +84,15 @@ impl Conference {
         self.hand_on(arrived);
     }
 
-    /// A packet under way is gone.
+    /// Removes a lost packet in transit.
     fn lose(&mut self, id: PacketId, reason: DropReason) {
         if let Some(packet) = self.store.take(id) {
-            self.book_loss(&packet, reason);
+            self.count_loss(&packet, reason);
         }
     }
 
-    /// Counts a packet that is gone, if its data was sent in the measured time.
-    pub(super) fn book_loss(&mut self, packet: &Packet, reason: DropReason) {
+    /// Counts a lost packet, if its data was sent in the measured time.
+    pub(super) fn count_loss(&mut self, packet: &Packet, reason: DropReason) {
         if let Content::Segment(segment) = &packet.content
             && self.measured.contains(segment.sent)
         {
@@ -99,7 +100,7 @@ impl Conference {
         }
     }
 
-    /// Packets have crossed an access link: those for the server have the wire before them.
+    /// Passes on packets that have crossed an access link: those for the server have to cross the wire.
     fn hand_on(&mut self, mut arrived: Vec<PacketId>) {
         let store = &self.store;
         let is_up = |id: &mut PacketId| store.get(*id).is_some_and(|packet| packet.way == Way::Up);
@@ -110,7 +111,7 @@ impl Conference {
         arrived.into_iter().for_each(|id| self.on_arrival(id));
     }
 
-    /// Records the packets that a transmission on a pipe carried.
+    /// Records the packets of a transmission on a pipe.
     fn note_turn(&mut self, turn: &Turn, ids: &[PacketId]) {
         let Some(tables) = &self.tables else { return };
         for packet in ids.iter().filter_map(|id| self.store.get(*id)) {
@@ -118,7 +119,7 @@ impl Conference {
         }
     }
 
-    /// Records a packet that a full queue of a pipe refused.
+    /// Records a packet refused by a full queue of a pipe.
     fn note_dropped(&mut self, packet: &Packet, reason: DropReason) {
         if let Some(tables) = &self.tables {
             tables.on_packet(packet, None, self.now, Outcome::Dropped(reason.code()));

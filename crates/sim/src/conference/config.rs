@@ -1,4 +1,4 @@
-//! The parts of a conference.
+//! Configuration of a conference.
 
 use std::sync::Arc;
 
@@ -15,24 +15,24 @@ use airbound_scenario::{Direction, Encoder, Flow, Scenario};
 /// A network of the simulator as an access link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AirSpec {
-    /// The network. Of its flows, those of the clients say what holds for the session's packets in that direction (demand, category, wire) and
-    /// send nothing themselves; the others are as they are written.
+    /// The network. Of its flows, those of the clients configure the session's packets in that direction (demand, category, wire) and send
+    /// nothing themselves; the others are simulated as configured.
     pub scenario: Arc<Scenario>,
     /// The stations that are clients.
     pub clients: Vec<String>,
 }
 
-/// The place of a client's flow among those of [`AirSpec::network`]: of each client up first, then down.
+/// The index of a client's flow in [`AirSpec::network`]: for each client up first, then down.
 #[must_use]
 pub fn flow_of(client: usize, way: Way) -> usize {
     2 * client + usize::from(way == Way::Down)
 }
 
 impl AirSpec {
-    /// The network, measured for a duration after a warm-up. Its flows of outside are those of the clients, see [`flow_of`].
+    /// Builds the network, measured for a duration after a warm-up. Its external flows are those of the clients, see [`flow_of`].
     ///
     /// # Errors
-    /// The scenario has no such station or no flow, or the parameters of its scheme are wrong.
+    /// The scenario lacks a station or a flow, or the parameters of its scheme are wrong.
     pub fn network<C>(
         &self,
         seed: u64,
@@ -42,10 +42,10 @@ impl AirSpec {
         let Self { scenario, clients } = self;
         let refused = |reason: String| BuildError::Slot { slot: "session", reason };
         if let Some(client) = clients.iter().find(|client| scenario.station_index(client).is_none()) {
-            return Err(refused(format!("its air has no station {client}")));
+            return Err(refused(format!("the network of the session has no station {client}")));
         }
         let Some(any) = scenario.flows.first() else {
-            return Err(refused("its air has no flow to be like".to_owned()));
+            return Err(refused("the network of the session has no flow".to_owned()));
         };
         let (like, others): (Vec<Flow>, Vec<Flow>) =
             scenario.flows.iter().cloned().partition(|flow| clients.contains(&flow.station));
@@ -75,7 +75,7 @@ impl AirSpec {
     }
 }
 
-/// A way to the server that some of the clients share.
+/// An access link to the server, shared by some of the clients.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AccessSpec {
     /// A pipe.
@@ -85,7 +85,7 @@ pub enum AccessSpec {
 }
 
 impl AccessSpec {
-    /// The number of clients that it serves.
+    /// The number of its clients.
     #[must_use]
     pub fn clients(&self) -> usize {
         match self {
@@ -108,13 +108,13 @@ impl AccessSpec {
 pub struct ConferenceSpec {
     /// The access links; clients are numbered in their order.
     pub access: Vec<AccessSpec>,
-    /// The policy that decides the bitrates.
+    /// The policy for the bitrates.
     pub policy: ConferenceConfig,
     /// The encoder of all clients.
     pub encoder: Encoder,
     /// Congestion control of all streams.
     pub congestion: Congestion,
-    /// Rate of the server's outbound link; `None` for ample.
+    /// Rate of the server's outbound link; `None` for no limit.
     pub server: Option<BitRate>,
     /// One-way delay between server and access links.
     pub delay: Span,
@@ -122,15 +122,15 @@ pub struct ConferenceSpec {
     pub weights: Vec<f64>,
     /// Measured time, after the warm-up.
     pub duration: Span,
-    /// Simulated time before that.
+    /// Simulated time before the measured time.
     pub warm_up: Span,
     /// Seed of all randomness.
     pub seed: u64,
 }
 
 impl ConferenceSpec {
-    /// 120 s of which the first 5 are left out, BBR, an ample server 10 ms away (the setting of Plum's trace-driven runs, but for the
-    /// delay, which is not given).
+    /// Creates a conference of 120 s with a warm-up of 5 s, BBR, and a server without rate limit 10 ms away (the setting of Plum's
+    /// trace-driven runs, except for the delay, which is not given).
     #[must_use]
     pub fn new(access: Vec<AccessSpec>, policy: ConferenceConfig, seed: u64) -> Self {
         Self {
@@ -153,7 +153,7 @@ impl ConferenceSpec {
         self.access.iter().map(AccessSpec::clients).sum()
     }
 
-    /// Plum's configuration, if it decides.
+    /// Plum's configuration, if it is the policy.
     #[must_use]
     pub const fn plum(&self) -> Option<&PlumConfig> {
         match &self.policy {

@@ -1,9 +1,9 @@
-//! The forwarding unit of the server: how much of each source goes to one viewer.
+//! The forwarding unit of the server: the share of each source for one viewer.
 
 use airbound_units::{BitRate, Span};
 
-/// Cuts the rates of the sources, in b/s, so that their sum keeps to a budget: the largest to a common level, as a water
-/// level (the public code gives each source the whole budget). Returns the level; infinity where nothing is cut.
+/// Returns the water level to which the largest rates of the sources, in b/s, have to be cut so that their sum fits a
+/// budget (the public code gives each source the whole budget); infinity if no cut is needed.
 pub(super) fn level(rates: &mut [f64], budget: BitRate) -> f64 {
     let mut left = budget.as_bps() as f64;
     rates.sort_unstable_by(f64::total_cmp);
@@ -23,7 +23,7 @@ pub(super) fn level(rates: &mut [f64], budget: BitRate) -> f64 {
 pub(super) struct Sources {
     interval: Span,
     rates: Vec<f64>,
-    /// For each viewer, the level that its sources are cut to.
+    /// For each viewer, the level to which its sources are cut.
     levels: Vec<f64>,
     scratch: Vec<f64>,
 }
@@ -41,18 +41,18 @@ impl Sources {
         }
     }
 
-    /// A frame of a source arrived.
+    /// Notes a frame of a source.
     pub(super) fn on_frame(&mut self, source: usize, bytes: u64) {
         let rate = bytes as f64 * 8.0 / self.interval.as_secs_f64();
         self.rates[source] += LATEST * (rate - self.rates[source]);
     }
 
-    /// The source pauses.
+    /// Notes that a source pauses.
     pub(super) fn on_silence(&mut self, source: usize) {
         self.rates[source] = 0.0;
     }
 
-    /// A new budget of a viewer.
+    /// Sets the budget of a viewer.
     pub(super) fn set_budget(&mut self, viewer: usize, budget: BitRate) {
         self.scratch.clear();
         let others = self.rates.iter().enumerate().filter(|(source, _)| *source != viewer);
@@ -60,7 +60,7 @@ impl Sources {
         self.levels[viewer] = level(&mut self.scratch, budget);
     }
 
-    /// The part of a frame that is forwarded to a viewer, transcoded down to its share.
+    /// The part of a frame forwarded to a viewer, transcoded to its share.
     pub(super) fn cut(&self, viewer: usize, bytes: u64) -> u64 {
         let most = self.levels[viewer] * self.interval.as_secs_f64() / 8.0;
         (bytes as f64).min(most) as u64

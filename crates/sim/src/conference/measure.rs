@@ -9,17 +9,17 @@ use crate::path::Way;
 /// The results of one client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientOutcome {
-    /// Mean bitrate of the media that it received, all sources together, in Mb/s.
+    /// Mean bitrate of the received media, all sources together, in Mb/s.
     pub down_mbps: f64,
-    /// Mean bitrate of the media that it sent and the server received, in Mb/s.
+    /// Mean bitrate of the sent media that the server received, in Mb/s.
     pub up_mbps: f64,
     /// Received bitrate in each second, in Mb/s.
     pub seconds: Vec<f64>,
     /// The highest received bitrate among all sources in each second, in Mb/s (Fig. 12).
     pub best_source: Vec<f64>,
-    /// From the camera to the viewer, over the frames that it received.
+    /// Latency from the camera to the viewer, over the received frames.
     pub latency: LatencyStats,
-    /// From the camera to the server, over its own frames.
+    /// Latency from the camera to the server, over the client's own frames.
     pub uplink_latency: LatencyStats,
     /// Seconds spent in Plum's states I, II and III; all in I under other policies.
     pub states_s: [f64; 3],
@@ -28,9 +28,9 @@ pub struct ClientOutcome {
 /// The results of a conference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConferenceOutcome {
-    /// In the order of the access links.
+    /// Clients, in the order of the access links.
     pub clients: Vec<ClientOutcome>,
-    /// The number of times that Plum computed targets.
+    /// The number of Plum's computations of targets.
     pub computed: u64,
     /// Notices sent, repetitions included.
     pub notices: u64,
@@ -47,7 +47,7 @@ impl ConferenceOutcome {
         self.clients.iter().map(|client| client.down_mbps).sum::<f64>() / self.clients.len().max(1) as f64
     }
 
-    /// Received bitrate of the client who gets least, in Mb/s.
+    /// The lowest received bitrate of a client, in Mb/s.
     #[must_use]
     pub fn worst_down(&self) -> f64 {
         self.clients.iter().map(|client| client.down_mbps).fold(f64::INFINITY, f64::min)
@@ -65,17 +65,17 @@ impl ConferenceOutcome {
 /// Counters of one direction between a client and the server.
 #[derive(Debug, Clone)]
 pub(super) struct WayMeter {
-    /// Bytes of media that there were to be sent.
+    /// Bytes of media to be sent.
     pub(super) offered: u64,
-    /// Bytes of media that arrived.
+    /// Bytes of media received.
     pub(super) arrived: u64,
-    /// Frames, from the camera to the end of this way.
+    /// Latency of frames, from the camera to the end of this direction.
     pub(super) frames: LatencyHistogram,
-    /// Data packets that left, and of these
+    /// Data packets sent, and of these
     pub(super) sent: u64,
     /// those that were dropped, by reason, and
     pub(super) dropped: [u64; DropReason::ALL.len()],
-    /// those that arrived.
+    /// those received.
     pub(super) packets: LatencyHistogram,
 }
 
@@ -115,7 +115,7 @@ impl Meter {
         }
     }
 
-    /// A frame of `source` arrived `since` after measuring began.
+    /// Notes a frame of `source` received `since` the start of the measured time.
     pub(super) fn on_frame(&mut self, since: Span, source: usize, bytes: u64, latency: Span) {
         self.down.arrived += bytes;
         self.down.frames.record(latency);
@@ -124,13 +124,13 @@ impl Meter {
         }
     }
 
-    /// A frame of the client reached the server.
+    /// Notes a frame of the client received by the server.
     pub(super) fn on_sent(&mut self, bytes: u64, latency: Span) {
         self.up.arrived += bytes;
         self.up.frames.record(latency);
     }
 
-    /// So long in a state, numbered from 1.
+    /// Adds time spent in a state, numbered from 1.
     pub(super) fn on_state(&mut self, number: u8, time: Span) {
         if let Some(state) = self.states.get_mut(usize::from(number.saturating_sub(1))) {
             *state += time;
@@ -156,7 +156,7 @@ impl Meter {
     }
 }
 
-/// When measuring begins and ends.
+/// Start and end of the measured time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured {
     pub(super) from: Instant,

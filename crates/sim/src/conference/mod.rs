@@ -1,4 +1,4 @@
-//! Multi-user video conferences: clients around a forwarding server, each behind an access link of its own or sharing one.
+//! Multi-user video conferences: clients around a forwarding server, each behind its own access link or a shared one.
 //!
 //! `docs/understand/plum.md` holds the model and its limits.
 //!
@@ -7,7 +7,7 @@
 //!              ▲                        (half-duplex)                    │ outbound link, delay
 //!              └── policy's limit, congestion control     viewer ◄── access link ◄── queue ◄──┘
 //! ```
-//! Access links are pipes, whose turns are events of the conference, and networks ([`Live`]), which the conference advances in one order of
+//! Access links are pipes, whose turns are events of the conference, or networks ([`Live`]), which the conference advances in one order of
 //! time with its own events; at the same instant networks go first. Packets that leave or arrive together are one event.
 
 mod access;
@@ -43,8 +43,7 @@ use airbound_random::{Purpose, Stream as Draws, seed_for};
 
 /// Capacity of the queue before the server's outbound link.
 const SERVER_QUEUE: ByteCount = ByteCount::new(1000 * 1500);
-/// A frame is left out where so many frames' worth of the lowest bitrate, or of the backlog that halves it, waits unsent: live video
-/// does not catch up.
+/// Backlog, in frames of the lowest bitrate or of the bitrate halved by backlog, at which a frame is skipped: live video does not catch up.
 const MOST_WAITING: u64 = 8;
 /// Interval at which TACK adapts to the path.
 const TACK_INTERVAL: Span = Span::from_millis(100);
@@ -64,7 +63,7 @@ enum Event {
     Timer(usize, Way, Side),
     /// The policy's deadline.
     Policy,
-    /// TACK looks at the path.
+    /// TACK adapts to the path.
     Tack,
 }
 
@@ -85,9 +84,9 @@ struct Client {
     offered: [u64; 2],
     up: Stream,
     down: Stream,
-    /// The bitrate of its encoder now.
+    /// Present bitrate of its encoder.
     encoding: BitRate,
-    /// The rate that the server forwards to it now.
+    /// Present rate of forwarding to it.
     forwarding: BitRate,
 }
 
@@ -100,7 +99,7 @@ impl Client {
     }
 }
 
-/// A conference under way.
+/// A running conference.
 #[derive(Debug)]
 pub struct Conference {
     spec: ConferenceSpec,
@@ -121,7 +120,7 @@ pub struct Conference {
     notices: u64,
     meters: Vec<Meter>,
     tables: Option<Tables>,
-    /// Filled and emptied again and again.
+    /// Reused buffer.
     fates: Vec<Fate<PacketId>>,
 }
 
@@ -134,7 +133,7 @@ impl Conference {
         Self::with_plugins(spec, &Plugins::default())
     }
 
-    /// Prepares a conference; `plugins` fill slots of the networks that its access links are.
+    /// Prepares a conference; `plugins` fill slots of the networks among its access links.
     fn with_plugins(spec: ConferenceSpec, plugins: &Plugins) -> Result<Self, BuildError> {
         let slot = |slot, reason: String| BuildError::Slot { slot, reason };
         let policy = Policy::new(&spec).map_err(|error| slot("session", error.to_string()))?;
@@ -158,7 +157,7 @@ impl Conference {
                     offered: [0; 2],
                     up: stream(2 * number)?,
                     down: stream(2 * number + 1)?,
-                    // Twice the lowest to begin with, as the public code.
+                    // Initially twice the lowest, as in the public code.
                     encoding: spec.encoder.least + spec.encoder.least,
                     forwarding: BitRate::ZERO,
                 })
@@ -206,7 +205,7 @@ impl Conference {
 
     fn begin(&mut self) {
         for client in 0..self.clients.len() {
-            // Cameras do not march in step.
+            // Cameras are not synchronised.
             let phase = Draws::new(self.spec.seed, Purpose::Session, (1 << 32) | client as u64).unit();
             self.schedule(Instant::ZERO + self.interval.mul_f64(phase), Event::Camera(client));
         }
@@ -277,7 +276,7 @@ impl Conference {
 
     // Media.
 
-    /// A camera takes a frame; with the same rhythm the server looks at what it may forward to this client.
+    /// Takes a camera frame; at the same time the server updates the forwarding to this client.
     fn on_camera(&mut self, number: usize) {
         let now = self.now;
         self.schedule(now + self.interval, Event::Camera(number));
@@ -290,7 +289,7 @@ impl Conference {
         client.encoding = pace(natural, limit, waiting > encoder.backlog).clamp(encoder.least, encoder.most);
 
         let budget = towards.or(client.down.estimate()).unwrap_or(encoder.least);
-        // Of the server's many frames as much may wait as of a client's one.
+        // The limit for the server's many frames is that for a client's one.
         let frame = budget.bytes_in(self.interval).max(encoder.backlog);
         let late = client.down.sender.unsent() > frame;
         client.forwarding = pace(budget, self.policy.server_limit(number), late);
@@ -316,14 +315,14 @@ impl Conference {
         }
     }
 
-    /// There is so much media to be sent.
+    /// Counts media to be sent.
     fn note_offered(&mut self, number: usize, way: Way, bytes: u64) {
         if self.measured.contains(self.now) {
             self.meters[number].way(way).offered += bytes;
         }
     }
 
-    /// The server has more of a client's stream: frames that are whole are forwarded to all others.
+    /// Forwards a client's complete frames to all others.
     fn forward(&mut self, source: usize) {
         while let Some(frame) = self.clients[source].up.take_arrived() {
             if self.measured.contains(self.now) {
@@ -350,7 +349,7 @@ impl Conference {
         }
     }
 
-    /// A client has more of the stream that is forwarded to it.
+    /// Shows the complete frames of the stream forwarded to a client.
     fn show(&mut self, viewer: usize) {
         while let Some(frame) = self.clients[viewer].down.take_arrived() {
             if self.measured.contains(self.now) {
@@ -363,7 +362,7 @@ impl Conference {
 
     // Packets.
 
-    /// Sends what the sender of a stream wants to send, and sets its timers.
+    /// Sends the packets of a stream's sender, and sets its timers.
     fn drive(&mut self, number: usize, way: Way) {
         let mut leaving = Vec::new();
         while let Some(segment) = self.clients[number].stream(way).sender.poll_transmit(self.now) {
@@ -373,7 +372,7 @@ impl Conference {
         self.set_timers(number, way);
     }
 
-    /// Sends packets from the end where their way begins.
+    /// Sends packets from the end where their path begins.
     fn send(&mut self, number: usize, way: Way, packets: Vec<Packet>) {
         if packets.is_empty() {
             return;
@@ -396,7 +395,7 @@ impl Conference {
                     if self.passes_outbound(packet.size()) {
                         ids.push(self.store.put(packet));
                     } else {
-                        self.book_loss(&packet, DropReason::Wire);
+                        self.count_loss(&packet, DropReason::Wire);
                     }
                 }
                 if !ids.is_empty() {
@@ -407,7 +406,7 @@ impl Conference {
         }
     }
 
-    /// Whether the server's outbound link takes a packet.
+    /// Whether the server's outbound link accepts a packet.
     fn passes_outbound(&mut self, size: u32) -> bool {
         let Some(rate) = self.spec.server else { return true };
         let begins = self.outbound_free.max(self.now);
@@ -428,7 +427,7 @@ impl Conference {
         self.begin_turn(access, Way::Down);
     }
 
-    /// A packet reaches the end of its way.
+    /// Handles a packet at the end of its path.
     fn on_arrival(&mut self, id: PacketId) {
         let Some(Packet { client: number, way, content, .. }) = self.store.take(id) else { return };
         let now = self.now;
@@ -520,7 +519,7 @@ impl Conference {
         self.schedule_policy();
     }
 
-    /// TACK's receivers adapt to the rate and the smallest round trip of the path.
+    /// Adapts TACK's receivers to the rate and the smallest round trip of the path.
     fn on_tack(&mut self) {
         self.schedule(self.now + TACK_INTERVAL, Event::Tack);
         let Some(config) = self.policy.tack().copied() else { return };
@@ -535,7 +534,7 @@ impl Conference {
     }
 }
 
-/// The rate of an encoder or of forwarding: what the congestion control allows, half of it where too much waits, and no more than the policy's
+/// The rate of an encoder or of forwarding: that of the congestion control, half of it if the backlog is too long, and at most the policy's
 /// limit.
 fn pace(natural: BitRate, limit: Option<BitRate>, behind: bool) -> BitRate {
     let natural = if behind { natural.mul_f64(0.5) } else { natural };

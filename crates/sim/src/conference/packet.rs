@@ -1,4 +1,4 @@
-//! Packets between a client and the server, and where they are kept meanwhile.
+//! Packets between a client and the server, and their storage in transit.
 
 use airbound_senders::conference::plum::Notice;
 use airbound_senders::tcp::{Ack, SEGMENT_HEADERS, Segment};
@@ -9,17 +9,17 @@ use crate::path::Way;
 /// The content of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Content {
-    /// Data of the stream that goes this way.
+    /// Data of the stream in this direction.
     Segment(Segment),
-    /// An acknowledgement of the stream that goes the other way.
+    /// An acknowledgement of the stream in the other direction.
     Ack(Ack),
     /// A decision of Plum.
     Notice(Notice),
-    /// Confirms the arrival of a decision.
+    /// Acknowledges a decision.
     Answer(u32),
 }
 
-/// A packet under way.
+/// A packet in transit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packet {
     pub(super) client: usize,
@@ -32,12 +32,12 @@ pub(super) struct Packet {
 }
 
 impl Packet {
-    /// A packet that has not reached its access link.
+    /// Creates a packet that has not reached its access link.
     pub(super) const fn new(client: usize, way: Way, content: Content) -> Self {
         Self { client, way, content, number: 0, enqueued: Instant::MAX }
     }
 
-    /// Bytes from the IP header on.
+    /// Size from the IP header on.
     pub(super) fn size(&self) -> u32 {
         let bytes = match &self.content {
             Content::Segment(segment) => return segment.len + SEGMENT_HEADERS.as_u64() as u32,
@@ -52,7 +52,7 @@ impl Packet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PacketId(pub(super) u32);
 
-/// All packets under way, so that queues hold numbers.
+/// All packets in transit, so that queues hold numbers.
 #[derive(Debug, Default)]
 pub(super) struct Store {
     places: Vec<Option<Packet>>,
@@ -81,12 +81,12 @@ impl Store {
         packet
     }
 
-    /// The packet of that number.
+    /// The packet with this number.
     pub(super) fn get(&self, id: PacketId) -> Option<&Packet> {
         self.places.get(id.0 as usize)?.as_ref()
     }
 
-    /// Packets under way.
+    /// Number of packets in transit.
     pub(super) fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }

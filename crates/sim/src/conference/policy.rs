@@ -1,4 +1,4 @@
-//! The policy that decides the bitrates of a conference.
+//! The policy for the bitrates of a conference.
 
 use airbound_senders::conference::plum::Notice;
 use airbound_senders::conference::{ClientId, ConferenceConfig, LastN, PlumClient, PlumServer, TackConfig};
@@ -39,7 +39,7 @@ impl Policy {
         })
     }
 
-    /// When it wants to be asked next.
+    /// When the policy has to be called next.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         match self {
             Self::Plain | Self::Tack(_) => None,
@@ -56,7 +56,7 @@ impl Policy {
         }
     }
 
-    /// A decision that has to be told to a client.
+    /// Returns a decision to be sent to a client.
     pub(super) fn poll_notice(&mut self, now: Instant) -> Option<(usize, Notice)> {
         match self {
             Self::Plum(server, _) => {
@@ -66,7 +66,7 @@ impl Policy {
         }
     }
 
-    /// A notice reached its client, whose encoder runs at `present`; returns what it answers.
+    /// Handles a notice at its client, whose encoder runs at `present`; returns the answer.
     pub(super) fn on_notice(&mut self, client: usize, notice: Notice, present: BitRate) -> Option<u32> {
         match self {
             Self::Plum(_, clients) => clients.get_mut(client).map(|end| end.on_notice(notice, present)),
@@ -80,20 +80,20 @@ impl Policy {
         }
     }
 
-    /// The estimates of both congestion controls of a client, in bit/s. Numbers that mean nothing are left out by the server.
+    /// Takes the estimates of both congestion controls of a client, in bit/s. The server ignores implausible values.
     pub(super) fn on_estimates(&mut self, client: usize, up: f64, down: f64) {
         if let Self::Plum(server, _) = self {
-            // A refused estimate leaves what was known, which is all there is to do here.
+            // A refused estimate leaves the previous one in force.
             let _ = server.on_estimates(id(client), up, down);
         }
     }
 
-    /// Whether a client uploads nothing now.
+    /// Whether a client's upload is paused.
     pub(super) fn is_paused(&self, client: usize) -> bool {
         matches!(self, Self::LastN(session, _) if session.is_paused(client))
     }
 
-    /// The rate that a client's encoder is held at.
+    /// The limit of a client's encoder.
     pub(super) fn client_limit(&self, client: usize) -> Option<BitRate> {
         match self {
             Self::Plum(_, clients) => clients.get(client)?.limit(),
@@ -101,7 +101,7 @@ impl Policy {
         }
     }
 
-    /// The rate that forwarding to a client is held at.
+    /// The limit of forwarding to a client.
     pub(super) fn server_limit(&self, client: usize) -> Option<BitRate> {
         match self {
             Self::Plum(server, _) => server.limit(id(client)),
@@ -109,7 +109,7 @@ impl Policy {
         }
     }
 
-    /// The rate to begin with again: of the client's encoder, and of the server towards it.
+    /// The rates at which to resume: of the client's encoder, and of the server towards it.
     pub(super) fn take_restored(&mut self, client: usize) -> [Option<BitRate>; 2] {
         match self {
             Self::Plum(server, clients) => {

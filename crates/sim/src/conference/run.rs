@@ -1,4 +1,4 @@
-//! A conference that a scenario describes: from its `[session]` to a [`ConferenceSpec`], and from the counters to the summary of a run.
+//! A conference in a scenario: from its `[session]` to a [`ConferenceSpec`], and from the counters to the summary of a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl ConferenceRun {
         })
     }
 
-    /// The names of its flows: of each client what it receives and what it sends, then those of the scenario, then what answers these.
+    /// The names of its flows: for each client its received and its sent media, then those of the scenario, then those of feedback.
     pub(crate) fn flows(&self) -> Vec<String> {
         let session = self.scenario.session.iter();
         let clients =
@@ -96,7 +96,7 @@ impl ConferenceRun {
         clients.chain(own).chain(others).collect()
     }
 
-    /// Tells an audience of the packets of all access links, before the first event.
+    /// Passes the packets of all access links to an audience; call before the first event.
     pub(crate) fn observe(&mut self, audience: &Audience, info: &RunInfo) {
         let number = |name: &str| info.flows.iter().position(|known| known == name).unwrap_or(0) as u32;
         let flows: Vec<[u32; 2]> =
@@ -135,12 +135,12 @@ impl ConferenceRun {
         self.network().map(|air| Snapshot::of(&air.network)).unwrap_or_default()
     }
 
-    /// The time to which it was advanced.
+    /// The present simulated time.
     pub(crate) const fn now(&self) -> Instant {
         self.now
     }
 
-    /// When it ends.
+    /// End of the run.
     pub(crate) fn end(&self) -> Instant {
         self.conference.measured.to
     }
@@ -151,7 +151,7 @@ impl ConferenceRun {
         self.conference.advance(self.now);
     }
 
-    /// Runs to the end and returns the results: of each client what it receives and what it sends, then of the other flows.
+    /// Runs to the end and returns the results: for each client its received and its sent media, then the other flows.
     ///
     /// # Errors
     /// [`Imbalance`] if a packet was lost or counted twice, which is a defect of the simulator.
@@ -216,7 +216,7 @@ impl ConferenceRun {
             (stations, summary, airtime) = (own, air, jain.airtime);
             stations.sort_by_key(|station| self.scenario.station_index(&station.name));
         }
-        let session = self.worth(&flows);
+        let session = self.quality_of_experience(&flows);
         let goodput = Jain::index(&flows.iter().map(|flow| flow.goodput_mbps).collect::<Vec<_>>());
         let summary = Summary {
             airbound: env!("CARGO_PKG_VERSION").to_owned(),
@@ -239,9 +239,9 @@ impl ConferenceRun {
         Ok(Outcome { summary, wifi_latency, distributions, events })
     }
 
-    /// The quality of experience of the users, as the Plum of the scheme sees it, or that of the scenario, so that policies are scored
-    /// alike; `flows` begins with those of the clients.
-    fn worth(&self, flows: &[FlowSummary]) -> ConferenceSummary {
+    /// The quality of experience of the users, by the scheme's Plum configuration, or else by that of the scenario, so that policies
+    /// are scored alike; `flows` begins with those of the clients.
+    fn quality_of_experience(&self, flows: &[FlowSummary]) -> ConferenceSummary {
         let slots = [self.scheme.session.as_ref(), self.scenario.scheme.session.as_ref()];
         let plum = slots.into_iter().flatten().find_map(|slot| match slot_config(slot, "session") {
             Ok(ConferenceConfig::Plum(config)) => Some(config),
@@ -250,7 +250,7 @@ impl ConferenceRun {
         let PlumConfig { rho, qoe, max_bitrate, .. } = plum.unwrap_or_default();
         let most = max_bitrate.as_mbps_f64();
         let clients = self.scenario.session.iter().flat_map(|session| &session.clients);
-        // Of each client two flows, the first of them down.
+        // Two flows for each client, the downlink first.
         let users: Vec<UserSummary> = clients
             .zip(flows.iter().step_by(2))
             .map(|(client, down)| UserSummary {
@@ -268,7 +268,7 @@ impl ConferenceRun {
     }
 }
 
-/// The network of the scenario, with two flows of each client that say what is demanded of its packets.
+/// The network of the scenario, with two flows for each client that carry the demands on its packets.
 fn air_of(scenario: &Scenario, scheme: &Scheme, clients: &[Client]) -> AirSpec {
     let mut air = Scenario { session: None, scheme: scheme.clone(), ..scenario.clone() };
     let on_air = clients.iter().filter_map(|client| match &client.access {
@@ -291,7 +291,7 @@ fn air_of(scenario: &Scenario, scheme: &Scheme, clients: &[Client]) -> AirSpec {
                     stop: None,
                     protected: demand.is_some(),
                     demand,
-                    // The conference has a delay of its own.
+                    // The conference has its own delay.
                     wire: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
                     traffic: Traffic::Cbr(scenario::Datagrams {
                         rate: BitRate::ZERO,

@@ -12,22 +12,22 @@ pub(super) enum Side {
     Receiver,
 }
 
-/// A frame that was written and has not arrived whole.
+/// A written frame that has not arrived completely.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
-    /// The client whose camera took it.
+    /// The client of its camera.
     pub(super) source: usize,
-    /// When it was taken.
+    /// Time of capture.
     pub(super) created: Instant,
-    /// Payload.
+    /// Payload in bytes.
     pub(super) bytes: u64,
-    /// The byte of the stream that ends it.
+    /// One above its last byte in the stream.
     end: u64,
-    /// Path bandwidth that the sender of this frame estimated, in bit/s, 0 for none: the message of one float that rides on it.
+    /// The sender's estimate of the path bandwidth in bit/s, 0 for none: the message of one float sent with the frame.
     pub(super) estimate: f64,
 }
 
-/// Bytes of a packet that the application's own header takes: 1428 of 1448 are payload.
+/// Payload of a packet after the application's own header: 1428 of 1448 bytes.
 const PAYLOAD: u64 = 1428;
 const SEGMENT: u64 = 1448;
 
@@ -66,7 +66,7 @@ impl Stream {
         true
     }
 
-    /// The next frame that is whole at the receiver.
+    /// The next complete frame at the receiver.
     pub(super) fn take_arrived(&mut self) -> Option<Frame> {
         let delivered = self.receiver.delivered().as_u64();
         let whole = self.frames.front().is_some_and(|frame| frame.end <= delivered);

@@ -1,4 +1,4 @@
-//! Packet tables of a conference: rows of its pipes, and those of its networks under the numbers of the run.
+//! Packet tables of a conference: rows of its pipes, and those of its networks with the numbers of the run.
 
 use airbound_record::{Fate, FrameRow, HopRow, PacketRow, SeriesRow};
 use airbound_units::{ByteCount, Instant};
@@ -9,7 +9,7 @@ use crate::measure::{Event, Events, Observer};
 use crate::networks::Audience;
 use crate::path::{Turn, Way};
 
-/// Writes the rows of packets that cross pipes.
+/// Writes the rows of packets on pipes.
 #[derive(Debug)]
 pub(super) struct Tables {
     pub(super) audience: Audience,
@@ -22,12 +22,12 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// The fate of a packet on a pipe is known: `turn` carried it, or it was dropped.
+    /// Notes the fate of a packet on a pipe: carried by `turn`, or dropped.
     pub(super) fn on_packet(&self, packet: &Packet, turn: Option<&Turn>, completed: Instant, fate: Fate) {
         let flow = self.flows[packet.client][usize::from(packet.way == Way::Down)];
         let start = turn.map_or(Instant::MAX, |turn| turn.start);
         let end = turn.map_or(Instant::MAX, |turn| turn.end);
-        self.audience.tell(Event::Packet(&PacketRow {
+        self.audience.notify(Event::Packet(&PacketRow {
             packet: packet.number * self.total + u64::from(flow),
             flow,
             station: self.stations[packet.client],
@@ -49,7 +49,7 @@ impl Tables {
     }
 }
 
-/// An observer of one network of a conference, which passes everything on under the numbers of the run.
+/// An observer of one network of a conference, which passes on all events with the numbers of the run.
 pub(super) struct Numbered {
     pub(super) audience: Audience,
     /// The number in the run of each flow of the network.
@@ -63,7 +63,7 @@ impl Numbered {
         self.flows[number as usize]
     }
 
-    /// Packets take turns by flow, in the network as in the run.
+    /// Packet numbers interleave flows, in the network as in the run.
     fn packet(&self, packet: u64) -> u64 {
         let own = self.flows.len() as u64;
         packet / own * self.total + u64::from(self.flow((packet % own) as u32))
@@ -77,21 +77,21 @@ impl Observer for Numbered {
     fn on_event(&mut self, event: Event<'_>) {
         let audience = &self.audience;
         match event {
-            Event::Packet(row) => audience.tell(Event::Packet(&PacketRow {
+            Event::Packet(row) => audience.notify(Event::Packet(&PacketRow {
                 packet: self.packet(row.packet),
                 flow: self.flow(row.flow),
                 ..*row
             })),
             Event::Hop(row) => {
-                audience.tell(Event::Hop(&HopRow { packet: self.packet(row.packet), ..*row }));
+                audience.notify(Event::Hop(&HopRow { packet: self.packet(row.packet), ..*row }));
             }
             Event::Frame(row) => {
-                audience.tell(Event::Frame(&FrameRow { flow: self.flow(row.flow), ..*row }));
+                audience.notify(Event::Frame(&FrameRow { flow: self.flow(row.flow), ..*row }));
             }
             Event::Series(row) => {
-                audience.tell(Event::Series(&SeriesRow { flow: self.flow(row.flow), ..*row }));
+                audience.notify(Event::Series(&SeriesRow { flow: self.flow(row.flow), ..*row }));
             }
-            Event::Txop(_) | Event::Exchange(_) => audience.tell(event),
+            Event::Txop(_) | Event::Exchange(_) => audience.notify(event),
         }
     }
 }

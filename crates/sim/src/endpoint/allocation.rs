@@ -1,4 +1,4 @@
-//! Rate allocation: sensing at stations, reports over the air, decisions at the proxy, and uplinks that stations shape.
+//! Rate allocation: sensing at stations, reports over the air, decisions at the proxy, and shaped uplinks.
 
 use std::collections::VecDeque;
 
@@ -15,14 +15,14 @@ use crate::flow::ACCESS_POINT;
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 
-/// Payload of a report, as the paper's.
+/// Payload of a report, that of the paper.
 const REPORT_PAYLOAD: ByteCount = ByteCount::new(REPORT_LENGTH as u64);
 /// Payload of a grant: a number, and the rate.
 const GRANT_PAYLOAD: ByteCount = ByteCount::new(12);
-/// More reports of one station are not under way at once; the oldest are forgotten.
+/// Upper limit on reports of one station in transit; beyond it the oldest are forgotten.
 const MOST_IN_FLIGHT: usize = 4096;
 
-/// A downlink whose rate is allocated, with the sensor at its station.
+/// A downlink with an allocated rate, and the sensor at its station.
 #[derive(Debug)]
 pub(crate) struct Downlink {
     pub(crate) flow: FlowId,
@@ -36,7 +36,7 @@ pub(crate) struct Downlink {
     pub(crate) sensor: FrameSensor,
     /// Reports sent.
     sent: u64,
-    /// Reports under way, as the bytes that they are.
+    /// Encoded reports in transit.
     in_flight: VecDeque<(u64, [u8; REPORT_LENGTH])>,
     /// The report that waits for the station's backlog.
     unfinished: Option<Report>,
@@ -44,12 +44,12 @@ pub(crate) struct Downlink {
     due: Instant,
 }
 
-/// An uplink that its station shapes.
+/// An uplink shaped by its station.
 #[derive(Debug)]
 pub(crate) struct Uplink {
     pub(crate) flow: FlowId,
     pub(crate) station: StationId,
-    /// The flow on which the proxy grants its rate.
+    /// The flow of the proxy's grants.
     pub(crate) grants: FlowId,
     /// Bytes of each packet that are not payload.
     pub(crate) headers: u64,
@@ -58,13 +58,13 @@ pub(crate) struct Uplink {
     pub(crate) shaper: UplinkShaper<Packet>,
     /// Grants sent.
     sent: u64,
-    /// The number of the first grant that would be new.
+    /// The number of the next new grant.
     next: u64,
     /// The grant that waits for the station's arrivals.
     granted: Option<(u64, BitRate)>,
 }
 
-/// A flow's part in the allocation.
+/// The role of a flow in the allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     None,
@@ -80,7 +80,7 @@ pub(crate) struct Allocation {
     allocator: RateAllocator,
     downlinks: Vec<Downlink>,
     uplinks: Vec<Uplink>,
-    /// By flow.
+    /// Indexed by flow.
     roles: Vec<Role>,
     end: Instant,
     /// The pending decision; `Instant::MAX` for none.
@@ -123,7 +123,7 @@ impl Downlink {
         }
     }
 
-    /// Puts a report under way; returns the number of its packet.
+    /// Stores a report in transit; returns the number of its packet.
     fn put(&mut self, report: &Report) -> u64 {
         let number = self.sent;
         self.sent += 1;
@@ -134,7 +134,7 @@ impl Downlink {
         number
     }
 
-    /// Takes the bytes of a report that arrived, or was lost.
+    /// Takes the bytes of a report that arrived or was lost.
     fn take(&mut self, number: u64) -> Option<[u8; REPORT_LENGTH]> {
         let place = self.in_flight.iter().position(|(known, _)| *known == number)?;
         self.in_flight.remove(place).map(|(_, bytes)| bytes)
@@ -194,7 +194,7 @@ impl Endpoint for Allocation {
             Role::Reports(number) => self.on_report(now, number, packet, out),
             Role::Grants(number) => {
                 let uplink = &mut self.uplinks[number];
-                // A grant that was overtaken is of no use any more.
+                // An overtaken grant is obsolete.
                 if packet.number >= uplink.next {
                     uplink.granted = Some((packet.number, BitRate::from_bps(packet.tag)));
                     out.ask(uplink.station, timer(GRANT, number));
@@ -273,7 +273,7 @@ impl Endpoint for Allocation {
         let Some(number) = last else { return };
         let downlink = &mut self.downlinks[number];
         downlink.sensor.on_companions(reception.ppdu_end, reception.companions);
-        // With each frame of the downlink the shaper of the same station may let packets go.
+        // Each frame of the downlink releases packets of the same station's shaper.
         if let Some(uplink) = self.uplinks.iter().position(|uplink| uplink.station == reception.station) {
             out.ask(reception.station, timer(FRAME, uplink));
         }
@@ -283,7 +283,7 @@ impl Endpoint for Allocation {
         let number = (asked.0 >> 3) as usize;
         match asked.0 & 7 {
             LEAVE_UPLINK => {
-                // What came last need not fill a bunch.
+                // The last packets need not complete a bunch.
                 self.uplinks[number].shaper.flush().into_iter().for_each(|packet| out.admit(now, packet));
                 self.apply_rates(out);
                 self.await_decision(out);
@@ -353,13 +353,13 @@ impl Allocation {
         self.allocator.allocations()
     }
 
-    /// Packets that shapers hold.
+    /// Number of packets held by shapers.
     pub(crate) fn held(&self) -> usize {
         self.uplinks.iter().map(|uplink| uplink.shaper.held()).sum()
     }
 
-    /// Holds back a packet of a shaped uplink that came at `at`. It goes with the next frame of the downlink, or when it
-    /// completes a bunch.
+    /// Holds a packet of a shaped uplink that arrived at `at`. It is released with the next frame of the downlink, or
+    /// when it completes a bunch.
     pub(crate) fn hold_back(&mut self, at: Instant, packet: Packet, out: &mut Outbox<'_>) {
         let Role::Shaped(number) = self.role(&packet) else { return };
         let shaper = &mut self.uplinks[number].shaper;
@@ -367,7 +367,7 @@ impl Allocation {
         shaper.release().into_iter().for_each(|packet| out.admit(at, packet));
     }
 
-    /// Tells the shapers of a station how many packets of theirs a frame of the station held, and what is left.
+    /// Reports to the shapers of a station the number of their packets in a transmitted frame, and the remaining queue.
     pub(crate) fn on_transmitted<'a>(
         &mut self,
         station: StationId,
@@ -388,7 +388,7 @@ impl Allocation {
         ByteCount::new(backlog.bytes.as_u64().saturating_sub(headers))
     }
 
-    /// A report has reached the proxy.
+    /// Handles a report at the proxy.
     fn on_report(&mut self, now: Instant, number: usize, packet: &Packet, out: &mut Outbox<'_>) {
         let downlink = &mut self.downlinks[number];
         let Some(bytes) = downlink.take(packet.number) else { return };
@@ -407,7 +407,7 @@ impl Allocation {
         }
     }
 
-    /// Lets the sources send at the rates that were decided, and grants stations theirs.
+    /// Sets the sources to the allocated rates, and sends grants to stations.
     fn apply_rates(&mut self, out: &mut Outbox<'_>) {
         for downlink in &self.downlinks {
             let rate = self.allocator.rate(ReceiverId(downlink.station.0));

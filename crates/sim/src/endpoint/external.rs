@@ -1,4 +1,4 @@
-//! Packets of outside: an outer loop sends them into flows and learns the fate of each.
+//! External packets: an outer loop sends them into flows and receives the fate of each.
 
 use airbound_control::frame::DropReason;
 use airbound_units::Instant;
@@ -6,9 +6,9 @@ use airbound_units::Instant;
 use super::{Counts, Endpoint, Outbox, Timer};
 use crate::packet::Packet;
 
-/// The fate of a packet of outside.
+/// The fate of an external packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Carried {
+pub(crate) struct TaggedFate {
     /// The tag that it was sent with.
     pub(crate) tag: u64,
     /// The time of its arrival or loss.
@@ -17,15 +17,15 @@ pub(crate) struct Carried {
     pub(crate) lost: Option<DropReason>,
 }
 
-/// The endpoint of all flows whose packets come from outside.
+/// The endpoint of all external flows.
 #[derive(Debug, Default)]
 pub(crate) struct External {
-    fates: Vec<Carried>,
+    fates: Vec<TaggedFate>,
 }
 
 impl External {
     /// Moves the fates of packets since the last call, in order.
-    pub(crate) fn take(&mut self, into: &mut Vec<Carried>) {
+    pub(crate) fn take(&mut self, into: &mut Vec<TaggedFate>) {
         into.append(&mut self.fates);
     }
 }
@@ -34,11 +34,11 @@ impl Endpoint for External {
     fn begin(&mut self, _out: &mut Outbox<'_>) {}
 
     fn on_packet(&mut self, now: Instant, packet: &Packet, _out: &mut Outbox<'_>) {
-        self.fates.push(Carried { tag: packet.tag, at: now, lost: None });
+        self.fates.push(TaggedFate { tag: packet.tag, at: now, lost: None });
     }
 
     fn on_lost(&mut self, now: Instant, packet: &Packet, reason: DropReason, _counts: &mut Counts<'_>) {
-        self.fates.push(Carried { tag: packet.tag, at: now, lost: Some(reason) });
+        self.fates.push(TaggedFate { tag: packet.tag, at: now, lost: Some(reason) });
     }
 
     fn on_timer(&mut self, _now: Instant, _timer: Timer, _out: &mut Outbox<'_>) {}

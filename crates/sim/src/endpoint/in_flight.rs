@@ -1,8 +1,8 @@
-//! Contents of packets under way, where their length does not say them: kept aside by packet number, so that a packet stays small.
+//! Contents of packets in transit beyond their length, stored by packet number, so that a packet stays small.
 
 use std::collections::VecDeque;
 
-/// By the number of the packet that carries it. Numbers ascend by one.
+/// Contents by packet number, ascending by one.
 #[derive(Debug)]
 pub(crate) struct InFlight<T> {
     first: u64,
@@ -23,7 +23,7 @@ impl<T> InFlight<T> {
         self.places.push_back(Some(content));
     }
 
-    /// Takes what a packet carries, once: it arrived or is gone.
+    /// Takes the content of a packet that arrived or was lost, once.
     pub(crate) fn take(&mut self, number: u64) -> Option<T> {
         let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
         let content = self.places.get_mut(place)?.take();

@@ -1,15 +1,14 @@
-//! Endpoints: both ends of one transport, between which the network carries packets.
+//! Endpoints: both ends of one transport, whose packets the network carries.
 //!
 //! # Contract
-//! An endpoint belongs to one or more flows and is called when a packet of such a flow arrives, when one is gone for
-//! good, and when a timer fires that it has set. It answers through an [`Outbox`]: packets to send and timers to set.
-//! The network carries these out right after each call, in the order in which they were put in. Content that a packet's
-//! length does not tell stays with the endpoint, by the number of the packet ([`InFlight`](in_flight::InFlight)), so
-//! that a packet stays small.
+//! An endpoint belongs to one or more flows and is called when a packet of such a flow arrives, when one is lost for good, and
+//! when one of its timers fires. It answers through an [`Outbox`]: packets to send and timers to set. The network executes these
+//! right after each call, in order. Content beyond a packet's length stays with the endpoint, by the number of the packet
+//! ([`InFlight`](in_flight::InFlight)), so that a packet stays small.
 //!
-//! A source that reacts to nothing is no endpoint: its packets are drawn in bulk when a queue is next looked at.
+//! An open-loop source is not an endpoint: its packets are drawn in bulk when a queue is next used.
 //!
-//! A new transport is one file here, one variant of [`AnyEndpoint`], and one arm where flows are populated; one from outside is an
+//! A new transport is one file here, one variant of [`AnyEndpoint`], and one arm where flows are populated; a custom one is an
 //! [`Endpoint`] that [`Plugins::attach`](crate::Plugins::attach) puts in place of the traffic of flows.
 
 pub(crate) mod allocation;
@@ -33,12 +32,12 @@ use tcp::Connection;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timer(pub u32);
 
-/// A packet that an endpoint sends, from where its flow begins.
+/// A packet sent by an endpoint, from the end where its flow begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outgoing {
     /// The flow.
     pub flow: FlowId,
-    /// Its number within the flow, rising by one from packet to packet.
+    /// Its number within the flow, ascending by one.
     pub number: u64,
     /// Its role for the endpoint.
     pub kind: Kind,
@@ -55,15 +54,15 @@ pub(crate) enum Answer {
     Wake(Instant, Timer),
     /// Changes the rate of a flow's constant source.
     Rate(FlowId, BitRate),
-    /// Puts a packet that was held back in the queue where its flow begins, as of an instant.
+    /// Puts a held packet in the queue where its flow begins, as of an instant.
     Admit(Instant, Packet),
-    /// Lets a transmitter look for its next arrival again.
+    /// Makes a transmitter determine its next arrival again.
     Settle(StationId),
     /// Takes in the arrivals of a transmitter and answers with its backlog.
     Ask(StationId, Timer),
 }
 
-/// The packets of sensed flows that one PPDU brought to their station.
+/// The packets of sensed flows received in one PPDU by their station.
 #[derive(Debug)]
 pub struct Reception<'a> {
     /// The station.
@@ -74,7 +73,7 @@ pub struct Reception<'a> {
     pub rate: BitRate,
     /// The packets, before any reordering buffer.
     pub packets: &'a [Packet],
-    /// Packets of other flows to the same station that came with them.
+    /// Number of packets of other flows in the same PPDU.
     pub companions: u32,
 }
 
@@ -84,7 +83,7 @@ pub struct Outbox<'a> {
     counts: Counts<'a>,
 }
 
-/// Counts that only an endpoint can tell: packets are counted by the network.
+/// Counters that only an endpoint can update: packets are counted by the network.
 pub struct Counts<'a>(&'a mut Meters);
 
 impl<'a> Outbox<'a> {
@@ -97,7 +96,7 @@ impl<'a> Outbox<'a> {
         self.answers.push(Answer::Send(packet));
     }
 
-    /// Sets a timer. One that was set before fires as well: an endpoint ignores a timer that it no longer waits for.
+    /// Sets a timer. Earlier settings fire as well: an endpoint ignores timers that it no longer waits for.
     pub fn wake_at(&mut self, at: Instant, timer: Timer) {
         self.answers.push(Answer::Wake(at, timer));
     }
@@ -135,12 +134,12 @@ impl<'a> Counts<'a> {
         Self(meters)
     }
 
-    /// Counts payload of `flow` that the receiver's application has.
+    /// Counts payload of `flow` delivered to the receiver's application.
     pub fn delivered(&mut self, flow: FlowId, now: Instant, bytes: ByteCount) {
         self.0.on_stream_bytes(flow, now, bytes);
     }
 
-    /// Counts payload that the application of `flow` wants to send.
+    /// Counts payload offered by the application of `flow`.
     pub fn offered(&mut self, flow: FlowId, now: Instant, bytes: ByteCount) {
         self.0.on_offered(flow, now, bytes);
     }
@@ -154,21 +153,21 @@ impl<'a> Counts<'a> {
 pub trait Endpoint {
     /// Begins the run.
     fn begin(&mut self, out: &mut Outbox<'_>);
-    /// Takes a packet of one of its flows that has arrived.
+    /// Handles an arrived packet of one of its flows.
     fn on_packet(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>);
-    /// Takes note of a packet that is gone for good. Nothing is sent here: the network is in the midst of other packets.
+    /// Notes a packet that is lost for good. Nothing can be sent here: the network is processing other packets.
     fn on_lost(&mut self, now: Instant, packet: &Packet, reason: DropReason, counts: &mut Counts<'_>);
-    /// Acts on a timer that has fired.
+    /// Handles a timer that has fired.
     fn on_timer(&mut self, now: Instant, timer: Timer, out: &mut Outbox<'_>);
-    /// Takes note of packets that came in one PPDU; called for flows that are sensed.
+    /// Handles packets received in one PPDU; called for sensed flows.
     fn on_reception(&mut self, _now: Instant, _reception: &Reception<'_>, _out: &mut Outbox<'_>) {}
-    /// Takes the backlog that it asked for.
+    /// Handles a backlog that it asked for.
     fn on_backlog(&mut self, _now: Instant, _token: Timer, _backlog: &Backlog, _out: &mut Outbox<'_>) {}
-    /// Ends the run: counts what is still under way.
+    /// Ends the run: counts the content still in transit.
     fn end(&self, _counts: &mut Counts<'_>) {}
 }
 
-/// The transports, told apart without a virtual call but for those from outside.
+/// The transports, dispatched without a virtual call except for custom ones.
 pub(crate) enum AnyEndpoint {
     Tcp(Box<Connection>),
     Rtp(Box<RtpSession>),
@@ -214,7 +213,7 @@ impl Endpoint for AnyEndpoint {
 }
 
 impl AnyEndpoint {
-    /// Packets that it holds back from a queue.
+    /// Number of packets held back from a queue.
     pub(crate) fn held(&self) -> usize {
         match self {
             Self::Allocation(allocation) => allocation.held(),
@@ -222,7 +221,7 @@ impl AnyEndpoint {
         }
     }
 
-    /// The place of its transport among endpoints that begin at the same time.
+    /// Order of its transport among endpoints that begin at the same time.
     pub(crate) const fn precedence(&self) -> u8 {
         match self {
             Self::Tcp(_) => 0,

@@ -16,7 +16,7 @@ use crate::site::{Make, Site};
 /// Bytes of IPv4 and TCP headers with timestamps on each segment.
 pub(crate) const SEGMENT_HEADERS: u64 = 20 + 20 + 12;
 
-/// Congestion control from outside, of which each connection of a flow gets its own.
+/// Custom congestion control, one instance for each connection of a flow.
 #[derive(Clone)]
 pub(crate) struct Control {
     pub(crate) make: Make<dyn CustomControl>,
@@ -37,23 +37,23 @@ pub(crate) fn new_sender(config: &TcpConfig, control: Option<&Control>) -> Resul
     }
 }
 
-/// A connection with the application that writes to it.
+/// A connection and the application that writes to it.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) data: FlowId,
     pub(crate) acknowledgements: FlowId,
     pub(crate) config: TcpConfig,
-    /// Congestion control from outside that decides the window, if there is one.
+    /// Custom congestion control of the window, if there is one.
     pub(crate) control: Option<Control>,
     pub(crate) sender: TcpSender,
     pub(crate) receiver: TcpReceiver,
-    /// Where the byte numbers of the present connection begin: what came before belongs to earlier ones of the same flow.
+    /// Start of the present connection's byte numbers: earlier bytes belong to earlier connections of the flow.
     pub(crate) base: u64,
     pub(crate) application: Application,
     pub(crate) in_flight: InFlight<Ack>,
-    /// Bytes that the application has handed over in all.
+    /// Total bytes written by the application.
     pub(crate) written: u64,
-    /// Of them, what waits for room in the send buffer: the application is blocked.
+    /// Bytes waiting for room in the send buffer: the application is blocked.
     pub(crate) unwritten: ByteCount,
     pub(crate) segments: u64,
     pub(crate) acks: u64,
@@ -62,10 +62,9 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Begins anew, as a transfer in a connection of its own does. Packets of the old connection that are still under way are
-    /// ignored when they arrive.
+    /// Opens a new connection for the next transfer. Packets of the old connection in transit are ignored when they arrive.
     pub(crate) fn renew(&mut self) {
-        // The configuration was checked when the first connection was made.
+        // The configuration was checked with the first connection.
         if let (Ok(sender), Ok(receiver)) =
             (new_sender(&self.config, self.control.as_ref()), TcpReceiver::new(&self.config))
         {
@@ -77,12 +76,12 @@ impl Connection {
         }
     }
 
-    /// Bytes of the flow that arrived in order, in all its connections.
+    /// Bytes of the flow received in order, over all its connections.
     pub(crate) fn delivered(&self) -> u64 {
         self.base + self.receiver.delivered().as_u64()
     }
 
-    /// Lets the application write as much of what it has as fits in the send buffer.
+    /// Writes as much of the application's data as fits in the send buffer.
     pub(crate) fn fill_buffer(&mut self, now: Instant) {
         if self.unwritten > ByteCount::ZERO {
             self.unwritten -= self.sender.write(now, Backlog::Bytes(self.unwritten));
@@ -149,7 +148,7 @@ impl Endpoint for Connection {
 impl Connection {
     fn on_segment(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
         let length = packet.size().as_u64().saturating_sub(SEGMENT_HEADERS) as u32;
-        // A segment of an earlier connection of the flow came too late.
+        // A late segment of an earlier connection of the flow.
         let Some(seq) = packet.tag.checked_sub(self.base) else { return };
         let before = self.delivered();
         let ack = self.receiver.on_segment(now, seq, length, packet.sent);
@@ -173,7 +172,7 @@ impl Connection {
         self.drive(now, out);
     }
 
-    /// The receiver has more bytes in order.
+    /// Handles more bytes in order at the receiver.
     fn on_progress(&mut self, now: Instant, before: u64, after: u64, out: &mut Outbox<'_>) {
         out.counts().delivered(self.data, now, ByteCount::new(after - before));
         match &mut self.application {
@@ -186,7 +185,7 @@ impl Connection {
             Application::Transfers { size, open, .. } => {
                 if let Some(transfer) = open.filter(|transfer| transfer.end <= after) {
                     *open = None;
-                    // The record lists a transfer as it lists a video frame.
+                    // The record lists a transfer like a video frame.
                     let count = transfer.end / size.as_u64().max(1) - 1;
                     out.meters().on_frame_delivered(self.data, count, transfer.began, *size, now);
                     self.await_application(out);
@@ -209,7 +208,7 @@ impl Connection {
         });
     }
 
-    /// Sends all segments that may leave now, and sets the timers.
+    /// Sends all segments that may be sent now, and sets the timers.
     fn drive(&mut self, now: Instant, out: &mut Outbox<'_>) {
         while let Some(segment) = self.sender.poll_transmit(now) {
             out.send(Outgoing {

@@ -4,11 +4,11 @@ use airbound_control::frame::StationId;
 use airbound_units::Span;
 use airbound_wifi::rate::Rate;
 
-/// One station's part: what went over its link towards the access point, both ways.
+/// One station's meter: transmissions over its link towards the access point, both directions.
 #[derive(Debug, Clone, Default)]
 struct StationMeter {
     airtime: Span,
-    /// Of transmissions to the station only.
+    /// PPDUs to the station only.
     ppdus: u64,
     mpdus: u64,
     acknowledged: u64,
@@ -108,7 +108,7 @@ impl AirMeter {
         self.busy
     }
 
-    /// Transmissions that collided, and all.
+    /// Number of collided transmissions, and of all.
     pub(crate) const fn attempts(&self) -> (u64, u64) {
         (self.collided, self.attempts)
     }

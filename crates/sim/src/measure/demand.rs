@@ -1,4 +1,4 @@
-//! Whether a flow met what was demanded of it.
+//! Fulfilment of latency demands.
 
 use airbound_control::queue::Demand;
 use airbound_record::{DemandSummary, LatencyHistogram, Resolution};
@@ -6,14 +6,14 @@ use airbound_units::{Instant, Span};
 
 use airbound_scenario::DemandSchedule;
 
-/// In each second the demand is met or not.
+/// The demand is evaluated for each second.
 const WINDOW: Span = Span::from_secs(1);
 
 /// Compares the Wi-Fi latencies of a flow with its demand.
 #[derive(Debug, Clone)]
 pub(crate) struct DemandMeter {
     schedule: DemandSchedule,
-    /// The demand of the last completion that was under one, and the latencies since it was made.
+    /// The demand of the last completion that had one, and the latencies since it was set.
     demand: Option<Demand>,
     latencies: LatencyHistogram,
     /// The current second, and its latencies.
@@ -36,7 +36,8 @@ impl DemandMeter {
         }
     }
 
-    /// A packet was acknowledged at `now`. One that a reordering buffer held back counts for the second in which it is told.
+    /// Notes a packet acknowledged at `now`. A packet held by a reordering buffer counts for the second in which it is
+    /// reported.
     pub(super) fn on_completion(&mut self, now: Instant, latency: Span) {
         let now = now - Instant::ZERO;
         let second = now.div_floor(WINDOW);
@@ -49,11 +50,11 @@ impl DemandMeter {
             self.close_window();
         }
         if demand.is_none() {
-            // What was demanded last stays as it was measured then.
+            // The last demand keeps its measurement.
             return;
         }
         if demand != self.demand {
-            // What was measured under another demand says nothing of this one.
+            // Latencies under another demand do not count for this one.
             self.latencies.clear();
             self.demand = demand;
         }
@@ -71,7 +72,7 @@ impl DemandMeter {
         self.window.clear();
     }
 
-    /// Returns the result at the end of a run, if anything was ever demanded.
+    /// Returns the result at the end of a run, if there was any demand.
     pub(super) fn summary(&self) -> Option<DemandSummary> {
         let mut last = self.clone();
         last.close_window();

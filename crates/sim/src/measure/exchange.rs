@@ -1,4 +1,4 @@
-//! One transmission, as those who write down the air see it.
+//! One transmission, as shown to recorders of the air.
 
 use airbound_air::exchange::ExchangeTiming;
 use airbound_control::frame::StationId;
@@ -11,7 +11,7 @@ use airbound_wifi::rate::Rate;
 use crate::flow::{Direction, Flow};
 use crate::packet::Packet;
 
-/// A transmission that has ended, apart from what it carried.
+/// A finished transmission, without its content.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OnAir {
     pub(crate) node: StationId,
@@ -31,13 +31,13 @@ impl OnAir {
     }
 }
 
-/// One transmission that has ended.
+/// A finished transmission.
 #[derive(Debug)]
 pub struct ExchangeView<'a> {
     pub(crate) on_air: &'a OnAir,
     pub(crate) descriptor: &'a TxDescriptor<Packet>,
     pub(crate) contending: Instant,
-    /// The link that it goes over, by its lower end.
+    /// Its link, by the lower end.
     pub(crate) link: StationId,
     /// The direction on that link.
     pub(crate) way: Direction,
@@ -47,7 +47,7 @@ pub struct ExchangeView<'a> {
 /// One MPDU of a transmission.
 #[derive(Debug, Clone, Copy)]
 pub struct MpduView<'a> {
-    /// The packet that it carries.
+    /// Its packet.
     pub packet: &'a Packet,
     /// Its length with MAC header and FCS.
     pub size: ByteCount,
@@ -66,13 +66,13 @@ impl<'a> ExchangeView<'a> {
         self.on_air.node
     }
 
-    /// For whom; a transmitter of a neighbour network names itself.
+    /// Returns the receiver; a transmitter of a neighbour network names itself.
     #[must_use]
     pub const fn receiver(&self) -> StationId {
         self.descriptor.station
     }
 
-    /// Whether it goes from the access point, or a relay, to those below.
+    /// Whether it is sent downwards, by the access point or a relay.
     #[must_use]
     pub const fn is_downlink(&self) -> bool {
         matches!(self.way, Direction::Down)
@@ -84,7 +84,7 @@ impl<'a> ExchangeView<'a> {
         self.on_air.category
     }
 
-    /// Whether it goes under the second traffic identifier of the category.
+    /// Whether it uses the second traffic identifier of the category.
     #[must_use]
     pub const fn alternate(&self) -> bool {
         self.descriptor.alternate
@@ -108,7 +108,7 @@ impl<'a> ExchangeView<'a> {
         self.on_air.start
     }
 
-    /// The first symbol of the data; later than [`ExchangeView::start`] where RTS and CTS announce it.
+    /// The first symbol of the data; later than [`ExchangeView::start`] if RTS and CTS precede it.
     #[must_use]
     pub const fn ppdu_start(&self) -> Instant {
         self.on_air.timing.ppdu_start
@@ -120,13 +120,13 @@ impl<'a> ExchangeView<'a> {
         self.on_air.timing.ppdu_end
     }
 
-    /// The last symbol of the acknowledgement, or of the time in which it would have come.
+    /// The last symbol of the acknowledgement, or the end of its timeout.
     #[must_use]
     pub const fn end(&self) -> Instant {
         self.on_air.timing.end
     }
 
-    /// Returns the duration of the first frame: the RTS where there is one, else the data.
+    /// Returns the duration of the first frame: the RTS if there is one, else the data.
     #[must_use]
     pub const fn first_frame(&self) -> Span {
         self.on_air.timing.first_frame
@@ -138,7 +138,7 @@ impl<'a> ExchangeView<'a> {
         self.on_air.collided()
     }
 
-    /// Whether the MPDUs form an A-MPDU, which a block acknowledgement answers.
+    /// Whether the MPDUs form an A-MPDU, answered by a block acknowledgement.
     #[must_use]
     pub const fn aggregated(&self) -> bool {
         self.descriptor.aggregated

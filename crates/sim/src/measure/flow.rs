@@ -34,11 +34,11 @@ pub(crate) struct Frames {
     pub(crate) delivered: u64,
     pub(crate) late: u64,
     pub(crate) skipped: u64,
-    /// Sent, but a part is gone for good.
+    /// Sent, but a part was lost for good.
     pub(crate) lost: u64,
 }
 
-/// A frame of datagrams that has not arrived whole.
+/// An incomplete frame of datagrams.
 #[derive(Debug, Clone, Copy)]
 struct OpenFrame {
     start: FrameStart,
@@ -47,7 +47,7 @@ struct OpenFrame {
     measured: bool,
 }
 
-/// Frames that may be open at once; an older one has lost a packet.
+/// Upper limit on incomplete frames; an older one has lost a packet.
 const OPEN_FRAMES: usize = 64;
 
 /// The meter of one flow.
@@ -65,16 +65,16 @@ pub(crate) struct FlowMeter {
     offered: ByteCount,
     goodput: ByteCount,
     pub(super) latency: FlowLatency,
-    /// From entering the queue to the acknowledgement: what LAST-PQ calls latency.
+    /// Latency from entering the queue to the acknowledgement, LAST-PQ's latency.
     wifi: LatencyHistogram,
-    /// Latencies that these, and that of the window, have yet to take in.
+    /// Latencies not yet added to these distributions and to that of the window.
     samples: Samples,
     demand: Option<DemandMeter>,
     frames: Option<Frames>,
     open: VecDeque<OpenFrame>,
-    /// For real-time video.
+    /// Meter of real-time video.
     pub(super) video: Option<VideoMeter>,
-    /// When a queue first protected it by itself, and why it did so last.
+    /// When a queue first protected it automatically, and the last pattern.
     found: Option<(Instant, Pattern)>,
     window: Window,
 }
@@ -116,12 +116,12 @@ impl FlowMeter {
         }
     }
 
-    /// Leaves out its latency distributions: whoever carries packets of outside over it keeps their own.
+    /// Disables its latency distributions: the caller measures its external packets itself.
     pub(crate) const fn leave_latency_out(&mut self) {
         self.keeps_latency = false;
     }
 
-    /// A queue protects it by itself since some time, for a reason.
+    /// Notes that a queue has protected it automatically since `since`, for `pattern`.
     pub(crate) fn on_found(&mut self, since: Instant, pattern: Pattern) {
         let first = self.found.map_or(since, |(first, _)| first);
         self.found = Some((first, pattern));
@@ -131,12 +131,12 @@ impl FlowMeter {
         self.found
     }
 
-    /// Measures against a demand too.
+    /// Measures against a demand, too.
     pub(crate) fn under_demand(self, demand: Option<DemandMeter>) -> Self {
         Self { demand, ..self }
     }
 
-    /// Measures real-time video, of which a frame has to be there within `deadline`.
+    /// Measures real-time video whose frames have to arrive within `deadline`.
     pub(crate) fn of_video(self, deadline: Span) -> Self {
         Self { video: Some(VideoMeter::new(self.flow.id.0, deadline)), ..self }
     }
@@ -166,18 +166,18 @@ impl FlowMeter {
         &self.whole_run
     }
 
-    /// The packets that were sent in the measured time.
+    /// The packets sent in the measured time.
     pub(crate) const fn measured(&self) -> &PacketTotals {
         &self.measured
     }
 
-    /// To be asked after [`FlowMeter::enter_samples`].
+    /// Call after [`FlowMeter::enter_samples`].
     pub(crate) const fn latency(&self) -> &FlowLatency {
         debug_assert!(self.samples.is_empty(), "some latencies are missing");
         &self.latency
     }
 
-    /// To be asked after [`FlowMeter::enter_samples`].
+    /// Call after [`FlowMeter::enter_samples`].
     pub(crate) const fn wifi_latency(&self) -> &LatencyHistogram {
         debug_assert!(self.samples.is_empty(), "some latencies are missing");
         &self.wifi
@@ -227,7 +227,7 @@ impl FlowMeter {
         self.window.dropped += 1;
     }
 
-    /// A packet is at its destination.
+    /// Notes a packet at its destination.
     #[inline]
     pub(super) fn on_arrived(&mut self, packet: &Packet, counts_bytes: bool) {
         self.whole_run.delivered += 1;
@@ -237,7 +237,7 @@ impl FlowMeter {
         }
     }
 
-    /// It was sent in the measured time; how long it took, stage by stage, and over the air, where it was acknowledged at
+    /// Notes a packet sent in the measured time: its latency by stage, and that over the air, acknowledged at
     /// `completed`.
     #[inline]
     pub(super) fn on_measured(
@@ -262,14 +262,14 @@ impl FlowMeter {
         }
     }
 
-    /// The latency of a packet, for the time series.
+    /// Adds the latency of a packet to the time series.
     pub(super) fn on_window_latency(&mut self, latency: Span) {
         if self.reported && self.samples.add_to_window(latency) {
             self.enter_samples();
         }
     }
 
-    /// Brings the distributions up to date.
+    /// Adds the pending latencies to the distributions.
     pub(super) fn enter_samples(&mut self) {
         self.samples.enter(&mut self.latency, &mut self.wifi, &mut self.window.latency);
     }
@@ -288,7 +288,7 @@ impl FlowMeter {
         }
     }
 
-    /// A frame of a connection has arrived whole.
+    /// Notes a complete frame of a connection.
     pub(super) fn on_frame(
         &mut self,
         frame: u64,
@@ -319,7 +319,7 @@ impl FlowMeter {
         }
     }
 
-    /// A source of datagrams begins a frame; returns one that is given up for it, if there are too many.
+    /// Notes the start of a frame of datagrams; returns one that is given up for it, if there are too many.
     pub(super) fn on_frame_start(&mut self, start: &FrameStart, measured: bool) -> Option<FrameRow> {
         self.on_frame_skipped(start.skipped, measured);
         let given_up = if self.open.len() >= OPEN_FRAMES { self.lose_oldest_frame() } else { None };
@@ -345,13 +345,13 @@ impl FlowMeter {
         })
     }
 
-    /// Whether a frame of datagrams has begun to arrive, or was sent, and is neither whole nor given up.
+    /// Whether any frame of datagrams was begun and is neither complete nor given up.
     pub(super) fn has_open_frames(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// A frame that misses something for good now that `packet` arrived, since a flow keeps its order. To be asked until
-    /// there is none.
+    /// Returns a frame that can no longer be completed after the arrival of `packet`, since a flow keeps its order. Call
+    /// until `None`.
     #[inline]
     pub(super) fn lost_frame(&mut self, packet: &Packet) -> Option<FrameRow> {
         if self.open.front()?.start.frame < packet.tag && packet.kind == Kind::Datagram {
@@ -361,7 +361,7 @@ impl FlowMeter {
         }
     }
 
-    /// A datagram arrived; returns the frame that it completes, if it does.
+    /// Notes an arrived datagram; returns the frame that it completes, if any.
     #[inline]
     pub(super) fn frames_of_datagrams(&mut self, packet: &Packet, now: Instant) -> Option<FrameRow> {
         if packet.kind != Kind::Datagram {
@@ -381,7 +381,7 @@ impl FlowMeter {
         Some(row)
     }
 
-    /// Frames of datagrams that are still under way at the end of the run.
+    /// Incomplete frames of datagrams at the end of the run.
     pub(super) fn unfinished_frames(&mut self) -> impl Iterator<Item = FrameRow> + '_ {
         let flow = self.flow.id.0;
         self.open.drain(..).map(move |open| FrameRow {

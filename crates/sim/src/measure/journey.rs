@@ -1,4 +1,4 @@
-//! Times and latency stages of packets on the hops that they have behind them.
+//! Times and latency stages of packets on their previous hops.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use airbound_units::Instant;
 
 use crate::packet::Packet;
 
-/// An MPDU at its receiver, with what is known of its way.
+/// An MPDU at its receiver, with the times of its hop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) packet: Packet,
@@ -20,8 +20,8 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    /// The moments of the hop that brought it, if the reordering buffer lets it go at `released` and it is at its destination, or
-    /// the relay's, at `arrived`.
+    /// The moments of its last hop, if the reordering buffer releases it at `released` and it reaches its destination, or the
+    /// relay's, at `arrived`.
     pub(crate) const fn moments(&self, released: Instant, arrived: Instant) -> Moments {
         Moments {
             sent: self.packet.sent,
@@ -36,12 +36,12 @@ impl Arrival {
     }
 }
 
-/// Times and latency stages of one packet before the hop that it is on.
+/// Times and latency stages of one packet before its present hop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Journey {
     /// When it entered the queue of its first transmitter.
     pub(super) entered: Instant,
-    /// When the reordering buffer of the last relay let it go.
+    /// When the reordering buffer of the last relay released it.
     left: Instant,
     /// Its stages until then.
     split: Split,
@@ -54,12 +54,12 @@ impl Journey {
     }
 }
 
-/// The packets that relays have passed on, and that have not arrived. Without relays there are none, and it costs nothing.
+/// Packets forwarded by relays that have not arrived. Empty, and without cost, if there are no relays.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Journeys(BTreeMap<(FlowId, u64), Journey>);
 
 impl Journeys {
-    /// A relay passes on the packet of number `number` within `flow`, whose `hop` ends there.
+    /// Notes that a relay forwards packet `number` of `flow`, whose `hop` ends there.
     pub(super) fn on_relayed(&mut self, flow: FlowId, number: u64, hop: &Moments) {
         let behind = self.0.get(&(flow, number));
         let entered = behind.map_or(hop.enqueued, |journey| journey.entered);
@@ -70,7 +70,7 @@ impl Journeys {
         );
     }
 
-    /// The packet is at its destination, or gone.
+    /// Takes the record of a packet that has arrived or is lost.
     pub(super) fn take(&mut self, flow: FlowId, number: u64) -> Option<Journey> {
         if self.0.is_empty() { None } else { self.0.remove(&(flow, number)) }
     }

@@ -1,4 +1,4 @@
-//! Meters: what a run counts, and the events that observers receive.
+//! Meters: the counters of a run, and the events for observers.
 
 mod air;
 mod demand;
@@ -35,13 +35,13 @@ use airbound_traffic::FrameStart;
 
 /// All meters of a run.
 pub(crate) struct Meters {
-    /// Before this, nothing counts but the totals of packets.
+    /// Start of the measured time; earlier, only the totals of packets count.
     measured_from: Instant,
     end: Instant,
     pub(crate) flows: Vec<FlowMeter>,
     pub(crate) air: AirMeter,
     journeys: Journeys,
-    /// Packets that are still on the wire to the server when the run ends.
+    /// Packets on the wire to the server at the end of the run.
     beyond_end: u64,
     observer: Subscriber,
     window_start: Instant,
@@ -71,14 +71,14 @@ impl Meters {
         &mut self.flows[id.0 as usize]
     }
 
-    /// A packet was sent by an end that is no source of datagrams.
+    /// Notes a packet sent by an endpoint.
     #[inline]
     pub(crate) fn on_sent(&mut self, packet: &Packet) {
         let measured = packet.sent >= self.measured_from;
         self.flow(packet.flow).on_sent(packet, measured);
     }
 
-    /// An application wrote to its connection.
+    /// Notes bytes written by an application.
     pub(crate) fn on_offered(&mut self, flow: FlowId, now: Instant, bytes: ByteCount) {
         let measured = now >= self.measured_from;
         self.flow(flow).on_offered(bytes, measured);
@@ -92,11 +92,11 @@ impl Meters {
         if self.observer.wants.packets {
             let fate = airbound_record::Fate::Dropped(reason.code());
             let row = PacketRow { completed: now, ..self.row(packet, fate) };
-            self.observer.tell(Event::Packet(&row));
+            self.observer.notify(Event::Packet(&row));
         }
     }
 
-    /// A packet left the reordering buffer at `released` and is at its destination at `arrived`.
+    /// Notes a packet that left the reordering buffer at `released` and reaches its destination at `arrived`.
     #[inline(always)]
     pub(crate) fn on_delivered(&mut self, arrival: &Arrival, released: Instant, arrived: Instant) {
         if arrived > self.end {
@@ -129,17 +129,17 @@ impl Meters {
         }
         if self.observer.wants.packets {
             let row = self.row_of_arrival(arrival, released, arrived);
-            self.observer.tell(Event::Packet(&row));
+            self.observer.notify(Event::Packet(&row));
         }
     }
 
-    /// A packet from `transmitter` left the reordering buffer of a relay at `released`; it has further to go.
+    /// Notes a packet from `transmitter` that left the reordering buffer of a relay at `released` and is forwarded.
     pub(crate) fn on_relayed(&mut self, transmitter: StationId, arrival: &Arrival, released: Instant) {
         let packet = &arrival.packet;
         self.journeys.on_relayed(packet.flow, packet.number, &arrival.moments(released, released));
         if self.observer.wants.packets {
             let row = self.row_of_arrival(arrival, released, released);
-            self.observer.tell(Event::Hop(&HopRow {
+            self.observer.notify(Event::Hop(&HopRow {
                 packet: row.packet,
                 transmitter: transmitter.0,
                 receiver: arrival.packet.to.0,
@@ -171,7 +171,7 @@ impl Meters {
 
     fn row(&self, packet: &Packet, fate: airbound_record::Fate) -> PacketRow {
         PacketRow {
-            // Unique in the run, and rising within a flow.
+            // Unique in the run, and ascending within a flow.
             packet: packet.number * self.flows.len() as u64 + u64::from(packet.flow.0),
             flow: packet.flow.0,
             station: self.flows[packet.flow.0 as usize].station_number(),
@@ -192,13 +192,13 @@ impl Meters {
         }
     }
 
-    /// The receiver of a connection has `bytes` more in order.
+    /// Notes `bytes` more in order at the receiver of a connection.
     pub(crate) fn on_stream_bytes(&mut self, flow: FlowId, now: Instant, bytes: ByteCount) {
         let measured = now >= self.measured_from;
         self.flow(flow).on_goodput(bytes, measured);
     }
 
-    /// The sender of a connection measured a round trip.
+    /// Notes a round trip measured by the sender of a connection.
     pub(crate) fn on_round_trip(&mut self, flow: FlowId, now: Instant, round_trip: Span) {
         let measured = now >= self.measured_from;
         self.flow(flow).on_round_trip(round_trip, measured);
@@ -223,7 +223,7 @@ impl Meters {
         self.observer.frame(&FrameRow::skipped(flow.0, frame, created));
     }
 
-    /// A frame of a connection is still under way when the run ends.
+    /// Notes an incomplete frame of a connection at the end of the run.
     pub(crate) fn on_frame_unfinished(
         &mut self,
         flow: FlowId,
@@ -239,7 +239,7 @@ impl Meters {
         });
     }
 
-    /// The same for all frames of datagrams.
+    /// Notes all incomplete frames of datagrams at the end of the run.
     pub(crate) fn end_frames_of_datagrams(&mut self) {
         for meter in &mut self.flows {
             for row in meter.unfinished_frames() {
@@ -254,7 +254,7 @@ impl Meters {
         }
     }
 
-    /// The channel was busy from `start` to `end`.
+    /// Notes that the channel was busy from `start` to `end`.
     pub(crate) fn on_busy(&mut self, start: Instant, end: Instant) {
         let start = start.max(self.measured_from);
         self.air.on_busy(end.min(self.end).since(start));
@@ -262,7 +262,7 @@ impl Meters {
 
     pub(crate) fn on_exchange(&mut self, view: &ExchangeView<'_>) {
         let one = view.on_air;
-        // Those who collide share the time that they waste: all shares together never exceed the whole.
+        // Colliding transmitters share the wasted time: all shares together never exceed the whole.
         let airtime = (one.timing.end - one.start) / u64::from(one.transmitters);
         let downwards = view.way == Direction::Down;
         let mpdus = view.descriptor.mpdus.len() as u16;
@@ -272,7 +272,7 @@ impl Meters {
             self.air.on_exchange(view.link, downwards, airtime, mpdus, acknowledged, one.rate);
         }
         if self.observer.wants.txops {
-            self.observer.tell(Event::Txop(&TxopRow {
+            self.observer.notify(Event::Txop(&TxopRow {
                 txop: one.txop,
                 transmitter: one.node.0,
                 receiver: view.descriptor.station.0,
@@ -289,11 +289,11 @@ impl Meters {
             }));
         }
         if self.observer.wants.exchanges {
-            self.observer.tell(Event::Exchange(view));
+            self.observer.notify(Event::Exchange(view));
         }
     }
 
-    /// Notes who is protected without having been named; `reason` tells since when and why.
+    /// Notes automatically protected flows; `reason` returns the start and the pattern.
     pub(crate) fn note_found(&mut self, reason: impl Fn(&Flow) -> Option<(Instant, Pattern)>) {
         for meter in self.flows.iter_mut().filter(|meter| meter.is_reported()) {
             if let Some((since, pattern)) = reason(meter.details()) {
@@ -302,7 +302,7 @@ impl Meters {
         }
     }
 
-    /// A window of the time series ends.
+    /// Ends a window of the time series.
     pub(crate) fn end_window(&mut self, now: Instant) {
         if !self.observer.wants.series {
             return;
@@ -313,7 +313,7 @@ impl Meters {
                 if meter.is_reported() {
                     let (rate, share) = self.air.window_of(meter.station(), length);
                     let row = meter.end_window(self.window_start, number as u32, length, rate, share);
-                    self.observer.tell(Event::Series(&row));
+                    self.observer.notify(Event::Series(&row));
                 }
             }
         }
@@ -333,12 +333,12 @@ impl Meters {
         })
     }
 
-    /// Gives the observer back at the end of the run.
+    /// Returns the observer at the end of the run.
     pub(crate) fn into_observer(self) -> Box<dyn Observer> {
         self.observer.observer
     }
 
-    /// The length of what was measured.
+    /// The length of the measured time.
     pub(crate) fn measured(&self) -> Span {
         self.end - self.measured_from
     }

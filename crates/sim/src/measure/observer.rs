@@ -1,4 +1,4 @@
-//! Observers: who writes the events of a run down.
+//! Observers, which receive the events of a run.
 
 use std::any::Any;
 
@@ -33,28 +33,28 @@ impl Events {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A packet's fate is known.
+    /// A packet was delivered or dropped.
     Packet(&'a PacketRow),
-    /// A relay has a packet.
+    /// A packet reached a relay.
     Hop(&'a HopRow),
     /// A frame exchange or a collision has ended.
     Txop(&'a TxopRow),
-    /// A video frame's fate is known.
+    /// The fate of a video frame is known.
     Frame(&'a FrameRow),
     /// A window of the time series has ended.
     Series(&'a SeriesRow),
-    /// The same as `Txop`, with all that was on the air, for a capture.
+    /// The same as `Txop`, with the transmitted frames, for a capture.
     Exchange(&'a ExchangeView<'a>),
 }
 
 /// Receives events of a run.
 ///
-/// `Any`, so that who gave an observer to a run gets its own type back from [`crate::Run::finish`].
+/// `Any`, so that [`crate::Run::finish`] can return the observer with its own type.
 ///
 /// ```
 /// use airbound_sim::{Event, Events, Observer};
 ///
-/// /// Counts packets that were delivered or dropped.
+/// /// Counts delivered and dropped packets.
 /// struct Count(u64);
 ///
 /// impl Observer for Count {
@@ -67,13 +67,13 @@ pub enum Event<'a> {
 /// }
 /// ```
 pub trait Observer: Any {
-    /// The kinds of events that it receives; asked once, when the run is built.
+    /// The kinds of events to receive; asked once, when the run is built.
     fn wants(&self) -> Events;
-    /// Receives an event of a kind that it wants.
+    /// Receives an event of a wanted kind.
     fn on_event(&mut self, event: Event<'_>);
 }
 
-/// Receives nothing.
+/// Receives no event.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoObserver;
 
@@ -84,7 +84,7 @@ impl Observer for NoObserver {
     fn on_event(&mut self, _event: Event<'_>) {}
 }
 
-/// An observer with the kinds of events that it wants.
+/// An observer and its wanted kinds of events.
 pub(super) struct Subscriber {
     pub(super) wants: Events,
     pub(super) observer: Box<dyn Observer>,
@@ -95,12 +95,12 @@ impl Subscriber {
         Self { wants: observer.wants(), observer }
     }
 
-    /// Passes an event on, of a kind that was found to be wanted.
-    pub(super) fn tell(&mut self, event: Event<'_>) {
+    /// Passes on an event of a wanted kind.
+    pub(super) fn notify(&mut self, event: Event<'_>) {
         self.observer.on_event(event);
     }
 
-    /// Passes the row of a frame on, if that is wanted.
+    /// Passes on the row of a frame, if wanted.
     pub(super) fn frame(&mut self, row: &FrameRow) {
         if self.wants.frames {
             self.observer.on_event(Event::Frame(row));

@@ -1,4 +1,4 @@
-//! Events of sessions of real-time video that the meters receive.
+//! Events of real-time video sessions for the meters.
 
 use airbound_control::frame::FlowId;
 use airbound_units::{BitRate, ByteCount, Instant};
@@ -8,7 +8,7 @@ use super::video::{FrameEvent, Sent};
 use airbound_traffic::EncodedFrame;
 
 impl Meters {
-    /// The encoder made a frame.
+    /// Notes a coded frame.
     pub(crate) fn on_frame_coded(
         &mut self,
         flow: FlowId,
@@ -25,7 +25,7 @@ impl Meters {
         }
     }
 
-    /// The encoder left a frame out.
+    /// Notes a skipped frame.
     pub(crate) fn on_frame_left_out(&mut self, flow: FlowId, now: Instant, frame: u64) {
         let measured = now >= self.measured_from;
         if let Some(video) = &mut self.flow(flow).video {
@@ -34,7 +34,8 @@ impl Meters {
         }
     }
 
-    /// A packet leaves the pacer, or the receiver sends something back; `frame` is that of media sent for the first time.
+    /// Notes a packet that leaves the pacer, or feedback of the receiver; `frame` is that of media sent for the first
+    /// time.
     pub(crate) fn on_video_sent(
         &mut self,
         flow: FlowId,
@@ -49,7 +50,7 @@ impl Meters {
         }
     }
 
-    /// The receiver of the media of `flow` asks for a key frame.
+    /// Notes a request for a key frame by the receiver of `flow`.
     pub(crate) fn on_key_frame_request(&mut self, flow: FlowId, now: Instant) {
         let measured = now >= self.measured_from;
         if let Some(video) = &mut self.flow(flow).video {
@@ -57,7 +58,7 @@ impl Meters {
         }
     }
 
-    /// A packet of a frame that was sent for the first time arrived, or is lost.
+    /// Notes that a packet of a frame, sent for the first time, arrived or was lost.
     pub(crate) fn on_media_settled(&mut self, flow: FlowId, frame: u64, lost: bool) {
         let row = self.flow(flow).video.as_mut().and_then(|video| video.on_settled(frame, lost));
         if let Some(row) = row {
@@ -65,7 +66,7 @@ impl Meters {
         }
     }
 
-    /// Something became of a frame at the receiver.
+    /// Notes an event of a frame at the receiver.
     pub(crate) fn on_frame_event(&mut self, flow: FlowId, now: Instant, event: &FrameEvent) {
         let counts_bytes = now >= self.measured_from;
         let meter = &mut self.flows[flow.0 as usize];
@@ -89,7 +90,7 @@ impl Meters {
         }
     }
 
-    /// The run ends: says what is known of all other frames.
+    /// Ends the run: writes the rows of all other frames.
     pub(crate) fn end_frames_of_media(&mut self) {
         for row in
             self.flows.iter().filter_map(|meter| meter.video.as_ref()).flat_map(|video| video.remaining())

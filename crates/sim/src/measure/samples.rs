@@ -1,25 +1,25 @@
-//! Latencies of a flow that wait to be entered in its distributions.
+//! Latencies of a flow that are not yet added to its distributions.
 //!
-//! They are entered a few dozen at a time, one distribution after the other: its buckets and sums are at hand for all of them then, and
-//! what is the same for the packets of an aggregate is seen at a glance.
+//! They are added a few dozen at a time, one distribution after the other: buckets and sums stay in the cache, and equal values of an
+//! aggregate's packets are handled together.
 
 use airbound_record::{FlowLatency, LatencyHistogram, Split};
 use airbound_units::Span;
 
-/// Largest number of samples in a column. All that waits for a flow takes 2 kB.
+/// Upper limit on samples in a column. All pending samples of a flow take 2 kB.
 const MOST: usize = 32;
 
 type Column = [Span; MOST];
 
-/// The latencies that wait, kind by kind.
+/// Pending latencies by kind.
 #[derive(Debug, Clone)]
 pub(super) struct Samples {
-    /// Number of packets of the measured time that wait.
+    /// Number of pending packets of the measured time.
     measured: usize,
     latency: Column,
     stages: [Column; 6],
     wifi: Column,
-    /// Number of packets that wait for the time series, and their latencies.
+    /// Number of pending packets for the time series, and their latencies.
     windowed: usize,
     window: Column,
 }
@@ -30,7 +30,7 @@ impl Samples {
         Self { measured: 0, latency: none, stages: [none; 6], wifi: none, windowed: 0, window: none }
     }
 
-    /// A packet took `latency` in all, split in stages, and `wifi` of it over the air. Returns whether it is time to enter what waits.
+    /// Adds a packet's total `latency`, its stages, and the part `wifi` over the air. Returns whether the samples have to be entered.
     #[inline]
     pub(super) fn add(&mut self, latency: Span, split: &Split, wifi: Span) -> bool {
         let place = self.measured % MOST;
@@ -43,7 +43,7 @@ impl Samples {
         self.measured == MOST
     }
 
-    /// The latency of a packet, for the time series. Returns the same.
+    /// Adds a packet's latency for the time series. Returns the same.
     #[inline]
     pub(super) fn add_to_window(&mut self, latency: Span) -> bool {
         let place = self.windowed % MOST;
@@ -52,7 +52,7 @@ impl Samples {
         self.windowed == MOST
     }
 
-    /// Enters all that waits.
+    /// Adds all pending samples to the distributions.
     pub(super) fn enter(
         &mut self,
         latency: &mut FlowLatency,
@@ -66,7 +66,7 @@ impl Samples {
         (self.measured, self.windowed) = (0, 0);
     }
 
-    /// Whether nothing waits.
+    /// Whether no sample is pending.
     pub(super) const fn is_empty(&self) -> bool {
         self.measured == 0 && self.windowed == 0
     }

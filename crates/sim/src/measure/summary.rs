@@ -1,4 +1,4 @@
-//! From the meters to the summary of a run.
+//! The summary of a run, computed from the meters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,16 +18,16 @@ pub(crate) struct Figures {
     pub(crate) flows: Vec<FlowSummary>,
     pub(crate) stations: Vec<StationSummary>,
     pub(crate) air: AirSummary,
-    /// Transmissions that collided, and all.
+    /// Number of collided transmissions, and of all.
     pub(crate) attempts: (u64, u64),
     pub(crate) jain: Jain,
-    /// From entering the queue to the acknowledgement, by flow in the order of `flows`.
+    /// Latency from entering the queue to the acknowledgement, by flow in the order of `flows`.
     pub(crate) wifi_latency: Vec<LatencyStats>,
     pub(crate) distributions: Vec<DistributionRow>,
 }
 
 impl Meters {
-    /// Adds everything up; `stations` are the names of the stations, in the order of their nodes.
+    /// Computes all figures; `stations` are the names of the stations, in the order of their nodes.
     pub(crate) fn figures(&mut self, stations: &[String]) -> Figures {
         self.flows.iter_mut().for_each(FlowMeter::enter_samples);
         let measured = self.measured();
@@ -70,7 +70,7 @@ impl Meters {
 }
 
 impl Figures {
-    /// The figures of all networks of a run: of each its channel, the number of its first flow, and what it came to.
+    /// Combines the figures of all networks of a run; each comes with its channel and the number of its first flow.
     pub(crate) fn of_all(networks: impl Iterator<Item = (u16, u32, Self)>) -> Self {
         let mut all = Self {
             flows: Vec::new(),
@@ -81,7 +81,7 @@ impl Figures {
             wifi_latency: Vec::new(),
             distributions: Vec::new(),
         };
-        // All on a channel hear the same: the first one speaks for it.
+        // All networks on a channel observe the same load: the first one is used.
         let mut channels = BTreeMap::new();
         for (channel, first_flow, figures) in networks {
             channels.entry(channel).or_insert(figures.air.busy_share);
@@ -107,7 +107,7 @@ fn collision_rate((collided, attempts): (u64, u64)) -> Option<f64> {
     (attempts > 0).then(|| collided as f64 / attempts as f64)
 }
 
-/// Fairness among flows, and among the stations that have any.
+/// Fairness among flows, and among stations with flows.
 fn jain(flows: &[FlowSummary], stations: &[StationSummary]) -> Jain {
     let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
     let busy: BTreeSet<&str> = flows.iter().map(|flow| flow.station.as_str()).collect();
@@ -124,7 +124,7 @@ fn flow_summary(meter: &FlowMeter, measured: Span, end: Instant, stations: &[Str
     let packets = meter.measured();
     let mbps = |bytes: ByteCount| bytes.bits() as f64 / measured.as_secs_f64() / 1e6;
     let goodput = mbps(meter.goodput());
-    // A bulk transfer offers as much as it is let: what it got through.
+    // A bulk transfer offers without limit: its goodput counts.
     let offered = if meter.offered() == ByteCount::ZERO { goodput } else { mbps(meter.offered()) };
     let dropped = packets.dropped();
     let drops: BTreeMap<String, u64> = DropReason::ALL
@@ -166,7 +166,7 @@ fn flow_summary(meter: &FlowMeter, measured: Span, end: Instant, stations: &[Str
         frame_latency_ms: meter.latency().frames().map(|frames| frames.stats()),
         stall_rate: match (frames, video) {
             (Some(frames), _) => {
-                // Frames that a viewer had to do without in time: late ones, lost ones and those that were left out.
+                // Frames not shown in time: late, lost and skipped ones.
                 let all = frames.delivered + frames.skipped + frames.lost;
                 let missed = frames.late + frames.skipped + frames.lost;
                 Some(if all == 0 { 0.0 } else { missed as f64 / all as f64 })

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, VecDeque};
 use airbound_record::{FlowLatency, FrameCounts, FrameFate, FrameRow, PacketWay, RtcSummary, SentRates};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-/// A frame of which something is not known yet: its fate, or that of one of its packets.
+/// A frame whose fate, or that of one of its packets, is not yet known.
 #[derive(Debug, Clone, Copy)]
 struct OpenFrame {
     row: FrameRow,
     measured: bool,
     packets: u32,
-    /// Packets whose first transmission ended, one way or the other.
+    /// Packets whose first transmission arrived or was lost.
     settled: u32,
     lost: u32,
     decided: bool,
@@ -20,15 +20,15 @@ struct OpenFrame {
 /// The fate of a frame at its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameEvent {
-    /// All its packets are here.
+    /// All its packets arrived.
     Complete { frame: u64, recovered: u32, retransmitted: u32, by: PacketWay },
     /// It was decoded.
     Decoded { frame: u64 },
-    /// All frames from `first` to before `next` that were not decoded never will be.
+    /// All undecoded frames from `first` to before `next` are given up.
     GivenUp { first: u64, next: u64 },
 }
 
-/// The purpose of what an endpoint of real-time video sends.
+/// The purpose of a packet of real-time video.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
     Media,
@@ -45,11 +45,11 @@ pub(super) struct VideoMeter {
     deadline: Span,
     open: BTreeMap<u64, OpenFrame>,
     frames: FrameCounts,
-    /// Frames all of whose packets settled; of them, those that lost one, and those that lost more than a fifth.
+    /// Frames whose packets are all settled; those of them that lost one, and that lost more than a fifth.
     settled: u64,
     lossy: u64,
     very_lossy: u64,
-    /// Complete frames, and those that a retransmission completed.
+    /// Complete frames, and those completed by a retransmission.
     complete: u64,
     by_retransmission: u64,
     recovered: u64,
@@ -57,7 +57,7 @@ pub(super) struct VideoMeter {
     key_frame_requests: u64,
     coded: ByteCount,
     sent: [ByteCount; 5],
-    /// Sum over frames of what congestion control allowed, Mb/s.
+    /// Sum over frames of the rate allowed by congestion control, Mb/s.
     allowed: f64,
     freezes: Freezes,
 }
@@ -84,7 +84,7 @@ impl VideoMeter {
         }
     }
 
-    /// The encoder made a frame of `packets` packets, while congestion control allowed a rate.
+    /// Notes a coded frame of `packets` packets, and the rate allowed by congestion control.
     pub(super) fn on_coded(
         &mut self,
         now: Instant,
@@ -105,7 +105,7 @@ impl VideoMeter {
         self.open.insert(frame, OpenFrame { row, measured, packets, settled: 0, lost: 0, decided: false });
     }
 
-    /// A frame was left out.
+    /// Notes a skipped frame.
     pub(super) fn on_left_out(&mut self, now: Instant, frame: u64, measured: bool) -> FrameRow {
         if measured {
             self.frames.created += 1;
@@ -115,7 +115,7 @@ impl VideoMeter {
         FrameRow::skipped(self.flow, frame, now)
     }
 
-    /// A packet leaves; `frame` if it is one of a frame, for the first time.
+    /// Notes a sent packet; `frame` if it is a part of a frame, sent for the first time.
     pub(super) fn on_sent(
         &mut self,
         now: Instant,
@@ -136,7 +136,7 @@ impl VideoMeter {
         self.key_frame_requests += u64::from(measured);
     }
 
-    /// The first transmission of a packet ended. Returns the row of its frame if that was all that was not known.
+    /// Notes the end of a packet's first transmission. Returns the row of its frame if it is now complete.
     pub(super) fn on_settled(&mut self, frame: u64, lost: bool) -> Option<FrameRow> {
         let open = self.open.get_mut(&frame)?;
         open.settled += 1;
@@ -149,7 +149,7 @@ impl VideoMeter {
         self.close(frame)
     }
 
-    /// All packets of a frame are at the receiver.
+    /// Notes that all packets of a frame arrived.
     pub(super) fn on_complete(
         &mut self,
         now: Instant,
@@ -173,7 +173,7 @@ impl VideoMeter {
         }
     }
 
-    /// A frame was decoded. Returns its size, and its row if nothing about it is unknown any more.
+    /// Notes a decoded frame. Returns its size, and its row if that is now complete.
     pub(super) fn on_decoded(
         &mut self,
         now: Instant,
@@ -195,8 +195,8 @@ impl VideoMeter {
         (open.row.size, self.close(frame))
     }
 
-    /// The receiver goes on without the frames from `first` to before `next`. Returns a row of which nothing is unknown any more; to be
-    /// asked until there is none.
+    /// Notes that the receiver continues without the frames from `first` to before `next`. Returns a row that is now complete; call
+    /// until `None`.
     pub(super) fn on_given_up(&mut self, first: u64, next: u64) -> Option<FrameRow> {
         let mut undecided = self.open.range_mut(first..next).filter(|(_, open)| !open.decided);
         while let Some((&frame, open)) = undecided.next() {
@@ -211,7 +211,7 @@ impl VideoMeter {
         None
     }
 
-    /// The row of a frame of which nothing is unknown any more.
+    /// The row of a frame whose fate is completely known.
     fn close(&mut self, frame: u64) -> Option<FrameRow> {
         let open = self.open.get(&frame)?;
         if !open.decided || open.settled < open.packets {
@@ -229,7 +229,7 @@ impl VideoMeter {
         self.frames.delivered
     }
 
-    /// Share of the time in which the picture stood still; `None` if no frame was created.
+    /// Share of the time in which the picture was frozen; `None` if no frame was created.
     pub(super) fn stall_rate(&self) -> Option<f64> {
         self.freezes.share()
     }
@@ -268,19 +268,19 @@ impl VideoMeter {
     }
 }
 
-/// Intervals whose mean is the measure of a freeze, and how many there have to be
-/// (W3C webrtc-stats, `freezeCount`; libwebrtc `video_quality_observer2.cc`).
+/// Number of intervals whose mean defines a freeze, and that have to exist first (W3C webrtc-stats, `freezeCount`; libwebrtc
+/// `video_quality_observer2.cc`).
 const INTERVALS: usize = 30;
 const FEWEST_INTERVALS: usize = 5;
-/// A freeze is longer than the mean interval by at least this, and three times as long (the same).
+/// A freeze exceeds the mean interval by at least this, and lasts at least three times as long (same sources).
 const FREEZE: Span = Span::from_millis(150);
 
-/// Times in which the picture stood still. A frame is shown as soon as it can be decoded.
+/// Freezes of the picture. A frame is shown as soon as it can be decoded.
 #[derive(Debug, Clone, Default)]
 struct Freezes {
     /// The last intervals between frames.
     intervals: VecDeque<Span>,
-    /// When measuring began, that is when the first measured frame was created.
+    /// Start of the measurement: creation of the first measured frame.
     began: Option<Instant>,
     last_created: Instant,
     last_shown: Option<Instant>,
@@ -304,7 +304,7 @@ impl Freezes {
         self.last_shown = Some(now);
     }
 
-    /// The measured part of a freeze, if the time from a frame to the next is one.
+    /// The measured part of a freeze, if the interval between two frames is one.
     fn freeze(&self, last: Instant, next: Instant) -> Span {
         let count = self.intervals.len();
         if count < FEWEST_INTERVALS {
@@ -320,7 +320,7 @@ impl Freezes {
     fn share(&self) -> Option<f64> {
         let began = self.began?;
         let Some(last) = self.last_shown.filter(|last| *last > began) else { return Some(1.0) };
-        // What was created last may still be waited for.
+        // The last created frame may still be awaited.
         let end = last.max(self.last_created);
         let frozen = self.frozen + self.freeze(last, end);
         Some(frozen.as_secs_f64() / (end - began).as_secs_f64())
@@ -335,7 +335,7 @@ mod tests {
         Instant::ZERO + Span::from_millis(millis)
     }
 
-    /// The share of freezes when frames are shown at these times, created as they are shown.
+    /// The share of freezes if frames are created and shown at these times.
     fn share(shown: impl IntoIterator<Item = u64>) -> f64 {
         let mut freezes = Freezes::default();
         freezes.on_created(at(0));
@@ -352,7 +352,7 @@ mod tests {
         // 33 + 150 ms is the bound.
         assert!(share(even().chain([297 + 182])) < 1e-9);
         assert!((share(even().chain([297 + 183])) - 183.0 / 480.0).abs() < 1e-9);
-        // Of slow frames three intervals.
+        // For slow frames the limit is three intervals.
         let slow = || (0..10).map(|frame| 100 * frame);
         assert!(share(slow().chain([900 + 299])) < 1e-9 && share(slow().chain([900 + 300])) > 0.2);
     }
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!((row.fate, row.lost, row.recovered), (FrameFate::Late, Some(1), Some(1)));
         assert_eq!((row.complete, row.delivered), (at(40), at(101)));
         assert_eq!(latency.first_time_frames().unwrap().max(), Span::from_millis(40));
-        // Lost and settled: a row at once. The last is young when the run ends.
+        // Lost and settled: a row at once. The last one is incomplete at the end of the run.
         for frame in 1..4 {
             coded(&mut meter, frame);
         }

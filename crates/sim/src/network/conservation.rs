@@ -1,29 +1,30 @@
-//! The books at the end of a run: each packet was delivered, dropped for a stated reason, or is still queued, exactly once.
+//! Conservation at the end of a run: each packet was delivered, dropped for a given reason, or is still queued, exactly
+//! once.
 
 use airbound_control::link::Link;
 
 use super::Network;
 use crate::endpoint::AnyEndpoint;
 
-/// The books do not balance: a defect of the simulator.
+/// Packets are not conserved: a defect of the simulator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "packets are not conserved: {sent} sent, but {delivered} delivered + {dropped} dropped + {queued} still queued; this \
      is a defect of the simulator, please report it with the scenario and the seed"
 )]
 pub struct Imbalance {
-    /// Packets that sources sent.
+    /// Packets sent by sources.
     pub sent: u64,
-    /// Packets that arrived.
+    /// Packets delivered.
     pub delivered: u64,
-    /// Packets that were given up.
+    /// Packets dropped.
     pub dropped: u64,
-    /// Packets that were found in queues, hardware, buffers and on wires.
+    /// Packets found in queues, hardware, buffers and on wires.
     pub queued: u64,
 }
 
 impl Network {
-    /// Counts the packets that are somewhere in between.
+    /// Counts the packets in transit.
     fn queued(&self) -> u64 {
         let nodes: usize = self
             .parts
@@ -40,7 +41,7 @@ impl Network {
         (nodes + reordering + shaped) as u64 + self.parts.meters.on_wire_up()
     }
 
-    /// Closes the books.
+    /// Checks conservation.
     ///
     /// # Errors
     /// [`Imbalance`] if a packet was lost or counted twice.

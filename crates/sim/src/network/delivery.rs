@@ -1,4 +1,4 @@
-//! From the receiver on: block-ack recipients put MPDUs in order, relays pass packets on, endpoints take and answer them.
+//! Delivery: block-ack recipients reorder MPDUs, relays forward packets, endpoints handle and answer them.
 
 use airbound_air::exchange::mpdu_ends;
 use airbound_air::reorder::Reorder;
@@ -15,27 +15,27 @@ use crate::flow::{ACCESS_POINT, Direction, EndpointId};
 use crate::measure::{Arrival, OnAir};
 use crate::packet::{Header, Packet};
 
-/// Agreements of a link: two ways, four categories, two traffic identifiers.
-const OF_A_LINK: usize = 2 * 4 * 2;
+/// Agreements of a link: two directions, four categories, two traffic identifiers.
+const AGREEMENTS_PER_LINK: usize = 2 * 4 * 2;
 
-/// The receiver's side of an agreement.
+/// The receiver's side of a block-ack agreement.
 #[derive(Debug)]
 pub(crate) struct BlockAckRecipient {
     pub(crate) reorder: Reorder<Arrival>,
-    /// When the buffer is looked at next; `Instant::MAX` for never.
+    /// When the buffer is checked next; `Instant::MAX` for never.
     pub(crate) release: Instant,
 }
 
-/// Those of so many links, in the order of [`AgreementId::index`].
+/// The recipients of `links` links, in the order of [`AgreementId::index`].
 pub(super) fn of_links(links: usize) -> Vec<BlockAckRecipient> {
     let none = || BlockAckRecipient { reorder: Reorder::default(), release: Instant::MAX };
-    std::iter::repeat_with(none).take(links * OF_A_LINK).collect()
+    std::iter::repeat_with(none).take(links * AGREEMENTS_PER_LINK).collect()
 }
 
-/// Which agreement: one for each link, direction and traffic identifier.
+/// A block-ack agreement: one for each link, direction and traffic identifier.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AgreementId {
-    /// The link, named by its lower end.
+    /// The link, by its lower end.
     link: StationId,
     way: Direction,
     category: Category,
@@ -43,20 +43,20 @@ pub(crate) struct AgreementId {
 }
 
 impl AgreementId {
-    /// The agreement under which a descriptor travels over a link.
+    /// The agreement of a descriptor on a link.
     pub(super) const fn of((link, way): (StationId, Direction), descriptor: &TxDescriptor<Packet>) -> Self {
         Self { link, way, category: descriptor.category, alternate: descriptor.alternate }
     }
 
-    /// Its place among all.
+    /// Its index among all agreements.
     pub(super) const fn index(self) -> usize {
         let Self { link, way, category, alternate } = self;
-        link.index() * OF_A_LINK + (way as usize * 4 + category.index()) * 2 + alternate as usize
+        link.index() * AGREEMENTS_PER_LINK + (way as usize * 4 + category.index()) * 2 + alternate as usize
     }
 }
 
 impl Network {
-    /// Passes the MPDUs that got through to the receiver's reordering buffer, and on from there.
+    /// Passes the received MPDUs to the receiver's reordering buffer, and on from there.
     pub(super) fn receive(&mut self, one: &OnAir, done: &InHardware) {
         let link = self.parts.tree.link(one.node, done.descriptor.station);
         let agreement = AgreementId::of(link, &done.descriptor);
@@ -81,7 +81,7 @@ impl Network {
             let received = reception.of(end);
             let arrival = Arrival {
                 packet: mpdu.packet,
-                // RTS and CTS are part of the transmission that they announce.
+                // RTS and CTS are part of the transmission.
                 last_transmission: one.start,
                 received,
                 completed: one.timing.end,
@@ -120,10 +120,10 @@ impl Network {
         self.sensed = sensed;
     }
 
-    /// Sees to it that a receiver does not wait for what is missing for ever.
+    /// Schedules the end of a receiver's wait for missing MPDUs.
     pub(super) fn schedule_release(&mut self, id: AgreementId) {
         let agreement = &mut self.recipients[id.index()];
-        // An event that comes too soon sets the next one.
+        // An early event schedules the next one.
         if agreement.release == Instant::MAX
             && let Some(at) = agreement.reorder.next_release()
         {
@@ -132,7 +132,7 @@ impl Network {
         }
     }
 
-    /// A receiver has waited long enough for what is missing.
+    /// Handles the end of a receiver's wait for missing MPDUs.
     pub(super) fn on_release(&mut self, id: AgreementId) {
         let now = self.now;
         let agreement = &mut self.recipients[id.index()];
@@ -141,7 +141,7 @@ impl Network {
         agreement.reorder.expire(now, |item| arrivals.push(item));
         self.deliver_all(&mut arrivals, now);
         self.arrivals = arrivals;
-        // Behind this hole there may be another, younger one.
+        // There may be another, younger hole behind this one.
         self.schedule_release(id);
     }
 
@@ -151,7 +151,7 @@ impl Network {
         }
     }
 
-    /// A packet left the receiver's reordering buffer at `released`.
+    /// Delivers a packet that left the receiver's reordering buffer at `released`.
     #[inline]
     pub(super) fn deliver(&mut self, arrival: &Arrival, released: Instant) {
         let packet = &arrival.packet;
@@ -182,7 +182,7 @@ impl Network {
         }
     }
 
-    /// Passes a packet on towards its destination. The relay has it when the exchange that brought it has ended.
+    /// Forwards a packet towards its destination. The relay has it at the end of the exchange that carried it.
     fn relay(&mut self, arrival: &Arrival, released: Instant) {
         let relay = arrival.packet.to;
         let flow = &self.parts.flows[arrival.packet.flow.0 as usize];
@@ -199,13 +199,13 @@ impl Network {
         }
     }
 
-    /// Hands a packet to the endpoint of its flow.
+    /// Passes a packet to the endpoint of its flow.
     fn at_destination(&mut self, id: EndpointId, packet: &Packet) {
         let now = self.now;
         self.call(id, |endpoint, out| endpoint.on_packet(now, packet, out));
     }
 
-    /// Calls an endpoint and carries out its answers, in order.
+    /// Calls an endpoint and executes its answers, in order.
     pub(super) fn call(&mut self, id: EndpointId, act: impl FnOnce(&mut AnyEndpoint, &mut Outbox<'_>)) {
         let mut answers = std::mem::take(&mut self.answers);
         let parts = &mut self.parts;
@@ -240,7 +240,7 @@ impl Network {
         parts.transmitters[node.index()].ingress.set_rate(flow.0 as usize, self.now, rate, &mut parts.meters);
     }
 
-    /// Lets all endpoints begin. What begins at the same time does so in the order of transports.
+    /// Starts all endpoints. Those that begin at the same time start in the order of transports.
     pub(super) fn begin_endpoints(&mut self) {
         let endpoints = &self.parts.endpoints;
         let mut order: Vec<usize> = (0..endpoints.len()).collect();
@@ -278,7 +278,7 @@ impl Network {
         }
     }
 
-    /// Ends the run: counts the video frames that are still under way.
+    /// Ends the run: counts the incomplete video frames.
     pub(crate) fn end_frames(&mut self) {
         let parts = &mut self.parts;
         for endpoint in &parts.endpoints {
@@ -288,7 +288,7 @@ impl Network {
         parts.meters.end_frames_of_media();
     }
 
-    /// Frees the content of a packet that is gone for good.
+    /// Frees the content of a packet that is lost for good.
     pub(super) fn forget(&mut self, packet: &Packet, reason: DropReason) {
         let parts = &mut self.parts;
         if let Some(id) = parts.flows[packet.flow.0 as usize].endpoint {

@@ -1,8 +1,8 @@
-//! Several networks in one run: those on one channel are one collision domain, those on different channels do not hear each other.
+//! Several networks in one run: those on one channel form a collision domain, those on different channels do not hear each other.
 //!
-//! Each network is a [`Network`] of its own, with its own access point, stations, queues and random numbers. The networks of a
-//! domain share one medium, which is lent to the network that acts; the numbers of a network's transmitters on it are contiguous. All
-//! clocks are one.
+//! Each network is a [`Network`] of its own, with its own access point, stations, queues and random numbers. The networks of a domain
+//! share one medium, which is lent to the acting network; the numbers of a network's transmitters on it are contiguous. All networks
+//! have the same clock.
 
 use airbound_air::channel::{AccessId, TxId};
 use airbound_units::Instant;
@@ -12,7 +12,7 @@ use super::Network;
 /// The networks on one channel, which all hear each other.
 pub(crate) struct CollisionDomain {
     networks: Vec<Network>,
-    /// The network that has the medium; the others have an empty one.
+    /// The network that holds the medium; the others have an empty one.
     holder: usize,
     now: Instant,
     winners: Vec<AccessId>,
@@ -21,16 +21,16 @@ pub(crate) struct CollisionDomain {
 /// The next step of a domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// An event of the network of that number alone.
+    /// An event of one network alone, by number.
     Event(usize),
-    /// The end of what is on the air.
+    /// The end of the present exchange.
     End,
     /// A transmission.
     Access,
 }
 
 impl CollisionDomain {
-    /// The medium is that of the last network, on which all were built.
+    /// Takes the medium of the last network, on which all were built.
     fn new(mut networks: Vec<Network>) -> Self {
         for network in &mut networks {
             network.alone = false;
@@ -39,7 +39,7 @@ impl CollisionDomain {
         Self { networks, holder, now: Instant::ZERO, winners: Vec::new() }
     }
 
-    /// The network of that number, which gets the medium.
+    /// Lends the medium to the network with this number and returns it.
     fn acting(&mut self, number: usize) -> &mut Network {
         if number != self.holder
             && let Ok([holder, network]) = self.networks.get_disjoint_mut([self.holder, number])
@@ -54,7 +54,7 @@ impl CollisionDomain {
         self.networks[self.holder].parts.medium.busy_until(TxId(0))
     }
 
-    /// The time of the next access; a beacon goes before all data.
+    /// The time of the next access; a beacon precedes all data.
     fn next_access(&self) -> Instant {
         let medium = &self.networks[self.holder].parts.medium;
         if self.networks.iter().any(Network::beacon_is_due) {
@@ -64,7 +64,8 @@ impl CollisionDomain {
         }
     }
 
-    /// The next step and its time; [`Instant::MAX`] for never. At the same instant events go first, in the order of the networks.
+    /// The next step and its time; [`Instant::MAX`] for never. At the same instant events precede accesses, in the order of the
+    /// networks.
     fn next(&self) -> (Instant, Next) {
         let mut next = (Instant::MAX, Next::Access);
         for (number, network) in self.networks.iter().enumerate() {
@@ -80,7 +81,7 @@ impl CollisionDomain {
         if at < next.0 { (at, other) } else { next }
     }
 
-    /// Makes a step.
+    /// Executes a step.
     fn step(&mut self, (now, next): (Instant, Next)) {
         self.now = now;
         match next {
@@ -104,13 +105,13 @@ impl CollisionDomain {
         network.processed += 1;
         network.now = now;
         network.handle(event);
-        // A jam that begins: all networks on the channel meet the same ones.
+        // The start of interference: common to all networks on the channel.
         if let (false, Some(end)) = (was_busy, self.busy_until()) {
             self.note_busy(now, end, Some(number));
         }
     }
 
-    /// The channel was busy, for all networks but one.
+    /// Notes a busy channel for all networks but one.
     fn note_busy(&mut self, start: Instant, end: Instant, but: Option<usize>) {
         for (number, network) in self.networks.iter_mut().enumerate() {
             if Some(number) != but {
@@ -119,7 +120,7 @@ impl CollisionDomain {
         }
     }
 
-    /// One transmitter begins, or several at the same instant, which is a collision whatever network they belong to.
+    /// Starts the transmission of one transmitter, or of several at the same instant, which is a collision even across networks.
     fn transmit(&mut self, now: Instant) {
         self.set_clocks(now);
         if let Some(sender) = self.networks.iter().position(Network::beacon_is_due) {
@@ -150,7 +151,7 @@ impl CollisionDomain {
         }
     }
 
-    /// The channel is free, or the next exchange of a TXOP begins.
+    /// Frees the channel, or starts the next exchange of a TXOP.
     fn end(&mut self, now: Instant) {
         self.set_clocks(now);
         let mut last = None;
@@ -173,7 +174,7 @@ impl CollisionDomain {
         if !medium.is_transmitting()
             && let Some(until) = medium.busy_until(TxId(0))
         {
-            // A jam.
+            // Interference.
             self.note_busy(now, until, None);
         }
     }
@@ -182,12 +183,12 @@ impl CollisionDomain {
 pub(crate) struct Domains {
     /// One for each channel.
     domains: Vec<CollisionDomain>,
-    /// Next step of each, and its time.
+    /// The next step of each domain, and its time.
     next: Vec<(Instant, Next)>,
 }
 
 impl Domains {
-    /// The networks, grouped by channel; one network is a domain of its own.
+    /// Creates the domains of networks grouped by channel; a single network is a domain of its own.
     pub(crate) fn new(channels: Vec<Vec<Network>>) -> Self {
         let mut domains: Vec<CollisionDomain> =
             channels.into_iter().filter(|networks| !networks.is_empty()).map(CollisionDomain::new).collect();
@@ -200,7 +201,7 @@ impl Domains {
         Self { domains, next }
     }
 
-    /// The one network of a run that has no other.
+    /// The only network of a run, if there is one only.
     fn only(&mut self) -> Option<&mut Network> {
         match self.domains.as_mut_slice() {
             [CollisionDomain { networks, .. }] if networks.len() == 1 => networks.first_mut(),
@@ -208,8 +209,8 @@ impl Domains {
         }
     }
 
-    /// Advances until `until` or the end of the run, whichever comes first. What the networks tell comes in the order of time,
-    /// however long the pieces are in which a run advances.
+    /// Advances until `until` or the end of the run, whichever comes first. Events of the networks are in order of time, independent
+    /// of the steps in which a run advances.
     pub(crate) fn advance(&mut self, until: Instant) {
         if let Some(only) = self.only() {
             only.advance(until);
@@ -240,22 +241,22 @@ impl Domains {
         self.domains.iter().flat_map(|domain| &domain.networks)
     }
 
-    /// The same, to be changed.
+    /// The networks, mutable.
     pub(crate) fn networks_mut(&mut self) -> impl Iterator<Item = &mut Network> {
         self.domains.iter_mut().flat_map(|domain| &mut domain.networks)
     }
 
-    /// Gives them up, channel by channel.
+    /// Returns the networks, channel by channel.
     pub(crate) fn into_networks(self) -> impl Iterator<Item = Network> {
         self.domains.into_iter().flat_map(|domain| domain.networks)
     }
 
-    /// Returns the time that the run has reached.
+    /// Returns the present simulated time.
     pub(crate) fn now(&self) -> Instant {
         self.networks().next().map_or(Instant::MAX, |network| network.now)
     }
 
-    /// When it ends.
+    /// End of the run.
     pub(crate) fn end(&self) -> Instant {
         self.networks().next().map_or(Instant::ZERO, |network| network.parts.end)
     }

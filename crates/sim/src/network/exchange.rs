@@ -1,4 +1,4 @@
-//! Access to the medium and exchanges: PPDUs contend, go on the air, and their MPDUs arrive, are retried or are given up.
+//! Access to the medium and exchanges: PPDUs contend and are transmitted, and their MPDUs arrive, are retried or are given up.
 
 use airbound_air::channel::{AccessId, Exchange, Settled, TxId};
 use airbound_air::exchange::ExchangeTiming;
@@ -41,7 +41,7 @@ impl Network {
         self.parts.medium.is_ready(self.access(node, category))
     }
 
-    /// The time at which the next transmission begins if nothing happens before; [`Instant::MAX`] for never.
+    /// The start of the next transmission if no event precedes it; [`Instant::MAX`] for never.
     pub(super) fn next_access(&self) -> Instant {
         if self.beacon_is_due() {
             self.parts.medium.next_beacon(self.now)
@@ -50,7 +50,7 @@ impl Network {
         }
     }
 
-    /// The time has come that [`Network::next_access`] named.
+    /// Transmits at the time returned by [`Network::next_access`].
     pub(super) fn transmit(&mut self) {
         if self.beacon_is_due() {
             self.transmit_beacon();
@@ -65,7 +65,7 @@ impl Network {
         self.schedule_end();
     }
 
-    /// The end of what is on the air, where no other network shares the channel.
+    /// Schedules the end of the exchange, if no other network shares the channel.
     pub(super) fn schedule_end(&mut self) {
         if self.alone
             && let Some(end) = self.parts.medium.busy_until(TxId(self.first_tx))
@@ -74,19 +74,19 @@ impl Network {
         }
     }
 
-    /// Whether the next transmission is a beacon, before all data.
+    /// Whether the next transmission is a beacon, which precedes all data.
     pub(super) fn beacon_is_due(&self) -> bool {
         self.parts.beacons.is_some_and(|beacons| beacons.due)
     }
 
-    /// Makes sure that the winners have something to send; the others withdraw.
+    /// Prepares PPDUs of the winners; those without one withdraw.
     pub(super) fn prepare_winners(&mut self) {
         let mut winners = std::mem::take(&mut self.winners);
         winners.retain(|at| self.prepare(*at));
         self.winners = winners;
     }
 
-    /// Puts the winners on the air.
+    /// Starts the transmissions of the winners.
     pub(super) fn start_winners(&mut self) {
         let mut winners = std::mem::take(&mut self.winners);
         if !winners.is_empty() {
@@ -99,7 +99,7 @@ impl Network {
         self.winners = winners;
     }
 
-    /// Puts the first PPDU of a category that won the channel on the air.
+    /// Starts the exchange of the first PPDU of a category that won the channel.
     fn start_exchange(&mut self, at: AccessId) {
         let (node, now) = (self.node_of(at), self.now);
         let Some((rate, quality)) = self.next_transmission(node, at.category, now) else { return };
@@ -111,7 +111,7 @@ impl Network {
         self.note_start(at, now, &timing, quality);
     }
 
-    /// Rate and link quality of the transmission of the first PPDU of a category that begins at `start`.
+    /// Rate and link quality of the transmission, at `start`, of a category's first PPDU.
     pub(super) fn next_transmission(
         &mut self,
         node: StationId,
@@ -124,7 +124,7 @@ impl Network {
         Some((first.next_rate(), parts.links.quality(link_id(link), start)))
     }
 
-    /// Notes that the transmission of the first PPDU of a category begins at `start`.
+    /// Notes that the transmission of a category's first PPDU begins at `start`.
     pub(super) fn note_start(
         &mut self,
         at: AccessId,
@@ -141,7 +141,7 @@ impl Network {
             let contending = first.contending;
             for mpdu in &mut first.descriptor.mpdus {
                 if mpdu.packet.first_transmission == Instant::MAX {
-                    // A packet that arrived while its category contended waited for the channel from its arrival on.
+                    // A packet that arrived while its category contended has waited for the channel since its arrival.
                     mpdu.packet.contending = contending.max(mpdu.packet.enqueued);
                     mpdu.packet.first_transmission = start;
                 }
@@ -156,7 +156,7 @@ impl Network {
         }
     }
 
-    /// The beacon is due; it goes before all data.
+    /// Schedules a due beacon, which precedes all data.
     pub(super) fn on_beacon_due(&mut self) {
         if let Some(beacons) = &mut self.parts.beacons {
             beacons.due = true;
@@ -173,7 +173,7 @@ impl Network {
         self.note_busy(self.now, end);
     }
 
-    /// A burst of interference begins or ends: while it lasts, every transmitter finds the channel busy.
+    /// Handles the start or the end of a burst of interference: meanwhile every transmitter finds the channel busy.
     pub(super) fn on_interference(&mut self) {
         if let Some(until) = self.parts.links.jammed_until(self.now)
             && self.parts.medium.jam(self.now, until)
@@ -186,7 +186,7 @@ impl Network {
         }
     }
 
-    /// The exchanges on the air end: the channel is free, or the next exchange of a TXOP begins.
+    /// Ends the exchanges on the air: the channel is free, or the next exchange of a TXOP begins.
     pub(super) fn on_exchange_end(&mut self) {
         let mut is_first = true;
         while let Some(exchange) = self.parts.medium.take_ended(self.now) {
@@ -199,13 +199,13 @@ impl Network {
         if let Some(until) = self.parts.medium.busy_until(TxId(self.first_tx))
             && !self.parts.medium.is_transmitting()
         {
-            // A jam.
+            // Interference.
             self.note_busy(self.now, until);
         }
         self.schedule_end();
     }
 
-    /// One exchange ended.
+    /// Finishes one exchange.
     pub(super) fn finish(&mut self, exchange: &Exchange) {
         let at = exchange.at;
         let (node, category) = (self.node_of(at), at.category);
@@ -266,12 +266,12 @@ impl Network {
                 link.on_received(self.now, node, category, airtime);
             }
         }
-        // In a collision the channel may be busy for longer than its own frame was on the air; the time of the next counts already.
+        // In a collision the channel may be busy for longer than this frame was on the air; the time of the next one starts already.
         let next_since =
             if done.descriptor.give_up_after.is_some() { one.timing.end.min(self.now) } else { self.now };
         let gave_up = self.report(node, category, done, Some(one.acknowledged));
         if !success && (gave_up || hardware_tries > 1) {
-            // The hardware is done with the frame; the next one starts with the least window.
+            // The hardware has finished the frame; the next one starts with the least window.
             self.parts.medium.settle(at, Settled::GaveUp);
         }
         self.contend(node, category, next_since);
@@ -283,7 +283,7 @@ impl Network {
         self.sleep(node);
     }
 
-    /// Hands a descriptor back to the link, with what of its last transmission was acknowledged. Returns whether the link gave packets
+    /// Returns a descriptor to the link, with the MPDUs acknowledged in its last transmission. Returns whether the link gave packets
     /// up.
     pub(super) fn report(
         &mut self,
@@ -316,7 +316,7 @@ impl Network {
             self.parts.transmitters[node.index()].hardware[category.index()].push_front(again);
         }
         if let Some(sequence) = returned.window_start.take() {
-            // A block-ack request tells the receiver not to wait; its airtime is not modelled.
+            // A block-ack request ends the receiver's wait; its airtime is not modelled.
             let now = self.now;
             let mut arrivals = std::mem::take(&mut self.arrivals);
             self.recipients[agreement.index()].reorder.move_window(sequence, |item| arrivals.push(item));
@@ -328,7 +328,7 @@ impl Network {
         gave_up
     }
 
-    /// Sends the next PPDU of the same category without contending, if the TXOP has room for it. Returns whether it does.
+    /// Sends the next PPDU of the same category without contention, if it fits in the TXOP. Returns whether it does.
     fn continue_txop(&mut self, ended: &Exchange) -> bool {
         let (node, category) = (self.node_of(ended.at), ended.at.category);
         let Some((start, longest)) = self.parts.medium.txop_room(self.now, ended) else { return false };
@@ -343,7 +343,7 @@ impl Network {
         let Some(first) = parts.transmitters[node.index()].hardware[category.index()].front() else {
             return false;
         };
-        // One that was formed before, or a single packet that is too long, waits for the next opportunity.
+        // A PPDU formed before, or a single packet that is too long, waits for the next opportunity.
         if first.is_expired(start) {
             return false;
         }

@@ -1,4 +1,4 @@
-//! The medium that transmitters share: a channel with contention, or a measured trace that carries packets one after the other.
+//! The medium shared by transmitters: a channel with contention, or a measured trace that carries packets one after the other.
 
 use std::collections::BTreeMap;
 
@@ -24,16 +24,16 @@ pub(crate) enum Medium {
     Pipe(Pipe),
 }
 
-/// A trace in place of PHY and contention: no loss, no collision; transmitters that have something to send take turns.
+/// A trace in place of PHY and contention: no loss, no collision; ready transmitters take turns.
 #[derive(Debug)]
 pub(crate) struct Pipe {
     capacity: Capacity,
     transmitters: u16,
-    /// Accesses that have something to send, with the time since which they have.
+    /// Ready accesses, with the time since when.
     ready: BTreeMap<AccessId, Instant>,
     /// `None` while it is busy.
     idle_since: Option<Instant>,
-    /// Transfers so far.
+    /// Number of transfers so far.
     turns: usize,
     on_air: Option<Exchange>,
     held_until: Instant,
@@ -60,7 +60,7 @@ impl Pipe {
         soonest.map_or(Instant::MAX, |ready| (*ready).max(idle_since).max(now))
     }
 
-    /// One of those that are ready wins.
+    /// Selects one of the ready accesses.
     fn contend(&self, now: Instant, winners: &mut Vec<AccessId>) {
         winners.clear();
         if self.idle_since.is_some_and(|since| since <= now) {
@@ -119,7 +119,7 @@ pub(super) fn ppdu_of(descriptor: &TxDescriptor<Packet>, rate: Rate) -> Ppdu {
     }
 }
 
-/// Each call is that of [`Channel`].
+/// Each method corresponds to that of [`Channel`].
 impl Medium {
     pub(crate) fn add(&mut self, edca: [Edcaf; 4], reception: Stream) -> TxId {
         match self {

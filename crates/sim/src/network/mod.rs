@@ -1,8 +1,9 @@
-//! The simulation: one thread, one clock, events in the order of time.
+//! The simulation: one thread, one clock, events in order of time.
 //!
-//! Between two events the channel is either idle or busy. When it is idle, the next transmission follows from the state of
-//! the contention functions and is computed, not stepped (`airbound_air::channel`). Packets of datagram sources are drawn in bulk when a
-//! queue is next looked at ([`crate::ingress`]): an idle second costs nothing, and the cost of a busy one follows its transmissions.
+//! Between two events the channel is either idle or busy. When it is idle, the next transmission is computed from the state of the
+//! contention functions, without stepping through slots (`airbound_air::channel`). Packets of datagram sources are drawn in bulk when a
+//! queue is next used ([`crate::ingress`]): an idle second costs nothing, and the cost of a busy one is proportional to its
+//! transmissions.
 
 mod conservation;
 mod delivery;
@@ -29,7 +30,7 @@ pub(crate) use medium::{Medium, Pipe};
 pub(crate) use transmitter::{Forming, Transmitter};
 
 use crate::agenda::Agenda;
-use crate::endpoint::external::Carried;
+use crate::endpoint::external::TaggedFate;
 use crate::endpoint::{Answer, AnyEndpoint, Timer};
 use crate::flow::{ACCESS_POINT, Direction, EndpointId, Flow};
 use crate::measure::{Arrival, Meters};
@@ -37,7 +38,7 @@ use crate::packet::Packet;
 use crate::path::Wire;
 use crate::topology::Tree;
 
-/// The number of the link whose lower end is a node; `None` for the access point.
+/// The number of the link of a lower end; `None` for the access point.
 pub(crate) fn link_id(lower: StationId) -> Option<LinkId> {
     lower.0.checked_sub(1).map(LinkId)
 }
@@ -45,9 +46,9 @@ pub(crate) fn link_id(lower: StationId) -> Option<LinkId> {
 /// An event of a network at a point in time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Event {
-    /// The exchanges, the beacon or the jam on the air end.
+    /// The exchanges, the beacon or the interference on the air ends.
     ExchangeEnd,
-    /// Packets may have arrived at a node whose hardware waits for them.
+    /// Packets may have arrived at a node with free hardware.
     Wake(StationId),
     /// A packet has crossed the wire to the server.
     AtServer(Packet),
@@ -57,13 +58,13 @@ pub(crate) enum Event {
     Beacon,
     /// A burst of interference begins or ends.
     Interference,
-    /// The hardware may have worked on the first PSDU of a category for as long as it may.
+    /// The time limit of a category's first PSDU in the hardware may be over.
     TimeLimit(StationId, Category),
-    /// A receiver may give up a hole in what came under an agreement.
+    /// A receiver may give up a missing MPDU of an agreement.
     Release(AgreementId),
     /// The driver has reacted to the end of a PPDU of this category.
     HandedOver(StationId, Category),
-    /// Something else is demanded of a flow from now on.
+    /// The demand on a flow changes.
     Demand(usize),
     /// A window of the series ends.
     Window,
@@ -73,17 +74,17 @@ pub(crate) enum Event {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Beacons {
     pub(crate) interval: Span,
-    /// Of the first one, so that networks on one channel do not send them at the same time.
+    /// Time of the first beacon, so that networks on one channel do not send them at the same time.
     pub(crate) offset: Span,
     pub(crate) duration: Span,
     pub(crate) due: bool,
 }
 
-/// A demand that begins, changes or ends while the run is under way.
+/// A demand that is set, changed or removed during the run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DemandChange {
     pub(crate) at: Instant,
-    /// The transmitter that sends the data of the flow over the air.
+    /// The transmitter of the flow's data over the air.
     pub(crate) node: StationId,
     pub(crate) flow: FlowId,
     pub(crate) demand: Option<Demand>,
@@ -94,24 +95,24 @@ pub(crate) struct Parts {
     pub(crate) end: Instant,
     pub(crate) transmitters: Vec<Transmitter>,
     pub(crate) medium: Medium,
-    /// Contention functions of each transmitter, and the errors at its receivers, until they are added to the medium.
+    /// Contention functions of each transmitter, and the error streams of its receivers, until they are added to the medium.
     pub(crate) contention: Vec<([Edcaf; 4], Stream)>,
     pub(crate) links: Links,
     pub(crate) tree: Tree,
     pub(crate) beacons: Option<Beacons>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) endpoints: Vec<AnyEndpoint>,
-    /// The endpoint that shapes uplinks; `None` without shaped uplinks.
+    /// The endpoint that shapes uplinks; `None` without any.
     pub(crate) shaping: Option<EndpointId>,
     pub(crate) demands: Vec<DemandChange>,
-    /// From the access point to the server.
+    /// The wire from the access point to the server.
     pub(crate) wire_up: Wire,
     pub(crate) meters: Meters,
     /// Length of the windows of the series.
     pub(crate) window: Span,
 }
 
-/// A network under way: one access point, its stations and neighbours.
+/// A running network: one access point, its stations and neighbours.
 pub(crate) struct Network {
     pub(crate) parts: Parts,
     pub(crate) now: Instant,
@@ -119,16 +120,16 @@ pub(crate) struct Network {
     first_tx: u16,
     /// Total time for which the channel was busy.
     busy: Span,
-    /// Whether no other network is simulated on its channel; otherwise the domain ends what is on the air.
+    /// Whether it is the only network on its channel; otherwise the domain ends exchanges.
     alone: bool,
     txops: u64,
-    /// The receivers' sides of all block-ack agreements.
+    /// The recipients of all block-ack agreements.
     recipients: Vec<BlockAckRecipient>,
-    /// Whether traces dictate PHY rates, of which links have to be told.
+    /// Whether traces dictate PHY rates, which have to be reported to links.
     dictates: bool,
     events: Agenda<Event>,
     processed: u64,
-    // Lists that are filled and emptied again and again.
+    // Reused buffers.
     dropped: Vec<Dropped<Packet>>,
     returned: Returned<Packet>,
     arrivals: Vec<Arrival>,
@@ -138,7 +139,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// A network that has its medium to itself.
+    /// Creates a network with its own medium.
     pub(crate) fn new(mut parts: Parts) -> Self {
         let mut first_tx = None;
         for (edca, reception) in std::mem::take(&mut parts.contention) {
@@ -167,21 +168,21 @@ impl Network {
         network
     }
 
-    /// A network that shares the medium of another, which it takes over.
+    /// Creates a network that shares the medium of another, which it takes over.
     pub(crate) fn sharing(mut parts: Parts, other: &mut Self) -> Self {
         std::mem::swap(&mut parts.medium, &mut other.parts.medium);
         Self::new(parts)
     }
 
-    /// Whether a contention function of the medium is one of this network.
+    /// Whether a contention function of the medium belongs to this network.
     pub(crate) fn has(&self, at: AccessId) -> bool {
         (at.tx.0.checked_sub(self.first_tx))
             .is_some_and(|node| usize::from(node) < self.parts.transmitters.len())
     }
 
-    /// Schedules what happens without a cause.
+    /// Schedules the events of the start.
     fn begin(&mut self) {
-        self.tell_link_stats();
+        self.report_link_stats();
         for node in 0..self.parts.transmitters.len() {
             self.sleep(StationId(node as u16));
         }
@@ -214,8 +215,8 @@ impl Network {
         self.events.next().min(self.next_access())
     }
 
-    /// Moves the fates of packets of outside since the last call, in order.
-    pub(crate) fn take_carried(&mut self, into: &mut Vec<Carried>) {
+    /// Moves the fates of external packets since the last call, in order.
+    pub(crate) fn take_fates(&mut self, into: &mut Vec<TaggedFate>) {
         for endpoint in &mut self.parts.endpoints {
             if let AnyEndpoint::External(external) = endpoint {
                 external.take(into);
@@ -245,7 +246,7 @@ impl Network {
         self.now = until;
     }
 
-    /// Notes whom the transmitters protect without having been told to.
+    /// Notes the flows that the transmitters protect automatically.
     pub(crate) fn note_found(&mut self) {
         let Parts { transmitters, meters, .. } = &mut self.parts;
         meters.note_found(|flow| {
@@ -281,17 +282,17 @@ impl Network {
         }
     }
 
-    /// Lets rate controls know what their links are like before the first frame.
-    fn tell_link_stats(&mut self) {
+    /// Reports the initial state of their links to rate controls.
+    fn report_link_stats(&mut self) {
         for link in (1..self.parts.transmitters.len() as u16).map(StationId) {
             let stats = self.link_stats(link);
-            self.tell_ends(self.now, link, &stats);
+            self.report_to_ends(self.now, link, &stats);
         }
     }
 
-    /// The knowledge that both ends have of a link before their first frame.
+    /// The initial knowledge of both ends of a link.
     fn link_stats(&mut self, link: StationId) -> LinkStats {
-        /// A ratio at which every rate is free of errors.
+        /// An SNR at which no rate has errors.
         const FLAWLESS: Decibel = Decibel::new(100.0);
         let (snr, rate) = match self.parts.links.quality(link_id(link), self.now) {
             LinkQuality::Perfect => (FLAWLESS, None),
@@ -301,8 +302,8 @@ impl Network {
         LinkStats { snr: Some(snr), rate }
     }
 
-    /// Tells both ends of a link about it.
-    fn tell_ends(&mut self, now: Instant, link: StationId, stats: &LinkStats) {
+    /// Reports observations of a link to both its ends.
+    fn report_to_ends(&mut self, now: Instant, link: StationId, stats: &LinkStats) {
         let parent = self.parts.tree.parent(link);
         self.parts.transmitters[parent.index()].link.on_link_stats(now, link, stats);
         self.parts.transmitters[link.index()].link.on_link_stats(now, parent, stats);

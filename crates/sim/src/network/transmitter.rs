@@ -1,10 +1,10 @@
-//! A transmitter: packets enter its queue, PPDUs its hardware, and its link is told of the channel.
+//! A transmitter: packets enter its queue, PPDUs its hardware, and its link gets reports of the channel load.
 //!
-//! The time limit of the hardware on a PSDU counts from when the PSDU is the first of its category, and so contends for the channel:
-//! backoff, and waiting for a busy channel, are part of it. A PSDU on the air at the end of its time is finished first.
+//! The time limit of the hardware on a PSDU starts when the PSDU is the first of its category, and so contends for the channel: it
+//! includes backoff and waiting for a busy channel. A PSDU on the air at the end of its time is finished first.
 //!
-//! All transmitters hear each other, so that there is one busy time. Times are counted when an exchange ends; a report to a link
-//! compares two points in time. Only links that ask are told ([`Link::deadline`]).
+//! All transmitters hear each other, so there is one busy time. Times are counted at the end of an exchange; a report to a link is the
+//! difference between two instants. Only links that ask get reports ([`Link::deadline`]).
 
 use std::collections::VecDeque;
 
@@ -22,12 +22,12 @@ use crate::ingress::{Categories, Ingress};
 use crate::link::AnyLink;
 use crate::packet::Packet;
 
-/// When aggregates are formed.
+/// Time of forming aggregates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forming {
-    /// When the channel is won, by a device that looks into its queue then.
+    /// When the channel is won, in devices that read their queue then.
     AtAccess,
-    /// Ahead: up to so many per category wait in the hardware.
+    /// In advance: up to this number for each category wait in the hardware.
     Ahead(usize),
 }
 
@@ -53,21 +53,21 @@ pub(crate) struct Transmitter {
     pub(crate) ingress: Ingress,
     pub(crate) forming: Forming,
     pub(crate) hardware: [VecDeque<InHardware>; 4],
-    /// Most transmissions of one descriptor, whatever the rate chain says.
+    /// Upper limit on transmissions of one descriptor, for any rate chain.
     pub(crate) hardware_tries: u32,
-    /// Most PPDUs in hardware over all categories.
+    /// Upper limit on PPDUs in the hardware over all categories.
     pub(crate) hardware_total: usize,
-    /// From the end of a PPDU until the one that takes its place is in the hardware.
+    /// Time from the end of a PPDU until its successor is in the hardware.
     pub(crate) handover: Span,
-    /// Places whose next PPDU is on its way into the hardware, by category.
+    /// Number of places whose next PPDU is being handed over, by category.
     pub(crate) handing: [usize; 4],
-    /// Whether packets of shaped uplinks arrive here.
+    /// Whether it shapes uplinks.
     pub(crate) shapes: bool,
-    /// Whether receivers put its MPDUs in order, as a block-ack agreement makes them.
+    /// Whether its receivers reorder MPDUs, under a block-ack agreement.
     pub(crate) block_ack: bool,
     /// Whether airtime of received frames is charged to the sender.
     pub(crate) charges_received: bool,
-    /// Airtime of its transmissions, acknowledgements included.
+    /// Airtime of its own transmissions, acknowledgements included.
     pub(crate) own: Span,
     pub(crate) channel_load: ChannelLoad,
     /// The pending wake-up for arrivals; `Instant::MAX` for none.
@@ -75,7 +75,7 @@ pub(crate) struct Transmitter {
 }
 
 impl Transmitter {
-    /// Free places for PPDUs of a category in the hardware, of which `depth` may be there.
+    /// Free places for PPDUs of a category in the hardware, which has `depth` of them.
     fn room(&self, category: Category, depth: usize) -> usize {
         let taken =
             |category: Category| self.hardware[category.index()].len() + self.handing[category.index()];
@@ -88,10 +88,10 @@ impl Transmitter {
     }
 }
 
-/// The time since which a transmitter listens, and what had been heard then.
+/// Start of a channel load measurement, and the busy times up to then.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ChannelLoad {
-    /// End of the time for which it listens.
+    /// End of the measurement.
     until: Option<Instant>,
     since: Instant,
     busy: Span,
@@ -99,7 +99,7 @@ pub(crate) struct ChannelLoad {
 }
 
 impl InHardware {
-    /// A descriptor that is handed to the hardware at `now`.
+    /// Creates the record of a descriptor handed to the hardware at `now`.
     pub(super) const fn new(descriptor: TxDescriptor<Packet>, now: Instant) -> Self {
         Self {
             descriptor,
@@ -112,14 +112,14 @@ impl InHardware {
         }
     }
 
-    /// The rate of the next transmission. A device whose tries outlast the chain repeats the last step.
+    /// The rate of the next transmission. A device with more tries than the chain repeats the last step.
     pub(super) fn next_rate(&self) -> Rate {
         let chain = self.descriptor.chain;
         let last = chain.steps().last().map_or(chain.first_rate(), |step| step.rate);
         chain.rate_of(self.transmissions).unwrap_or(last)
     }
 
-    /// Whether its time is over.
+    /// Whether its time limit is over.
     pub(super) fn is_expired(&self, now: Instant) -> bool {
         self.descriptor
             .give_up_after
@@ -128,7 +128,7 @@ impl InHardware {
 }
 
 impl Network {
-    /// Lets everything in that has arrived at a node by now.
+    /// Enqueues all packets that have arrived at a node by now.
     pub(super) fn take_in(&mut self, node: StationId) {
         loop {
             let queued = self.only_queued(node);
@@ -145,7 +145,7 @@ impl Network {
                     continue;
                 }
             }
-            // With the next one, if there is one, more happens.
+            // The next packet, if any, has further effects.
             let Some((at, packet)) = ingress.arrive(self.now, &mut parts.meters) else { break };
             if self.parts.flows[packet.flow.0 as usize].is_shaped {
                 self.hold_back(at, packet);
@@ -155,8 +155,8 @@ impl Network {
         }
     }
 
-    /// The categories of a node whose packets enter the queue, and nothing else comes of it, if there are any: who contends with what
-    /// waits when the channel is won has nothing to do before.
+    /// The categories of a node whose packets are only enqueued, if any: a category that already contends and forms aggregates when
+    /// the channel is won has nothing to do before.
     fn only_queued(&self, node: StationId) -> Option<Categories> {
         let parts = &self.parts;
         let owner = &parts.transmitters[node.index()];
@@ -167,7 +167,7 @@ impl Network {
         ready.are_any().then_some(ready)
     }
 
-    /// Gives a packet of a shaped uplink to the shaper of its station.
+    /// Passes a packet of a shaped uplink to its station's shaper.
     fn hold_back(&mut self, at: Instant, packet: Packet) {
         if let Some(id) = self.parts.shaping {
             self.call(id, |endpoint, out| {
@@ -178,14 +178,14 @@ impl Network {
         }
     }
 
-    /// Puts a packet that a station itself made in its queue.
+    /// Enqueues a packet made by a station itself.
     pub(super) fn originate(&mut self, node: StationId, packet: Packet) {
         self.take_in(node);
         self.parts.meters.on_sent(&packet);
         self.admit(node, self.now, packet);
     }
 
-    /// Puts a packet that arrived at `at` in the queue, and in the hardware if that has room.
+    /// Enqueues a packet that arrived at `at`, and fills the hardware if it has room.
     #[inline]
     pub(super) fn admit(&mut self, node: StationId, at: Instant, packet: Packet) {
         let category = airbound_control::frame::Payload::category(&packet);
@@ -196,7 +196,7 @@ impl Network {
         self.fill(node, category, at);
     }
 
-    /// Makes sure that a winner has a PPDU to send.
+    /// Prepares the PPDU of a winner. Returns whether there is one.
     pub(super) fn prepare(&mut self, at: AccessId) -> bool {
         let (node, category) = (self.node_of(at), at.category);
         if self.parts.transmitters[node.index()].hardware[category.index()].is_empty() {
@@ -205,12 +205,12 @@ impl Network {
             let since = self.parts.medium.ready_since(at);
             let first = self.parts.transmitters[node.index()].hardware[category.index()].front_mut();
             if let (Some(first), Some(since)) = (first, since) {
-                // An aggregate formed at access contended before it had a shape.
+                // An aggregate formed at access contended before it was formed.
                 first.contending = since;
             }
         }
         if self.parts.transmitters[node.index()].hardware[category.index()].is_empty() {
-            // What waited was dropped, or may not go now.
+            // The waiting packets were dropped, or may not be sent now.
             self.parts.medium.withdraw(at);
             self.sleep(node);
             return false;
@@ -218,13 +218,13 @@ impl Network {
         true
     }
 
-    /// Asks the link for a PPDU and puts it in the hardware. Returns whether there was one.
+    /// Takes a PPDU from the link and puts it in the hardware. Returns whether there was one.
     pub(super) fn form(&mut self, node: StationId, category: Category, now: Instant) -> bool {
         let longest = self.parts.medium.longest_ppdu(self.access(node, category));
         self.form_within(node, category, now, longest)
     }
 
-    /// The same with a bound on the PPDU.
+    /// The same, with a limit on the PPDU.
     pub(super) fn form_within(
         &mut self,
         node: StationId,
@@ -235,7 +235,7 @@ impl Network {
         if self.dictates {
             while let Some((link, rate)) = self.parts.links.changed(now) {
                 let stats = LinkStats { rate: Some(rate), ..LinkStats::default() };
-                self.tell_ends(now, StationId(link.0 + 1), &stats);
+                self.report_to_ends(now, StationId(link.0 + 1), &stats);
             }
         }
         let owner = &mut self.parts.transmitters[node.index()];
@@ -252,7 +252,7 @@ impl Network {
         formed
     }
 
-    /// Fills the hardware of a category, and lets it contend if it has something to send since `at`.
+    /// Fills the hardware of a category, and starts contention if it is ready since `at`.
     pub(super) fn fill(&mut self, node: StationId, category: Category, at: Instant) {
         let owner = &self.parts.transmitters[node.index()];
         let has_something = match owner.forming {
@@ -272,7 +272,7 @@ impl Network {
         }
     }
 
-    /// A place in the hardware is free: fills it now, or when the driver has reacted.
+    /// Fills a free place in the hardware, now or after the driver's reaction.
     pub(super) fn refill(&mut self, node: StationId, category: Category) {
         let handover = self.parts.transmitters[node.index()].handover;
         if handover.is_zero() {
@@ -284,7 +284,7 @@ impl Network {
         }
     }
 
-    /// The driver has been told of the end of a PPDU and puts the next one in its place.
+    /// Handles the driver's reaction to the end of a PPDU: the next one takes its place.
     pub(super) fn on_handed_over(&mut self, node: StationId, category: Category) {
         self.take_in(node);
         let handing = &mut self.parts.transmitters[node.index()].handing[category.index()];
@@ -293,14 +293,14 @@ impl Network {
         self.sleep(node);
     }
 
-    /// Where categories share the places of the hardware, a free one may be taken by any of them; the highest goes first.
+    /// If categories share the places of the hardware, any of them may take a free one; the highest goes first.
     fn fill_freed(&mut self, node: StationId, category: Category) {
         let owner = &self.parts.transmitters[node.index()];
         if owner.hardware_total == usize::MAX && !owner.link.limits_all_categories() {
             self.fill(node, category, self.now);
             return;
         }
-        // The link may name one category after the other.
+        // The link may select one category after the other.
         loop {
             let held = |owner: &Transmitter| owner.hardware.iter().map(VecDeque::len).sum::<usize>();
             let before = held(&self.parts.transmitters[node.index()]);
@@ -313,7 +313,7 @@ impl Network {
         }
     }
 
-    /// The first descriptor of a category, if it does not contend yet, contends since `at`.
+    /// Starts the contention of a category's first descriptor as of `at`, if it does not contend yet.
     pub(super) fn contend(&mut self, node: StationId, category: Category, at: Instant) {
         let first = self.parts.transmitters[node.index()].hardware[category.index()].front_mut();
         if let Some(first) = first.filter(|first| first.contending == Instant::MAX) {
@@ -324,7 +324,8 @@ impl Network {
         }
     }
 
-    /// The time of a descriptor may be over; the event of one that has left means nothing for its successor, which has one of its own.
+    /// Handles the possible end of a descriptor's time limit; the event of a finished descriptor has no effect on its successor, which
+    /// has its own.
     pub(super) fn on_time_limit(&mut self, node: StationId, category: Category) {
         let on_air = self.parts.medium.is_on_air(self.access(node, category));
         let is_over = |network: &Self| {
@@ -334,19 +335,19 @@ impl Network {
         if on_air || !is_over(self) {
             return;
         }
-        // While it is still the first, so that nothing else becomes the first for what arrives.
+        // Before the next one becomes the first for arriving packets.
         self.take_in(node);
         let Some(done) = self.parts.transmitters[node.index()].hardware[category.index()].pop_front() else {
             return;
         };
-        // In a collision that outlasted its own frame, it was over before.
+        // In a collision longer than this frame, the time ended before.
         let over = done.contending + done.descriptor.give_up_after.unwrap_or(Span::ZERO);
         let tried = done.transmissions > 0;
         self.report(node, category, done, None);
         self.contend(node, category, over.min(self.now));
         let at = self.access(node, category);
         if tried {
-            // The next frame starts with the least window once this backoff is over.
+            // The next frame starts with the least window after this backoff.
             self.parts.medium.reset_window(at);
         }
         self.refill(node, category);
@@ -356,26 +357,26 @@ impl Network {
         self.sleep(node);
     }
 
-    /// A node with nothing to send in some category is woken when something may arrive for it.
+    /// Schedules the wake-up of a node with an idle category for its next possible arrival.
     pub(super) fn sleep(&mut self, node: StationId) {
         self.sleep_after(node, None);
     }
 
-    /// The same for a link that was `asked` just now: a deadline up to then, which it could not use, says nothing new. Those that a
-    /// researcher writes may name any time.
+    /// The same for a link that was `asked` just now: an earlier deadline, which it could not use, has no new information. Custom
+    /// parts may return any time.
     fn sleep_after(&mut self, node: StationId, asked: Option<Instant>) {
         let owner = &self.parts.transmitters[node.index()];
         let ready = self.parts.medium.ready(self.tx(node));
         let idle = Category::ALL.into_iter().filter(|category| !ready[category.index()]);
         let arrival = idle.filter_map(|category| owner.ingress.next_arrival(category)).min();
-        // A link may also want to be asked again, or to be told of the channel, at a time of its own.
+        // A link may also demand a call, or a report of the channel load, at a time of its own.
         let deadline = owner.link.deadline();
         let deadlines = [deadline.select, deadline.channel_load]
             .into_iter()
             .flatten()
             .filter(|at| asked.is_none_or(|asked| *at > asked));
         let next = arrival.into_iter().chain(deadlines).min();
-        self.listen(node);
+        self.measure_channel_load(node);
         if let Some(at) = next {
             self.wake_at(node, at.max(self.now));
         }
@@ -392,26 +393,26 @@ impl Network {
 
     pub(super) fn on_wake(&mut self, node: StationId) {
         if self.parts.transmitters[node.index()].wake > self.now {
-            // An earlier wake-up has done it already.
+            // An earlier wake-up covers it.
             return;
         }
         self.parts.transmitters[node.index()].wake = Instant::MAX;
         self.take_in(node);
-        self.tell_channel(node);
+        self.report_channel_load(node);
         for category in Category::ALL {
             self.fill(node, category, self.now);
         }
         self.sleep_after(node, Some(self.now));
     }
 
-    /// The channel was busy from `start` to `end`.
+    /// Notes that the channel was busy from `start` to `end`.
     pub(super) fn note_busy(&mut self, start: Instant, end: Instant) {
         self.parts.meters.on_busy(start, end);
         self.busy += end.since(start);
     }
 
-    /// Begins to listen for a link that wants to be told of the channel.
-    pub(super) fn listen(&mut self, node: StationId) {
+    /// Starts a measurement of the channel load for a link that asks for it.
+    pub(super) fn measure_channel_load(&mut self, node: StationId) {
         let owner = &mut self.parts.transmitters[node.index()];
         let until = owner.link.deadline().channel_load;
         if until.is_some() && until != owner.channel_load.until {
@@ -419,23 +420,23 @@ impl Network {
         }
     }
 
-    /// Tells a link what was heard, if it wants to know by now.
-    pub(super) fn tell_channel(&mut self, node: StationId) {
+    /// Reports the channel load to a link, if it is due.
+    pub(super) fn report_channel_load(&mut self, node: StationId) {
         let owner = &mut self.parts.transmitters[node.index()];
         if owner.link.deadline().channel_load.is_none_or(|due| due > self.now) {
             return;
         }
         let heard = owner.channel_load;
         let elapsed = self.now.since(heard.since);
-        // What ended in this time may have begun before it.
+        // Transmissions that ended in this time may have begun before.
         let share =
             |span: Span| (!elapsed.is_zero()).then(|| (span.as_secs_f64() / elapsed.as_secs_f64()).min(1.0));
         let (busy, own) = (share(self.busy - heard.busy), share(owner.own - heard.own));
         owner.link.on_channel(self.now, busy, own);
-        self.listen(node);
+        self.measure_channel_load(node);
     }
 
-    /// Books what the link dropped.
+    /// Accounts for packets dropped by the link.
     #[inline]
     pub(super) fn note_drops(&mut self, now: Instant) {
         if !self.dropped.is_empty() {

@@ -1,4 +1,4 @@
-//! Path elements that are no network: the wire between servers and access points, and pipes whose speed is a trace.
+//! Path elements other than networks: the wire between servers and access points, and pipes whose rate follows a trace.
 
 mod pipe;
 mod wire;
@@ -6,7 +6,7 @@ mod wire;
 pub use pipe::{Pipe, PipeSpec, Sharing, Turn};
 pub(crate) use wire::{Bottleneck, Way as WireWay, Wire};
 
-/// Which way something travels over an access link.
+/// Direction over an access link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// From the client to the server.

@@ -1,7 +1,7 @@
-//! An access link whose speed is a trace: the transmitters on it take turns, as the equal chances of DCF make them.
+//! An access link whose rate follows a trace: the transmitters on it take turns, with the equal chances of DCF.
 //!
-//! A turn carries what one transmitter has, up to the length of an aggregate; its packets arrive together when it ends. So the cost
-//! follows turns, not packets. The access point is one transmitter however many clients it serves, and serves them in turn.
+//! A turn carries the packets of one transmitter, up to the length of an aggregate; they arrive together at its end. So the cost is
+//! proportional to turns, not to packets. The access point is one transmitter for any number of clients, which it serves in turn.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 use super::Way;
 use airbound_air::trace::{Capacity, Trace};
 
-/// The way in which the two directions of an access link share it.
+/// Sharing of an access link by its two directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sharing {
-    /// A half-duplex channel: transmitters that have something to send take turns.
+    /// A half-duplex channel: ready transmitters take turns.
     HalfDuplex,
-    /// Two channels of their own, at these shares of the bandwidth: both 1 for a wire, with a sum of 1 for the oracle of Plum's public code,
+    /// Two separate channels with these shares of the bandwidth: both 1 for a wire, with a sum of 1 for the oracle of Plum's public code,
     /// which sets the rates of two links.
     Split {
-        /// Of the uplink.
+        /// Share of the uplink.
         up: f64,
-        /// Of the downlink.
+        /// Share of the downlink.
         down: f64,
     },
 }
 
-/// An access link whose speed is a trace, with one or more clients behind it.
+/// An access link whose rate follows a trace, with one or more clients behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PipeSpec {
-    /// Its bandwidth over time, overheads taken off.
+    /// Its bandwidth over time, after overheads.
     pub trace: Arc<Trace>,
-    /// The way in which the directions share it.
+    /// Sharing by the two directions.
     pub sharing: Sharing,
-    /// The number of clients that it serves.
+    /// The number of its clients.
     pub clients: usize,
-    /// Most bytes that a transmitter holds for each client.
+    /// Upper limit on bytes that a transmitter queues for each client.
     pub queue: ByteCount,
-    /// Longest transmission, which has at least one packet: with A-MPDUs some milliseconds.
+    /// Longest transmission, of at least one packet: some milliseconds with A-MPDUs.
     pub turn: Span,
 }
 
@@ -55,7 +55,7 @@ impl PipeSpec {
     }
 }
 
-/// Bytes per turn when a trace has no bandwidth to ask for.
+/// Bytes of a turn if the trace has no bandwidth.
 const PLAIN_TURN: u64 = 16 * 1500;
 
 /// The queue of a transmitter for, or from, one client.
@@ -73,9 +73,9 @@ struct Channel<T> {
     share: f64,
     /// Beginning and end of the present transmission.
     turn: Option<Turn>,
-    /// The packets of the present transmission, to be delivered at its end.
+    /// The packets of the present transmission, delivered at its end.
     sending: Vec<T>,
-    /// The transmitter that had the last turn: 0 is the access point, clients follow.
+    /// The transmitter of the last turn: 0 is the access point, clients follow.
     last: usize,
 }
 
@@ -90,7 +90,7 @@ pub struct Turn {
     pub end: Instant,
 }
 
-/// The link, which carries packets by tokens of the caller's.
+/// The link, which carries the caller's tokens for packets.
 #[derive(Debug)]
 pub struct Pipe<T> {
     trace: Arc<Trace>,
@@ -143,7 +143,7 @@ impl<T: Copy> Pipe<T> {
         }
     }
 
-    /// Takes a packet into a queue; `false` if that is full.
+    /// Enqueues a packet; `false` if the queue is full.
     pub fn offer(&mut self, client: usize, way: Way, packet: T, size: u32) -> bool {
         let queues = match way {
             Way::Up => &mut self.up,
@@ -158,7 +158,7 @@ impl<T: Copy> Pipe<T> {
         true
     }
 
-    /// Ends the transmission of a channel that is over by `now`; its packets are appended to `arrived`.
+    /// Ends the transmission of a channel if it is over by `now`; its packets are appended to `arrived`.
     pub fn end(&mut self, channel: usize, now: Instant, arrived: &mut Vec<T>) -> Option<Turn> {
         let channel = &mut self.channels[channel];
         let turn = channel.turn.take_if(|turn| turn.end <= now)?;
@@ -166,7 +166,7 @@ impl<T: Copy> Pipe<T> {
         Some(turn)
     }
 
-    /// Begins a transmission on the channel of a way if it is idle and a transmitter has packets.
+    /// Begins a transmission on the channel of a direction if it is idle and a transmitter has packets.
     pub fn begin(&mut self, way: Way, now: Instant) -> Option<Turn> {
         let number = self.channel_of(way);
         if self.channels[number].turn.is_some() {
@@ -195,7 +195,7 @@ impl<T: Copy> Pipe<T> {
         channel.turn
     }
 
-    /// Most bytes of one turn.
+    /// Upper limit on bytes of one turn.
     fn room(&mut self, channel: usize, now: Instant) -> u64 {
         match &*self.trace {
             Trace::Bandwidth(trace) => {
@@ -206,7 +206,7 @@ impl<T: Copy> Pipe<T> {
         }
     }
 
-    /// The next transmission: the transmitters of the channel in turn, and of the access point's clients each in turn.
+    /// Selects the next transmission: the channel's transmitters in turn, and the access point's clients in turn.
     fn next_turn(&mut self, channel: usize) -> Option<(usize, Way)> {
         let clients = self.up.len();
         let split = self.channels.len() > 1;
@@ -214,7 +214,7 @@ impl<T: Copy> Pipe<T> {
         let last = self.channels[channel].last;
         for step in 1..=transmitters {
             let who = (last + step) % transmitters;
-            // A split link has the access point alone on its downlink, and the clients on its uplink.
+            // On a split link the access point alone uses the downlink, and the clients the uplink.
             if split && (who == 0) != (channel == 1) {
                 continue;
             }
@@ -250,7 +250,7 @@ mod tests {
         let mut ends: Vec<(Instant, usize)> = Vec::new();
         let fill = |pipe: &mut Pipe<usize>| {
             for client in 0..clients {
-                // The place of a packet tells whose it is.
+                // The token of a packet is its client.
                 while pipe.offer(client, Way::Up, client, 1500) {}
                 while pipe.offer(client, Way::Down, clients + client, 1500) {}
             }

@@ -1,5 +1,5 @@
-//! The wired part of a path: a bottleneck with a drop-tail queue that all flows share, then the delay, jitter and loss of each
-//! flow's own way. A way never reorders.
+//! The wired part of a path: a bottleneck with a drop-tail queue common to all flows, then the delay, jitter and loss of each
+//! flow. A path never reorders.
 
 use std::collections::VecDeque;
 
@@ -12,9 +12,9 @@ use airbound_random::Stream;
 pub(crate) struct Bottleneck {
     /// `None` for no bottleneck.
     rate: Option<BitRate>,
-    /// Most packets that wait, the one in service included.
+    /// Upper limit on waiting packets, including the one in service.
     limit: usize,
-    /// Departures of the packets that wait.
+    /// Departures of the waiting packets.
     waiting: VecDeque<Instant>,
 }
 
@@ -23,7 +23,7 @@ impl Bottleneck {
         Self { rate, limit, waiting: VecDeque::new() }
     }
 
-    /// When a packet sent at `sent` is through; `None` if the queue is full. Packets have to come in the order of sending.
+    /// The departure of a packet sent at `sent`; `None` if the queue is full. Call in the order of sending.
     fn pass(&mut self, sent: Instant, size: ByteCount) -> Option<Instant> {
         let Some(rate) = self.rate else { return Some(sent) };
         while self.waiting.front().is_some_and(|&gone| gone <= sent) {
@@ -38,14 +38,14 @@ impl Bottleneck {
     }
 }
 
-/// The way of one flow.
+/// The path of one flow.
 #[derive(Debug, Clone)]
 pub(crate) struct Way {
-    /// Propagation, one way.
+    /// One-way propagation delay.
     pub(crate) delay: Span,
-    /// Largest additional delay, uniform from zero.
+    /// Greatest additional delay, uniform from zero.
     pub(crate) jitter: Span,
-    /// Share of packets lost, 0 to 1.
+    /// Share of lost packets, 0 to 1.
     pub(crate) loss: f64,
     last_arrival: Instant,
     draws: Stream,
@@ -56,7 +56,7 @@ impl Way {
         Self { delay, jitter, loss, last_arrival: Instant::ZERO, draws }
     }
 
-    /// When what leaves at `departure` arrives; `None` if it is lost.
+    /// Arrival of a packet that leaves at `departure`; `None` if it is lost.
     fn pass(&mut self, departure: Instant) -> Option<Instant> {
         if self.loss > 0.0 && self.draws.unit() < self.loss {
             return None;
@@ -67,7 +67,7 @@ impl Way {
     }
 }
 
-/// One direction of the wire: the bottleneck and the ways behind it, by flow.
+/// One direction of the wire: the bottleneck and the paths behind it, by flow.
 #[derive(Debug, Clone)]
 pub(crate) struct Wire {
     bottleneck: Bottleneck,
@@ -79,23 +79,23 @@ impl Wire {
         Self { bottleneck, ways }
     }
 
-    /// No wire at all.
+    /// No wire.
     pub(crate) fn none() -> Self {
         Self::new(Bottleneck::new(None, 0), Vec::new())
     }
 
-    /// Whether it changes nothing at all.
+    /// Whether it has no effect.
     pub(crate) fn is_transparent(&self) -> bool {
         let plain = |way: &Way| way.delay.is_zero() && way.jitter.is_zero() && way.loss == 0.0;
         self.bottleneck.rate.is_none() && self.ways.iter().all(plain)
     }
 
-    /// The soonest that a packet that `flow` sends at `sent` can arrive.
+    /// The earliest possible arrival of a packet that `flow` sends at `sent`.
     pub(crate) fn soonest(&self, flow: usize, sent: Instant) -> Instant {
         self.ways.get(flow).map_or(sent, |way| sent + way.delay)
     }
 
-    /// When a packet that `flow` sends at `sent` arrives; `None` if it is lost. Packets have to come in the order of sending.
+    /// Arrival of a packet that `flow` sends at `sent`; `None` if it is lost. Call in the order of sending.
     pub(crate) fn transit(&mut self, flow: usize, sent: Instant, size: ByteCount) -> Option<Instant> {
         let departure = self.bottleneck.pass(sent, size)?;
         match self.ways.get_mut(flow) {

@@ -1,4 +1,4 @@
-//! The allocator of a scheme, checked against the flows that it allocates.
+//! The allocator of a scheme, checked against its flows.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::flow::{Direction, Flow};
 use airbound_scenario as scenario;
 
 impl Blueprint<'_> {
-    /// The allocator at the proxy in front of the access point, if anything is allocated.
+    /// Builds the allocator at the proxy in front of the access point, if the scheme has one.
     pub(crate) fn allocator(
         &self,
         flows: &[Flow],
@@ -49,8 +49,8 @@ impl Blueprint<'_> {
             };
             if !downlinks.iter().any(reports) {
                 return refused(format!(
-                    "flow {} is of kind paced and goes up, so its station reports its queue beside what it receives: it needs a flow of \
-                     kind paced down to the same station that lasts at least as long",
+                    "flow {} is of kind paced and direction up; it needs a flow of kind paced down to the same station, whose \
+                     reports include the uplink's queue, and which lasts at least as long",
                     flow.name
                 ));
             }

@@ -1,4 +1,4 @@
-//! From the flows of a scenario to sources, connections and meters.
+//! Sources, connections and meters for the flows of a scenario.
 
 mod allocation;
 mod rtp;
@@ -27,19 +27,19 @@ use airbound_scenario::{self as scenario, Load, RtcStream, Traffic, Transport, W
 use airbound_traffic::{Application, Rhythm, Schedule, Source, UDP_HEADERS};
 use rtp::{Opening, open};
 
-/// No contending network offers more than this share of its PHY rate: it is saturated below.
+/// Load of a contending network as a share of its PHY rate: it is saturated below.
 const SATURATING: f64 = 1.0;
 
-/// Everything that sends.
+/// All senders of a network.
 pub(crate) struct Population {
     pub(crate) tree: Tree,
     pub(crate) flows: Vec<Flow>,
     pub(crate) endpoints: Vec<AnyEndpoint>,
-    /// Flows whose rate a proxy decides.
+    /// Downlinks with an allocated rate.
     pub(crate) downlinks: Vec<Downlink>,
-    /// Uplinks that their stations shape at such a rate.
+    /// Uplinks shaped by their stations at an allocated rate.
     pub(crate) uplinks: Vec<Uplink>,
-    /// Sources of datagrams, with the node in whose queue their packets arrive.
+    /// Sources of datagrams, with the node whose queue their packets enter.
     pub(crate) sources: Vec<(StationId, Header, Source)>,
     pub(crate) meters: Vec<FlowMeter>,
 }
@@ -56,7 +56,7 @@ impl Population {
             meters: Vec::new(),
         };
         let scenario = blueprint.scenario;
-        // The flows of the scenario come first, so that their numbers are those of the scenario.
+        // The flows of the scenario come first, so that they keep the scenario's numbers.
         for (index, flow) in scenario.flows.iter().enumerate() {
             let station =
                 scenario.stations.iter().position(|station| station.name == flow.station).unwrap_or(0);
@@ -145,7 +145,7 @@ impl Population {
                 let application = match bulk.limit {
                     None => Application::Bulk { next: Some(when.start), stop: when.stop },
                     Some(rate) => {
-                        // Chunks of a millisecond, and at least one segment: what iperf3's pacing timer does.
+                        // Chunks of a millisecond, and at least one segment, like iperf3's pacing timer.
                         let chunk = rate.bytes_in(Span::from_millis(1)).max(ByteCount::new(1448));
                         Application::Paced {
                             next: when.start,
@@ -173,7 +173,7 @@ impl Population {
         Ok(())
     }
 
-    /// A stream whose rate the proxy decides, with the reports on which it does so.
+    /// Adds a stream with an allocated rate, and the flow of its reports.
     fn allocate(
         &mut self,
         index: usize,
@@ -200,7 +200,7 @@ impl Population {
         Ok(())
     }
 
-    /// An uplink that its station shapes, with the grants by which the proxy tells the rate.
+    /// Adds an uplink shaped by its station, and the flow of its grants.
     fn shape(&mut self, index: usize, payload: ByteCount, config: AllocationConfig, when: &Schedule) {
         let grants = flow_id(self.flows.len());
         let data = &mut self.flows[index];
@@ -275,7 +275,7 @@ impl Population {
         Ok(())
     }
 
-    /// Makes a session of real-time video, and the flow on which its receiver sends back.
+    /// Adds a session of real-time video, and the flow of its feedback.
     fn open_session(
         &mut self,
         blueprint: &Blueprint<'_>,
@@ -308,7 +308,7 @@ impl Population {
         Ok(())
     }
 
-    /// Contending networks: each transmitter sends to a receiver that is modelled no further.
+    /// Adds contending networks: each transmitter sends to a receiver that is not modelled.
     fn add_neighbours(&mut self, blueprint: &Blueprint<'_>, end: Instant) {
         let mut node = 1 + blueprint.scenario.stations.len();
         for network in &blueprint.scenario.neighbours {
@@ -357,7 +357,7 @@ impl Population {
     }
 }
 
-/// The name of a kind of traffic in summaries, as in scenario files.
+/// The name of a kind of traffic in summaries and scenario files.
 fn kind_name(traffic: &Traffic) -> &'static str {
     match traffic {
         Traffic::Cbr(_) => "cbr",
@@ -383,7 +383,7 @@ fn tcp_config(
     Ok(config)
 }
 
-/// Returns the congestion control from outside that decides the window of a flow's connections, if there is one.
+/// Returns the custom congestion control of a flow's connections, if there is one.
 fn control_of(
     blueprint: &Blueprint<'_>,
     index: usize,

@@ -1,4 +1,4 @@
-//! From a flow of the scenario to a session.
+//! A real-time video session of a flow in the scenario.
 
 use std::collections::BTreeMap;
 
@@ -20,17 +20,17 @@ use airbound_scenario::{ErrorCorrection, RtcStream, SizeLaw};
 use airbound_traffic::FrameSizes;
 use airbound_traffic::{Encoder, EncoderConfig};
 
-/// The two flows of a session, and when frames are captured.
+/// The two flows of a session, and the times of capture.
 pub(crate) struct Opening {
     pub(crate) media: FlowId,
     pub(crate) feedback: FlowId,
     pub(crate) first: Instant,
     pub(crate) stop: Instant,
-    /// The number of the flow in the scenario, for what is drawn.
+    /// The number of the flow in the scenario, the key of its random numbers.
     pub(crate) index: usize,
 }
 
-/// Makes a session of which nothing has been sent.
+/// Makes a session in which nothing has been sent.
 pub(crate) fn open(
     blueprint: &Blueprint<'_>,
     stream: &RtcStream,
@@ -45,7 +45,7 @@ pub(crate) fn open(
     let reports = match control {
         Control::Gcc(_) => {
             let mut collector = FeedbackCollector::new(FeedbackConfig::default())?;
-            // A receiver that sends no media itself knows no more of its way back (libwebrtc).
+            // A receiver that sends no media knows nothing else about its reverse path (libwebrtc).
             collector.set_bandwidth(stream.start_rate);
             Some(collector)
         }

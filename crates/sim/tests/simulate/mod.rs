@@ -1,6 +1,6 @@
-//! Runs a scenario that is written down in a test, and keeps what it tells.
+//! Runs scenarios written in tests, and keeps their events.
 
-// Each test program uses a part of this.
+// Each test program uses some of it.
 #![allow(dead_code)]
 
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use airbound_record::{FlowSummary, FrameRow, HopRow, PacketRow, SeriesRow, TxopR
 use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::{Event, Events, Observer, Outcome, Run};
 
-/// Everything that a run tells.
+/// All rows of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Rows {
     pub(crate) packets: Vec<PacketRow>,
@@ -21,7 +21,7 @@ pub(crate) struct Rows {
     pub(crate) series: Vec<SeriesRow>,
 }
 
-/// Keeps all rows, for a test that still holds the other end.
+/// Keeps all rows, shared with the test.
 struct Keeper(Rc<RefCell<Rows>>);
 
 impl Rows {
@@ -51,12 +51,12 @@ impl Observer for Keeper {
     }
 }
 
-/// Reads a scenario that has to be right.
+/// Reads a valid scenario.
 pub(crate) fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, "test", &Overrides::none()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Prepares a run with the scenario's own scheme and seed, and what it will tell.
+/// Prepares a run with the scenario's own scheme and seed, and its rows.
 pub(crate) fn prepare(scenario: &Scenario) -> (Run, Rc<RefCell<Rows>>) {
     let rows = Rc::new(RefCell::new(Rows::default()));
     let mut run = Run::new("test", scenario, &scenario.scheme, scenario.seed).unwrap();
@@ -77,7 +77,7 @@ pub(crate) fn run(text: &str) -> Outcome {
     Run::new("test", &scenario, &scenario.scheme, scenario.seed).unwrap().finish().unwrap().0
 }
 
-/// The flow of this name.
+/// The flow with this name.
 pub(crate) fn flow<'a>(outcome: &'a Outcome, name: &str) -> &'a FlowSummary {
     outcome.summary.flows.iter().find(|flow| flow.name == name).unwrap()
 }

@@ -3,17 +3,17 @@
 use airbound_linux::probe::{self, Report};
 use airbound_report::{Cell, Column, Grid};
 
-use crate::args::Verbosity;
 use crate::args::agent::AgentProbe;
 use crate::error::CliError;
-use crate::output;
+use airbound_console::Verbosity;
+use airbound_console::output;
 
 pub(super) fn probe(asked: &AgentProbe, verbosity: Verbosity) -> Result<(), CliError> {
     let report = probe::probe(asked.interface.as_deref())?;
     if verbosity.json {
-        output::json(&report)
+        Ok(output::json(&report)?)
     } else {
-        output::say(verbosity, &table(&report).to_text(output::width()))
+        Ok(output::say(verbosity, &table(&report).to_text(output::width()))?)
     }
 }
 

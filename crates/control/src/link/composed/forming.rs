@@ -1,4 +1,4 @@
-//! Aggregation of a composed link: first what has to be sent again, then what has no sequence number yet.
+//! Aggregation of a composed link: retransmissions first, then packets without a sequence number.
 
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
@@ -15,15 +15,15 @@ use crate::link::transmit_state::MOST_MPDUS;
 use crate::queue::{Queue, Sink, Turn};
 use crate::rate::RateControl;
 
-/// An aggregate that is being put together, and what it may hold.
+/// An aggregate being formed, and its limits.
 pub(super) struct Aggregate<P> {
     pub(super) mpdus: Vec<Mpdu<P>>,
     psdu: ByteCount,
     most: usize,
     max_psdu: ByteCount,
-    /// Padding behind the first subframe.
+    /// Padding after the first subframe.
     first_padding: ByteCount,
-    /// Estimated airtime that is left, where the layers below form the PPDUs.
+    /// Estimated airtime that is left, if the layers below form the PPDUs.
     pub(super) airtime: Option<Span>,
 }
 
@@ -32,21 +32,22 @@ impl<P> Aggregate<P> {
         self.mpdus.len() < self.most
     }
 
-    /// The length of the PSDU when an MPDU of `size` joins those that it has.
+    /// Length of the PSDU after adding an MPDU of `size`.
     #[inline(always)]
     fn with(&self, size: ByteCount) -> ByteCount {
         let padding = if self.mpdus.len() == 1 { self.first_padding } else { ByteCount::ZERO };
         self.psdu.padded_to(SUBFRAME_ALIGNMENT) + padding + DELIMITER + size
     }
 
-    /// The length of the PSDU when an MPDU of `size` has joined, if it may; the first always may.
+    /// Length of the PSDU after adding an MPDU of `size`; `None` if it exceeds a limit. The first MPDU is always
+    /// admitted.
     #[inline(always)]
     pub(super) fn admits(&self, size: ByteCount) -> Option<ByteCount> {
         let psdu = self.with(size);
         (self.mpdus.is_empty() || psdu <= self.max_psdu).then_some(psdu)
     }
 
-    /// Counts the airtime and the frames of a packet where the layers below form the PPDUs.
+    /// Accounts for the airtime and the frames of a packet if the layers below form the PPDUs.
     #[inline(always)]
     pub(super) fn charge(&mut self, estimate: Span, frames: u16) {
         if let Some(left) = &mut self.airtime {
@@ -62,7 +63,7 @@ impl<P> Aggregate<P> {
     }
 }
 
-/// Estimates of airtime for packets that are mostly of one size.
+/// Airtime estimates for packets mostly of one size.
 #[derive(Debug, Clone, Copy)]
 struct Estimates {
     of: AirtimeEstimate,
@@ -87,27 +88,27 @@ impl Estimates {
     }
 }
 
-/// An aggregate that is being filled with packets that have no sequence number yet.
+/// An aggregate being filled with packets that have no sequence number yet.
 struct Fresh<'a, P> {
     aggregate: &'a mut Aggregate<P>,
     now: Instant,
     /// The sequence number of the next packet.
     sequence: u64,
-    /// From this one on the window admits nothing.
+    /// First sequence number beyond the window.
     end: u64,
     /// Bytes of an MPDU beyond its packet.
     overhead: ByteCount,
-    /// Of the layers that a packet has behind it when it leaves the queue.
+    /// Time limits of the layers that a packet has passed when it leaves the queue.
     limits: TimeLimits,
-    /// Where they are asked for.
+    /// Airtime estimates, if needed.
     estimates: Option<Estimates>,
-    /// Whether the queue counts what lies below it.
+    /// Whether the queue accounts for packets below it.
     counts: bool,
-    /// The size of the next packet, as the queue foresaw it, and the PSDU with it.
+    /// Size of the next packet as the queue predicted it, and the PSDU length with it.
     foreseen: Option<(ByteCount, ByteCount)>,
-    /// Number of packets that were taken.
+    /// Number of packets taken.
     taken: usize,
-    /// A packet that left the queue and did not fit: the queue had dropped the one that it foresaw.
+    /// A packet that left the queue but did not fit, because the queue had dropped the predicted one.
     left_over: Option<Mpdu<P>>,
 }
 
@@ -158,7 +159,7 @@ impl<P: Payload> Sink<P> for Fresh<'_, P> {
 }
 
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> {
-    /// Forms the aggregate for a selected station; `None` if it turns out to have nothing to send.
+    /// Forms the aggregate for a selected station; `None` if the station has nothing to send.
     pub(super) fn form(
         &mut self,
         now: Instant,
@@ -183,7 +184,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
                 limits.max_bytes.min(self.state.rates.max_psdu(&chain, longest, reported))
             }
         };
-        // A sample of another rate goes alone, so that it costs little if it fails (ath9k: `ath_tx_form_aggr`).
+        // A sample of another rate is sent as a single MPDU, which limits the cost of failure (ath9k:
+        // `ath_tx_form_aggr`).
         let aggregating = airtime.is_some() || chain.first_rate().format() != Format::Legacy && !chain.probe;
         let most = self.config.max_mpdus().min(u32::from(bound.mpdus)).min(u32::from(MOST_MPDUS));
 
@@ -232,7 +234,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         })
     }
 
-    /// Adds what has to be sent again. Returns whether that is all of it, and there is a place left.
+    /// Adds MPDUs to be retransmitted. Returns whether none is left and the aggregate has room.
     fn add_retries(
         &mut self,
         now: Instant,
@@ -281,7 +283,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             left_over: None,
         };
         if let Some(lower) = &mut self.lower {
-            // It has the time in the scheme's queue behind it since it went down.
+            // The queue limit was checked when the packet left the scheme's queue.
             fresh.limits.queue = None;
             lower.queue.dequeue_into(now, turn, &mut fresh, &mut self.dropped_below);
         } else {
@@ -291,14 +293,14 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let originator = self.state.originator(station, category);
         originator.numbered_to(fresh.sequence);
         if let Some(mpdu) = fresh.left_over {
-            // It goes first next time.
+            // It is the first packet of the next aggregate.
             let bytes = mpdu.packet.size();
             originator.keep(mpdu);
             self.state.kept.of_mut(category).add(bytes);
         }
     }
 
-    /// Gives up what waits to be sent again and has waited too long.
+    /// Gives up MPDUs to be retransmitted that have exceeded a time limit.
     fn drop_expired(
         &mut self,
         now: Instant,

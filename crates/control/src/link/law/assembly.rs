@@ -1,4 +1,4 @@
-//! Putting a PSDU together: packets that are young enough, as many as the time limit of the hardware permits.
+//! PSDU assembly: live packets, as many as the time limit of the hardware permits.
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
@@ -15,17 +15,16 @@ use crate::link::Room;
 use crate::link::transmit_state::MOST_MPDUS;
 use crate::queue::{Fact, Queue, Turn};
 
-/// Time around a PPDU in a frame exchange: SIFS and a block ack at 6 Mbit/s take 84 us, RTS and CTS with
-/// their SIFS 128 us.
+/// Time of a frame exchange outside of its PPDU: SIFS and a block ack at 6 Mbit/s take 84 us, RTS and CTS with their SIFS 128 us.
 const AROUND_PPDU: Span = Span::from_micros(212);
 
-/// The length of a PSDU when an MPDU of `size` joins it behind `padding`.
+/// Length of a PSDU after adding an MPDU of `size` behind `padding`.
 fn joined(psdu: ByteCount, padding: ByteCount, size: ByteCount) -> ByteCount {
     psdu.padded_to(SUBFRAME_ALIGNMENT) + padding + DELIMITER + size
 }
 
 impl<P: Payload, Q: Queue<P>> Law<P, Q> {
-    /// The next packet of a station that is not too old (algorithm 1 for a packet that will be pushed); what is, is dropped.
+    /// Takes the next packet of a station that is within Limit_q, dropping older ones (algorithm 1 for a packet to be pushed).
     fn take_live(
         &mut self,
         now: Instant,
@@ -48,7 +47,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         }
     }
 
-    /// Makes an MPDU of a packet that goes to the hardware.
+    /// Makes a numbered MPDU of a packet for the hardware.
     fn number(&mut self, now: Instant, turn: &Turn, mut packet: P) -> Mpdu<P> {
         let &Turn { station, category, counts_airtime, .. } = turn;
         if counts_airtime {
@@ -60,12 +59,12 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         Mpdu::new(packet, size, sequence, now)
     }
 
-    /// The length of a PSDU when an MPDU of `size` joins the `mpdus` that it has.
+    /// Length of a PSDU of `mpdus` MPDUs after adding an MPDU of `size`.
     fn joined(&self, psdu: ByteCount, mpdus: usize, size: ByteCount) -> ByteCount {
         joined(psdu, self.padding_behind(mpdus), size)
     }
 
-    /// The padding that a driver adds behind the last of so many subframes.
+    /// Padding that a driver adds behind the last of `mpdus` subframes.
     fn padding_behind(&self, mpdus: usize) -> ByteCount {
         if mpdus == 1 { self.path.first_subframe_padding } else { ByteCount::ZERO }
     }
@@ -84,7 +83,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         u16::try_from(most.max(1)).unwrap_or(MOST_MPDUS)
     }
 
-    /// Forms a PSDU for a selected station; `None` if it turns out to have nothing to send.
+    /// Forms a PSDU for a selected station; `None` if the station has nothing to send.
     pub(super) fn form(
         &mut self,
         now: Instant,
@@ -116,7 +115,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         mpdus.push(first);
         while mpdus.len() < most as usize && self.state.originator(station, category).next_sequence() < end {
             let (padding, overhead) = (self.padding_behind(mpdus.len()), self.path.overhead);
-            // A packet of unknown size is looked at only if a small one would fit.
+            // A packet of unknown size is taken only if a small one would fit.
             let fits = |size: Option<ByteCount>| {
                 joined(psdu, padding, size.unwrap_or(ByteCount::ZERO) + overhead) <= max_psdu
             };
@@ -155,7 +154,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         Some(descriptor)
     }
 
-    /// The rate chain of a plan, and the rate at which data really goes out if something else decides that.
+    /// The rate chain of a plan, and the actual data rate if another layer determines it.
     pub(super) fn chain(&mut self, station: StationId, plan: Plan) -> (RateChain, Option<BitRate>) {
         let peer = self.stations.of(station, &self.config);
         let mut chain = RateChain::single(peer.controller.rate_at(plan.rate), plan.tries);
@@ -163,7 +162,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         (chain, self.state.reported_rate(station))
     }
 
-    /// The longest that one frame exchange takes.
+    /// The longest duration of one frame exchange.
     pub(super) fn exchange(&mut self, chain: &RateChain, psdu: ByteCount, dictated: Option<BitRate>) -> Span {
         let timing = self.state.rates.of(chain.first_rate()).timing;
         let ppdu = match dictated {
@@ -173,8 +172,8 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         ppdu + AROUND_PPDU
     }
 
-    /// A PSDU of another link goes to the hardware under the alternate traffic identifier; at most `limit` and an exchange, it is ahead
-    /// of what is pushed behind it.
+    /// Notes that a PSDU of another link is handed to the hardware under the alternate traffic identifier. It delays PSDUs pushed
+    /// behind it by at most `limit` and one exchange.
     pub(in crate::link) fn push_foreign(&mut self, now: Instant, descriptor: &TxDescriptor<P>, limit: Span) {
         let slowest =
             descriptor.chain.steps().iter().map(|step| step.rate).min_by_key(|rate| rate.bit_rate());
@@ -184,12 +183,12 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         self.hardware.push_foreign(now, descriptor, limit, exchange);
     }
 
-    /// It comes back.
+    /// Notes that a PSDU of another link was returned.
     pub(in crate::link) fn take_foreign(&mut self, now: Instant, descriptor: &TxDescriptor<P>) {
         self.hardware.take(now, descriptor);
     }
 
-    /// The time that the hardware has for a PSDU.
+    /// Time limit of the hardware for a PSDU.
     pub(super) fn limit(
         &self,
         now: Instant,
@@ -202,7 +201,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         self.hardware.limit(now, category, place, (born, exchange), limits)
     }
 
-    /// The length of the PSDU of MPDUs; HT and legacy formats send one alone without a delimiter.
+    /// Length of the PSDU that holds `mpdus`; HT and legacy formats send a single MPDU without a delimiter.
     pub(super) fn psdu_of(&self, mpdus: &[Mpdu<P>], chain: &RateChain) -> ByteCount {
         let bare = mpdus.len() == 1 && matches!(chain.first_rate().format(), Format::Legacy | Format::Ht);
         mpdus.iter().enumerate().fold(ByteCount::ZERO, |psdu, (index, mpdu)| {
@@ -210,7 +209,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         })
     }
 
-    /// The descriptor of MPDUs, at least one.
+    /// Builds the descriptor of one or more MPDUs.
     pub(super) fn descriptor(
         &self,
         station: StationId,

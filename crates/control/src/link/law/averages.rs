@@ -1,8 +1,8 @@
-//! The moving averages of table 2.
+//! Moving averages of table 2.
 
 use airbound_units::Span;
 
-/// An exponentially weighted moving average; its first value counts in full.
+/// An exponentially weighted moving average, initialised with the first value.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Ewma(Option<f64>);
 
@@ -22,16 +22,16 @@ impl Ewma {
 /// TX time and success of software transmissions: T_n and S_n, or T_i and S_i.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Averages {
-    /// In seconds, for a PSDU.
+    /// Seconds for each PSDU.
     time: Ewma,
-    /// Share of MPDUs that arrived.
+    /// Share of acknowledged MPDUs.
     success: Ewma,
-    /// MPDUs of a PSDU; 1 without aggregation.
+    /// MPDUs in each PSDU; 1 without aggregation.
     mpdus: Ewma,
 }
 
 impl Averages {
-    /// A software transmission of so many MPDUs took `time`, and a share of them arrived.
+    /// Adds a software transmission of `mpdus` MPDUs that took `time`; `success` is the share that arrived.
     pub(super) fn add(&mut self, time: Span, success: f64, mpdus: usize, weight: f64) {
         self.time.add(time.as_secs_f64(), weight);
         self.success.add(success, weight);
@@ -43,12 +43,12 @@ impl Averages {
         self.time.get().map(Span::from_secs_f64)
     }
 
-    /// The mean TX time in seconds for each MPDU, so that PSDUs of different length can be compared.
+    /// The mean TX time in seconds for each MPDU, comparable between PSDUs of different length.
     pub(super) fn seconds_per_mpdu(&self) -> Option<f64> {
         Some(self.time.get()? / self.mpdus.get()?)
     }
 
-    /// The mean share that arrived.
+    /// The mean share of acknowledged MPDUs.
     pub(super) fn success(&self) -> Option<f64> {
         self.success.get()
     }

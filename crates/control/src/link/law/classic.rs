@@ -1,4 +1,4 @@
-//! Traffic that goes the classic way beside Law.
+//! Selection of the traffic that uses the classic link beside Law.
 
 use std::fmt;
 
@@ -10,17 +10,18 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::classify::BulkConfig;
 use crate::error::ConfigError;
 
-/// Traffic that goes the classic way: through Linux's queue and Minstrel-HT, beside Law as a standby module ([`crate::link::BesideClassic`], appendix A).
+/// Traffic that uses the classic link, Linux's queue and Minstrel-HT, beside Law as a standby module ([`crate::link::BesideClassic`],
+/// appendix A).
 ///
 /// - a list of access categories, such as `["be", "bk"]`; the default is none;
-/// - `"auto"`: flows that behave as bulk transfers ([`crate::classify::BulkDetector`]), of whatever category, or a table with the
-///   keys of [`BulkConfig`] for other values than its defaults.
+/// - `"auto"`: flows that behave as bulk transfers ([`crate::classify::BulkDetector`]), in any category, or a table with the keys of
+///   [`BulkConfig`] for values other than its defaults.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Classic {
     /// These access categories.
     Categories(Vec<Category>),
-    /// Bulk transfers, told apart by what they do to the queue.
+    /// Bulk transfers, recognised by their effect on the queue.
     Bulk(BulkConfig),
 }
 
@@ -31,7 +32,7 @@ impl Default for Classic {
 }
 
 impl Classic {
-    /// Whether everything goes through Law.
+    /// Whether all traffic uses Law.
     #[must_use]
     pub const fn is_nothing(&self) -> bool {
         matches!(self, Self::Categories(categories) if categories.is_empty())

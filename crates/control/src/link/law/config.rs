@@ -10,110 +10,107 @@ use crate::link::LinkConfig;
 use crate::link::law::inner_queue::InnerQueue;
 use crate::queue::{FifoConfig, QueueConfig};
 
-/// Configuration of [`super::Law`]. Defaults are the paper's; where it gives none (open points 1 to 14 of
-/// `docs/understand/law.md`), the default is stated with its reason.
+/// Configuration of [`super::Law`]. Defaults are the paper's; where the paper gives none (open points 1 to 14 of `docs/understand/law.md`),
+/// the default is given with its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LawConfig {
-    /// Limit_q: a packet older than this is dropped when it enters the driver queue, is about to be pushed to the hardware, or
-    /// comes back from it; 1 ms to 10 s. Default 40 ms (Sec. 4.1).
+    /// Limit_q: a packet older than this is dropped when it enters the driver queue, is about to be pushed to the hardware, or is returned
+    /// by it; 1 ms to 10 s. Default 40 ms (Sec. 4.1).
     pub limit_q: Span,
-    /// Limit_h: how long the hardware may work on a PSDU, from the time at which it contends for the channel, before it gives
-    /// it back; 100 us to 1 s. Default 3 ms (Sec. 4.1).
+    /// Limit_h: time that the hardware may spend on a PSDU, starting when the PSDU contends for the channel; 100 us to 1 s. Default 3 ms
+    /// (Sec. 4.1).
     pub limit_h: Span,
-    /// PSDUs in the hardware over all four categories together, 1 to 64. Default 2 (Sec. 3.3). A delivered packet is never older
-    /// than `limit-q` and so many times `limit-h`, and one frame exchange.
+    /// PSDUs in the hardware, summed over all four categories, 1 to 64. Default 2 (Sec. 3.3). A delivered packet is never older than
+    /// `limit-q` plus this number times `limit-h`, plus one frame exchange.
     pub psdus_in_hardware: u8,
-    /// Number of times that a packet is pushed to the hardware again outside of the clean-up state, 0 to 100. Default 1 (Sec. 3.3).
+    /// Software retransmissions of a packet outside of the clean-up state, 0 to 100. Default 1 (Sec. 3.3).
     pub software_retransmissions: u8,
-    /// The same in the clean-up state. Default 0 (Sec. 3.4).
+    /// Software retransmissions in the clean-up state. Default 0 (Sec. 3.4).
     pub clean_up_retransmissions: u8,
-    /// After so many losses in a row the current packet has one software retransmission more; 0: never. Default 3 (Sec. 3.4,
+    /// Number of consecutive losses after which the current packet gets one more software retransmission; 0: never. Default 3 (Sec. 3.4,
     /// "Handling loss pattern").
     pub extra_after_losses: u32,
-    /// Whether that holds in the clean-up state too (open point 10). Default true: the loss pattern is what it protects, and
-    /// losses come in the clean-up state.
+    /// Whether the extra retransmission applies in the clean-up state too (open point 10). Default true: it protects against the loss
+    /// pattern, and losses occur in the clean-up state.
     pub extra_in_clean_up: bool,
 
-    /// Weight of a new value in the averages T_n and S_n of all packets, above 0 to 1 (open point 1). Default 1/8.
+    /// Weight of a new value in the averages T_n and S_n over all packets, above 0 to 1 (open point 1). Default 1/8.
     pub weight_all: f64,
-    /// The same for T_i and S_i of one rate. Default 1/4: a rate has fewer packets.
+    /// Weight of a new value in T_i and S_i of one rate. Default 1/4: a rate has fewer packets.
     pub weight_rate: f64,
-    /// Time that a failed software transmission counts as in T_n and T_i (open point 2); in S_n and S_i it is 0.
+    /// Time counted for a failed software transmission in T_n and T_i (open point 2); in S_n and S_i it counts as 0.
     pub failed_time: FailedTime,
     /// Index of the lowest rate in equation 2, 0 or 1 (open point 3). Default 1: with 0 the lowest rate would probe at once.
     pub first_rate_index: u8,
 
-    /// Hardware tries of a software transmission in the stable state, 1 to 15 (open point 4). Default 4; `limit-h` bounds
-    /// them as well.
+    /// Hardware tries of a software transmission in the stable state, 1 to 15 (open point 4). Default 4; `limit-h` bounds them too.
     pub tries: u8,
-    /// The same for a probe. Default 2: a probe that needs more has failed.
+    /// Hardware tries of a probe. Default 2: a probe that needs more has failed.
     pub probe_tries: u8,
-    /// The same in the clean-up state. Default 2 (Sec. 3.4).
+    /// Hardware tries in the clean-up state. Default 2 (Sec. 3.4).
     pub clean_up_tries: u8,
-    /// In the stable state the rate goes down one index when N_ret, the software retransmissions in a row, reaches this; 1
-    /// and more (open point 5). Default 2.
+    /// N_ret, the consecutive software retransmissions, at which the stable state lowers the rate by one index; 1 and more (open point 5).
+    /// Default 2.
     pub rate_down_retransmissions: u32,
-    /// Whether the stable state goes no lower once it is at or below Rate_min and has tried the next lower rate (open point
-    /// 5). Default true: lower, a packet would take longer.
+    /// Whether the stable state stops lowering the rate once it is at or below Rate_min and has tried the next lower rate (open point 5).
+    /// Default true: at a lower rate a packet would take longer.
     pub stop_at_rate_min: bool,
     /// Definition of Rate_min, "the data rate with the minimum average TX time" (table 2).
     pub rate_min: RateMin,
     /// The rate on entering the clean-up state (open point 6).
     pub clean_up_rate: CleanUpRate,
-    /// Whether Rate_prev is kept when the clean-up state is entered again from itself (open point 7). Default true: else the
-    /// saved rate is lost.
+    /// Whether Rate_prev is kept when the clean-up state is entered again from itself (open point 7). Default true: otherwise the saved
+    /// rate would be lost.
     pub keep_previous_rate: bool,
-    /// In the clean-up state the rate goes down one index after so many drops in a row; 1 and more. Default 2 (Sec. 3.4).
+    /// Number of consecutive drops after which the clean-up state lowers the rate by one index; 1 and more. Default 2 (Sec. 3.4).
     pub rate_down_drops: u32,
-    /// Packets of a probe, 1 to 16. Default 2 (Sec. 3.4).
+    /// Packets in a probe, 1 to 16. Default 2 (Sec. 3.4).
     pub probe_packets: u8,
     /// The rate of a software retransmission of a probe.
     pub probe_retransmission: ProbeRetransmission,
-    /// Thr_p is at most so many times its value without failed probes; 1 and more (open point 8). Default 10: probing
-    /// stays alive.
+    /// Upper limit of Thr_p as a multiple of its value without failed probes; 1 and more (open point 8). Default 10, so that probing never
+    /// stops.
     pub threshold_cap: u32,
     /// Effect of a queue length that equals Len_max (open point 9).
     pub equality: Equality,
     /// Len_max before the first transmission, in packets; absent: infinite (open point 9).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_len_max: Option<u32>,
-    /// Whether an empty driver queue leaves the clean-up state, even where Len_max is 0 (open point 9). Default true: nothing
-    /// else would.
+    /// Whether an empty driver queue ends the clean-up state, even if Len_max is 0 (open point 9). Default true: nothing else would end it.
     pub leave_when_empty: bool,
-    /// Whether `limit-q` is also checked for what waits when a packet enters the driver queue (open point 11). Default true.
-    /// The latency clock starts on entering the driver queue.
+    /// Whether `limit-q` is also checked for waiting packets when a packet enters the driver queue (open point 11). Default true. The
+    /// latency clock starts on entering the driver queue.
     pub check_when_enqueued: bool,
-    /// Treatment of a PSDU that the time limit ends before it reached the air (open point 12).
+    /// Treatment of a PSDU whose time limit expires before it reaches the air (open point 12).
     pub never_sent: NeverSent,
-    /// Share of `limit-h` for contention, inter-frame spaces and acknowledgements: an aggregate takes at most (`limit-h` -
-    /// this) / tries on the air (open point 13). Default 500 us: four tries with AIFS, a mean backoff of the least window, SIFS
-    /// and a block ack.
+    /// Part of `limit-h` reserved for contention, inter-frame spaces and acknowledgements: an aggregate takes at most (`limit-h` - this) /
+    /// tries on the air (open point 13). Default 500 us: four tries with AIFS, a mean backoff of the least window, SIFS and a block ack.
     pub overhead: Span,
-    /// The share of its MPDUs that has to arrive for an aggregate to count as a success in N_suc and N_ret, above 0 to 1
-    /// (open point 14: the PSDU is the unit of transmissions, the MPDU that of loss). S takes the share as it is. Default
-    /// 0.5; without aggregation any value is the same.
+    /// Share of MPDUs that has to arrive for an aggregate to count as a success in N_suc and N_ret, above 0 to 1 (open point 14: the PSDU
+    /// is the unit of transmissions, the MPDU that of loss). S uses the share itself. Default 0.5; without aggregation every value has the
+    /// same effect.
     pub success_share: f64,
-    /// The rate before anything is known.
+    /// The initial rate.
     pub first_rate: FirstRate,
-    /// Which of a station's rates are on the ladder.
+    /// The rates of a station that Law uses, its rate set.
     #[serde(rename = "ladder")]
     pub rate_set: LawRates,
 
-    /// Traffic that goes the classic way instead, beside Law as a standby module: access categories, or `"auto"`, bulk transfers. Both share
-    /// the PSDUs of the hardware. Default none.
+    /// Traffic that uses the classic link instead, beside Law as a standby module: access categories, or `"auto"` for bulk transfers. Both
+    /// links share the PSDUs in the hardware. Default none.
     pub classic: Classic,
-    /// The queue that decides the order. Default `fq-codel-airtime`, so that a good station does not wait behind a bad one; the
-    /// paper, which has one receiver, has `fifo`.
+    /// The queue that determines the order. Default `fq-codel-airtime`, so that a fast station does not wait behind a slow one; the paper,
+    /// with one receiver, uses `fifo`.
     #[serde(rename = "inside")]
     pub inner_queue: InnerQueue,
 }
 
-/// Time that a failed software transmission counts as in the averages of TX time.
+/// Time counted for a failed software transmission in the averages of TX time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailedTime {
-    /// The time that it really took, at most Limit_h.
+    /// The time that it took, at most Limit_h.
     #[default]
     Real,
     /// Limit_h.
@@ -124,10 +121,10 @@ pub enum FailedTime {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateMin {
-    /// The lowest T_i, as the paper's table says. A rate that fails after two short tries can have it.
+    /// The lowest T_i, as in the paper's table. A rate that fails after two short tries can have it.
     #[default]
     TxTime,
-    /// The lowest T_i / S_i: the time that it takes to get a packet through.
+    /// The lowest T_i / S_i: the expected time to deliver a packet.
     TxTimePerSuccess,
 }
 
@@ -135,10 +132,10 @@ pub enum RateMin {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CleanUpRate {
-    /// Rate_min if its S_i is known, else the present one: table 2 defines it, and nothing else would use it.
+    /// Rate_min if its S_i is known, else the present rate: table 2 defines Rate_min, and nothing else would use it.
     #[default]
     RateMin,
-    /// The present one, as algorithm 1 says nothing else.
+    /// The present rate, since algorithm 1 specifies no other.
     Present,
 }
 
@@ -157,12 +154,12 @@ pub enum ProbeRetransmission {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Equality {
-    /// Nothing: more enters the clean-up state, less leaves it (algorithm 1, lines 9 and 13).
+    /// No change of state: a longer queue enters the clean-up state, a shorter one leaves it (algorithm 1, lines 9 and 13).
     #[default]
     Unchanged,
-    /// It enters the clean-up state.
+    /// The clean-up state is entered.
     Enter,
-    /// It leaves the clean-up state.
+    /// The clean-up state is left.
     Leave,
 }
 
@@ -170,37 +167,36 @@ pub enum Equality {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NeverSent {
-    /// Counted apart: it says nothing about the rate, and it is no software transmission, so that the packet is pushed again
-    /// while `limit-q` permits. In T_n and S_n, which say how fast the queue drains, it counts as a failure.
+    /// Counted separately: it says nothing about the rate and is no software transmission, so that the packet is pushed again while
+    /// `limit-q` permits. In T_n and S_n, which measure how fast the queue drains, it counts as a failure.
     #[default]
     Apart,
-    /// A failed software transmission like any other.
+    /// Counted as a failed software transmission.
     Failure,
 }
 
-/// The rate before anything is known.
+/// The initial rate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstRate {
-    /// The slowest: the first packets arrive, and probing soon finds better.
+    /// The slowest: the first packets arrive, and probing soon finds a faster one.
     #[default]
     Lowest,
-    /// The one in the middle of the ladder.
+    /// The middle of the rate set.
     Middle,
     /// The fastest.
     Highest,
 }
 
-/// Which rates are on the ladder, which is climbed one by one.
+/// The rates in the rate set, which probing climbs one by one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LawRates {
-    /// Those of the widest channel and, where there is a choice, the shorter guard interval, one for each speed, and of equals the
-    /// one with fewer streams: the eight of the paper's card. A ladder of 116 rates (80 MHz, two streams) would take
-    /// minutes to climb.
+    /// The rates of the widest channel and, where there is a choice, the shorter guard interval: one for each speed, and among equals the
+    /// one with fewer streams; the eight of the paper's card. A set of 116 rates (80 MHz, two streams) would take minutes to climb.
     #[default]
     Widest,
-    /// All.
+    /// All rates of the station.
     All,
 }
 
@@ -246,7 +242,7 @@ impl Default for LawConfig {
 }
 
 impl LawConfig {
-    /// The paper's link: one queue for all, first in, first out.
+    /// The paper's link: a single FIFO queue for all traffic.
     #[must_use]
     pub fn paper() -> Self {
         Self { inner_queue: InnerQueue(QueueConfig::Fifo(FifoConfig::default())), ..Self::default() }
@@ -255,7 +251,7 @@ impl LawConfig {
     /// Checks every value.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] names the first that is out of range.
+    /// [`ConfigError::OutOfRange`] for the first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let span = |key, value: Span, least: Span, most: Span, allowed| {
             ConfigError::check((least..=most).contains(&value), key, value, allowed)
@@ -292,11 +288,11 @@ impl LawConfig {
         self.limit_h.saturating_sub(self.overhead) / u64::from(tries.max(1))
     }
 
-    /// Retries of a link that shares categories with Law ([`Classic::Bulk`]): it repeats what the stock one of `path` would repeat.
+    /// Retries of a link that shares categories with Law ([`Classic::Bulk`]): as many as the stock link of `path` would make.
     ///
-    /// A PSDU that goes back after Limit_h begins again with the least contention window, so that 31 tries, which last 100 ms while the
-    /// window grows, are over within a short fade. What counts is therefore time: as many descriptors as Limit_h fits into the 100 ms
-    /// for which a receiver waits for a missing packet (mac80211: `HT_RX_REORDER_BUF_TIMEOUT`).
+    /// A PSDU that is returned after Limit_h starts again with the least contention window, so that 31 tries, which last 100 ms while the
+    /// window grows, are over within a short fade. The limit is therefore a time: as many descriptors as Limit_h fits into the 100 ms for
+    /// which a receiver waits for a missing packet (mac80211: `HT_RX_REORDER_BUF_TIMEOUT`).
     #[must_use]
     pub fn path_beside(&self, path: LinkConfig) -> LinkConfig {
         match self.classic {
@@ -308,15 +304,15 @@ impl LawConfig {
         }
     }
 
-    /// The latency within the link that no delivered packet exceeds by more than one frame exchange (Sec. 3.3): Limit_q + 2
-    /// Limit_h with two PSDUs in the hardware.
+    /// Upper bound on the latency of a delivered packet within the link, one frame exchange aside (Sec. 3.3): Limit_q + 2 Limit_h with two
+    /// PSDUs in the hardware.
     #[must_use]
     pub fn bound(&self) -> Span {
         self.limit_q + self.limit_h * u64::from(self.psdus_in_hardware)
     }
 }
 
-/// Time that mac80211 waits for a missing MPDU.
+/// Time that mac80211's receiver waits for a missing MPDU.
 const RECEIVER_WAITS: Span = Span::from_millis(100);
 
 /// The retry field of the prototype's card has four bits.

@@ -17,7 +17,7 @@ pub enum LawState {
     /// Normal rate adaptation.
     #[default]
     Stable,
-    /// Packets go out at the next higher rate to try it.
+    /// Packets are sent at the next higher rate to test it.
     Probing,
     /// The queue is too long or too old: strict limits on tries.
     CleanUp,
@@ -38,22 +38,22 @@ impl LawState {
 /// Plan of a transmission of a PSDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// Place on the ladder.
+    /// Index in the rate set.
     pub(super) rate: usize,
     /// Hardware tries.
     pub(super) tries: u8,
-    /// The probe that it is part of.
+    /// The probe that it belongs to.
     pub(super) probe: Option<u32>,
 }
 
 /// Outcome of a software transmission.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transmission {
-    /// Place on the ladder.
+    /// Index in the rate set.
     pub(super) rate: usize,
     pub(super) time: Span,
     pub(super) mpdus: usize,
-    /// Share of its MPDUs that arrived.
+    /// Share of acknowledged MPDUs.
     pub(super) arrived: f64,
     /// Whether it reached the air.
     pub(super) sent: bool,
@@ -62,7 +62,7 @@ pub(super) struct Transmission {
 }
 
 impl Transmission {
-    /// Time that counts for the averages of all packets.
+    /// Time counted in the averages over all packets.
     pub(super) fn counted_time(&self, config: &LawConfig) -> Span {
         match config.failed_time {
             FailedTime::LimitH if self.arrived <= 0.0 => config.limit_h,
@@ -75,7 +75,7 @@ impl Transmission {
 #[derive(Debug, Clone)]
 pub(super) struct Controller {
     rates: Vec<Rate>,
-    /// Rate of an empty ladder.
+    /// Rate used if the rate set is empty.
     lowest: Rate,
     /// T_i and S_i.
     averages: Vec<Averages>,
@@ -91,14 +91,14 @@ pub(super) struct Controller {
     /// N_prob.
     failed_probes: u32,
     probe: Probe,
-    /// Packets lost in a row, whatever the reason.
+    /// Consecutive losses, for any reason.
     losses: u32,
-    /// Packets in a row that were dropped after a transmission in the clean-up state.
+    /// Consecutive drops after a transmission in the clean-up state.
     drops: u32,
 }
 
 impl Controller {
-    /// A controller over `rates`, the slowest first; at least one.
+    /// Creates a controller over one or more `rates`, the slowest first.
     pub(super) fn new(rates: Vec<Rate>, config: &LawConfig) -> Self {
         let highest = rates.len().saturating_sub(1);
         let rate = match config.first_rate {
@@ -126,12 +126,12 @@ impl Controller {
         self.state
     }
 
-    /// Its place on the ladder.
+    /// Index of the current rate in the rate set.
     pub(super) const fn rate(&self) -> usize {
         self.rate
     }
 
-    /// The rate at a place on the ladder.
+    /// The rate at an index of the rate set.
     pub(super) fn rate_at(&self, place: usize) -> Rate {
         self.rates.get(place).copied().unwrap_or(self.lowest)
     }
@@ -174,8 +174,8 @@ impl Controller {
         self.rate + 1 >= self.rates.len()
     }
 
-    /// A new rate was decided on, with which all counts begin again (Sec. 3.4). Saving a rate, trying one and coming back to it
-    /// is no such decision: were N_suc lost each time, a queue around Len_max would keep a slow Rate_prev for ever.
+    /// Sets a new rate and resets all counts (Sec. 3.4). Saving a rate, trying one and returning to it do not: if they reset
+    /// N_suc, a queue around Len_max would keep a slow Rate_prev for ever.
     const fn decide(&mut self, rate: usize) {
         if rate != self.rate {
             self.rate = rate;
@@ -192,7 +192,7 @@ impl Controller {
             let seconds = averages.seconds_per_mpdu()?;
             match config.rate_min {
                 RateMin::TxTime => Some(seconds),
-                // Nothing gets through: no time is long enough.
+                // Nothing is delivered: no time is long enough.
                 RateMin::TxTimePerSuccess => Some(seconds / averages.success()?.max(1e-6)),
             }
         };
@@ -214,13 +214,13 @@ impl Controller {
             LawState::Probing if self.probe.send(config.probe_packets) => {
                 Plan { rate: self.rate, tries: config.probe_tries, probe: Some(self.probe.round) }
             }
-            // Only so many packets probe; until they are settled, the others go at the rate before.
+            // The number of probe packets is limited; until they are settled, the others use the previous rate.
             LawState::Probing => Plan { rate: self.previous, tries: config.tries, probe: None },
             LawState::CleanUp => Plan { rate: self.rate, tries: config.clean_up_tries, probe: None },
         }
     }
 
-    /// Plans another transmission of a PSDU that came back; `probe` is the one it was part of.
+    /// Plans the retransmission of a returned PSDU; `probe` is the one it belonged to.
     pub(super) fn plan_retransmission(&mut self, config: &LawConfig, probe: Option<u32>) -> Plan {
         match self.state {
             LawState::Stable => Plan { rate: self.rate, tries: config.tries, probe },
@@ -234,7 +234,7 @@ impl Controller {
         }
     }
 
-    /// Software retransmissions that the current packet may have.
+    /// Permitted software retransmissions of the current packet.
     pub(super) fn permitted(&self, config: &LawConfig) -> u8 {
         let clean_up = self.state == LawState::CleanUp;
         let base = if clean_up { config.clean_up_retransmissions } else { config.software_retransmissions };
@@ -244,7 +244,8 @@ impl Controller {
         base.saturating_add(u8::from(extra))
     }
 
-    /// A software transmission has ended. What is counted for the current rate counts only what went out at it.
+    /// Updates averages and counts after a software transmission. Counts of the current rate include only transmissions at
+    /// that rate.
     pub(super) fn on_transmission(&mut self, end: &Transmission, config: &LawConfig) {
         if !end.sent && config.never_sent == NeverSent::Apart {
             return;
@@ -269,7 +270,7 @@ impl Controller {
         }
     }
 
-    /// A PSDU that was sent at the place `rate` is about to be pushed again.
+    /// Notes that a PSDU sent at the index `rate` is about to be pushed again.
     pub(super) fn on_retransmission(&mut self, rate: usize, config: &LawConfig) {
         if rate != self.rate {
             return;
@@ -283,14 +284,14 @@ impl Controller {
         }
     }
 
-    /// Whether no lower rate helps: there is none, or the next one is known and Rate_min is not below the current one.
+    /// Whether no lower rate helps: there is none, or the next one has been tried and Rate_min is not below the current one.
     fn is_low_enough(&self, config: &LawConfig) -> bool {
         let Some(lower) = self.rate.checked_sub(1) else { return true };
         let tried = self.averages.get(lower).is_some_and(|averages| averages.time().is_some());
         config.stop_at_rate_min && tried && self.rate_min(config).is_some_and(|least| least >= self.rate)
     }
 
-    /// A probe packet was delivered or given up.
+    /// Notes that a probe packet was delivered or given up.
     pub(super) fn on_probe(&mut self, outcome: ProbeOutcome, config: &LawConfig) {
         if self.state != LawState::Probing || outcome.round != self.probe.round {
             return;
@@ -308,16 +309,16 @@ impl Controller {
         self.retransmissions = 0;
     }
 
-    /// A packet arrived.
+    /// Notes that a packet was delivered.
     pub(super) const fn on_delivered(&mut self) {
         self.losses = 0;
         self.drops = 0;
     }
 
-    /// A packet was dropped: after a transmission at the place `sent_at`, or while it waited.
+    /// Notes that a packet was dropped, after a transmission at the index `sent_at` or while it waited.
     pub(super) fn on_lost(&mut self, sent_at: Option<usize>, config: &LawConfig) {
         self.losses = self.losses.saturating_add(1);
-        // That a packet waited too long does not say that the rate is too high.
+        // A packet that expired while waiting does not show that the rate is too high.
         if self.state != LawState::CleanUp || sent_at != Some(self.rate) {
             return;
         }
@@ -328,12 +329,12 @@ impl Controller {
         }
     }
 
-    /// A packet's latency exceeds Limit_q (algorithm 1, line 4).
+    /// Notes that a packet's latency exceeds Limit_q (algorithm 1, line 4).
     pub(super) fn on_too_old(&mut self, config: &LawConfig) {
         self.enter_clean_up(config);
     }
 
-    /// So many packets wait in the driver queue when one enters it (algorithm 1, line 13).
+    /// Compares the `waiting` packets with Len_max when one enters the driver queue (algorithm 1, line 13).
     pub(super) fn on_enqueued(&mut self, waiting: usize, len_max: Option<f64>, config: &LawConfig) {
         let Some(len_max) = len_max else { return };
         let waiting = waiting as f64;
@@ -342,7 +343,7 @@ impl Controller {
         }
     }
 
-    /// So many packets wait when one is pushed or comes back whose latency is within Limit_q (algorithm 1, line 8).
+    /// Compares the `waiting` packets with Len_max when one within Limit_q is pushed or returned (algorithm 1, line 8).
     pub(super) fn on_passed(&mut self, waiting: usize, len_max: Option<f64>, config: &LawConfig) {
         if self.state != LawState::CleanUp {
             return;
@@ -361,7 +362,7 @@ impl Controller {
         let was = std::mem::replace(&mut self.state, LawState::CleanUp);
         match was {
             LawState::CleanUp if config.keep_previous_rate => return,
-            // The rate that the probe left is the one to come back to.
+            // Return to the rate before the probe.
             LawState::Probing => self.rate = self.previous,
             LawState::Stable | LawState::CleanUp => self.previous = self.rate,
         }

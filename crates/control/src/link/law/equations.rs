@@ -4,16 +4,16 @@ use airbound_units::Span;
 
 use super::averages::Averages;
 
-/// Len_max, above which the queue is too long, in packets (equation 1): what gets through within Limit_q at the present TX time and
-/// success. With aggregation T_n is that of a PSDU, so that it is taken for each MPDU. `None` before the first transmission.
+/// Len_max, above which the queue is too long, in packets (equation 1): the number delivered within Limit_q at the present TX time
+/// and success. With aggregation T_n is that of a PSDU and is divided by its MPDUs. `None` before the first transmission.
 pub(super) fn len_max(limit_q: Span, all: &Averages) -> Option<f64> {
     let (seconds, success) = (all.seconds_per_mpdu()?, all.success()?);
-    // Reports without any time between them would allow any length.
+    // A TX time of zero would allow any length.
     Some(limit_q.as_secs_f64() * success / seconds.max(1e-9))
 }
 
-/// Thr_p, the successes in a row after which a higher rate is probed (equation 2), with `index` as the base of the index has it
-/// and no more than `cap` times the value without failed probes.
+/// Thr_p, the number of consecutive successes after which a higher rate is probed (equation 2). `index` counts from the configured
+/// base; the result is limited to `cap` times the value without failed probes.
 pub(super) const fn threshold(failed_probes: u32, index: u32, cap: u32) -> u32 {
     let factor = failed_probes.saturating_add(1);
     let factor = if factor > cap { cap } else { factor };

@@ -1,4 +1,4 @@
-//! The PSDUs in the hardware, and how long each may stay there so that the bound holds for all.
+//! PSDUs in the hardware, and their time limits, which together keep the bound.
 
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
@@ -11,35 +11,35 @@ use crate::frame::TxDescriptor;
 pub(super) struct Pushed {
     pub(super) station: StationId,
     pub(super) category: Category,
-    /// Whether it is one of another link, which shares the hardware.
+    /// Whether it belongs to another link, which shares the hardware.
     pub(super) foreign: bool,
     /// The sequence number of its first MPDU.
     pub(super) sequence: u64,
-    /// When its oldest packet entered the driver queue; of a foreign one, which nothing bounds, [`Instant::MAX`].
+    /// When its oldest packet entered the driver queue; [`Instant::MAX`] for a foreign PSDU, which has no bound.
     pub(super) born: Instant,
-    /// The longest that one of its frame exchanges takes.
+    /// Longest duration of one of its frame exchanges.
     pub(super) exchange: Span,
-    /// The time limit that the hardware was given.
+    /// The time limit given to the hardware.
     pub(super) limit: Span,
-    /// The rate, by its place on the ladder of the station.
+    /// Index of the rate in the station's rate set.
     pub(super) rate: usize,
-    /// Software retransmissions that it is the last of.
+    /// Number of software retransmissions, this one included.
     pub(super) retransmissions: u8,
-    /// The probe that it is part of.
+    /// The probe that it belongs to.
     pub(super) probe: Option<u32>,
     /// TX time of its earlier software transmissions.
     pub(super) spent: Span,
 }
 
-/// PSDUs in the hardware, in the order in which those of each category are served.
+/// PSDUs in the hardware, by category in the order of service.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hardware {
     psdus: Vec<Pushed>,
-    /// When the first PSDU of each category became the first.
+    /// When the first PSDU of each category reached the head.
     first_since: [Instant; 4],
 }
 
-/// Where a PSDU is put among those of its category.
+/// Position of a PSDU among those of its category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// Behind all others.
@@ -57,12 +57,12 @@ impl Hardware {
         self.psdus.iter().filter(move |pushed| pushed.category == category)
     }
 
-    /// Time that the hardware may work on a PSDU whose oldest packet was `born` then and one exchange of which takes `exchange`, if no
-    /// packet is to be delivered later than `bound` after its birth, its own last exchange aside; at most `limit_h`.
+    /// Time that the hardware may spend on a PSDU whose oldest packet entered at `born` and whose exchange takes `exchange`, so that
+    /// no packet is delivered later than `bound` after its entry, its own last exchange aside; at most `limit_h`.
     ///
-    /// A PSDU is finished when it is on the air at the end of its time, so each one before it may take an exchange more than
-    /// its limit. With packets in the order of age and `limit_h` beyond the limit in the driver for each PSDU, this
-    /// shortens nothing but the time of packets within an exchange of the limit.
+    /// A PSDU that is on the air at the end of its time is finished, so each PSDU ahead may exceed its limit by one exchange. If
+    /// packets are ordered by age and each PSDU has `limit_h` beyond the driver's limit, only packets within one exchange of the limit
+    /// get less time.
     pub(super) fn limit(
         &self,
         now: Instant,
@@ -95,7 +95,7 @@ impl Hardware {
         }
     }
 
-    /// A PSDU goes to the hardware.
+    /// Notes that a PSDU is handed to the hardware.
     pub(super) fn push(&mut self, now: Instant, place: Place, pushed: Pushed) {
         let alone = self.of(pushed.category).next().is_none();
         if alone || place == Place::Front {
@@ -107,8 +107,8 @@ impl Hardware {
         }
     }
 
-    /// A PSDU of another link goes to the hardware, which works on it for `limit`, and an `exchange` of it at most beyond that. What
-    /// is pushed behind it waits as long as behind one of Law's.
+    /// Notes that a PSDU of another link is handed to the hardware, which spends at most `limit` and one `exchange` on it. PSDUs
+    /// pushed behind it wait as long as behind one of Law's.
     pub(super) fn push_foreign<P>(
         &mut self,
         now: Instant,
@@ -132,8 +132,8 @@ impl Hardware {
         self.push(now, Place::Back, foreign);
     }
 
-    /// A PSDU comes back, in any order; with it, since when it was the first of its category (or since now). `None` if it is not
-    /// known.
+    /// Removes a returned PSDU, in any order, with the time at which it became the first of its category (`now` if it never did).
+    /// `None` if it is unknown.
     pub(super) fn take<P>(
         &mut self,
         now: Instant,
@@ -191,9 +191,9 @@ mod tests {
         // Up to 3 ms and an exchange of 1 ms before it: of 46 ms, 2 ms are left at an age of 40 ms, 3 ms at 39 ms.
         assert_eq!(limit(&hardware, 100, Place::Back, 60), 2);
         assert_eq!(limit(&hardware, 100, Place::Back, 61), 3);
-        // The first has used 1 ms of its time.
+        // The first has used 1 ms of its limit.
         assert_eq!(limit(&hardware, 101, Place::Back, 61), 3);
-        // Another category contends by itself.
+        // Another category contends independently.
         assert_eq!(
             hardware.limit(
                 at(100),

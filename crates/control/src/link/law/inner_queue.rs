@@ -1,4 +1,4 @@
-//! The queue inside Law's time limit: it decides the order, and may have reasons of its own to drop.
+//! The queue inside Law's time limit: it determines the order, and may drop packets for reasons of its own.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::queue::{FqCodelAirtimeConfig, QueueConfig};
 
-/// Which queue decides the order: a name, such as `"codel"`, or a table with `kind` and the parameters of that queue.
+/// The queue that determines the order: a name, such as `"codel"`, or a table with `kind` and the parameters of that queue.
 ///
-/// - `fifo`, the paper's: one queue for all, first in, first out.
-/// - `codel`: that with CoDel as another reason to drop (the paper's future work, Sec. 5).
-/// - `fq-codel-airtime` (`linux`), the default: stations in turn by the airtime that they use, flows within a station by turn. With one
-///   receiver it is as `fifo` within the noise; behind a bad station, a good one loses nothing, where `fifo` makes it lose a
-///   quarter and wait as long as the bad one.
-/// - `last-pq`: the same, with urgent packets of flows that have a demand first: demands decide who goes first, the bound
-///   when to give up.
+/// - `fifo`, the paper's: a single queue for all traffic.
+/// - `codel`: the same with CoDel as a further reason to drop (the paper's future work, Sec. 5).
+/// - `fq-codel-airtime` (`linux`), the default: stations take turns by airtime, flows within a station take turns. With one receiver it
+///   equals `fifo` within the noise; beside a slow station, a fast one loses nothing, while with `fifo` it loses a quarter and waits as
+///   long as the slow one.
+/// - `last-pq`: the same, with urgent packets of flows that have a demand first: demands determine the order, the bound when to give
+///   up.
 ///
-/// Any other queue works too. A bound on what lies below it (the airtime queue limit) should be off: Law bounds that.
+/// Any other queue works too. A limit on packets below the queue (the airtime queue limit) should be off: Law already limits them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct InnerQueue(pub QueueConfig);

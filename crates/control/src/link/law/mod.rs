@@ -11,13 +11,12 @@
 //!                                                        pushed again at once ◀───┘
 //! ```
 //!
-//! The inner queue decides only the order. Global are the two PSDUs, T_n, S_n, Len_max and the length of the queue; each
-//! station has its own state, rate, counts, T_i and S_i, and a packet moves only the state of its own station.
-//!
-//! **The bound.** No packet is delivered later after it entered the queue than Limit_q + 2 Limit_h and one frame exchange: what is
-//! pushed is at most Limit_q old; the PSDU before it is given back after Limit_h, and pushed again only while it is at most
-//! Limit_q old; a PSDU that is on the air when its time is over is finished first. [`LawConfig::bound`] names it. Where the inner
-//! queue lets an old packet wait behind a young one, the young one's retransmission has less time, or none.
+//! The inner queue determines only the order. The PSDUs in the hardware, T_n, S_n, Len_max and the queue length are global; each
+//! station has its own state, rate, counts, T_i and S_i, which only its own packets change.
+//! **The bound.** No packet is delivered later than Limit_q + 2 Limit_h and one frame exchange after it entered the queue: a packet is
+//! at most Limit_q old when it is pushed; the PSDU ahead of it is returned after Limit_h, and pushed again only while it is at most
+//! Limit_q old; a PSDU on the air when its time is over is finished first. [`LawConfig::bound`] returns it. If the inner queue makes an
+//! old packet wait behind a young one, the young one's retransmission has less time, or none.
 
 mod assembly;
 mod averages;
@@ -62,7 +61,7 @@ use crate::frame::{TxDescriptor, TxReport};
 use crate::queue::{Backlog, Deadline, Direction, Eligibility, Fact, Queue, Sink, Turn, Turns};
 use crate::rate::{Capabilities, LinkStats};
 
-/// Law as a link, over an inner queue that decides the order.
+/// Law as a link, over an inner queue that determines the order.
 #[derive(Debug, Clone)]
 pub struct Law<P, Q> {
     config: LawConfig,
@@ -73,13 +72,13 @@ pub struct Law<P, Q> {
     hardware: Hardware,
     /// T_n and S_n.
     all: Averages,
-    /// Len_max (equation 1), as T_n and S_n give it.
+    /// Len_max (equation 1), computed from T_n and S_n.
     len_max: Option<f64>,
 }
 
 impl<P: Payload, Q: Queue<P>> Law<P, Q> {
-    /// Law over `queue` for stations with `capabilities`. Of `path` it takes the limits of aggregates, the overhead of a packet and the
-    /// block-ack window (outside of 1 to 256 the nearest bound); retries and time limits are its own.
+    /// Creates Law over `queue` for stations with `capabilities`. `path` supplies the limits of aggregates, the overhead of a packet
+    /// and the block-ack window (clamped to 1 to 256); retries and time limits are Law's own.
     ///
     /// # Errors
     /// A value of `config` or `capabilities` is out of range.
@@ -103,7 +102,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         })
     }
 
-    /// Tells what `station` can receive; what was learned of it begins anew.
+    /// Sets the capabilities of `station` and resets what was learned about it.
     ///
     /// # Errors
     /// A value of `capabilities` is out of range.
@@ -123,17 +122,17 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         &self.config
     }
 
-    /// The queue that decides the order.
+    /// The inner queue.
     pub const fn queue(&self) -> &Q {
         &self.queue
     }
 
-    /// The same, to set demands. Packets go through the link.
+    /// The inner queue, to set demands. Packets enter and leave through the link.
     pub const fn queue_mut(&mut self) -> &mut Q {
         &mut self.queue
     }
 
-    /// View of a station; `None` before anything is known of it.
+    /// View of a station; `None` if it is unknown.
     #[must_use]
     pub fn view(&self, station: StationId) -> Option<LawView> {
         let Station { controller, counts, .. } = self.stations.get(station)?;
@@ -160,12 +159,12 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         })
     }
 
-    /// All stations of which something is known, by number.
+    /// Views of all known stations, by number.
     pub fn views(&self) -> impl Iterator<Item = LawView> + '_ {
         (0..self.stations.len()).filter_map(|index| self.view(StationId(u16::try_from(index).ok()?)))
     }
 
-    /// A software transmission of any station has ended.
+    /// Adds a software transmission of any station to T_n and S_n.
     fn average(&mut self, end: &Transmission) {
         self.all.add(end.counted_time(&self.config), end.arrived, end.mpdus, self.config.weight_all);
         self.len_max = equations::len_max(self.config.limit_q, &self.all).or(self.len_max);
@@ -180,14 +179,14 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         now.since(packet.enqueued()) > self.config.limit_q
     }
 
-    /// Books packets that the queue dropped, from the place `from` on.
+    /// Accounts for packets that the queue dropped, starting at index `from`.
     fn note_losses(&mut self, dropped: &[Dropped<P>], from: usize) {
         for Dropped { packet, .. } in dropped.iter().skip(from) {
             self.stations.of(packet.station(), &self.config).controller.on_lost(None, &self.config);
         }
     }
 
-    /// A packet in the driver has outlived Limit_q (algorithm 1, lines 4 to 7).
+    /// Drops a packet in the driver that exceeds Limit_q (algorithm 1, lines 4 to 7).
     fn expire(&mut self, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let station = self.stations.of(packet.station(), &self.config);
         station.controller.on_too_old(&self.config);
@@ -196,7 +195,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         dropped.push(Dropped { packet, reason: DropReason::Expired });
     }
 
-    /// Drops what is at the head of a category and too old, where the queue knows the age of what it gives next.
+    /// Drops expired packets at the head of a category, if the queue knows the age of its next packet.
     fn expire_waiting(&mut self, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
         while let Some(oldest) = self.queue.oldest(category)
             && now.since(oldest) > self.config.limit_q
@@ -205,7 +204,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             match self.take(now, &turn, |_| true, dropped) {
                 Some(packet) if self.is_too_old(now, &packet) => self.expire(packet, dropped),
                 Some(packet) => {
-                    // The queue did not give what it had named; it goes first next time.
+                    // The queue did not return the packet that it had announced; this one goes first next time.
                     self.keep(now, packet);
                     break;
                 }
@@ -236,7 +235,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         packet
     }
 
-    /// Keeps a packet that [`Law::take`] has just given, to be the next of its station and category.
+    /// Keeps a packet just returned by [`Law::take`] as the next of its station and category.
     fn keep(&mut self, now: Instant, packet: P) {
         let (station, category) = (packet.station(), packet.category());
         self.state.kept.of_mut(category).add(packet.size());
@@ -244,7 +243,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         self.update_eligibility(now, station, category);
     }
 
-    /// Tells the queue what it cannot see of a station.
+    /// Reports the eligibility of a station to the queue.
     fn update_eligibility(&mut self, now: Instant, station: StationId, category: Category) {
         let window = self.path.window;
         let eligibility = if self.state.originator(station, category).fresh_room(window) == 0 {
@@ -254,31 +253,31 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         } else {
             Eligibility::Fresh
         };
-        if let Some(fact) = self.state.news_of_eligibility(station, category, eligibility) {
+        if let Some(fact) = self.state.changed_eligibility(station, category, eligibility) {
             self.queue.on(now, fact);
         }
     }
 
-    /// Estimates of airtime to a station.
+    /// Airtime estimates for a station.
     fn estimate(&mut self, station: StationId) -> AirtimeEstimate {
         self.state.estimate(station, || self.stations.of(station, &self.config).controller.current_rate())
     }
 
-    /// Tells the inner queue what is expected of a station.
-    fn tell_queue(&mut self, now: Instant, station: StationId) {
+    /// Reports the expected rate and throughput of a station to the inner queue.
+    fn report_rate(&mut self, now: Instant, station: StationId) {
         let current = self.stations.of(station, &self.config).controller.current_rate();
         let throughput = self.state.throughput(station, current);
         self.queue.on(now, Fact::Throughput { station, throughput });
-        if let Some(rate) = self.state.news_of_rate(station, current) {
+        if let Some(rate) = self.state.changed_rate(station, current) {
             let mpdus = self.full_mpdus(current, self.state.reported_rate(station));
             self.queue.on(now, Fact::Rate { station, rate, mpdus });
         }
     }
 }
 
-/// One packet that leaves the inner queue uncounted, since it may yet be found too old or too large.
+/// Takes one packet from the inner queue without accounting, since it may yet prove expired or too large.
 struct One<P, F> {
-    /// Whether a packet of a size, if it is known, may be taken.
+    /// Decides whether a packet of the given size, if known, may be taken.
     fits: Option<F>,
     packet: Option<P>,
 }
@@ -312,7 +311,7 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
         if self.hardware.len() >= usize::from(self.config.psdus_in_hardware) {
             return None;
         }
-        // One queue for everything: whose oldest packet came first goes first, where the queue tells.
+        // A single queue for all traffic: the station with the oldest packet goes first, if the queue knows it.
         if let Some(own) = self.queue.oldest(room.category)
             && Category::ALL.into_iter().any(|other| self.queue.oldest(other).is_some_and(|at| at < own))
         {
@@ -343,8 +342,8 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
             let current = self.stations.of(station, &self.config).controller.current_rate();
             self.state.on_rate(station, current, rate);
         }
-        if stats.rate.is_some() || !self.state.is_told(station) {
-            self.tell_queue(now, station);
+        if stats.rate.is_some() || !self.state.has_reported_rate(station) {
+            self.report_rate(now, station);
         }
     }
 

@@ -1,11 +1,11 @@
-//! Two packets at the next higher rate, and what they tell.
+//! Probes: a few packets at the next higher rate, and their verdict.
 
 use airbound_units::Span;
 
-/// A probe under way.
+/// A probe in progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Probe {
-    /// Which probe it is, so that packets of an earlier one are told from those of this.
+    /// Number of the probe, which tells its packets from those of earlier ones.
     pub(super) round: u32,
     sent: u8,
     settled: u8,
@@ -21,13 +21,13 @@ pub(super) struct Probe {
 pub(super) struct ProbeOutcome {
     /// The probe.
     pub(super) round: u32,
-    /// Whether something of the PSDU was lost.
+    /// Whether an MPDU of the PSDU was lost.
     pub(super) lost: bool,
-    /// Software retransmissions.
+    /// Number of software retransmissions.
     pub(super) retransmissions: u8,
     /// TX time of all software transmissions.
     pub(super) time: Span,
-    /// MPDUs.
+    /// Number of MPDUs.
     pub(super) mpdus: usize,
 }
 
@@ -45,15 +45,16 @@ impl Probe {
         };
     }
 
-    /// Whether one more of `packets` is to be sent, which then counts as sent.
+    /// Whether one more of `packets` is to be sent; if so, it is counted as sent.
     pub(super) const fn send(&mut self, packets: u8) -> bool {
         let more = self.sent < packets;
         self.sent += more as u8;
         more
     }
 
-    /// A packet of it was delivered or given up. Says, when all `packets` are, whether it has succeeded: none is lost, at least one was
-    /// delivered without software retransmission, and the mean TX time is below that of the rate before (Sec. 3.4).
+    /// Notes that a packet of the probe was delivered or given up. Returns, once all `packets` are settled, whether the probe
+    /// succeeded: none is lost, at least one was delivered without software retransmission, and the mean TX time is below that of the
+    /// previous rate (Sec. 3.4).
     pub(super) fn settle(
         &mut self,
         outcome: ProbeOutcome,

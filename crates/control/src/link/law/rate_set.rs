@@ -1,4 +1,4 @@
-//! The rates of a station in the order in which Law climbs them.
+//! The rate set of a station, in the order in which Law climbs it.
 
 use airbound_wifi::rate::Rate;
 
@@ -6,14 +6,14 @@ use crate::error::ConfigError;
 use crate::link::law::config::LawRates;
 use crate::rate::Capabilities;
 
-/// The rates on the ladder, the slowest first; at least one.
+/// The rates of the set, the slowest first; at least one.
 ///
 /// # Errors
 /// A value of `capabilities` is out of range.
 pub(super) fn rates(which: LawRates, capabilities: &Capabilities) -> Result<Vec<Rate>, ConfigError> {
     let set = capabilities.rate_set()?;
     let all = set.as_slice();
-    // What the scenario names is wanted.
+    // Rates named in the configuration are all used.
     if which == LawRates::All || !capabilities.rates.is_empty() {
         return Ok(all.to_vec());
     }

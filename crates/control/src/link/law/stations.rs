@@ -10,16 +10,16 @@ use crate::frame::StationId;
 /// One peer.
 #[derive(Debug, Clone)]
 pub(super) struct Station<P> {
-    /// The packet that left the queue and did not fit in the last aggregate of its category.
+    /// The packet that left the queue but did not fit in the last aggregate of its category.
     pub(super) kept: [Option<P>; 4],
     pub(super) controller: Controller,
     pub(super) counts: LawCounts,
 }
 
-/// All peers, by number; one that is not known yet begins when it is asked for.
+/// All peers, by number; an unknown one is created on first access.
 #[derive(Debug, Clone)]
 pub(super) struct Stations<P> {
-    /// The rates of those whose capabilities were not told.
+    /// Rate set of peers without reported capabilities.
     pub(super) rates: Vec<Rate>,
     list: Vec<Station<P>>,
 }

@@ -1,4 +1,4 @@
-//! The state machine step by step, as Sec. 3.4 and algorithm 1 tell it.
+//! Steps of the state machine of Sec. 3.4 and algorithm 1.
 
 use airbound_units::Span;
 use airbound_wifi::rate::{Format, Width};
@@ -10,7 +10,7 @@ use crate::link::law::config::LawRates;
 use crate::link::law::rate_set;
 use crate::rate::Capabilities;
 
-/// MCS 0 to 7, as the paper's card has them.
+/// MCS 0 to 7, the rates of the paper's card.
 fn controller(config: &LawConfig) -> Controller {
     let capabilities =
         Capabilities { format: Format::Ht, width: Width::Mhz20, max_streams: 1, ..Capabilities::default() };
@@ -28,7 +28,7 @@ fn end(rate: usize, micros: u64, arrived: bool) -> Transmission {
     }
 }
 
-/// Sends one packet at what the controller plans; it arrives after `micros` at the lowest rate and `faster` less at each next one.
+/// Sends one packet as planned; it arrives after `micros` at the lowest rate and `faster` less at each next one.
 fn send(controller: &mut Controller, config: &LawConfig, micros: u64, faster: u64) {
     let plan = controller.plan(config);
     let micros = micros - faster * plan.rate as u64;
@@ -52,7 +52,7 @@ fn lose(controller: &mut Controller, config: &LawConfig) {
     controller.on_lost(Some(plan.rate), config);
 }
 
-/// A controller that has climbed to a place on the ladder, each rate faster than the one before.
+/// A controller that has climbed to an index of the rate set, each rate faster than the one before.
 fn climbed(config: &LawConfig, place: usize) -> Controller {
     let mut controller = controller(config);
     for _ in 0..2000 {
@@ -87,7 +87,7 @@ fn a_probe_that_is_no_faster_comes_back_and_is_tried_later() {
     }
     assert_eq!((controller.state(), controller.rate()), (LawState::Stable, 0));
     assert_eq!((controller.failed_probes(), controller.threshold(&config)), (1, 10));
-    // Ten more successes, and two packets that are no faster again.
+    // Ten more successes, then two packets that are again no faster.
     for _ in 0..12 {
         deliver(&mut controller, &config, 2000);
     }
@@ -101,7 +101,7 @@ fn two_software_retransmissions_in_a_row_lower_the_rate() {
     controller.on_transmission(&end(3, 2500, false), &config);
     controller.on_retransmission(3, &config);
     assert_eq!(controller.rate(), 3);
-    // What went out at another rate does not count.
+    // Transmissions at another rate do not count.
     controller.on_retransmission(2, &config);
     assert_eq!(controller.rate(), 3);
     for _ in 0..12 {
@@ -147,7 +147,7 @@ fn successes_raise_the_rate_in_the_clean_up_state() {
 fn the_clean_up_state_begins_with_rate_min_and_an_empty_queue_ends_it() {
     let config = LawConfig::default();
     let mut controller = climbed(&config, 5);
-    // The present rate has become slow; the one below was the fastest.
+    // The present rate has become slow; the next lower one was the fastest.
     for _ in 0..12 {
         controller.on_transmission(&end(5, 2900, false), &config);
     }
@@ -172,7 +172,7 @@ fn three_losses_in_a_row_give_the_next_packet_one_more_retransmission() {
 }
 
 #[test]
-fn what_never_reached_the_air_says_nothing_about_the_rate() {
+fn a_psdu_never_sent_does_not_count_for_the_rate() {
     let config = LawConfig::default();
     let mut controller = climbed(&config, 2);
     let before = (controller.current_averages(), controller.successes());

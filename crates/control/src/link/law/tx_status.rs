@@ -1,4 +1,4 @@
-//! Reports of the hardware: what they teach, and what becomes of their MPDUs.
+//! Hardware reports: updates of the averages, and the fate of the MPDUs.
 
 use airbound_units::{Instant, Span};
 
@@ -17,7 +17,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         self.queue.on(now, Fact::Reported(&report));
         let (station, category) = (report.descriptor.station, report.descriptor.category);
         let Some((pushed, first_since)) = self.hardware.take(now, &report.descriptor) else {
-            // It was never pushed by this link; what is in it is not lost.
+            // This link never pushed the descriptor; its packets must not be lost.
             self.give_up_unknown(now, report, returned);
             return;
         };
@@ -50,7 +50,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             }
             let too_old = self.is_too_old(now, &mpdu.packet);
             if again && !too_old {
-                mpdu.came_back(used.total_tries(), now.since(handed));
+                mpdu.on_returned(used.total_tries(), now.since(handed));
                 retries.push(mpdu);
             } else {
                 lost = true;
@@ -69,15 +69,15 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             let outcome = ProbeOutcome { round, lost, retransmissions, time: spent, mpdus: count };
             self.stations.of(station, &self.config).controller.on_probe(outcome, &self.config);
         }
-        self.state.tell_window(station, category, returned);
+        self.state.report_window(station, category, returned);
         if let Some(airtime) = airtime {
             self.queue.on(now, Fact::Airtime { station, category, airtime, direction: Direction::Sent });
         }
-        self.tell_queue(now, station);
+        self.report_rate(now, station);
         self.update_eligibility(now, station, category);
     }
 
-    /// Averages, counts and state (algorithm 1 for a packet that comes from the hardware).
+    /// Updates averages, counts and state (algorithm 1 for a packet returned by the hardware).
     fn learn(&mut self, now: Instant, end: &Transmission, report: &TxReport<P>, pushed: &Pushed) {
         let (waiting, len_max) = (self.in_driver(), self.len_max);
         let too_old = now.since(pushed.born) > self.config.limit_q;
@@ -94,8 +94,8 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         }
     }
 
-    /// Pushes what did not arrive again, ahead of everything else. Returns whether that was possible: not at the price of one that
-    /// waits behind it and would come too late.
+    /// Pushes lost MPDUs again, ahead of all others. Returns whether that was possible: not if a PSDU waiting behind would miss
+    /// its bound.
     fn push_again(
         &mut self,
         now: Instant,
@@ -141,7 +141,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         true
     }
 
-    /// A packet that came back is dropped, after a transmission at the place `sent_at` if it was on the air.
+    /// Drops a returned packet, after a transmission at the index `sent_at` if it was on the air.
     fn drop_returned(
         &mut self,
         now: Instant,
@@ -162,7 +162,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         returned.dropped.push((mpdu, reason));
     }
 
-    /// Hands back all of a descriptor that this link never made.
+    /// Returns all packets of a descriptor that this link never made.
     fn give_up_unknown(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
         let TxReport { descriptor, acknowledged, .. } = report;
         for (index, mpdu) in descriptor.mpdus.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! View of a Law link at work, for pictures and for explanations.
+//! State of a Law link, for display and explanation.
 
 use airbound_units::Span;
 use airbound_wifi::rate::Rate;
@@ -6,7 +6,7 @@ use airbound_wifi::rate::Rate;
 use super::controller::LawState;
 use crate::frame::StationId;
 
-/// Law's treatment of one station at this moment. Symbols are those of table 2.
+/// The present state of Law for one station. Symbols are those of table 2.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LawView {
     /// The station.
@@ -15,17 +15,17 @@ pub struct LawView {
     pub state: LawState,
     /// Rate: the current one, which in the probing state is the probed one.
     pub rate: Rate,
-    /// Its index, as equation 2 counts.
+    /// Its index as counted by equation 2.
     pub rate_index: u32,
-    /// N_suc, successes in a row.
+    /// N_suc, consecutive successes.
     pub successes: u32,
-    /// N_ret, software retransmissions in a row.
+    /// N_ret, consecutive software retransmissions.
     pub retransmissions: u32,
-    /// N_prob, failed probes in a row.
+    /// N_prob, consecutive failed probes.
     pub failed_probes: u32,
     /// Thr_p.
     pub threshold: u32,
-    /// Losses in a row, whatever the reason.
+    /// Consecutive losses, for any reason.
     pub losses: u32,
     /// T_i of the current rate.
     pub tx_time: Option<Span>,
@@ -46,14 +46,14 @@ pub struct LawView {
 pub struct LawCounts {
     /// Software transmissions, retransmissions included.
     pub transmissions: u64,
-    /// Of these, failed ones: no MPDU arrived.
+    /// Failed transmissions: no MPDU arrived.
     pub failed: u64,
-    /// Of the failed ones, those that the time limit ended before they reached the air.
+    /// Failed transmissions whose time limit expired before they reached the air.
     pub never_sent: u64,
     /// Software retransmissions.
     pub retransmissions: u64,
-    /// Packets that were dropped because they were older than Limit_q, in the queue or when they came back.
+    /// Packets dropped because they exceeded Limit_q, in the queue or when returned.
     pub expired: u64,
-    /// Packets that were dropped after their last software transmission.
+    /// Packets dropped after their last software transmission.
     pub given_up: u64,
 }

@@ -1,4 +1,4 @@
-//! The queueing of mac80211: flow queues with CoDel for each station and category, airtime fairness, airtime queue limit.
+//! The queueing of mac80211: flow queues with CoDel for each station and category, airtime fairness, and the airtime queue limit.
 
 mod out_of_turn;
 
@@ -17,17 +17,17 @@ use crate::frame::{Dropped, Payload, StationId};
 
 pub(in crate::queue) use out_of_turn::FlowQueue;
 
-/// Which stations are slow, and their CoDel parameters (`sta_update_codel_params`).
+/// Definition of slow stations, and their CoDel parameters (`sta_update_codel_params`).
 ///
-/// The kernel had this from 2017 to 2025, when commit 487637698808 removed it: with many associated stations it all but
-/// disabled CoDel.
+/// The kernel used this from 2017 to 2025, when commit 487637698808 removed it: with many associated stations it effectively disabled
+/// CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SlowStations {
-    /// A station is slow whose expected throughput is below this (`STA_SLOW_THRESHOLD`): 6 Mbit/s. The paper "Ending the
-    /// Anomaly" (ATC 2017, section 3.1.1) has 12 Mbit/s, not scaled.
+    /// A station is slow if its expected throughput is below this (`STA_SLOW_THRESHOLD`): 6 Mbit/s. The paper "Ending the Anomaly" (ATC
+    /// 2017, section 3.1.1) uses 12 Mbit/s, not scaled.
     pub threshold: BitRate,
-    /// Whether the threshold is multiplied with the number of stations whose throughput is known, as in the kernel.
+    /// Whether the threshold is multiplied by the number of stations with a known throughput, as in the kernel.
     pub scaled: bool,
     /// CoDel target: 50 ms.
     pub target: Span,
@@ -50,12 +50,12 @@ impl Default for SlowStations {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FqCodelAirtimeConfig {
-    /// Most packets of all stations and categories together (`fq_init`): 8192. 1 to 1 000 000.
+    /// Upper limit on packets, summed over all stations and categories (`fq_init`): 8192. 1 to 1 000 000.
     pub packets: usize,
-    /// Most memory, bookkeeping of the kernel included: 2304 B for a packet of 1500 B. 16 MiB (`fq_init`); drivers without
-    /// VHT have 4 MiB (`ieee80211_txq_setup_flows`), which is 1820 such packets. At least 4 kB.
+    /// Upper limit on memory, kernel overhead included: 2304 B for a packet of 1500 B. 16 MiB (`fq_init`); drivers without VHT have 4 MiB
+    /// (`ieee80211_txq_setup_flows`), which is 1820 such packets. At least 4 kB.
     pub memory: ByteCount,
-    /// Bytes of a flow's turn (`fq_init`): 300. 1 B to 1 MB.
+    /// Quantum of a flow in bytes (`fq_init`): 300. 1 B to 1 MB.
     pub quantum: ByteCount,
     /// Idle flows whose CoDel state is remembered (kernel: 4096 buckets); 1 to 65 536.
     pub flows: usize,
@@ -63,19 +63,18 @@ pub struct FqCodelAirtimeConfig {
     pub target: Span,
     /// CoDel interval: 100 ms.
     pub interval: Span,
-    /// Nothing is dropped that leaves no more bytes in its flow. mac80211 leaves the kernel's `mtu` at zero, so that only the
-    /// last packet of a flow is safe.
+    /// No packet is dropped that leaves at most this number of bytes in its flow. mac80211 leaves the kernel's `mtu` at zero, so that only
+    /// the last packet of a flow is exempt.
     pub mtu: ByteCount,
     /// Other CoDel parameters for slow stations; `false` in a file for none.
     #[serde(with = "super::super::switch")]
     pub slow: Option<SlowStations>,
-    /// Airtime of a station's turn at the default weight (`ATH_AIRTIME_QUANTUM`): 300 µs. Today's mac80211: 256 µs.
-    /// 1 µs to 1 s.
+    /// Airtime quantum of a station at the default weight (`ATH_AIRTIME_QUANTUM`): 300 µs. Current mac80211: 256 µs. 1 µs to 1 s.
     pub airtime_quantum: Span,
-    /// Whether airtime of received frames is charged too (`AIRTIME_USE_RX`).
+    /// Whether the airtime of received frames is charged too (`AIRTIME_USE_RX`).
     pub charge_received: bool,
-    /// Charges what a packet was expected to take when it returns, where the environment cannot report airtime.
-    /// Without either, nobody's deficit is used up, and a station keeps its turn while it has packets.
+    /// Whether the estimated airtime of a packet is charged when it is returned, for environments that cannot report airtime. Without
+    /// either source no deficit is used up, and a station keeps its turn while it has packets.
     pub charge_estimates: bool,
     /// The airtime queue limit; the kernel has one since 5.5. `false` in a file for none.
     #[serde(with = "super::super::switch")]
@@ -134,7 +133,7 @@ struct Speed {
     known: bool,
 }
 
-/// Linux's own queueing for Wi-Fi (`net/mac80211/tx.c`, `include/net/fq_impl.h`; Høiland-Jørgensen et al., "Ending the
+/// Linux's queueing for Wi-Fi (`net/mac80211/tx.c`, `include/net/fq_impl.h`; Høiland-Jørgensen et al., "Ending the
 /// Anomaly", ATC 2017).
 ///
 /// ```text
@@ -143,26 +142,26 @@ struct Speed {
 ///     │ airtime queue limit: 5, 12 of 24 ms
 /// ```
 ///
-/// Stations are scheduled as in the paper and in ath9k from 4.11 until mac80211 took over (5.1): a station that begins to send joins a list of
-/// new stations that go first, for one turn. Today's mac80211 has one list, at whose head a station joins, which has much the
-/// same effect; it serves each station at most once in a driver's scheduling round, and it subtracts the airtime that lies
-/// below the queue from the deficit, which is done here whenever there is an airtime queue limit. A station that is
-/// over its limit or blocked is taken out of the rotation, and given the refills that it missed when it comes back.
+/// Stations are scheduled as in the paper and in ath9k from 4.11 until mac80211 took over (5.1): a station that begins to send joins a list
+/// of new stations, which go first, for one turn. Current mac80211 has one list, at whose head a station joins, with much the same effect;
+/// it serves each station at most once in a driver's scheduling round, and subtracts the airtime pending below the queue from the deficit,
+/// which this implementation does whenever there is an airtime queue limit. A station that is over its limit or blocked leaves the
+/// rotation, and receives the refills that it missed when it returns.
 #[derive(Debug, Clone)]
 pub struct FqCodelAirtime<P> {
     config: FqCodelAirtimeConfig,
     flows: FlowTable<P>,
     stations: Stations,
     speeds: Vec<Speed>,
-    /// Stations whose throughput is known.
+    /// Number of stations with a known throughput.
     known: u64,
     waiting: Backlogs,
-    /// The latest time that was seen.
+    /// Latest time observed.
     now: Instant,
 }
 
 impl<P: Payload> FqCodelAirtime<P> {
-    /// An empty queue.
+    /// Creates an empty queue.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
@@ -186,8 +185,7 @@ impl<P: Payload> FqCodelAirtime<P> {
         })
     }
 
-    /// Sets the share of airtime that a station gets against others (`NL80211_ATTR_AIRTIME_WEIGHT`); 256 by default, 0
-    /// counts as 1.
+    /// Sets the airtime weight of a station relative to others (`NL80211_ATTR_AIRTIME_WEIGHT`); 256 by default, 0 counts as 1.
     pub fn set_weight(&mut self, station: StationId, weight: u16) {
         self.stations.set_weight(station, weight);
     }
@@ -197,7 +195,7 @@ impl<P: Payload> FqCodelAirtime<P> {
         self.flows.backlog_of(owner(station, category))
     }
 
-    /// Packets of a category have left, one handed out and others dropped.
+    /// Accounts for packets that left a category, one handed out and others dropped.
     #[inline]
     fn note_left(&mut self, category: Category, packet: Option<&P>, dropped: &[Dropped<P>]) {
         let waiting = self.waiting.of_mut(category);
@@ -235,7 +233,7 @@ impl<P: Payload> FqCodelAirtime<P> {
         self.config.airtime_queue_limit.is_some() || self.config.charge_estimates
     }
 
-    /// A packet left the layers below.
+    /// Notes that a packet left the layers below.
     #[inline]
     fn on_returned(&mut self, station: StationId, category: Category, estimated: Span) {
         if self.config.charge_estimates {
@@ -244,7 +242,7 @@ impl<P: Payload> FqCodelAirtime<P> {
         self.stations.on_returned(station, category.index(), estimated);
     }
 
-    /// A station has used airtime.
+    /// Notes airtime used by a station.
     fn on_airtime(&mut self, station: StationId, category: Category, airtime: Span, direction: Direction) {
         let charged = match direction {
             Direction::Sent => !self.config.charge_estimates,
@@ -255,7 +253,7 @@ impl<P: Payload> FqCodelAirtime<P> {
         }
     }
 
-    /// The expected goodput of a station, which decides its CoDel parameters.
+    /// Notes the expected goodput of a station, which determines its CoDel parameters.
     fn on_expected_throughput(&mut self, station: StationId, throughput: BitRate) {
         let Some(slow) = self.config.slow else { return };
         let usual = self.usual_codel();
@@ -267,7 +265,7 @@ impl<P: Payload> FqCodelAirtime<P> {
         speed.known = true;
         let stations = if slow.scaled { self.known } else { 1 };
         let threshold = slow.threshold.as_bps().saturating_mul(stations);
-        // Zero means that nothing is known yet.
+        // Zero: unknown.
         let is_slow = !throughput.is_zero() && throughput.as_bps() < threshold;
         speed.codel = if is_slow {
             CodelParameters { target: slow.target, interval: slow.interval, mtu: self.config.mtu }
@@ -391,7 +389,7 @@ mod tests {
         FqCodelAirtimeConfig { airtime_queue_limit: None, ..FqCodelAirtimeConfig::default() }
     }
 
-    /// Serves `turns` aggregates of at most 32 packets to stations that always have more; returns the airtime of each.
+    /// Serves `turns` aggregates of at most 32 packets to stations with a permanent backlog; returns the airtime of each.
     fn shares(queue: &mut FqCodelAirtime<PlainPacket>, micros_per_packet: &[u64], turns: u64) -> Vec<u64> {
         let mut airtime = vec![0; micros_per_packet.len()];
         let mut dropped = Vec::new();
@@ -422,7 +420,7 @@ mod tests {
     #[test]
     fn stations_of_ten_to_one_rates_get_the_same_airtime() {
         let airtime = shares(&mut queue(without_limit()), &[100, 1000], 20_000);
-        // A turn ends within one aggregate (3.2 or 4 ms) and one quantum of even.
+        // A turn ends within one aggregate (3.2 or 4 ms) and one quantum of equality.
         assert!(airtime[0].abs_diff(airtime[1]) <= 4_300, "{airtime:?}");
         assert!(airtime[0] > 30_000_000);
     }
@@ -472,7 +470,7 @@ mod tests {
         for (station, mbps) in [(0, 100), (1, 11), (2, 100)] {
             queue.on_expected_throughput(StationId(station), BitRate::from_mbps(mbps));
         }
-        // 11 Mbit/s is below 6 Mbit/s for each of 2 known stations. Packets stand for 60 ms; one leaves every millisecond.
+        // 11 Mbit/s is below 6 Mbit/s times 2 known stations. Packets wait for 60 ms; one leaves every millisecond.
         let mut first_drop = [None; 3];
         for station in 0..3 {
             let mut dropped = Vec::new();
@@ -490,7 +488,7 @@ mod tests {
             }
             queue.now = Instant::ZERO;
         }
-        // The sojourn reaches 20 ms at 20 ms, 50 ms at 50 ms; an interval later packets drop.
+        // The sojourn time reaches 20 ms at 20 ms, 50 ms at 50 ms; packets are dropped an interval later.
         assert_eq!(first_drop, [Some(120), Some(350), Some(120)]);
     }
 

@@ -10,11 +10,11 @@ use crate::frame::{DropReason, Dropped, Payload};
 
 const NONE: u32 = u32::MAX;
 
-/// Bytes of a packet that the deficit counts at most: no IP packet is longer, and the rotation must end.
+/// Upper limit on the bytes of a packet charged to the deficit: no IP packet is longer, and the rotation has to end.
 const LONGEST_PACKET: u64 = 65_535;
 
-/// Memory that the kernel books for a packet (`skb->truesize`): 64 B of headroom, the packet and 320 B of
-/// `skb_shared_info` rounded up to a slab, and 256 B of `sk_buff`. 2304 B for a packet of 1500 B.
+/// Memory that the kernel accounts for a packet (`skb->truesize`): 64 B of headroom, the packet and 320 B of `skb_shared_info`
+/// rounded up to a slab, and 256 B of `sk_buff`. 2304 B for a packet of 1500 B.
 pub(super) const fn memory_of(size: ByteCount) -> u64 {
     let data = size.as_u64().saturating_add(64 + 320);
     match data.checked_next_power_of_two() {
@@ -23,14 +23,14 @@ pub(super) const fn memory_of(size: ByteCount) -> u64 {
     }
 }
 
-/// Which of the lists of its owner holds a flow.
+/// The list of its owner that holds a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// None: it has no packets, only its CoDel state is remembered.
+    /// None: the flow has no packets, only its CoDel state is kept.
     Idle,
     New,
     Old,
-    /// Those that may not be served.
+    /// The list of flows that may not be served.
     Parked,
 }
 
@@ -77,9 +77,9 @@ impl Default for Owner {
 /// Amount dropped from the longest flow at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DropBatch {
-    /// Half of its packets, at most 32 (`fq_flow_drop`; one packet at a time before it).
+    /// Half of its packets, at most 32 (`fq_flow_drop`; one packet at a time in earlier kernels).
     HalfOfPackets,
-    /// Half of its bytes, at most 64 packets, and CoDel counts them (`fq_codel_drop`; RFC 8290, section 5.2.2).
+    /// Half of its bytes, at most 64 packets, which CoDel counts (`fq_codel_drop`; RFC 8290, section 5.2.2).
     HalfOfBytes,
 }
 
@@ -87,23 +87,23 @@ pub(super) enum DropBatch {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FlowLimits {
     pub(super) packets: usize,
-    /// As [`memory_of`] counts.
+    /// In bytes, as computed by [`memory_of`].
     pub(super) memory: u64,
-    /// Bytes of a turn.
+    /// Quantum in bytes.
     pub(super) quantum: u64,
-    /// Idle flows whose CoDel state is remembered.
+    /// Idle flows whose CoDel state is kept.
     pub(super) idle_flows: usize,
     pub(super) batch: DropBatch,
 }
 
-/// The flow that is served next.
+/// The flow to be served next.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head(u32);
 
-/// All flows that share one limit.
+/// All flows under one common limit.
 ///
-/// A flow is found by its exact identity, where the kernel hashes it into one of 4096 (mac80211) or 1024 buckets: flows
-/// never collide. Memory is bounded: idle flows are forgotten when more than `idle_flows` of them are kept.
+/// A flow is identified exactly, while the kernel hashes it into one of 4096 (mac80211) or 1024 buckets: flows never collide.
+/// Memory is bounded: idle flows beyond `idle_flows` are forgotten.
 #[derive(Debug, Clone)]
 pub(super) struct FlowTable<P> {
     limits: FlowLimits,
@@ -135,12 +135,12 @@ impl<P: Payload> FlowTable<P> {
         self.owners.get(owner).map(|owner| owner.backlog).unwrap_or_default()
     }
 
-    /// The identity that was given to the flow of [`FlowTable::push`].
+    /// The identity given to the flow in [`FlowTable::push`].
     pub(super) fn key(&self, head: Head) -> u64 {
         self.flows.get(head.0 as usize).map_or(0, |flow| flow.key)
     }
 
-    /// Appends a packet to the flow with the identity `key`, which `owner` schedules. What the limits demand is dropped from the
+    /// Appends a packet to the flow with the identity `key`, scheduled by `owner`. Packets beyond the limits are dropped from the
     /// longest flow.
     pub(super) fn push(
         &mut self,
@@ -184,8 +184,8 @@ impl<P: Payload> FlowTable<P> {
         }
     }
 
-    /// Finds the flow that `owner` serves next, and refills deficits and sorts out empty flows on the way. `blocked` tells which
-    /// identities may not be served; those are set aside until [`FlowTable::unpark`].
+    /// Finds the flow that `owner` serves next, refilling deficits and removing empty flows on the way. `blocked` selects
+    /// identities that may not be served; these are parked until [`FlowTable::unpark`].
     pub(super) fn head(&mut self, owner: usize, blocked: impl Fn(u64) -> bool) -> Option<Head> {
         let owner = self.owners.get_mut(owner)?;
         loop {
@@ -204,15 +204,15 @@ impl<P: Payload> FlowTable<P> {
                 let quantum = self.limits.quantum as i64;
                 flow.deficit += quantum;
                 if chain.head == chain.tail && !(is_new && has_old) {
-                    // Alone: the rounds in which nobody else would be served are made at once.
+                    // A single flow: skip the rounds that serve no flow.
                     flow.deficit += quantum * (-flow.deficit).max(0).div_euclid(quantum);
                 }
                 flow.place = Place::Old;
                 remove_first(&mut self.flows, chain);
                 append(&mut self.flows, &mut owner.old, at);
             } else if flow.list.is_empty() {
-                // An emptied new flow passes through the old list once, so that it cannot starve the others by coming back at
-                // once (RFC 8290, section 4.2).
+                // An emptied new flow passes through the old list once, so that it cannot starve others by returning at once (RFC
+                // 8290, section 4.2).
                 let passes = is_new && has_old;
                 flow.place = if passes { Place::Old } else { Place::Idle };
                 remove_first(&mut self.flows, chain);
@@ -225,12 +225,12 @@ impl<P: Payload> FlowTable<P> {
         }
     }
 
-    /// The size of the first packet of a flow that [`FlowTable::head`] named.
+    /// Size of the first packet of a flow returned by [`FlowTable::head`].
     pub(super) fn first_size(&self, head: Head) -> Option<ByteCount> {
         self.packets.first(&self.flows.get(head.0 as usize)?.list).map(P::size)
     }
 
-    /// The flow with the identity `key`, wherever it stands in the order; it may have no packets.
+    /// The flow with the identity `key`, at any position; it may have no packets.
     pub(super) fn find(&self, key: u64) -> Option<Head> {
         let mut at = self.buckets.get(self.bucket(key)).copied()?;
         loop {
@@ -242,12 +242,12 @@ impl<P: Payload> FlowTable<P> {
         }
     }
 
-    /// The packets of a flow.
+    /// Number of packets of a flow.
     pub(super) fn packets(&self, head: Head) -> usize {
         self.flows.get(head.0 as usize).map_or(0, |flow| flow.list.packets())
     }
 
-    /// When the first packet of a flow came; `None` if it has none.
+    /// Arrival time of the first packet of a flow; `None` if it has none.
     pub(super) fn first_enqueued(&self, head: Head) -> Option<Instant> {
         self.packets.first(&self.flows.get(head.0 as usize)?.list).map(P::enqueued)
     }
@@ -257,15 +257,15 @@ impl<P: Payload> FlowTable<P> {
         self.flows.get(head.0 as usize).map_or(0, |flow| flow.deficit)
     }
 
-    /// Lets a flow that is in debt begin anew.
+    /// Clears the debt of a flow.
     pub(super) fn forgive(&mut self, head: Head) {
         if let Some(flow) = self.flows.get_mut(head.0 as usize) {
             flow.deficit = flow.deficit.max(0);
         }
     }
 
-    /// Takes the next packet of a flow that [`FlowTable::head`] or [`FlowTable::find`] named; `None` if CoDel dropped all that it
-    /// had.
+    /// Takes the next packet of a flow returned by [`FlowTable::head`] or [`FlowTable::find`]; `None` if CoDel dropped all its
+    /// packets.
     pub(super) fn pop(
         &mut self,
         now: Instant,
@@ -295,7 +295,7 @@ impl<P: Payload> FlowTable<P> {
         Some(packet)
     }
 
-    /// Takes out all packets of the flows of an owner whose identity is `wanted`. The flows stay where they are in the order.
+    /// Removes all packets of an owner's flows with a `wanted` identity. The flows keep their position.
     pub(super) fn flush(&mut self, owner: usize, wanted: impl Fn(u64) -> bool, out: &mut Vec<P>) {
         let Some(owner) = self.owners.get_mut(owner) else { return };
         for chain in [&owner.new, &owner.old, &owner.parked] {
@@ -315,7 +315,7 @@ impl<P: Payload> FlowTable<P> {
         }
     }
 
-    /// Lets flows that were set aside be served again.
+    /// Returns parked flows to the rotation.
     pub(super) fn unpark(&mut self, owner: usize) {
         let Some(owner) = self.owners.get_mut(owner) else { return };
         while let Some(flow) = self.flows.get_mut(owner.parked.head as usize) {
@@ -326,9 +326,9 @@ impl<P: Payload> FlowTable<P> {
         }
     }
 
-    /// Drops from the head of the flow with most bytes; false if nothing waits.
+    /// Drops from the head of the flow with the most bytes; returns false if there are no packets.
     ///
-    /// It looks at all flows that have packets, as the kernel does; a batch makes up for it.
+    /// It scans all flows with packets, as the kernel does; dropping in batches amortises the cost.
     fn drop_from_longest(&mut self, reason: DropReason, dropped: &mut Vec<Dropped<P>>) -> bool {
         let mut longest = None;
         let mut most = ByteCount::ZERO;
@@ -417,7 +417,7 @@ impl<P: Payload> FlowTable<P> {
         at
     }
 
-    /// Forgets all flows without packets. At most one flow in each packet's place is left, so the next call is far.
+    /// Forgets all flows without packets. Each leaves at most one free place, so calls are rare.
     fn forget_idle(&mut self) {
         for owner in &mut self.owners {
             for chain in [&mut owner.new, &mut owner.old, &mut owner.parked] {
@@ -460,7 +460,7 @@ fn append(flows: &mut [Flow], chain: &mut Chain, at: u32) {
     chain.tail = at;
 }
 
-/// Takes the first flow off a list.
+/// Removes the first flow of a list.
 fn remove_first(flows: &mut [Flow], chain: &mut Chain) {
     if let Some(flow) = flows.get_mut(chain.head as usize) {
         chain.head = flow.next;
@@ -530,7 +530,7 @@ mod tests {
         push(&mut table, 9, 100);
         assert_eq!(pop(&mut table), Some((9, 100)));
         assert_eq!(pop(&mut table), Some((9, 100)));
-        // Now it passes through the old list once: packets of others go first.
+        // It passes through the old list once: packets of other flows go first.
         assert_ne!(pop(&mut table).expect("a backlog").0, 9);
         push(&mut table, 9, 100);
         assert_ne!(pop(&mut table).expect("a backlog").0, 9, "no longer new");

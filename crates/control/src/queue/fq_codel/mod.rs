@@ -1,4 +1,4 @@
-//! Flow queueing with CoDel: over everything in a category, and for each station with airtime fairness.
+//! Flow queueing with CoDel: one instance for each category, and one for each station with airtime fairness.
 
 mod airtime;
 mod flows;

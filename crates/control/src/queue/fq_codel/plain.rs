@@ -1,4 +1,4 @@
-//! FQ-CoDel over everything in a category (RFC 8290; kernel: `net/sched/sch_fq_codel.c`).
+//! FQ-CoDel with one instance for each category (RFC 8290; kernel: `net/sched/sch_fq_codel.c`).
 
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
@@ -17,11 +17,11 @@ use crate::queue::Eligibility;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FqCodelConfig {
-    /// Most packets in each category (RFC 8290, section 5.2.3): 10 240; 1 to 1 000 000.
+    /// Upper limit on packets in each category (RFC 8290, section 5.2.3): 10 240; 1 to 1 000 000.
     pub packets: usize,
-    /// Most memory in each category, bookkeeping of the kernel included (`memory_limit`): 32 MiB. At least 4 kB.
+    /// Upper limit on memory in each category, kernel overhead included (`memory_limit`): 32 MiB. At least 4 kB.
     pub memory: ByteCount,
-    /// Bytes of a flow's turn (section 5.2.4): 1514. 1 B to 1 MB.
+    /// Quantum of a flow in bytes (section 5.2.4): 1514. 1 B to 1 MB.
     pub quantum: ByteCount,
     /// Idle flows whose CoDel state is remembered (kernel: 1024 buckets); 1 to 65 536.
     pub flows: usize,
@@ -48,7 +48,7 @@ impl Default for FqCodelConfig {
     }
 }
 
-/// Checks what both kinds of FQ-CoDel have.
+/// Checks the limits common to both kinds of FQ-CoDel.
 pub(super) fn check_limits(
     packets: usize,
     memory: ByteCount,
@@ -61,7 +61,7 @@ pub(super) fn check_limits(
     ConfigError::check((1..=65_536).contains(&flows), "flows", flows, "1 to 65536")
 }
 
-/// The identity of a flow, which includes its station, so that all its packets go to one.
+/// The identity of a flow, including its station, so that all its packets have one receiver.
 pub(super) fn flow_key<P: Payload>(packet: &P) -> u64 {
     u64::from(packet.station().0) << 34
         | (packet.category().index() as u64) << 32
@@ -75,23 +75,23 @@ const fn station_of(key: u64) -> StationId {
 
 /// One FQ-CoDel for each category, as Linux has one for each hardware queue under `mq`.
 ///
-/// It orders packets, not aggregates: [`Queue::dequeue_into`] gives nothing when the flow whose turn it is goes to another station.
-/// Its place is above a driver's queue; by itself it makes short aggregates.
+/// It orders packets, not aggregates: [`Queue::dequeue_into`] returns nothing if the next flow belongs to another station. It is
+/// meant to be placed above a driver's queue; alone it makes short aggregates.
 #[derive(Debug, Clone)]
 pub struct FqCodel<P> {
     codel: CodelParameters,
     tables: [FlowTable<P>; 4],
     waiting: Backlogs,
-    /// Indexed by station.
+    /// Indexed by station, then category.
     eligibility: Vec<[Eligibility; 4]>,
     /// Stations with retries, by category.
     retries: [Vec<u16>; 4],
-    /// The latest time that was seen.
+    /// Latest time observed.
     now: Instant,
 }
 
 impl<P: Payload> FqCodel<P> {
-    /// An empty queue.
+    /// Creates an empty queue.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
@@ -152,7 +152,7 @@ impl<P: Payload> FqCodel<P> {
             _ => {}
         }
         if last == Eligibility::Blocked {
-            // Whoever is still blocked is set aside again when its turn comes.
+            // Flows that are still blocked are parked again at their next turn.
             self.tables[category.index()].unpark(0);
         }
     }

@@ -1,4 +1,4 @@
-//! Which station is served next: deficit round robin over airtime with new and old stations, below an airtime queue limit.
+//! Station scheduling: deficit round robin over airtime with new and old stations, under an airtime queue limit.
 
 use std::collections::VecDeque;
 
@@ -12,11 +12,12 @@ use crate::queue::Eligibility;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AirtimeQueueLimit {
-    /// For a station's category in any case (`IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L`): 5 ms. Above 0.
+    /// Limit for a station's category in any case (`IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L`): 5 ms. Above 0.
     pub low: Span,
-    /// For a station's category while the total is below the threshold (`IEEE80211_DEFAULT_AQL_TXQ_LIMIT_H`): 12 ms. At least `low`.
+    /// Limit for a station's category while the total is below the threshold (`IEEE80211_DEFAULT_AQL_TXQ_LIMIT_H`): 12 ms. At least
+    /// `low`.
     pub high: Span,
-    /// For all stations and categories together (`IEEE80211_AQL_THRESHOLD`): 24 ms.
+    /// Threshold on the total over all stations and categories (`IEEE80211_AQL_THRESHOLD`): 24 ms.
     pub threshold: Span,
 }
 
@@ -26,17 +27,17 @@ impl Default for AirtimeQueueLimit {
     }
 }
 
-/// The weight of a station that was given none (`IEEE80211_DEFAULT_AIRTIME_WEIGHT`).
+/// The default weight of a station (`IEEE80211_DEFAULT_AIRTIME_WEIGHT`).
 pub(super) const DEFAULT_WEIGHT: u16 = 256;
 
-/// Which list of its category holds a station.
+/// The list of its category that holds a station.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Place {
     #[default]
     Idle,
     New,
     Old,
-    /// Over its airtime queue limit or blocked; it comes back when that ends.
+    /// Over its airtime queue limit or blocked; the station returns when that ends.
     Parked,
 }
 
@@ -45,13 +46,13 @@ enum Place {
 struct Entry {
     /// Airtime it may still use in its turn, in nanoseconds.
     deficit: i64,
-    /// Expected airtime of what lies below the queue (`aql_tx_pending`).
+    /// Expected airtime of packets below the queue (`aql_tx_pending`).
     pending: Span,
     eligibility: Eligibility,
     place: Place,
-    /// Whether the list of parked stations holds it, perhaps out of date.
+    /// Whether the list of parked stations contains it; the entry may be stale.
     on_parked_list: bool,
-    /// Round of its last refill, or in which it was parked.
+    /// Round of its last refill, or the round in which it was parked.
     round: u64,
 }
 
@@ -62,7 +63,7 @@ struct Station {
 }
 
 impl Station {
-    /// A station that was not heard of begins with one turn (kernel: `sta_info_alloc`).
+    /// A new station starts with one quantum (kernel: `sta_info_alloc`).
     fn new(quantum: Span) -> Self {
         let entry = Entry { deficit: Stations::refill(quantum, DEFAULT_WEIGHT), ..Entry::default() };
         Self { by_category: [entry; 4], weight: DEFAULT_WEIGHT }
@@ -85,7 +86,7 @@ pub(super) struct Stations {
     limit: Option<AirtimeQueueLimit>,
     stations: Vec<Station>,
     lists: [Lists; 4],
-    /// Expected airtime of all that lies below the queue (`aql_total_pending_airtime`).
+    /// Expected airtime of all packets below the queue (`aql_total_pending_airtime`).
     total_pending: Span,
 }
 
@@ -119,7 +120,7 @@ impl Stations {
         i64::try_from(nanos.max(1)).unwrap_or(i64::MAX)
     }
 
-    /// The deficit that decides: what lies below the queue is as good as used (`ieee80211_sta_deficit`, since 2021).
+    /// The effective deficit: airtime pending below the queue counts as used (`ieee80211_sta_deficit`, since 2021).
     fn effective(limit: Option<&AirtimeQueueLimit>, entry: &Entry) -> i64 {
         match limit {
             Some(_) => entry.deficit.saturating_sub_unsigned(entry.pending.as_nanos()),
@@ -127,8 +128,8 @@ impl Stations {
         }
     }
 
-    /// Whether a station may not take part. What is to be sent again lies below the queue already, and counts there: it goes
-    /// whatever the airtime queue limit says, or nothing would ever come back from a station that is over it.
+    /// Whether a station is not eligible. Retransmissions already count as pending below the queue and are sent regardless of the
+    /// airtime queue limit; otherwise a station over its limit would never get a report.
     fn is_held(&self, entry: &Entry) -> bool {
         match entry.eligibility {
             Eligibility::Blocked => true,
@@ -137,7 +138,7 @@ impl Stations {
         }
     }
 
-    /// Whether nothing more may go down from the queue (`ieee80211_txq_airtime_check`).
+    /// Whether the limit admits no further packet (`ieee80211_txq_airtime_check`).
     fn is_over_limit(&self, entry: &Entry) -> bool {
         self.limit.as_ref().is_some_and(|limit| {
             entry.pending >= limit.low
@@ -145,7 +146,7 @@ impl Stations {
         })
     }
 
-    /// A station has something to send.
+    /// Notes that a station has packets to send.
     pub(super) fn activate(&mut self, station: StationId, category: usize) {
         let entry = &mut self.station(station).by_category[category];
         if entry.place == Place::Idle {
@@ -154,10 +155,11 @@ impl Stations {
         }
     }
 
-    /// The station to be served next; it keeps its turn until its deficit is used up. `has_packets` tells who has any.
+    /// Returns the station to be served next; it keeps its turn until its deficit is used up. `has_packets` tests a station for
+    /// packets.
     ///
-    /// One call refills each deficit at most a few times: when a whole round served nobody, the rounds in which nobody would be
-    /// served are made at once.
+    /// One call refills each deficit at most a few times: after a whole round without service, all further rounds without service
+    /// are skipped at once.
     pub(super) fn select(
         &mut self,
         category: usize,
@@ -204,7 +206,7 @@ impl Stations {
                 return Some(StationId(station));
             } else {
                 front.pop_front();
-                // As with flows, a new station that ran empty passes through the old list once.
+                // As with flows, an emptied new station passes through the old list once.
                 entry.place = Place::Idle;
                 if is_new && !lists.old.is_empty() {
                     entry.place = Place::Old;
@@ -217,7 +219,7 @@ impl Stations {
         }
     }
 
-    /// Makes the rounds that refill old stations without anybody reaching a positive deficit.
+    /// Applies at once the refills of all rounds in which no old station reaches a positive deficit.
     fn skip_rounds(&mut self, category: usize) {
         let needed = |entry: &Entry, weight| {
             let missing = Self::effective(self.limit.as_ref(), entry).saturating_neg().max(0);
@@ -240,9 +242,8 @@ impl Stations {
         }
     }
 
-    /// Puts a parked station back if nothing holds it any more. It is given the refills of the rounds that it missed, as far as they
-    /// only make up for airtime that it used: the kernel leaves such stations in the rotation, where they are refilled and
-    /// passed over.
+    /// Returns a parked station to the rotation once it is eligible. It receives the refills of the rounds that it missed as far as
+    /// they only offset airtime that it used: the kernel leaves such stations in the rotation, where they are refilled and skipped.
     fn unpark(&mut self, station: u16, category: usize) {
         let entry = self.entry(station, category);
         if entry.place != Place::Parked || self.is_held(&entry) {
@@ -271,25 +272,25 @@ impl Stations {
         }
     }
 
-    /// The airtime that a station may still use in its turn, in nanoseconds, as it is compared in [`Stations::select`].
+    /// Remaining airtime of a station's turn in nanoseconds, as compared in [`Stations::select`].
     pub(super) fn deficit(&self, station: StationId, category: usize) -> i64 {
         Self::effective(self.limit.as_ref(), &self.entry(station.0, category))
     }
 
-    /// Lets a station be in debt with no more than `most` of airtime.
+    /// Limits the airtime debt of a station to `most`.
     pub(super) fn forgive(&mut self, station: StationId, category: usize, most: Span) {
         let entry = &mut self.station(station).by_category[category];
         let deepest = 0i64.saturating_sub_unsigned(most.as_nanos());
         entry.deficit = entry.deficit.max(deepest);
     }
 
-    /// Eligibility of a station, unless nothing may be sent to it now.
+    /// Eligibility of a station; `None` if it may not be served now.
     pub(super) fn servable(&self, station: StationId, category: usize) -> Option<Eligibility> {
         let entry = self.entry(station.0, category);
         (!self.is_held(&entry)).then_some(entry.eligibility)
     }
 
-    /// Whether a packet may go down: the limit is looked at for each one, as in `ieee80211_tx_dequeue`.
+    /// Whether a packet may be handed down: the limit is checked for each packet, as in `ieee80211_tx_dequeue`.
     pub(super) fn may_hand(&self, station: StationId, category: usize) -> bool {
         self.limit.is_none() || !self.is_over_limit(&self.entry(station.0, category))
     }
@@ -301,7 +302,7 @@ impl Stations {
 
     pub(super) fn on_returned(&mut self, station: StationId, category: usize, estimated: Span) {
         let entry = &mut self.station(station).by_category[category];
-        // No more than was handed down, so that a stray report cannot upset the total.
+        // No more than was handed down, so that a stray report cannot corrupt the total.
         let estimated = estimated.min(entry.pending);
         entry.pending -= estimated;
         let was_over = self.limit.as_ref().is_some_and(|limit| self.total_pending >= limit.threshold);
@@ -326,7 +327,7 @@ impl Stations {
         self.lists[category].parked = parked;
     }
 
-    /// A station used airtime.
+    /// Charges airtime to a station.
     pub(super) fn charge(&mut self, station: StationId, category: usize, airtime: Span) {
         let entry = &mut self.station(station).by_category[category];
         entry.deficit = entry.deficit.saturating_sub_unsigned(airtime.as_nanos());
@@ -364,7 +365,7 @@ mod tests {
         assert_eq!(select(&mut stations), Some(0), "6 of 6 ms");
         stations.on_handed(StationId(5), BE, millis(18));
         assert_eq!(select(&mut stations), None, "6 of 24 ms");
-        // Another station's return lets it go on; so does its own, down to the low limit.
+        // A return for another station makes it eligible again; so does its own, down to the low limit.
         stations.on_returned(StationId(5), BE, Span::from_micros(1));
         assert_eq!(select(&mut stations), Some(0), "6 of less than 24 ms");
         stations.on_handed(StationId(5), BE, millis(10));
@@ -374,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_is_not_held() {
+    fn retransmissions_are_not_held() {
         let mut stations = stations(Some(AirtimeQueueLimit::default()), 1);
         stations.on_handed(StationId(0), BE, Span::from_millis(30));
         assert_eq!(select(&mut stations), None);
@@ -419,7 +420,7 @@ mod tests {
         assert_eq!(select(&mut stations), Some(1));
         let deficit = |at| stations.entry(at, BE).deficit;
         assert!((1..=300_000).contains(&deficit(1)));
-        // The others were refilled as often.
+        // The others got the same number of refills.
         assert!((deficit(2) + 2000 * 1_000_000_000).abs() <= 600_000);
         assert!((deficit(0) + 4000 * 1_000_000_000).abs() <= 600_000);
     }
@@ -429,7 +430,7 @@ mod tests {
         let mut stations = stations(None, 2);
         stations.charge(StationId(0), BE, Span::from_millis(3));
         stations.set_eligibility(StationId(0), BE, Eligibility::Blocked);
-        // The other uses 6 ms meanwhile, 20 refills.
+        // The other station uses 6 ms meanwhile, 20 refills.
         for _ in 0..60 {
             assert_eq!(select(&mut stations), Some(1));
             stations.charge(StationId(1), BE, Span::from_micros(100));
@@ -440,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_nothing_leaves_and_may_come_back() {
+    fn a_station_without_packets_leaves_and_may_return() {
         let mut stations = stations(None, 3);
         assert_eq!(stations.select(BE, |station| station.0 == 2), Some(StationId(2)));
         stations.activate(StationId(0), BE);

@@ -1,4 +1,4 @@
-//! `protect = "auto"`: demands for flows that nobody named.
+//! `protect = "auto"`: demands for flows without a configured one.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use crate::frame::FlowId;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protect {
-    /// Flows of which a latency is demanded by name, as in the paper.
+    /// Flows with a configured demand, as in the paper.
     #[default]
     Named,
-    /// Those, and every flow that a classifier takes for a low-latency elephant. Not in the paper.
+    /// Flows with a configured demand, and every flow classified as a low-latency elephant. Not in the paper.
     Auto,
 }
 
-/// Demand on flows without a configured one, and how they are found.
+/// Demand on flows without a configured one, and the criteria for finding them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AutoConfig {
-    /// Latency that is demanded: 20 ms, as of the paper's VR stream. As of any demand up to 10 s.
+    /// Demanded latency: 20 ms, that of the paper's VR stream. The range is that of any demand, up to 10 s.
     pub latency: Span,
-    /// Percentile that shall keep to it, in percent: 95. Above 0, up to 100.
+    /// Percentile of packets that has to meet it, in percent: 95. Above 0, up to 100.
     pub percentile: f64,
-    /// Criteria of such a flow.
+    /// Criteria of the classifier.
     pub classifier: ClassifierConfig,
 }
 
@@ -40,21 +40,21 @@ impl Default for AutoConfig {
 }
 
 impl AutoConfig {
-    /// The demand of a flow that is found.
+    /// The demand of a found flow.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if there is no such demand.
+    /// [`ConfigError::OutOfRange`] if the values are out of range.
     pub(super) fn demand(&self) -> Result<Demand, ConfigError> {
         Demand::new(self.latency, self.percentile)
     }
 }
 
-/// Finds flows and keeps apart whom it protects from those who are protected by name.
+/// Finds flows, and tells the demands that it set from configured ones.
 #[derive(Debug, Clone)]
 pub(super) struct AutoProtection {
     classifier: FlowClassifier,
     demand: Demand,
-    /// Flows whose demand is from here, since when.
+    /// Flows whose demand was set automatically, and since when.
     chosen: BTreeMap<FlowId, Instant>,
 }
 
@@ -69,13 +69,13 @@ impl AutoProtection {
         })
     }
 
-    /// The demand of those that are found.
+    /// The demand of found flows.
     pub(super) const fn demand(&self) -> Demand {
         self.demand
     }
 
-    /// A packet enters the queue; `is_named` if its flow has a demand of its own. The flow's demand is to be set (true), taken away
-    /// (false), or left as it is.
+    /// Notes a packet that enters the queue; `is_named` if its flow has a configured demand. Returns true to set the flow's demand,
+    /// false to remove it, `None` to leave it.
     pub(super) fn on_packet(
         &mut self,
         now: Instant,
@@ -93,7 +93,7 @@ impl AutoProtection {
         }
     }
 
-    /// A flow that fell silent, whose demand is to be taken away.
+    /// Returns a flow that fell silent and whose demand is to be removed.
     pub(super) fn next_silent(&mut self, now: Instant) -> Option<FlowId> {
         while let Some(flow) = self.classifier.next_silent(now) {
             if self.chosen.remove(&flow).is_some() {
@@ -103,7 +103,8 @@ impl AutoProtection {
         None
     }
 
-    /// A flow's demand was set (true) or removed by name. Returns whether the demand of found flows takes its place.
+    /// Notes that the configured demand of a flow was set (true) or removed (false). Returns whether the automatic demand replaces
+    /// it.
     pub(super) fn on_named(&mut self, now: Instant, flow: FlowId, has_demand: bool) -> bool {
         let is_found = !has_demand && self.classifier.pattern(flow).is_some();
         if is_found {
@@ -114,7 +115,7 @@ impl AutoProtection {
         is_found
     }
 
-    /// Since when a flow is protected for its pattern, and what that is; `None` if it is not.
+    /// Start of a flow's automatic protection, and its pattern; `None` if there is none.
     pub(super) fn reason(&self, flow: FlowId) -> Option<(Instant, Pattern)> {
         let since = *self.chosen.get(&flow)?;
         Some((since, self.classifier.pattern(flow)?))

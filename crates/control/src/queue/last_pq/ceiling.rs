@@ -1,10 +1,10 @@
-//! A ceiling of the permitted latency that holds a demand over seconds. Not in the paper.
+//! A ceiling of the permitted latency that enforces a demand over seconds. Not in the paper.
 //!
-//! The paper's controller looks at windows of 20 ms. Where latency varies from frame to frame (fading, uneven frames), it keeps the
-//! windows near the demand and the percentile over seconds above it. The ceiling learns from each completion whether the demand
-//! was met: a late one lowers it by beta, one in time raises it by 1 - beta. It stands still when just the demanded share is in
-//! time, whatever the latencies are distributed like; off its bounds, the share of late completions over N of them differs from
-//! the allowed one by at most the range of the ceiling over N steps. (Robbins and Monro's stochastic approximation of a quantile.)
+//! The paper's controller considers windows of 20 ms. Where latency varies from frame to frame (fading, uneven frames), it keeps the
+//! windows near the demand but the percentile over seconds above it. The ceiling is updated by each completion: a late one lowers it
+//! by beta, one in time raises it by 1 - beta. It is stable when exactly the demanded share is in time, for any distribution of
+//! latency; off its bounds, the share of late completions over N of them differs from the allowed one by at most the range of the
+//! ceiling over N steps. (Robbins and Monro's stochastic approximation of a quantile.)
 
 use airbound_units::Span;
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,10 @@ use crate::error::ConfigError;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct HoldConfig {
-    /// In this time the ceiling would fall by the whole demand if everything were late: 200 ms, a few video frames. 1 ms to 1 h.
+    /// Time in which the ceiling would fall by the whole demand if all packets were late: 200 ms, a few video frames. 1 ms to 1 h.
     pub fall: Span,
-    /// Latency above the demand less this share of it counts as late already, so that swings stay below the demand: 0.1. 0 to 0.9. The
-    /// guard interval of the controller holds too.
+    /// Latency above the demand less this share of it already counts as late, so that oscillations stay below the demand: 0.1. 0 to
+    /// 0.9. The guard interval of the controller applies too.
     pub margin: f64,
 }
 
@@ -36,7 +36,7 @@ impl HoldConfig {
         ConfigError::check((0.0..=0.9).contains(&self.margin), "delay.hold.margin", self.margin, "0 to 0.9")
     }
 
-    /// Latest latency that is not late for a demand.
+    /// The longest latency that is not late for a demand.
     pub(super) fn longest(&self, demand: &Demand) -> Span {
         demand.latency().mul_f64(1.0 - self.margin)
     }
@@ -44,7 +44,7 @@ impl HoldConfig {
 
 /// Weight of a window in the mean number of completions.
 const WEIGHT: f64 = 1.0 / 16.0;
-/// The ceiling of a demand on all packets has to come back too, if slowly.
+/// Upper limit of beta: the ceiling of a demand on all packets has to rise again too, if slowly.
 const MOST_BETA: f64 = 0.999;
 
 /// The ceiling of one flow.
@@ -52,25 +52,25 @@ const MOST_BETA: f64 = 0.999;
 pub(super) struct Ceiling {
     /// Distance below the demand, in nanoseconds.
     below: f64,
-    /// Mean completions of a window; zero before the first.
+    /// Mean number of completions in a window; zero before the first.
     usual: f64,
     late: u32,
     in_time: u32,
 }
 
 impl Ceiling {
-    /// Something was acknowledged, later than the upper threshold or not.
+    /// Notes an acknowledged packet; `is_late` if it exceeded the upper threshold.
     pub(super) fn on_completion(&mut self, is_late: bool) {
         let count = if is_late { &mut self.late } else { &mut self.in_time };
         *count = count.saturating_add(1);
     }
 
-    /// A window of `length` ended: moves the ceiling, and returns it for a demand.
+    /// Ends a window of `length`: moves the ceiling, and returns it for a demand.
     pub(super) fn close(&mut self, config: &HoldConfig, demand: &Demand, length: Span) -> Span {
         let (late, in_time) = (f64::from(self.late), f64::from(self.in_time));
         (self.late, self.in_time) = (0, 0);
         let all = late + in_time;
-        // A slow flow learns as fast as a quick one: a step is worth what its packet is of the flow.
+        // Slow and fast flows adapt equally fast: a step is scaled by the packet's share of the flow.
         self.usual = if self.usual > 0.0 { self.usual + WEIGHT * (all - self.usual) } else { all };
         let whole = demand.latency().as_nanos() as f64;
         if all > 0.0 && self.usual > 0.0 {
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn it_falls_by_what_was_late_and_stands_still_at_the_allowed_share() {
         let mut ceiling = Ceiling::default();
-        // A tenth of 200 ms passed: 20 ms x 0.1 x 0.95.
+        // A tenth of 200 ms: 20 ms x 0.1 x 0.95.
         assert_eq!(window(&mut ceiling, 40, 0), 18_100);
         assert_eq!(window(&mut ceiling, 2, 38), 18_100);
         assert!(window(&mut ceiling, 0, 40) > 18_100);

@@ -9,8 +9,7 @@ use super::drain::DrainConfig;
 use super::gradient::DelayConfig;
 use crate::error::ConfigError;
 
-/// Choice among several urgent stations, and among several urgent flows of a station. The longest wait goes first among
-/// equals.
+/// Choice among several urgent stations, and among several urgent flows of a station. On a tie the longest wait goes first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choice {
@@ -21,39 +20,39 @@ pub enum Choice {
     Slack,
 }
 
-/// Configuration of a [`super::LastPq`] queue. What the paper leaves open has a default with its reason. In three points the defaults go
-/// beyond the paper, whose behaviour is [`LastPqConfig::paper`].
+/// Configuration of a [`super::LastPq`] queue. Where the paper leaves a value open, the default is given with its reason. Three defaults
+/// differ from the paper, whose behaviour is [`LastPqConfig::paper`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LastPqConfig {
     /// Choice of the protected flows.
     pub protect: Protect,
-    /// With `protect = "auto"`, what is demanded of whom nobody named.
+    /// With `protect = "auto"`, the demand on flows without a configured one.
     pub auto: AutoConfig,
     /// The delay controller.
     pub delay: DelayConfig,
     /// The drain estimate of the hardware queue.
     pub drain: DrainConfig,
-    /// Order among the urgent.
+    /// Order among urgent stations and flows.
     pub choice: Choice,
-    /// Number of the station's other packets that may follow, in their default order, the urgent ones in an aggregate that has room: 4.
-    /// None in the paper, which dequeues "from that flow queue". A station whose prioritised flow needs more than the station's fair
-    /// share runs into debt and gets nothing in the default order; with a few packets that ride along, a call or an
-    /// acknowledgement to the same device stays alive. 0 to 65 535.
+    /// Number of the station's other packets that may follow the urgent ones in an aggregate with room, in their default order: 4. None
+    /// in the paper, which dequeues "from that flow queue". A station whose prioritised flow needs more than the station's fair share
+    /// accumulates debt and gets no service in the default order; a few additional packets keep a call, or the acknowledgements of the
+    /// same device, alive. 0 to 65 535.
     pub fill: u16,
-    /// Longest aggregate of others while a prioritised flow is active, as a share of the least permitted latency: 0.25. The paper
-    /// reduces the size without a number; a quarter lets an urgent packet wait for little more than that. Above 0, up to 1000.
+    /// Longest aggregate of other stations while a prioritised flow is active, as a share of the least permitted latency: 0.25. The
+    /// paper reduces the size without a number; with a quarter, an urgent packet waits for little more than that. Above 0, up to 1000.
     pub aggregate_share: f64,
-    /// The aggregates of others are never bound to less than this: 1.5 ms, which an exchange's 0.2 ms of contention, preamble and
-    /// acknowledgement leave 88 % of; a demand that cannot be met, which drives the permitted latency to its floor, else costs
-    /// everyone half of the air. None in the paper. Up to 10 s; one MPDU goes in any case.
+    /// Lower limit of that bound: 1.5 ms, of which an exchange's 0.2 ms of contention, preamble and acknowledgement leave 88 %;
+    /// otherwise a demand that cannot be met, which drives the permitted latency to its floor, would cost all stations half of the air.
+    /// None in the paper. Up to 10 s; one MPDU is always admitted.
     pub least_aggregate: Span,
-    /// The deepest debt of airtime that a station with a prioritised flow may run into; `"none"` in a file, and by default, for no
-    /// bound, as in the paper: what a flow needs beyond the station's fair share is taken from the station's other flows as far as
-    /// that goes, then from others. With a bound the other stations pay more of it.
+    /// Upper limit on the airtime debt of a station with a prioritised flow; `"none"` in a file, and by default, for no limit, as in the
+    /// paper: what a flow needs beyond the station's fair share is taken from the station's other flows as far as possible, then from
+    /// other stations. With a limit the other stations pay more of it.
     #[serde(with = "super::optional")]
     pub most_debt: Option<Span>,
-    /// The scheduler whose order holds where nothing is urgent.
+    /// The default scheduler, used when no flow is urgent.
     pub linux: FqCodelAirtimeConfig,
 }
 
@@ -75,7 +74,7 @@ impl Default for LastPqConfig {
 }
 
 impl LastPqConfig {
-    /// The paper's choices, as far as it names them: nothing rides along, nothing is held beyond its windows.
+    /// The paper's choices, as far as it specifies them: no additional packets, no ceiling over its windows.
     #[must_use]
     pub fn paper() -> Self {
         Self {
@@ -86,7 +85,7 @@ impl LastPqConfig {
         }
     }
 
-    /// Checks what is not checked by its parts.
+    /// Checks the values that the parts do not check.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.drain.check()?;
         self.auto.classifier.check()?;

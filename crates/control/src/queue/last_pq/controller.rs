@@ -1,4 +1,4 @@
-//! The delay controller: how long the packets of each flow may queue, so that its demand is met (Sec. IV, "Cross-layer Delay
+//! The delay controller: determines the permitted queueing time of each flow, so that its demand is met (Sec. IV, "Cross-layer Delay
 //! Controller").
 
 use std::collections::{BTreeMap, VecDeque};
@@ -12,10 +12,10 @@ use super::mark::Mark;
 use crate::error::ConfigError;
 use crate::frame::FlowId;
 
-/// Completions of a window beyond this number are judged by the latest ones; 10 Gbit/s of full packets make 17 000 in 20 ms.
+/// Upper limit on completions kept for a window, the latest ones; 10 Gbit/s of full packets make 17 000 in 20 ms.
 const MOST_COMPLETIONS: usize = 32_768;
 
-/// After so many windows at once without a call, of which each one decreases, the floor is long reached.
+/// Upper limit on windows closed at once; after this many decreases the floor is long reached.
 const MOST_WINDOWS: u32 = 64;
 
 /// A flow with a demand.
@@ -25,37 +25,37 @@ struct Controlled {
     permitted: Span,
     /// l(t-1).
     latency: Option<Span>,
-    /// Completions of the current window; as a ring if there are very many.
+    /// Completions of the current window; a ring buffer once the limit is reached.
     window: Vec<Span>,
     completions: usize,
-    /// The last completions with their times, for windows that have few.
+    /// The last completions with their times, for windows with too few.
     recent: VecDeque<(Instant, Span)>,
     ceiling: Ceiling,
-    /// When it last sent something or something of it was acknowledged.
+    /// Time of the last packet sent or acknowledged.
     active: Option<Instant>,
 }
 
 /// Adapts the permitted queueing latency of each flow once in a window.
 ///
-/// It knows nothing of queues: it is fed with latencies, and asked for marks. Feed it with [`DelayController::on_completion`], and
-/// call [`DelayController::advance`] when [`DelayController::next_deadline`] has come, or at any time.
+/// It is independent of queues: it takes latencies and returns marks. Call [`DelayController::on_completion`] for each acknowledged
+/// packet, and [`DelayController::advance`] at or after [`DelayController::next_deadline`].
 ///
-/// A window without completions leaves the permitted latency as it is; but if packets are waiting then, the age of the oldest is
-/// taken for the latency, since silence under load is not health. An age can only lower the permitted latency: the latency itself will
-/// be longer.
+/// A window without completions leaves the permitted latency unchanged, unless packets are waiting: then the age of the oldest serves
+/// as the latency, since silence under load indicates delay. An age can only lower the permitted latency: the final latency will be
+/// longer.
 ///
-/// With [`DelayConfig::hold`] a ceiling, which is not in the paper, bounds what the window-based rule permits.
+/// With [`DelayConfig::hold`] a ceiling, which is not in the paper, limits the result of the window-based rule.
 #[derive(Debug, Clone)]
 pub struct DelayController {
     config: DelayConfig,
     flows: BTreeMap<FlowId, Controlled>,
     window_end: Instant,
-    /// The latest time that was seen.
+    /// Latest time observed.
     now: Instant,
 }
 
 impl DelayController {
-    /// A controller without demands.
+    /// Creates a controller without demands.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
@@ -66,11 +66,11 @@ impl DelayController {
 
     /// Sets, changes or, with `None`, removes the demand of a flow.
     ///
-    /// A new flow may queue as long as its demand allows at all; one whose demand changes goes on from where it is, as far as that
-    /// lies within the new bounds.
+    /// A new flow starts with the longest time that its demand allows; if a demand changes, the present time is kept within the new
+    /// bounds.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if the demand is below [`DelayConfig::shortest_demand`]; the demand before it stays.
+    /// [`ConfigError::OutOfRange`] if the demand is below [`DelayConfig::shortest_demand`]; the previous demand remains.
     pub fn set_demand(
         &mut self,
         now: Instant,
@@ -123,7 +123,7 @@ impl DelayController {
         self.flows.get(&flow).map(|controlled| controlled.permitted)
     }
 
-    /// The latency of the last window in which one was found (l).
+    /// The latency (l) of the last window that had one.
     #[must_use]
     pub fn latency(&self, flow: FlowId) -> Option<Span> {
         self.flows.get(&flow).and_then(|controlled| controlled.latency)
@@ -137,8 +137,8 @@ impl DelayController {
         Some(Mark::encode(controlled.permitted))
     }
 
-    /// A packet of a flow was acknowledged at `now`, `latency` after it had entered the queue. Windows that ended before are closed as
-    /// if nothing had been waiting then; who knows better calls [`DelayController::advance`] first.
+    /// Notes that a packet of a flow was acknowledged at `now`, `latency` after it entered the queue. Windows that ended before are
+    /// closed as if the queue had been empty; call [`DelayController::advance`] first to supply the age of waiting packets.
     pub fn on_completion(&mut self, now: Instant, flow: FlowId, latency: Span) {
         self.advance(now, |_| None);
         let Some(controlled) = self.flows.get_mut(&flow) else { return };
@@ -160,7 +160,7 @@ impl DelayController {
         controlled.recent.push_back((self.now, latency));
     }
 
-    /// Closes the windows that have ended by `now`. `oldest` tells since when the oldest packet of a flow waits, if any does.
+    /// Closes the windows that have ended by `now`. `oldest` returns the arrival time of the oldest waiting packet of a flow.
     pub fn advance(&mut self, now: Instant, oldest: impl Fn(FlowId) -> Option<Instant>) {
         self.now = self.now.max(now);
         if self.now < self.window_end {
@@ -186,8 +186,8 @@ impl DelayController {
         (!self.flows.is_empty()).then_some(self.window_end)
     }
 
-    /// The least permitted latency of those flows that sent something, or of which something was acknowledged, within the memory of
-    /// the controller (five windows by default).
+    /// The least permitted latency of all flows that sent a packet, or had one acknowledged, within the memory of the controller
+    /// (five windows by default).
     #[must_use]
     pub fn tightest(&self, now: Instant) -> Option<Span> {
         let memory = self.config.window * u64::from(self.config.memory);
@@ -197,7 +197,7 @@ impl DelayController {
 }
 
 impl Controlled {
-    /// A window ended at `end`.
+    /// Closes the window that ended at `end`.
     fn close(&mut self, config: &DelayConfig, end: Instant, oldest: impl FnOnce() -> Option<Instant>) {
         let memory = config.window * u64::from(config.memory);
         while self.recent.front().is_some_and(|(at, _)| end.since(*at) > memory) {
@@ -216,7 +216,7 @@ impl Controlled {
         self.completions = 0;
         if let Some(latency) = measured {
             let permitted = config.step(&self.demand, self.permitted, self.latency, latency);
-            // An age is the least that the latency will be: it can show that it is too long, never that it is short.
+            // An age is a lower bound of the latency: it can show that the latency is too long, never that it is short.
             if !is_silent || permitted < self.permitted {
                 self.permitted = permitted;
                 self.latency = Some(latency);
@@ -274,7 +274,7 @@ mod tests {
         controller.advance(at(20), |_| None);
         assert_eq!((latency(&controller), permitted(&controller)), (Some(38), 14_000));
         assert_eq!(controller.next_deadline(), Some(at(40)));
-        // A mark carries it to the scheduler.
+        // The mark carries it to the scheduler.
         assert_eq!(controller.mark(at(21), FLOW).map(Mark::permitted), Some(Span::from_millis(14)));
         assert_eq!(controller.mark(at(21), FlowId(4)), None);
     }
@@ -284,11 +284,11 @@ mod tests {
         let mut controller = controller();
         complete(&mut controller, 5, std::iter::repeat_n(30, 20));
         controller.advance(at(20), |_| None);
-        // One quick completion is the 20th: the 95th percentile of 20 is the 19th.
+        // With one fast completion there are 20, of which the 95th percentile is the 19th.
         complete(&mut controller, 25, [2]);
         controller.advance(at(40), |_| None);
         assert_eq!(latency(&controller), Some(30));
-        // More than five windows later the old ones say nothing.
+        // More than five windows later the old ones no longer count.
         complete(&mut controller, 130, [2]);
         controller.advance(at(140), |_| None);
         assert_eq!(latency(&controller), Some(2));
@@ -302,10 +302,10 @@ mod tests {
         assert_eq!(permitted(&controller), 14_000);
         controller.advance(at(80), |_| None);
         assert_eq!((latency(&controller), permitted(&controller)), (Some(30), 14_000));
-        // One waits since 79 ms: 21 ms old at the end of the window.
+        // One packet has waited since 79 ms: 21 ms at the end of the window.
         controller.advance(at(100), |flow| (flow == FLOW).then_some(at(79)));
         assert_eq!((latency(&controller), permitted(&controller)), (Some(21), 9_800));
-        // One that came after the end of the window says nothing of it.
+        // A packet that arrived after the end of the window does not count for it.
         controller.advance(at(125), |_| Some(at(121)));
         assert_eq!(permitted(&controller), 9_800);
     }

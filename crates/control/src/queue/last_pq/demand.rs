@@ -4,8 +4,8 @@ use airbound_units::Span;
 
 use crate::error::ConfigError;
 
-/// A latency demand (ld of Sec. IV): so many percent of a flow's packets shall take no longer than this from entering the
-/// queue to their acknowledgement.
+/// A latency demand (ld of Sec. IV): a percentile of a flow's packets has to be acknowledged within this time after entering
+/// the queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Demand {
     latency: Span,
@@ -13,10 +13,10 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// The longest latency that may be demanded.
+    /// The longest permitted latency of a demand.
     pub const LONGEST: Span = Span::from_secs(10);
 
-    /// A demand on a percentile (beta), in percent.
+    /// Creates a demand on a percentile (beta), in percent.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] unless the latency is above 0 and at most 10 s, and the percentile above 0 and at most 100.
@@ -48,8 +48,8 @@ impl Demand {
         self.percentile
     }
 
-    /// The percentile of some latencies, by nearest rank: the least of them that no fewer than so many percent do not exceed.
-    /// `None` without any. The order of the latencies changes.
+    /// The percentile of `latencies` by nearest rank: the smallest value that at least this percentage does not exceed. `None`
+    /// for an empty slice. Reorders the slice.
     #[must_use]
     pub fn measure(&self, latencies: &mut [Span]) -> Option<Span> {
         let rank = (self.percentile * latencies.len() as f64 / 100.0).ceil() as usize;

@@ -1,4 +1,4 @@
-//! Time that the hardware needs until it sends what is handed to it now (Sec. IV, "hardware queue draining estimation").
+//! Estimate of the time until the hardware sends a frame handed down now (Sec. IV, "hardware queue draining estimation").
 
 use airbound_units::{Instant, Span};
 use airbound_wifi::control_frames::ControlTiming;
@@ -17,8 +17,8 @@ use crate::link::Outstanding;
 pub struct DrainConfig {
     /// Margin against underestimation (T_guard, Sec. V): 1 ms. Up to 1 s.
     pub guard: Span,
-    /// Weight of a new sample in the moving average of the contention time (T_ctt): 0.125. The paper has no number; this is
-    /// TCP's. Above 0, up to 1.
+    /// Weight of a new sample in the moving average of the contention time (T_ctt): 0.125, that of TCP, since the paper gives none.
+    /// Above 0, up to 1.
     pub contention_weight: f64,
 }
 
@@ -43,30 +43,29 @@ impl DrainConfig {
 /// Record of a frame (a PPDU) in the hardware.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
-    /// T_air: its bytes at the most recently used rate.
+    /// T_air: airtime of its bytes at the most recently used rate.
     air: Span,
     /// T_mac: preamble, SIFS and acknowledgement.
     mac: Span,
-    /// Whether the hardware was empty when it came.
+    /// Whether the hardware was empty when it was handed down.
     first: bool,
 }
 
 /// The estimate for one category.
 ///
-/// `l_hq = T_ctt + sum over the frames in the hardware (T_ctt + T_mac + T_air) + T_guard`. The contention time of a frame is what
-/// its time in the hardware has beyond T_mac and T_air: counted from when it was handed down if the hardware was empty then,
-/// else from the end of the frame before it. Tries that failed count as contention, and so does what a wrong rate hides. A frame that
-/// nobody acknowledged gives no sample.
+/// `l_hq = T_ctt + sum over the frames in the hardware (T_ctt + T_mac + T_air) + T_guard`. The contention time of a frame is its time
+/// in the hardware beyond T_mac and T_air: counted from the time of handing down if the hardware was empty then, else from the end of
+/// the previous frame. It includes failed tries and the error of a wrong rate. A frame without any acknowledgement gives no sample.
 ///
-/// The timing of control frames is that of the 5 GHz band with the mandatory basic rates; what else holds moves T_mac by some
-/// microseconds, for which the contention time makes up.
+/// The timing of control frames is that of the 5 GHz band with the mandatory basic rates; other timing changes T_mac by some
+/// microseconds, for which the contention time compensates.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Drain {
     config: DrainConfig,
     frames: Outstanding<Frame>,
     contention: Option<Span>,
     last_end: Instant,
-    /// Whether a report said that it does not know where PPDUs begin and end.
+    /// Whether a report came without known PPDU boundaries.
     boundless: bool,
 }
 
@@ -75,7 +74,7 @@ impl Drain {
         Self { config, ..Self::default() }
     }
 
-    /// A frame goes to the hardware; `rate` is the one most recently used for its station.
+    /// Notes a frame handed to the hardware; `rate` is the one most recently used for its station.
     pub(super) fn on_granted<P>(&mut self, descriptor: &TxDescriptor<P>, rate: Rate) {
         let control = ControlTiming::default();
         let answer = if descriptor.aggregated { control.block_ack_for(rate) } else { control.ack_for(rate) };
@@ -87,7 +86,7 @@ impl Drain {
         self.frames.hand(descriptor, frame);
     }
 
-    /// A frame left the hardware.
+    /// Notes a frame that left the hardware.
     pub(super) fn on_report<P>(&mut self, report: &TxReport<P>) {
         self.boundless = !report.boundaries_known;
         let frame = self.frames.take(&report.descriptor);
@@ -110,10 +109,10 @@ impl Drain {
         self.contention.unwrap_or(Span::ZERO)
     }
 
-    /// The delay that a frame handed down now expects below the queue (l_hq), itself excluded.
+    /// The expected delay below the queue (l_hq) of a frame handed down now, excluding its own transmission.
     ///
-    /// `below` is the airtime of all that lies there where another queue lies between this one and the hardware; then, and where the
-    /// boundaries of PPDUs are unknown, it is the outstanding airtime and the guard.
+    /// `below` is the airtime of all packets below the queue, if another queue lies between it and the hardware; in that case, and
+    /// where PPDU boundaries are unknown, the delay is the outstanding airtime plus the guard.
     pub(super) fn expected(&self, below: Option<Span>) -> Span {
         let air = || self.frames.iter().fold(Span::ZERO, |sum, frame| sum + frame.air);
         let drained = match below {
@@ -135,7 +134,7 @@ pub(super) struct RecentRates {
 }
 
 impl RecentRates {
-    /// The rate that a report names last.
+    /// Notes the last rate of a report.
     pub(super) fn on_report<P>(&mut self, report: &TxReport<P>) {
         let index = report.descriptor.station.index();
         if index >= self.rates.len() {
@@ -204,7 +203,7 @@ mod tests {
         }
     }
 
-    /// A drain whose frames take 1.2 ms of airtime each (4050 B at 27 Mbit/s).
+    /// An estimate whose frames take 1.2 ms of airtime each (4050 B at 27 Mbit/s).
     fn drain(sequences: impl IntoIterator<Item = u64>) -> Drain {
         let mut drain = Drain::new(DrainConfig::default());
         for sequence in sequences {
@@ -238,7 +237,7 @@ mod tests {
         let mut drain = drain([0, 1]);
         let first = 1200 + MAC + 104;
         drain.on_report(&report(0, 0, first, 1));
-        // Handed down at 0 too, so only the time since the end of the first counts: 200 us of contention.
+        // Handed down at 0 too, so only the time after the end of the first counts: 200 us of contention.
         drain.on_report(&report(1, 0, first + 1200 + MAC + 200, 1));
         // 7/8 of 104 and 1/8 of 200.
         assert_eq!(drain.contention(), Span::from_micros(116));
@@ -275,7 +274,7 @@ mod tests {
         let mut drain = drain([0]);
         drain.on_report(&report(7, 0, 5_000, 1));
         assert_eq!(drain.contention(), Span::ZERO);
-        // One that seems to end before it was handed down: no negative time.
+        // A frame reported to end before it was handed down gives no negative time.
         drain.on_report(&report(0, 9_000, 5_000, 1));
         assert_eq!((drain.contention(), drain.expected(None)), (Span::ZERO, Span::from_millis(1)));
     }

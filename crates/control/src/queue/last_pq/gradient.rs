@@ -1,4 +1,4 @@
-//! The window-based delay gradient: from one window's latency to the next permitted queueing latency (Sec. IV, Fig. 8).
+//! The window-based delay gradient: derives the next permitted queueing latency from the latency of a window (Sec. IV, Fig. 8).
 
 use airbound_units::Span;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::ceiling::HoldConfig;
 use super::demand::Demand;
 use crate::error::ConfigError;
 
-/// The parameters of the delay controller, with the paper's values (Sec. IV and V) as defaults.
+/// The parameters of the delay controller; the defaults are the paper's (Sec. IV and V).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct DelayConfig {
@@ -23,14 +23,15 @@ pub struct DelayConfig {
     pub increase: f64,
     /// Additive increase (AI): 5000 in the paper, without unit; microseconds here. Up to 10 s.
     pub additive_increase: Span,
-    /// The least permitted queueing latency: 1 ms. The paper has no bounds; MD needs a floor, or nothing would ever come back from
-    /// zero. The ceiling is the demand, with which a flow starts. Above 0, up to 10 s.
+    /// The least permitted queueing latency: 1 ms. The paper has no bounds; MD needs a floor, since it could never recover from
+    /// zero. The upper bound is the demand, with which a flow starts. Above 0, up to 10 s.
     pub least_permitted: Span,
-    /// A window with fewer completions than this takes those before it too, up to this number: 20. 1 to 1000.
+    /// A window with fewer completions than this uses earlier ones too, up to this number: 20. 1 to 1000.
     pub least_completions: usize,
-    /// Completions older than so many windows say nothing any more: 5. 1 to 1000.
+    /// Number of windows after which completions are ignored: 5. 1 to 1000.
     pub memory: u32,
-    /// Holds the demand over seconds too, with a ceiling of the permitted latency. Not in the paper; `false` in a file for none.
+    /// Enforces the demand over seconds too, with a ceiling of the permitted latency. Not in the paper; `false` in a file for
+    /// none.
     #[serde(with = "super::super::switch")]
     pub hold: Option<HoldConfig>,
 }
@@ -56,7 +57,7 @@ impl DelayConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    /// [`ConfigError::OutOfRange`] for the first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let check = |valid, key, value: &dyn std::fmt::Display, allowed| {
             ConfigError::check(valid, key, value, allowed)
@@ -97,14 +98,15 @@ impl DelayConfig {
         self.hold.as_ref().map_or(Ok(()), HoldConfig::check)
     }
 
-    /// The shortest latency that can be demanded: l_GI / alpha. Below it the lower threshold would exceed the upper one.
+    /// The shortest latency that can be demanded: l_GI / alpha. For a shorter one the lower threshold would exceed the upper
+    /// one.
     #[must_use]
     pub fn shortest_demand(&self) -> Span {
         // Rounded up, so that the thresholds never cross.
         Span::from_nanos((self.guard_interval.as_nanos() as f64 / self.oscillation).ceil() as u64)
     }
 
-    /// Checks that a demand can be kept.
+    /// Checks that a demand is not too short.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if it is below [`DelayConfig::shortest_demand`].
@@ -129,15 +131,15 @@ impl DelayConfig {
         demand.latency().mul_f64(1.0 - self.oscillation)
     }
 
-    /// A permitted latency within its bounds for a demand.
+    /// Clamps a permitted latency to its bounds for a demand.
     #[must_use]
     pub fn bounded(&self, demand: &Demand, permitted: Span) -> Span {
         // A demand below the floor is its own floor.
         permitted.max(self.least_permitted).min(demand.latency())
     }
 
-    /// The permitted queueing latency l_pq(t) after a window with the latency l(t), from l_pq(t-1) and l(t-1), which the first
-    /// window does not have.
+    /// The permitted queueing latency l_pq(t) after a window with the latency l(t), computed from l_pq(t-1) and l(t-1); the
+    /// latter is `None` for the first window.
     #[must_use]
     pub fn step(&self, demand: &Demand, permitted: Span, before: Option<Span>, latency: Span) -> Span {
         let (high, low) = (self.upper_threshold(demand), self.lower_threshold(demand));
@@ -146,17 +148,17 @@ impl DelayConfig {
         } else if latency <= low {
             permitted.mul_f64(1.0 + self.increase)
         } else {
-            // Without a window before it there is no change either.
+            // Without a previous window there is no change.
             let before = before.unwrap_or(latency);
             if latency >= before {
                 let change = latency - before;
                 let room = high - before;
-                // 0/0 at the threshold itself: the step in the direction in which it lies.
+                // 0/0 at the threshold itself counts as a full step.
                 let part = if room.is_zero() { 1.0 } else { ratio(change, room) };
                 permitted.mul_f64(1.0 - self.decrease * part)
             } else {
                 let (change, height) = (before - latency, before - low);
-                // The latency is above the threshold, and was higher still: there is height.
+                // The latency is above the threshold and was higher before, so `height` is not zero.
                 permitted + self.additive_increase.mul_f64(ratio(change, height))
             }
         };
@@ -164,7 +166,7 @@ impl DelayConfig {
     }
 }
 
-/// A part of a whole that is not zero.
+/// `part / whole`; `whole` is not zero.
 fn ratio(part: Span, whole: Span) -> f64 {
     part.as_nanos() as f64 / whole.as_nanos() as f64
 }
@@ -209,20 +211,20 @@ mod tests {
 
     #[test]
     fn rising_within_the_range_it_falls_with_the_gradient() {
-        // A rise of 2 of the 5 ms that were left to 19 ms: 1 - 0.3 * 0.4.
+        // A rise by 2 of the 5 ms left to 19 ms: 1 - 0.3 * 0.4.
         assert_eq!(step(10_000, Some(14_000), 16_000), 8_800);
-        // All that was left.
+        // A rise by all that was left.
         assert_eq!(step(10_000, Some(14_000), 19_000), 7_000);
         assert_eq!(step(10_000, Some(14_000), 14_000), 10_000, "no change");
-        // From below the range: 8 of 15 ms.
+        // A rise from below the range: 8 of 15 ms.
         assert_eq!(step(10_000, Some(4_000), 12_000), 8_400);
     }
 
     #[test]
     fn falling_within_the_range_it_grows_by_a_part_of_ai() {
-        // A fall of 2 of the 4 ms above 10 ms: half of 5 ms.
+        // A fall by 2 of the 4 ms above 10 ms: half of 5 ms.
         assert_eq!(step(10_000, Some(14_000), 12_000), 12_500);
-        // From far above the range: 18 of 20 ms.
+        // A fall from far above the range: 18 of 20 ms.
         assert_eq!(step(10_000, Some(30_000), 12_000), 14_500);
     }
 

@@ -1,16 +1,16 @@
-//! The mark that makes a packet one of a prioritised flow and carries its permitted queueing latency (Sec. V).
+//! The mark of a prioritised flow's packets, which carries the permitted queueing latency (Sec. V).
 
 use airbound_units::Span;
 
 /// Content of a socket buffer's `mark` in Linux: 0xb45f in the high 16 bits, the permitted queueing latency in the low 16.
 ///
-/// The paper gives no unit; it is the microsecond, the only one in which 16 bits hold a demand of 20 ms with any resolution.
-/// 65.535 ms and all that is longer look the same.
+/// The paper gives no unit; the unit here is the microsecond, the only one in which 16 bits hold a demand of 20 ms with any
+/// resolution. Latencies of 65.535 ms and above have the same mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark(u32);
 
 impl Mark {
-    /// The value of the high 16 bits, unlike that of other uses of the field.
+    /// The value of the high 16 bits, distinct from other uses of the field.
     pub const TAG: u16 = 0xb45f;
 
     /// The mark of a flow whose packets may queue for `permitted`, in whole microseconds rounded down.
@@ -20,13 +20,13 @@ impl Mark {
         Self(u32::from(Self::TAG) << 16 | u32::from(micros))
     }
 
-    /// The permitted queueing latency in the bits of a packet's mark; `None` if they are the mark of something else.
+    /// The permitted queueing latency in a packet's mark; `None` if the mark has another meaning.
     #[must_use]
     pub fn decode(bits: u32) -> Option<Span> {
         (bits >> 16 == u32::from(Self::TAG)).then(|| Span::from_micros(u64::from(bits & 0xffff)))
     }
 
-    /// The bits, as `iptables -j MARK --set-mark` takes them.
+    /// The bits in the format of `iptables -j MARK --set-mark`.
     #[must_use]
     pub const fn bits(self) -> u32 {
         self.0
@@ -63,7 +63,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_can_be_decoded(micros in any::<u64>()) {
+        fn encoded_marks_can_be_decoded(micros in any::<u64>()) {
             let mark = Mark::encode(Span::from_micros(micros));
             let expected = Span::from_micros(micros.min(65_535));
             prop_assert_eq!(Mark::decode(mark.bits()), Some(expected));

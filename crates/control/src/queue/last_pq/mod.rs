@@ -8,7 +8,7 @@
 //!   latencies ◀── reports ◀── hardware ◀──────────────── urgent flows first ◀────────────┘
 //! ```
 //!
-//! The controller of a number, the [`DelayController`], stands apart from its enforcement, the [`LastPq`] scheduler.
+//! The [`DelayController`], which computes a number, is separate from the [`LastPq`] scheduler, which enforces it.
 
 mod auto;
 mod ceiling;

@@ -1,4 +1,4 @@
-//! The priority list: which flow queues are prioritised, and which of them are urgent.
+//! The priority list: prioritised flow queues, and their urgency.
 
 use airbound_units::{Instant, Span};
 
@@ -6,19 +6,19 @@ use super::super::fq_codel::FlowQueue;
 use super::config::Choice;
 use super::mark::Mark;
 
-/// A flow queue in the priority list. It keeps its place among the new and old flows too.
+/// A flow queue in the priority list. It also keeps its place among the new and old flows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prioritised {
     pub(super) queue: FlowQueue,
-    /// That of its newest packet: a demand may have changed since the oldest came.
+    /// The mark of its newest packet; the demand may have changed since the oldest arrived.
     pub(super) mark: Mark,
-    /// Packets that came back from the hardware and wait below to be sent again.
+    /// Packets returned by the hardware that wait below for retransmission.
     pub(super) returned: u32,
-    /// When the oldest of those came, at the latest.
+    /// Arrival time of the oldest of these, at the latest.
     pub(super) returned_since: Instant,
-    /// Since when its oldest packet waits, wherever it does.
+    /// Arrival time of its oldest packet, in the queue or below.
     pub(super) waiting_since: Instant,
-    /// Nanoseconds left of its permitted latency.
+    /// Remaining nanoseconds of its permitted latency.
     slack: i128,
 }
 
@@ -34,8 +34,8 @@ impl Prioritised {
         }
     }
 
-    /// Compares the expected queueing latency, l_e = l_sq + l_hq, with the permitted one. `oldest` is the first packet in the queue,
-    /// `below` the drain estimate. False if it has no packets any more.
+    /// Compares the expected queueing latency, l_e = l_sq + l_hq, with the permitted one. `oldest` is the arrival time of the first
+    /// packet in the queue, `below` the drain estimate. Returns false if it has no packets left.
     pub(super) fn judge(&mut self, now: Instant, oldest: Option<Instant>, below: Span) -> bool {
         let returned = (self.returned > 0).then_some(self.returned_since);
         let Some(since) = oldest.into_iter().chain(returned).min() else { return false };
@@ -45,23 +45,23 @@ impl Prioritised {
         true
     }
 
-    /// Whether it was tagged when last judged: its expected latency exceeds the permitted one.
+    /// Whether it was tagged urgent when last judged: its expected latency exceeds the permitted one.
     pub(super) const fn is_urgent(&self) -> bool {
         self.slack < 0
     }
 
-    /// The tag is taken off until it is judged again.
+    /// Clears the tag until it is judged again.
     pub(super) const fn untag(&mut self) {
         self.slack = i128::MAX;
     }
 
-    /// Packets of it came back.
+    /// Notes that one of its packets was returned by the hardware.
     pub(super) fn on_returned(&mut self, enqueued: Instant) {
         self.returned = self.returned.saturating_add(1);
         self.returned_since = self.returned_since.min(enqueued);
     }
 
-    /// One of them is sent again.
+    /// Notes that a returned packet is retransmitted.
     pub(super) const fn on_sent_again(&mut self) {
         self.returned = self.returned.saturating_sub(1);
         if self.returned == 0 {
@@ -69,14 +69,14 @@ impl Prioritised {
         }
     }
 
-    /// The packets that came back from the hardware were settled in some other way.
+    /// Forgets the returned packets, which were settled in some other way.
     pub(super) const fn forget_returned(&mut self) {
         self.returned = 0;
         self.returned_since = Instant::MAX;
     }
 
-    /// Its rank among the urgent, of which the least goes first. `deficit` is that of its station or of itself, whatever is chosen
-    /// between.
+    /// Its rank among urgent queues; the least goes first. `deficit` is that of its station or of the flow, depending on the choice
+    /// to be made.
     pub(super) fn rank(&self, choice: Choice, deficit: i64) -> (i128, Instant) {
         let first = match choice {
             Choice::Deficit => -i128::from(deficit),

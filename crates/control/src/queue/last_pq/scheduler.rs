@@ -23,54 +23,53 @@ use crate::queue::Eligibility;
 /// Counts of a flow with a demand.
 #[derive(Debug, Clone, Default)]
 struct Served {
-    /// Packets that left the queue, and those of them that left it as urgent ones.
+    /// Packets that left the queue.
     packets: u64,
     urgent: u64,
-    /// Where they waited: one queue, as a rule.
+    /// Flow queues of the flow, normally one.
     queues: Vec<FlowQueue>,
 }
 
-/// LAST-PQ: prioritised flows keep their place in the order of [`FqCodelAirtime`], and go before it while they are urgent.
+/// LAST-PQ: prioritised flows keep their place in the order of [`FqCodelAirtime`], and precede it while they are urgent.
 ///
-/// A flow is prioritised while it has a demand ([`Demands::set`]); without any demand the queue is an [`FqCodelAirtime`] in
-/// every respect. When a station is selected, each prioritised flow queue of the category is judged: it is urgent if the time that
-/// its oldest packet has waited, and the time that the hardware will need until it sends what is handed down now, together
-/// exceed the permitted latency. A packet that waits to be sent again counts as waiting. Of the urgent stations, then of their
-/// urgent flows, [`super::Choice`] picks one; the tag holds for the whole aggregate, which carries urgent packets alone unless
-/// [`LastPqConfig::fill`] says otherwise.
+/// A flow is prioritised while it has a demand ([`Demands::set`]); without any demand the queue is equivalent to [`FqCodelAirtime`]. When a
+/// station is selected, each prioritised flow queue of the category is judged: it is urgent if the waiting time of its oldest packet plus
+/// the expected time until the hardware sends a frame handed down now exceeds the permitted latency. A packet waiting for retransmission
+/// counts as waiting. [`super::Choice`] picks one of the urgent stations, then one of its urgent flows; the tag holds for the whole
+/// aggregate, which contains only urgent packets unless [`LastPqConfig::fill`] permits others.
 ///
-/// Urgent packets are charged like all others, to the flow's deficit and to the station's: a flow that is protected beyond a
-/// fair share runs into debt, and gets nothing in the default order until the others have caught up ([`LastPqConfig::most_debt`]
-/// bounds the debt of a station). Whose demand is removed begins anew, or it would starve for as long as it was protected. CoDel watches over
-/// prioritised flows as over all others. A blocked station, or one over its airtime queue limit, is never urgent.
+/// Urgent packets are charged like all others, to the flow's deficit and to the station's: a flow that uses more than a fair share
+/// accumulates debt, and gets no service in the default order until the others have caught up ([`LastPqConfig::most_debt`] bounds the debt
+/// of a station). Removing a demand clears the flow's deficit; otherwise the flow would starve as long as it had been protected. CoDel
+/// applies to prioritised flows as to all others. A blocked station, or one over its airtime queue limit, is never urgent.
 ///
-/// While a prioritised flow is active, aggregates of others are kept short in every category, since they share the air: see
-/// [`LastPqConfig::aggregate_share`]. An aggregate of a station where nothing but prioritised flows waits is none of those.
+/// While a prioritised flow is active, aggregates of other stations are kept short in every category, since all share the air: see
+/// [`LastPqConfig::aggregate_share`]. A station whose waiting packets all belong to prioritised flows is exempt.
 #[derive(Debug, Clone)]
 pub struct LastPq<P> {
     config: LastPqConfig,
     default: FqCodelAirtime<P>,
     controller: DelayController,
-    /// `None` if only those are protected who are named.
+    /// `None` if only flows with a configured demand are protected.
     auto: Option<AutoProtection>,
-    /// The priority lists, by category, in the order in which flow queues joined.
+    /// The priority lists by category, in the order of joining.
     lists: [Vec<Prioritised>; 4],
     drains: [Drain; 4],
     rates: RecentRates,
-    /// Whether another queue lies between this one and the hardware, and the airtime of what was handed down and has not returned.
+    /// Whether another queue lies between this one and the hardware, and the airtime handed down and not yet returned.
     has_lower: bool,
     below: [Span; 4],
-    /// The station that was selected because it has urgent flows, if that was why.
+    /// The station selected for its urgent flows, if any, by category.
     turns: [Option<StationId>; 4],
-    /// Other packets that may still ride along with its aggregate.
-    rides: [u16; 4],
+    /// Further packets that its aggregate may still include.
+    fill_left: [u16; 4],
     served: BTreeMap<FlowId, Served>,
-    /// The latest time that was seen.
+    /// Latest time observed.
     now: Instant,
 }
 
 impl<P: Payload> LastPq<P> {
-    /// An empty queue without demands.
+    /// Creates an empty queue without demands.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
@@ -90,14 +89,14 @@ impl<P: Payload> LastPq<P> {
             has_lower: false,
             below: [Span::ZERO; 4],
             turns: [None; 4],
-            rides: [0; 4],
+            fill_left: [0; 4],
             served: BTreeMap::new(),
             now: Instant::ZERO,
             config,
         })
     }
 
-    /// Lets the controller close the windows that have ended.
+    /// Makes the controller close the windows that have ended.
     fn advance(&mut self, now: Instant) {
         self.now = self.now.max(now);
         let (lists, default) = (&self.lists, &self.default);
@@ -112,7 +111,7 @@ impl<P: Payload> LastPq<P> {
         });
     }
 
-    /// Lets the classifier see a packet, and changes the demands of flows that nobody named as it says.
+    /// Passes a packet to the classifier, and updates automatic demands accordingly.
     fn classify(&mut self, now: Instant, packet: &P) {
         let Some(auto) = &mut self.auto else { return };
         let demand = auto.demand();
@@ -127,7 +126,7 @@ impl<P: Payload> LastPq<P> {
         }
     }
 
-    /// Judges the prioritised flows of a category; returns the station to be served first if any is urgent.
+    /// Judges the prioritised flows of a category; returns the station to be served first if one is urgent.
     fn most_urgent(&mut self, category: Category) -> Option<StationId> {
         let (now, choice, default) = (self.now, self.config.choice, &self.default);
         let below = self.has_lower.then_some(self.below[category.index()]);
@@ -136,7 +135,7 @@ impl<P: Payload> LastPq<P> {
         list.retain_mut(|prioritised| {
             let eligibility = default.servable(prioritised.queue.station, category);
             if !matches!(eligibility, Some(Eligibility::Retries { .. })) {
-                // Whatever came back was given up since.
+                // All returned packets have been given up since.
                 prioritised.forget_returned();
             }
             prioritised.judge(now, default.oldest_of(&prioritised.queue), below)
@@ -150,7 +149,7 @@ impl<P: Payload> LastPq<P> {
             .map(|prioritised| prioritised.queue.station)
     }
 
-    /// The next packet of the urgent flows of a station.
+    /// Takes the next packet of a station's urgent flows.
     fn dequeue_urgent(
         &mut self,
         now: Instant,
@@ -169,12 +168,12 @@ impl<P: Payload> LastPq<P> {
             if let Some(packet) = default.dequeue_of(now, &first.queue, dropped) {
                 return Some(packet);
             }
-            // CoDel dropped all that it had, or nothing more may go down.
+            // CoDel dropped all its packets, or the limit admits none.
             first.untag();
         }
     }
 
-    /// Sets, changes or removes a demand, whoever made it.
+    /// Sets, changes or removes a demand, configured or automatic.
     fn change_demand(
         &mut self,
         now: Instant,
@@ -202,7 +201,7 @@ impl<P: Payload> LastPq<P> {
         Ok(())
     }
 
-    /// The entry of a flow queue in the priority list; a new one is made with `permitted`.
+    /// The entry of a flow queue in the priority list, created with `mark` if there is none.
     fn prioritise(&mut self, queue: FlowQueue, mark: super::Mark) -> &mut Prioritised {
         let list = &mut self.lists[queue.category.index()];
         let place = list.iter().position(|known| known.queue == queue).unwrap_or_else(|| {
@@ -226,14 +225,14 @@ impl<P: Payload> LastPq<P> {
             let station = self.most_urgent(category);
             if station.is_some() {
                 self.turns[category.index()] = station;
-                self.rides[category.index()] = self.config.fill;
+                self.fill_left[category.index()] = self.config.fill;
                 return station;
             }
         }
         self.default.next_station(now, category)
     }
 
-    /// The bound on the next aggregate of a station, as its [`Turn`] would have it.
+    /// The bound on the next aggregate of a station, as set in its [`Turn`].
     pub fn aggregate_bound(&self, now: Instant, station: StationId, category: Category) -> AggregateBound {
         let Some(permitted) = self.controller.tightest(self.now.max(now)) else {
             return AggregateBound::NONE;
@@ -248,13 +247,13 @@ impl<P: Payload> LastPq<P> {
         self.short_aggregate(permitted)
     }
 
-    /// The bound on aggregates of others while a protected flow may queue for `permitted`.
+    /// The bound on aggregates of other stations while a protected flow may queue for `permitted`.
     fn short_aggregate(&self, permitted: Span) -> AggregateBound {
         let duration = permitted.mul_f64(self.config.aggregate_share).max(self.config.least_aggregate);
         AggregateBound { duration, ..AggregateBound::NONE }
     }
 
-    /// Whether the airtime below the queue counts.
+    /// Whether airtime below the queue is accounted for.
     pub(in crate::queue) const fn counts_below(&self) -> bool {
         self.has_lower || self.default.counts_below()
     }
@@ -294,14 +293,14 @@ impl<P: Payload> LastPq<P> {
             } else if !self.has_lower
                 && let Some(permitted) = self.controller.permitted(flow)
             {
-                // Below another queue it is out of this one's hands.
+                // Below another queue this one has no influence on it.
                 let mark = super::Mark::encode(permitted);
                 self.prioritise(FlowQueue::of(&mpdu.packet), mark).on_returned(enqueued);
             }
         }
     }
 
-    /// Bounds the debt of a station with prioritised flows.
+    /// Limits the debt of a station with prioritised flows.
     fn limit_debt(&mut self, station: StationId, category: Category) {
         if let Some(most) = self.config.most_debt
             && self.lists[category.index()].iter().any(|known| known.queue.station == station)
@@ -328,7 +327,7 @@ impl<P: Payload> Dequeue<P> for LastPq<P> {
             return Some(packet);
         }
         if is_urgent {
-            let room = &mut self.rides[category.index()];
+            let room = &mut self.fill_left[category.index()];
             *room = room.checked_sub(1)?;
         }
         let packet = self.default.dequeue(now, station, category, dropped)?;
@@ -427,7 +426,7 @@ impl<P: Payload> Queue<P> for LastPq<P> {
                 self.below[packet.category().index()] -= packet.airtime_estimate();
                 self.default.on(now, fact);
             }
-            // What lies below another queue is known by its airtime alone.
+            // Of packets below another queue only the airtime is known.
             Fact::Granted(descriptor) if !self.has_lower => self.on_granted(descriptor),
             Fact::Reported(report) => {
                 self.on_report(now, report);

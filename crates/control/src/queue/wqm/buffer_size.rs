@@ -6,21 +6,22 @@ use super::config::{Floor, StepRule, WqmConfig};
 use super::equations::{bandwidth_delay_product, drain_time};
 use crate::error::ConfigError;
 
-/// Input of an update. What is not known is `None`.
+/// Input of an update. Unknown values are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Observation {
-    /// BL: what waits in the buffer.
+    /// BL: backlog of the buffer.
     pub backlog: ByteCount,
-    /// R: the PHY rate; for several stations the harmonic mean, weighted by what waits for each. Unknown: nothing changes unless
-    /// the buffer is empty, which drains in no time at any rate.
+    /// R: the PHY rate; for several stations the harmonic mean, weighted by their backlog. Unknown: nothing changes unless the
+    /// buffer is empty, which drains in no time at any rate.
     pub rate: Option<BitRate>,
-    /// F: the share of the channel that is free for us, 0 to 1. Unknown: taken for 1, so that only our own queue counts.
+    /// F: the share of the channel that is free for this transmitter, 0 to 1. Unknown: taken as 1, so that only its own queue
+    /// counts.
     pub free: Option<f64>,
-    /// Most subframes of an A-MPDU at this rate, for [`Floor::Rate`]. Unknown: the bound stays as it was.
+    /// Subframes of the longest A-MPDU at this rate, for [`Floor::Rate`]. Unknown: the bound does not change.
     pub subframes: Option<u16>,
 }
 
-/// Alarm of the last updates, if it was not yet acted upon.
+/// Pending alarm of the last updates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Alarm {
     /// Neither alarm is on.
@@ -35,7 +36,7 @@ enum Alarm {
 /// Result of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Update {
-    /// T_drain; `None` if it could not be known.
+    /// T_drain; `None` if unknown.
     pub drain_time: Option<Span>,
     /// Whether the drain time is above the limit and the buffer can shrink.
     pub bloated: bool,
@@ -45,13 +46,13 @@ pub struct Update {
 
 /// The size of a buffer in packets, adapted to rate, load and contention.
 ///
-/// It decides a number and enforces nothing: a drop-tail queue ([`super::Wqm`]) or the kernel's `txqueuelen` does.
+/// It computes a number and enforces nothing: a drop-tail queue ([`super::Wqm`]) or the kernel's `txqueuelen` does.
 #[derive(Debug, Clone)]
 pub struct BufferSize {
     limit: Span,
     step: StepRule,
     floor: Floor,
-    /// Most subframes at any rate.
+    /// Subframes of the longest A-MPDU at any rate.
     subframes: u16,
     /// B_min.
     least: usize,
@@ -65,7 +66,7 @@ pub struct BufferSize {
 }
 
 impl BufferSize {
-    /// A buffer of B_max packets, until [`BufferSize::begin`] tells the rate.
+    /// Creates a buffer of B_max packets, until [`BufferSize::begin`] supplies the rate.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
@@ -77,13 +78,13 @@ impl BufferSize {
         Ok(Self { limit, step, floor, subframes, least, max_packets, packets, begun, alarm })
     }
 
-    /// B: most packets that may wait.
+    /// B: upper limit on waiting packets.
     #[must_use]
     pub const fn packets(&self) -> usize {
         self.packets
     }
 
-    /// B_min and B_max as they are now.
+    /// Present B_min and B_max.
     #[must_use]
     pub fn bounds(&self) -> (usize, usize) {
         (self.least, self.max_packets.max(self.least))
@@ -107,7 +108,7 @@ impl BufferSize {
         self.begun = true;
     }
 
-    /// Follows the longest aggregate; a buffer that a new bound excludes moves to the bound.
+    /// Sets the lower bound to the longest aggregate; a buffer outside the new bounds moves to the bound.
     fn set_floor(&mut self, subframes: Option<u16>) {
         if let (Floor::Rate, Some(subframes)) = (self.floor, subframes) {
             self.least = usize::from(subframes.clamp(1, self.subframes));
@@ -116,7 +117,7 @@ impl BufferSize {
         }
     }
 
-    /// A measurement interval has passed (lines 4 to 21). Before [`BufferSize::begin`] nothing changes.
+    /// Ends a measurement interval (lines 4 to 21). Before [`BufferSize::begin`] nothing changes.
     pub fn on_interval(&mut self, seen: &Observation) -> Update {
         let drain_time = match seen.rate {
             _ if seen.backlog == ByteCount::ZERO => Some(Span::ZERO),
@@ -128,7 +129,7 @@ impl BufferSize {
         if let Some(drain_time) = drain_time.filter(|_| self.begun) {
             self.set_floor(seen.subframes);
             let (least, most) = self.bounds();
-            // Two intervals in a row have to agree: the first sets the alarm, the second acts.
+            // Two consecutive intervals have to agree: the first sets the alarm, the second acts.
             if drain_time > self.limit && self.packets > least {
                 bloated = true;
                 match self.alarm {
@@ -166,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// At which 8000 B take a millisecond.
+    /// The rate at which 8000 B take a millisecond.
     const RATE: BitRate = BitRate::from_mbps(64);
 
     /// A buffer of 80 packets between 10 and 95.
@@ -180,7 +181,7 @@ mod tests {
         size
     }
 
-    /// A backlog that takes so many microseconds at `RATE`.
+    /// A backlog that takes `micros` microseconds at `RATE`.
     fn waiting(micros: u64) -> Observation {
         let backlog = RATE.bytes_in(Span::from_micros(micros));
         Observation { backlog, rate: Some(RATE), free: Some(1.0), subframes: None }
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(sizes(&mut size, &[4000, 4000, 4000, 4000]), [80, 40, 20, 10]);
         // At B_min nothing happens, and ceil(B / 2) never goes below.
         assert_eq!(sizes(&mut size, &[4000, 4000]), [10, 10]);
-        // The low alarm is off since the high one went on: one interval sets it, the next acts.
+        // The high alarm cleared the low one: one interval sets it, the next acts.
         assert_eq!(sizes(&mut size, &[100, 100, 100]), [10, 11, 12]);
         assert_eq!(sizes(&mut size, &[4000, 4000]), [12, 10]);
     }
@@ -215,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_nothing_leaves_the_alarms_alone() {
+    fn an_update_without_change_keeps_the_alarms() {
         let mut size = begun(StepRule::Aimd);
         size.packets = 10;
         assert_eq!(sizes(&mut size, &[100, 100]), [10, 11]);
         size.packets = 10;
         // Above the limit at B_min neither condition holds: the low alarm stays on, and one interval is enough.
         assert_eq!(sizes(&mut size, &[4000, 100]), [10, 11]);
-        // Exactly at the limit, neither.
+        // Exactly at the limit neither condition holds.
         assert_eq!(sizes(&mut size, &[2500, 2500, 2500]), [11, 11, 11]);
         // Likewise at B_max.
         size.packets = 95;
@@ -256,7 +257,7 @@ mod tests {
     fn contention_and_what_is_unknown() {
         let mut size = begun(StepRule::Aimd);
         let seen = waiting(2000);
-        // 2 ms are below the limit alone, and above it where others take half of the time.
+        // 2 ms are below the limit on a free channel, and above it if others use half of the time.
         assert!(!size.on_interval(&seen).bloated);
         let shared = size.on_interval(&Observation { free: Some(0.5), ..seen });
         assert_eq!((shared.bloated, shared.drain_time), (true, Some(Span::from_millis(4))));
@@ -297,7 +298,7 @@ mod tests {
         let mut size = BufferSize::new(config).expect("valid");
         size.begin(BitRate::from_kbps(6500), Some(1));
         assert_eq!((size.packets(), size.bounds()), (1, (1, 95)));
-        // A faster rate lifts it.
+        // A faster rate raises it.
         size.on_interval(&Observation { subframes: Some(40), ..waiting(9000) });
         assert_eq!((size.packets(), size.bounds()), (32, (32, 95)));
     }

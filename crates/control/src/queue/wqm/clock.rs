@@ -1,4 +1,4 @@
-//! When the buffer sizes are updated: at even intervals, or more often while the buffer is bloated.
+//! Update times of the buffer sizes: at regular intervals, or more often while the buffer is bloated.
 
 use airbound_units::{ByteCount, Instant, Span};
 
@@ -22,13 +22,13 @@ impl Clock {
         Self { interval, look_around, due: None }
     }
 
-    /// The first packet starts the clock.
+    /// Starts the clock at the first packet.
     pub(super) fn begin(&mut self, now: Instant) {
         let interval = self.interval;
         self.due.get_or_insert(now + interval);
     }
 
-    /// When the present interval ends; `None` before the first packet.
+    /// End of the present interval; `None` before the first packet.
     pub(super) const fn due(&self) -> Option<Instant> {
         self.due
     }
@@ -37,7 +37,7 @@ impl Clock {
         self.interval
     }
 
-    /// The interval that ended by `now` was looked at; those that ended since are left out.
+    /// Notes that the interval that ended by `now` was evaluated; later ones that have also ended are skipped.
     pub(super) fn pass(&mut self, now: Instant, bloated: bool) {
         self.adapt(bloated);
         self.skip_past(now);
@@ -50,7 +50,7 @@ impl Clock {
         }
     }
 
-    /// Moves the end of the interval behind `now`, by whole intervals.
+    /// Moves the end of the interval beyond `now`, by whole intervals.
     fn skip_past(&mut self, now: Instant) {
         if let Some(due) = &mut self.due {
             let missed = now.since(*due).div_floor(self.interval);
@@ -58,7 +58,7 @@ impl Clock {
         }
     }
 
-    /// Makes all updates of an empty buffer up to `now`. Once nothing changes any more, the rest is only counted.
+    /// Makes all updates of an empty buffer up to `now`. Once nothing changes, the remaining ones are only counted.
     pub(super) fn pass_idle(&mut self, now: Instant, sizes: &mut [BufferSize]) {
         let empty = Observation { backlog: ByteCount::ZERO, ..Observation::default() };
         while let Some(due) = self.due.filter(|due| *due <= now) {
@@ -102,7 +102,7 @@ mod tests {
         // The updates at 150, 250 and 350 ms: the alarm, then two steps.
         clock.pass_idle(MS(420), &mut sizes);
         assert_eq!((sizes[0].packets(), clock.due()), (38, Some(MS(450))));
-        // An hour later it is as large as it gets, after few steps.
+        // An hour later it has its maximum size, after few steps.
         clock.pass_idle(MS(3_600_000), &mut sizes);
         assert_eq!((sizes[0].packets(), clock.due()), (95, Some(MS(3_600_050))));
     }

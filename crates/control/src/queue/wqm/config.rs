@@ -1,4 +1,4 @@
-//! Configuration of WQM, and the choices that the paper leaves or names as future work.
+//! Configuration of WQM, and choices that the paper leaves open or names as future work.
 
 use airbound_units::Span;
 use serde::{Deserialize, Serialize};
@@ -21,43 +21,43 @@ pub enum StepRule {
     Mimd,
 }
 
-/// Derivation of the free share of the channel from what was heard.
+/// Derivation of the free share of the channel from its measured load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FreeShare {
-    /// 1 - (busy - own): what others leave. A driver's busy time contains our own transmissions.
+    /// 1 - (busy - own): the share that others leave. A driver's busy time includes its own transmissions.
     #[default]
     Others,
-    /// 1 - busy: the paper's words taken literally. One saturating station then finds no time free at all.
+    /// 1 - busy: the paper's definition, taken literally. A single saturating station then finds no free time at all.
     Literal,
 }
 
-/// Where the lower bound B_min comes from.
+/// Source of the lower bound B_min.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Floor {
-    /// `subframes`: the longest A-MPDU that the network allows at any rate (Sec. IV-B).
+    /// `subframes`: the longest A-MPDU in the network at any rate (Sec. IV-B).
     #[default]
     Network,
-    /// The longest that the duration limit leaves of it at the present rate: 1 where aggregation is not possible.
+    /// The longest A-MPDU within the duration limit at the present rate: 1 where aggregation is not possible.
     Rate,
 }
 
-/// Packet that is dropped when the buffer is full.
+/// The packet to drop when the buffer is full.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropRule {
     /// The arriving packet.
     #[default]
     Tail,
-    /// The oldest packet of the flow that has most packets in the buffer: who fills it is told soonest, and others are spared
-    /// (the paper's future work; the rule is that of Suter et al., "Design considerations for supporting TCP with per-flow
+    /// The oldest packet of the flow with the most packets in the buffer: the flow that fills it is notified soonest, and others are
+    /// spared (the paper's future work; the rule is that of Suter et al., "Design considerations for supporting TCP with per-flow
     /// queueing", 1998).
     Selective,
 }
 
-/// A look-around interval that adapts (the paper's future work; the rule is ours): halved after an update that found the drain time above
-/// the limit in a buffer that can still shrink, doubled after any other.
+/// An adaptive look-around interval (the paper's future work; the rule is Airbound's): halved after an update that found the drain time
+/// above the limit in a buffer that can still shrink, doubled after any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LookAround {
@@ -79,14 +79,13 @@ impl Default for LookAround {
 pub struct WqmConfig {
     /// Acceptable drain time, 1 us to 10 s. Default 2.5 ms (Sec. IV-B).
     pub limit: Span,
-    /// Measurement interval, 1 ms to 10 s: that in which the rate control draws its conclusions, since the rate is fixed
-    /// over it (Sec. V-A). Default 100 ms, that of Minstrel in the paper's kernel (3.17); the simulator fills in
-    /// the interval of its rate control where it has one.
+    /// Measurement interval, 1 ms to 10 s: the update interval of the rate control, since the rate is fixed over it (Sec. V-A). Default
+    /// 100 ms, that of Minstrel in the paper's kernel (3.17); the simulator fills in the interval of its rate control where it has one.
     pub interval: Span,
-    /// Most subframes of an A-MPDU, 1 to 1024: K of equations 6 and 7, and the lower bound B_min. 1 where nothing is
-    /// aggregated. Default 64 (802.11n); the simulator fills in that of the transmit path.
+    /// Upper limit on subframes of an A-MPDU, 1 to 1024: K of equations 6 and 7, and the lower bound B_min. 1 without aggregation.
+    /// Default 64 (802.11n); the simulator fills in that of the transmit path.
     pub subframes: u16,
-    /// Where B_min comes from.
+    /// Source of B_min.
     pub floor: Floor,
     /// Upper bound B_max, 1 to 1 000 000 packets; B_min wins if it is larger. Default 95 (Sec. IV-B).
     pub max_packets: usize,
@@ -94,7 +93,7 @@ pub struct WqmConfig {
     pub step: StepRule,
     /// F of equation 2.
     pub free_share: FreeShare,
-    /// Packet that is dropped at a full buffer.
+    /// The packet to drop when the buffer is full.
     pub drop: DropRule,
     /// Whether the interval adapts. Default no.
     #[serde(with = "super::super::switch")]

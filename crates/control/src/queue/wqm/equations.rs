@@ -1,4 +1,4 @@
-//! The equations of the paper (Sec. IV) with its Table 1.
+//! Equations of the paper (Sec. IV) with the values of its Table 1.
 
 use airbound_units::{BitRate, ByteCount, Span};
 
@@ -12,9 +12,9 @@ pub const DIFS: Span = Span::from_micros(34);
 pub const PHY: Span = Span::from_micros(33);
 /// CW_min.
 pub const CW_MIN: u64 = 15;
-/// R_basic, at which block acknowledgements go.
+/// R_basic, the rate of block acknowledgements.
 pub const BASIC_RATE: BitRate = BitRate::from_mbps(6);
-/// L_MAC: what each subframe adds to its packet.
+/// L_MAC: overhead of each subframe.
 pub const MAC_OVERHEAD: ByteCount = ByteCount::new(38);
 /// L_DATA.
 pub const SEGMENT: ByteCount = ByteCount::new(1500);
@@ -38,30 +38,30 @@ pub fn data_exchange(rate: BitRate, subframes: u16) -> Span {
     exchange_overhead() + rate.time_for(MAC_OVERHEAD + SEGMENT) * u64::from(subframes)
 }
 
-/// T_d-ACK (equation 7): the delayed TCP acknowledgements of `subframes` segments, half as many; of an odd number a half
-/// counts.
+/// T_d-ACK (equation 7): the delayed TCP acknowledgements of `subframes` segments, half as many; an odd number counts with its
+/// half.
 #[must_use]
 pub fn acknowledgement_exchange(rate: BitRate, subframes: u16) -> Span {
     exchange_overhead() + rate.time_for(MAC_OVERHEAD + TCP_ACK) * u64::from(subframes) / 2
 }
 
-/// ARTT: the round trip of one A-MPDU, the sum of equations 6 and 7. At 600 Mb/s and 64 subframes 1.78 ms, where the paper's
-/// text says 1.9 ms; at 6.5 Mb/s and one subframe 2.38 ms, where it says 2.5 ms.
+/// ARTT: the round trip of one A-MPDU, the sum of equations 6 and 7. At 600 Mb/s and 64 subframes 1.78 ms (the paper's text: 1.9
+/// ms); at 6.5 Mb/s and one subframe 2.38 ms (2.5 ms).
 #[must_use]
 pub fn round_trip(rate: BitRate, subframes: u16) -> Span {
     data_exchange(rate, subframes) + acknowledgement_exchange(rate, subframes)
 }
 
-/// B_initial (equation 1): whole packets of 1500 B in R x ARTT, at least 1. With the highest rate and the longest aggregate it is
-/// the bound of equation 5: 89 at 600 Mb/s, where the text's rounded 1.9 ms makes 95.
+/// B_initial (equation 1): whole packets of 1500 B in R x ARTT, at least 1. For the highest rate and the longest aggregate it is
+/// the bound of equation 5: 89 at 600 Mb/s (95 with the text's rounded 1.9 ms).
 #[must_use]
 pub fn bandwidth_delay_product(rate: BitRate, subframes: u16) -> usize {
     let bytes = rate.bytes_in(round_trip(rate, subframes)).as_u64();
     usize::try_from(bytes / SEGMENT.as_u64()).unwrap_or(usize::MAX).max(1)
 }
 
-/// T_drain (equation 2): the time in which `backlog` leaves at `rate` if the channel is ours for the share `free` of the time.
-/// Zero without backlog; [`Span::MAX`] if there is one and nothing can leave.
+/// T_drain (equation 2): the time in which `backlog` leaves at `rate` if the share `free` of the channel is available. Zero
+/// without backlog; [`Span::MAX`] if there is a backlog and nothing can leave.
 #[must_use]
 pub fn drain_time(backlog: ByteCount, rate: BitRate, free: f64) -> Span {
     if backlog == ByteCount::ZERO {
@@ -137,7 +137,7 @@ mod tests {
     fn drain_time_by_hand() {
         let (backlog, rate) = (ByteCount::new(65_000), BitRate::from_mbps(65));
         assert_eq!(drain_time(backlog, rate, 1.0), Span::from_millis(8));
-        // Three stations that contend: each gets a third.
+        // Three contending stations: each gets a third.
         assert_eq!(drain_time(backlog, rate, 1.0 / 3.0), Span::from_millis(24));
         assert_eq!(drain_time(ByteCount::ZERO, BitRate::ZERO, 0.0), Span::ZERO);
         for (rate, free) in [(BitRate::ZERO, 1.0), (rate, 0.0), (rate, -1.0), (rate, f64::NAN)] {

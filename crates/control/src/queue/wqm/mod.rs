@@ -8,8 +8,8 @@
 //!   packets ──────────────────────▶ drop-tail queue of at most B packets ◀───────────┘
 //! ```
 //!
-//! The *controller* ([`BufferSize`]) decides a number; the *mechanism* ([`Wqm`]) enforces it. Each access category has a buffer and
-//! a size of its own, as Linux has a queueing discipline for each hardware queue; rates and channel are common.
+//! The *controller* ([`BufferSize`]) computes a number; the *mechanism* ([`Wqm`]) enforces it. Each access category has a buffer and a size
+//! of its own, as Linux has a queueing discipline for each hardware queue; rates and channel load are common.
 
 mod buffer_size;
 mod clock;
@@ -29,33 +29,34 @@ use super::{Backlogs, Deadline, Fact, Queue, Sink, Turn};
 use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 
-/// The rate to a station, and how many full-size MPDUs an aggregate holds at it.
+/// The rate to a station, and the number of full-size MPDUs in an aggregate at it.
 type StationRate = (BitRate, u16);
 
-/// A first-in-first-out queue for each category, of the size that [`BufferSize`] decides.
+/// A first-in-first-out queue for each category, of the size set by [`BufferSize`].
 ///
-/// The initial size follows from the rate of the station to which the first packet goes. A size that falls below what waits
-/// drops nothing that waits: nobody is let in until there is room, as when Linux changes `txqueuelen`. In an empty
-/// queue nothing needs to be looked at: intervals that pass then are made up for when a packet comes.
+/// The initial size follows from the rate of the first packet's station. A size below the backlog drops no waiting packet: arriving packets
+/// are refused until there is room, as when Linux changes `txqueuelen`. An empty queue needs no updates: those of the elapsed intervals are
+/// made when a packet arrives.
 ///
-/// Where an environment cannot tell: without rates the size stays as it is (B_max at the start); without busy time F is
-/// what it was last, 1 at the start; without own airtime F is the literal 1 - busy. Where no [`Fact::ChannelLoad`] comes, updates are made in the other calls.
+/// If the environment cannot supply a value: without rates the size does not change (B_max at the start); without busy time F keeps its
+/// last value, 1 at the start; without own airtime F is the literal 1 - busy. Without [`Fact::ChannelLoad`], updates are made in the other
+/// calls.
 #[derive(Debug, Clone)]
 pub struct Wqm<P> {
     config: WqmConfig,
     lists: StationLists<P>,
     order: ArrivalOrder,
     sizes: [BufferSize; 4],
-    /// By station.
+    /// Indexed by station.
     rates: Vec<Option<StationRate>>,
     free: Option<f64>,
-    /// Whether somebody tells of the channel.
-    is_told: bool,
+    /// Whether the channel load is reported.
+    load_reported: bool,
     clock: Clock,
 }
 
 impl<P: Payload> Wqm<P> {
-    /// An empty queue.
+    /// Creates an empty queue.
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
@@ -68,7 +69,7 @@ impl<P: Payload> Wqm<P> {
             sizes: std::array::from_fn(|_| size.clone()),
             rates: Vec::new(),
             free: None,
-            is_told: false,
+            load_reported: false,
             clock: Clock::new(config.interval, config.look_around),
         })
     }
@@ -83,7 +84,7 @@ impl<P: Payload> Wqm<P> {
         self.lists.backlog().total().packets == 0
     }
 
-    /// Makes the updates that are due before anything changes at `now`.
+    /// Makes the updates that are due by `now`.
     fn catch_up(&mut self, now: Instant) {
         let Some(due) = self.clock.due() else { return };
         if now < due {
@@ -91,12 +92,12 @@ impl<P: Payload> Wqm<P> {
         }
         if self.is_empty() {
             self.clock.pass_idle(now, &mut self.sizes);
-        } else if !self.is_told || now >= due + self.clock.interval() {
+        } else if !self.load_reported || now >= due + self.clock.interval() {
             self.update(now);
         }
     }
 
-    /// A measurement interval ends.
+    /// Ends a measurement interval.
     fn update(&mut self, now: Instant) {
         let mut bloated = false;
         for (category, size) in Category::ALL.into_iter().zip(0..) {
@@ -116,7 +117,7 @@ impl<P: Payload> Wqm<P> {
                 subframes = subframes.max(Some(mpdus));
             }
         }
-        // The harmonic mean weighted by backlog: what waits for all over the time that it takes at the rate of each.
+        // The harmonic mean weighted by backlog: the total backlog over the sum of its transmission times.
         let rate = (known > ByteCount::ZERO).then(|| BitRate::of(known, time));
         Observation { backlog: self.lists.waiting(category).bytes, rate, free: self.free, subframes }
     }
@@ -142,7 +143,7 @@ impl<P: Payload> Wqm<P> {
         self.order.select(&mut self.lists, category)
     }
 
-    /// The rate to a station has changed.
+    /// Notes a changed rate to a station.
     fn on_rate(&mut self, station: StationId, rate: BitRate, mpdus: u16) {
         let index = station.index();
         if index >= self.rates.len() {
@@ -151,9 +152,9 @@ impl<P: Payload> Wqm<P> {
         self.rates[index] = Some((rate, mpdus));
     }
 
-    /// The load of the channel was measured.
+    /// Notes the measured channel load.
     fn on_channel(&mut self, now: Instant, busy: Option<f64>, own: Option<f64>) {
-        self.is_told = true;
+        self.load_reported = true;
         self.free = self.free_share(busy, own).or(self.free);
         match self.clock.due() {
             Some(due) if now >= due && !self.is_empty() => self.update(now),
@@ -237,7 +238,7 @@ impl<P: Payload> Queue<P> for Wqm<P> {
 
     fn deadline(&self) -> Deadline {
         let channel_load = self.clock.due().filter(|_| !self.is_empty());
-        let patience = if self.is_told { self.clock.interval() } else { Span::ZERO };
+        let patience = if self.load_reported { self.clock.interval() } else { Span::ZERO };
         Deadline { select: channel_load.map(|due| due + patience), channel_load }
     }
 }

@@ -22,7 +22,7 @@ fn config() -> WqmConfig {
     WqmConfig { subframes: 10, ..WqmConfig::default() }
 }
 
-/// Offers packets of 1500 B; returns how many were dropped.
+/// Enqueues packets of 1500 B; returns the number of dropped ones.
 fn offer(queue: &mut Wqm<PlainPacket>, at: Instant, station: u16, count: usize) -> usize {
     let mut dropped = Vec::new();
     for _ in 0..count {
@@ -41,14 +41,14 @@ fn the_buffer_takes_as_many_as_it_is_large() {
     // 65 Mb/s x (438 + 1892.9 + 48 us) are 12.9 packets.
     assert_eq!(offer(&mut queue, millis(0), 0, 20), 8);
     assert_eq!((queue.backlog().total().packets, size(&queue)), (12, 12));
-    // Other categories have their own.
+    // Other categories have their own size.
     let mut dropped = Vec::new();
     queue.enqueue(millis(0), packet(0, 0).of_category(Category::Vo), &mut dropped);
     assert!(dropped.is_empty());
 }
 
 #[test]
-fn what_waits_shrinks_the_buffer_at_the_second_look() {
+fn a_backlog_shrinks_the_buffer_at_the_second_update() {
     let mut queue = queue(WqmConfig { subframes: 5, ..WqmConfig::default() });
     offer(&mut queue, millis(0), 0, 1);
     queue.dequeue(millis(1), StationId(0), BE, &mut Vec::new());
@@ -63,7 +63,7 @@ fn what_waits_shrinks_the_buffer_at_the_second_look() {
         queue.on_channel(millis(at), Some(0.9), Some(0.9));
         assert_eq!(size(&queue), expected, "{at}");
     }
-    // What waits stays; nobody is let in.
+    // Waiting packets stay; none is admitted.
     assert_eq!((offer(&mut queue, millis(60_650), 0, 1), queue.backlog().total().packets), (1, 95));
     let mut left = 0;
     while queue.next_station(millis(60_650), BE) == Some(StationId(0)) {
@@ -78,7 +78,7 @@ fn own_airtime_does_not_count_against_us_unless_taken_literally() {
         (FreeShare::Others, Some(0.9), Some(1.0)),
         (FreeShare::Others, Some(0.3), Some(0.4)),
         (FreeShare::Literal, Some(0.9), Some(0.1)),
-        // Not known: literal. More than busy: nothing is left to others.
+        // Unknown: literal. More than busy: nothing is left to others.
         (FreeShare::Others, None, Some(0.1)),
         (FreeShare::Others, Some(f64::NAN), Some(0.1)),
         (FreeShare::Others, Some(7.0), Some(1.0)),
@@ -102,7 +102,7 @@ fn stations_count_by_what_waits_for_them() {
     assert_eq!((seen.backlog, seen.subframes), (ByteCount::new(18_000), Some(21)));
     let mbps = seen.rate.expect("known").as_mbps_f64();
     assert!((mbps - 20.0).abs() < 1e-3, "{mbps}");
-    // A station whose rate is not known does not count in the mean.
+    // A station with unknown rate does not count in the mean.
     offer(&mut queue, millis(0), 9, 1);
     assert_eq!(queue.observe(BE).rate, seen.rate);
     queue.on_rate(StationId(0), BitRate::ZERO, 1);
@@ -120,7 +120,7 @@ fn without_rates_nothing_changes() {
 }
 
 #[test]
-fn who_hears_nothing_of_the_channel_updates_by_itself() {
+fn without_channel_load_other_calls_make_the_updates() {
     let mut queue = queue(config());
     offer(&mut queue, millis(0), 0, 20);
     assert_eq!(queue.deadline().select, Some(millis(100)));
@@ -128,7 +128,7 @@ fn who_hears_nothing_of_the_channel_updates_by_itself() {
     queue.next_station(millis(100), BE);
     queue.next_station(millis(200), BE);
     assert_eq!((size(&queue), queue.deadline().select), (13, Some(millis(300))));
-    // Who hears of it waits for the news, but not for ever.
+    // With reported channel load, an update waits for the report, but not for ever.
     queue.on_channel(millis(300), Some(0.0), Some(0.0));
     assert_eq!(
         (queue.deadline().channel_load, queue.deadline().select),
@@ -155,7 +155,7 @@ fn a_selective_drop_takes_the_oldest_of_the_longest_flow() {
     assert_eq!(send(&mut queue, 1, 12), [1]);
     assert_eq!(send(&mut queue, 3, 13), [2]);
     assert_eq!(send(&mut queue, 3, 14), [4]);
-    // Five of flow 2, five of flow 1: the lower number among equals.
+    // Five of flow 2, five of flow 1: the lower number on a tie.
     assert_eq!(send(&mut queue, 3, 15), [0]);
     let mut left = Vec::new();
     while let Some(packet) = queue.dequeue(millis(0), StationId(0), BE, &mut Vec::new()) {

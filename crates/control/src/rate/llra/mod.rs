@@ -1,24 +1,24 @@
-//! LLRA, latency-aware rate adaptation: the rate whose slow frames are fastest, not the one with the largest throughput.
+//! LLRA, latency-aware rate adaptation: uses the rate with the shortest tail of delay, not the one with the largest throughput.
 //!
-//! Li, Peng, Lu, Wang and Chandra, "Latency-aware rate adaptation in 802.11n home networks", INFOCOM 2015. The text of the paper was
-//! not at hand: what follows is built from its abstract (rate control, frame aggregation scheduling, and software and hardware
-//! retransmissions are designed together so that the *tail* of the delay becomes short) and from an unfinished student implementation
-//! for ns-3 (Kemanth/Implementation-of-Latency-Aware-Rate-Adaptation-for-802.11n-in-NS-3, which is no authority: the α
-//! percentile of the number of retransmissions over the last 100 frames; a probe only where that percentile is above zero). All
-//! the rest are choices made here:
+//! Li, Peng, Lu, Wang and Chandra, "Latency-aware rate adaptation in 802.11n home networks", INFOCOM 2015. The full text of the paper
+//! was not available: the implementation follows its abstract (rate control, frame aggregation scheduling, and software and hardware
+//! retransmissions are designed together so that the *tail* of the delay becomes short) and an unfinished student implementation for
+//! ns-3 (Kemanth/Implementation-of-Latency-Aware-Rate-Adaptation-for-802.11n-in-NS-3, which is no authority: the α percentile of the
+//! number of retransmissions over the last 100 frames; a probe only where that percentile is above zero). All other choices are
+//! Airbound's:
 //!
 //! - *measure of a rate*: the time that all but 1 - α of the frames need, α = 95 %. With a success of p the number of transmissions
-//!   is n = ⌈ln(1 - α) / ln(1 - p)⌉, and the time that of n exchanges of a full packet with the mean backoff before each. The
-//!   rate with the shortest one is used, the faster of equals;
+//!   is n = ⌈ln(1 - α) / ln(1 - p)⌉, and the time that of n exchanges of a full packet with the mean backoff before each. The rate
+//!   with the shortest time is used, on a tie the faster one;
 //! - *window*: 100 frames or 100 ms, whichever comes first; it ends early when probes have shown that the next faster rate has the
-//!   shorter tail. Counts are halved from one window to the next, and a rate counts from three transmissions on;
+//!   shorter tail. Counts are halved from one window to the next, and a rate needs three transmissions to be considered;
 //! - *probes*: five in a window to the next faster rate, as long as one try of it takes less than the present tail, and five to the
 //!   next slower rate, only if n is above one. A probe is one try; the rate in use follows it in the chain;
 //! - *hardware retransmissions*: n of them, at least two, as far as they fit in `segment` and `max-tries`: more do not help the
-//!   percentile and only block who comes behind;
-//! - *software retransmissions*: after a grant of which nothing arrived the next one goes a rate lower, and so on until something
-//!   arrives. Hardware that takes a chain has that lower rate as its second step;
-//! - *aggregation scheduling* is left out: rate control does not say how long an aggregate is, and openwifi has none;
+//!   percentile and only block the following frames;
+//! - *software retransmissions*: after a descriptor without any acknowledgement the next one uses the next lower rate, and so on
+//!   until an MPDU arrives. Hardware that takes a chain has that lower rate as its second step;
+//! - *aggregation scheduling* is left out: rate control does not determine the length of an aggregate, and openwifi has none;
 //! - the slowest rate is the first.
 
 mod station;
@@ -38,19 +38,19 @@ use crate::frame::StationId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LlraConfig {
-    /// The percentile α of the delay that is made short, 1 to 99. Default 95.
+    /// The percentile α of the delay to be minimised, 1 to 99. Default 95.
     pub percentile: u8,
-    /// Grants after which conclusions are drawn, 1 to 10000. Default 100.
+    /// Descriptors in a window, after which the rate is reconsidered, 1 to 10000. Default 100.
     pub window_frames: u16,
-    /// Time after which they are drawn in any case, 1 ms to 10 s. Default 100 ms.
+    /// Longest duration of a window, 1 ms to 10 s. Default 100 ms.
     pub window: Span,
     /// Probes of each neighbouring rate in a window, 0 to 100. Default 5.
     pub probes: u8,
-    /// Most hardware tries of one step of the chain, 1 to 31. Default 7 (the kernel's for Minstrel-HT).
+    /// Upper limit on hardware tries of one step of the chain, 1 to 31. Default 7 (the kernel's for Minstrel-HT).
     pub max_tries: u8,
-    /// Airtime that these tries may take together, 1 us to 1 s. Default 6 ms (the kernel's `segment_size`).
+    /// Upper limit on the airtime of these tries together, 1 us to 1 s. Default 6 ms (the kernel's `segment_size`).
     pub segment: Span,
-    /// The MPDU whose delay counts, 1 B to 11454 B (802.11-2020, table 9-25). Default 1538 B.
+    /// Size of the MPDU whose delay is computed, 1 B to 11454 B (802.11-2020, table 9-25). Default 1538 B.
     pub mpdu: ByteCount,
 }
 
@@ -98,10 +98,10 @@ impl LlraConfig {
 #[derive(Debug, Clone)]
 pub struct Llra {
     config: LlraConfig,
-    /// Rates of stations whose capabilities were not told.
+    /// Rates of stations without reported capabilities.
     rates: RateSet,
     stations: Stations<Station>,
-    /// The latest time that was seen.
+    /// Latest time observed.
     now: Instant,
 }
 
@@ -116,7 +116,7 @@ impl Llra {
         Ok(Self { config, rates, stations: Stations::default(), now: Instant::ZERO })
     }
 
-    /// Tells what `station` can receive, and forgets what was learnt about it.
+    /// Sets the capabilities of `station`, and resets what was learned about it.
     ///
     /// # Errors
     /// A value of `capabilities` is out of range.

@@ -1,4 +1,4 @@
-//! Statistics of the rates to one station, and the choice of the one with the shortest tail.
+//! Statistics of the rates to one station, and the choice of the rate with the shortest tail.
 
 use airbound_units::{Instant, Span};
 use airbound_wifi::rate::Rate;
@@ -8,11 +8,11 @@ use crate::frame::RateChain;
 use crate::rate::effort::Effort;
 use crate::rate::{RateReport, RateSet};
 
-/// More tries than this no path makes of a frame (ath9k: `ATH_MAX_SW_RETRIES` and the first).
+/// Upper limit on tries of a frame in any transmit path (ath9k: `ATH_MAX_SW_RETRIES` and the first).
 const MOST_TRIES: u32 = 31;
-/// Fewer transmissions than this say nothing about a rate.
+/// Transmissions needed before a rate is considered.
 const LEAST_SAMPLES: f64 = 3.0;
-/// Share of the counts of one window that is left in the next.
+/// Share of a window's counts that is carried over to the next.
 const KEPT: f64 = 0.5;
 
 /// Statistics of one rate.
@@ -20,19 +20,20 @@ const KEPT: f64 = 0.5;
 struct Statistics {
     rate: Rate,
     effort: Effort,
-    /// Transmissions of MPDUs, and those that were acknowledged; each window counts half of the one after it.
+    /// Transmissions of MPDUs, and those acknowledged; each window has half the weight of the next.
     sent: f64,
     acknowledged: f64,
 }
 
 impl Statistics {
-    /// The share of transmissions that succeed; `None` if too little is known.
+    /// The share of successful transmissions; `None` if there are too few.
     fn success(&self) -> Option<f64> {
         (self.sent >= LEAST_SAMPLES).then(|| (self.acknowledged / self.sent).min(1.0))
     }
 }
 
-/// Number of transmissions that make all but `tail` of the frames arrive if each succeeds with probability `success`.
+/// Number of transmissions after which all but `tail` of the frames have arrived if each succeeds with probability
+/// `success`.
 fn transmissions(success: f64, tail: f64) -> u32 {
     let needed = libm::ceil(libm::log(tail) / libm::log1p(-success));
     // The cast saturates.
@@ -44,14 +45,14 @@ fn transmissions(success: f64, tail: f64) -> u32 {
 pub(super) struct Station {
     /// By ascending bit rate; at least one.
     rates: Vec<Statistics>,
-    /// The place of the rate in use.
+    /// Index of the rate in use.
     current: usize,
-    /// Grants in a row of which nothing was acknowledged.
+    /// Consecutive descriptors without any acknowledgement.
     failures: usize,
     window_began: Instant,
-    /// Grants in this window.
-    grants: u16,
-    /// Probes of the next faster and of the next slower rate that are left in this window.
+    /// Descriptors in this window.
+    descriptors: u16,
+    /// Probes of the next faster and of the next slower rate left in this window.
     probes_up: u8,
     probes_down: u8,
 }
@@ -69,7 +70,7 @@ impl Station {
             current: 0,
             failures: 0,
             window_began: now,
-            grants: 0,
+            descriptors: 0,
             probes_up: config.probes,
             probes_down: 0,
         }
@@ -80,14 +81,14 @@ impl Station {
         self.rates.get(self.current).map(|of| of.rate)
     }
 
-    /// Transmissions that all but the tail of the frames need at a rate, and the time that they take.
+    /// Transmissions that all but the tail of the frames need at a rate, and their time.
     fn tail(&self, place: usize, config: &LlraConfig) -> Option<(u32, Span)> {
         let of = self.rates.get(place)?;
         let needed = transmissions(of.success()?, config.tail());
         Some((needed, of.effort.of_tries(needed)))
     }
 
-    /// Whether a rate could have a shorter tail than the one in use, if all its frames arrived at once.
+    /// Whether a rate could have a shorter tail than the one in use if all its frames arrived at the first try.
     fn is_worth_a_probe(&self, place: usize, config: &LlraConfig) -> bool {
         let (Some(of), Some((_, present))) = (self.rates.get(place), self.tail(self.current, config)) else {
             return false;
@@ -97,14 +98,14 @@ impl Station {
 
     pub(super) fn chain(&mut self, config: &LlraConfig) -> Option<RateChain> {
         let spacing = config.window_frames / (2 * u16::from(config.probes)).max(1);
-        let is_turn = self.failures == 0 && self.grants.is_multiple_of(spacing.max(1));
+        let is_turn = self.failures == 0 && self.descriptors.is_multiple_of(spacing.max(1));
         if is_turn && let Some(probed) = self.take_probe(config) {
             let mut chain = RateChain::single(self.rates.get(probed)?.rate, 1);
             self.push(&mut chain, self.current, config);
             chain.probe = true;
             return Some(chain);
         }
-        // Each grant that failed altogether moves the next one a rate down, until something arrives.
+        // Each descriptor without any acknowledgement lowers the next rate by one, until an MPDU arrives.
         let first = self.current.saturating_sub(self.failures);
         let mut chain = RateChain::single(self.rates.get(first)?.rate, self.tries(first, config));
         if first > 0 {
@@ -119,7 +120,8 @@ impl Station {
         }
     }
 
-    /// Hardware tries at a rate: what all but the tail of the frames need, two at least; the rest is left to the driver.
+    /// Hardware tries at a rate: as many as all but the tail of the frames need, at least two; the driver makes further
+    /// ones.
     fn tries(&self, place: usize, config: &LlraConfig) -> u8 {
         let most =
             self.rates.get(place).map_or(1, |of| of.effort.tries_within(config.segment, config.max_tries));
@@ -128,7 +130,7 @@ impl Station {
         needed.max(2).min(most)
     }
 
-    /// The rate that is probed next, if one is left to be probed in this window.
+    /// The rate to be probed next, if any is left in this window.
     fn take_probe(&mut self, config: &LlraConfig) -> Option<usize> {
         let up = self.current + 1;
         if self.probes_up > 0 && up < self.rates.len() && self.is_worth_a_probe(up, config) {
@@ -160,8 +162,8 @@ impl Station {
         } else if !report.used.probe {
             self.failures = (self.failures + 1).min(self.current);
         }
-        self.grants = self.grants.saturating_add(1);
-        let is_over = self.grants >= config.window_frames || now - self.window_began >= config.window;
+        self.descriptors = self.descriptors.saturating_add(1);
+        let is_over = self.descriptors >= config.window_frames || now - self.window_began >= config.window;
         if is_over || (report.used.probe && self.faster_is_better(config)) {
             self.conclude(now, config);
         }
@@ -175,7 +177,7 @@ impl Station {
         }
     }
 
-    /// The window is over: the rate with the shortest tail is used from now on, the faster of equals.
+    /// Ends the window: switches to the rate with the shortest tail, on a tie the faster one.
     fn conclude(&mut self, now: Instant, config: &LlraConfig) {
         let mut best = None;
         for place in (0..self.rates.len()).rev() {
@@ -192,7 +194,7 @@ impl Station {
         let retransmits = self.tail(self.current, config).is_some_and(|(needed, _)| needed > 1);
         self.probes_up = config.probes;
         self.probes_down = if retransmits { config.probes } else { 0 };
-        self.grants = 0;
+        self.descriptors = 0;
         self.window_began = now;
         for of in &mut self.rates {
             of.sent *= KEPT;

@@ -1,4 +1,4 @@
-//! From a success probability to throughput and to a number of tries.
+//! Throughput and number of tries for a success probability.
 
 use airbound_units::Span;
 use airbound_wifi::rate::{Legacy, Rate};
@@ -6,12 +6,12 @@ use airbound_wifi::rate::{Legacy, Rate};
 use super::statistics::{SCALE, fraction};
 use super::table::{RateId, RateTable, legacy_duration};
 
-/// The least success at which a rate counts at all: 10 %.
+/// The least success at which a rate is considered: 10 %.
 const USELESS: u32 = fraction(10, 100);
-/// More success than this is taken for 90 %, since collisions make it swing.
+/// Higher success is taken as 90 %, since collisions make it fluctuate.
 const SURE: u32 = fraction(90, 100);
 
-/// Contention windows of the estimate, whatever the category (`cw_min`, `cw_max` of `minstrel_ht_alloc`).
+/// Contention windows of the estimate, for any category (`cw_min`, `cw_max` of `minstrel_ht_alloc`).
 const CW_MIN: u32 = 15;
 const CW_MAX: u32 = 1_023;
 /// A slot of OFDM in microseconds.
@@ -46,7 +46,7 @@ impl Overheads {
         if table.is_legacy(id) { self.legacy } else { self.aggregate }
     }
 
-    /// Packets that arrive in a tenth of a second at a success `probability`, when aggregates hold `ampdu` packets
+    /// Packets delivered in a tenth of a second at a success `probability`, if aggregates hold `ampdu` packets
     /// (`minstrel_ht_get_tp_avg`).
     pub(super) fn throughput(&self, table: &RateTable, id: RateId, probability: u16, ampdu: u32) -> u32 {
         let probability = u32::from(probability);
@@ -109,7 +109,7 @@ pub(super) struct TryContext<'a> {
     pub(super) table: &'a RateTable,
     /// Packets in an aggregate.
     pub(super) ampdu: u32,
-    /// Airtime that one step of the chain may take.
+    /// Upper limit on the airtime of one step of the chain.
     pub(super) segment: Span,
     pub(super) max_tries: u8,
 }
@@ -156,9 +156,9 @@ mod tests {
         // 3686 * 10^6 / 38974 = 94575; 100 * 94575 / 4096 = 2308, that is 23080 packets a second.
         assert_eq!(overheads.throughput(&table, fast, 4_096, 16), 2_308);
         assert_eq!(overheads.throughput(&table, fast, 3_686, 16), 2_308);
-        // Alone, the overhead counts fully: 140224 ns. 2048 * 10^6 / 140224 = 14605; 356.
+        // A single packet bears the whole overhead: 140224 ns. 2048 * 10^6 / 140224 = 14605; 356.
         assert_eq!(overheads.throughput(&table, fast, 2_048, 1), 356);
-        // Below 10 % nothing counts.
+        // Below 10 % the throughput is zero.
         assert_eq!(overheads.throughput(&table, fast, 408, 16), 0);
         assert!(overheads.throughput(&table, fast, 409, 16) > 0);
     }

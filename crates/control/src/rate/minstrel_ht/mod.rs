@@ -1,8 +1,8 @@
 //! Minstrel-HT, the rate control of Linux's mac80211 (`net/mac80211/rc80211_minstrel_ht.c`, as of Linux 5.13 to 6.x).
 //!
-//! Every frame that goes out tells how well its rates work; now and then a frame tries another rate. Every 50 ms the
-//! share of acknowledged MPDUs of each rate passes a filter, the expected throughput of each rate follows from that
-//! share, its airtime and the mean length of aggregates, and the best rates form the chain.
+//! Every transmitted frame measures the success of its rates; now and then a frame tries another rate. Every 50 ms the share of
+//! acknowledged MPDUs of each rate passes a filter, the expected throughput of each rate follows from that share, its airtime
+//! and the mean length of aggregates, and the best rates form the chain.
 //!
 //! ```text
 //!  reports ─▶ attempts, successes ─▶ filter ─▶ success ─▶ throughput ─▶ best, second, most reliable ─▶ chain
@@ -10,15 +10,15 @@
 //!                    └──── samples, 20 ms apart ◀── pools: increment, jump, slow ◀─┘
 //! ```
 //!
-//! All arithmetic is on integers, with the kernel's scales and roundings. What differs:
+//! All arithmetic is on integers, with the kernel's scales and roundings. Differences from the kernel:
 //!
 //! - time is counted in nanoseconds and not in jiffies;
 //! - the random order of samples follows from a seed;
 //! - groups for HE and for 160 MHz, which the kernel leaves to drivers, work like the others; groups have 12 places
 //!   instead of 10;
-//! - there are no CCK rates. Legacy OFDM takes part if the capabilities name it;
-//! - the last steps of the chain get as many tries as would fit with RTS and CTS, as in the kernel, but the chain does
-//!   not order RTS;
+//! - there are no CCK rates. Legacy OFDM is used if the capabilities list it;
+//! - the last steps of the chain get as many tries as would fit with RTS and CTS, as in the kernel, but the chain does not
+//!   request RTS;
 //! - a number of tries never exceeds `max-tries`;
 //! - hardware that does not report the length of aggregates, and the bound on A-MSDUs, are left out.
 
@@ -50,10 +50,11 @@ use crate::frame::StationId;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleSpacing {
-    /// Nothing: Linux from 5.12 on. A busy station samples up to 60 times a second, each time in a frame of its own.
+    /// None: Linux from 5.12 on. A busy station samples up to 60 times a second, each time in a frame of its own.
     #[default]
     Time,
-    /// 16 + 2 L frames, L the mean MPDUs of a frame: ns-3 (`MinstrelHtWifiManager`). Linux before 5.12 counted as many packets.
+    /// 16 + 2 L frames, L the mean MPDUs of a frame: ns-3 (`MinstrelHtWifiManager`). Linux before 5.12 counted the same number
+    /// of packets.
     Frames,
 }
 
@@ -65,19 +66,19 @@ pub struct MinstrelHtConfig {
     pub update_interval: Span,
     /// Averaging of the success of a rate over these intervals. Default the low-pass filter.
     pub average: Average,
-    /// Whether other rates are tried out. Default true.
+    /// Whether other rates are sampled. Default true.
     pub sampling: bool,
     /// Least time from one sample to the next, 0 to 10 s. Default 20 ms (`MINSTREL_SAMPLE_INTERVAL`, `HZ / 50`).
     /// The first frame after an update samples in any case.
     pub sample_interval: Span,
-    /// Further condition between two samples. Default nothing, as in the kernel.
+    /// Further condition between two samples. Default none, as in the kernel.
     pub sample_spacing: SampleSpacing,
-    /// Steps of the chain that the hardware can take, 1 to 4: 1 is the best rate alone, 2 adds the most reliable one,
-    /// 3 and 4 add the second best between them. Default 4 (`IEEE80211_TX_MAX_RATES`, ath9k).
+    /// Steps of the chain that the hardware accepts, 1 to 4: 1 is the best rate alone, 2 adds the most reliable one, 3 and 4
+    /// add the second best between them. Default 4 (`IEEE80211_TX_MAX_RATES`, ath9k).
     pub chain_steps: u8,
-    /// Most tries of one step, 1 to 31. Default 7 (the kernel's where the driver names none; ath9k names 10).
+    /// Upper limit on tries of one step, 1 to 31. Default 7 (the kernel's where the driver sets none; ath9k sets 10).
     pub max_tries: u8,
-    /// Airtime that the tries of one step may take together, 1 us to 1 s. Default 6 ms (`segment_size`).
+    /// Upper limit on the airtime of the tries of one step, 1 us to 1 s. Default 6 ms (`segment_size`).
     pub segment: Span,
 }
 
@@ -132,9 +133,9 @@ impl MinstrelHtConfig {
 pub struct RateStatus {
     /// The rate.
     pub rate: Rate,
-    /// Average share of MPDUs that were acknowledged, 0 to 1; that of a faster rate where none was sent.
+    /// Average share of acknowledged MPDUs, 0 to 1; that of a faster rate if none was sent.
     pub success: f64,
-    /// Expected throughput in packets of 1200 B, aggregation and overhead counted.
+    /// Expected throughput for packets of 1200 B, aggregation and overhead included.
     pub throughput: BitRate,
     /// MPDUs sent before the present interval, each try counted.
     pub attempts: u64,
@@ -144,17 +145,17 @@ pub struct RateStatus {
 
 /// Linux's default rate control. See the [module](self).
 ///
-/// A station appears when it is first asked about. Its state is updated when a report comes in after the update
-/// interval has passed.
+/// A station is added when its first chain is requested. Its state is updated by the first report after the update interval has
+/// passed.
 #[derive(Debug, Clone)]
 pub struct MinstrelHt {
     config: MinstrelHtConfig,
     overheads: Overheads,
     order: SampleTable,
-    /// Rates of stations whose capabilities were not told.
+    /// Rates of stations without reported capabilities.
     table: Arc<RateTable>,
     stations: Stations<Station>,
-    /// The latest time that was seen.
+    /// Latest time observed.
     now: Instant,
 }
 
@@ -179,7 +180,7 @@ impl MinstrelHt {
         })
     }
 
-    /// Tells what `station` can receive, and forgets what was learnt about it.
+    /// Sets the capabilities of `station`, and resets what was learned about it.
     ///
     /// # Errors
     /// A value of `capabilities` is out of range.
@@ -207,7 +208,7 @@ impl MinstrelHt {
         Some(then(station, self.now, shared))
     }
 
-    /// Statistics of the rates of `station`, sorted by rate; empty for a station that was never asked about.
+    /// Statistics of the rates of `station`, sorted by rate; empty for a station without a chain.
     pub fn status(&self, station: StationId) -> impl Iterator<Item = RateStatus> + '_ {
         self.stations.get(station).into_iter().flat_map(|station| {
             station.known().map(|(id, rate, stats)| {
@@ -224,14 +225,14 @@ impl MinstrelHt {
         })
     }
 
-    /// MPDUs that were reported for `station`, and how many of them went out with a chain that began with a sample.
+    /// MPDUs reported for `station`, and how many of them were sent with a chain that began with a sample.
     #[must_use]
     pub fn mpdus(&self, station: StationId) -> (u64, u64) {
         self.stations.get(station).map_or((0, 0), |station| (station.mpdus, station.sampled_mpdus))
     }
 }
 
-/// The throughput of so many average packets in a tenth of a second.
+/// The throughput of `packets` average packets in a tenth of a second.
 fn bit_rate(packets: u32) -> BitRate {
     BitRate::from_bps(u64::from(packets) * 10 * 8 * u64::from(AVERAGE_PACKET))
 }
@@ -268,7 +269,7 @@ mod tests {
         let at = |millis| Instant::ZERO + Span::from_millis(millis);
         let used = minstrel.chain(at(0), StationId(0), 1);
         minstrel.on_report(at(100), StationId(0), &RateReport { used, mpdus: 1, acknowledged: 1 });
-        // The first frame after an update is a sample; for a clock that went back it would have to wait.
+        // The first frame after an update is a sample; it has to be one even if the clock went back.
         assert!(minstrel.chain(at(5), StationId(0), 1).probe);
         assert!(!minstrel.chain(at(119), StationId(0), 1).probe);
         assert!(minstrel.chain(at(120), StationId(0), 1).probe);

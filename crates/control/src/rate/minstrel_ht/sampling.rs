@@ -1,4 +1,4 @@
-//! Which rates are tried out next.
+//! Selection of the rates to sample.
 //!
 //! Three pools are filled at every update (Linux 5.12 and later): *increments*, in each group the first rate that is
 //! faster than the best; *jumps*, any rate that is faster than all in use; *slow* rates, between the slowest and the
@@ -16,7 +16,7 @@ const COLUMNS: usize = 10;
 /// Slow rates whose success is above 95 % are not sampled.
 const SURE: u32 = fraction(95, 100);
 
-/// Orders in which the places of a group are walked: permutations from a seed, where the kernel draws random bytes
+/// Orders in which the rates of a group are visited: permutations from a seed, where the kernel draws random bytes
 /// (`init_sample_table`).
 #[derive(Debug, Clone)]
 pub(super) struct SampleTable([[u8; SLOTS]; COLUMNS]);
@@ -35,11 +35,11 @@ impl SampleTable {
     }
 }
 
-/// Rates that wait for their sample.
+/// Rates waiting to be sampled.
 #[derive(Debug, Clone, Copy)]
 struct Pool {
     rates: [RateId; POOL],
-    /// The group that was looked at last.
+    /// The group visited last.
     group: usize,
 }
 
@@ -55,8 +55,8 @@ impl Pool {
         Some(std::mem::replace(first, RateId::NONE))
     }
 
-    /// Keeps what is still worth a sample, moved to the front; returns where new ones go. As in the kernel
-    /// (`minstrel_ht_move_sample_rates`), what stands in the first place makes room for the next.
+    /// Keeps rates still worth a sample, moved to the front; returns the index for new ones. As in the kernel
+    /// (`minstrel_ht_move_sample_rates`), the rate in the first place makes room for the next.
     fn retain(&mut self, valid: impl Fn(RateId) -> bool) -> usize {
         let mut kept = 0;
         for index in 0..POOL {
@@ -80,14 +80,14 @@ impl Pool {
     }
 }
 
-/// Where the walk through a group stands.
+/// Position of the walk through a group.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cursor {
     column: usize,
     slot: usize,
 }
 
-/// The rates in use, as a refill sees them.
+/// The rates in use at a refill.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InUse {
     /// The best two by throughput and the most reliable one.
@@ -117,8 +117,8 @@ impl Sampler {
         }
     }
 
-    /// The rate to be sampled now, if there is any. Hardware without a chain samples increments only, since a failed
-    /// sample has nothing to fall back to.
+    /// The rate to be sampled now, if any. Hardware without a chain samples increments only, since a failed sample has
+    /// no rate to fall back to.
     pub(super) fn take(&mut self, has_chain: bool) -> Option<RateId> {
         if !has_chain {
             return self.increments.take();
@@ -132,7 +132,7 @@ impl Sampler {
         }
     }
 
-    /// Fills the pools after an update (`minstrel_ht_refill_sample_rates`); `probability` tells a rate's success.
+    /// Fills the pools after an update (`minstrel_ht_refill_sample_rates`); `probability` returns a rate's success.
     pub(super) fn refill(
         &mut self,
         table: &RateTable,
@@ -187,8 +187,8 @@ impl Sampler {
         found
     }
 
-    /// From the next group on, a rate faster than all in use. Those that turn out to lie between the rates in use go
-    /// to the slow pool (`minstrel_ht_next_jump_rate`).
+    /// From the next group on, a rate faster than all in use. Rates that prove to lie between the rates in use go to
+    /// the slow pool (`minstrel_ht_next_jump_rate`).
     fn next_jump(
         &mut self,
         table: &RateTable,

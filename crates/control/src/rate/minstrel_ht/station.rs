@@ -13,7 +13,7 @@ use super::{MinstrelHtConfig, SampleSpacing};
 use crate::frame::RateChain;
 use crate::rate::RateReport;
 
-/// Number of the best rates that are kept in order (`MAX_THR_RATES`).
+/// Number of best rates kept in order (`MAX_THR_RATES`).
 const BEST: usize = 4;
 /// Below this success a step of the chain gets two tries: 20 %.
 const DOUBTFUL: u32 = fraction(20, 100);
@@ -42,17 +42,17 @@ pub(super) struct Station {
     mean_ampdu: u32,
     last_update: Instant,
     next_sample: Instant,
-    /// Frames that were reported since the last sample was taken.
+    /// Frames reported since the last sample was taken.
     unsampled: u32,
     sampler: Sampler,
     chain: RateChain,
-    /// Packets in a tenth of a second at the best rate, when the chain was built.
+    /// Packets in a tenth of a second at the best rate, as of the last update of the chain.
     expected_throughput: u32,
     pub(super) mpdus: u64,
     pub(super) sampled_mpdus: u64,
 }
 
-/// State that all stations share.
+/// State common to all stations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shared<'a> {
     pub(super) config: &'a MinstrelHtConfig,
@@ -91,17 +91,17 @@ impl Station {
         station
     }
 
-    /// The rate that is believed to be the best.
+    /// The rate estimated to be the best.
     pub(super) fn best_rate(&self) -> Rate {
         self.table.rate(self.by_throughput[0])
     }
 
-    /// Packets in a tenth of a second that are expected to arrive at the best rate (`minstrel_ht_get_expected_throughput`).
+    /// Packets expected to arrive in a tenth of a second at the best rate (`minstrel_ht_get_expected_throughput`).
     pub(super) const fn expected_throughput(&self) -> u32 {
         self.expected_throughput
     }
 
-    /// The chain for the next frame; from time to time one that begins with a sample (`minstrel_ht_get_rate`).
+    /// The chain for the next frame; at times one that begins with a sample (`minstrel_ht_get_rate`).
     pub(super) fn chain(&mut self, now: Instant, config: &MinstrelHtConfig) -> RateChain {
         let early = match config.sample_spacing {
             SampleSpacing::Time => false,
@@ -121,7 +121,7 @@ impl Station {
         chain
     }
 
-    /// Counts the tries of a report; once in an interval draws the conclusions (`minstrel_ht_tx_status`).
+    /// Counts the tries of a report; updates the rates once in an interval (`minstrel_ht_tx_status`).
     pub(super) fn on_report(&mut self, now: Instant, report: &RateReport, shared: Shared<'_>) {
         let mpdus = report.mpdus.max(1);
         let acknowledged = u32::from(report.acknowledged.min(mpdus));
@@ -158,8 +158,8 @@ impl Station {
         }
     }
 
-    /// Replaces one of the two best rates at once if more than 30 of its MPDUs went out in this interval and less than a
-    /// quarter arrived: the best of the next lower group that has no more streams takes its place
+    /// Replaces one of the two best rates at once if more than 30 of its MPDUs were sent in this interval and less than
+    /// a quarter arrived: the best rate of the next lower group without more streams takes its place
     /// (`minstrel_downgrade_rate`).
     fn downgrade(&mut self, place: usize) -> bool {
         let Some(&id) = self.by_throughput.get(place) else { return false };
@@ -192,7 +192,7 @@ impl Station {
         (self.mean_ampdu >> SCALE).max(1)
     }
 
-    /// The answer of [`Overheads::throughput`] for a rate. It is asked for far more often than it changes.
+    /// The cached result of [`Overheads::throughput`] for a rate; it is used far more often than it changes.
     fn throughput(&self, id: RateId) -> u32 {
         self.stats(id).throughput
     }
@@ -224,7 +224,8 @@ impl Station {
         let only_legacy = table.is_legacy(table.start);
         for (number, group) in table.groups.iter().enumerate() {
             let mut group_best = [group.first; BEST];
-            // Who gets a faster rate through gets a slower one through: unknown rates assume the best above them.
+            // A station that receives a faster rate receives a slower one too: unknown rates assume the best success
+            // above them.
             let mut above = 0;
             for (slot, _) in group.durations().rev() {
                 let id = RateId::new(number, slot);
@@ -247,7 +248,7 @@ impl Station {
                 known.by_throughput = group_best;
             }
         }
-        // Rates without aggregation are mixed in only where one of them is the best of all.
+        // Rates without aggregation are included only if one of them is the best of all.
         if self.throughput(best_legacy[0]) > self.throughput(best[0]) {
             for id in best_legacy {
                 self.insert(&mut best, id);
@@ -266,7 +267,7 @@ impl Station {
         self.next_sample = now;
     }
 
-    /// Puts a rate into a list that descends by throughput, then success; the last one falls off
+    /// Inserts a rate into a list sorted by descending throughput, then success; the last one is dropped
     /// (`minstrel_ht_sort_best_tp_rates`).
     fn insert(&self, list: &mut [RateId; BEST], id: RateId) {
         let key = |id: RateId| {
@@ -318,7 +319,7 @@ impl Station {
         self.reliable = reliable;
     }
 
-    /// Prefers a reliable rate with fewer streams than the best one, if any delivers something
+    /// Prefers a reliable rate with fewer streams than the best one, if there is one with any throughput
     /// (`minstrel_ht_prob_rate_reduce_streams`).
     fn prefer_fewer_streams(&mut self, table: &RateTable) {
         if table.is_legacy(table.start) {
@@ -427,7 +428,7 @@ mod tests {
         bench.report(10, vht(9, 1, Width::Mhz80), 32, 32);
         bench.report(51, vht(9, 2, Width::Mhz80), 32, 32);
         assert_eq!(bench.chain()[0], "VHT80 MCS9 2SS SGI");
-        // 30 MPDUs prove nothing, and a quarter that arrives is enough.
+        // 30 MPDUs are too few, and a quarter that arrives is enough.
         bench.report(60, vht(9, 2, Width::Mhz80), 30, 0);
         assert_eq!(bench.chain()[0], "VHT80 MCS9 2SS SGI");
         bench.report(61, vht(9, 2, Width::Mhz80), 1, 0);

@@ -35,19 +35,19 @@ pub(super) struct RateStats {
     pub(super) attempts: u32,
     /// MPDUs acknowledged in this interval.
     pub(super) successes: u32,
-    /// The same over all intervals before.
+    /// Both counts over all earlier intervals.
     pub(super) all_attempts: u64,
     pub(super) all_successes: u64,
-    /// The average success, fixed point; zero when nothing is known.
+    /// The average success, fixed point; zero if unknown.
     pub(super) probability: u16,
-    /// Packets that this rate would bring in a tenth of a second, as of the last update of its station.
+    /// Packets that this rate would deliver in a tenth of a second, as of the last update of its station.
     pub(super) throughput: u32,
     /// The average one interval earlier.
     previous: u16,
 }
 
 impl RateStats {
-    /// Ends the interval: folds its share into the average (`minstrel_ht_calc_rate_stats`).
+    /// Ends the interval: adds its share to the average (`minstrel_ht_calc_rate_stats`).
     pub(super) fn end_interval(&mut self, average: Average) {
         if self.attempts > 0 {
             let share = (u64::from(self.successes) << SCALE) / u64::from(self.attempts);
@@ -84,7 +84,7 @@ impl RateStats {
         }
     }
 
-    /// Takes the average of a faster rate of the group for a rate that was never tried.
+    /// Assumes the average of a faster rate of the group for a rate that was never tried.
     pub(super) fn assume(&mut self, probability: u16) {
         self.probability = self.probability.max(probability);
     }

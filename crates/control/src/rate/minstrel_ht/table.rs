@@ -1,24 +1,24 @@
-//! The rates of a station in groups, and how long an average packet takes at each.
+//! The rates of a station in groups, and the duration of an average packet at each.
 
 use airbound_wifi::rate::{Format, Legacy, Rate};
 
 use crate::rate::RateSet;
 
-/// Places in a group, one for each MCS. The kernel has 10 (`MCS_GROUP_RATES`); HE has 12.
+/// Slots in a group, one for each MCS. The kernel has 10 (`MCS_GROUP_RATES`); HE has 12.
 pub(super) const SLOTS: usize = 12;
 
-/// Bytes of the packet that durations are stated for (`AVG_PKT_SIZE`).
+/// Size in bytes of the packet for which durations are computed (`AVG_PKT_SIZE`).
 pub(super) const AVERAGE_PACKET: u32 = 1_200;
 
-/// Packets in the aggregate over which a duration is averaged (`AVG_AMPDU_SIZE`).
+/// Packets in the aggregate for which a duration is averaged (`AVG_AMPDU_SIZE`).
 const AVERAGE_AMPDU: u32 = 16;
 
-/// A rate by group and place in it.
+/// A rate by group and slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RateId(u16);
 
 impl RateId {
-    /// Stands for no rate.
+    /// The absence of a rate.
     pub(super) const NONE: Self = Self(u16::MAX);
 
     pub(super) const fn new(group: usize, slot: usize) -> Self {
@@ -34,20 +34,20 @@ impl RateId {
     }
 }
 
-/// Rates that share format, width, guard interval and number of streams.
+/// Rates of one format, width, guard interval and number of streams.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub(super) streams: u8,
     /// Sent without aggregation.
     pub(super) legacy: bool,
-    /// Nanoseconds for an average packet, by slot; `None` where the station lacks the rate.
+    /// Nanoseconds for an average packet, by slot; `None` if the station lacks the rate.
     slots: [Option<(Rate, u32)>; SLOTS],
     /// The slowest rate.
     pub(super) first: RateId,
 }
 
 impl Group {
-    /// Places that hold a rate, ascending, each with its duration in ns.
+    /// Occupied slots, ascending, each with its duration in ns.
     pub(super) fn durations(&self) -> impl DoubleEndedIterator<Item = (usize, u32)> + '_ {
         self.slots.iter().enumerate().filter_map(|(slot, held)| held.map(|(_, duration)| (slot, duration)))
     }
@@ -64,12 +64,12 @@ pub(super) struct RateTable {
     pub(super) groups: Vec<Group>,
     /// For lookup, sorted by rate.
     by_rate: Vec<(Rate, RateId)>,
-    /// The best rate while nothing is known: the slowest of the most modern format.
+    /// The initial best rate: the slowest of the most modern format.
     pub(super) start: RateId,
     start_rate: Rate,
 }
 
-/// Place of a format in the order of groups.
+/// Rank of a format in the order of groups.
 const fn rank(format: Format) -> u8 {
     match format {
         Format::Ht => 0,
@@ -119,7 +119,7 @@ impl RateTable {
         Self { groups, by_rate, start, start_rate }
     }
 
-    /// Where a rate is; `None` if the station lacks it.
+    /// Group and slot of a rate; `None` if the station lacks it.
     pub(super) fn id_of(&self, rate: Rate) -> Option<RateId> {
         let index = self.by_rate.binary_search_by_key(&rate, |(known, _)| *known).ok()?;
         self.by_rate.get(index).map(|(_, id)| *id)
@@ -146,7 +146,7 @@ impl RateTable {
         self.groups.get(id.group()).map_or(1, |group| group.streams)
     }
 
-    /// Every rate with its place, sorted by rate.
+    /// Every rate with its group and slot, sorted by rate.
     pub(super) fn rates(&self) -> &[(Rate, RateId)] {
         &self.by_rate
     }
@@ -157,7 +157,7 @@ const fn group_shift(slowest: u32) -> u32 {
     16u32.saturating_sub(slowest.leading_zeros())
 }
 
-/// Nanoseconds of air for one packet of [`AVERAGE_PACKET`] bytes: legacy alone with preamble and SIFS
+/// Airtime in nanoseconds of one packet of [`AVERAGE_PACKET`] bytes: legacy alone with preamble and SIFS
 /// (`OFDM_DURATION`), else its share of the symbols of an aggregate (`MCS_DURATION`).
 fn average_duration(rate: Rate) -> u32 {
     if rate.format() == Format::Legacy {

@@ -2,7 +2,7 @@
 
 use crate::rate::splitmix64;
 
-/// A counted stream of draws: the seed decides all of them.
+/// A counted stream of random numbers, determined by the seed.
 #[derive(Debug, Clone)]
 pub(super) struct Draws(u64);
 
@@ -34,7 +34,7 @@ impl Draws {
                 continue;
             }
             let v = root * root * root;
-            // At least 95 % are accepted, so that the loop ends.
+            // At least 95 % are accepted, so the loop ends.
             if libm::log(self.unit()) < 0.5 * normal * normal + d - d * v + d * libm::log(v) {
                 return d * v;
             }
@@ -44,7 +44,7 @@ impl Draws {
     /// Beta with both parameters at least 1: 0 to 1.
     pub(super) fn beta(&mut self, alpha: f64, beta: f64) -> f64 {
         let (x, y) = (self.gamma(alpha), self.gamma(beta));
-        // Both are positive and finite: no parameter exceeds what a run can count.
+        // Both are positive and finite: no parameter exceeds the packets of a run.
         x / (x + y)
     }
 }

@@ -1,5 +1,5 @@
-//! Thompson sampling: each rate's success is uncertain, and each frame goes out at the rate that looks best in one draw of that
-//! uncertainty.
+//! Thompson sampling: the success of each rate is uncertain; each frame uses the rate that is best in one random draw from the
+//! posterior.
 //!
 //! Krotov, Kiryanov and Khorov, "Rate control with spatial reuse for Wi-Fi 6 dense deployments", IEEE Access 8 (2020), use it
 //! as a baseline (TS); ns-3 has it as `ThompsonSamplingWifiManager`. For each rate the posterior of its success is a beta
@@ -12,14 +12,14 @@
 //!
 //! Choices that the descriptions leave open:
 //!
-//! - *when a draw is made*: once for each grant. ns-3 draws for each transmission, which is the same where the hardware makes one try
-//!   of a grant (preset `direct`). Hardware that tries by itself keeps the rate, and all its failed tries count;
+//! - *time of a draw*: once for each descriptor. ns-3 draws for each transmission, which is the same where the hardware makes one try
+//!   of a descriptor (preset `direct`). Hardware that retries by itself keeps the rate, and all its failed tries count;
 //! - *hardware tries*: as many as fit with their contention in `segment`, at most `max-tries`: Linux's rule for Minstrel, so that the
-//!   two differ in their rates alone;
-//! - *aggregates*: each MPDU of the last try counts by itself; an earlier try, which nobody answered, counts as lost for all;
-//! - *parameters of the distribution* are real numbers. ns-3 cuts the decayed counts to whole numbers before it draws, which forgets
-//!   a little faster;
-//! - *collisions* are not told from other losses.
+//!   two differ only in their rates;
+//! - *aggregates*: each MPDU of the last try counts by itself; an earlier try, which had no answer, counts as lost for all;
+//! - *parameters of the distribution* are real numbers. ns-3 truncates the decayed counts to whole numbers before it draws, which
+//!   makes it forget a little faster;
+//! - *collisions* are not distinguished from other losses.
 
 mod beta;
 
@@ -39,11 +39,11 @@ use crate::frame::StationId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ThompsonConfig {
-    /// After so long an observation counts 1/e, 1 ms to 1000 s. Default 1 s (ns-3: `Decay` of 1 Hz).
+    /// Time after which an observation counts 1/e, 1 ms to 1000 s. Default 1 s (ns-3: `Decay` of 1 Hz).
     pub memory: Span,
-    /// Most hardware tries of a frame, 1 to 31. Default 7 (the kernel's for Minstrel-HT).
+    /// Upper limit on hardware tries of a frame, 1 to 31. Default 7 (the kernel's for Minstrel-HT).
     pub max_tries: u8,
-    /// Airtime that these tries may take together, 1 us to 1 s. Default 6 ms (the kernel's `segment_size`).
+    /// Upper limit on the airtime of these tries together, 1 us to 1 s. Default 6 ms (the kernel's `segment_size`).
     pub segment: Span,
 }
 
@@ -80,7 +80,7 @@ struct Arm {
 struct Station {
     /// By ascending bit rate; at least one.
     arms: Vec<Arm>,
-    /// Up to when the counts are decayed.
+    /// Time up to which the counts are decayed.
     decayed: Instant,
 }
 
@@ -127,7 +127,7 @@ impl Station {
         }
     }
 
-    /// The rate that was used most of late; the slowest of equals.
+    /// The rate used most recently and most often; on a tie the slowest.
     fn most_used(&self) -> Option<Rate> {
         let mut most = (0.0, self.arms.first().map(|arm| arm.rate));
         for arm in &self.arms {
@@ -144,11 +144,11 @@ impl Station {
 #[derive(Debug, Clone)]
 pub struct Thompson {
     config: ThompsonConfig,
-    /// Rates of stations whose capabilities were not told.
+    /// Rates of stations without reported capabilities.
     rates: RateSet,
     stations: Stations<Station>,
     draws: Draws,
-    /// The latest time that was seen.
+    /// Latest time observed.
     now: Instant,
 }
 
@@ -163,7 +163,7 @@ impl Thompson {
         Ok(Self { config, rates, stations: Stations::default(), draws: Draws::new(seed), now: Instant::ZERO })
     }
 
-    /// Tells what `station` can receive, and forgets what was learnt about it.
+    /// Sets the capabilities of `station`, and resets what was learned about it.
     ///
     /// # Errors
     /// A value of `capabilities` is out of range.

@@ -1,35 +1,34 @@
-//! The global optimum where Q is concave, by an interior-point method that knows the problem's structure.
+//! The global optimum for concave Q, by an interior-point method that uses the structure of the problem.
 //!
-//! All rates are in shares of M. With the QoE q_i and what each source is worth u_i as variables, and X the inverse of Q:
+//! All rates are in shares of M. With the QoE q_i and the value u_i of each source as variables, and X the inverse of Q:
 //!
 //! ```text
 //! maximise  (1 - rho) mean + rho (1 - 2 sigma)      mean = sum w q,  sigma = || sqrt(w) (q - mean) ||
 //! X(q_i) + u_i <= B_i    X(q_i) + u_i <= sum u    floor_i <= u_i <= M/V    0 <= X(q_i) <= 1
 //! ```
-//! This is convex, and users touch each other in the total, the mean and the deviation only. So the Newton step of a logarithmic barrier
-//! (Boyd and Vandenberghe, Convex Optimization, ch. 11) has a matrix of two rows a user plus four outer products: its cost is linear in
-//! the number of users. The deviation has the barrier of the second-order cone, -ln(t² - sigma²), whose t has a closed form.
-//!
-//! A dual bound ([`Program::bound`]), not the method, proves the result: any prices of the constraints give an upper bound of the
+//! The problem is convex, and users interact only through the total, the mean and the deviation. The Newton step of a logarithmic barrier
+//! (Boyd and Vandenberghe, Convex Optimization, ch. 11) therefore has a matrix of two rows a user plus four outer products: its cost is
+//! linear in the number of users. The deviation has the barrier of the second-order cone, -ln(t² - sigma²), whose t has a closed form.
+//! The result is proved by a dual bound ([`Program::bound`]), not by the method: any prices of the constraints give an upper bound of the
 //! utility, and those of the barrier give one that meets it.
 
 use super::curve::Curve;
 use crate::conference::problem::{Problem, ProblemError};
 use crate::conference::utility::Welfare;
 
-/// A smaller rho is none: it moves the utility by less than rounding does.
-const FELT: f64 = 1e-12;
-/// The utility may be so far below its bound, relative to what there is to gain; rates are rounded to 1 kb/s, which costs more.
+/// Smaller values of rho count as zero: they change the utility by less than rounding does.
+const MIN_RHO: f64 = 1e-12;
+/// Permitted distance of the utility from its bound, relative to the possible gain; rounding rates to 1 kb/s costs more.
 const TOLERANCE: f64 = 1e-6;
-/// A larger distance is no solution.
-const WORST: f64 = 1e-4;
-/// Newton steps at most. Usual are 25 to 60.
+/// Larger distances are not a solution.
+const MAX_GAP: f64 = 1e-4;
+/// Upper limit on Newton steps. 25 to 60 are usual.
 const MOST_STEPS: usize = 400;
-/// Of a Newton decrement, squared: so near the central path the barrier is lowered.
+/// Squared Newton decrement at which the barrier is lowered: the point is near enough to the central path.
 const CENTRED: f64 = 0.5;
-/// By which the barrier is lowered.
-const LOWERED: f64 = 0.04;
-/// Rates that are nothing keep an inside: 3 bit/s where M is 30 Mb/s.
+/// Factor by which the barrier is lowered.
+const BARRIER_FACTOR: f64 = 0.04;
+/// Lower limit of rates, so that zero rates have an interior: 3 bit/s if M is 30 Mb/s.
 const LEAST: f64 = 1e-7;
 
 /// Result of the solver.
@@ -50,7 +49,7 @@ struct Limits {
     curve: Curve,
     /// QoE without bitrate.
     low: f64,
-    /// QoE at the largest bitrate, where the capacity reaches that far.
+    /// QoE at the largest bitrate within the capacity.
     high: f64,
     weight: f64,
 }
@@ -62,13 +61,13 @@ struct Point {
     up: Vec<f64>,
 }
 
-/// Quantities that all users share at a point.
+/// Quantities common to all users at a point.
 #[derive(Debug, Clone, Copy)]
 struct Shared {
-    /// Of all sources.
+    /// Sum over all sources.
     total: f64,
     mean: f64,
-    /// t, which stands for the deviation and is never below it.
+    /// t, the upper bound of the deviation.
     spread: f64,
     /// mu / rho.
     kappa: f64,
@@ -87,7 +86,7 @@ struct Slacks {
 }
 
 impl Slacks {
-    /// The product, or `None` outside of a constraint.
+    /// The product of all distances; `None` outside of a constraint.
     fn product(&self) -> Option<f64> {
         let all = [self.capacity, self.content, self.floor, self.cap, self.low, self.high];
         all.iter().all(|slack| *slack > 0.0).then(|| all.iter().product())
@@ -118,7 +117,7 @@ struct Program {
     rho: f64,
 }
 
-/// Solves the problem to global optimality. `touch` holds where the tangents of a convex Q touch it; a concave one needs none.
+/// Solves the problem to global optimality. `touch` holds the points of tangency for a convex Q; a concave one needs none.
 ///
 /// # Errors
 /// The bound cannot be met.
@@ -126,14 +125,14 @@ pub(super) fn solve(problem: &Problem, touch: &[f64]) -> Result<Solution, Proble
     let program = Program::new(problem, touch);
     let (point, bound) = program.climb()?;
     let max = problem.max_mbps();
-    // Where the QoE is held below Q(x), less bitrate gives it as well.
+    // If the QoE is below Q(x), a lower bitrate gives the same QoE.
     let down = point.qoe.iter().map(|q| problem.qoe.inverse(*q, max)).collect();
     Ok(Solution { down, bound })
 }
 
 impl Program {
     fn new(problem: &Problem, touch: &[f64]) -> Self {
-        // One source of M fills every viewer: nothing above is of use, and numbers of one size keep the arithmetic exact.
+        // One source of M fills every viewer: larger caps have no effect, and numbers of one magnitude keep the arithmetic exact.
         let cap = problem.scaled(problem.source_cap).clamp(LEAST, 1.0);
         let weights = problem.weights();
         let users = problem.users.iter().zip(&weights).enumerate();
@@ -144,12 +143,12 @@ impl Program {
             Limits { capacity, floor, cap, curve, low: curve.qoe(0.0), high: curve.qoe(1.0), weight: *weight }
         });
         let users = users.collect();
-        // A weight that no deviation makes felt, and 1 / rho would leave the numbers.
-        let rho = if problem.rho < FELT { 0.0 } else { problem.rho };
+        // For a weight without effect, 1 / rho would exceed the range of numbers.
+        let rho = if problem.rho < MIN_RHO { 0.0 } else { problem.rho };
         Self { users, weights, rho }
     }
 
-    /// A point inside of all constraints.
+    /// Returns a point inside of all constraints.
     fn start(&self) -> Point {
         let middle = |user: &Limits| f64::midpoint(user.floor, user.cap.min(user.capacity / 2.0));
         let up: Vec<f64> = self.users.iter().map(middle).collect();
@@ -162,7 +161,7 @@ impl Program {
     /// Follows the central path until the bound is met.
     fn climb(&self) -> Result<(Point, f64), ProblemError> {
         let mut point = self.start();
-        // All that a user could gain, alone in the session.
+        // The gain of a user alone in the session.
         let most = |user: &Limits| user.curve.qoe(user.capacity.min(1.0)) - user.low;
         let scale = self.users.iter().map(most).fold(0.0, f64::max);
         let mut mu = scale / (6.0 * self.users.len() as f64);
@@ -187,9 +186,9 @@ impl Program {
             if bound - best.0 < TOLERANCE * scale {
                 break;
             }
-            mu *= LOWERED;
+            mu *= BARRIER_FACTOR;
         }
-        if bound - best.0 < WORST * scale {
+        if bound - best.0 < MAX_GAP * scale {
             Ok((best.1, bound))
         } else {
             Err(ProblemError::Unsolved { reason: format!("{} below its bound", bound - best.0) })
@@ -200,7 +199,7 @@ impl Program {
         let mean: f64 = point.qoe.iter().zip(&self.weights).map(|(q, w)| q * w).sum();
         let variance: f64 =
             point.qoe.iter().zip(&self.weights).map(|(q, w)| w * (q - mean) * (q - mean)).sum();
-        // The t that is least for 2 rho t - mu ln(t² - variance).
+        // The t that minimises 2 rho t - mu ln(t² - variance).
         let kappa = if self.rho > 0.0 { mu / self.rho } else { 0.0 };
         let spread = f64::midpoint(kappa, libm::sqrt(kappa * kappa + 4.0 * variance));
         Shared { total: point.up.iter().sum(), mean, spread, kappa }
@@ -220,7 +219,7 @@ impl Program {
         }
     }
 
-    /// The barrier function, which falls along the way; `None` outside of a constraint.
+    /// The barrier function, which decreases along the path; `None` outside of a constraint.
     fn merit(&self, point: &Point, mu: f64) -> Option<f64> {
         let Shared { total, mean, spread, kappa } = self.shared(point, mu);
         let mut sum = -(1.0 - self.rho) * mean;
@@ -235,8 +234,8 @@ impl Program {
 
     /// The Newton step, and the square of its decrement.
     ///
-    /// With the users' own matrices D and the vectors of what they share, U = (by total, up, w, w (q - mean)), the matrix is
-    /// D + U C Uᵀ: the matrix inversion lemma leaves four equations.
+    /// With the users' own matrices D and the vectors of the common quantities, U = (by total, up, w, w (q - mean)), the matrix is D + U C
+    /// Uᵀ: the matrix inversion lemma leaves four equations.
     fn newton(&self, point: &Point, mu: f64) -> (Point, f64) {
         let Shared { total, mean, spread, kappa } = self.shared(point, mu);
         let pull = if self.rho > 0.0 { 2.0 * self.rho / spread } else { 0.0 };
@@ -259,7 +258,8 @@ impl Program {
             ]);
             let content_bend = content / slacks.content;
             let both = capacity / slacks.capacity + content_bend;
-            // Both constraints pull the same way, much harder than the rest: the determinant is summed without their difference.
+            // Both constraints act in the same direction, much more strongly than the rest: the determinant is summed without their
+            // difference.
             let q_alone = pull * user.weight + price * curl + low / slacks.low + high / slacks.high;
             let up_alone = floor / slacks.floor + cap / slacks.cap;
             let det = both * (q_alone + rise * rise * up_alone) + q_alone * up_alone;
@@ -316,7 +316,7 @@ impl Program {
         (step, descent / mu)
     }
 
-    /// Goes along a step as far as the barrier function falls enough (Armijo); `false` where it does not fall any more.
+    /// Moves along a step as far as the barrier function decreases enough (Armijo); `false` if it does not decrease any more.
     fn advance(&self, point: &mut Point, step: &Point, decrement: f64, mu: f64) -> bool {
         let moved = |length: f64| Point {
             qoe: point.qoe.iter().zip(&step.qoe).map(|(value, by)| value + length * by).collect(),
@@ -337,12 +337,12 @@ impl Program {
         false
     }
 
-    /// An upper bound of the utility of whatever keeps to the constraints: the Lagrangian with the barrier's prices.
+    /// An upper bound of the utility of any feasible point: the Lagrangian with the barrier's prices.
     ///
     /// The deviation is at least y·q for every y with sum y = 0 and sum y²/w <= 1; y = w (q - mean) / t is one. With prices a_i of the
-    /// capacities and b_i of the contents, and the sum of all b_i for the total, each user's share of the Lagrangian has a largest value of
-    /// its own. Whatever the prices, none of them negative, the sum is a bound. It is tight with prices that fit each other: those of the
-    /// point, mu / slack, to first order where the Newton step leads.
+    /// capacities and b_i of the contents, and the sum of all b_i for the total, each user's term of the Lagrangian has its own maximum.
+    /// The sum is a bound for any non-negative prices. It is tight for consistent prices: those of the point, mu / slack, to first order
+    /// where the Newton step leads.
     fn bound(&self, point: &Point, step: &Point, mu: f64) -> f64 {
         let Shared { total, mean, spread, kappa } = self.shared(point, mu);
         let grows: f64 = step.up.iter().sum();
@@ -362,7 +362,7 @@ impl Program {
                 if self.rho > 0.0 { ((q - mean) * (1.0 - bend) + by_q - by_mean) / spread } else { 0.0 };
             support.push(off);
         }
-        // Exactly what a support has to be, whatever the rounding and the step.
+        // Makes it a support exactly, regardless of rounding and step.
         let middle: f64 = support.iter().zip(&self.weights).map(|(off, weight)| off * weight).sum();
         support.iter_mut().for_each(|off| *off -= middle);
         let squared: f64 = support.iter().zip(&self.weights).map(|(off, weight)| weight * off * off).sum();
@@ -381,7 +381,7 @@ impl Program {
     }
 }
 
-/// Gaussian elimination with pivots on the largest entry; what has no solution gives no finite numbers.
+/// Gaussian elimination with pivots on the largest entry; a singular system gives non-finite numbers.
 fn eliminate(mut rows: [[f64; 5]; 4]) -> [f64; 4] {
     for step in 0..4 {
         let pivot = (step..4).max_by(|a, b| rows[*a][step].abs().total_cmp(&rows[*b][step].abs()));

@@ -1,4 +1,4 @@
-//! Which bitrate gives which QoE, for one user: the inverse of a concave Q, with what Newton's method and the dual bound ask of it.
+//! The bitrate for a QoE of one user: the inverse of a concave Q, with the derivatives for Newton's method and the dual bound.
 
 use crate::conference::qoe::Qoe;
 
@@ -13,11 +13,11 @@ pub(super) enum Curve {
     Square,
 }
 
-/// Slope of a tangent at least: X(q) has one only where Q rises.
+/// Least slope of a tangent: X(q) exists only where Q rises.
 const LEAST_SLOPE: f64 = 2e-3;
 
 impl Curve {
-    /// Of a QoE function and the largest bitrate in Mb/s. The convex square is none of its own: what stands for it is its tangent at
+    /// Creates the curve of a QoE function and the largest bitrate in Mb/s. The convex square is represented by its tangent at
     /// `touch`, which lies below it everywhere.
     pub(super) fn of(qoe: Qoe, max: f64, touch: f64) -> Self {
         match qoe {
@@ -62,7 +62,7 @@ impl Curve {
     pub(super) fn profit(self, gain: f64, price: f64, most: f64) -> f64 {
         let (low, high) = (self.qoe(0.0), self.qoe(most));
         let at = |q: f64| gain * q - price * self.bitrate(q)[0];
-        // Where the slope of X is gain / price: the top of a concave function.
+        // Where the slope of X is gain / price: the maximum of a concave function.
         let top = match self {
             Self::Line { .. } => low,
             Self::Logarithm { max, scale } if gain > 0.0 && price > 0.0 => {

@@ -1,4 +1,4 @@
-//! Sequential least-squares programming (Kraft 1988), the paper's method: a local optimum from a start.
+//! Sequential least-squares programming (Kraft 1988), the paper's method: finds a local optimum from a start.
 
 use slsqp::{StopTols, minimize};
 
@@ -7,13 +7,13 @@ use crate::conference::problem::Problem;
 use crate::conference::qoe::Qoe;
 use crate::conference::utility::Welfare;
 
-/// Evaluations of the utility after which a start is given up.
+/// Upper limit on evaluations of the utility from one start.
 const MOST_EVALUATIONS: usize = 400;
-/// Rounds of tangents after which [`climb`] stops at the latest.
+/// Upper limit on rounds of tangents in [`climb`].
 const MOST_ROUNDS: usize = 12;
-/// Gain in utility below which it is pointless to go on.
+/// Gain in utility below which the search stops.
 const LEAST_GAIN: f64 = 1e-6;
-/// Added to the variance, so that the standard deviation has a slope where all are equal.
+/// Added to the variance, so that the standard deviation is differentiable if all values are equal.
 const SMOOTHING: f64 = 1e-12;
 
 /// One constraint, written as a function that may not be above 0. The variables are the bitrates, then the sources.
@@ -78,8 +78,8 @@ impl Loss<'_> {
     }
 }
 
-/// Bitrates to start from, in shares of M: the optima under the linear and the concave QoE, an even split, as much for everybody as the
-/// weakest can get, and nearly everything for the viewers.
+/// Bitrates to start from, in shares of M: the optima under the linear and the concave QoE, an even split, the weakest user's rate for
+/// all, and nearly all capacity for the viewers.
 pub(super) fn starts(problem: &Problem) -> Vec<Vec<f64>> {
     let capacities = || problem.users.iter().map(|user| problem.scaled(user.capacity));
     let users = problem.users.len() as f64;
@@ -95,7 +95,7 @@ pub(super) fn starts(problem: &Problem) -> Vec<Vec<f64>> {
     starts
 }
 
-/// Climbs from `start` to a local optimum; the start itself where SLSQP fails.
+/// Climbs from `start` to a local optimum; returns the start itself if SLSQP fails.
 pub(super) fn slsqp(problem: &Problem, start: &[f64]) -> Vec<f64> {
     let users = problem.users.len();
     let loss = Loss { problem, weights: problem.weights() };
@@ -124,7 +124,7 @@ pub(super) fn slsqp(problem: &Problem, start: &[f64]) -> Vec<f64> {
     let objective = |point: &[f64], gradient: Option<&mut [f64]>, (): &mut ()| loss.value(point, gradient);
     let tolerance = StopTols { ftol_abs: 1e-9, ..StopTols::default() };
     let found = minimize(objective, &first, &bounds, &constraints, (), MOST_EVALUATIONS, Some(tolerance));
-    // A line search that stops at the limit of precision has arrived as well.
+    // A line search that stops at the limit of precision has converged too.
     let point = match found {
         Ok((_, point, _)) => point,
         Err((_, point, _)) => point,
@@ -135,8 +135,8 @@ pub(super) fn slsqp(problem: &Problem, start: &[f64]) -> Vec<f64> {
     if usable && better(&point[..users]) { point[..users].to_vec() } else { start.to_vec() }
 }
 
-/// Climbs from bitrates under a convex Q: its tangents lie below it, so that the optimum under them is feasible and no worse; new
-/// tangents there, until nothing is gained (the convex-concave procedure of Yuille and Rangarajan, 2003).
+/// Climbs from bitrates under a convex Q: its tangents lie below it, so the optimum under them is feasible and no worse; new tangents
+/// follow there, until there is no gain (the convex-concave procedure of Yuille and Rangarajan, 2003).
 pub(super) fn climb(problem: &Problem, start: Vec<f64>) -> Vec<f64> {
     let utility = |down: &[f64]| problem.welfare(&problem.exact(down)).utility;
     let mut best = (utility(&start), start);

@@ -1,9 +1,9 @@
-//! The bitrates that maximise the utility (Plum, Sec. III-C), with a certificate of how good they are.
+//! The bitrates that maximise the utility (Plum, Sec. III-C), with a certificate of their quality.
 //!
-//! With the QoE q_i as the variable, the mean is linear and the standard deviation convex, and the bitrate d_i that gives q_i is
-//! convex for the linear, the logarithmic and the concave-square QoE: those have one global optimum ([`barrier`]).
-//! The convex square has local optima; a local method starts from several points ([`local`]), and where that would take too
-//! long each start climbs under tangents alone.
+//! With the QoE q_i as the variable, the mean is linear and the standard deviation convex, and the bitrate d_i for q_i is convex for
+//! the linear, the logarithmic and the concave-square QoE: those have one global optimum ([`barrier`]). The convex square has local
+//! optima; a local method starts from several points ([`local`]), and if that would take too long each start climbs under tangents
+//! alone.
 
 mod barrier;
 mod curve;
@@ -12,13 +12,13 @@ mod local;
 use super::problem::{Problem, ProblemError, Share};
 use super::utility::Welfare;
 
-/// Participants up to which the convex square is left to SLSQP, whose cost grows with the cube of their number.
+/// Number of participants up to which the convex square is solved by SLSQP, whose cost grows with its cube.
 const MOST_FOR_SLSQP: usize = 24;
 
 /// Evidence of the quality of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Certificate {
-    /// No allocation has a utility above `bound`, which the dual problem proves.
+    /// No allocation has a utility above `bound`, as proved by the dual problem.
     Global {
         /// Upper bound of the utility.
         bound: f64,
@@ -27,12 +27,12 @@ pub enum Certificate {
     BestOf {
         /// Number of starts.
         starts: usize,
-        /// Number of starts that came within 0.001 of the best utility, the best included.
+        /// Number of starts within 0.001 of the best utility, the best included.
         agreeing: usize,
     },
 }
 
-/// Bitrates for everybody.
+/// Bitrates of all users.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Allocation {
     /// In the order of the users.
@@ -52,8 +52,8 @@ impl Allocation {
 }
 
 impl Problem {
-    /// The allocation with the greatest utility: the global optimum where the QoE is concave, the best local optimum of several starts
-    /// where it is not.
+    /// Computes the allocation with the greatest utility: the global optimum for a concave QoE, otherwise the best local optimum of
+    /// several starts.
     ///
     /// # Errors
     /// A number of the problem is out of range, or the solver fails.
@@ -67,7 +67,7 @@ impl Problem {
         self.best_of(&starts, self.users.len() <= MOST_FOR_SLSQP)
     }
 
-    /// The best local optimum that SLSQP, the paper's method, reaches from several starts, whatever the QoE.
+    /// Computes the best local optimum that SLSQP, the paper's method, reaches from several starts, for any QoE.
     ///
     /// # Errors
     /// A number of the problem is out of range.
@@ -79,7 +79,7 @@ impl Problem {
     fn best_of(&self, starts: &[Vec<f64>], slsqp: bool) -> Result<Allocation, ProblemError> {
         let climbed = starts.iter().map(|start| {
             let down = if slsqp { local::slsqp(self, start) } else { start.clone() };
-            // What the local method left to be gained, if the tangents of the convex square find more.
+            // The gain that the local method missed, if the tangents of the convex square find more.
             if self.qoe.is_concave() { down } else { local::climb(self, down) }
         });
         let certificate = Certificate::BestOf { starts: starts.len(), agreeing: 0 };

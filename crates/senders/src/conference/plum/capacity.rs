@@ -1,4 +1,4 @@
-//! Capacity detection (Plum, Sec. III-D): what the half-duplex bottleneck of one client carries, and whether that changed.
+//! Capacity detection (Plum, Sec. III-D): the capacity of one client's half-duplex bottleneck, and its changes.
 
 use airbound_units::BitRate;
 
@@ -6,14 +6,14 @@ use super::config::Reading;
 use super::state::State;
 use crate::conference::problem::Share;
 
-/// The largest estimate that is believed; the fastest 802.11 link is below.
+/// The largest plausible estimate, above the fastest 802.11 link.
 const LARGEST: f64 = 1e12;
 
-/// An estimate of a congestion control that cannot be true.
+/// An implausible estimate of a congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("the {way} estimate of client {client} is {value} bit/s; allowed is 0 to {LARGEST:e} bit/s")]
 pub struct BadEstimate {
-    /// Client whose estimate it is.
+    /// The client of the estimate.
     pub client: u16,
     /// `uplink` or `downlink`.
     pub way: &'static str,
@@ -21,7 +21,7 @@ pub struct BadEstimate {
     pub value: f64,
 }
 
-/// Takes a number from the network for a rate.
+/// Converts a number from the network into a rate, if plausible.
 pub(super) fn believable(client: u16, way: &'static str, value: f64) -> Result<BitRate, BadEstimate> {
     if (0.0..=LARGEST).contains(&value) {
         Ok(BitRate::from_bps_f64(value))
@@ -36,7 +36,7 @@ struct Estimates {
     latest: Option<BitRate>,
     sum: u64,
     count: u64,
-    /// Estimate that the last check derived from them.
+    /// Estimate derived by the last check.
     checked: Option<BitRate>,
 }
 
@@ -47,7 +47,7 @@ impl Estimates {
         self.count += 1;
     }
 
-    /// A period ends. Where it brought nothing, what was known before holds.
+    /// Ends a period. Without estimates in it the previous one remains.
     fn check(&mut self, reading: Reading) {
         self.checked = match reading {
             Reading::Mean if self.count > 0 => Some(BitRate::from_bps(self.sum / self.count)),
@@ -63,7 +63,7 @@ impl Estimates {
 pub(super) struct Capacity {
     up: Estimates,
     down: Estimates,
-    /// The capacity that was last acted upon.
+    /// The capacity last acted upon.
     acted: Option<BitRate>,
 }
 
@@ -76,15 +76,15 @@ impl Capacity {
         self.down.add(estimate);
     }
 
-    /// It is time to look.
+    /// Checks the estimates of both directions.
     pub(super) fn check(&mut self, reading: Reading) {
         self.up.check(reading);
         self.down.check(reading);
     }
 
-    /// Returns each direction's share of the bottleneck now: the estimate of its congestion control, and of a constrained direction no more
-    /// than it may send. A congestion control that is limited by its application keeps the estimate of better days, and the sum of both
-    /// would count the yielded bandwidth twice.
+    /// Returns each direction's present share of the bottleneck: the estimate of its congestion control, for a constrained direction
+    /// limited to its rate. An application-limited congestion control keeps an old estimate, and the sum of both would count the yielded
+    /// bandwidth twice.
     pub(super) fn in_use(&self, state: State) -> Option<Share> {
         let Share { mut up, mut down } = self.natural()?;
         match state {
@@ -105,7 +105,7 @@ impl Capacity {
         self.in_use(state).map(|share| share.up + share.down)
     }
 
-    /// Whether the capacity differs obviously from the one acted upon. A slow drift adds up until it does.
+    /// Whether the capacity differs clearly from the one acted upon. A slow drift accumulates until it does.
     pub(super) fn changed(&self, state: State, threshold: f64) -> bool {
         match (self.sum(state), self.acted) {
             (None, _) => false,
@@ -117,7 +117,7 @@ impl Capacity {
         }
     }
 
-    /// The present capacity is acted upon.
+    /// Notes that the present capacity is acted upon.
     pub(super) fn act(&mut self, state: State) {
         self.acted = self.sum(state).or(self.acted);
     }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none_are_refused_with_a_sentence() {
+    fn invalid_estimates_are_refused_with_a_message() {
         for value in [f64::NAN, f64::INFINITY, -1.0, 2e12] {
             let error = believable(3, "uplink", value).expect_err("refused").to_string();
             assert!(error.contains("client 3") && error.contains("uplink"), "{error}");
@@ -172,14 +172,14 @@ mod tests {
         seen.check(Reading::Mean);
         latest.check(Reading::Latest);
         assert!(!seen.changed(State::Natural, 0.2) && latest.changed(State::Natural, 0.2));
-        // A period without a word leaves what was known.
+        // A period without estimates keeps the previous one.
         seen.check(Reading::Mean);
         assert_eq!(seen.sum(State::Natural), Some(BitRate::from_kbps(19_100)));
     }
 
     #[test]
     fn yielded_bandwidth_is_counted_once() {
-        // The client yields 7 of its 10 Mb/s; its congestion control still believes in 10.
+        // The client yields 7 of its 10 Mb/s; its congestion control still estimates 10.
         let seen = capacity(10, 17);
         let state = State::ClientConstrained { rate: BitRate::from_mbps(3) };
         assert_eq!(seen.sum(state), Some(BitRate::from_mbps(20)));

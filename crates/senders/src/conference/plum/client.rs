@@ -13,14 +13,14 @@ pub struct PlumClient {
 }
 
 impl PlumClient {
-    /// A client in the natural state.
+    /// Creates a client in the natural state.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A notice arrived while the encoder runs at `present`; returns the sequence number to acknowledge. A notice that is not newer
-    /// than the last changes nothing.
+    /// Takes a notice while the encoder runs at `present`; returns the sequence number to acknowledge. A notice that is not newer
+    /// than the last has no effect.
     pub fn on_notice(&mut self, notice: Notice, present: BitRate) -> u32 {
         if newer(notice.sequence, self.last) {
             self.last = notice.sequence;
@@ -29,13 +29,13 @@ impl PlumClient {
         notice.sequence
     }
 
-    /// The rate that the encoder is held at; `None` while it follows its congestion control.
+    /// The rate at which the encoder is held; `None` while it follows its congestion control.
     #[must_use]
     pub const fn limit(&self) -> Option<BitRate> {
         self.gate.limit()
     }
 
-    /// The rate to begin at again, once after the client was let go.
+    /// The rate at which to resume, returned once after the client was released.
     pub fn take_restored(&mut self) -> Option<BitRate> {
         self.gate.take_restored()
     }

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::conference::qoe::Qoe;
 
-/// V of the paper is not given; its public code takes the number of participants, at most this.
+/// Upper limit of V, for which the paper gives no value; its public code uses the number of participants up to this.
 const MOST_COMPRESSIBLE: usize = 25;
 
-/// Statistic that a check takes for a congestion control's estimate.
+/// Statistic that a check uses as a congestion control's estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
-    /// The mean of what was heard since the last check: the targets hold for a whole period, in which a Wi-Fi link may vary by a
+    /// The mean of the estimates since the last check: the targets hold for a whole period, in which a Wi-Fi link may vary by a
     /// factor of ten.
     #[default]
     Mean,
@@ -28,18 +28,18 @@ pub struct PlumConfig {
     pub rho: f64,
     /// The single-user QoE function. Default linear (Sec. IV-A).
     pub qoe: Qoe,
-    /// M, the largest bitrate that the application can show, 0.1 Mb/s to 10 Gb/s. Default 30 Mb/s (the public code; the paper gives
+    /// M, the largest useful bitrate of the application, 0.1 Mb/s to 10 Gb/s. Default 30 Mb/s (the public code; the paper gives
     /// none).
     pub max_bitrate: BitRate,
-    /// V, how far one source's video can be compressed for a viewer, 1 to 1000. Default: the number of participants, at most 25 (the
-    /// public code).
+    /// V, the factor by which one source's video can be compressed for a viewer, 1 to 1000. Default: the number of participants, at
+    /// most 25 (the public code).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compressibility: Option<f64>,
     /// Interval of the checks of capacities, 100 ms to 1 h. Default 5 s (Sec. III-D).
     pub period: Span,
-    /// Change of a capacity against the last one acted upon that is obvious, above 0 to 10. Default 0.2 (Sec. III-D).
+    /// Relative change of a capacity against the last one acted upon that counts as clear, above 0 to 10. Default 0.2 (Sec. III-D).
     pub change: f64,
-    /// Statistic that counts as a direction's estimate. Default the mean over the period.
+    /// Statistic used as a direction's estimate. Default the mean over the period.
     pub reading: Reading,
     /// Time after which an unanswered notice is sent again, 10 ms to 10 s. Default 200 ms.
     pub repeat: Span,
@@ -64,7 +64,7 @@ impl PlumConfig {
     /// Checks every value.
     ///
     /// # Errors
-    /// The first value that is out of range.
+    /// The first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         ConfigError::check((0.0..=1.0).contains(&self.rho), "rho", self.rho, "0 to 1")?;
         let rates = BitRate::from_kbps(100)..=BitRate::from_mbps(10_000);
@@ -84,7 +84,7 @@ impl PlumConfig {
         ConfigError::check(repeats.contains(&self.repeat), "repeat", self.repeat, "10 ms to 10 s")
     }
 
-    /// M/V for so many participants.
+    /// M/V for a number of participants.
     #[must_use]
     pub fn source_cap(&self, participants: usize) -> BitRate {
         let v = self.compressibility.unwrap_or(participants.clamp(1, MOST_COMPRESSIBLE) as f64);

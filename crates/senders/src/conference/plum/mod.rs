@@ -8,7 +8,7 @@
 //!                                                   └─ not: state I      ▼
 //!                                                                   client gate ──► encoder
 //! ```
-//! `docs/understand/plum.md` says what differs from the paper and from its public code.
+//! `docs/understand/plum.md` lists the differences from the paper and from its public code.
 
 mod capacity;
 mod client;

@@ -1,24 +1,24 @@
-//! Delivery of a decision to a client although packets are lost, duplicated and reordered.
+//! Delivery of a decision to a client in spite of loss, duplication and reordering.
 //!
-//! The public code writes the target into the header of forwarded media: a client that receives none is never told, and one whose
-//! last packet is lost never learns of a change. Here a notice is a message of its own with a sequence number. It is repeated until
-//! that number is acknowledged; a newer decision takes its place. The client acts on a number that is newer than the last, and
-//! acknowledges every notice, old ones too.
+//! The public code writes the target into the header of forwarded media: a client that receives no media never gets it, and one whose
+//! last packet is lost misses a change. Here a notice is a separate message with a sequence number. It is repeated until that number is
+//! acknowledged; a newer decision replaces it. The client acts on a number newer than the last, and acknowledges every notice, old ones
+//! too.
 
 use airbound_units::{BitRate, Instant, Span};
 
 /// A decision on its way to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice {
-    /// Rises by one with each decision for this client, from 1.
+    /// Increases by one with each decision for this client, from 1.
     pub sequence: u32,
-    /// r_t: the rate that the client encodes at; 0 for its natural one.
+    /// r_t: the rate at which the client encodes; 0 for its natural one.
     pub rate: BitRate,
 }
 
 impl Notice {
-    /// Bytes of a notice or of its answer as a datagram: IPv4 and UDP headers, the sequence number and one float, which is all that the
-    /// paper counts.
+    /// Size in bytes of a notice or of its answer as a datagram: IPv4 and UDP headers, the sequence number and one float, the only
+    /// field counted in the paper.
     pub const SIZE: u64 = 20 + 8 + 4 + 4;
 }
 
@@ -27,12 +27,12 @@ impl Notice {
 pub(super) struct Outbox {
     notice: Option<Notice>,
     sequence: u32,
-    /// When it leaves (again).
+    /// When it is to be sent (again).
     due: Option<Instant>,
 }
 
 impl Outbox {
-    /// A new decision; what has not been acknowledged is overtaken by it. The same decision again is not sent again.
+    /// Sets a new decision, which replaces an unacknowledged one. An equal decision is not sent again.
     pub(super) fn put(&mut self, now: Instant, rate: BitRate) {
         if self.notice.map_or(BitRate::ZERO, |notice| notice.rate) == rate {
             return;
@@ -46,7 +46,7 @@ impl Outbox {
         self.due
     }
 
-    /// The notice that leaves now, if it is due.
+    /// Returns the notice to be sent now, if it is due.
     pub(super) fn poll(&mut self, now: Instant, repeat: Span) -> Option<Notice> {
         self.due.filter(|due| *due <= now)?;
         self.due = Some(now + repeat);

@@ -1,4 +1,4 @@
-//! The server's end: it knows all capacities, decides for everybody, and tells the clients.
+//! The server's end: it collects all capacities, decides for all clients, and notifies them.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use super::state::{RateGate, State};
 use crate::conference::optimum::Allocation;
 use crate::conference::problem::{Problem, ProblemError, Share, User};
 
-/// A participant of a session, by a number that the caller chooses.
+/// A participant of a session, numbered by the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u16);
 
-/// One client as the server sees it.
+/// The server's state of one client.
 #[derive(Debug, Clone, Copy)]
 struct Member {
     weight: f64,
@@ -28,8 +28,8 @@ struct Member {
 
 /// The server of a session under Plum.
 ///
-/// Feed it estimates with [`PlumServer::on_estimates`] and acknowledgements; call [`PlumServer::on_deadline`] at
-/// [`PlumServer::next_deadline`], then [`PlumServer::poll_notice`] until it returns `None`; hold what is forwarded to a client at
+/// Pass it estimates with [`PlumServer::on_estimates`] and acknowledgements; call [`PlumServer::on_deadline`] at
+/// [`PlumServer::next_deadline`], then [`PlumServer::poll_notice`] until it returns `None`; limit forwarding to a client to
 /// [`PlumServer::limit`].
 #[derive(Debug, Clone)]
 pub struct PlumServer {
@@ -38,7 +38,7 @@ pub struct PlumServer {
     members: BTreeMap<ClientId, Member>,
     now: Instant,
     next_check: Instant,
-    /// A client joined, left, changed weight or has no estimates yet: capacities need not change for a new allocation.
+    /// A client joined, left, changed its weight or has no estimates yet: a new allocation is needed even if no capacity changes.
     stale: bool,
     last: Option<Allocation>,
     error: Option<ProblemError>,
@@ -46,10 +46,10 @@ pub struct PlumServer {
 }
 
 impl PlumServer {
-    /// A session without participants. `least_up` is the lowest bitrate of an encoder.
+    /// Creates a session without participants. `least_up` is the lowest bitrate of an encoder.
     ///
     /// # Errors
-    /// The first value of `config` that is out of range.
+    /// The first value of `config` out of range.
     pub fn new(config: PlumConfig, least_up: BitRate) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
@@ -65,8 +65,7 @@ impl PlumServer {
         })
     }
 
-    /// A client takes part from now on, in the natural state; who takes part already only changes weight. A weight that is not above 0
-    /// and finite counts as 1.
+    /// Adds a client in the natural state; for a known client only its weight changes. A weight that is not above 0 and finite counts as 1.
     pub fn join(&mut self, client: ClientId, weight: f64) {
         let weight = if weight.is_finite() && weight > 0.0 { weight } else { 1.0 };
         let member = self.members.entry(client).or_insert(Member {
@@ -81,16 +80,16 @@ impl PlumServer {
         self.stale = true;
     }
 
-    /// A client left.
+    /// Removes a client.
     pub fn leave(&mut self, client: ClientId) {
         self.stale |= self.members.remove(&client).is_some();
     }
 
-    /// Takes the estimates of the congestion controls of a client's two directions, in bit/s: the client's own estimate of its uplink comes
-    /// in a message of one float, which may hold anything.
+    /// Takes the estimates of the congestion controls of a client's two directions, in bit/s: the client's own estimate of its uplink
+    /// arrives in a message of one float, which may have any value.
     ///
     /// # Errors
-    /// An estimate cannot be true. Both are then ignored, and the allocation in force stays.
+    /// An estimate is implausible. Both are then ignored, and the allocation in force remains.
     pub fn on_estimates(&mut self, client: ClientId, up: f64, down: f64) -> Result<(), BadEstimate> {
         let up = believable(client.0, "uplink", up)?;
         let down = believable(client.0, "downlink", down)?;
@@ -101,21 +100,21 @@ impl PlumServer {
         Ok(())
     }
 
-    /// The client acknowledged a notice.
+    /// Notes that the client acknowledged a notice.
     pub fn on_acknowledged(&mut self, client: ClientId, sequence: u32) {
         if let Some(member) = self.members.get_mut(&client) {
             member.outbox.on_acknowledged(sequence);
         }
     }
 
-    /// When [`Self::on_deadline`] or [`Self::poll_notice`] has something to do at the latest.
+    /// When [`Self::on_deadline`] or [`Self::poll_notice`] has to be called at the latest.
     #[must_use]
     pub fn next_deadline(&self) -> Instant {
         let repeats = self.members.values().filter_map(|member| member.outbox.due());
         repeats.fold(self.next_check, Instant::min)
     }
 
-    /// Time passed: checks capacities if it is time to.
+    /// Checks capacities if it is due.
     pub fn on_deadline(&mut self, now: Instant) {
         self.now = self.now.max(now);
         if self.now < self.next_check {
@@ -131,7 +130,7 @@ impl PlumServer {
         }
     }
 
-    /// Computes new targets, and the states that lead there. Who has not been heard of yet stays natural and is left out.
+    /// Computes new targets, and the states that lead there. Clients without estimates stay natural and are left out.
     fn reallocate(&mut self) {
         let heard: Vec<(ClientId, User, Share)> = self
             .members
@@ -152,7 +151,7 @@ impl PlumServer {
         self.computed += 1;
         let allocation = match problem.solve() {
             Ok(allocation) => allocation,
-            // What was decided before stays in force.
+            // The previous decision stays in force.
             Err(error) => {
                 self.error = Some(error);
                 return;
@@ -162,7 +161,7 @@ impl PlumServer {
         let valid = self.error.is_none();
         for ((id, _, in_use), share) in heard.iter().zip(&allocation.shares) {
             let Some(member) = self.members.get_mut(id) else { continue };
-            // The capacity that was read is that of the old state: it is noted before that changes.
+            // The measured capacity belongs to the old state: it is noted before the state changes.
             member.capacity.act(member.state);
             let natural = member.capacity.natural().unwrap_or(*in_use);
             member.target = valid.then_some(*share);
@@ -176,7 +175,7 @@ impl PlumServer {
         }
     }
 
-    /// The next notice to send, and to whom; call until `None`.
+    /// Returns the next notice to send, and its client; call until `None`.
     pub fn poll_notice(&mut self, now: Instant) -> Option<(ClientId, Notice)> {
         self.now = self.now.max(now);
         let (now, repeat) = (self.now, self.config.repeat);
@@ -191,7 +190,7 @@ impl PlumServer {
         self.members.get(&client)?.gate.limit()
     }
 
-    /// The rate at which forwarding to a client begins again, once after it was let go.
+    /// The rate at which forwarding to a client resumes, returned once after it was released.
     pub fn take_restored(&mut self, client: ClientId) -> Option<BitRate> {
         self.members.get_mut(&client)?.gate.take_restored()
     }
@@ -208,7 +207,7 @@ impl PlumServer {
         self.members.get(&client)?.target
     }
 
-    /// The capacity of a client as it is seen now.
+    /// The present capacity of a client.
     #[must_use]
     pub fn capacity(&self, client: ClientId) -> Option<BitRate> {
         self.members.get(&client).and_then(|member| member.capacity.sum(member.state))
@@ -220,7 +219,7 @@ impl PlumServer {
         self.last.as_ref()
     }
 
-    /// Why the last computation brought nothing, if so.
+    /// The error of the last computation, if it failed.
     #[must_use]
     pub const fn error(&self) -> Option<&ProblemError> {
         self.error.as_ref()

@@ -1,10 +1,10 @@
-//! Bitrate state control (Plum, Sec. III-D, Fig. 9b): which end of a client's pair of streams is held back.
+//! Bitrate state control (Plum, Sec. III-D, Fig. 9b): the end of a client's pair of streams that is held.
 
 use airbound_units::BitRate;
 
 use crate::conference::problem::Share;
 
-/// The state that server and client share. The server decides it; the client follows the notices.
+/// The state shared by server and client. The server sets it; the client follows the notices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum State {
     /// I: both ends send what their congestion control allows.
@@ -23,10 +23,10 @@ pub enum State {
 }
 
 impl State {
-    /// The state that brings a client to its target: the direction that has to give up the larger share of its natural rate, which is what
-    /// its congestion control believes to get, is held at its target, and the other grabs what it vacates. Nobody is held at a rate that is
-    /// not below the natural one. (Measured against the present rates, a constrained client whose target rises a little would be let go,
-    /// and the server held in its place.)
+    /// The state that leads a client to its target: the direction that has to give up the larger share of its natural rate, its congestion
+    /// control's estimate, is held at its target, and the other uses the released bandwidth. No direction is held at a rate that is not
+    /// below the natural one. (Relative to the present rates, a constrained client whose target rises a little would be released, and the
+    /// server held in its place.)
     #[must_use]
     pub fn towards(target: Share, natural: Share) -> Self {
         let kept = |target: BitRate, natural: BitRate| {
@@ -42,7 +42,7 @@ impl State {
         }
     }
 
-    /// r_t of the notice to the client: its rate where it is constrained, 0 where it is natural.
+    /// r_t of the notice to the client: its rate if it is constrained, 0 if it is natural.
     #[must_use]
     pub const fn client_rate(self) -> BitRate {
         match self {
@@ -73,7 +73,7 @@ impl State {
 
 /// One end: natural or constrained, with the rate it had before it was constrained.
 ///
-/// Both ends have one: the client for its encoder, the server for what it forwards to a client.
+/// Both ends have one: the client for its encoder, the server for forwarding to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RateGate {
     limit: Option<BitRate>,
@@ -82,7 +82,7 @@ pub struct RateGate {
 }
 
 impl RateGate {
-    /// Holds the end at `limit`, or lets it go; `present` is the rate that it has now.
+    /// Holds the end at `limit`, or releases it; `present` is its present rate.
     pub fn set(&mut self, limit: Option<BitRate>, present: BitRate) {
         match (self.limit, limit) {
             (None, Some(_)) => {
@@ -101,8 +101,8 @@ impl RateGate {
         self.limit
     }
 
-    /// The rate that the end had before it was constrained, once after it was let go: where it starts again at once, without waiting for
-    /// its congestion control to find out.
+    /// The rate of the end before it was constrained, returned once after its release: it resumes there at once, without waiting for its
+    /// congestion control.
     pub fn take_restored(&mut self) -> Option<BitRate> {
         self.restore.take()
     }

@@ -1,15 +1,15 @@
-//! The receiver's side: which media packets are known once some packets have arrived.
+//! The receiver's side: the media packets known after the arrivals so far.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::config::FecKind;
 use super::encoder::ParityPacket;
 
-/// Media packets are remembered so far back from the newest; older ones count as known, they are past repair.
+/// Distance behind the newest media packet up to which packets are tracked; older ones count as known, past repair.
 const MEMORY: u64 = 4096;
-/// Blocks whose parity packets are remembered.
+/// Number of blocks whose parity packets are kept.
 const BLOCKS: usize = 64;
-/// Parity packets of one block that are kept.
+/// Upper limit on kept parity packets of one block.
 const PARITY: usize = 256;
 
 #[derive(Debug, Clone, Default)]
@@ -32,10 +32,11 @@ impl Known {
     }
 }
 
-/// Says which media packets can be rebuilt.
+/// Determines which media packets can be rebuilt.
 ///
-/// An XOR packet gives back the only packet that it lacks, which may make another one able to: this goes on until nothing new comes
-/// of it (RFC 8627, Sec. 6.3.4). A Reed-Solomon block gives back all that it lacks once as many of its parity packets are here.
+/// An XOR packet rebuilds the only packet that it lacks, which may complete another one: this is repeated until nothing new is
+/// rebuilt (RFC 8627, Sec. 6.3.4). A Reed-Solomon block rebuilds all missing packets once as many of its parity packets have
+/// arrived.
 #[derive(Debug, Clone, Default)]
 pub struct FecDecoder {
     known: Known,
@@ -44,13 +45,13 @@ pub struct FecDecoder {
 }
 
 impl FecDecoder {
-    /// Nothing has arrived.
+    /// Creates a decoder without packets.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A media packet arrived, in whatever way. Returns what can be rebuilt now, in order.
+    /// Takes a media packet, received in any way. Returns the packets that can be rebuilt now, in order.
     pub fn on_media(&mut self, sequence: u64) -> Vec<u64> {
         if self.known.contains(sequence) {
             return Vec::new();
@@ -65,7 +66,7 @@ impl FecDecoder {
         rebuilt
     }
 
-    /// A parity packet arrived. Returns what can be rebuilt now, in order. A second copy is ignored.
+    /// Takes a parity packet. Returns the packets that can be rebuilt now, in order. Duplicates are ignored.
     pub fn on_parity(&mut self, mut parity: ParityPacket) -> Vec<u64> {
         parity.covers.sort_unstable();
         parity.covers.dedup();
@@ -87,7 +88,7 @@ impl FecDecoder {
         self.recovered
     }
 
-    /// Rebuilds what a block allows: each step makes more known, so it ends.
+    /// Rebuilds the packets of a block: each step makes more of them known, so it ends.
     fn repair(&mut self, block: u64) -> Vec<u64> {
         let mut rebuilt = Vec::new();
         while let Some(found) = self.blocks.get(&block).and_then(|parities| step(parities, &self.known)) {
@@ -102,7 +103,7 @@ impl FecDecoder {
     }
 }
 
-/// Returns the packets that one parity packet (of a Reed-Solomon block: all of them together) gives back.
+/// Returns the packets rebuilt by one parity packet (for a Reed-Solomon block: by all of them together).
 fn step(parities: &[ParityPacket], known: &Known) -> Option<Vec<u64>> {
     parities.iter().find_map(|parity| {
         let lacking: Vec<u64> =

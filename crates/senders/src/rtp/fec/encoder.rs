@@ -1,35 +1,35 @@
-//! The sender's side: when a block is full, and which parity packets follow it.
+//! The sender's side: the end of a block, and the parity packets that follow it.
 
 use airbound_units::{ByteCount, ConfigError};
 
 use super::config::{FecConfig, FecKind};
 use super::layout::layout;
 
-/// RTP header 12, one CSRC 4, fixed part of the FEC header 8, base sequence number 2, L and D 1 each (RFC 8627, Sec. 4.2.2.2: a row or a
-/// column is told by these, whatever its length). Reed-Solomon packets are given the same room.
+/// RTP header 12, one CSRC 4, fixed part of the FEC header 8, base sequence number 2, L and D 1 each (RFC 8627, Sec. 4.2.2.2: these
+/// describe a row or a column of any length). Reed-Solomon packets use the same size.
 const REPAIR_HEADERS: u64 = 28;
-/// A parity packet carries what follows the RTP header of the longest packet that it covers.
+/// A parity packet carries the length of the longest covered packet without its RTP header.
 const RTP_HEADER: u64 = 12;
 
-/// A media packet that is protected.
+/// A media packet to be protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MediaPacket {
     /// Its media sequence number.
     pub sequence: u64,
-    /// Its size, by whatever measure; that of the parity packets follows.
+    /// Its size, in any measure; the size of parity packets uses the same.
     pub size: ByteCount,
 }
 
 /// A parity packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParityPacket {
-    /// The number of its block: counts from 0.
+    /// Number of its block, from 0.
     pub block: u64,
-    /// Its number in the block: counts from 0.
+    /// Index in the block, from 0.
     pub index: u32,
     /// The code.
     pub kind: FecKind,
-    /// The media packets that it covers, in order.
+    /// The covered media packets, in order.
     pub covers: Vec<u64>,
     /// Its size, by the measure of [`MediaPacket::size`].
     pub size: ByteCount,
@@ -42,25 +42,25 @@ pub struct FecEncoder {
     block: Vec<MediaPacket>,
     frames: u32,
     blocks: u64,
-    /// The part of a parity packet that earlier blocks had a right to and did not get.
+    /// The fraction of a parity packet carried over from earlier blocks.
     credit: f64,
 }
 
 impl FecEncoder {
-    /// Nothing has been sent.
+    /// Creates an encoder without packets.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if a value of the configuration is.
+    /// [`ConfigError::OutOfRange`] for a value of the configuration out of range.
     pub fn new(config: FecConfig) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self { config, block: Vec::new(), frames: 0, blocks: 0, credit: 0.0 })
     }
 
-    /// A media packet is sent; `frame_ends` if it is the last of its frame. Returns the parity packets to be sent after it: none while
-    /// the block is not full.
+    /// Takes a media packet that is sent; `frame_ends` if it is the last of its frame. Returns the parity packets to be sent after it:
+    /// none while the block is not complete.
     ///
     /// A block ends with a frame, so that a parity packet never waits for the next capture. The number of its parity packets is its
-    /// share, the fraction carried over to the next block, but at least one: small frames cost more than [`FecConfig::overhead`].
+    /// share, with the fraction carried over to the next block, but at least one: small frames cost more than [`FecConfig::overhead`].
     pub fn on_media(&mut self, packet: MediaPacket, frame_ends: bool) -> Vec<ParityPacket> {
         self.block.push(packet);
         self.frames += u32::from(frame_ends);

@@ -1,13 +1,15 @@
-//! Which packets of a block each parity packet covers.
+//! The packets of a block covered by each parity packet.
 
 use super::config::FecKind;
 
 /// Packets of a Reed-Solomon block over GF(2^8), parity included (RFC 6865).
 const CODE_LENGTH: usize = 255;
 
-/// For a block of `media` packets and `parity` parity packets: what each of those covers, as indices into the block.
+/// For a block of `media` packets and `parity` parity packets: the media packets covered by each, as indices into the
+/// block.
 ///
-/// There are never more parity packets than help: a row or a column has at least one packet. `media` 0 gives none.
+/// The number of parity packets is limited to the useful ones: a row or a column has at least one packet. `media` 0
+/// gives none.
 #[must_use]
 pub fn layout(kind: FecKind, media: usize, parity: usize) -> Vec<Vec<usize>> {
     let parity = parity.min(media);
@@ -33,7 +35,7 @@ pub fn grid(down: usize, across: usize) -> Vec<Vec<usize>> {
     covers
 }
 
-/// `count` rows of neighbours, as equal in length as can be.
+/// `count` rows of consecutive packets, as equal in length as possible.
 fn rows(media: usize, count: usize) -> Vec<Vec<usize>> {
     let edge = |row: usize| row * media / count.max(1);
     (0..count)

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!              normal                 over-use
-//!    Hold ───────────────▶ Increase ───────────▶ Decrease: 0.85 x what arrives, then Hold
+//!    Hold ───────────────▶ Increase ───────────▶ Decrease: 0.85 x throughput, then Hold
 //!      ▲                      │
-//!      └──────────────────────┘ under-use: the queue drains, wait for it
+//!      └──────────────────────┘ under-use: the queue drains
 //! ```
 //!
 //! | constant | source |
@@ -14,9 +14,9 @@
 //! | near the capacity: one packet in a response time | draft Sec. 5.5 (half a packet in it); libwebrtc doubles the response time instead |
 //! | response time: twice (round trip + 100 ms); packets of up to 1200 B at 30 frames a second; at least 4 kbit/s a second | draft Sec. 5.5, libwebrtc |
 //! | never beyond 1.5 x throughput + 10 kbit/s | draft Sec. 5.5 (1.5 x); libwebrtc |
-//! | over-use acts at once | draft Sec. 5.5 |
-//! | a further decrease after a round trip, 10 to 200 ms, or if half arrives | libwebrtc `TimeToReduceFurther`; there the pause counts from the last change, so an over-use shorter than a round trip that follows an increase is lost, and a queue that grows slowly is never answered |
-//! | round trip of 200 ms before it is known | libwebrtc `kDefaultRtt` |
+//! | immediate reaction to over-use | draft Sec. 5.5 |
+//! | a further decrease after a round trip, 10 to 200 ms, or if half arrives | libwebrtc `TimeToReduceFurther`; there the pause counts from the last change, so an over-use shorter than a round trip after an increase is ignored, and a slowly growing queue has no effect |
+//! | initial round trip of 200 ms | libwebrtc `kDefaultRtt` |
 
 use airbound_units::{BitRate, Instant, Span};
 
@@ -72,13 +72,13 @@ impl Aimd {
         self.round_trip = round_trip;
     }
 
-    /// A probe measured this rate.
+    /// Sets the rate measured by a probe.
     pub(super) fn set(&mut self, now: Instant, rate: BitRate) {
         self.rate = rate.clamp(self.bounds.0, self.bounds.1);
         self.changed = Some(now);
     }
 
-    /// A report came in, `throughput` is what arrives.
+    /// Takes a report; `throughput` is the rate of arrivals.
     pub(super) fn update(&mut self, now: Instant, usage: Usage, throughput: Option<BitRate>) {
         match usage {
             Usage::Overuse => self.on_overuse(now, throughput),
@@ -100,7 +100,7 @@ impl Aimd {
             Some(throughput) if rested || throughput < self.rate.mul_f64(0.5) => {
                 self.decrease(now, throughput)
             }
-            // What arrives is not known yet: half, at most once in a pause.
+            // Unknown throughput: halve the rate, at most once in a pause.
             None if rested => {
                 self.decreased = Some(now);
                 self.set(now, self.rate.mul_f64(0.5));
@@ -112,14 +112,14 @@ impl Aimd {
     fn decrease(&mut self, now: Instant, throughput: BitRate) {
         let mut lower = throughput.mul_f64(BETA);
         if lower > self.rate {
-            // More arrives than the estimate allows (a probe, or an old measurement): what was last found to be too much decides.
+            // The throughput exceeds the estimate (a probe, or an old measurement): the last capacity estimate decides.
             lower = self.capacity.estimate().map_or(lower, |capacity| capacity.mul_f64(BETA));
         }
         if self.capacity.is_above(throughput) {
             self.capacity.forget();
         }
         self.capacity.on_overuse(throughput);
-        // Until the queue has drained.
+        // Hold until the queue has drained.
         self.state = State::Hold;
         self.decreased = Some(now);
         self.set(now, lower.min(self.rate));
@@ -143,7 +143,7 @@ impl Aimd {
         self.changed = Some(now);
     }
 
-    /// In bits per second, each second.
+    /// Additive increase in bit/s for each second.
     fn added_each_second(&self) -> f64 {
         let frame = self.rate.as_bps() as f64 / FRAMES;
         let packet = frame / libm::ceil(frame / PACKET_BITS).max(1.0);
@@ -171,7 +171,7 @@ mod tests {
         for step in 0..=20 {
             aimd.update(at(step * 50), Usage::Normal, Some(BitRate::from_mbps(1)));
         }
-        // The first step adds the least growth.
+        // The first step adds the least increment.
         assert!((aimd.rate().as_mbps_f64() - 1.08).abs() < 0.002, "{}", aimd.rate());
     }
 
@@ -181,7 +181,7 @@ mod tests {
         aimd.on_round_trip(Span::from_millis(50));
         aimd.update(at(0), Usage::Overuse, Some(BitRate::from_kbps(800)));
         assert_eq!(aimd.rate(), BitRate::from_kbps(680));
-        // Not again within a round trip, though over-use goes on.
+        // No second decrease within a round trip, although over-use continues.
         aimd.update(at(40), Usage::Overuse, Some(BitRate::from_kbps(790)));
         assert_eq!(aimd.rate(), BitRate::from_kbps(680));
         for step in 2..=22 {

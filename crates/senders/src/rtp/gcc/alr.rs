@@ -1,7 +1,7 @@
-//! Whether the source sends clearly less than it may (the "application-limited region").
+//! Detection of the application-limited region: the source sends clearly less than permitted.
 //!
-//! A budget fills with 65 % of the target and is spent by what is sent; it holds half a second of either. Above 80 % of what it
-//! holds the source is limited by itself, below 50 % no more (libwebrtc `alr_detector.h`, `interval_budget.cc`).
+//! A budget fills at 65 % of the target and is spent by sent packets; it is limited to plus and minus half a second. Above 80 %
+//! of its limit the source is application-limited, below 50 % no longer (libwebrtc `alr_detector.h`, `interval_budget.cc`).
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
@@ -13,7 +13,7 @@ const LEAVE: f64 = 0.5;
 #[derive(Debug, Clone)]
 pub(super) struct ApplicationLimit {
     rate: BitRate,
-    /// In bits, from minus to plus half a second at `rate`.
+    /// Bits, from minus to plus half a second at `rate`.
     budget: f64,
     last: Option<Instant>,
     since: Option<Instant>,
@@ -25,12 +25,12 @@ impl ApplicationLimit {
         Self { rate: target.mul_f64(SHARE), budget: 0.0, last: None, since: None, ended: None }
     }
 
-    /// Since when the source has been sending less than it may.
+    /// Start of the present application-limited period.
     pub(super) fn since(&self) -> Option<Instant> {
         self.since
     }
 
-    /// When that was last over.
+    /// End of the last application-limited period.
     pub(super) fn ended(&self) -> Option<Instant> {
         self.ended
     }
@@ -77,7 +77,7 @@ mod tests {
         };
         send(&mut limit, 75, 5000);
         assert_eq!(limit.since(), None);
-        // 15 % of the rate are missing: 0.8 x 0.325 Mbit from minus that takes 4 s.
+        // 15 % of the rate are unused: from minus to plus 0.8 x 0.325 Mbit takes 4 s.
         send(&mut limit, 50, 5000);
         assert!(limit.since().is_some());
         send(&mut limit, 100, 1000);

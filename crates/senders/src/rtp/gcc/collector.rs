@@ -1,4 +1,4 @@
-//! The receiver's side of the feedback: notes arrivals and says when a report is sent.
+//! The receiver's side of the feedback: collects arrivals and schedules reports.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::feedback::{ARRIVAL_STEP, PacketResult, TransportFeedback};
 
-/// Size of a report that libwebrtc assumes when it plans the interval: IPv4 20, UDP 8, SRTP 10 and a report of 30 bytes
+/// Report size that libwebrtc assumes for the interval: IPv4 20, UDP 8, SRTP 10 and a report of 30 bytes
 /// (`transport_sequence_number_feedback_generator.cc`).
 const PLANNED_REPORT: ByteCount = ByteCount::new(68);
-/// The most packets one report speaks of; the field counts to 65 535 (draft Sec. 3.1), and a report should fit a packet of 1200 bytes.
+/// Upper limit on packets in one report; the field counts to 65 535 (draft Sec. 3.1), and a report should fit a packet of 1200 bytes.
 const LONGEST_REPORT: u64 = 1000;
-/// An arrival that lies so far from the last one reported does not fit the 16 bits of a large step (8.19 s).
+/// Greatest distance of an arrival from the last reported one; more does not fit the 16 bits of a large step (8.19 s).
 const LONGEST_STEP: Span = Span::from_millis(8000);
 
-/// When reports are sent. Defaults: libwebrtc.
+/// Schedule of reports. Defaults: libwebrtc.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FeedbackConfig {
@@ -25,7 +25,7 @@ pub struct FeedbackConfig {
     pub longest: Span,
     /// The interval while the bandwidth is unknown: 100 ms. Between the two.
     pub initial: Span,
-    /// The share of the bandwidth that reports should take: 0.05. 0.001 to 1.
+    /// Share of the bandwidth for reports: 0.05. 0.001 to 1.
     pub share: f64,
 }
 
@@ -44,7 +44,7 @@ impl FeedbackConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    /// [`ConfigError::OutOfRange`] for the first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let second = Span::from_secs(1);
         let shortest = (Span::from_millis(1)..=second).contains(&self.shortest);
@@ -61,37 +61,37 @@ impl FeedbackConfig {
 
 /// Collects arrivals and reports on them.
 ///
-/// A report speaks of every packet since the last report. One that arrives later than a packet after it that was already
-/// reported missing is reported in the next, with all between (as libwebrtc does). Arrival times are rounded down to
-/// [`ARRIVAL_STEP`], since that is all that a report can carry.
+/// A report covers every packet since the last report. If a packet arrives late, after a report listed it as missing, the next report
+/// starts with it and repeats all packets in between (as in libwebrtc). Arrival times are rounded down to [`ARRIVAL_STEP`], the
+/// resolution of a report.
 #[derive(Debug, Clone)]
 pub struct FeedbackCollector {
     config: FeedbackConfig,
     interval: Span,
     /// Arrivals not yet forgotten: those to be reported, and reported ones of the last half second.
     arrivals: BTreeMap<u64, Instant>,
-    /// The first packet of the next report; nothing has arrived yet if `None`.
+    /// The first packet of the next report; `None` if nothing has arrived yet.
     next: Option<u64>,
     /// When the next report is due.
     due: Option<Instant>,
-    /// When the last one was.
+    /// When the last report was due.
     last_due: Option<Instant>,
     now: Instant,
 }
 
-/// Time for which reported arrivals are remembered, in case a late packet before them makes them be reported again
-/// (libwebrtc `kBackWindow`).
+/// Time for which reported arrivals are kept, in case a late packet before them causes them to be reported again (libwebrtc
+/// `kBackWindow`).
 const MEMORY: Span = Span::from_millis(500);
-/// Arrivals that wait for their report; with more, which only a caller that never polls brings about, the oldest is forgotten.
+/// Upper limit on unreported arrivals; it is reached only without polling, and then the oldest is forgotten.
 const MOST_ARRIVALS: usize = 65_536;
-/// A jump of sequence numbers beyond which the sender must have started over.
+/// Jump of sequence numbers that indicates a restarted sender.
 const RESTART: u64 = 30_000;
 
 impl FeedbackCollector {
-    /// Nothing has arrived.
+    /// Creates a collector without arrivals.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if a value of the configuration is.
+    /// [`ConfigError::OutOfRange`] for a value of the configuration out of range.
     pub fn new(config: FeedbackConfig) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
@@ -105,7 +105,7 @@ impl FeedbackCollector {
         })
     }
 
-    /// The bandwidth of the way back, of which reports take their share. The interval follows from it at once.
+    /// Sets the bandwidth of the reverse path, of which reports use their share. The interval changes at once.
     pub fn set_bandwidth(&mut self, bandwidth: BitRate) {
         let wanted = bandwidth.mul_f64(self.config.share).time_for(PLANNED_REPORT);
         self.interval = wanted.clamp(self.config.shortest, self.config.longest);
@@ -117,7 +117,7 @@ impl FeedbackCollector {
         self.interval
     }
 
-    /// A packet arrived with this transport-wide sequence number. A second copy is ignored.
+    /// Takes a packet with this transport-wide sequence number. Duplicates are ignored.
     pub fn on_packet(&mut self, now: Instant, sequence: u64) {
         self.now = self.now.max(now);
         let now = self.now;
@@ -135,13 +135,13 @@ impl FeedbackCollector {
             self.arrivals.pop_first();
         }
         if self.due.is_none() {
-            // Reports keep their beat over a pause.
+            // The schedule of reports continues over a pause.
             let last = self.last_due.unwrap_or(now);
             self.due = Some(last + self.interval * ((now - last).div_floor(self.interval) + 1));
         }
     }
 
-    /// The report that is due, if one is. Call again until there is none: a report speaks of at most 1000 packets.
+    /// Returns the report that is due, if any. Call until `None`: a report covers at most 1000 packets.
     pub fn poll(&mut self, now: Instant) -> Option<TransportFeedback> {
         self.now = self.now.max(now);
         if self.due.is_none_or(|due| due > self.now) {
@@ -162,12 +162,12 @@ impl FeedbackCollector {
         self.due
     }
 
-    /// The report that begins with packet `first`.
+    /// Makes the report that starts with packet `first`.
     fn report(&mut self, first: u64) -> Option<TransportFeedback> {
         let mut packets: Vec<PacketResult> = Vec::new();
         let mut last: Option<Instant> = None;
         for (&sequence, &arrival) in self.arrivals.range(first..) {
-            // The holes before the first arrival are what the previous report could not yet know of.
+            // The previous report could not know the missing packets before the first arrival.
             let begin = packets.last().map_or(first, |packet| packet.sequence + 1);
             let far = last.is_some_and(|last| arrival - last > LONGEST_STEP || last - arrival > LONGEST_STEP);
             if far || sequence - first >= LONGEST_REPORT && !packets.is_empty() {
@@ -182,7 +182,7 @@ impl FeedbackCollector {
         Some(TransportFeedback { packets })
     }
 
-    /// Forgets what no late packet can make be reported again.
+    /// Forgets arrivals that no late packet can cause to be reported again.
     fn forget(&mut self) {
         let Some(next) = self.next else { return };
         let now = self.now;

@@ -3,19 +3,19 @@
 use airbound_units::{BitRate, ConfigError, Span};
 use serde::{Deserialize, Serialize};
 
-/// The rates that congestion control keeps to, and which of its parts run.
+/// Limits of the rates, and enabled parts of the congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct GccConfig {
-    /// The rate before anything is known: 300 kbit/s (libwebrtc). Between the other two.
+    /// The initial rate: 300 kbit/s (libwebrtc). Between the other two.
     pub start_rate: BitRate,
     /// The least target: 30 kbit/s. At least 5 kbit/s (libwebrtc `kCongestionControllerMinBitrate`).
     pub min_rate: BitRate,
-    /// The largest target; no probe exceeds it: 20 Mbit/s. At most 10 Gbit/s.
+    /// Upper limit of the target and of probes: 20 Mbit/s. At most 10 Gbit/s.
     pub max_rate: BitRate,
-    /// The pacing rate is so many times the target: 2.5 (libwebrtc `kDefaultPaceMultiplier`). 1 to 10.
+    /// Ratio of the pacing rate to the target: 2.5 (libwebrtc `kDefaultPaceMultiplier`). 1 to 10.
     pub pacing_factor: f64,
-    /// Whether the start, a recovery and times without much to send are used to probe for more: true.
+    /// Whether to probe for a higher rate at the start, after a recovery and in application-limited periods: true.
     pub probing: bool,
     /// The interval of probes while the source sends less than the target: 5 s (libwebrtc). 1 s to 1 min.
     pub alr_probe_interval: Span,
@@ -41,7 +41,7 @@ impl GccConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] for the first that is out of its range.
+    /// [`ConfigError::OutOfRange`] for the first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let max = (BitRate::from_kbps(5)..=BitRate::from_mbps(10_000)).contains(&self.max_rate);
         ConfigError::check(max, "gcc.max-rate", self.max_rate, "5 kbit/s to 10 Gbit/s")?;

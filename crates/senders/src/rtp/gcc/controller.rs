@@ -1,4 +1,4 @@
-//! The parts of congestion control, put together.
+//! The congestion control, composed of its parts.
 
 use airbound_units::{BitRate, ConfigError, Instant, Span};
 
@@ -14,13 +14,14 @@ use super::throughput::Throughput;
 use super::trendline::Trendline;
 use super::{GccConfig, GccMetrics, PacketSent, TransportFeedback, Usage};
 
-/// Delays are judged anew after so long without a report (libwebrtc `kStreamTimeOut`).
+/// Time without a report after which the delay detection restarts (libwebrtc `kStreamTimeOut`).
 const STREAM_TIMEOUT: Span = Span::from_secs(2);
-/// A probe does not take the estimate below this share of what arrives (libwebrtc `kProbeDropThroughputFraction`).
+/// Least ratio of an estimate set by a probe to the throughput (libwebrtc `kProbeDropThroughputFraction`).
 const PROBE_FLOOR: f64 = 0.85;
 /// Weight of a new round trip (RFC 6298, alpha).
 const ROUND_TRIP_WEIGHT: f64 = 0.125;
-/// Without a report for so much longer than packets need, the rate falls by a fifth each second (libwebrtc `RttBasedBackoff`).
+/// Time without a report, beyond the round trip, after which the rate falls by a fifth each second (libwebrtc
+/// `RttBasedBackoff`).
 const SILENCE: Span = Span::from_secs(3);
 const SILENCE_STEP: Span = Span::from_secs(1);
 const SILENCE_FACTOR: f64 = 0.8;
@@ -40,19 +41,19 @@ pub struct Gcc {
     prober: Prober,
     probes: ProbeResults,
     round_trip: Option<Span>,
-    /// When the last report came.
+    /// Time of the last report.
     reported: Option<Instant>,
-    /// When silence last lowered the rate.
+    /// Time of the last decrease by silence.
     silenced: Option<Instant>,
-    /// The source became busy again at this time; the first packet sent since has not been reported on.
+    /// When the application-limited period ended, until the first packet sent since is reported.
     awakened: Option<Instant>,
 }
 
 impl Gcc {
-    /// Nothing has been sent.
+    /// Creates a congestion control without packets.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if a value of the configuration is.
+    /// [`ConfigError::OutOfRange`] for a value of the configuration out of range.
     pub fn new(config: GccConfig) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
@@ -74,7 +75,7 @@ impl Gcc {
         })
     }
 
-    /// A packet left. A sequence number used before replaces what was known of it.
+    /// Notes a sent packet. A reused sequence number replaces the earlier packet.
     pub fn on_sent(&mut self, now: Instant, packet: PacketSent) {
         self.now = self.now.max(now);
         let now = self.now;
@@ -87,7 +88,7 @@ impl Gcc {
         self.on_silence(now);
     }
 
-    /// A report of the receiver arrived.
+    /// Takes a report of the receiver.
     pub fn on_feedback(&mut self, now: Instant, feedback: &TransportFeedback) {
         self.now = self.now.max(now);
         let now = self.now;
@@ -129,7 +130,7 @@ impl Gcc {
         }
     }
 
-    /// The next cluster that is to be sent, for `Pacer::start_probe`. Call until there is none.
+    /// Returns the next probe cluster to be sent, for `Pacer::start_probe`. Call until `None`.
     pub fn next_probe(&mut self, now: Instant) -> Option<ProbeCluster> {
         self.now = self.now.max(now);
         let situation = self.situation();
@@ -138,7 +139,7 @@ impl Gcc {
         Some(cluster)
     }
 
-    /// The rate for all that is sent: media, parity, retransmissions, headers.
+    /// The rate for all packets: media, parity, retransmissions, headers.
     #[must_use]
     pub fn target_rate(&self) -> BitRate {
         let rate = self.aimd.rate().min(self.loss.rate());
@@ -151,25 +152,25 @@ impl Gcc {
         self.target_rate().mul_f64(self.config.pacing_factor)
     }
 
-    /// The smoothed round trip without the time for which the receiver held its report; `None` before the first report.
+    /// The smoothed round trip without the receiver's reporting delay; `None` before the first report.
     #[must_use]
     pub fn round_trip(&self) -> Option<Span> {
         self.round_trip
     }
 
-    /// The share of packets lost in the last second of reports, 0 to 1. A packet that turns up later still counts as lost.
+    /// The share of packets lost in the last second of reports, 0 to 1. A packet that arrives later still counts as lost.
     #[must_use]
     pub fn loss_fraction(&self) -> f64 {
         self.loss.fraction()
     }
 
-    /// When [`Gcc::on_deadline`] (and then [`Gcc::next_probe`]) is to be called if nothing else happens.
+    /// When to call [`Gcc::on_deadline`] (and then [`Gcc::next_probe`]) if nothing else happens.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         self.prober.next_deadline(&self.situation()).map(|due| due.max(self.now))
     }
 
-    /// Time passed without a packet or a report. Early calls do nothing.
+    /// Handles time passed without a packet or a report. Early calls do nothing.
     pub fn on_deadline(&mut self, now: Instant) {
         self.now = self.now.max(now);
     }
@@ -198,8 +199,8 @@ impl Gcc {
         }
     }
 
-    /// The packet that arrived last was held for nothing; an earlier one for as long as the last one came after it. The shortest
-    /// of the round trips so corrected is the sample.
+    /// The last packet of a report was not delayed by it; an earlier one was delayed by the time to the last one's arrival. The
+    /// shortest of the round trips so corrected is the sample.
     fn measure_round_trip(&mut self, delivered: &[Delivered]) {
         let Some(last) = delivered.iter().map(|packet| packet.arrival).max() else { return };
         let Some(sample) =
@@ -232,7 +233,7 @@ impl Gcc {
         self.loss.update(self.now, self.aimd.rate(), self.round_trip.unwrap_or_default());
     }
 
-    /// Packets leave and nothing comes back.
+    /// Lowers the rate if packets are sent and no report returns.
     fn on_silence(&mut self, now: Instant) {
         let Some(reported) = self.reported else { return };
         let silent = (now - reported) + self.round_trip.unwrap_or_default() >= SILENCE;

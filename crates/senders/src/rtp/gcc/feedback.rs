@@ -1,13 +1,13 @@
-//! Feedback of the receiver to the sender: which packets arrived, and when.
+//! Feedback of the receiver to the sender: arrivals and their times.
 
 use airbound_units::{ByteCount, Instant, Span};
 
-/// The step in which a report gives arrival times (draft-holmer-rmcat-transport-wide-cc-extensions-01, Sec. 3.1.5).
+/// Resolution of arrival times in a report (draft-holmer-rmcat-transport-wide-cc-extensions-01, Sec. 3.1.5).
 pub const ARRIVAL_STEP: Span = Span::from_micros(250);
-/// RTCP header, two SSRCs, base sequence, count, reference time and report count (the same, Sec. 3.1).
+/// RTCP header, two SSRCs, base sequence, count, reference time and report count (same draft, Sec. 3.1).
 const FIXED_BYTES: u64 = 20;
 
-/// A transport-wide feedback report. Its packets have rising sequence numbers without a hole.
+/// A transport-wide feedback report. Its packets have consecutive sequence numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TransportFeedback {
     /// Every packet from the first to the last one reported on.
@@ -17,9 +17,9 @@ pub struct TransportFeedback {
 /// Arrival status of one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketResult {
-    /// The transport-wide sequence number: it counts all packets of the sender (media, parity, retransmissions, padding).
+    /// The transport-wide sequence number, which counts all packets of the sender (media, parity, retransmissions, padding).
     pub sequence: u64,
-    /// When it arrived, by the receiver's clock; `None` if it has not. The two clocks need not agree.
+    /// Arrival time by the receiver's clock; `None` if it has not arrived. The clocks need not agree.
     pub arrival: Option<Instant>,
 }
 
@@ -27,17 +27,17 @@ pub struct PacketResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Symbol {
     Missing,
-    /// An arrival 0 to 63.75 ms after the last, in one byte.
+    /// An arrival 0 to 63.75 ms after the previous one, in one byte.
     Small,
-    /// Any other one, in two bytes.
+    /// Any other arrival, in two bytes.
     Large,
 }
 
 impl TransportFeedback {
-    /// The length of the RTCP packet that carries the report, without SRTCP, UDP and IP.
+    /// The length of the RTCP packet of the report, without SRTCP, UDP and IP.
     ///
-    /// Status chunks are packed greedily: a run of equal symbols if it is longer than a vector would hold, else 14 symbols of
-    /// one bit where none needs two bytes, else 7 of two bits (Sec. 3.1.3, 3.1.4).
+    /// Status chunks are packed greedily: a run of equal symbols if it is longer than a vector, else 14 symbols of one bit if
+    /// none needs two bytes, else 7 of two bits (Sec. 3.1.3, 3.1.4).
     #[must_use]
     pub fn wire_size(&self) -> ByteCount {
         let symbols = self.symbols();
@@ -60,7 +60,8 @@ impl TransportFeedback {
             .map(|packet| {
                 let Some(arrival) = packet.arrival else { return Symbol::Missing };
                 let tick = arrival.as_nanos() / step;
-                // The reference time counts in 64 ms: the first arrival is always a small step after it, 0 to 63.75 ms.
+                // The reference time has a resolution of 64 ms: the first arrival is always a small step after it, 0 to 63.75
+                // ms.
                 let small = last.is_none_or(|last| tick >= last && tick - last <= 255);
                 last = Some(tick);
                 if small { Symbol::Small } else { Symbol::Large }

@@ -6,9 +6,9 @@ use airbound_units::{ByteCount, Instant, Span};
 
 use super::{PacketSent, TransportFeedback};
 
-/// Packets are remembered so long (libwebrtc `kSendTimeHistoryWindow`) ...
+/// Time for which packets are kept (libwebrtc `kSendTimeHistoryWindow`) ...
 const MEMORY: Span = Span::from_secs(60);
-/// ... and so many of them.
+/// ... and their maximum number.
 const LIMIT: usize = 100_000;
 
 #[derive(Debug, Clone, Copy)]
@@ -16,11 +16,11 @@ struct Departed {
     size: ByteCount,
     at: Instant,
     probe: Option<u32>,
-    /// It was once reported missing. It may still turn up late.
+    /// Whether it was once reported missing. It may still arrive late.
     missed: bool,
 }
 
-/// A packet of which both ends are known.
+/// A packet with known departure and arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Delivered {
     pub(super) size: ByteCount,
@@ -29,12 +29,12 @@ pub(super) struct Delivered {
     pub(super) probe: Option<u32>,
 }
 
-/// New arrivals and losses in a report, of packets that this sender knows.
+/// New arrivals and losses in a report, of packets known to the sender.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct News {
-    /// Those that arrived, in the order of their arrival.
+    /// Arrived packets, in the order of arrival.
     pub(super) delivered: Vec<Delivered>,
-    /// Number of packets missing that were not before.
+    /// Number of newly missing packets.
     pub(super) lost: u64,
 }
 
@@ -55,7 +55,7 @@ impl InFlight {
         }
     }
 
-    /// Matches a report with what was sent. Each packet's arrival and each one's loss is told once.
+    /// Matches a report with sent packets. Each arrival and each loss is returned once.
     pub(super) fn on_feedback(&mut self, feedback: &TransportFeedback) -> News {
         let mut news = News::default();
         for result in &feedback.packets {

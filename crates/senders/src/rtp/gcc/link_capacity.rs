@@ -1,6 +1,7 @@
-//! Rate that the path carried when it was over-used (libwebrtc `link_capacity_estimator.cc`).
+//! Capacity of the path, estimated at over-use (libwebrtc `link_capacity_estimator.cc`).
 //!
-//! Near this rate the sender adds, elsewhere it multiplies (draft Sec. 5.5, "close to convergence": within three standard deviations).
+//! Near this rate the increase is additive, elsewhere multiplicative (draft Sec. 5.5, "close to convergence": within three standard
+//! deviations).
 
 use airbound_units::BitRate;
 
@@ -12,7 +13,7 @@ const DEVIATIONS: f64 = 3.0;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LinkCapacity {
-    /// In kbit/s.
+    /// Mean in kbit/s.
     mean: Option<f64>,
     variance: f64,
 }
@@ -40,7 +41,7 @@ impl LinkCapacity {
         self.bounds().is_some_and(|(lower, _)| kbps(rate) < lower)
     }
 
-    /// Over-use at this throughput.
+    /// Notes over-use at this throughput.
     pub(super) fn on_overuse(&mut self, throughput: BitRate) {
         let sample = kbps(throughput);
         let mean = self.mean.map_or(sample, |mean| (1.0 - WEIGHT) * mean + WEIGHT * sample);

@@ -1,4 +1,4 @@
-//! The loss-based part: what is lost beyond what a path may lose without being congested.
+//! The loss-based estimate: reacts to loss beyond that of an uncongested path.
 //!
 //! | loss of a report | change | source |
 //! |---|---|---|
@@ -6,10 +6,10 @@
 //! | up to 10 % | none | draft Sec. 6; libwebrtc |
 //! | more, p | times 1 - 0.5 p, once a report, at most every 300 ms + round trip | draft Sec. 6; libwebrtc `kBweDecreaseInterval` |
 //!
-//! A report is a second of at least 20 packets (libwebrtc `kLossUpdateInterval`, `kLimitNumPackets`). The estimate never exceeds
-//! the delay-based one: what loss allows is found by growing again. This is the first of libwebrtc's loss-based estimators, the one
-//! that the draft describes. Its second (`loss_based_bwe_v2.cc`) fits a model of inherent loss and bandwidth to the last reports and
-//! so keeps its rate on paths with much random loss; the published descriptions do not fix it enough to be built from.
+//! A report is a second of at least 20 packets (libwebrtc `kLossUpdateInterval`, `kLimitNumPackets`). The estimate never exceeds the
+//! delay-based one: it grows again to find the rate that the loss permits. This is the first of libwebrtc's loss-based estimators, the one
+//! described by the draft. Its second (`loss_based_bwe_v2.cc`) fits a model of inherent loss and bandwidth to the last reports and so keeps
+//! its rate on paths with much random loss; the published descriptions are not complete enough to implement it.
 
 use std::collections::VecDeque;
 
@@ -25,9 +25,9 @@ const MEMORY: Span = Span::from_secs(1);
 const DECREASE_PAUSE: Span = Span::from_millis(300);
 const REPORT: Span = Span::from_secs(1);
 const REPORT_PACKETS: u64 = 20;
-/// In the first 2 s without loss the delay-based estimate is followed at once (libwebrtc `kStartPhase`).
+/// Time at the start, without loss, in which the estimate follows the delay-based one at once (libwebrtc `kStartPhase`).
 const START: Span = Span::from_secs(2);
-/// A report counts for so long (libwebrtc: 1.2 x the longest RTCP interval).
+/// Time for which a report counts (libwebrtc: 1.2 x the longest RTCP interval).
 const STALE: Span = Span::from_secs(6);
 
 #[derive(Debug, Clone)]
@@ -35,13 +35,13 @@ pub(super) struct LossBased {
     on: bool,
     rate: BitRate,
     floor: BitRate,
-    /// Estimates of the last second, rising: the first is the least.
+    /// Estimates of the last second, ascending: the first is the least.
     least: VecDeque<(Instant, BitRate)>,
     packets: u64,
     lost: u64,
-    /// When the last report was made, and what it said.
+    /// Time and loss of the last report.
     report: Option<(Instant, f64)>,
-    /// The last report has led to its decrease.
+    /// Whether the last report has already caused its decrease.
     answered: bool,
     decreased: Option<Instant>,
     began: Option<Instant>,
@@ -72,18 +72,18 @@ impl LossBased {
         self.report.map_or(0.0, |(_, fraction)| fraction)
     }
 
-    /// A probe measured this rate.
+    /// Sets the rate measured by a probe.
     pub(super) fn set(&mut self, rate: BitRate) {
         self.rate = rate.max(self.floor);
         self.least.clear();
     }
 
-    /// Nothing has come back for very long.
+    /// Lowers the estimate after a long time without reports.
     pub(super) fn back_off(&mut self, factor: f64) {
         self.set(self.rate.mul_f64(factor));
     }
 
-    /// So many packets were reported on, so many of them as missing.
+    /// Notes `packets` reported packets, of which `lost` were missing.
     pub(super) fn on_packets(&mut self, now: Instant, packets: u64, lost: u64) {
         self.packets = self.packets.saturating_add(packets);
         self.lost = self.lost.saturating_add(lost);
@@ -94,7 +94,7 @@ impl LossBased {
         }
     }
 
-    /// Grows or falls, up to `limit`, the delay-based estimate.
+    /// Raises or lowers the estimate, up to `limit`, the delay-based estimate.
     pub(super) fn update(&mut self, now: Instant, limit: BitRate, round_trip: Span) {
         let began = *self.began.get_or_insert(now);
         let starting = now - began < START && self.fraction() <= 0.0;
@@ -137,7 +137,7 @@ impl LossBased {
 mod tests {
     use super::*;
 
-    /// Ten seconds with so many of 100 packets lost in each 100 ms; the rate at the end. The limit is 2 Mbit/s, the start 1.
+    /// Ten seconds with `lost` of 100 packets lost in each 100 ms; returns the rate at the end. The limit is 2 Mbit/s, the start 1.
     fn after_ten_seconds(lost: u64) -> f64 {
         let config = GccConfig { start_rate: BitRate::from_mbps(1), ..GccConfig::default() };
         let mut part = LossBased::new(&config);

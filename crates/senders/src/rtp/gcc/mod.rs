@@ -1,8 +1,8 @@
-//! Google congestion control: how fast a source of real-time media sends.
+//! Google congestion control: the send rate of real-time media.
 //!
-//! Follows draft-ietf-rmcat-gcc-02 ("the draft") and, where libwebrtc has moved on, what is documented of libwebrtc: the sender
-//! does all the reckoning, from transport-wide feedback; a trendline filter stands where the draft has a Kalman filter; probes
-//! find the capacity. Each module says in a table which of its constants comes from where.
+//! Follows draft-ietf-rmcat-gcc-02 ("the draft") and, where libwebrtc has changed since, the documentation of libwebrtc: the sender does
+//! all computation, from transport-wide feedback; a trendline filter replaces the draft's Kalman filter; probes find the capacity. Each
+//! module lists the sources of its constants in a table.
 //!
 //! ```text
 //!  frames ─▶ Pacer ── poll ──▶ network ──▶ FeedbackCollector::on_packet
@@ -19,15 +19,16 @@
 //! ```
 //!
 //! # Contract
-//! 1. Every packet that leaves, of whatever kind, has the next transport-wide sequence number and is told by `on_sent`.
+//! 1. Every sent packet, of any kind, has the next transport-wide sequence number and is reported by `on_sent`.
 //! 2. After each `on_…` call `next_probe` until there is none, give the clusters to [`Pacer::start_probe`], and set
 //!    [`Pacer::set_rate`] to `pacing_rate`.
-//! 3. Then ask `next_deadline`; call `on_deadline` at that time. Early and late calls do no harm; time that runs backwards stands still.
+//! 3. Then call `next_deadline`, and `on_deadline` at that time. Early and late calls are harmless; an earlier time counts as the latest
+//!   one seen.
 //!
-//! # What is left out
-//! REMB and receiver-side estimation, the congestion window with its pushback (off by default in libwebrtc), ECN, the second
-//! loss-based estimator (see `loss_based`), separate detectors for audio, estimates made by the network itself, and probes for
-//! a changed allocation: the caller has one stream, whose rate the target is.
+//! # Not implemented
+//! REMB and receiver-side estimation, the congestion window with its pushback (off by default in libwebrtc), ECN, the second loss-based
+//! estimator (see `loss_based`), separate detectors for audio, estimates of the network itself, and probes after a changed allocation:
+//! there is one stream, whose rate is the target.
 
 mod aimd;
 mod alr;
@@ -55,10 +56,10 @@ pub use feedback::{ARRIVAL_STEP, PacketResult, TransportFeedback};
 pub use pacer::{LONGEST_QUEUE, Pacer, Priority};
 pub use probe::ProbeCluster;
 
-/// A packet that has just left.
+/// A packet that has just been sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketSent {
-    /// Its transport-wide sequence number: rises by one with each packet, whatever it carries.
+    /// Its transport-wide sequence number, increasing by one with each packet of any kind.
     pub sequence: u64,
     /// Its size, by the same measure as all rates (usually the IP packet).
     pub size: ByteCount,
@@ -66,7 +67,7 @@ pub struct PacketSent {
     pub probe: Option<u32>,
 }
 
-/// State of the path, judged by the delay of the packets.
+/// State of the path according to the packets' delay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Usage {
     /// Delays neither grow nor fall.
@@ -81,9 +82,9 @@ pub enum Usage {
 /// Estimates and detector state of the congestion control, for plots.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GccMetrics {
-    /// The judgement of the over-use detector.
+    /// The state of the over-use detector.
     pub usage: Usage,
-    /// The trendline's slope times its gain and number of groups, in ms: what is compared with the threshold.
+    /// The trendline's slope times its gain and number of groups, in ms: the value compared with the threshold.
     pub trend: f64,
     /// The adaptive threshold, in ms.
     pub threshold: f64,
@@ -91,9 +92,9 @@ pub struct GccMetrics {
     pub delay_based: BitRate,
     /// The loss-based estimate.
     pub loss_based: BitRate,
-    /// The rate at which acknowledged packets arrived; `None` before half a second of them.
+    /// The rate at which acknowledged packets arrived; `None` in the first half second.
     pub acknowledged: Option<BitRate>,
-    /// Whether the source sends clearly less than the target.
+    /// Whether the source is application-limited.
     pub application_limited: bool,
     /// Share of packets lost, see [`Gcc::loss_fraction`].
     pub loss_fraction: f64,

@@ -1,4 +1,4 @@
-//! The pacer: packets of a frame leave spread out, not in a burst.
+//! The pacer: spreads the packets of a frame over time.
 
 use std::collections::VecDeque;
 
@@ -6,25 +6,24 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::probe::ProbeCluster;
 
-/// The pacer sends faster than its rate where a packet would wait longer than this on average
-/// (libwebrtc `PacingController::kMaxExpectedQueueLength`).
+/// Mean waiting time above which the pacer sends faster than its rate (libwebrtc `PacingController::kMaxExpectedQueueLength`).
 pub const LONGEST_QUEUE: Span = Span::from_secs(2);
-/// A probe packet that leaves so late ends its cluster: the burst would not measure the rate
-/// (libwebrtc `BitrateProberConfig::max_probe_delay`).
+/// Delay of a probe packet that ends its cluster: the burst would not measure the rate (libwebrtc
+/// `BitrateProberConfig::max_probe_delay`).
 const LATEST_PROBE: Span = Span::from_millis(20);
-/// A cluster that found nothing to carry it for so long is dropped (libwebrtc `kProbeClusterTimeout`).
+/// Age of an unused cluster at which it is dropped (libwebrtc `kProbeClusterTimeout`).
 const STALE_PROBE: Span = Span::from_secs(5);
-/// Probe clusters that wait; with more the oldest goes.
+/// Upper limit on waiting probe clusters; beyond it the oldest is dropped.
 const CLUSTERS: usize = 8;
-/// The least time left that the 2 s rule reckons with, as libwebrtc does.
+/// Lower limit of the remaining time in the 2 s rule, as in libwebrtc.
 const LEAST_LEFT: Span = Span::from_millis(1);
 
-/// Priority of a packet, highest first; within one priority it is first come, first served (libwebrtc `prioritized_packet_queue.cc`).
+/// Priority of a packet, highest first; FIFO within a priority (libwebrtc `prioritized_packet_queue.cc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// Audio: goes at once, and does not count against the rate (libwebrtc `pace_audio` is off).
+    /// Audio: sent at once, and not counted against the rate (libwebrtc `pace_audio` is off).
     Audio,
-    /// Packets sent again.
+    /// Retransmitted packets.
     Retransmission,
     /// Video and its parity packets.
     Video,
@@ -39,12 +38,12 @@ struct Waiting<T> {
     item: T,
 }
 
-/// A cluster under way.
+/// A cluster being sent.
 #[derive(Debug, Clone, Copy)]
 struct Burst {
     cluster: ProbeCluster,
     offered: Instant,
-    /// When its first packet left.
+    /// When its first packet was sent.
     began: Option<Instant>,
     bytes: ByteCount,
     packets: u32,
@@ -52,7 +51,7 @@ struct Burst {
 }
 
 impl Burst {
-    /// When its next packet is to leave; any time before it began.
+    /// When its next packet is due; before its start, any time.
     fn next(&self) -> Instant {
         self.began.map_or(Instant::ZERO, |began| began + self.cluster.rate.time_for(self.bytes))
     }
@@ -62,24 +61,24 @@ impl Burst {
     }
 }
 
-/// Holds packets and says when each leaves.
+/// Holds packets and determines their send times.
 #[derive(Debug, Clone)]
 pub struct Pacer<T> {
     rate: BitRate,
     queues: [VecDeque<Waiting<T>>; 4],
-    /// Size of the packets that wait, all but audio.
+    /// Size of the waiting packets except audio.
     size: ByteCount,
-    /// Sum of the instants at which those came, in ns, for the mean of their waiting times.
+    /// Sum of their arrival times in ns, for their mean waiting time.
     entered: u128,
     count: u64,
-    /// When the last packet has drained at the rate it was sent with.
+    /// When the last packet has been sent at its rate.
     free_at: Instant,
     bursts: VecDeque<Burst>,
     now: Instant,
 }
 
 impl<T> Pacer<T> {
-    /// An empty pacer at a rate, usually `Gcc::pacing_rate`. At rate zero only audio and probes leave.
+    /// Creates an empty pacer with a rate, usually `Gcc::pacing_rate`. At rate zero only audio and probes are sent.
     #[must_use]
     pub fn new(rate: BitRate) -> Self {
         Self {
@@ -94,7 +93,7 @@ impl<T> Pacer<T> {
         }
     }
 
-    /// Sets the rate. What the last packet still has to wait for changes with it.
+    /// Sets the rate. The remaining time of the last packet changes with it.
     pub fn set_rate(&mut self, now: Instant, rate: BitRate) {
         self.advance(now);
         if rate == self.rate {
@@ -115,7 +114,7 @@ impl<T> Pacer<T> {
         self.rate
     }
 
-    /// A packet to be sent. `size` is what it takes on the wire, the same measure as the rate's.
+    /// Adds a packet. `size` is its size on the wire, in the measure of the rate.
     pub fn enqueue(&mut self, now: Instant, priority: Priority, size: ByteCount, item: T) {
         self.advance(now);
         if priority != Priority::Audio {
@@ -126,7 +125,7 @@ impl<T> Pacer<T> {
         self.queues[priority as usize].push_back(Waiting { since: self.now, size, item });
     }
 
-    /// Sends the next packets as this cluster, at its rate. It begins with the next packet that is not audio.
+    /// Sends the next packets as this cluster, at its rate, beginning with the next packet that is not audio.
     pub fn start_probe(&mut self, now: Instant, cluster: ProbeCluster) {
         self.advance(now);
         if cluster.rate.is_zero() {
@@ -146,7 +145,7 @@ impl<T> Pacer<T> {
         self.bursts.push_back(burst);
     }
 
-    /// The next packet that may leave now, and the probe cluster that it belongs to. Call until there is none.
+    /// Returns the next packet that may be sent now, and its probe cluster. Call until `None`.
     pub fn poll(&mut self, now: Instant) -> Option<(T, Option<u32>)> {
         self.advance(now);
         if let Some(audio) = self.queues[Priority::Audio as usize].pop_front() {
@@ -165,11 +164,11 @@ impl<T> Pacer<T> {
         Some((waiting.item, self.probed(waiting.size)))
     }
 
-    /// Returns the size that a probe under way lacks while nothing waits: the caller enqueues a packet of padding of that size, or of the
-    /// largest that it may send, and polls again.
+    /// Returns the missing size of a started probe if no packet waits: the caller adds a packet of padding of that size, or of the
+    /// largest permitted, and polls again.
     ///
-    /// It is no less than the largest packet of the probe so far: the measurement leaves out the first packet's size of what arrives
-    /// and the last one's of what is sent, so a last packet smaller than the first makes the path look slower than it is.
+    /// It is at least the largest packet of the probe so far: the measurement omits the size of the first packet from arrivals and that
+    /// of the last from departures, so a last packet smaller than the first would underestimate the path.
     #[must_use]
     pub fn padding_wanted(&self, now: Instant) -> Option<ByteCount> {
         let now = self.now.max(now);
@@ -192,31 +191,32 @@ impl<T> Pacer<T> {
         (release < Instant::MAX).then_some(release.max(self.now))
     }
 
-    /// Returns the time that waiting packets, without audio, take at the present rate (without the 2 s rule); zero if there are none.
+    /// Returns the time that the waiting packets, without audio, need at the present rate (without the 2 s rule); zero if there are
+    /// none.
     #[must_use]
     pub fn queue_time(&self) -> Span {
         if self.count == 0 { Span::ZERO } else { self.rate.time_for(self.size) }
     }
 
-    /// Returns the size of the packets that wait, without audio.
+    /// Returns the size of the waiting packets, without audio.
     #[must_use]
     pub fn queue_size(&self) -> ByteCount {
         self.size
     }
 
-    /// The number of packets that wait, audio included.
+    /// The number of waiting packets, audio included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.queues.iter().map(VecDeque::len).sum()
     }
 
-    /// Whether nothing waits.
+    /// Whether no packet waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// When the next packet that is not audio may leave.
+    /// Earliest send time of the next packet that is not audio.
     fn release(&self) -> Instant {
         match self.bursts.front() {
             Some(burst) => burst.next(),
@@ -225,7 +225,7 @@ impl<T> Pacer<T> {
         }
     }
 
-    /// The rate, or what empties the queue before its packets wait [`LONGEST_QUEUE`] on average.
+    /// The rate, or the higher one that empties the queue before its packets wait [`LONGEST_QUEUE`] on average.
     fn effective_rate(&self) -> BitRate {
         let mean = self.entered / u128::from(self.count.max(1));
         let waited = u128::from(self.now.as_nanos()).saturating_sub(mean);
@@ -233,7 +233,7 @@ impl<T> Pacer<T> {
         self.rate.max(BitRate::of(self.size, (LONGEST_QUEUE - waited).max(LEAST_LEFT)))
     }
 
-    /// Counts a packet that leaves to the cluster under way.
+    /// Counts a sent packet for the present cluster.
     fn probed(&mut self, size: ByteCount) -> Option<u32> {
         let burst = self.bursts.front_mut()?;
         burst.began.get_or_insert(self.now);

@@ -1,4 +1,4 @@
-//! Packets sent together are one measurement: how much longer did a group take than the one before it?
+//! Groups of packets sent together: measures the change of delay from one group to the next.
 //!
 //! | constant | source |
 //! |---|---|
@@ -14,7 +14,7 @@ const LONGEST_BURST: Span = Span::from_millis(100);
 const REORDERED: u32 = 3;
 const CLOCK_JUMP_MS: f64 = 3000.0;
 
-/// `later` - `earlier` in ms, negative if they are the other way round.
+/// `later` - `earlier` in ms, negative if they are in reverse order.
 pub(super) fn millis_between(later: Instant, earlier: Instant) -> f64 {
     (later - earlier).as_millis_f64() - (earlier - later).as_millis_f64()
 }
@@ -22,11 +22,11 @@ pub(super) fn millis_between(later: Instant, earlier: Instant) -> f64 {
 /// Differences between two successive groups.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct GroupDelta {
-    /// Between their departures, in ms.
+    /// Difference of their departures, in ms.
     pub(super) sent: f64,
-    /// Between their arrivals, in ms.
+    /// Difference of their arrivals, in ms.
     pub(super) arrived: f64,
-    /// When the later one had arrived, by the receiver's clock.
+    /// Complete arrival of the later group, by the receiver's clock.
     pub(super) at: Instant,
 }
 
@@ -36,7 +36,7 @@ struct Group {
     last_sent: Instant,
     first_arrival: Instant,
     last_arrival: Instant,
-    /// When the sender learnt of its last packet.
+    /// When its last packet was reported to the sender.
     reported: Instant,
 }
 
@@ -55,7 +55,7 @@ impl Group {
         sent - self.first_sent <= GROUP || self.bursts_with(sent, arrival)
     }
 
-    /// Whether the packet waited somewhere with those before it and was let go with them: on Wi-Fi, in one aggregate.
+    /// Whether the packet was held in the network and released with the previous ones: on Wi-Fi, in one aggregate.
     fn bursts_with(&self, sent: Instant, arrival: Instant) -> bool {
         let apart = millis_between(arrival, self.last_arrival);
         let caught_up = apart < millis_between(sent, self.last_sent);
@@ -74,8 +74,7 @@ pub(super) struct PacketGroups {
 }
 
 impl PacketGroups {
-    /// A packet that arrived; `now` is when the sender learnt of it. Returns a measurement when the packet begins a new group, for
-    /// the two before it.
+    /// Takes an arrived packet, reported at `now`. If it begins a new group, returns the difference of the two groups before.
     pub(super) fn on_packet(&mut self, now: Instant, sent: Instant, arrival: Instant) -> Option<GroupDelta> {
         let Some(current) = &mut self.current else {
             self.current = Some(Group::new(sent, arrival, now));
@@ -133,9 +132,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_held_back_and_let_go_together_is_one_group() {
+    fn packets_held_back_and_released_together_are_one_group() {
         let mut groups = PacketGroups::default();
-        // 20 ms of packets arrive in one aggregate.
+        // The packets of 20 ms arrive in one aggregate.
         for (sent, arrival) in [(0, 50), (10, 51), (20, 52)] {
             assert_eq!(groups.on_packet(at(60), at(sent), at(arrival)), None);
         }

@@ -2,11 +2,11 @@
 //!
 //! | rule | value |
 //! |---|---|
-//! | of the cluster's packets and bytes must have arrived | 80 % |
-//! | longest time over which it was sent, or arrived | 1 s |
-//! | arrival at most so much faster than sending | 2 x |
-//! | the link was full if less arrives than | 0.9 x what was sent |
-//! | then the result is | 0.95 x what arrives |
+//! | required share of the cluster's packets and bytes | 80 % |
+//! | longest time of sending, or of arriving | 1 s |
+//! | greatest ratio of arrival rate to send rate | 2 x |
+//! | the link was full below an arrival rate of | 0.9 x the send rate |
+//! | result for a full link | 0.95 x the arrival rate |
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const LONGEST: Span = Span::from_secs(1);
 const FASTEST: f64 = 2.0;
 const UNSATURATED: f64 = 0.9;
 const UTILISATION: f64 = 0.95;
-/// Clusters that are watched; the oldest goes first.
+/// Upper limit on watched clusters; beyond it the oldest is dropped.
 const CLUSTERS: usize = 16;
 
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ struct Watched {
     cluster: ProbeCluster,
     packets: u32,
     bytes: ByteCount,
-    /// The first and the last packet's, with the sizes that the rates must leave out: between n packets there are n - 1 intervals.
+    /// Times of the first and the last packet, with the sizes to leave out: between n packets there are n - 1 intervals.
     sent: (Instant, Instant),
     last_sent_size: ByteCount,
     arrived: (Instant, Instant),
@@ -42,7 +42,7 @@ pub(super) struct ProbeResults {
 }
 
 impl ProbeResults {
-    /// A cluster is about to be sent.
+    /// Adds a cluster that is about to be sent.
     pub(super) fn expect(&mut self, cluster: ProbeCluster) {
         self.begun.insert(cluster.id, cluster);
         while self.begun.len() > CLUSTERS {
@@ -52,7 +52,7 @@ impl ProbeResults {
         }
     }
 
-    /// A packet arrived. The rate that its cluster measured, if enough of it is here.
+    /// Takes an arrived packet. Returns the rate measured by its cluster, once enough packets have arrived.
     pub(super) fn on_packet(&mut self, packet: &Delivered) -> Option<BitRate> {
         let id = packet.probe?;
         let cluster = *self.begun.get(&id)?;
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(measured(2000, 2000), Some(BitRate::from_mbps(4)));
         assert_eq!(measured(2000, 1500), Some(BitRate::from_mbps(4)));
         assert_eq!(measured(2000, 4000), Some(BitRate::from_kbps(1900)));
-        // All at once: a queue on the way let go.
+        // All at once: released by a queue in the network.
         assert_eq!(measured(2000, 100), None);
     }
 }

@@ -1,14 +1,14 @@
-//! When to probe, and at which rate (libwebrtc `probe_controller.cc`).
+//! Times and rates of probes (libwebrtc `probe_controller.cc`).
 //!
-//! | when | rate |
+//! | condition | rate |
 //! |---|---|
 //! | at the start | 3 and 6 times the start rate |
-//! | while results come in: a measured rate above 0.7 of the last probe's | twice the measured rate |
+//! | a measured rate above 0.7 of the last probe's, while results are awaited | twice the measured rate |
 //! | every 5 s while the source is application-limited | twice the estimate |
-//! | over-use is over, within 5 s of a fall below 0.66, application-limited now or within 3 s, at most every 5 s | 0.85 of the rate before the fall |
+//! | end of over-use, within 5 s of a fall below 0.66, application-limited now or within 3 s, at most every 5 s | 0.85 of the rate before the fall |
 //!
-//! Results are awaited for 1 s. A cluster has 5 packets and 15 ms at least. None is sent during over-use, nor when it could not exceed
-//! what is estimated already; while loss limits the rate a probe goes to 1.5 times the estimate at most.
+//! Results are awaited for 1 s. A cluster has at least 5 packets and 15 ms. No cluster is sent during over-use, nor if it could not exceed
+//! the present estimate; while loss limits the rate, a probe is limited to 1.5 times the estimate.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ const FURTHER_THRESHOLD: f64 = 0.7;
 const WAIT: Span = Span::from_secs(1);
 const LARGE_FALL: f64 = 0.66;
 const AFTER_FALL: f64 = 0.85;
-/// A probe that expects less than this of its rate to be new is not worth it.
+/// Relative gain below which a probe is not sent.
 const UNCERTAINTY: f64 = 0.05;
 const FALL_MEMORY: Span = Span::from_secs(5);
 const FALL_PAUSE: Span = Span::from_secs(5);
@@ -32,14 +32,14 @@ const LOSS_LIMITED: f64 = 1.5;
 const PACKETS: u32 = 5;
 const DURATION: Span = Span::from_millis(15);
 
-/// Present state that the prober takes into account.
+/// State considered by the prober.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Situation {
     pub(super) usage: Usage,
-    /// Since when the source is application-limited, and when it last ceased to be.
+    /// Start of the present application-limited period, and end of the last.
     pub(super) limited_since: Option<Instant>,
     pub(super) limited_until: Option<Instant>,
-    /// The loss-based estimate is the smaller one.
+    /// Whether the loss-based estimate is the smaller one.
     pub(super) loss_limited: bool,
 }
 
@@ -49,11 +49,11 @@ pub(super) struct Prober {
     interval: Span,
     max: BitRate,
     estimate: BitRate,
-    /// While results are awaited: until when, and the estimate above which a further probe follows.
+    /// While results are awaited: their deadline, and the estimate above which a further probe follows.
     waiting: Option<(Instant, BitRate)>,
-    /// When the last probe was decided on.
+    /// Time of the last probe.
     last: Option<Instant>,
-    /// The last large fall: when, and from which rate.
+    /// Time of the last large decrease, and the rate before it.
     fall: Option<(Instant, BitRate)>,
     recovered: Option<Instant>,
     start: Option<[BitRate; 2]>,
@@ -78,7 +78,7 @@ impl Prober {
         }
     }
 
-    /// The next cluster, if one is due.
+    /// Returns the next cluster, if one is due.
     pub(super) fn next(&mut self, now: Instant, situation: &Situation) -> Option<ProbeCluster> {
         if let Some(rates) = self.start.take() {
             self.begin(now, &rates, true);
@@ -91,7 +91,7 @@ impl Prober {
         self.ready.pop_front()
     }
 
-    /// When the next one is due without anything happening before.
+    /// When the next cluster is due if nothing else happens.
     pub(super) fn next_deadline(&self, situation: &Situation) -> Option<Instant> {
         if self.start.is_some() || !self.ready.is_empty() {
             return Some(Instant::ZERO);
@@ -99,7 +99,7 @@ impl Prober {
         if situation.usage == Usage::Overuse { None } else { self.due(situation) }
     }
 
-    /// The estimate changed, or was confirmed.
+    /// Notes that the estimate changed, or was confirmed.
     pub(super) fn on_estimate(&mut self, now: Instant, estimate: BitRate, situation: &Situation) {
         if estimate < self.estimate.mul_f64(LARGE_FALL) {
             self.fall = Some((now, self.estimate));
@@ -114,7 +114,7 @@ impl Prober {
         }
     }
 
-    /// The queue of an over-use has drained: if the fall was large and the source sends little, the old rate is tried again.
+    /// Notes that the queue of an over-use has drained: after a large decrease, an application-limited source probes the old rate.
     pub(super) fn on_recovery(&mut self, now: Instant, situation: &Situation) {
         let limited = situation.limited_since.is_some()
             || situation.limited_until.is_some_and(|ended| now - ended < LIMIT_MEMORY);
@@ -141,7 +141,7 @@ impl Prober {
         self.estimate.mul_f64(if situation.loss_limited { scale.min(LOSS_LIMITED) } else { scale })
     }
 
-    /// Makes clusters at these rates; `further` if a good result leads to the next.
+    /// Makes clusters at these rates; `further` if a good result causes another one.
     fn begin(&mut self, now: Instant, rates: &[BitRate], mut further: bool) {
         if !self.on {
             return;

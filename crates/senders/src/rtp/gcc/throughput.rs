@@ -1,8 +1,8 @@
 //! The rate at which packets arrive: libwebrtc's acknowledged bitrate estimator.
 //!
-//! Every 150 ms (the first time 500 ms) of arrivals give a sample. A sample counts the less, the further it lies from the estimate:
-//! its standard deviation is taken as ten times the relative difference. The estimate's own variance grows by 5 (kbit/s)² with each
-//! sample (libwebrtc `bitrate_estimator.cc`).
+//! Every 150 ms (the first time 500 ms) of arrivals give a sample. A sample has the less weight, the further it is from the
+//! estimate: its standard deviation is taken as ten times the relative difference. The estimate's own variance grows by 5 (kbit/s)²
+//! with each sample (libwebrtc `bitrate_estimator.cc`).
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
@@ -11,14 +11,14 @@ const WINDOW: Span = Span::from_millis(150);
 const UNCERTAINTY: f64 = 10.0;
 const FIRST_VARIANCE: f64 = 50.0;
 const DRIFT: f64 = 5.0;
-/// An estimate below 1 kbit/s would make every sample worthless.
+/// Lower limit of the estimate: below 1 kbit/s every sample would have no weight.
 const LEAST: f64 = 1.0;
-/// Variance that is added when the source has just begun to send more.
+/// Variance added when the source has just begun to send more.
 const FAST_CHANGE: f64 = 200.0;
 
 #[derive(Debug, Clone)]
 pub(super) struct Throughput {
-    /// In kbit/s, as all that follows.
+    /// In kbit/s, as the following fields.
     estimate: Option<f64>,
     variance: f64,
     last: Option<Instant>,
@@ -43,7 +43,7 @@ impl Throughput {
         self.estimate.map(|kbps| BitRate::from_bps_f64(kbps * 1000.0))
     }
 
-    /// A packet that arrived at `arrival`; in order of arrival.
+    /// Takes a packet that arrived at `arrival`; call in order of arrival.
     pub(super) fn on_packet(&mut self, arrival: Instant, size: ByteCount) {
         if let Some(sample) = self.sample(arrival) {
             self.update(sample);
@@ -51,7 +51,7 @@ impl Throughput {
         self.bytes += size;
     }
 
-    /// The rate is about to change: the next samples count more.
+    /// Notes that the rate is about to change: the next samples get more weight.
     pub(super) fn expect_change(&mut self) {
         self.variance += FAST_CHANGE;
     }
@@ -64,7 +64,7 @@ impl Throughput {
             Some(last) => {
                 self.window += arrival - last;
                 if arrival - last > length {
-                    // Nothing came for more than a window: what came before says nothing of the present.
+                    // No packet arrived for more than a window: earlier ones do not count.
                     (self.window, self.bytes) = (self.window % length, ByteCount::ZERO);
                 }
             }
@@ -94,7 +94,7 @@ impl Throughput {
 mod tests {
     use super::*;
 
-    /// Packets of 1000 B at a rate, for so many ms.
+    /// Packets of 1000 B at a rate, for `millis` ms.
     fn feed(throughput: &mut Throughput, from: &mut u64, kbps: u64, millis: u64) {
         let (end, step) = (*from + millis * 1000, 8_000_000 / kbps);
         while *from < end {

@@ -1,4 +1,4 @@
-//! Whether delays grow: the slope of the smoothed delay over the last groups, against a threshold that adapts.
+//! Detection of growing delay: the slope of the smoothed delay over the last groups, compared with an adaptive threshold.
 //!
 //! | constant | source |
 //! |---|---|
@@ -31,21 +31,21 @@ const OVERUSE_MS: f64 = 10.0;
 /// Trendline filter and over-use detector.
 #[derive(Debug, Clone)]
 pub(super) struct Trendline {
-    /// When the first group arrived: times in the fit count from here.
+    /// Arrival of the first group, the origin of times in the fit.
     began: Option<Instant>,
     groups: u32,
-    /// The sum of all delay variations, in ms, and its moving average.
+    /// Sum of all delay variations in ms, and its moving average.
     delay: f64,
     smoothed: f64,
     /// Arrival and smoothed delay of the last groups, in ms.
     points: VecDeque<(f64, f64)>,
     slope: f64,
     last_slope: f64,
-    /// `slope` scaled to what is compared with the threshold, in ms.
+    /// `slope`, scaled for comparison with the threshold, in ms.
     trend: f64,
     threshold: f64,
     adapted: Option<Instant>,
-    /// For how long the trend has been above the threshold, in ms, and for how many groups.
+    /// Time in ms, and number of groups, for which the trend has been above the threshold.
     over: Option<f64>,
     overs: u32,
     usage: Usage,
@@ -105,7 +105,7 @@ impl Trendline {
         }
         self.trend = f64::from(self.groups.min(COUNTED)) * self.slope * GAIN;
         if self.trend > self.threshold {
-            // When in the first interval the threshold was crossed is unknown: half of it.
+            // The crossing in the first interval is unknown: half of it counts.
             let over = self.over.map_or(delta.sent / 2.0, |over| over + delta.sent);
             self.over = Some(over);
             self.overs = self.overs.saturating_add(1);
@@ -121,8 +121,8 @@ impl Trendline {
         self.adapt(delta.at);
     }
 
-    /// Moves the threshold towards the trend, so that neither the jitter of a path nor a competing TCP flow is taken for over-use
-    /// for long. A spike far above it does not count.
+    /// Moves the threshold towards the trend, so that neither the jitter of a path nor a competing TCP flow counts as over-use for long. A
+    /// spike far above it is ignored.
     fn adapt(&mut self, at: Instant) {
         let last = self.adapted.replace(at).unwrap_or(at);
         let magnitude = libm::fabs(self.trend);
@@ -136,7 +136,7 @@ impl Trendline {
     }
 }
 
-/// The slope of the least-squares line; `None` if all points lie at one time.
+/// The slope of the least-squares line; `None` if all points have the same time.
 fn slope(points: &VecDeque<(f64, f64)>) -> Option<f64> {
     let count = points.len() as f64;
     let mean_x = points.iter().map(|(x, _)| x).sum::<f64>() / count;

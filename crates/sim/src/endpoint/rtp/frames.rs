@@ -1,7 +1,7 @@
-//! The receiver's frames: put together from packets, decoded in order.
+//! The receiver's frames: assembled from packets, decoded in order.
 //!
-//! A frame builds on the one before it, a key frame on none. So a frame can be decoded once it is complete and the one before it was
-//! decoded. A key frame that is complete is decoded at once: what is missing before it is given up.
+//! A frame depends on the previous one, a key frame on none. So a frame can be decoded once it is complete and the previous one was
+//! decoded. A complete key frame is decoded at once: missing frames before it are given up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,22 +10,22 @@ use airbound_record::PacketWay;
 use crate::measure::FrameEvent;
 use airbound_units::{Instant, Span};
 
-/// A place in a frame that a packet fills.
+/// The part of a frame in a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MediaPacket {
     /// Its number among the media packets of the flow.
     pub(crate) sequence: u64,
-    /// The frame that it is part of.
+    /// The frame that it belongs to.
     pub(crate) frame: u64,
     /// The number of the frame's first packet.
     pub(crate) first: u64,
-    /// Packets of the frame.
+    /// Number of packets of the frame.
     pub(crate) of: u32,
     /// Whether the frame is a key frame.
     pub(crate) is_key: bool,
 }
 
-/// A frame of which something has arrived.
+/// A partially received frame.
 #[derive(Debug, Clone)]
 struct Partial {
     is_key: bool,
@@ -42,25 +42,25 @@ impl Partial {
     }
 }
 
-/// As many frames wait to be decoded; of more the oldest are given up (libwebrtc `kMaxFramesBuffered`).
+/// Upper limit on frames waiting to be decoded; beyond it the oldest are given up (libwebrtc `kMaxFramesBuffered`).
 const MOST_WAITING: usize = 800;
-/// A key frame is asked for again when it has not come for so long (libwebrtc `kMaxWaitForKeyFrame`).
+/// Time after which a key frame is requested again (libwebrtc `kMaxWaitForKeyFrame`).
 const ASK_AGAIN: Span = Span::from_millis(200);
 
 /// The frames of a receiver.
 #[derive(Debug, Clone)]
 pub(crate) struct Frames {
-    /// Time for which it waits for the next frame before it asks for a key frame.
+    /// Time to wait for the next frame before requesting a key frame.
     patience: Span,
-    /// The frame that comes next.
+    /// The next frame to decode.
     next: u64,
-    /// No packet before this one is needed any more.
+    /// First packet that is still needed.
     passed: u64,
-    /// Those of which something has arrived, from `next` on.
+    /// Partially received frames, from `next` on.
     waiting: BTreeMap<u64, Partial>,
-    /// Since when it waits for the next frame although a later one is under way; else `None`.
+    /// Start of the wait for the next frame while a later one has begun; else `None`.
     blocked: Option<Instant>,
-    /// When it last asked for a key frame, since it decoded something.
+    /// Time of the last request for a key frame since the last decoded frame.
     asked: Option<Instant>,
 }
 
@@ -69,12 +69,12 @@ impl Frames {
         Self { patience, next: 0, passed: 0, waiting: BTreeMap::new(), blocked: None, asked: None }
     }
 
-    /// The first packet that is still of use.
+    /// The first packet that is still needed.
     pub(crate) const fn passed(&self) -> u64 {
         self.passed
     }
 
-    /// A packet is here; `events` tells what follows from it. A second copy changes nothing.
+    /// Takes a packet; its effects are appended to `events`. Duplicates are ignored.
     pub(crate) fn on_packet(
         &mut self,
         now: Instant,
@@ -117,7 +117,7 @@ impl Frames {
         }
     }
 
-    /// Decodes what can be decoded.
+    /// Decodes all frames that can be decoded.
     fn decode(&mut self, events: &mut Vec<FrameEvent>) {
         while let Some(frame) = self.waiting.get(&self.next).filter(|frame| frame.is_complete()) {
             self.passed = frame.first + u64::from(frame.of);
@@ -135,13 +135,13 @@ impl Frames {
         self.passed = key.first;
     }
 
-    /// When it will ask for a key frame.
+    /// When a key frame has to be requested.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         let since = self.blocked?;
         Some((since + self.patience).max(self.asked.map_or(Instant::ZERO, |asked| asked + ASK_AGAIN)))
     }
 
-    /// Whether a key frame is to be asked for now.
+    /// Whether to request a key frame now.
     pub(crate) fn asks_for_key_frame(&mut self, now: Instant) -> bool {
         let is_due = self.next_deadline().is_some_and(|due| due <= now);
         if is_due {
@@ -159,7 +159,7 @@ mod tests {
         Instant::ZERO + Span::from_millis(millis)
     }
 
-    /// The next packet of a frame of two; key frames are the multiples of ten.
+    /// Adds the next packet of a frame of two; key frames are the multiples of ten.
     fn push(frames: &mut Frames, millis: u64, frame: u64, way: PacketWay) -> Vec<FrameEvent> {
         let mut events = Vec::new();
         let known = frames.waiting.get(&frame).map_or(0, |partial| partial.known.len() as u64);
@@ -196,7 +196,7 @@ mod tests {
         for _ in 0..2 {
             push(&mut frames, 0, 0, FIRST);
         }
-        // Nothing of frame 1 comes; frame 2 alone does not help.
+        // No packet of frame 1 arrives; frame 2 alone cannot be decoded.
         for millis in [60, 61] {
             push(&mut frames, millis, 2, FIRST);
         }
@@ -209,7 +209,7 @@ mod tests {
         let rest = [FrameEvent::GivenUp { first: 1, next: 10 }, FrameEvent::Decoded { frame: 10 }];
         assert_eq!((events[0], &events[1..]), (complete(10, 0, 0, FIRST), &rest[..]));
         assert_eq!((frames.next, frames.passed(), frames.next_deadline()), (11, 22, None));
-        // What comes of the frames before is of no use.
+        // Packets of earlier frames are useless.
         assert!(push(&mut frames, 900, 1, FIRST).is_empty());
     }
 }

@@ -1,7 +1,7 @@
-//! Real-time video as WebRTC sends it: the two ends of an RTP session, between which packets cross the wire and the air.
+//! Real-time video as sent by WebRTC: the two ends of an RTP session, whose packets cross the wire and the air.
 //!
-//! The controllers are those of `airbound_senders`; here stand the frames, and what ties the parts together.
-//! `docs/understand/real-time-video.md` has a picture.
+//! The controllers are those of `airbound_senders`; this module adds frames and connects the parts.
+//! `docs/understand/real-time-video.md` has a diagram.
 
 pub(crate) mod frames;
 pub(crate) mod receiver;
@@ -33,18 +33,18 @@ pub(crate) const ORIGINAL_SEQUENCE: ByteCount = ByteCount::new(2);
 /// Content of a packet from the sender of a session.
 #[derive(Debug, Clone)]
 pub(crate) enum Content {
-    /// A part of a frame, for the first time.
+    /// A part of a frame, sent for the first time.
     Media(MediaPacket),
-    /// The same again.
+    /// A retransmitted part of a frame.
     Retransmission(MediaPacket),
-    /// Parity of media packets, and what it tells of those; `frame` is the last that it covers.
+    /// Parity of media packets, with descriptions of these; `frame` is the last covered one.
     Parity { frame: u64, parity: ParityPacket, covered: Vec<MediaPacket> },
-    /// Nothing: a probe for bandwidth needs it.
+    /// Padding for a bandwidth probe.
     Padding,
 }
 
 impl Content {
-    /// Its purpose for the meters, and the frame of media that are sent for the first time.
+    /// Its purpose for the meters, and the frame of media sent for the first time.
     const fn purpose(&self) -> (Sent, Option<u64>) {
         match self {
             Self::Media(packet) => (Sent::Media, Some(packet.frame)),
@@ -67,9 +67,9 @@ impl Content {
 /// Feedback of a receiver: each in a packet of its own (reduced-size RTCP, RFC 5506).
 #[derive(Debug, Clone)]
 pub(crate) enum Feedback {
-    /// When packets arrived.
+    /// Arrival times of packets.
     Report(TransportFeedback),
-    /// Packets that are to be sent again.
+    /// Packets to be retransmitted.
     Nack(Vec<u64>),
     /// A key frame is needed (picture loss indication).
     KeyFrameRequest,
@@ -101,7 +101,7 @@ fn nack_entries(sequences: &[u64]) -> u64 {
     begins.count() as u64
 }
 
-/// An RTP session: a sender, a receiver, and the content under way between them.
+/// An RTP session: a sender, a receiver, and the content in transit between them.
 pub(crate) struct RtpSession {
     pub(crate) media: FlowId,
     pub(crate) feedback: FlowId,
@@ -109,7 +109,7 @@ pub(crate) struct RtpSession {
     pub(crate) receiver: RtpReceiver,
     pub(crate) media_in_flight: InFlight<Content>,
     pub(crate) feedback_in_flight: InFlight<Feedback>,
-    /// Packets sent so far, and packets sent back.
+    /// Number of packets sent so far, and of feedback packets.
     pub(crate) sent: u64,
     pub(crate) sent_back: u64,
     /// When the pending timer of each side fires; `Instant::MAX` for none.
@@ -164,7 +164,7 @@ impl Endpoint for RtpSession {
 }
 
 impl RtpSession {
-    /// A packet of media is at the receiver.
+    /// Handles a media packet at the receiver.
     fn on_media(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
         let Some(content) = self.media_in_flight.take(packet.number) else { return };
         if let Content::Media(packet) = &content {
@@ -181,7 +181,7 @@ impl RtpSession {
         self.answer(now, out);
     }
 
-    /// The receiver's feedback is at the sender.
+    /// Handles the receiver's feedback at the sender.
     fn on_feedback(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
         match self.feedback_in_flight.take(packet.number) {
             Some(Feedback::Report(report)) => self.sender.on_report(now, &report),
@@ -192,7 +192,7 @@ impl RtpSession {
         self.drive(now, out);
     }
 
-    /// Sends the receiver's feedback that is due.
+    /// Sends the feedback of the receiver that is due.
     fn answer(&mut self, now: Instant, out: &mut Outbox<'_>) {
         while let Some(feedback) = self.receiver.poll(now) {
             let (number, size) = (self.sent_back, feedback.size());
@@ -207,7 +207,7 @@ impl RtpSession {
         self.set_timers(out);
     }
 
-    /// Sends the media that may leave now.
+    /// Sends the media that may be sent now.
     fn drive(&mut self, now: Instant, out: &mut Outbox<'_>) {
         while let Some((content, size)) = self.sender.poll(now) {
             let (flow, number, tag) = (self.media, self.sent, content.frame());

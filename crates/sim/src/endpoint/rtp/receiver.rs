@@ -1,4 +1,4 @@
-//! The receiver of real-time video: frames, repair, and what it sends back.
+//! The receiver of real-time video: frames, repair, and feedback.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,22 @@ use super::frames::{Frames, MediaPacket};
 use super::{Content, Feedback};
 use crate::measure::FrameEvent;
 
-/// Descriptions of packets that may be rebuilt are kept so far back from the newest.
+/// Distance behind the newest packet up to which descriptions for repair are kept.
 const COVERED: u64 = 4096;
 
 /// The parts of a receiver.
 pub(crate) struct RtpReceiver {
-    /// Reports on arrivals, where somebody listens to them.
+    /// Reports on arrivals, if the sender uses them.
     pub(crate) collector: Option<FeedbackCollector>,
     pub(crate) nack: Option<NackRequester>,
     pub(crate) fec: Option<FecDecoder>,
     pub(crate) frames: Frames,
-    /// Descriptions of the media packets that parity packets cover, by sequence number.
+    /// Descriptions of media packets covered by parity, by sequence number.
     pub(crate) covered: BTreeMap<u64, MediaPacket>,
 }
 
 impl RtpReceiver {
-    /// Packet `number` of the flow arrived with `content`. `events` tells what that does to frames.
+    /// Takes packet `number` of the flow with `content`. Its effects on frames are appended to `events`.
     pub(crate) fn on_packet(
         &mut self,
         now: Instant,
@@ -68,7 +68,7 @@ impl RtpReceiver {
         }
     }
 
-    /// Returns the packets that can be rebuilt with this one.
+    /// Returns the packets that can be rebuilt with this packet.
     fn on_media(
         &mut self,
         now: Instant,
@@ -83,14 +83,14 @@ impl RtpReceiver {
         self.fec.as_mut().map_or_else(Vec::new, |fec| fec.on_media(packet.sequence))
     }
 
-    /// The sender's reports tell the round trip.
+    /// Sets the round trip, known from the sender's reports.
     pub(crate) fn on_round_trip(&mut self, round_trip: Span) {
         if let Some(nack) = &mut self.nack {
             nack.on_round_trip(round_trip);
         }
     }
 
-    /// Returns the feedback to send now, if any. To be asked until there is none.
+    /// Returns the feedback to send now, if any. Call until `None`.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Feedback> {
         if let Some(nack) = &mut self.nack {
             let missing = nack.poll(now);
@@ -107,7 +107,7 @@ impl RtpReceiver {
         self.collector.as_mut()?.poll(now).map(Feedback::Report)
     }
 
-    /// When it wants to be asked next.
+    /// When to call [`RtpReceiver::poll`] next.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         let nack = self.nack.as_ref().and_then(NackRequester::next_deadline);
         let collector = self.collector.as_ref().and_then(FeedbackCollector::next_deadline);

@@ -13,9 +13,9 @@ use airbound_traffic::{EncodedFrame, Encoder};
 
 /// Media packets that parity packets may still cover: two of the longest blocks.
 const COVERED: usize = 400;
-/// The time over which the share of what is no coded video is measured.
+/// The time over which the share of other data than coded video is measured.
 const OVERHEAD_WINDOW: Span = Span::from_secs(1);
-/// Video keeps at least half of the rate, whatever repairs take (libwebrtc limits protection so).
+/// Upper limit on that share: video keeps at least half of the rate (as libwebrtc limits protection).
 const MOST_OVERHEAD: f64 = 0.5;
 
 /// Control of the sending rate.
@@ -23,7 +23,7 @@ const MOST_OVERHEAD: f64 = 0.5;
 pub(crate) enum Control {
     /// Google congestion control.
     Gcc(Box<Gcc>),
-    /// Always the same rate of coded video.
+    /// A constant rate of coded video.
     Fixed(BitRate),
 }
 
@@ -38,13 +38,13 @@ impl Control {
     fn pacing(&self) -> BitRate {
         match self {
             Self::Gcc(gcc) => gcc.pacing_rate(),
-            // As far above the target as congestion control's.
+            // The same factor above the target as in congestion control.
             Self::Fixed(rate) => rate.mul_f64(2.5),
         }
     }
 }
 
-/// Bytes made with one frame: coded video, and everything else.
+/// Bytes produced for one frame: coded video, and all else.
 #[derive(Debug, Clone, Copy)]
 struct Spent {
     at: Instant,
@@ -55,9 +55,9 @@ struct Spent {
 /// Result of a capture.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Captured {
-    /// A frame, and the number of its packets.
+    /// A coded frame, and the number of its packets.
     Coded(EncodedFrame, u32),
-    /// A frame that was left out, by its number.
+    /// A skipped frame, by its number.
     Skipped(u64),
 }
 
@@ -69,11 +69,11 @@ pub(crate) struct SenderParts {
     pub(crate) history: Option<RetransmissionHistory<(MediaPacket, ByteCount)>>,
     /// Largest rate of coded video.
     pub(crate) rate: BitRate,
-    /// Most bytes of coded video in a packet.
+    /// Upper limit on coded video in a packet.
     pub(crate) payload: ByteCount,
-    /// Share of what is sent that is expected to be no coded video, before it was measured.
+    /// Expected share of other data than coded video, until it is measured.
     pub(crate) overhead: f64,
-    /// When frames are captured.
+    /// Time of the first capture.
     pub(crate) first: Instant,
     pub(crate) interval: Span,
     pub(crate) stop: Instant,
@@ -87,7 +87,7 @@ pub(crate) struct RtpSender {
     /// The number of the next media packet, and of the next packet of any kind.
     sequence: u64,
     transport_sequence: u64,
-    /// The last media packets, for what covers them.
+    /// The last media packets, for parity packets that cover them.
     recent: VecDeque<MediaPacket>,
     spent: VecDeque<Spent>,
 }
@@ -107,7 +107,7 @@ impl RtpSender {
         sender
     }
 
-    /// The rate that congestion control allows for all that is sent.
+    /// The rate that congestion control allows for all data.
     pub(crate) fn allowed(&self) -> BitRate {
         self.parts.control.target()
     }
@@ -130,7 +130,7 @@ impl RtpSender {
         }
     }
 
-    /// When it wants to be called next.
+    /// When it has to be called next.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         let control = match &self.parts.control {
             Control::Gcc(gcc) => gcc.next_deadline(),
@@ -144,7 +144,7 @@ impl RtpSender {
         (at < self.parts.stop).then_some(at)
     }
 
-    /// Time has come for something; a frame may have been captured.
+    /// Handles passed time; returns the result of a capture.
     pub(crate) fn on_time(&mut self, now: Instant) -> Option<Captured> {
         if let Control::Gcc(gcc) = &mut self.parts.control
             && gcc.next_deadline().is_some_and(|due| due <= now)
@@ -156,14 +156,14 @@ impl RtpSender {
             return None;
         }
         self.captured += 1;
-        // As libwebrtc's sender: what could not leave within two seconds is not coded.
+        // As in libwebrtc's sender: frames that could not be sent within two seconds are not coded.
         if self.pacer.queue_time() > LONGEST_QUEUE {
             return Some(Captured::Skipped(self.parts.encoder.skip()));
         }
         Some(self.code(now))
     }
 
-    /// Codes a frame, cuts it into packets as equal as can be, and hands them to the pacer, parity packets behind them.
+    /// Codes a frame, splits it into packets as equal as possible, and passes them to the pacer, followed by parity packets.
     fn code(&mut self, now: Instant) -> Captured {
         self.set_rates(now);
         let frame = self.parts.encoder.encode(now);
@@ -191,7 +191,7 @@ impl RtpSender {
         Captured::Coded(frame, packets as u32)
     }
 
-    /// Makes the parity packets that follow a packet. Returns their bytes.
+    /// Makes the parity packets that follow a packet. Returns their size.
     fn protect(&mut self, now: Instant, packet: &MediaPacket, size: ByteCount, ends: bool) -> ByteCount {
         let Some(fec) = &mut self.parts.fec else { return ByteCount::ZERO };
         let parities = fec.on_media(fec::MediaPacket { sequence: packet.sequence, size }, ends);
@@ -208,14 +208,14 @@ impl RtpSender {
         bytes
     }
 
-    /// The next packet that leaves now, with its size from the IP header on. To be asked until there is none.
+    /// Returns the next packet to send now, with its size from the IP header on. Call until `None`.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<(Content, ByteCount)> {
         self.start_probes(now);
         let mut next = self.pacer.poll(now);
         if next.is_none()
             && let Some(wanted) = self.pacer.padding_wanted(now)
         {
-            // Nothing is there for a probe to carry.
+            // No packet is available for a probe.
             let size = wanted.clamp(HEADERS, self.parts.payload + HEADERS);
             self.pacer.enqueue(now, Priority::Padding, size, (Content::Padding, size));
             next = self.pacer.poll(now);
@@ -233,7 +233,7 @@ impl RtpSender {
         Some((content, size))
     }
 
-    /// A report of the receiver arrived.
+    /// Handles a report of the receiver.
     pub(crate) fn on_report(&mut self, now: Instant, report: &TransportFeedback) {
         if let Control::Gcc(gcc) = &mut self.parts.control {
             gcc.on_feedback(now, report);
@@ -244,7 +244,7 @@ impl RtpSender {
         self.set_rates(now);
     }
 
-    /// The receiver misses packets.
+    /// Handles a request for missing packets.
     pub(crate) fn on_nack(&mut self, now: Instant, sequences: &[u64]) {
         let Some(history) = &mut self.parts.history else { return };
         for sequence in sequences {
@@ -259,7 +259,7 @@ impl RtpSender {
         }
     }
 
-    /// The receiver has lost what it builds on.
+    /// Handles a request for a key frame.
     pub(crate) fn on_key_frame_request(&mut self) {
         self.parts.encoder.request_key_frame();
     }
@@ -272,7 +272,8 @@ impl RtpSender {
         }
     }
 
-    /// Tells pacer and encoder what congestion control allows: the encoder what headers, parity packets and retransmissions leave.
+    /// Sets the rates of pacer and encoder according to congestion control: the encoder gets the part not used by headers, parity
+    /// packets and retransmissions.
     fn set_rates(&mut self, now: Instant) {
         self.pacer.set_rate(now, self.parts.control.pacing());
         while self.spent.front().is_some_and(|spent| now - spent.at > OVERHEAD_WINDOW) {

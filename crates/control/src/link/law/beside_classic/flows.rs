@@ -1,9 +1,9 @@
-//! Both links in every category: bulk transfers go through the classic one, all other flows through Law.
+//! Separation by flow: in every category bulk transfers use the classic link, all other flows Law.
 
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
-use super::sides::{Side, Sides, Way};
+use super::sides::{Route, Side, Sides};
 use super::turns::Turns;
 use crate::classify::{BulkConfig, BulkDetector, Verdict};
 use crate::error::ConfigError;
@@ -12,7 +12,7 @@ use crate::frame::{TxDescriptor, TxReport};
 use crate::link::{Law, Link, Returned, Room};
 use crate::queue::{Backlog, Queue};
 
-/// Tells flows apart, leads them to their side, and shares the hardware between the sides.
+/// Classifies flows, directs them to a link, and shares the hardware between the links.
 #[derive(Debug, Clone)]
 pub(super) struct Flows<P> {
     detector: BulkDetector,
@@ -20,7 +20,7 @@ pub(super) struct Flows<P> {
     turns: Turns,
 }
 
-/// Up to which sequence number a side has settled everything.
+/// The sequence number below which a side has settled everything.
 fn settled<P: Payload, Q: Queue<P>, C: Link<P>>(
     law: &Law<P, Q>,
     classic: &C,
@@ -61,10 +61,10 @@ impl<P: Payload> Flows<P> {
         };
         let before = dropped.len();
         match self.sides.enter(packet, wanted, settled(law, classic)) {
-            Way::To(Side::Sensitive, packet) => law.enqueue(now, packet, dropped),
-            Way::To(Side::Classic, packet) => classic.enqueue(now, packet, dropped),
-            Way::Held => {}
-            Way::Refused(packet) => {
+            Route::To(Side::Sensitive, packet) => law.enqueue(now, packet, dropped),
+            Route::To(Side::Classic, packet) => classic.enqueue(now, packet, dropped),
+            Route::Held => {}
+            Route::Refused(packet) => {
                 self.detector.on_left(now, flow, true);
                 dropped.push(Dropped { packet, reason: DropReason::QueueFull });
                 return;
@@ -99,7 +99,7 @@ impl<P: Payload> Flows<P> {
                 self.sides.hand(&descriptor);
                 return Some(descriptor);
             }
-            // What was dropped may have been what a flow waited for.
+            // A dropped packet may have been the last one that a moving flow waited for.
             if !self.release(now, law, classic, dropped) {
                 return None;
             }
@@ -136,7 +136,7 @@ impl<P: Payload> Flows<P> {
         }
     }
 
-    /// Books what a link dropped, from the place `from` on.
+    /// Accounts for packets that a link dropped, starting at index `from`.
     fn note_dropped(&mut self, now: Instant, dropped: &[Dropped<P>], from: usize) {
         for Dropped { packet, .. } in dropped.iter().skip(from) {
             self.detector.on_left(now, packet.flow(), true);
@@ -144,7 +144,8 @@ impl<P: Payload> Flows<P> {
         }
     }
 
-    /// Lets flows go over to the classic side whose last packets on the other are settled; whether there were any.
+    /// Moves flows to the classic side once their last packets on the other side are settled. Returns whether there
+    /// were any.
     fn release<Q: Queue<P>, C: Link<P>>(
         &mut self,
         now: Instant,
@@ -165,7 +166,8 @@ impl<P: Payload> Flows<P> {
     }
 }
 
-/// The next PSDU of the classic link. It takes no more of the hardware's time than one of Law, so that the bound stays.
+/// The next PSDU of the classic link. It is limited to the hardware time of one of Law's PSDUs, which preserves the
+/// bound.
 fn next_classic<P: Payload, Q: Queue<P>, C: Link<P>>(
     now: Instant,
     room: Room,

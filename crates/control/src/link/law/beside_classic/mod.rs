@@ -1,4 +1,4 @@
-//! Two links over one hardware: Law for latency-sensitive traffic, a classic one for the rest.
+//! Two links on one hardware queue: Law for latency-sensitive traffic, a classic one for all other traffic.
 
 mod flows;
 mod sides;
@@ -16,18 +16,17 @@ use crate::frame::{Dropped, FlowId, Payload, StationId};
 use crate::queue::{Backlog, Deadline, Queue};
 use crate::rate::LinkStats;
 
-/// Law as a standby module (Law paper, appendix A): latency-sensitive traffic goes through it, the rest through the stock queues, and both
-/// meet at the hardware, which holds so many PSDUs of both together.
+/// Law as a standby module (Law paper, appendix A): latency-sensitive traffic uses Law, other traffic the stock queues. Both share the
+/// hardware, whose limit of PSDUs holds for their sum.
 ///
-/// The side of a packet follows from its access category ([`Classic::Categories`]), or from how its flow behaves ([`Classic::Bulk`]). Either
-/// way the block-ack agreements and the receiver's reordering buffers of the two are apart, so that a packet that the classic link
-/// sends again and again holds up no sensitive one: categories have their own, and within one the classic link uses the second
-/// traffic identifier ([`TxDescriptor::alternate`]). Within a category
-///
-/// - the bound of Law's packets stays what it is: a classic PSDU, too, goes back after Limit_h and takes no longer on the air than
-///   an aggregate of Law that is tried once, and Law counts it among those ahead;
-/// - the two links share the air by their flows;
-/// - a flow that changes sides keeps its order.
+/// A packet's link is chosen by its access category ([`Classic::Categories`]) or by the behaviour of its flow ([`Classic::Bulk`]). In both
+/// cases the links have separate block-ack agreements and reordering buffers at the receiver, so that retransmissions of the classic link
+/// delay no sensitive packet: each category has its own, and within a category the classic link uses the second traffic identifier
+/// ([`TxDescriptor::alternate`]). Within a category
+/// - the bound of Law's packets is unchanged: a classic PSDU, too, is returned after Limit_h and occupies the air no longer than an
+///   aggregate of Law that is tried once, and Law counts it among the PSDUs ahead;
+/// - the two links share the airtime in proportion to their flows;
+/// - a flow that changes links keeps its order.
 #[derive(Debug, Clone)]
 pub struct BesideClassic<P, Q, C> {
     law: Law<P, Q>,
@@ -39,17 +38,17 @@ pub struct BesideClassic<P, Q, C> {
 /// Assignment of packets to the two links.
 #[derive(Debug, Clone)]
 enum Share<P> {
-    /// By category: whether the classic link has it.
+    /// By category: whether the classic link serves it.
     Categories([bool; 4]),
     /// By flow.
     Flows(Box<Flows<P>>),
 }
 
 impl<P: Payload, Q: Queue<P>, C: Link<P>> BesideClassic<P, Q, C> {
-    /// Both, told apart as the configuration of Law says.
+    /// Creates both links; the configuration of Law selects the classic traffic.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] if a value of [`Classic`] is out of range.
+    /// [`ConfigError::OutOfRange`] for a value of [`Classic`] out of range.
     pub fn new(law: Law<P, Q>, classic: C) -> Result<Self, ConfigError> {
         let share = match &law.config().classic {
             Classic::Categories(categories) => {
@@ -70,12 +69,12 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> BesideClassic<P, Q, C> {
         &mut self.law
     }
 
-    /// The link of the rest.
+    /// The link of other traffic.
     pub const fn classic(&self) -> &C {
         &self.classic
     }
 
-    /// Verdicts on the flows that were seen, where they are told apart.
+    /// Verdicts on all known flows, if flows are classified.
     pub fn verdicts(&self) -> impl Iterator<Item = (FlowId, Verdict)> + '_ {
         let flows = match &self.share {
             Share::Categories(_) => None,
@@ -84,7 +83,7 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> BesideClassic<P, Q, C> {
         flows.into_iter().flat_map(|flows| flows.verdicts())
     }
 
-    /// Whether a category is the classic link's alone.
+    /// Whether the classic link alone serves a category.
     const fn is_classic(&self, category: Category) -> bool {
         match &self.share {
             Share::Categories(classic) => classic[category.index()],

@@ -1,10 +1,10 @@
-//! Which link a flow goes through, and how it changes sides without its packets overtaking each other.
+//! Assignment of flows to links, and the change of a flow from one link to the other without reordering.
 //!
-//! The two links have block-ack agreements of their own, so nothing keeps a packet under one in order with a packet under the other.
-//! A flow therefore goes over only when all that it has on one side is settled: nothing waits or is in the hardware, and the window of
-//! its agreement has left its last packet behind, so that the receiver's buffer holds none of it either. A flow that keeps the queue
-//! short is settled every other moment, and so simply stays until then. One that fills the queue may never be: its new packets are
-//! held meanwhile, which takes no longer than Law's bound.
+//! The two links have separate block-ack agreements, so nothing orders packets of one against packets of the other. A flow therefore
+//! changes links only when all its packets on one link are settled: none waits or is in the hardware, and the window of the agreement
+//! has passed the last one, so that the receiver's buffer holds none either. A flow that keeps the queue short is settled frequently
+//! and stays on its link until then. A flow that fills the queue may never be settled: its new packets are held meanwhile, for no
+//! longer than Law's bound.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,7 +27,7 @@ pub(super) enum Side {
 impl Side {
     pub(super) const BOTH: [Self; 2] = [Self::Sensitive, Self::Classic];
 
-    /// The side of a descriptor, which goes under the alternate traffic identifier if it is a classic one.
+    /// The side of a descriptor; classic descriptors use the alternate traffic identifier.
     pub(super) const fn of<P>(descriptor: &TxDescriptor<P>) -> Self {
         if descriptor.alternate { Self::Classic } else { Self::Sensitive }
     }
@@ -40,27 +40,27 @@ impl Side {
     }
 }
 
-/// Key of packets with an order of their own: a flow under one agreement.
+/// Key of a sequence of packets whose order is kept: a flow under one agreement.
 type Key = (StationId, Category, FlowId);
 
 fn key<P: Payload>(packet: &P) -> Key {
     (packet.station(), packet.category(), packet.flow())
 }
 
-/// Most packets of a flow that are held while it goes over, as a queueing discipline of Linux would take.
+/// Upper limit on held packets of a flow while it changes links, that of a Linux queueing discipline.
 const MOST_HELD: usize = 1000;
 
-/// Most flows of which the side is remembered though they have nothing inside.
+/// Upper limit on remembered flows without packets.
 const MOST_IDLE: usize = 1024;
 
 #[derive(Debug, Clone)]
 struct Member<P> {
     side: Side,
-    /// Packets in the link of that side.
+    /// Packets in the link of this side.
     pending: usize,
-    /// The sequence number behind the highest that was handed down on that side.
+    /// One above the highest sequence number handed down on this side.
     end: u64,
-    /// Packets that wait until the flow may go over to the classic side.
+    /// Packets held until the flow may move to the classic side.
     held: VecDeque<P>,
 }
 
@@ -70,14 +70,14 @@ impl<P> Default for Member<P> {
     }
 }
 
-/// Where a packet goes.
+/// Destination of a packet.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Way<P> {
-    /// To the link of this side.
+pub(super) enum Route<P> {
+    /// The link of this side.
     To(Side, P),
-    /// It is held for now.
+    /// The packet is held.
     Held,
-    /// Too many are held.
+    /// Refused: too many packets are held.
     Refused(P),
 }
 
@@ -85,7 +85,7 @@ pub(super) enum Way<P> {
 #[derive(Debug, Clone)]
 pub(super) struct Sides<P> {
     members: BTreeMap<Key, Member<P>>,
-    /// Flows that hold packets.
+    /// Flows with held packets.
     moving: Vec<Key>,
     /// Flows with packets inside, by category and side.
     busy: [[u32; 2]; 4],
@@ -100,13 +100,13 @@ impl<P> Default for Sides<P> {
 }
 
 impl<P: Payload> Sides<P> {
-    /// A packet comes, of a flow that is `wanted` on a side; `settled` says up to which sequence number a side has settled everything.
+    /// Takes a packet of a flow `wanted` on a side; `settled` returns the sequence number below which a side has settled everything.
     pub(super) fn enter(
         &mut self,
         packet: P,
         wanted: Side,
         settled: impl Fn(Side, StationId, Category) -> u64,
-    ) -> Way<P> {
+    ) -> Route<P> {
         let key = key(&packet);
         if !self.members.contains_key(&key) && self.members.len() >= MOST_IDLE {
             self.members.retain(|_, member| member.pending > 0 || !member.held.is_empty());
@@ -119,10 +119,10 @@ impl<P: Payload> Sides<P> {
         if !moves && member.held.is_empty() {
             let side = member.side;
             self.count_in(key);
-            return Way::To(side, packet);
+            return Route::To(side, packet);
         }
         if member.held.len() >= MOST_HELD {
-            return Way::Refused(packet);
+            return Route::Refused(packet);
         }
         if member.held.is_empty() {
             self.moving.push(key);
@@ -130,10 +130,10 @@ impl<P: Payload> Sides<P> {
         self.held.packets += 1;
         self.held.bytes += packet.size();
         member.held.push_back(packet);
-        Way::Held
+        Route::Held
     }
 
-    /// A packet left its side for good.
+    /// Notes that a packet left its side for good.
     pub(super) fn leave(&mut self, packet: &P) {
         let key = key(packet);
         let Some(member) = self.members.get_mut(&key).filter(|member| member.pending > 0) else { return };
@@ -144,7 +144,7 @@ impl<P: Payload> Sides<P> {
         }
     }
 
-    /// A descriptor goes to the hardware.
+    /// Notes that a descriptor is handed to the hardware.
     pub(super) fn hand(&mut self, descriptor: &TxDescriptor<P>) {
         for mpdu in &descriptor.mpdus {
             if let Some(member) = self.members.get_mut(&key(&mpdu.packet)) {
@@ -153,7 +153,7 @@ impl<P: Payload> Sides<P> {
         }
     }
 
-    /// The next packet that was held and now goes to the classic side; the packets of one flow come one after the other.
+    /// The next held packet that moves to the classic side; the packets of one flow are consecutive.
     pub(super) fn release(&mut self, settled: impl Fn(Side, StationId, Category) -> u64) -> Option<P> {
         let place = self.moving.iter().position(|key| {
             let member = self.members.get(key);
@@ -184,7 +184,7 @@ impl<P: Payload> Sides<P> {
         }
     }
 
-    /// Whether any flow holds packets.
+    /// Whether any flow has held packets.
     pub(super) fn is_moving(&self) -> bool {
         !self.moving.is_empty()
     }
@@ -201,7 +201,7 @@ impl<P: Payload> Sides<P> {
 }
 
 impl<P> Member<P> {
-    /// Whether nothing of it is under way on its side.
+    /// Whether the flow has no unsettled packet on its side.
     fn is_settled(
         &self,
         (station, category, _): Key,

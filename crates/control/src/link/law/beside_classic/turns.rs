@@ -1,22 +1,22 @@
-//! Order of two links: they share a category by the airtime of their flows.
+//! Order of the two links, which share a category by the airtime of their flows.
 
 use airbound_units::Span;
 use airbound_wifi::edca::Category;
 
 use super::sides::Side;
 
-/// Start-time fair queueing over the two links of each category: who has used less air for each of its flows goes first.
+/// Start-time fair queueing over the two links of each category: the link with less airtime for each of its flows goes first.
 ///
-/// A link without packets keeps no claim to what it does not use, so that a flow that comes now and then goes before one that always
-/// waits, and no longer than one turn.
+/// A link without packets accumulates no credit: a flow that sends now and then goes before one that always has a backlog, for at most one
+/// turn.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Turns {
-    /// Airtime for each flow, by category and side.
+    /// Airtime used for each flow, by category and side.
     used: [[Span; 2]; 4],
 }
 
 impl Turns {
-    /// The link that goes first of those that have a backlog, and the one after it if that has nothing after all. Law goes first where they are even.
+    /// The order of the links with a backlog; the second is used if the first has nothing to send. On a tie Law goes first.
     pub(super) fn order(&mut self, category: Category, has_backlog: impl Fn(Side) -> bool) -> [Side; 2] {
         let used = &mut self.used[category.index()];
         for side in Side::BOTH {
@@ -31,7 +31,7 @@ impl Turns {
         }
     }
 
-    /// A side has used `airtime`, for so many flows.
+    /// Charges `airtime` to a side, divided by its number of flows.
     pub(super) fn charge(&mut self, category: Category, side: Side, airtime: Span, flows: u32) {
         self.used[category.index()][side as usize] += airtime / u64::from(flows.max(1));
     }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_silent_has_the_next_turn_and_no_more() {
+    fn a_silent_link_gets_the_next_turn_and_no_more() {
         let mut turns = Turns::default();
         for _ in 0..1000 {
             assert_eq!(turns.order(BE, |side| side == Side::Classic)[0], Side::Classic);

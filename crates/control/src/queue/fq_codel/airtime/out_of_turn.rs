@@ -1,4 +1,4 @@
-//! Service of a flow out of its turn, for a scheduler on top: everything is counted and charged as if it had been its turn.
+//! Service of a flow out of turn, for a scheduler on top, with the usual accounting and charging.
 
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
@@ -19,7 +19,7 @@ pub(in crate::queue) struct FlowQueue {
 }
 
 impl FlowQueue {
-    /// The queue that a packet goes to.
+    /// The flow queue of a packet.
     pub(in crate::queue) fn of<P: Payload>(packet: &P) -> Self {
         Self {
             station: packet.station(),
@@ -31,12 +31,12 @@ impl FlowQueue {
 }
 
 impl<P: Payload> FqCodelAirtime<P> {
-    /// When the oldest packet of a flow queue came; `None` if it is empty.
+    /// Arrival time of the oldest packet of a flow queue; `None` if it is empty.
     pub(in crate::queue) fn oldest_of(&self, queue: &FlowQueue) -> Option<Instant> {
         self.flows.find(queue.key).and_then(|flow| self.flows.first_enqueued(flow))
     }
 
-    /// The packets of a flow queue.
+    /// Number of packets in a flow queue.
     pub(in crate::queue) fn packets_of(&self, queue: &FlowQueue) -> usize {
         self.flows.find(queue.key).map_or(0, |flow| self.flows.packets(flow))
     }
@@ -51,12 +51,12 @@ impl<P: Payload> FqCodelAirtime<P> {
         self.stations.deficit(station, category.index())
     }
 
-    /// Lets a station be in debt with no more than `most` of airtime.
+    /// Limits the airtime debt of a station to `most`.
     pub(in crate::queue) fn forgive_station(&mut self, station: StationId, category: Category, most: Span) {
         self.stations.forgive(station, category.index(), most);
     }
 
-    /// Lets a flow that is in debt begin anew.
+    /// Clears the debt of a flow.
     pub(in crate::queue) fn forgive_flow(&mut self, queue: &FlowQueue) {
         if let Some(flow) = self.flows.find(queue.key) {
             self.flows.forgive(flow);
@@ -68,9 +68,9 @@ impl<P: Payload> FqCodelAirtime<P> {
         self.stations.servable(station, category.index())
     }
 
-    /// The next packet of a flow queue, whosever turn it is. CoDel decides as ever, and the flow's deficit is charged; its place
-    /// among the new and old flows stays. `None` if it is empty, if CoDel dropped all that it had, or if the airtime queue limit
-    /// lets nothing go down.
+    /// Takes the next packet of a flow queue, out of turn. CoDel applies as usual, and the flow's deficit is charged; its place
+    /// among the new and old flows does not change. `None` if the queue is empty, if CoDel dropped all its packets, or if the
+    /// airtime queue limit admits none.
     pub(in crate::queue) fn dequeue_of(
         &mut self,
         now: Instant,
@@ -90,7 +90,7 @@ impl<P: Payload> FqCodelAirtime<P> {
         packet
     }
 
-    /// Whether all that waits for a station in a category is that of `queues`.
+    /// Whether all packets waiting for a station in a category belong to `queues`.
     pub(in crate::queue) fn holds_only<'a>(
         &self,
         station: StationId,

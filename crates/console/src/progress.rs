@@ -1,4 +1,4 @@
-//! A bar for those who wait.
+//! Progress bars.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 use airbound_runs::{Step, Watch};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::args::Verbosity;
-use crate::{interrupt, output};
+use crate::{Verbosity, interrupt, output};
 
 /// Runs that are over sooner show no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Progress of runs.
-pub(crate) struct Progress {
+/// Progress of runs; Ctrl-C ends them, once [`interrupt::listen`] was called.
+pub struct Progress {
     bar: ProgressBar,
     begun: Instant,
     wanted: bool,
@@ -22,9 +21,10 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Nothing is done.
-    pub(crate) fn new(verbosity: Verbosity) -> Self {
+    #[must_use]
+    pub fn new(verbosity: Verbosity) -> Self {
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
-        let wanted = !verbosity.json && !verbosity.quiet && output::is_watched();
+        let wanted = verbosity.remarks() && output::is_watched();
         Self { bar, begun: Instant::now(), wanted, shown: OnceLock::new() }
     }
 
@@ -67,13 +67,14 @@ impl Watch for Progress {
     }
 }
 
-/// Which of several long steps is under way.
-pub(crate) struct Steps(ProgressBar);
+/// Progress of several long steps.
+pub struct Steps(ProgressBar);
 
 impl Steps {
     /// None of `count` has begun.
-    pub(crate) fn new(verbosity: Verbosity, count: usize) -> Self {
-        let wanted = !verbosity.json && !verbosity.quiet && output::is_watched();
+    #[must_use]
+    pub fn new(verbosity: Verbosity, count: usize) -> Self {
+        let wanted = verbosity.remarks() && output::is_watched();
         let target =
             if wanted { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(count as u64), target);
@@ -89,18 +90,18 @@ impl Steps {
     }
 
     /// The next step begins.
-    pub(crate) fn begin(&self, name: &str) {
+    pub fn begin(&self, name: &str) {
         self.0.set_message(name.to_owned());
     }
 
-    /// So many of all steps are done.
-    pub(crate) fn reach(&self, done: usize, count: usize) {
+    /// Shows how many of all steps are done.
+    pub fn reach(&self, done: usize, count: usize) {
         self.0.set_length(count as u64);
         self.0.set_position(done as u64);
     }
 
-    /// It has ended; `tell` prints what it brought.
-    pub(crate) fn end<T>(&self, tell: impl FnOnce() -> T) -> T {
+    /// Ends the step; `tell` prints its result.
+    pub fn end<T>(&self, tell: impl FnOnce() -> T) -> T {
         self.0.inc(1);
         self.0.suspend(tell)
     }

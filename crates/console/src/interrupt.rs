@@ -1,4 +1,4 @@
-//! Ctrl-C: the runs under way stop, and what they wrote goes.
+//! Ctrl-C: the runs under way stop, and their files are removed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,8 +7,8 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 /// Exit code that a shell reports of a program that Ctrl-C ended.
 const EXIT_CODE: i32 = 130;
 
-/// From now on Ctrl-C only asks the runs to stop. Who asks twice does not wait for that.
-pub(crate) fn listen() {
+/// Makes Ctrl-C a request to stop; the second one ends the program at once.
+pub fn listen() {
     // Without a handler Ctrl-C ends the program at once, which is no reason not to begin.
     let _ = ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) {
@@ -18,11 +18,13 @@ pub(crate) fn listen() {
 }
 
 /// Whether the runs are to stop.
-pub(crate) fn is_asked() -> bool {
+#[must_use]
+pub fn is_asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// The same, for who looks at it by itself.
-pub(crate) const fn asked() -> &'static AtomicBool {
+/// The request itself, for loops that look at it.
+#[must_use]
+pub const fn asked() -> &'static AtomicBool {
     &ASKED
 }

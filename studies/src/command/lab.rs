@@ -1,25 +1,53 @@
-//! `airbound lab demo`: what the access-point agent does to the real Linux stack, beside what the simulator expects of it.
+//! `airbound lab demo` and `airbound lab faults`: effects of the access-point agent on the real Linux stack, beside the simulator.
 
 use std::path::{Path, PathBuf};
 
+use airbound_console::{Progress, Verbosity, output};
 use airbound_lab::host::{self, Built, Machine, Network};
 use airbound_record::{Encoding, RunFolder, Summary, Tables};
 use airbound_report::{Comparison, ValidationRow, validation_grid, validation_json};
 use airbound_runs::folder::{REPORT, write_report};
 use airbound_runs::{Opened, RunRequest};
-use airbound_studies::lab::{AgentBooks, Demonstration, FAULTS, FAULTS_SCENARIO, fault_rows, first_look};
+use airbound_scenario::Overrides;
 
-use super::lab_machine::{prepare, progress, scratch};
-use crate::args::lab::{LabDemo, LabFaults};
-use crate::args::{Changes, Source, Verbosity};
-use crate::error::CliError;
-use crate::output;
-use crate::progress::Progress;
+use super::args::{LabBuild, LabDemo, LabFaults};
+use super::error::CommandError;
+use crate::lab::{AgentBooks, Demonstration, FAULTS, FAULTS_SCENARIO, fault_rows, first_look};
 
 /// Duration of the scenarios that do not need their full length, for a first look.
 const QUICK: &str = "duration=\"4 s\"";
 
-pub(super) fn demo(demo: &LabDemo, verbosity: Verbosity) -> Result<(), CliError> {
+/// Builds what the machine needs, or finds it.
+pub(super) fn prepare(build: &LabBuild, verbosity: Verbosity) -> Result<Built, CommandError> {
+    let program = product()?;
+    let cache = build.cache.clone().map_or_else(host::cache, Ok)?;
+    Ok(host::build(&cache, build.kernel, &program, &mut |step| progress(verbosity, step))?)
+}
+
+/// Says the step under way; not on standard output, which may be read by a machine.
+pub(super) fn progress(verbosity: Verbosity, step: &str) {
+    if verbosity.remarks() {
+        output::remark(&format!("lab: {step}"));
+    }
+}
+
+/// The program `airbound` that the machine runs: the one that started this one, else the one beside it, else the one on `PATH`.
+pub(super) fn product() -> Result<PathBuf, CommandError> {
+    let started_by = std::env::var_os("AIRBOUND_PROGRAM").map(PathBuf::from);
+    let beside = std::env::current_exe().ok().map(|own| own.with_file_name("airbound"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join("airbound"));
+    let mut candidates = started_by.into_iter().chain(beside).chain(on_path);
+    candidates.find(|program| program.is_file()).ok_or_else(|| {
+        CommandError::Input(
+            "the laboratory runs the program airbound inside, which is neither beside this program nor on PATH; \
+             `make install` in the repository installs it"
+                .to_owned(),
+        )
+    })
+}
+
+pub(super) fn demo(demo: &LabDemo, verbosity: Verbosity) -> Result<(), CommandError> {
     let built = prepare(&demo.build, verbosity)?;
     let wanted =
         |one: &Demonstration| demo.which.is_empty() || demo.which.iter().any(|name| name == one.name());
@@ -32,13 +60,13 @@ pub(super) fn demo(demo: &LabDemo, verbosity: Verbosity) -> Result<(), CliError>
     judge(&all, verbosity)
 }
 
-/// Says it to machines, and what it comes to.
-fn judge(rows: &[ValidationRow], verbosity: Verbosity) -> Result<(), CliError> {
+/// Prints the rows for machines, and judges them.
+fn judge(rows: &[ValidationRow], verbosity: Verbosity) -> Result<(), CommandError> {
     if verbosity.json {
         output::print(&validation_json(rows)?)?;
     }
     let outside = rows.iter().filter(|row| row.within() == Some(false)).count();
-    if outside == 0 { Ok(()) } else { Err(CliError::Demonstration(outside, rows.len())) }
+    if outside == 0 { Ok(()) } else { Err(CommandError::Demonstration(outside, rows.len())) }
 }
 
 /// Output of the machine, whose fault cases are also shown as they come: whole lines are written at once.
@@ -62,18 +90,22 @@ impl std::io::Write for Watched {
 }
 
 /// Tries all faults in one machine, one after another.
-pub(super) fn faults(faults: &LabFaults, verbosity: Verbosity) -> Result<(), CliError> {
+pub(super) fn faults(faults: &LabFaults, verbosity: Verbosity) -> Result<(), CommandError> {
     let built = prepare(&faults.build, verbosity)?;
-    let opened = Source { scenario: FAULTS_SCENARIO.to_owned(), changes: Changes::default() }.open()?;
+    let opened = Opened::by_name(FAULTS_SCENARIO, &Overrides::none())?;
     let network = Network::default();
     let beside = std::env::temp_dir().join("airbound-faults");
-    let machine =
-        Machine { built: &built, scenario: &opened.scenario, network: &network, scratch: scratch(&beside) };
+    let machine = Machine {
+        built: &built,
+        scenario: &opened.scenario,
+        network: &network,
+        scratch: host::scratch(&beside),
+    };
     progress(verbosity, "trying faults; that takes some minutes");
     let mut printed = Watched { verbosity, bytes: Vec::new() };
     machine.command(FAULTS, &[], &mut printed)?;
     if let Some(path) = &faults.log {
-        std::fs::write(path, &printed.bytes).map_err(CliError::io("write", path))?;
+        std::fs::write(path, &printed.bytes).map_err(CommandError::io("write", path))?;
     }
     let rows = fault_rows(&String::from_utf8_lossy(&printed.bytes));
     output::say(
@@ -90,7 +122,7 @@ fn show(
     built: &Built,
     folder: &Path,
     verbosity: Verbosity,
-) -> Result<Vec<ValidationRow>, CliError> {
+) -> Result<Vec<ValidationRow>, CommandError> {
     let quick: &[&str] = if demo.quick && one != Demonstration::Law { &[QUICK] } else { &[] };
     let opened = open(one, demo, quick)?;
     progress(verbosity, &format!("{}: kernel alone", one.name()));
@@ -127,13 +159,15 @@ fn show(
     Ok(rows)
 }
 
-fn open(one: Demonstration, demo: &LabDemo, sets: &[&str]) -> Result<Opened, CliError> {
-    let changes = Changes {
-        sets: sets.iter().map(|set| (*set).to_owned()).collect(),
-        seed: demo.seed,
-        ..Changes::default()
-    };
-    Source { scenario: one.scenario().to_owned(), changes }.open()
+fn open(one: Demonstration, demo: &LabDemo, sets: &[&str]) -> Result<Opened, CommandError> {
+    let mut overrides = Overrides::none();
+    for set in sets {
+        overrides.set(set)?;
+    }
+    if let Some(seed) = demo.seed {
+        overrides.set(&format!("seed={seed}"))?;
+    }
+    Ok(Opened::by_name(one.scenario(), &overrides)?)
 }
 
 fn play(
@@ -142,8 +176,9 @@ fn play(
     network: Network,
     folder: &Path,
     verbosity: Verbosity,
-) -> Result<(Summary, RunFolder), CliError> {
-    let machine = Machine { built, scenario: &opened.scenario, network: &network, scratch: scratch(folder) };
+) -> Result<(Summary, RunFolder), CommandError> {
+    let machine =
+        Machine { built, scenario: &opened.scenario, network: &network, scratch: host::scratch(folder) };
     let outcome = machine.play(&mut |words| progress(verbosity, words))?;
     let summary = host::write_record(&opened.name, &opened.scenario, &outcome, folder, false)?;
     Ok((summary, RunFolder::open(folder)?))
@@ -154,7 +189,7 @@ fn simulate(
     scheme: &str,
     folder: &Path,
     verbosity: Verbosity,
-) -> Result<(Summary, RunFolder), CliError> {
+) -> Result<(Summary, RunFolder), CommandError> {
     let session = RunRequest {
         named: opened.scheme(Some(scheme))?,
         seed: opened.scenario.seed,

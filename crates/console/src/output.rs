@@ -1,80 +1,115 @@
 //! Printing: results on standard output, remarks and errors on standard error.
 
 use std::error::Error;
+use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::num::{IntErrorKind, ParseIntError};
-use std::path::Path;
 
 use serde::Serialize;
 
-use crate::args::Verbosity;
-use crate::error::CliError;
+use crate::Verbosity;
 
-/// Columns of a table where nobody says how wide the terminal is.
+/// Output that could not be written, or arguments that could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// The system refused a write.
+    #[error("cannot write to standard output: {0}")]
+    Io(#[source] io::Error),
+    /// A result that JSON cannot hold, which is a defect.
+    #[error("the result is no JSON: {0}; this is a defect of airbound")]
+    Json(#[source] serde_json::Error),
+    /// Arguments that are wrong.
+    #[error("{0}")]
+    Usage(String),
+}
+
+impl OutputError {
+    /// The exit code: 1 for a defect, else 2.
+    #[must_use]
+    pub const fn code(&self) -> u8 {
+        if matches!(self, Self::Json(_)) { 1 } else { 2 }
+    }
+}
+
+/// Columns of a table where there is no terminal.
 const WIDTH: u16 = 100;
 
 /// Prints `text` for people; says nothing if they want JSON or quiet.
-pub(crate) fn say(verbosity: Verbosity, text: &str) -> Result<(), CliError> {
-    if verbosity.json || verbosity.quiet { Ok(()) } else { print(text) }
+///
+/// # Errors
+/// [`OutputError::Io`].
+pub fn say(verbosity: Verbosity, text: &str) -> Result<(), OutputError> {
+    if verbosity.remarks() { print(text) } else { Ok(()) }
 }
 
-/// Prints what was asked for itself, whatever the verbosity.
-pub(crate) fn print(text: &str) -> Result<(), CliError> {
+/// Prints what was asked for itself, whatever the verbosity. A reader that has enough (`airbound list | head -1`) is no error.
+///
+/// # Errors
+/// [`OutputError::Io`].
+pub fn print(text: &str) -> Result<(), OutputError> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     match written {
-        // Who reads has enough: `airbound list | head -1`.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        Err(source) => Err(CliError::io("write to", Path::new("standard output"))(source)),
+        Err(source) => Err(OutputError::Io(source)),
         Ok(()) => Ok(()),
     }
 }
 
 /// Prints `value` as JSON.
-pub(crate) fn json(value: &impl Serialize) -> Result<(), CliError> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| CliError::Defect(format!("the result is no JSON: {error}")))?;
+///
+/// # Errors
+/// [`OutputError::Io`], or [`OutputError::Json`].
+pub fn json(value: &impl Serialize) -> Result<(), OutputError> {
+    let text = serde_json::to_string_pretty(value).map_err(OutputError::Json)?;
     print(&format!("{text}\n"))
 }
 
 /// Columns that a table may have: as many as the terminal, where there is one.
-pub(crate) fn width() -> u16 {
+#[must_use]
+pub fn width() -> u16 {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let measured = || terminal_size::terminal_size().map(|(width, _)| width.0);
     told.or_else(measured).filter(|columns| (40..=400).contains(columns)).unwrap_or(WIDTH)
 }
 
-/// Whether somebody watches standard error.
-pub(crate) fn is_watched() -> bool {
+/// Whether standard error is a terminal.
+#[must_use]
+pub fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Whether somebody watches standard output.
-pub(crate) fn is_terminal() -> bool {
+/// Whether standard output is a terminal.
+#[must_use]
+pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
 /// Prints a remark beside the results.
-pub(crate) fn remark(text: &str) {
+pub fn remark(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Prints an error as one line.
-pub(crate) fn complain(error: &CliError) {
+pub fn complain(error: &dyn Display) {
     let text = error.to_string();
     let sentence: Vec<&str> = text.split_whitespace().collect();
-    // Nobody is left to be told that standard error is closed.
+    // A standard error that is closed takes no complaint about that.
     let _ = writeln!(io::stderr().lock(), "airbound: {}", sentence.join(" "));
 }
 
-/// Prints help and version as clap does, and anything wrong with the options as one sentence.
-pub(crate) fn usage(error: &clap::Error) -> Result<(), CliError> {
+/// Prints help and version as clap does.
+///
+/// # Errors
+/// [`OutputError::Usage`] says in one sentence what is wrong with the arguments.
+pub fn usage(error: &clap::Error) -> Result<(), OutputError> {
     if !error.use_stderr() {
         return print(&error.render().to_string());
     }
     let text = error.render().to_string();
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Err(CliError::Input("name a command; `airbound --help` lists them".to_owned()));
+        return Err(OutputError::Usage("name a command; `airbound --help` lists them".to_owned()));
     }
     let problem: Vec<&str> = text
         .lines()
@@ -90,5 +125,5 @@ pub(crate) fn usage(error: &clap::Error) -> Result<(), CliError> {
         Some(cause) => problem.replace(&cause.to_string(), "allowed is a whole number from 0 on"),
         None => problem.to_owned(),
     };
-    Err(CliError::Input(format!("{problem}; see --help")))
+    Err(OutputError::Usage(format!("{problem}; see --help")))
 }

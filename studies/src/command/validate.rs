@@ -2,21 +2,21 @@
 
 use std::num::NonZeroUsize;
 
+use airbound_console::{Steps, Verbosity, output};
 use airbound_report::{ValidationRow, validation_grid, validation_json};
 use airbound_runs::jobs;
-#[cfg(target_os = "linux")]
-use airbound_studies::lab::{LAB_TITLE, LabSetting, lab_rows};
-use airbound_studies::ladder::Rung;
-#[cfg(target_os = "linux")]
-use airbound_studies::rows_markdown;
-use airbound_studies::{Effort, markdown};
 
-use crate::args::{Validate, Verbosity};
-use crate::error::CliError;
-use crate::output;
-use crate::progress::Steps;
+use super::args::Validate;
+use super::error::CommandError;
+use crate::ladder::Rung;
+use crate::{Effort, markdown};
+#[cfg(target_os = "linux")]
+use crate::{
+    lab::{LAB_TITLE, LabSetting, lab_rows},
+    rows_markdown,
+};
 
-pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), CliError> {
+pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), CommandError> {
     let effort = Effort {
         quick: validate.quick,
         standard: false,
@@ -29,7 +29,7 @@ pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), 
     let steps = Steps::new(verbosity, rungs.len());
     for rung in rungs {
         steps.begin(rung.name());
-        let rows = rung.rows(effort).map_err(|error| CliError::Defect(error.to_string()))?;
+        let rows = rung.rows(effort).map_err(|error| CommandError::Defect(error.to_string()))?;
         let text = if validate.markdown {
             markdown(rung, &rows)
         } else {
@@ -54,21 +54,26 @@ pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), 
         output::print(&validation_json(&all)?)?;
     }
     let outside = all.iter().filter(|row| row.within() == Some(false)).count();
-    if outside == 0 { Ok(()) } else { Err(CliError::Validation(outside, all.len())) }
+    if outside == 0 { Ok(()) } else { Err(CommandError::Validation(outside, all.len())) }
 }
 
 /// The rung that needs a virtual machine.
 #[cfg(target_os = "linux")]
-fn lab(validate: &Validate, effort: Effort, verbosity: Verbosity) -> Result<Vec<ValidationRow>, CliError> {
+fn lab(
+    validate: &Validate,
+    effort: Effort,
+    verbosity: Verbosity,
+) -> Result<Vec<ValidationRow>, CommandError> {
+    let program = super::lab::product()?;
     let cache = validate.cache.clone().map_or_else(airbound_lab::host::cache, Ok)?;
-    let say = |step: &str| super::lab_machine::progress(verbosity, step);
+    let say = |step: &str| super::lab::progress(verbosity, step);
     let setting = LabSetting {
-        program: std::path::Path::new("/proc/self/exe"),
+        program: &program,
         cache: &cache,
         kernel: validate.kernel,
         only: validate.only.as_deref(),
         out: validate.out.as_deref(),
         say: &say,
     };
-    lab_rows(effort, &setting).map_err(|error| CliError::Defect(error.to_string()))
+    lab_rows(effort, &setting).map_err(|error| CommandError::Defect(error.to_string()))
 }

@@ -4,20 +4,19 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use airbound_console::{Steps, Verbosity, output};
 use airbound_report::{validation_grid, validation_json};
 use airbound_runs::folder::{Fresh, write_whole};
 use airbound_runs::jobs;
-use airbound_studies::papers::{Paper, TraceSets};
-use airbound_studies::{Effort, grid_markdown, rows_markdown};
 
-use crate::args::{Reproduce, Verbosity};
-use crate::error::CliError;
-use crate::output;
-use crate::progress::Steps;
+use super::args::Reproduce;
+use super::error::CommandError;
+use crate::papers::{Paper, TraceSets};
+use crate::{Effort, grid_markdown, rows_markdown};
 
-pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(), CliError> {
+pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(), CommandError> {
     let paper = Paper::named(&reproduce.paper)
-        .ok_or_else(|| CliError::Defect(format!("the paper {} has no experiments", reproduce.paper)))?;
+        .ok_or_else(|| CommandError::Defect(format!("the paper {} has no experiments", reproduce.paper)))?;
     let effort = Effort {
         quick: reproduce.quick,
         standard: reproduce.standard,
@@ -26,14 +25,14 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
     let is_plum = paper == Paper::Plum;
     if !is_plum && (reproduce.standard || reproduce.traces.is_some()) {
         let option = if reproduce.standard { "--standard" } else { "--traces" };
-        return Err(CliError::Input(format!("{option} is for plum; {} has no use for it", paper.name())));
+        return Err(CommandError::Input(format!("{option} is for plum; {} has no use for it", paper.name())));
     }
-    let traces =
-        TraceSets::load(reproduce.traces.as_deref()).map_err(|error| CliError::Input(error.to_string()))?;
+    let traces = TraceSets::load(reproduce.traces.as_deref())
+        .map_err(|error| CommandError::Input(error.to_string()))?;
     // What cannot be written should be known before the work is done.
     let page = reproduce.out.clone().unwrap_or_else(|| default_page(paper));
     if page.is_dir() {
-        return Err(CliError::Input(format!(
+        return Err(CommandError::Input(format!(
             "{} is a folder; --out takes the name of a page",
             page.display()
         )));
@@ -41,13 +40,13 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
     let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty());
     let fresh = folder.map(Fresh::note);
     if let Some(folder) = folder {
-        fs::create_dir_all(folder).map_err(CliError::io("create the folder", folder))?;
+        fs::create_dir_all(folder).map_err(CommandError::io("create the folder", folder))?;
     }
     let steps = Steps::new(verbosity, 1);
     steps.begin(&format!("reproducing {}", paper.name()));
     let result = paper
         .reproduce_with(&traces, effort, &|done, count| steps.reach(done, count))
-        .map_err(|error| CliError::Defect(error.to_string()))?;
+        .map_err(|error| CommandError::Defect(error.to_string()))?;
     drop(steps);
     write_whole(&page, &result.to_html()?)?;
     if let Some(fresh) = fresh {
@@ -71,7 +70,11 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
         output::say(verbosity, &text)?;
     }
     let outside = result.rows.iter().filter(|row| row.within() == Some(false)).count();
-    if outside == 0 { Ok(()) } else { Err(CliError::Reproduction(outside, result.rows.len(), paper.name())) }
+    if outside == 0 {
+        Ok(())
+    } else {
+        Err(CommandError::Reproduction(outside, result.rows.len(), paper.name()))
+    }
 }
 
 fn default_page(paper: Paper) -> PathBuf {

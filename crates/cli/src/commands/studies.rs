@@ -1,0 +1,71 @@
+//! Commands of another program: reproductions, validation and demonstrations are `airbound-studies`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use airbound_console::Verbosity;
+
+use crate::Host;
+use crate::error::CliError;
+
+/// The program.
+const NAME: &str = "airbound-studies";
+/// Variable by which it learns which program started it, for the laboratory's machine to run.
+const STARTED_BY: &str = "AIRBOUND_PROGRAM";
+
+/// Starts the studies in place of this program: those beside its executable, else those on `PATH`, as git finds its commands.
+///
+/// # Errors
+/// They are not there, or the system refuses to start them.
+pub(super) fn start(
+    command: &[&str],
+    arguments: Vec<OsString>,
+    host: Host,
+    verbosity: Verbosity,
+) -> Result<(), CliError> {
+    let own = std::env::current_exe().ok().filter(|_| host == Host::Itself);
+    let program = find(own.as_ref()).ok_or_else(|| {
+        CliError::Input(format!(
+            "airbound {} is part of {NAME}, which is neither beside this program nor on PATH; `make install` in the repository installs it",
+            command.join(" ")
+        ))
+    })?;
+    let mut studies = Command::new(&program);
+    studies.args(command);
+    // The options of all commands may stand before the command.
+    studies.args(
+        [("--json", verbosity.json), ("--quiet", verbosity.quiet)]
+            .iter()
+            .filter(|(_, set)| *set)
+            .map(|(option, _)| option),
+    );
+    studies.args(arguments);
+    if let Some(own) = own {
+        studies.env(STARTED_BY, own);
+    }
+    Err(CliError::io("start", &program)(replace(&mut studies)?))
+}
+
+/// Replaces this process; returns only if that fails.
+#[cfg(unix)]
+fn replace(studies: &mut Command) -> Result<std::io::Error, CliError> {
+    use std::os::unix::process::CommandExt;
+    Ok(studies.exec())
+}
+
+/// Waits for the other program and ends with its exit code.
+#[cfg(not(unix))]
+fn replace(studies: &mut Command) -> Result<std::io::Error, CliError> {
+    match studies.status() {
+        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+        Err(error) => Ok(error),
+    }
+}
+
+fn find(own: Option<&PathBuf>) -> Option<PathBuf> {
+    let beside = own.and_then(|own| own.parent()).map(|folder| folder.join(NAME));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join(NAME));
+    beside.into_iter().chain(on_path).find(|program| program.is_file())
+}

@@ -1,0 +1,178 @@
+//! Commands and arguments of the command line.
+
+use std::path::PathBuf;
+
+use airbound_console::Verbosity;
+use airbound_lab::host::Kernel;
+use clap::{Args, Parser, Subcommand};
+
+/// Studies of Airbound: papers reproduced, the simulator validated, the agent demonstrated. `airbound` starts this program.
+#[derive(Debug, Parser)]
+#[command(name = "airbound", bin_name = "airbound", version, max_term_width = 100)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+    #[command(flatten)]
+    pub(super) verbosity: Verbosity,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Reproduce a paper's experiments, its claims beside the results
+    Reproduce(Reproduce),
+    /// Validate the simulator against closed forms, ns-3, published measurements and the real Linux stack
+    Validate(Validate),
+    /// Check how often the plan is wrong
+    Plan(Plan),
+    /// Studies in the laboratory
+    #[command(subcommand)]
+    Lab(Lab),
+}
+
+/// Studies in the laboratory.
+#[derive(Debug, Subcommand)]
+pub(super) enum Lab {
+    /// Show what the access-point agent does to the real stack: aim, measured value, verdict, and a report
+    Demo(LabDemo),
+    /// Try what can go wrong with the agent and beside it: what is lost, and for how long nothing comes through
+    Faults(LabFaults),
+}
+
+/// Which kernel, and where everything is kept.
+#[derive(Debug, Clone, Args)]
+pub(super) struct LabBuild {
+    /// Kernel, by its first two numbers: 6.12, 7.2, or another that Debian 13's backports have
+    #[arg(long, value_name = "SERIES", default_value_t)]
+    pub(super) kernel: Kernel,
+    /// Folder for what is fetched and built [default: airbound/lab in the user's cache]
+    #[arg(long, value_name = "DIR")]
+    pub(super) cache: Option<PathBuf>,
+}
+
+/// Random scenarios, planned and simulated.
+#[derive(Debug, Args)]
+pub(super) struct Plan {
+    /// Plan and simulate N random scenarios, and count wrong answers
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) check: u32,
+    /// Name of the set of scenarios
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Run this many simulations at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) jobs: Option<u16>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound lab demo
+  airbound lab demo vr --quick
+
+Each demonstration plays its scenario three times: with the kernel alone, with the agent, and in the simulator. It exits \
+with 1 if an aim is missed. docs/results/agent.md has the figures.")]
+pub(super) struct LabDemo {
+    /// Which of them [default: all]
+    #[arg(value_parser = ["vr", "wqm", "law"])]
+    pub(super) which: Vec<String>,
+    /// Shorter runs, for a first look; aims are judged with a quarter of slack
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Another seed
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) seed: Option<u64>,
+    /// Folder for the results [default: runs/lab-demo]
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) build: LabBuild,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LabFaults {
+    #[command(flatten)]
+    pub(super) build: LabBuild,
+    /// Keep what the machine printed in this file
+    #[arg(long, value_name = "FILE")]
+    pub(super) log: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound validate                       everything
+  airbound validate ns3 --json            one rung, for machines
+  airbound validate closed bianchi --quick
+
+Exit code 1: a row that has a tolerance falls outside it.")]
+pub(super) struct Validate {
+    /// Which rungs of the ladder [default: all but lab, which needs QEMU and minutes]
+    #[arg(value_parser = ["closed", "bianchi", "ns3", "papers", "lab"])]
+    pub(super) rungs: Vec<String>,
+    /// Shorter runs and one seed, for a first look
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Print tables in Markdown
+    #[arg(long)]
+    pub(super) markdown: bool,
+    /// Run this many simulations at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) jobs: Option<u16>,
+    /// lab: only the cases whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(super) only: Option<String>,
+    /// lab: keep the records of its runs in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// lab: kernel, by its first two numbers
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "SERIES", default_value_t)]
+    pub(super) kernel: airbound_lab::host::Kernel,
+    /// lab: folder for what is fetched and built [default: airbound/lab in the user's cache]
+    #[arg(long, value_name = "DIR")]
+    pub(super) cache: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound reproduce wqm                  every claim of the paper, its figures redrawn in a page
+  airbound reproduce last-pq --quick      a first look, in seconds
+  airbound reproduce wqm --json | jq '.[] | select(.verdict != \"match\")'
+
+Papers: wqm (Showail and Shihada, IEEE Access 2018), last-pq (Lu et al., PerCom 2024), law (Shen and Meng, NSDI 2026), \
+low-delay-rate-allocation (Gringoli and Leith), plum (Chen et al., Bidirectional Bandwidth Coordination).
+Exit code 1: a claim that has a tolerance falls outside it.")]
+pub(super) struct Reproduce {
+    /// Which paper
+    #[arg(value_parser = ["wqm", "last-pq", "law", "low-delay-rate-allocation", "plum"])]
+    pub(super) paper: String,
+    /// Shorter runs, fewer seeds and settings, for a first look
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Full length, but fewer settings and seeds (plum: about ten minutes)
+    #[arg(long, conflicts_with = "quick")]
+    pub(super) standard: bool,
+    /// Folder with measured traces (plum) [default: ../shared/traces, or synthetic ones]
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) traces: Option<PathBuf>,
+    /// The page [default: runs/reproduce-PAPER.html]
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// Print tables in Markdown
+    #[arg(long)]
+    pub(super) markdown: bool,
+    /// Run this many simulations at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) jobs: Option<u16>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

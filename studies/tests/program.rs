@@ -1,0 +1,64 @@
+//! The program, as `airbound` starts it.
+
+mod place;
+
+use place::Place;
+
+/// Expects exit code 2 with one sentence, nothing printed and nothing left behind; returns the sentence.
+fn refuse(arguments: &[&str]) -> String {
+    let place = Place::new();
+    let output = place.run(arguments);
+    let errors = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+    assert!(errors.starts_with("airbound: ") && errors.lines().count() == 1, "{arguments:?}: {errors}");
+    assert!(output.stdout.is_empty(), "{arguments:?} prints nothing");
+    assert!(place.path(".").read_dir().expect("a folder").next().is_none(), "{arguments:?} leaves nothing");
+    errors
+}
+
+#[test]
+fn only_known_papers_and_pages_are_taken() {
+    let text = refuse(&["reproduce", "plumb"]);
+    assert!(text.contains("plumb") && text.contains("wqm"), "{text}");
+    let text = refuse(&["reproduce", "wqm", "--standard"]);
+    assert!(text.contains("--standard is for plum"), "{text}");
+    let text = refuse(&["reproduce", "plum", "--quick", "--traces", "nowhere"]);
+    assert!(text.contains("nowhere"), "{text}");
+    let text = refuse(&["reproduce", "wqm", "--quick", "--out", "."]);
+    assert!(text.contains("is a folder"), "{text}");
+}
+
+fn printed(place: &Place, arguments: &[&str]) -> String {
+    let output = place.run(arguments);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && errors.is_empty(), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn validate_prints_rows_in_their_stable_form() {
+    let place = Place::new();
+    let rows = printed(&place, &["validate", "closed", "--quick", "--json"]);
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&rows).expect("JSON and nothing else");
+    assert!(rows.len() > 60);
+    for row in &rows {
+        for key in ["id", "metric", "unit", "reference", "measured", "tolerance", "verdict", "note"] {
+            assert!(row.get(key).is_some(), "{key} in {row}");
+        }
+        let verdict = row["verdict"].as_str().expect("a text");
+        assert!(["match", "trend", "differs", "not_run"].contains(&verdict), "{row}");
+    }
+    let text = printed(&place, &["validate", "closed", "--quick"]);
+    assert!(text.contains("0 outside their tolerance"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(place.path(".").read_dir().expect("a folder").next().is_none(), "nothing is left behind");
+}
+
+#[test]
+fn every_command_teaches() {
+    let place = Place::new();
+    for command in [&["reproduce"][..], &["validate"], &["plan"], &["lab", "demo"], &["lab", "faults"]] {
+        let help = printed(&place, &[command, &["--help"]].concat());
+        assert!(help.contains(&format!("Usage: airbound {}", command.join(" "))), "{help}");
+    }
+}
