@@ -19,7 +19,7 @@ TRAIT = re.compile(r"\btrait (\w+)[^{;]*\{")
 METHOD = re.compile(r"\bfn \w+")
 IO = re.compile(r"\bstd::(?:fs|net|process|io|env|os)\b|\b(?:rustix|libc|ctrlc)::|\b(?:File|OpenOptions)::|\b(?:fs|io|env|process)::\w")
 # Studies may do anything; `report` writes its page.
-MAY = {"scenario", "runs", "record", "lab", "linux", "agent", "cli", "report", "py", "studies", "emulate", "room", "relay", "capi"}
+MAY = {"scenario", "runs", "record", "lab", "linux", "agent", "cli", "console", "report", "py", "studies", "emulate", "room", "relay", "capi"}
 
 
 def body(text, at):
