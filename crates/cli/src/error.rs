@@ -1,7 +1,7 @@
 //! Errors of the commands, and their exit codes.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use airbound_agent::AgentError;
 use airbound_console::OutputError;
@@ -47,16 +47,6 @@ pub(crate) enum CliError {
     /// It showed no sign of life.
     #[error("the agent showed no sign of life for {0} and was ended; its rules are removed")]
     AgentHung(Span),
-    /// The operating system refused something.
-    #[error("cannot {action} {}: {source}", .path.display())]
-    Io {
-        /// Attempted action, as a verb.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: io::Error,
-    },
     /// The input is wrong, or asks for what cannot be done.
     #[error("{0}")]
     Input(String),
@@ -74,7 +64,7 @@ pub(crate) enum CliError {
 impl CliError {
     /// For `map_err`: what was tried with which file.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { action, path: path.to_owned(), source }
+        move |source| Self::Runs(RunsError::io(action, path)(source))
     }
 
     /// 1 for a defect, 2 for wrong input, 130 as shells report it after Ctrl-C.

@@ -81,7 +81,7 @@ impl Opened {
 
     /// Returns the simulated time of a run, warm-up included.
     #[must_use]
-    pub fn length(&self) -> Span {
+    pub(crate) fn length(&self) -> Span {
         self.scenario.end()
     }
 

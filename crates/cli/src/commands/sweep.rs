@@ -1,6 +1,6 @@
 //! `airbound sweep`: a grid or a sample over keys of a scenario, schemes and seeds.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use airbound_runs::jobs;
@@ -94,11 +94,7 @@ fn hand_over(asked: &Asked, place: &str, verbosity: Verbosity) -> Result<(), Cli
              or name another Python in {PYTHON}"
         )));
     }
-    let status = command.status().map_err(|source| CliError::Io {
-        action: "start",
-        path: PathBuf::from(&python),
-        source,
-    })?;
+    let status = command.status().map_err(CliError::io("start", Path::new(&python)))?;
     match status.code() {
         Some(0) => Ok(()),
         // What went wrong has been said.

@@ -75,12 +75,6 @@ impl Folder {
         }
     }
 
-    /// The folder.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The page that shows the results.
     #[must_use]
     pub fn report(&self) -> PathBuf {

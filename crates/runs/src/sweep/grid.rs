@@ -152,7 +152,7 @@ impl Grid {
     ///
     /// # Errors
     /// The file cannot be read, or its content is wrong.
-    pub fn load(file: &Path, changes: &Changes) -> Result<Self, ScenarioError> {
+    pub(crate) fn load(file: &Path, changes: &Changes) -> Result<Self, ScenarioError> {
         let name = file.display().to_string();
         let text = reading::text_of(file)?;
         Self::parse(&text, &name, file.parent().unwrap_or(Path::new("")), changes)
@@ -228,8 +228,7 @@ impl Grid {
     }
 
     /// Returns the name of the scenario in results.
-    #[must_use]
-    pub fn scenario_name(&self) -> String {
+    pub(crate) fn scenario_name(&self) -> String {
         let stem = Path::new(&self.scenario).file_stem();
         stem.map_or_else(|| self.scenario.clone(), |stem| stem.to_string_lossy().into_owned())
     }
@@ -252,8 +251,7 @@ impl Grid {
     }
 
     /// The metric that decides when a cell is done.
-    #[must_use]
-    pub fn deciding(&self) -> usize {
+    pub(crate) fn deciding(&self) -> usize {
         self.metrics[0]
     }
 }

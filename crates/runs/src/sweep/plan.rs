@@ -46,8 +46,7 @@ impl Plan {
     }
 
     /// Returns the number of points.
-    #[must_use]
-    pub fn points(&self) -> usize {
+    pub(crate) fn points(&self) -> usize {
         self.keys.len()
     }
 
@@ -58,15 +57,13 @@ impl Plan {
     }
 
     /// Cell and scheme of a point.
-    #[must_use]
-    pub fn place(&self, point: usize) -> (usize, usize) {
+    pub(crate) fn place(&self, point: usize) -> (usize, usize) {
         let schemes = self.grid.schemes.len().max(1);
         (point / schemes, point % schemes)
     }
 
     /// The point of a cell and a scheme.
-    #[must_use]
-    pub fn point(&self, cell: usize, scheme: usize) -> usize {
+    pub(crate) fn point(&self, cell: usize, scheme: usize) -> usize {
         cell * self.grid.schemes.len() + scheme
     }
 
@@ -80,8 +77,7 @@ impl Plan {
     }
 
     /// The settings of a point in words.
-    #[must_use]
-    pub fn describe(&self, point: usize) -> String {
+    pub(crate) fn describe(&self, point: usize) -> String {
         let (cell, scheme) = self.place(point);
         format!("{}, scheme {}", self.grid.describe(cell), self.grid.schemes[scheme])
     }

@@ -35,8 +35,7 @@ impl Findings {
     }
 
     /// Returns the plan of the sweep.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
+    pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }
 
@@ -164,7 +163,7 @@ impl Findings {
     ///
     /// # Errors
     /// A chart cannot be drawn, which is a defect.
-    pub fn to_html(&self) -> Result<String, RunsError> {
+    pub(crate) fn to_html(&self) -> Result<String, RunsError> {
         let grid = &self.plan.grid;
         let mut chapters = match &grid.design {
             Design::Axes(axes) => charts::chapters(self, axes),

@@ -17,8 +17,7 @@ pub struct Percent(f64);
 
 impl Percent {
     /// As a part of one.
-    #[must_use]
-    pub fn share(self) -> f64 {
+    pub(crate) fn share(self) -> f64 {
         self.0 / 100.0
     }
 }

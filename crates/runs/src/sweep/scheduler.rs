@@ -76,18 +76,6 @@ impl Sweep {
         })
     }
 
-    /// Returns the plan of the sweep.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// Where the results go.
-    #[must_use]
-    pub const fn folder(&self) -> &Folder {
-        &self.folder
-    }
-
     /// Returns its progress.
     #[must_use]
     pub const fn progress(&self) -> Progress {
