@@ -1,10 +1,10 @@
 //! The ladder: the simulator beside closed forms, beside ns-3 and beside a paper's measurements.
 //!
 //! Each rung makes [`ValidationRow`]s. References are files under `studies/data` that are compiled in, each with its origin in
-//! its head. A difference is explained in the row's note and in `docs/results/validation.md`, never tuned away.
+//! its head; a paper's are in its `claims.toml`. A difference is explained in the row's note and in `docs/results/validation.md`,
+//! never tuned away.
 
 mod bianchi;
-pub(crate) mod case_study;
 mod closed;
 mod delays;
 mod ns3;
@@ -68,7 +68,7 @@ impl Rung {
             Self::Closed => closed::rows(effort),
             Self::Bianchi => bianchi::rows(effort),
             Self::Ns3 => ns3::rows(effort),
-            Self::Papers => case_study::rows(effort),
+            Self::Papers => crate::papers::case_study_rows(effort),
         }
     }
 }

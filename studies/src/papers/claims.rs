@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use airbound_report::{
-    Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Lines, Tails, Tolerance, ValidationRow,
+    Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Lines, Matrix, Tails, Tolerance, ValidationRow,
 };
 use serde::Deserialize;
 
@@ -123,6 +123,11 @@ struct ChartText {
     /// Kind of the samples of a chart of tails.
     #[serde(default)]
     samples: String,
+    /// Bars of rows: the metric of each, and the name below it.
+    #[serde(default)]
+    bars: Vec<(String, String)>,
+    /// Of a matrix: the value of a white cell and that of a dark one.
+    shades: Option<(f64, f64)>,
     caption: String,
 }
 
@@ -156,8 +161,24 @@ impl Claims {
     /// # Panics
     /// If there is none of this key, which is a defect of this crate.
     pub(crate) fn row(&self, key: &str) -> Row<'_> {
+        Row::of(Self::find(&self.rows, key))
+    }
+
+    /// Returns a row for each case, in the order of the file. `judge` takes the row, whose placeholders are filled, and their values.
+    ///
+    /// # Panics
+    /// As [`Claims::row`].
+    pub(crate) fn each<'a>(
+        &'a self,
+        key: &str,
+        judge: impl Fn(Row<'a>, &'a BTreeMap<String, String>) -> ValidationRow,
+    ) -> Vec<ValidationRow> {
         let text = Self::find(&self.rows, key);
-        Row { text, values: Vec::new(), reference: None, trend_holds: false }
+        let row = |case: &'a Case| {
+            let values = case.when.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+            judge(Row { values, case: Some(case), ..Row::of(text) }, &case.when)
+        };
+        text.cases.iter().map(row).collect()
     }
 
     /// Why a claim does not hold in every row.
@@ -256,6 +277,43 @@ impl Claims {
         }
     }
 
+    /// Returns a chart of the bars that the file lists: the measured value of a row beside its reference.
+    ///
+    /// # Panics
+    /// As [`Claims::row`].
+    pub(crate) fn bars_of_rows(&self, key: &str, series: &str, rows: &[ValidationRow]) -> Chart {
+        let bar = |metric: &str| {
+            let row = rows.iter().find(|row| row.metric == metric)?;
+            Some(Bar { value: row.measured?, range: None, reference: row.reference })
+        };
+        let (bars, groups) = Self::find(&self.charts, key)
+            .bars
+            .iter()
+            .map(|(metric, name)| (bar(metric), name.clone()))
+            .unzip();
+        self.bars(key, &[], groups, vec![(series.to_owned(), bars)])
+    }
+
+    /// Returns a chart of matrices of the same rows and columns, each with its title; `values` fill its caption.
+    ///
+    /// # Panics
+    /// As [`Claims::row`].
+    pub(crate) fn matrix(
+        &self,
+        key: &str,
+        values: &[(&str, String)],
+        (columns, rows): (Vec<String>, Vec<String>),
+        panels: Vec<(String, Vec<Vec<Option<f64>>>)>,
+    ) -> Chart {
+        let ChartText { x, y, shades, caption, .. } = Self::find(&self.charts, key);
+        let (best, worst) = shades.unwrap_or_else(|| panic!("the chart {key} of claims.toml has no shades"));
+        let (across, down) = (x.clone(), y.clone());
+        Chart {
+            kind: ChartKind::Matrix(Matrix { across, down, columns, rows, panels, best, worst }),
+            caption: filled(caption, values),
+        }
+    }
+
     /// Returns the caption of a chart of another kind.
     ///
     /// # Panics
@@ -271,11 +329,18 @@ impl Claims {
 pub(crate) struct Row<'a> {
     text: &'a RowText,
     values: Vec<(&'a str, String)>,
+    /// The case, where it is known before the values are.
+    case: Option<&'a Case>,
     reference: Option<f64>,
     trend_holds: bool,
+    judges: bool,
 }
 
 impl<'a> Row<'a> {
+    const fn of(text: &'a RowText) -> Self {
+        Self { text, values: Vec::new(), case: None, reference: None, trend_holds: false, judges: true }
+    }
+
     /// Fills a placeholder, and selects the case in which it has this value.
     pub(crate) fn with(mut self, name: &'a str, value: impl ToString) -> Self {
         self.values.push((name, value.to_string()));
@@ -288,6 +353,12 @@ impl<'a> Row<'a> {
         self
     }
 
+    /// Shows the value beside the reference without judging it, unless `judges`.
+    pub(crate) const fn judging(mut self, judges: bool) -> Self {
+        self.judges = judges;
+        self
+    }
+
     /// Whether the direction or order that the paper claims holds, for a value outside the tolerance.
     pub(crate) const fn trend(mut self, holds: bool) -> Self {
         self.trend_holds = holds;
@@ -296,15 +367,15 @@ impl<'a> Row<'a> {
 
     /// Judges the measured value; `None` where nothing was measured.
     pub(crate) fn measured(self, measured: impl Into<Option<f64>>) -> ValidationRow {
-        let Self { text, values, reference, trend_holds } = self;
+        let Self { text, values, case, reference, trend_holds, judges } = self;
         let applies = |case: &&Case| {
             case.when
                 .iter()
                 .all(|(name, wanted)| values.iter().any(|(known, value)| known == name && value == wanted))
         };
-        let case = text.cases.iter().find(applies);
+        let case = case.or_else(|| text.cases.iter().find(applies));
         let reference = reference.or(case.and_then(|case| case.reference)).or(text.reference);
-        let tolerance = case.and_then(|case| case.tolerance).or(text.tolerance);
+        let tolerance = case.and_then(|case| case.tolerance).or(text.tolerance).filter(|_| judges);
         let note = case.and_then(|case| case.note.as_ref()).unwrap_or(&text.note);
         let measured = measured.into();
         let in_direction = text.trend.zip(measured).is_some_and(|(trend, measured)| trend.holds(measured));
@@ -352,6 +423,11 @@ text = "One."
 [charts.rtt]
 samples = "packets"
 caption = "RTT, {place}"
+bars = [["RTT of PIE", "P"], ["RTT of WQM", "W"]]
+[charts.matrix]
+x = "clients"
+shades = [45.0, 0.0]
+caption = "a matrix"
 "#;
 
     #[test]
@@ -363,6 +439,28 @@ caption = "RTT, {place}"
         assert_eq!((case.reference, case.within()), (Some(261.3), Some(true)));
         assert_eq!(claims.row("rtt").reference(11.0).measured(11.5).within(), Some(true));
         assert_eq!(claims.row("rtt").holds(None).measured, None);
+        assert_eq!(claims.row("rtt").judging(false).measured(11.5).within(), None);
+    }
+
+    #[test]
+    fn each_case_makes_a_row() {
+        let claims = Claims::read("test", TEXT);
+        let rows = claims.each("rtt", |row, case| row.measured((case["scheme"] == "PIE").then_some(300.0)));
+        let rows: Vec<_> = rows.iter().map(|row| (row.metric.as_str(), row.within())).collect();
+        assert_eq!(rows, [("RTT of PIE", Some(false))]);
+    }
+
+    #[test]
+    fn charts_take_their_bars_and_shades_from_the_file() {
+        let claims = Claims::read("test", TEXT);
+        let rows = [claims.row("rtt").with("scheme", "PIE").measured(11.5)];
+        let ChartKind::Bars(bars) = claims.bars_of_rows("rtt", "ours", &rows).kind else { panic!("bars") };
+        let ours = Bar { value: 11.5, range: None, reference: Some(261.3) };
+        assert_eq!(bars.groups, ["P", "W"]);
+        assert_eq!(bars.series, [("ours".to_owned(), vec![Some(ours), None])]);
+        let chart = claims.matrix("matrix", &[], (Vec::new(), Vec::new()), Vec::new());
+        let ChartKind::Matrix(matrix) = chart.kind else { panic!("a matrix") };
+        assert_eq!((matrix.across.as_str(), matrix.best, matrix.worst), ("clients", 45.0, 0.0));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! A grid file names a scenario beside it, values that hold in all runs (`[set]`), what `--quick` changes (`[quick]`), and axes
 //! (`[[axes.NAME]]`, or a key with its values). Each axis is a list of variants: a name, and the keys that it sets, as `--set`
-//! takes them. A cell is one variant of each axis; an axis that a cell does not name is at its first variant.
+//! takes them. A cell is one variant of each axis; an axis that a cell does not name is at its first variant. Axes are applied in
+//! the order of their names.
 
 use std::collections::BTreeMap;
 
@@ -57,6 +58,12 @@ enum Axis {
 struct Values {
     keys: Vec<String>,
     values: Vec<toml::Value>,
+    /// Name of a variant, in which `{}` stands for its value.
+    #[serde(default = "value_alone")]
+    name: String,
+    /// The values that `--quick` keeps; all of them if there is none.
+    #[serde(default)]
+    quick: Vec<toml::Value>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -82,6 +89,24 @@ const fn one() -> u64 {
     1
 }
 
+fn value_alone() -> String {
+    "{}".to_owned()
+}
+
+impl Values {
+    fn variant(&self, value: &toml::Value) -> Variant {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        Variant {
+            name: self.name.replace("{}", &text),
+            set: self.keys.iter().map(|key| (key.clone(), value.clone())).collect(),
+            append: String::new(),
+            seeds: None,
+            quick: Table::new(),
+            full_only: !self.quick.is_empty() && !self.quick.contains(value),
+        }
+    }
+}
+
 impl Grid {
     /// Reads a grid file whose scenario is one of `files` (name, text).
     ///
@@ -95,16 +120,8 @@ impl Grid {
         grid.name = name.to_owned();
         grid.text = (*text).to_owned();
         for axis in grid.axes.values_mut() {
-            if let Axis::Values(Values { keys, values }) = axis {
-                let variant = |value: &toml::Value| Variant {
-                    name: value.as_str().map_or_else(|| value.to_string(), str::to_owned),
-                    set: keys.iter().map(|key| (key.clone(), value.clone())).collect(),
-                    append: String::new(),
-                    seeds: None,
-                    quick: Table::new(),
-                    full_only: false,
-                };
-                *axis = Axis::Variants(values.iter().map(variant).collect());
+            if let Axis::Values(values) = axis {
+                *axis = Axis::Variants(values.values.iter().map(|value| values.variant(value)).collect());
             }
         }
         grid
@@ -207,6 +224,11 @@ append = "y"
 [axes.distance]
 keys = ["station.a.channel.distance"]
 values = ["1 m", "2 m"]
+[axes.flows]
+keys = ["flow.bulk.count"]
+values = [0, 1, 2]
+quick = [0, 2]
+name = "{}F"
 "#;
 
     fn grid() -> Grid {
@@ -231,6 +253,15 @@ values = ["1 m", "2 m"]
         let usual = grid().trial(&[], 2, Effort::default());
         assert_eq!(value(&usual, "duration").as_deref(), Some("\"9 s\""));
         assert_eq!(value(&usual, "station.a.channel.distance").as_deref(), Some("\"1 m\""));
+    }
+
+    #[test]
+    fn values_are_named_by_their_template_and_some_are_left_out_when_quick() {
+        let grid = grid();
+        assert_eq!(grid.names("flows", Effort::default()), ["0F", "1F", "2F"]);
+        assert_eq!(grid.names("flows", Effort { quick: true, ..Effort::default() }), ["0F", "2F"]);
+        let trial = grid.trial(&["1F"], 1, Effort::default());
+        assert!(trial.sets.contains(&("flow.bulk.count".to_owned(), "1".to_owned())));
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod wqm;
 
 use airbound_report::{Chapter, Grid, ValidationRow, Verdict, reproduction_html};
 
+pub(crate) use last_pq::case_study_rows;
 pub use plum::{TraceSetError, TraceSets};
 
 use experiment::{Experiment, Results};
@@ -108,7 +109,7 @@ impl Paper {
     pub fn title(self) -> &'static str {
         match self {
             Self::Wqm => &wqm::CLAIMS.title,
-            Self::LastPq => "LAST-PQ: latency-aware scheduling for low-latency elephant VR flows",
+            Self::LastPq => &last_pq::CLAIMS.title,
             Self::Plum => "Plum: bidirectional bandwidth coordination under half-duplex bottlenecks",
             Self::Law => &law::CLAIMS.title,
             Self::Allocation => "Low-delay rate allocation in WLANs using aggregation",
@@ -130,7 +131,7 @@ impl Paper {
     fn reason(self, claim: &str) -> Option<&'static str> {
         match self {
             Self::Wqm => wqm::CLAIMS.reason(claim),
-            Self::LastPq => last_pq::reason(claim),
+            Self::LastPq => last_pq::CLAIMS.reason(claim),
             Self::Plum => plum::reason(claim),
             Self::Law => law::CLAIMS.reason(claim),
             Self::Allocation => allocation::reason(claim),

@@ -1,116 +1,123 @@
-//! Sec. I and III: what Linux does to a VR stream; the rung `papers` of `airbound validate` has the same rows.
+//! Sec. I and III: what Linux does to a VR stream. The rung `papers` of `airbound validate` has the same rows.
+//!
+//! The first of the choices that the paper leaves open judges; the others are printed beside it.
 
-use airbound_report::{Bar, Bars, Chapter, Chart, ChartKind, Grid, ValidationRow};
+use airbound_report::{Grid, ValidationRow};
 
+use super::measure::{flows, longest_p95, mean, p95, runs, text};
+use super::{CASE_STUDY, CLAIMS};
 use crate::Effort;
-use crate::ladder::case_study;
 use crate::papers::experiment::{Experiment, Measured, Results};
-use crate::papers::{Part, Study, shown};
+use crate::papers::{Part, Study};
 
 pub(super) struct CaseStudy;
 
 impl Study for CaseStudy {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        case_study::trials(effort).into_iter().map(Experiment::plain).collect()
+        let cases = CASE_STUDY.names("case", effort);
+        let assumed = CASE_STUDY.names("assumed", effort).into_iter();
+        let cells = assumed.flat_map(|assumed| cases.iter().map(move |case| [assumed, case]));
+        cells.flat_map(|cell| CASE_STUDY.experiments(&cell, effort)).collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let outcome =
-            |trial| results.get(&Experiment::plain(trial)).map(|measured: &Measured| &measured.outcome);
-        let outcomes: Option<Vec<_>> = case_study::trials(effort).into_iter().map(outcome).collect();
-        let mut variants = outcomes
-            .map(|outcomes| case_study::by_variant(&outcomes, effort))
-            .unwrap_or_default()
-            .into_iter();
+        let mut variants = by_variant(effort, results).into_iter();
         let (_, rows) = variants.next().unwrap_or_default();
-        let chapter = Chapter {
-            title: "The case study".to_owned(),
-            text: "A VR stream over Linux's FQ-CoDel with airtime fairness, alone and congested (Fig. 1, 3 to 6).".to_owned(),
-            tables: vec![side_by_side(&rows, &variants.collect::<Vec<_>>())],
-            charts: BARS.iter().map(|bars| beside_the_paper(bars, &rows)).collect(),
-        };
-        Part { rows, chapter }
+        let grid = side_by_side(&rows, &variants.collect::<Vec<_>>());
+        let charts = ["case-study-p95", "case-study-fps", "case-study-goodput"]
+            .map(|key| CLAIMS.bars_of_rows(key, "Linux, ours", &rows));
+        Part { chapter: CLAIMS.chapter("case-study", vec![grid], charts.to_vec()), rows }
     }
+}
+
+/// The rows of each variant with what its metrics have at their end, the one that judges first.
+pub(super) fn by_variant(effort: Effort, results: &Results) -> Vec<(String, Vec<ValidationRow>)> {
+    let variants = CASE_STUDY.names("assumed", effort).into_iter().enumerate();
+    let rows = variants.map(|(number, assumed)| {
+        let judges = number == 0;
+        let suffix = if judges { String::new() } else { format!(" ({assumed})") };
+        let value = |case: &str, metric: &str| {
+            let runs = runs(&CASE_STUDY, &[assumed, case], effort, results);
+            mean(&runs, |run| value(run, metric))
+        };
+        let mut rows = CLAIMS.each("printed", |row, case| {
+            let row = row.with("assumed", &suffix).judging(judges);
+            row.measured(value(&case["case"], &case["metric"]))
+        });
+        rows.extend(CLAIMS.each("not-reported", |row, case| {
+            let row = row.with("assumed", &suffix).trend(true);
+            row.measured(value(&case["case"], &case["metric"]))
+        }));
+        if judges {
+            rows.extend(in_words(&value));
+        }
+        (suffix, rows)
+    });
+    rows.collect()
+}
+
+/// A value of a run, by its name in a row.
+fn value(run: &Measured, metric: &str) -> Option<f64> {
+    let first = || flows(run, "vr").next();
+    match metric {
+        "VR p95" | "first VR p95" => p95(run, &first()?.name),
+        "second VR p95" => p95(run, "vr-2"),
+        "VoIP p95" => p95(run, "voip"),
+        "TCP p95" => longest_p95(run, "local"),
+        "VR FPS" => first()?.fps,
+        "VR goodput" => Some(first()?.goodput_mbps),
+        "Jain index of airtime" => run.outcome.summary.jain.airtime,
+        _ => None,
+    }
+}
+
+/// Returns the rows of the claims that the paper makes in words. `value` gives a value of a case.
+fn in_words(value: &dyn Fn(&str, &str) -> Option<f64>) -> Vec<ValidationRow> {
+    let p95 = |case: &str| value(case, "VR p95");
+    let tcp = |case: &str| value(case, "TCP p95");
+    let grows = |values: &[Option<f64>]| values.windows(2).all(|pair| pair[0].is_some() && pair[0] < pair[1]);
+    let all = |cases: &[&str], metric: &str, holds: fn(f64) -> bool| {
+        cases.iter().all(|case| value(case, metric).is_some_and(holds))
+    };
+    let single = ["flows-0", "flows-1", "flows-3"];
+    let several = ["clients-3", "clients-3-flows-3", "clients-4"];
+    let heaviest = ["fig1-congested", "clients-3-flows-3"];
+    let holds = |key: &str| match key {
+        "resolution" => grows(&["alone-low", "alone-high", "alone-ultra"].map(p95)),
+        "flows" => grows(&single.map(p95)),
+        "calls" => all(&single, "VoIP p95", |p95| p95 < 10.0),
+        "clients" => grows(&["flows-0", "clients-3", "clients-4"].map(p95)),
+        "flows-and-clients" => grows(&["clients-3", "clients-3-flows-3"].map(p95)),
+        "misses" => all(&several, "VR p95", |p95| p95 > 20.0),
+        "fair" => all(&several, "Jain index of airtime", |jain| jain > 0.9),
+        "collapses" => {
+            all(&heaviest, "VR FPS", |fps| fps < 20.0) && all(&heaviest, "VR goodput", |mbps| mbps < 30.0)
+        }
+        "misses-in-vi" => all(&["edca-50-each", "edca-50-total", "edca-300"], "VR p95", |p95| p95 > 20.0),
+        "tcp-300" => {
+            grows(&[tcp("edca-300"), p95("edca-300")]) && tcp("edca-300").is_some_and(|p95| p95 < 20.0)
+        }
+        _ => grows(&[tcp("edca-50-total"), p95("edca-50-total")]),
+    };
+    let mut rows = CLAIMS.each("in-words", |row, case| row.holds(holds(&case["key"])));
+    rows.extend(CLAIMS.each("call", |row, case| {
+        let p95 = value(&case["case"], "VoIP p95");
+        row.trend(p95.is_some_and(|p95| p95 < 10.0)).measured(p95)
+    }));
+    rows
 }
 
 /// Tabulates the choices that the paper leaves open, beside the one made: one row for each printed value.
 fn side_by_side(main: &[ValidationRow], variants: &[(String, Vec<ValidationRow>)]) -> Grid {
-    let mut columns = vec!["value", "paper", "burst 400"];
-    columns.extend(["burst 200", "burst 1000", "others in BE"]);
-    let mut grid = Grid::new("The case study for other burst rates and categories", &columns, 1);
+    let mut grid = CLAIMS.table("case-study", &[]);
     for row in main.iter().filter(|row| row.tolerance.is_some() && row.unit != "holds") {
-        let value = |value: Option<f64>| value.map_or("–".to_owned(), shown);
         let mut cells =
-            vec![format!("{} ({})", row.metric, row.unit), value(row.reference), value(row.measured)];
+            vec![format!("{} ({})", row.metric, row.unit), text(row.reference), text(row.measured)];
         cells.extend(variants.iter().map(|(suffix, rows)| {
             let same = rows.iter().find(|other| other.metric == format!("{}{suffix}", row.metric));
-            value(same.and_then(|row| row.measured))
+            text(same.and_then(|row| row.measured))
         }));
         grid.rows.push(cells.into_iter().map(Into::into).collect());
     }
-    grid.note = "burst: the rate in Mb/s at which the server hands over a frame.".to_owned();
     grid
-}
-
-/// A chart of printed values: what it shows, and the metrics with short names.
-struct Printed {
-    y: &'static str,
-    caption: &'static str,
-    metrics: &'static [(&'static str, &'static str)],
-}
-
-const BARS: [Printed; 3] = [
-    Printed {
-        y: "VR p95 (ms)",
-        caption: "Fig. 1, 3 to 6: 95th percentile of the VR latency under Linux; diamonds: the paper. Alone at three \
-                  resolutions; beside n flows (nF) and n clients (nC); Fig. 1's congested case; both streams in VI at \
-                  300 Mb/s.",
-        metrics: &[
-            ("VR p95, alone-low", "low"),
-            ("VR p95, alone-high", "high"),
-            ("VR p95, alone-ultra", "ultra"),
-            ("VR p95, flows-0", "0F"),
-            ("VR p95, flows-1", "1F"),
-            ("VR p95, flows-3", "3F"),
-            ("VR p95, clients-3", "3C"),
-            ("VR p95, clients-3-flows-3", "3F3C"),
-            ("VR p95, clients-4", "4C"),
-            ("VR p95, fig1-congested", "Fig. 1"),
-            ("first VR p95, edca-300", "VI 1"),
-            ("second VR p95, edca-300", "VI 2"),
-        ],
-    },
-    Printed {
-        y: "frames per second",
-        caption: "Fig. 1 and 4c: frame rate under Linux; diamonds: the paper.",
-        metrics: &[
-            ("VR FPS, flows-0", "0F"),
-            ("VR FPS, flows-1", "1F"),
-            ("VR FPS, flows-3", "3F"),
-            ("VR FPS, fig1-congested", "Fig. 1"),
-        ],
-    },
-    Printed {
-        y: "VR goodput (Mb/s)",
-        caption: "Fig. 4d: goodput under Linux; diamonds: the paper.",
-        metrics: &[
-            ("VR goodput, flows-0", "0F"),
-            ("VR goodput, flows-1", "1F"),
-            ("VR goodput, flows-3", "3F"),
-        ],
-    },
-];
-
-fn beside_the_paper(printed: &Printed, rows: &[ValidationRow]) -> Chart {
-    let bar = |metric: &str| {
-        let row = rows.iter().find(|row| row.metric == metric)?;
-        Some(Bar { value: row.measured?, range: None, reference: row.reference })
-    };
-    let bars = printed.metrics.iter().map(|(metric, _)| bar(metric)).collect();
-    let kind = ChartKind::Bars(Bars {
-        y: printed.y.to_owned(),
-        groups: printed.metrics.iter().map(|(_, name)| (*name).to_owned()).collect(),
-        series: vec![("Linux, ours".to_owned(), bars)],
-    });
-    Chart { kind, caption: printed.caption.to_owned() }
 }

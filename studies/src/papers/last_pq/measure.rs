@@ -1,57 +1,73 @@
-//! Figures of the runs of a setting, over seeds.
+//! Figures of the runs of a cell, over seeds.
 
-use super::setting::Setting;
+use airbound_record::FlowSummary;
+
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::experiment::{Measured, Results};
+use crate::papers::grid::Grid;
+use crate::papers::shown;
 
-/// Seeds of each setting: "each experiment consists of 5 runs" (Sec. III).
-pub(super) fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
-    if effort.quick { 1..=1 } else { 1..=5 }
+/// A figure of a run.
+pub(super) type Value = fn(&Measured) -> Option<f64>;
+
+/// Returns the runs of a cell that were made.
+pub(super) fn runs<'a>(
+    grid: &Grid,
+    cell: &[&str],
+    effort: Effort,
+    results: &'a Results,
+) -> Vec<&'a Measured> {
+    grid.experiments(cell, effort).iter().filter_map(|run| results.get(run)).collect()
 }
 
-/// A quick run is shorter.
-pub(super) fn runs(setting: Setting, effort: Effort) -> impl Iterator<Item = Experiment> {
-    let seconds = if effort.quick { setting.seconds.min(6) } else { setting.seconds };
-    let setting = Setting { seconds, ..setting };
-    seeds(effort).map(move |seed| Experiment::plain(setting.trial(seed)))
-}
-
-/// Latency, frame rate and goodput of the VR stream, mean over seeds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Vr {
-    /// 95th percentile of the latency from the queue to the acknowledgement, ms.
-    pub(super) p95: f64,
-    /// The largest of the seeds.
-    pub(super) worst_p95: f64,
-    pub(super) fps: f64,
-    pub(super) goodput: f64,
-}
-
-/// A percentile of a flow's latency from the queue to the acknowledgement.
-pub(super) fn p95_of(run: &Measured, flow: &str) -> Option<f64> {
-    let place = run.outcome.summary.flows.iter().position(|known| known.name == flow)?;
-    run.outcome.wifi_latency.get(place)?.p95
-}
-
-/// The runs of a setting that were made.
-pub(super) fn of(setting: Setting, effort: Effort, results: &Results) -> Vec<&Measured> {
-    runs(setting, effort).filter_map(|experiment| results.get(&experiment)).collect()
-}
-
-/// The mean over runs.
+/// The mean over the runs that have the value.
 pub(super) fn mean(runs: &[&Measured], value: impl Fn(&Measured) -> Option<f64>) -> Option<f64> {
     let values: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Returns the figures of the VR stream; `None` if a setting was not run.
-pub(super) fn vr(setting: Setting, effort: Effort, results: &Results) -> Option<Vr> {
-    let runs = of(setting, effort, results);
-    let p95 = |run: &Measured| p95_of(run, "vr");
-    Some(Vr {
-        p95: mean(&runs, p95)?,
-        worst_p95: runs.iter().filter_map(|run| p95(run)).reduce(f64::max)?,
-        fps: mean(&runs, |run| run.outcome.summary.flows.first()?.fps)?,
-        goodput: mean(&runs, |run| Some(run.outcome.summary.flows.first()?.goodput_mbps))?,
-    })
+/// The largest of the runs.
+pub(super) fn largest(runs: &[&Measured], value: Value) -> Option<f64> {
+    runs.iter().filter_map(|run| value(run)).reduce(f64::max)
+}
+
+/// Returns the flow of this name.
+pub(super) fn flow<'a>(run: &'a Measured, name: &str) -> Option<&'a FlowSummary> {
+    run.outcome.summary.flows.iter().find(|flow| flow.name == name)
+}
+
+/// The flows whose names begin so.
+pub(super) fn flows<'a>(run: &'a Measured, prefix: &'a str) -> impl Iterator<Item = &'a FlowSummary> {
+    run.outcome.summary.flows.iter().filter(move |flow| flow.name.starts_with(prefix))
+}
+
+/// The 95th percentile of a flow's latency from the queue to the acknowledgement, ms.
+pub(super) fn p95(run: &Measured, flow: &str) -> Option<f64> {
+    let place = run.outcome.summary.flows.iter().position(|known| known.name == flow)?;
+    run.outcome.wifi_latency.get(place)?.p95
+}
+
+/// The longest [`p95`] of the flows whose names begin so.
+pub(super) fn longest_p95(run: &Measured, prefix: &str) -> Option<f64> {
+    flows(run, prefix).filter_map(|flow| p95(run, &flow.name)).reduce(f64::max)
+}
+
+/// [`p95`] of the VR stream.
+pub(super) fn vr_p95(run: &Measured) -> Option<f64> {
+    p95(run, "vr")
+}
+
+/// Whole frames of the VR stream in a second.
+pub(super) fn fps(run: &Measured) -> Option<f64> {
+    run.outcome.summary.flows.first()?.fps
+}
+
+/// Goodput of the VR stream, Mb/s.
+pub(super) fn goodput(run: &Measured) -> Option<f64> {
+    Some(run.outcome.summary.flows.first()?.goodput_mbps)
+}
+
+/// A value as tables show it, and a dash where there is none.
+pub(super) fn text(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), shown)
 }

@@ -1,72 +1,95 @@
-//! LAST-PQ (PerCom 2024): every experiment of Sec. III and VI.
+//! LAST-PQ (PerCom 2024): every experiment of Sec. I, III and VI, and what goes beyond.
+//!
+//! `floor.toml` and `case-study.toml` are the scenarios of the evaluation and of the case study, `users.toml` one of our own; the
+//! variants of each stand beside it. `claims.toml` holds what the paper states.
 
 mod auto;
+mod beyond;
 mod case_study;
-mod cost;
 mod edca;
-mod held;
+mod households;
 mod measure;
 mod mobility;
 mod parameters;
-mod place;
 mod runtime;
-mod setting;
-mod slack;
 mod static_case;
 
+use std::sync::LazyLock;
+
+use airbound_report::ValidationRow;
+
 use super::Study;
+use super::claims::Claims;
+use super::experiment::Results;
+use super::grid::Grid;
+use crate::{Effort, TrialError};
+
+pub(super) static CLAIMS: LazyLock<Claims> =
+    LazyLock::new(|| Claims::read("last-pq", include_str!("claims.toml")));
+static FLOOR: LazyLock<Grid> = LazyLock::new(|| {
+    let file = ("floor.toml", include_str!("floor.toml"));
+    Grid::read("last-pq, floor", include_str!("floor-runs.toml"), &[file])
+});
+static CASE_STUDY: LazyLock<Grid> = LazyLock::new(|| {
+    let file = ("case-study.toml", include_str!("case-study.toml"));
+    Grid::read("last-pq, case study", include_str!("case-study-runs.toml"), &[file])
+});
+static USERS: LazyLock<Grid> = LazyLock::new(|| {
+    let file = ("users.toml", include_str!("users.toml"));
+    Grid::read("last-pq, four users", include_str!("users-runs.toml"), &[file])
+});
+
+const LINUX: &str = "Linux";
+/// As in the paper: without what our defaults add.
+const LAST_PQ: &str = "LAST-PQ";
+const OURS: &str = "our defaults";
+/// Schemes that the paper compares.
+const SCHEMES: [&str; 2] = [LINUX, LAST_PQ];
+/// Time for which the background runs before the stream begins, in s.
+const LEAD_S: f64 = 3.0;
 
 /// All experiments, in the order of the paper.
 pub(super) fn studies() -> Vec<Box<dyn Study>> {
     vec![
         Box::new(parameters::Parameters),
         Box::new(case_study::CaseStudy),
-        Box::new(place::Places),
+        Box::new(static_case::Places),
         Box::new(runtime::Runtime),
         Box::new(static_case::Static),
         Box::new(static_case::Open),
         Box::new(mobility::Mobility),
         Box::new(edca::Clients),
-        Box::new(edca::TwoStreams),
-        Box::new(held::Held),
-        Box::new(cost::Cost),
-        Box::new(slack::SPREAD),
-        Box::new(slack::ALIKE),
+        Box::new(edca::SeveralDemands),
+        Box::new(beyond::Held),
+        Box::new(beyond::Cost),
+        Box::new(beyond::SPREAD),
+        Box::new(beyond::ALIKE),
         Box::new(auto::Home),
         Box::new(auto::Households),
     ]
 }
 
-/// Why a claim does not hold in every row, as far as it was found out.
-pub(super) fn reason(claim: &str) -> Option<&'static str> {
-    Some(match claim {
-        "fig1-congested" => {
-            "an idle air takes 0.1 ms for a VoIP packet, the rest of 0.19 ms is the kernel's and the card's; which frames a closed \
-             server skips is unknown"
+/// The rows of the case study with all its variants, for the rung `papers`.
+///
+/// # Errors
+/// [`TrialError`] if a scenario of this crate cannot be run, which is a defect.
+pub(crate) fn case_study_rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
+    let wanted = case_study::CaseStudy.experiments(effort).into_iter();
+    let results = Results::of(wanted, effort.jobs, &|_, _| ())?;
+    Ok(case_study::by_variant(effort, &results).into_iter().flat_map(|(_, rows)| rows).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_run_is_a_scenario() {
+        for quick in [true, false] {
+            let effort = Effort { quick, ..Effort::default() };
+            for experiment in studies().iter().flat_map(|study| study.experiments(effort)) {
+                experiment.trial.read().unwrap_or_else(|error| panic!("{error}"));
+            }
         }
-        "multi-flow" | "multi-client" => {
-            "Linux's CoDel cuts the stream's window where it is most congested, so that frames wait in the server and not in the \
-             access point (docs/results/validation.md); three clients lie just beyond the factor of 1.5"
-        }
-        "edca-all-in-vi" | "edca-last-pq" => {
-            "2 x 45 and 3 x 50 Mb/s do not fit on the 162 Mb/s that Sec. III prints. At 300 Mb/s, the phone's highest rate, the \
-             paper's latencies come out, under Linux (23 ms against 27) and under LAST-PQ (VR 18.5 ms, demand 20); the three TCP \
-             flows then take what is left, and one of them misses its 30 ms"
-        }
-        "static-headline" => {
-            "LAST-PQ holds what was demanded, so that the change depends on how bad Linux is: 71 ms here, 99 ms in the paper"
-        }
-        "runtime-control" => {
-            "at 25 m VR alone needs 10.3 ms, 15 ms are near what the place allows; held over seconds (delay.hold, ours) the demand \
-             is met in 98 % of them, see below"
-        }
-        "mobility" | "mobility-excursion" => {
-            "our M8 lies where VR alone still meets its demand, which is nearer than the paper's, whose VR met an excursion there: \
-             Linux gets more, LAST-PQ has no excursion and all of its frames"
-        }
-        "edca-multi-client" => {
-            "Linux with three clients and no other flow at the phone is within 20 ms in VI, barely"
-        }
-        _ => return None,
-    })
+    }
 }

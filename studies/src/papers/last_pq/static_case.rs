@@ -1,208 +1,135 @@
-//! Sec. VI, Fig. 11: 0 to 5 bulk flows at the VR phone at S6, 0 to 5 other clients, Linux and LAST-PQ.
+//! Sec. VI, Fig. 11: where the phone can be, 0 to 5 bulk flows at it and 0 to 5 other clients, and what the paper leaves open.
 
-use airbound_report::{Chapter, Chart, ChartKind, Grid, Matrix, Tolerance, ValidationRow};
-
-use super::measure::{self, Vr};
-use super::setting::{Categories, LAST_PQ, LINUX, Setting};
+use super::measure::{Value, fps, goodput, largest, mean, runs, text, vr_p95};
+use super::{CLAIMS, FLOOR, LAST_PQ, LINUX, SCHEMES};
 use crate::Effort;
 use crate::papers::experiment::{Experiment, Results};
-use crate::papers::{Part, Study, shown};
+use crate::papers::{Part, Study};
 
-const CLAIM: &str = "static-headline";
-const SCHEMES: [(&str, &str); 2] = [("Linux", LINUX), ("LAST-PQ", LAST_PQ)];
+/// The places: Sec. IV's own condition is that VR alone meets its demand there.
+pub(super) struct Places;
 
-/// The matrix.
-pub(super) struct Static;
+const PLACES: [[&str; 2]; 9] = [
+    ["at rest", "10 m"],
+    ["at rest", "15 m"],
+    ["at rest", "20 m"],
+    ["at rest", "25 m"],
+    ["at rest", "30 m"],
+    ["carried about", "5 m"],
+    ["carried about", "10 m"],
+    ["carried about", "15 m"],
+    ["carried about", "20 m"],
+];
 
-/// Numbers of flows and of clients.
-fn counts(effort: Effort) -> Vec<u32> {
-    if effort.quick { vec![0, 5] } else { (0..=5).collect() }
-}
-
-fn cell(queue: &'static str, flows: u32, clients: u32) -> Setting {
-    Setting { queue, flows, clients, ..Setting::USUAL }
-}
-
-impl Study for Static {
+impl Study for Places {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let counts = counts(effort);
-        let cells = SCHEMES.iter().flat_map(|(_, queue)| {
-            counts.iter().flat_map(|flows| counts.iter().map(|clients| cell(queue, *flows, *clients)))
-        });
-        cells.flat_map(|setting| measure::runs(setting, effort)).collect()
+        PLACES.iter().flat_map(|cell| FLOOR.experiments(cell, effort)).collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let counts = counts(effort);
-        let vr = |queue, flows, clients| measure::vr(cell(queue, flows, clients), effort, results);
-        let panel = |queue, value: &dyn Fn(Vr) -> f64| -> Vec<Vec<Option<f64>>> {
-            let row =
-                |flows: &u32| counts.iter().map(|clients| vr(queue, *flows, *clients).map(value)).collect();
-            counts.iter().rev().map(row).collect()
-        };
-        let names = |counts: &mut dyn Iterator<Item = &u32>| counts.map(u32::to_string).collect::<Vec<_>>();
-        let matrix =
-            |what: &str, (best, worst): (f64, f64), value: &dyn Fn(Vr) -> f64, caption: &str| Chart {
-                kind: ChartKind::Matrix(Matrix {
-                    across: "other clients".to_owned(),
-                    down: "flows".to_owned(),
-                    columns: names(&mut counts.iter()),
-                    rows: names(&mut counts.iter().rev()),
-                    panels: SCHEMES
-                        .map(|(name, queue)| (format!("{name}: {what}"), panel(queue, value)))
-                        .to_vec(),
-                    best,
-                    worst,
-                }),
-                caption: caption.to_owned(),
+        let mut grid = CLAIMS.table("places", &[]);
+        let mut rows = Vec::new();
+        for cell in PLACES {
+            let runs = runs(&FLOOR, &cell, effort, results);
+            let p95 = mean(&runs, vr_p95);
+            let name = cell.join(", ");
+            let place = match cell {
+                ["at rest", "25 m"] => "S6",
+                ["carried about", "10 m"] => "M8",
+                _ => "",
             };
-        let charts = vec![
-            matrix(
-                "p95 (ms)",
-                (0.0, 60.0),
-                &|vr| vr.p95,
-                "Fig. 11a, b: 95th percentile of the VR latency, mean over seeds. The paper: Linux up to 99.39 ms, LAST-PQ at most 19.98 ms.",
-            ),
-            matrix(
-                "VR goodput (Mb/s)",
-                (45.0, 0.0),
-                &|vr| vr.goodput,
-                "Fig. 11c, d: goodput of the VR stream. The paper, in heavy cases: Linux 2.06 to 7.30, LAST-PQ 43.65 to 45.27 Mb/s.",
-            ),
-        ];
-        let all = |queue, value: &dyn Fn(Vr) -> f64| -> Vec<f64> {
-            panel(queue, value).into_iter().flatten().flatten().collect()
+            if !place.is_empty() {
+                rows.push(CLAIMS.row("place").with("place", place).with("name", &name).measured(p95));
+            }
+            let [p95, margin, fps, goodput] =
+                [p95, p95.map(|p95| 20.0 - p95), mean(&runs, fps), mean(&runs, goodput)].map(text);
+            let cells = [name, p95, margin, fps, goodput, place.to_owned()];
+            grid.rows.push(cells.map(Into::into).to_vec());
+        }
+        Part { rows, chapter: CLAIMS.chapter("places", vec![grid], Vec::new()) }
+    }
+}
+
+/// The matrix of flows and clients.
+pub(super) struct Static;
+
+impl Study for Static {
+    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
+        let (flows, clients) = (FLOOR.names("flows", effort), FLOOR.names("clients", effort));
+        let cells = SCHEMES.iter().flat_map(|scheme| {
+            flows.iter().flat_map(|flows| clients.iter().map(|clients| [*scheme, *flows, *clients]))
+        });
+        cells.flat_map(|cell| FLOOR.experiments(&cell, effort)).collect()
+    }
+
+    fn part(&self, effort: Effort, results: &Results) -> Part {
+        let (flows, clients) = (FLOOR.names("flows", effort), FLOOR.names("clients", effort));
+        let of = |cell: [&str; 3], value: Value| mean(&runs(&FLOOR, &cell, effort, results), value);
+        let panel = |scheme: &str, value: Value| -> Vec<Vec<Option<f64>>> {
+            let row =
+                |flows: &&str| clients.iter().map(|clients| of([scheme, *flows, *clients], value)).collect();
+            flows.iter().rev().map(row).collect()
         };
-        let most = |values: Vec<f64>| values.into_iter().reduce(f64::max);
-        let least = |values: Vec<f64>| values.into_iter().reduce(f64::min);
-        let (linux, ours) = (vr(LINUX, 5, 5), vr(LAST_PQ, 5, 5));
-        let change = linux.zip(ours).map(|(linux, ours)| 100.0 * (ours.p95 / linux.p95 - 1.0));
-        let row = |metric: &str, unit: &str, reference: f64, measured, tolerance, note: &str| {
-            let lower = linux.zip(ours).is_some_and(|(linux, ours)| ours.p95 < linux.p95);
-            ValidationRow::judged(
-                CLAIM,
-                metric,
-                unit,
-                Some(reference),
-                measured,
-                Some(tolerance),
-                lower,
-                note,
-            )
-        };
-        let crowded = "5 flows and 5 clients";
-        let rows = vec![
-            row(
-                "p95 of LAST-PQ, most congested",
-                "ms",
-                20.0,
-                ours.map(|vr| vr.p95),
-                Tolerance::AtMost,
-                crowded,
-            ),
-            row("change of p95, most congested", "%", -79.89, change, Tolerance::Absolute(10.0), crowded),
-            row(
-                "change of p95, most congested, the aim",
-                "%",
-                -75.0,
-                change,
-                Tolerance::AtMost,
-                "the issue's aim",
-            ),
-            row(
-                "largest p95 of Linux",
-                "ms",
-                99.39,
-                most(all(LINUX, &|vr| vr.p95)),
-                Tolerance::Factor(1.5),
-                "over the matrix",
-            ),
-            row(
-                "largest p95 of LAST-PQ",
-                "ms",
-                20.0,
-                most(all(LAST_PQ, &|vr| vr.p95)),
-                Tolerance::AtMost,
-                "over the matrix; the paper's largest is 19.98",
-            ),
-            row(
-                "smallest VR goodput of Linux",
-                "Mb/s",
-                2.06,
-                least(all(LINUX, &|vr| vr.goodput)),
-                Tolerance::Factor(2.0),
-                "over the matrix; the paper's heavy cases have 2.06 to 7.30",
-            ),
-            row(
-                "smallest VR goodput of LAST-PQ",
-                "Mb/s",
-                42.75,
-                least(all(LAST_PQ, &|vr| vr.goodput)),
-                Tolerance::AtLeast,
-                "over the matrix; 5 % below 45; the paper has 43.65 to 45.27",
-            ),
-        ];
-        let chapter = Chapter {
-            title: "Static clients".to_owned(),
-            text: "The VR phone rests at S6. Bulk flows at it and other clients, each with one bulk flow, share the access \
-                   point."
-                .to_owned(),
-            tables: Vec::new(),
-            charts,
-        };
-        Part { rows, chapter }
+        let charts = [
+            ("static-p95", "p95 (ms)", vr_p95 as Value),
+            ("static-goodput", "VR goodput (Mb/s)", goodput as Value),
+        ]
+        .map(|(key, title, value)| {
+            let columns = clients.iter().map(|name| name.trim_end_matches('C').to_owned()).collect();
+            let rows = flows.iter().rev().map(|name| name.trim_end_matches('F').to_owned()).collect();
+            let panels = SCHEMES.map(|scheme| (format!("{scheme}: {title}"), panel(scheme, value)));
+            CLAIMS.matrix(key, &[], (columns, rows), panels.to_vec())
+        });
+        let all = |scheme, value| panel(scheme, value).into_iter().flatten().flatten();
+        let [linux, ours] = SCHEMES.map(|scheme| of([scheme, "5F", "5C"], vr_p95));
+        let both = linux.zip(ours);
+        let rows = CLAIMS.each("static", |row, case| {
+            let measured = match case["key"].as_str() {
+                "ours" => ours,
+                "change" => both.map(|(linux, ours)| 100.0 * (ours / linux - 1.0)),
+                "longest of Linux" => all(LINUX, vr_p95).reduce(f64::max),
+                "longest of LAST-PQ" => all(LAST_PQ, vr_p95).reduce(f64::max),
+                "least of Linux" => all(LINUX, goodput).reduce(f64::min),
+                _ => all(LAST_PQ, goodput).reduce(f64::min),
+            };
+            row.trend(both.is_some_and(|(linux, ours)| ours < linux)).measured(measured)
+        });
+        Part { rows, chapter: CLAIMS.chapter("static", Vec::new(), charts.to_vec()) }
     }
 }
 
 /// The most congested case for what the paper leaves open.
 pub(super) struct Open;
 
-fn variants() -> Vec<(String, Setting)> {
-    let bursts = [200, 400, 1000].map(|burst_mbps| {
-        (format!("burst rate {burst_mbps} Mb/s"), Setting { burst_mbps, ..Setting::CROWDED })
-    });
-    let be = Setting { categories: Categories::BackgroundBe, ..Setting::CROWDED };
-    bursts.into_iter().chain([("background in BE".to_owned(), be)]).collect()
-}
+const OPEN: [&str; 4] =
+    ["burst rate 200 Mb/s", "burst rate 400 Mb/s", "burst rate 1000 Mb/s", "background in BE"];
 
 impl Study for Open {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let settings = variants().into_iter().flat_map(|(_, setting)| {
-            let alone = Setting { flows: 0, clients: 0, ..setting };
-            SCHEMES.map(|(_, queue)| Setting { queue, ..setting }).into_iter().chain([alone])
-        });
-        settings.flat_map(|setting| measure::runs(setting, effort)).collect()
+        let of = |open| {
+            let crowded = SCHEMES
+                .iter()
+                .flat_map(move |scheme| FLOOR.experiments(&[open, *scheme, "5F", "5C"], effort));
+            crowded.chain(FLOOR.experiments(&[open], effort))
+        };
+        OPEN.into_iter().flat_map(of).collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let columns =
-            ["open point", "VR alone p95 ms", "scheme", "p95 ms", "worst seed ms", "FPS", "goodput Mb/s"];
-        let mut grid = Grid::new("The most congested case for what the paper leaves open", &columns, 1);
-        if let Some(column) = grid.columns.get_mut(2) {
-            column.numeric = false;
+        let mut grid = CLAIMS.table("open", &[]);
+        if let Some(scheme) = grid.columns.get_mut(2) {
+            scheme.numeric = false;
         }
-        for (name, setting) in variants() {
-            let alone = measure::vr(Setting { flows: 0, clients: 0, ..setting }, effort, results);
-            for (scheme, queue) in SCHEMES {
-                let Some(vr) = measure::vr(Setting { queue, ..setting }, effort, results) else { continue };
-                let cells = [
-                    name.as_str(),
-                    &alone.map_or(String::new(), |vr| shown(vr.p95)),
-                    scheme,
-                    &shown(vr.p95),
-                    &shown(vr.worst_p95),
-                    &shown(vr.fps),
-                    &shown(vr.goodput),
-                ];
-                grid.rows.push(cells.map(Into::into).to_vec());
+        for open in OPEN {
+            let alone = mean(&runs(&FLOOR, &[open], effort, results), vr_p95);
+            for scheme in SCHEMES {
+                let runs = runs(&FLOOR, &[open, scheme, "5F", "5C"], effort, results);
+                let values =
+                    [mean(&runs, vr_p95), largest(&runs, vr_p95), mean(&runs, fps), mean(&runs, goodput)];
+                let cells = [open.to_owned(), text(alone), scheme.to_owned()].into_iter();
+                grid.rows.push(cells.chain(values.map(text)).map(Into::into).collect());
             }
         }
-        let chapter = Chapter {
-            title: "What the paper leaves open".to_owned(),
-            text: "The burst rate of the VR server, and the category of the background.".to_owned(),
-            tables: vec![grid],
-            charts: Vec::new(),
-        };
-        Part { rows: Vec::new(), chapter }
+        Part { rows: Vec::new(), chapter: CLAIMS.chapter("open", vec![grid], Vec::new()) }
     }
 }
