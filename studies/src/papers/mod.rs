@@ -111,7 +111,7 @@ impl Paper {
             Self::LastPq => "LAST-PQ: latency-aware scheduling for low-latency elephant VR flows",
             Self::Plum => "Plum: bidirectional bandwidth coordination under half-duplex bottlenecks",
             Self::Law => &law::CLAIMS.title,
-            Self::Allocation => "Low-delay rate allocation in WLANs using aggregation",
+            Self::Allocation => &allocation::CLAIMS.title,
         }
     }
 
@@ -133,7 +133,7 @@ impl Paper {
             Self::LastPq => last_pq::reason(claim),
             Self::Plum => plum::reason(claim),
             Self::Law => law::CLAIMS.reason(claim),
-            Self::Allocation => allocation::reason(claim),
+            Self::Allocation => allocation::CLAIMS.reason(claim),
         }
     }
 
